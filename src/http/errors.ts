@@ -1,0 +1,76 @@
+/**
+ * The closed set of error codes, each with its HTTP status and whether the same call may be repeated.
+ * Adding a code is a minor change of the interface; renaming or removing one breaks it.
+ */
+export const ERROR_CODES = {
+  invalid_param: { status: 400, retryable: false },
+  invalid_state: { status: 400, retryable: false },
+  unsupported_format: { status: 400, retryable: false },
+  unauthorized: { status: 401, retryable: false },
+  insufficient_credit: { status: 402, retryable: false },
+  forbidden: { status: 403, retryable: false },
+  asset_not_found: { status: 404, retryable: false },
+  job_not_found: { status: 404, retryable: false },
+  preset_not_found: { status: 404, retryable: false },
+  not_found: { status: 404, retryable: false },
+  method_not_allowed: { status: 405, retryable: false },
+  not_acceptable: { status: 406, retryable: false },
+  idempotency_key_reuse: { status: 409, retryable: false },
+  request_in_progress: { status: 409, retryable: true },
+  subscription_not_actionable: { status: 409, retryable: false },
+  payload_too_large: { status: 413, retryable: false },
+  unsupported_media_type: { status: 415, retryable: false },
+  asset_count_exceeded: { status: 422, retryable: false },
+  resource_limit_exceeded: { status: 422, retryable: false },
+  job_not_resumable: { status: 422, retryable: false },
+  provider_rejected: { status: 422, retryable: false },
+  rate_limited: { status: 429, retryable: true },
+  service_misconfigured: { status: 500, retryable: false },
+  internal_error: { status: 500, retryable: true },
+  provider_unavailable: { status: 503, retryable: true },
+} as const satisfies Record<string, { status: number; retryable: boolean }>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+export interface ApiErrorContext {
+  /** The parameter at fault; `body` when it is the body itself. */
+  param?: string | undefined;
+  /** Context that a program can act on: limits, allowed values, the sub-reason. */
+  details?: Record<string, unknown> | undefined;
+  /** Seconds for the Retry-After header. Always given for rate_limited. */
+  retryAfterSeconds?: number | undefined;
+  /** Extra response headers, such as Allow. */
+  headers?: Record<string, string> | undefined;
+  cause?: unknown;
+}
+
+/**
+ * A refusal, complete where it is born: the boundary only prints it.
+ * The message is one sentence for a person and says how to mend the call.
+ */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly retryable: boolean;
+  readonly param: string | undefined;
+  readonly details: Record<string, unknown> | undefined;
+  readonly retryAfterSeconds: number | undefined;
+  readonly headers: Record<string, string> | undefined;
+
+  constructor(code: ErrorCode, message: string, context: ApiErrorContext = {}) {
+    super(message, context.cause === undefined ? undefined : { cause: context.cause });
+    this.code = code;
+    this.status = ERROR_CODES[code].status;
+    this.retryable = ERROR_CODES[code].retryable;
+    this.param = context.param;
+    this.details = context.details;
+    this.retryAfterSeconds = context.retryAfterSeconds;
+    this.headers = context.headers;
+  }
+}
+
+/** 400 invalid_param on one parameter: the refusal that most rules end in. */
+export function invalidParam(param: string, message: string, details?: Record<string, unknown>): ApiError {
+  return new ApiError('invalid_param', message, { param, details });
+}

@@ -1,0 +1,101 @@
+/**
+ * Coordination: speed and fairness. Rate windows, slots, idempotency, leases, messages between processes.
+ * All of it may be lost at any moment without losing a job, a delivery or money.
+ * Each method is one atomic step: on Redis one Lua script, embedded one turn of the primary.
+ * Every key ends by itself. Times are the store's own clock in milliseconds.
+ */
+
+/** Counts one request against a window; windows start at the first request and turn after `windowMs`. */
+export interface RateQuestion {
+  key: string;
+  limit: number;
+  windowMs: number;
+}
+
+export interface RateAnswer {
+  allowed: boolean;
+  remaining: number;
+  /** Milliseconds until the window turns. */
+  resetMs: number;
+}
+
+/** Takes one of `limit` places under `key`. The place comes back by release, or by itself after `leaseMs`. */
+export interface SlotQuestion {
+  key: string;
+  limit: number;
+  holder: string;
+  leaseMs: number;
+}
+
+export interface AdmitQuestion {
+  /** Refuses everything while this window (see `strike`) is full. */
+  blocked?: { key: string; limit: number };
+  rate?: RateQuestion;
+  /** Asked only when neither of the others refused. */
+  slot?: SlotQuestion;
+}
+
+export interface AdmitAnswer {
+  /** Milliseconds until the block ends; 0 when not blocked. A blocked request is not counted. */
+  blockedMs: number;
+  rate: RateAnswer | null;
+  /** True when the place was taken (or none was asked for). */
+  slot: boolean;
+}
+
+/** A kept answer of an idempotent request. `body` is the text that was sent, verbatim. */
+export interface StoredResponse {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+export type IdempotencyAnswer =
+  /** The caller runs the request, then calls `keep` or `forget` with this token. */
+  | { state: 'new'; token: string }
+  /** The first request under this key has not answered. */
+  | { state: 'running' }
+  /** The same request was answered. */
+  | { state: 'replay'; response: StoredResponse }
+  /** The key means another request, or its answer could not be kept. */
+  | { state: 'reused' };
+
+export interface Coordination {
+  /** Rate window, blocked window and slot of one request, in one trip. */
+  admit(question: AdmitQuestion): Promise<AdmitAnswer>;
+  /** Counts a failure (a wrong credential) in its window. Answers the count after it and the time left. */
+  strike(key: string, windowMs: number): Promise<{ count: number; resetMs: number }>;
+  /** Gives a place back. Giving back twice, or a place that expired, does nothing. */
+  releaseSlot(key: string, holder: string): Promise<void>;
+  /** Extends a place that is still held; false when it expired. */
+  renewSlot(key: string, holder: string, leaseMs: number): Promise<boolean>;
+  /** Gives back every place of holders that begin with `prefix` (a dead process's). Embedded only needs the prefix. */
+  releaseSlotsOf(prefix: string): Promise<void>;
+
+  /**
+   * Begins a request under an idempotency key. `fingerprint` is null for a body too large to be fingerprinted:
+   * any repeat of it is then `reused`. A first request that never answers holds its key for `pendingMs`.
+   */
+  beginIdempotent(
+    key: string,
+    fingerprint: string | null,
+    pendingMs: number,
+    keepMs: number,
+  ): Promise<IdempotencyAnswer>;
+  /** Keeps the answer for the key's life; `response` null when it could not be kept (too large, or secret). */
+  keepIdempotent(key: string, token: string, response: StoredResponse | null): Promise<void>;
+  /** Frees the key, so that a retry runs. */
+  forgetIdempotent(key: string, token: string): Promise<void>;
+
+  /** Takes a named lease for one owner at a time (the sweeper). True while held by `owner`, which calls again to renew. */
+  lease(name: string, owner: string, leaseMs: number): Promise<boolean>;
+  endLease(name: string, owner: string): Promise<void>;
+
+  /** Sends a message to every process of every host. Messages may be lost; nothing durable hangs on one. */
+  publish(channel: string, message: string): Promise<void>;
+  /** Returns the end of the subscription. */
+  subscribe(channel: string, listener: (message: string) => void): Promise<() => void>;
+
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,24 @@
+import type { Readable } from 'node:stream';
+
+/** Objects: bytes under random keys. A put resolves when the bytes are durable. Keys are `[a-zA-Z0-9/_.-]+`. */
+export interface Objects {
+  /** Stores the bytes whole or not at all. A stream that errors leaves nothing behind. Answers the size. */
+  put(key: string, body: Uint8Array | Readable, contentType: string): Promise<{ sizeBytes: number }>;
+  /** Null when there is no such object. `range` is inclusive on both ends. */
+  get(key: string, range?: { start: number; end: number }): Promise<StoredObject | null>;
+  /** The whole object in one owned ArrayBuffer, for a worker; null when there is none. Throws when larger than the limit. */
+  read(key: string, limitBytes: number): Promise<Uint8Array | null>;
+  /** Deleting what is not there does nothing. */
+  delete(key: string): Promise<void>;
+  /** Keys under a prefix stored before an instant (epoch ms), at most `limit`: what the sweeper deletes. */
+  listOlder(prefix: string, beforeMs: number, limit: number): Promise<string[]>;
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface StoredObject {
+  body: Readable;
+  /** Size of the whole object, whatever the range. */
+  sizeBytes: number;
+  contentType: string;
+}

@@ -1,0 +1,164 @@
+/**
+ * What crosses between an API process and its threads: plain data, structured-cloned, buffers transferred.
+ * Both sides import this page; neither imports the other.
+ */
+
+/** One step of a pass: a registry operation and its checked arguments (see image/operations). */
+export interface Step {
+  operation: string;
+  params: Record<string, unknown>;
+}
+
+export type OutputFormat = 'jpeg' | 'png' | 'webp' | 'avif' | 'gif' | 'tiff';
+export type MetadataPolicy = 'strip' | 'keep' | 'copyright';
+
+/** How the input is read. */
+export interface Decode {
+  /** Which frames; absent: `all` when input and output can both move and every step works frame by frame, else `first`. */
+  frame?: 'first' | 'all' | number;
+  /** Dots per inch for vector input, 1 to 2400. */
+  density?: number;
+}
+
+/** How the result is written. Absent fields take the encoder's defaults. */
+export interface Encode {
+  /** Absent: the input's format when it can be written, else png. */
+  format?: OutputFormat;
+  quality?: number;
+  lossless?: boolean;
+  /** 0 to 9, scaled to the encoder. */
+  effort?: number;
+  metadata?: MetadataPolicy;
+  /** CSS colour under transparent pixels of a format without alpha. */
+  background?: string;
+  progressive?: boolean;
+  palette?: boolean;
+  colors?: number;
+  chroma?: '4:2:0' | '4:4:4';
+  /** Search for the smallest file that keeps one of these. */
+  promise?: { maxBytes: number } | { minSsim: number };
+}
+
+/** One pass: decode once, the steps in order, encode once. */
+export interface Pass {
+  decode: Decode;
+  steps: Step[];
+  encode: Encode;
+}
+
+export interface TransformTask {
+  kind: 'transform';
+  /** Owned by the task: transferred, never touched again by the sender. */
+  input: Uint8Array<ArrayBuffer>;
+  pass: Pass;
+  /** Epoch milliseconds after which the answer is of no use. */
+  deadlineMs: number;
+}
+
+/** Reads everything the metadata endpoint tells about an image. */
+export interface DescribeTask {
+  kind: 'describe';
+  input: Uint8Array<ArrayBuffer>;
+  deadlineMs: number;
+}
+
+export type ImageTask = TransformTask | DescribeTask;
+
+export interface Timings {
+  decodeMs: number;
+  processMs: number;
+  encodeMs: number;
+}
+
+export interface Transformed {
+  kind: 'transformed';
+  data: Uint8Array<ArrayBuffer>;
+  contentType: string;
+  width: number;
+  /** Of one frame. */
+  height: number;
+  timings: Timings;
+}
+
+/** The image object of the interface, without anything of the store. */
+export interface ImageFacts {
+  mimeType: string;
+  format: string;
+  /** As displayed, that is after EXIF orientation. */
+  width: number;
+  height: number;
+  /** EXIF value, 1 to 8; 1 when absent. */
+  orientation: number;
+  bytes: number;
+  sha1: string;
+  hasAlpha: boolean;
+  isOpaque: boolean;
+  frames: number;
+  density: number | null;
+  colorSpace: string;
+  bitDepth: number;
+  dominantColor: string;
+  averageColor: string;
+  entropy: number;
+  sharpness: number;
+  thumbhash: string;
+}
+
+export interface Described {
+  kind: 'described';
+  image: ImageFacts;
+  /** Tags read from the file under their own names, grouped (`exif`, `iptc`, `xmp`, `icc`, `png`, …). No binary values. */
+  metadata: Record<string, Record<string, unknown>>;
+  timings: Timings;
+}
+
+/** A refusal born in a thread. `param` is relative to the pass, such as `frame` or `steps[1].params.width`. */
+export interface Failure {
+  kind: 'failure';
+  code: 'invalid_param' | 'unsupported_format' | 'internal_error';
+  message: string;
+  param?: string;
+  details?: Record<string, unknown>;
+}
+
+export type ImageResult = Transformed | Described | Failure;
+
+/** SVG to pixels, in a process that can be killed. */
+export interface RasterizeTask {
+  input: Uint8Array;
+  density: number;
+  /** Largest output, in pixels. */
+  limitPixels: number;
+}
+
+/** A page to draw: the document is complete, every placeholder filled. */
+export interface RenderTask {
+  kind: 'render';
+  /** Whole HTML document. */
+  html: string;
+  width: number;
+  height: number;
+  /** Whose page this is: pages of two accounts never share a browser context. */
+  accountId: string;
+  /** Assets the page may load, by asset id: fulfilled from memory. Everything else but `data:` is blocked. */
+  assets: Record<string, { data: Uint8Array; contentType: string }>;
+  deadlineMs: number;
+}
+
+export interface Rendered {
+  kind: 'rendered';
+  data: Uint8Array<ArrayBuffer>;
+  contentType: 'image/png';
+  width: number;
+  height: number;
+  timings: Timings;
+}
+
+/** `load`: the document did not finish loading; `deadline`: killed at its deadline; `crash`: the browser died. */
+export interface RenderFailure {
+  kind: 'render_failure';
+  reason: 'load' | 'deadline' | 'crash' | 'no_browser';
+  message: string;
+}
+
+export type RenderResult = Rendered | RenderFailure;
