@@ -1,0 +1,73 @@
+import { accountsSettings } from '../src/accounts/config.ts';
+import { httpSettings } from '../src/http/config.ts';
+import { outboundSettings } from '../src/outbound/config.ts';
+import { pixelsSettings } from '../src/pixels/config.ts';
+import { rendersSettings } from '../src/pixels/renders-config.ts';
+import { processesSettings } from '../src/processes/config.ts';
+import { storesSettings } from '../src/stores/config.ts';
+import type { Setting, SettingsOf } from './setting.ts';
+
+/** Every setting of the service, by the slice that owns it. settings.md is printed from this table. */
+export const SETTINGS = {
+  http: httpSettings,
+  processes: processesSettings,
+  stores: storesSettings,
+  accounts: accountsSettings,
+  pixels: pixelsSettings,
+  renders: rendersSettings,
+  outbound: outboundSettings,
+} as const satisfies Record<string, Record<string, Setting<unknown>>>;
+
+export type Settings = { readonly [Slice in keyof typeof SETTINGS]: SettingsOf<(typeof SETTINGS)[Slice]> };
+
+/** The environment breaks at least one rule; `violations` has one sentence each. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+  readonly violations: readonly string[];
+  constructor(violations: readonly string[]) {
+    super(violations.join('\n'));
+    this.violations = violations;
+  }
+}
+
+/**
+ * Reads the environment once. An unset or empty variable takes its default.
+ * @throws SettingsError that lists every violation, not only the first.
+ */
+export function readSettings(environment: Record<string, string | undefined>): Settings {
+  const violations: string[] = [];
+  const settings: Record<string, Record<string, unknown>> = {};
+  for (const [slice, table] of Object.entries(SETTINGS)) {
+    const values: Record<string, unknown> = {};
+    for (const [name, setting] of Object.entries<Setting<unknown>>(table)) {
+      const given = environment[name];
+      const value = given === undefined || given === '' ? setting.fallback : setting.parse(given);
+      if (value === undefined) violations.push(violationOf(name, given ?? '', setting));
+      values[name] = value;
+    }
+    settings[slice] = values;
+  }
+  const read = settings as unknown as Settings;
+  if (violations.length === 0) violations.push(...crossViolations(read));
+  if (violations.length > 0) throw new SettingsError(violations);
+  return read;
+}
+
+function violationOf(name: string, given: string, setting: Setting<unknown>): string {
+  return setting.secret
+    ? `${name} is not acceptable: ${setting.accepts}.`
+    : `${name} is ${JSON.stringify(given)}, but ${setting.accepts}.`;
+}
+
+/** Rules between settings. */
+function crossViolations({ stores }: Settings): string[] {
+  const violations: string[] = [];
+  if ((stores.MONGODB_URL === '') !== (stores.REDIS_URL === '')) {
+    const [set, missing] = stores.REDIS_URL === '' ? ['MONGODB_URL', 'REDIS_URL'] : ['REDIS_URL', 'MONGODB_URL'];
+    violations.push(`${set} is set but ${missing} is not: set both for a cluster, or neither for the embedded stores.`);
+  }
+  if (stores.S3_BUCKET === '' && stores.S3_ENDPOINT !== '') {
+    violations.push('S3_ENDPOINT is set but S3_BUCKET is not: name the bucket, or unset S3_ENDPOINT to keep objects as files.');
+  }
+  return violations;
+}

@@ -1,0 +1,71 @@
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+
+/** Paging facts of a list. `total` and `page` are absent when a cursor was used. */
+export const ListMeta = Type.Object(
+  {
+    total: Type.Optional(Type.Integer()),
+    page: Type.Optional(Type.Integer({ description: 'Zero-based.' })),
+    perPage: Type.Integer({ description: 'The size actually served.' }),
+    hasMore: Type.Boolean(),
+    nextCursor: Type.Union([Type.String(), Type.Null()], { description: 'Opaque; null on the last page.' }),
+  },
+  { $id: 'ListMeta' },
+);
+export type ListMeta = Static<typeof ListMeta>;
+
+export const ErrorObject = Type.Object(
+  {
+    code: Type.String({ description: 'One of the closed set; branch on this.' }),
+    message: Type.String({ description: 'One sentence for a person; never branch on it.' }),
+    retryable: Type.Boolean(),
+    param: Type.Optional(Type.String()),
+    details: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    requestId: Type.String(),
+  },
+  { $id: 'Error' },
+);
+
+export const FailureEnvelope = Type.Object(
+  { success: Type.Literal(false), error: ErrorObject, timestamp: Type.String({ format: 'date-time' }) },
+  { $id: 'FailureEnvelope' },
+);
+
+export interface Success<T> {
+  success: true;
+  message: string;
+  data: T;
+  meta?: ListMeta;
+  timestamp: string;
+}
+
+/**
+ * The body of every successful JSON answer.
+ * @param message a short text for a person.
+ */
+export function success<T>(message: string, data: T, meta?: ListMeta): Success<T> {
+  const timestamp = new Date().toISOString();
+  return meta === undefined
+    ? { success: true, message, data, timestamp }
+    : { success: true, message, data, meta, timestamp };
+}
+
+/** Response schema of `success(message, data)`. */
+export function envelopeOf<T extends TSchema>(data: T) {
+  return Type.Object({
+    success: Type.Literal(true),
+    message: Type.String(),
+    data,
+    timestamp: Type.String({ format: 'date-time' }),
+  });
+}
+
+/** Response schema of a paged list of `row`. */
+export function pageOf<T extends TSchema>(row: T) {
+  return Type.Object({
+    success: Type.Literal(true),
+    message: Type.String(),
+    data: Type.Array(row),
+    meta: ListMeta,
+    timestamp: Type.String({ format: 'date-time' }),
+  });
+}

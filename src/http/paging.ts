@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import { type Static, Type } from '@sinclair/typebox';
+import type { ListMeta } from './envelope.ts';
+import { invalidParam } from './errors.ts';
+
+const LARGEST_PAGE = 100;
+
+/** Query of every paged listing; spread its properties into the route's own query schema. */
+export const PagingQuery = {
+  page: Type.Optional(Type.Integer({ description: 'Page from 0; clamped.' })),
+  perPage: Type.Optional(Type.Integer({ description: `Rows a page, 1 to ${LARGEST_PAGE}; clamped.` })),
+  cursor: Type.Optional(
+    Type.String({ description: 'nextCursor of the answer before, with the same filters; never with page.' }),
+  ),
+};
+const PagingQueryObject = Type.Object(PagingQuery);
+export type PagingQuery = Static<typeof PagingQueryObject>;
+
+/** What a listing is: its name and filters (a cursor is bound to both) and its total order, unique field last. */
+export interface Listing {
+  name: string;
+  filters: Record<string, unknown>;
+  sort: ReadonlyArray<readonly [field: string, direction: 1 | -1]>;
+}
+
+/** The part of a documents collection that a listing reads. */
+export interface Listable<T> {
+  find(
+    filter: Record<string, unknown>,
+    options: { sort: Listing['sort']; skip?: number; limit: number },
+  ): Promise<T[]>;
+  count(filter: Record<string, unknown>): Promise<number>;
+}
+
+export interface Page<T> {
+  rows: T[];
+  meta: ListMeta;
+}
+
+/**
+ * Reads one page of a collection, by page number (with the total) or after a cursor (a keyset, without it).
+ * @throws ApiError invalid_param on `cursor`: sent with page, not ours, or of another listing or filter.
+ */
+export async function readPage<T extends object>(
+  collection: Listable<T>,
+  filter: Record<string, unknown>,
+  listing: Listing,
+  query: PagingQuery,
+): Promise<Page<T>> {
+  const perPage = pageSize(query);
+  if (query.cursor !== undefined) {
+    const after = afterCursor(query.cursor, listing, query.page);
+    const found = await collection.find({ $and: [filter, after] }, { sort: listing.sort, limit: perPage + 1 });
+    return cut(found, listing, perPage, {});
+  }
+  const page = pageNumber(query);
+  const [found, total] = await Promise.all([
+    collection.find(filter, { sort: listing.sort, skip: page * perPage, limit: perPage + 1 }),
+    collection.count(filter),
+  ]);
+  return cut(found, listing, perPage, { total, page });
+}
+
+/** The page size served: 100 unless told, clamped to 1 to 100. */
+export function pageSize(query: PagingQuery): number {
+  return Math.min(Math.max(query.perPage ?? LARGEST_PAGE, 1), LARGEST_PAGE);
+}
+
+/** The page asked for, never below 0 (and never past what a number can skip to). */
+export function pageNumber(query: PagingQuery): number {
+  return Math.min(Math.max(query.page ?? 0, 0), Number.MAX_SAFE_INTEGER / LARGEST_PAGE);
+}
+
+/** Cursor that continues after a row: its sort values, bound to the listing. */
+export function cursorAfter(row: object, listing: Listing): string {
+  const values = listing.sort.map(([field]) => (row as Record<string, unknown>)[field] ?? null);
+  return Buffer.from(JSON.stringify([fingerprint(listing), ...values])).toString('base64url');
+}
+
+/**
+ * The sort values that a cursor carries.
+ * @throws ApiError invalid_param on `cursor`.
+ */
+export function readCursor(cursor: string, listing: Listing, page: number | undefined): unknown[] {
+  if (page !== undefined) {
+    throw invalidParam('cursor', 'cursor and page exclude each other: send nextCursor back as cursor alone.');
+  }
+  const [mark, ...values] = decode(cursor);
+  if (mark !== fingerprint(listing) || values.length !== listing.sort.length) {
+    throw invalidParam(
+      'cursor',
+      'This cursor is not of this listing: send back the nextCursor of an answer to the same path and filters.',
+    );
+  }
+  return values;
+}
+
+function cut<T extends object>(
+  found: T[],
+  listing: Listing,
+  perPage: number,
+  counted: { total?: number; page?: number },
+): Page<T> {
+  const rows = found.slice(0, perPage);
+  const last = rows.at(-1);
+  const hasMore = found.length > perPage;
+  const nextCursor = hasMore && last !== undefined ? cursorAfter(last, listing) : null;
+  return { rows, meta: { ...counted, perPage, hasMore, nextCursor } };
+}
+
+/** Keyset condition: rows strictly after the cursor's values in the listing's order. */
+function afterCursor(cursor: string, listing: Listing, page: number | undefined): Record<string, unknown> {
+  const values = readCursor(cursor, listing, page);
+  const alternatives = listing.sort.map(([field, direction], position) => {
+    const equalBefore = listing.sort.slice(0, position).map(([name], index) => [name, values[index]]);
+    return { ...Object.fromEntries(equalBefore), [field]: { [direction === 1 ? '$gt' : '$lt']: values[position] } };
+  });
+  return { $or: alternatives };
+}
+
+function decode(cursor: string): unknown[] {
+  try {
+    const decoded: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    if (Array.isArray(decoded)) return decoded;
+  } catch {
+    // Falls through: text that is not ours is answered like a cursor of another listing.
+  }
+  return [];
+}
+
+/** What a cursor is bound to: the listing's name and its filters, whatever their order. */
+function fingerprint(listing: Listing): string {
+  const filters = Object.entries(listing.filters).filter(([, value]) => value !== undefined);
+  const text = JSON.stringify([listing.name, filters.sort(([a], [b]) => (a < b ? -1 : 1))]);
+  return createHash('sha256').update(text).digest('base64url').slice(0, 16);
+}

@@ -1,0 +1,18 @@
+import { availableParallelism } from 'node:os';
+import { integer } from '../../config/setting.ts';
+
+export const processesSettings = {
+  PROCESSES: integer({
+    description: 'API processes, each with its own threads.',
+    fallback: availableParallelism(),
+    defaultText: 'one per core',
+    min: 1,
+    max: 256,
+  }),
+  DRAIN_TIMEOUT_MS: integer({
+    description: 'Time that calls in flight have to finish when a process is stopped or replaced.',
+    fallback: 20_000,
+    min: 0,
+    max: 600_000,
+  }),
+};

@@ -1,0 +1,27 @@
+import { text } from '../../config/setting.ts';
+
+export const storesSettings = {
+  DATA_DIR: text({
+    description: 'Directory of the embedded stores and of objects kept as files.',
+    fallback: './data',
+  }),
+  MONGODB_URL: text({
+    description: 'Documents on MongoDB instead of the embedded store; REDIS_URL goes with it.',
+    pattern: /^mongodb(\+srv)?:\/\//,
+    accepts: 'a mongodb:// or mongodb+srv:// address is expected',
+    secret: true,
+  }),
+  REDIS_URL: text({
+    description: 'Coordination on Redis instead of the embedded store; MONGODB_URL goes with it.',
+    pattern: /^rediss?:\/\//,
+    accepts: 'a redis:// or rediss:// address is expected',
+    secret: true,
+  }),
+  S3_BUCKET: text({ description: 'Bucket for objects; none keeps them as files under DATA_DIR.' }),
+  S3_ENDPOINT: text({
+    description: 'Address of an S3-compatible service other than AWS.',
+    pattern: /^https?:\/\//,
+    accepts: 'an http or https address is expected',
+  }),
+  S3_REGION: text({ description: 'Region of the bucket.', fallback: 'us-east-1' }),
+};
