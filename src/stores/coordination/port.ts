@@ -30,6 +30,8 @@ export interface SlotQuestion {
 export interface AdmitQuestion {
   /** Refuses everything while this window (see `strike`) is full. */
   blocked?: { key: string; limit: number };
+  /** Refuses everything while this mark (see `mark`) stands: a credential that was revoked moments ago. */
+  marked?: string;
   rate?: RateQuestion;
   /** Asked only when neither of the others refused. */
   slot?: SlotQuestion;
@@ -38,6 +40,8 @@ export interface AdmitQuestion {
 export interface AdmitAnswer {
   /** Milliseconds until the block ends; 0 when not blocked. A blocked request is not counted. */
   blockedMs: number;
+  /** True when the mark stands. A marked request is not counted either. */
+  marked: boolean;
   rate: RateAnswer | null;
   /** True when the place was taken (or none was asked for). */
   slot: boolean;
@@ -65,6 +69,8 @@ export interface Coordination {
   admit(question: AdmitQuestion): Promise<AdmitAnswer>;
   /** Counts a failure (a wrong credential) in its window. Answers the count after it and the time left. */
   strike(key: string, windowMs: number): Promise<{ count: number; resetMs: number }>;
+  /** Sets a mark that stands for `lifeMs`, seen by every `admit` after it. */
+  mark(key: string, lifeMs: number): Promise<void>;
   /** Gives a place back. Giving back twice, or a place that expired, does nothing. */
   releaseSlot(key: string, holder: string): Promise<void>;
   /** Extends a place that is still held; false when it expired. */
