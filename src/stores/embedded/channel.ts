@@ -3,6 +3,7 @@
  * Arguments and answers are plain JSON. DuplicateKeyError and StoreUnavailableError arrive as themselves.
  */
 export interface Channel {
+  /** Rejects with StoreUnavailableError when the primary is gone, before or during the call. */
   call(service: string, method: string, args: readonly unknown[]): Promise<unknown>;
   /** Events that the primary broadcasts for a service. Returns the end of the subscription. */
   on(service: string, listener: (event: unknown) => void): () => void;
@@ -10,9 +11,13 @@ export interface Channel {
 
 /** The primary's end. */
 export interface ChannelHost {
-  provide(
-    service: string,
-    handler: (method: string, args: readonly unknown[], processId: number) => Promise<unknown>,
-  ): void;
+  /** A process that dies takes its questions along: their answers go nowhere. `processId` is the cluster's worker id. */
+  provide(service: string, handler: ServiceHandler): void;
   broadcast(service: string, event: unknown): void;
 }
+
+export type ServiceHandler = (
+  method: string,
+  args: readonly unknown[],
+  processId: number,
+) => Promise<unknown>;

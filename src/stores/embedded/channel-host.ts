@@ -1,0 +1,72 @@
+import cluster from 'node:cluster';
+import type { ChannelHost, ServiceHandler } from './channel.ts';
+import { packError } from './crossing.ts';
+import { batching, type CallFrame, type Frame, framesOf } from './frames.ts';
+
+/** The primary's end of the links to all its API processes. */
+export interface ProcessLinks {
+  /** Sends to one process; one that is gone is skipped. */
+  send(processId: number, message: unknown): void;
+  onMessage(listener: (processId: number, message: unknown) => void): void;
+  onGone(listener: (processId: number) => void): void;
+  /** The processes that are there now. */
+  ids(): number[];
+}
+
+/** Serves every process that cluster.fork() started or will start. */
+export function hostForProcesses(): ChannelHost {
+  return hostOver({
+    send(processId, message) {
+      const worker = cluster.workers?.[processId];
+      // A callback, so that a process that dies while it is written to is no error of the primary.
+      if (worker?.isConnected()) worker.process.send(message as object, undefined, undefined, () => {});
+    },
+    onMessage: (listener) => cluster.on('message', (worker, message) => listener(worker.id, message)),
+    onGone: (listener) => cluster.on('disconnect', (worker) => listener(worker.id)),
+    ids: () => Object.keys(cluster.workers ?? {}).map(Number),
+  });
+}
+
+export function hostOver(links: ProcessLinks): ChannelHost {
+  const handlers = new Map<string, ServiceHandler>();
+  const senders = new Map<number, (frame: Frame) => void>();
+
+  function senderTo(processId: number): (frame: Frame) => void {
+    const known = senders.get(processId);
+    if (known !== undefined) return known;
+    const sender = batching((message) => links.send(processId, message));
+    senders.set(processId, sender);
+    return sender;
+  }
+
+  async function answer(processId: number, { id, service, method, args }: CallFrame): Promise<void> {
+    const outcome = await run(service, method, args, processId);
+    senders.get(processId)?.({ kind: 'answer', id, ...outcome });
+  }
+
+  async function run(...[service, method, args, processId]: [string, string, readonly unknown[], number]) {
+    try {
+      const handler = handlers.get(service);
+      if (handler === undefined) throw new Error(`The primary provides no service ${service}.`);
+      return { value: await handler(method, args, processId) };
+    } catch (error) {
+      return { error: packError(error) };
+    }
+  }
+
+  links.onMessage((processId, message) => {
+    const frames = framesOf(message);
+    if (frames.length > 0) senderTo(processId);
+    for (const frame of frames) if (frame.kind === 'call') void answer(processId, frame);
+  });
+  links.onGone((processId) => senders.delete(processId));
+
+  return {
+    provide: (service, handler) => {
+      handlers.set(service, handler);
+    },
+    broadcast(service, event) {
+      for (const processId of links.ids()) senderTo(processId)({ kind: 'event', service, event });
+    },
+  };
+}
