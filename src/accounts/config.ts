@@ -1,4 +1,4 @@
-import { text } from '../../config/setting.ts';
+import { integer, text } from '../../config/setting.ts';
 
 export const accountsSettings = {
   BOOTSTRAP_EMAIL: text({
@@ -18,5 +18,11 @@ export const accountsSettings = {
     pattern: /^drk_[0-9A-Za-z]{32,128}$/,
     accepts: '"drk_" and 32 to 128 letters or digits are expected',
     secret: true,
+  }),
+  SYNC_CALLS_PER_ACCOUNT: integer({
+    description: 'Synchronous image calls an account may have in flight: transform, render and metadata together.',
+    fallback: 4,
+    min: 1,
+    max: 10_000,
   }),
 };

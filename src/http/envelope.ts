@@ -9,7 +9,6 @@ export const ListMeta = Type.Object(
     hasMore: Type.Boolean(),
     nextCursor: Type.Union([Type.String(), Type.Null()], { description: 'Opaque; null on the last page.' }),
   },
-  { $id: 'ListMeta' },
 );
 export type ListMeta = Static<typeof ListMeta>;
 
@@ -22,12 +21,10 @@ export const ErrorObject = Type.Object(
     details: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
     requestId: Type.String(),
   },
-  { $id: 'Error' },
 );
 
 export const FailureEnvelope = Type.Object(
   { success: Type.Literal(false), error: ErrorObject, timestamp: Type.String({ format: 'date-time' }) },
-  { $id: 'FailureEnvelope' },
 );
 
 export interface Success<T> {

@@ -1,0 +1,109 @@
+import type { FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
+import { ApiError } from '../http/errors.ts';
+import { secretHash } from './keys.ts';
+import type { AccountsStore } from './store.ts';
+
+/** Who calls: an account, by one of its API keys or by a console session. */
+export interface Caller {
+  accountId: string;
+  plan: string;
+  apiKeyId: string | null;
+  sessionId: string | null;
+}
+
+/** How long another host may go on accepting a credential that was revoked. */
+export const CREDENTIAL_CACHE_MS = 30_000;
+const CACHED_CREDENTIALS = 10_000;
+const LAST_USED_RESOLUTION_MS = 60_000;
+const SCHEME = /^(apikey|bearer) +(\S+)$/i;
+
+export interface Authentication {
+  /**
+   * The caller behind the Authorization header; null when there is none.
+   * @throws ApiError 401 unauthorized for a credential that is not accepted.
+   */
+  callerOf(request: FastifyRequest): Promise<Caller | null>;
+  /** Forgets a credential in this process: it was revoked. */
+  forget(credentialId: string): void;
+}
+
+interface Cached {
+  caller: Caller;
+  /** A session ends by itself; a key does not. */
+  expiresAtMs: number;
+}
+
+/**
+ * Looks credentials up by their SHA-256, so that no comparison of secrets happens in text, and keeps what it found for
+ * at most 30 s.
+ */
+export function createAuthentication(store: AccountsStore, now: () => number): Authentication {
+  const cache = new LRUCache<string, Cached>({ max: CACHED_CREDENTIALS, ttl: CREDENTIAL_CACHE_MS, perf: { now } });
+
+  async function lookUp(scheme: string, hash: string): Promise<Cached | null> {
+    return scheme === 'apikey' ? keyCaller(hash) : sessionCaller(hash);
+  }
+
+  async function keyCaller(hash: string): Promise<Cached | null> {
+    const key = await store.keys.findOne({ hash });
+    if (key === null || key.revokedAt !== null) return null;
+    noteUse(key._id, key.lastUsedAt);
+    const plan = await planOf(key.accountId);
+    if (plan === null) return null;
+    const caller = { accountId: key.accountId, plan, apiKeyId: key._id, sessionId: null };
+    return { caller, expiresAtMs: Number.POSITIVE_INFINITY };
+  }
+
+  async function sessionCaller(hash: string): Promise<Cached | null> {
+    const session = await store.sessions.findOne({ hash });
+    if (session === null) return null;
+    const plan = await planOf(session.accountId);
+    if (plan === null) return null;
+    const caller = { accountId: session.accountId, plan, apiKeyId: null, sessionId: session._id };
+    return { caller, expiresAtMs: Date.parse(session.expiresAt) };
+  }
+
+  async function planOf(accountId: string): Promise<string | null> {
+    const account = await store.accounts.findOne({ _id: accountId }, { fields: ['plan'] });
+    return account?.plan ?? null;
+  }
+
+  /** At most one write a minute; its loss costs nothing. */
+  function noteUse(keyId: string, lastUsedAt: string | null): void {
+    if (lastUsedAt !== null && now() - Date.parse(lastUsedAt) < LAST_USED_RESOLUTION_MS) return;
+    const use = { $set: { lastUsedAt: new Date(now()).toISOString() } };
+    store.keys.updateOne({ _id: keyId, lastUsedAt }, use).catch(() => undefined);
+  }
+
+  return {
+    async callerOf(request) {
+      const header = request.headers.authorization;
+      if (header === undefined) return null;
+      const [, scheme = '', secret = ''] = SCHEME.exec(header.trim()) ?? [];
+      if (secret === '') throw notAccepted();
+      const hash = secretHash(secret);
+      const cacheKey = `${scheme.toLowerCase()} ${hash}`;
+      let found: Cached | null | undefined = cache.get(cacheKey);
+      if (found === undefined) {
+        found = await lookUp(scheme.toLowerCase(), hash);
+        if (found !== null) cache.set(cacheKey, found);
+      }
+      if (found === null || found.expiresAtMs <= now()) throw notAccepted();
+      return found.caller;
+    },
+    forget(credentialId) {
+      for (const [key, { caller }] of cache.entries()) {
+        if (caller.apiKeyId === credentialId || caller.sessionId === credentialId) cache.delete(key);
+      }
+    },
+  };
+}
+
+/** 401 for a credential that is wrong, revoked or malformed: one answer, so that nothing is learnt from it. */
+export function notAccepted(): ApiError {
+  return new ApiError(
+    'unauthorized',
+    'This credential is not accepted: send "Authorization: ApiKey <API_KEY>" with a key that was not revoked.',
+  );
+}

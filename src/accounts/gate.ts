@@ -1,0 +1,213 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
+import { ApiError } from '../http/errors.ts';
+import type { AdmitAnswer, Coordination, RateAnswer } from '../stores/coordination/port.ts';
+import { type Authentication, CREDENTIAL_CACHE_MS, type Caller, notAccepted } from './authentication.ts';
+
+const WINDOW_MS = 60_000;
+/** Longer than any synchronous call can take, upload included: it only heals what a dead process left. */
+const SLOT_LEASE_MS = 120_000;
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Who may call; default `any`: a key or a console session. A credential sent to a public route must still be good. */
+    access?: 'public' | 'any' | 'session';
+    /** The call takes one of the account's places for synchronous image calls. */
+    slot?: true;
+    /** Refuses by path and query alone, before a place is taken or the body is read. */
+    check?: (request: FastifyRequest) => void;
+  }
+}
+
+export interface GateOptions {
+  coordination: Coordination;
+  authentication: Authentication;
+  /** Rate windows are counted per host, over all of its processes. */
+  hostId: string;
+  /** Distinguishes the places that this process holds. */
+  processId: string;
+  requestsPerMinute: number;
+  failedAuthenticationsPerMinute: number;
+  syncCallsPerAccount: number;
+}
+
+export interface Gate {
+  /** The caller of a route that is not public. */
+  callerOf(request: FastifyRequest): Caller;
+  /** The caller, or null on a public route without a credential. */
+  callerIfAny(request: FastifyRequest): Caller | null;
+  /** Keeps the account's place until `work` has really ended, though the answer may go out earlier. */
+  keepSlotUntil(request: FastifyRequest, work: Promise<unknown>): void;
+  /** Ends a credential: at once on this host and wherever the mark is seen, within 30 s elsewhere. */
+  revoke(credentialId: string): Promise<void>;
+  /** Counts a wrong credential; 429 instead of the given refusal once the window is full. */
+  strike(request: FastifyRequest, refusal: ApiError): Promise<ApiError>;
+}
+
+interface Slot {
+  key: string;
+  holder: string;
+  work: Promise<unknown>;
+}
+
+/**
+ * The gate of /api/v1, for every request in this order: the failed-authentication window of the address, the
+ * credential, the rate window, the route's own check, the place. Windows and place are asked in one trip.
+ */
+export function installGate(app: FastifyInstance, options: GateOptions): Gate {
+  const { coordination, authentication } = options;
+  const callers = new WeakMap<FastifyRequest, Caller>();
+  const slots = new WeakMap<FastifyRequest, Slot>();
+  /** Addresses known to be blocked, so that a flood of wrong keys costs no look-up. Values are epoch milliseconds. */
+  const blockedUntil = new LRUCache<string, number>({ max: 10_000 });
+  let holders = 0;
+
+  app.addHook('onRequest', async (request, reply) => {
+    refuseBlocked(Math.max(0, (blockedUntil.get(request.ip) ?? 0) - Date.now()));
+    const caller = await authenticate(request);
+    if (caller !== null) callers.set(request, caller);
+    const refusal = refusalOf(request);
+    const answer = await ask(request, reply, caller, refusal === null);
+    if (caller !== null && answer.rate !== null) sendBudget(reply, answer.rate, options.requestsPerMinute);
+    refuseBlocked(answer.blockedMs);
+    if (answer.marked) throw await dropMarked(request, caller);
+    if (answer.rate?.allowed === false) throw tooManyRequests(answer.rate);
+    refuseWrongAccess(request, caller);
+    if (refusal !== null) throw refusal;
+    if (!answer.slot) throw tooManyInFlight(options.syncCallsPerAccount);
+  });
+
+  async function authenticate(request: FastifyRequest): Promise<Caller | null> {
+    try {
+      return await authentication.callerOf(request);
+    } catch (error) {
+      throw error instanceof ApiError && error.code === 'unauthorized' ? await gate.strike(request, error) : error;
+    }
+  }
+
+  async function ask(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    caller: Caller | null,
+    mayTakeSlot: boolean,
+  ): Promise<AdmitAnswer> {
+    const subject = caller?.accountId ?? request.ip;
+    const takesSlot = mayTakeSlot && caller !== null && request.routeOptions.config.slot === true;
+    const slot = takesSlot ? slotFor(caller.accountId) : null;
+    const credentialId = caller?.apiKeyId ?? caller?.sessionId;
+    const answer = await coordination.admit({
+      blocked: { key: strikeKey(request), limit: options.failedAuthenticationsPerMinute },
+      ...(credentialId ? { marked: credentialId } : {}),
+      rate: { key: `${options.hostId}/${subject}`, limit: options.requestsPerMinute, windowMs: WINDOW_MS },
+      ...(slot === null
+        ? {}
+        : { slot: { ...slot, limit: options.syncCallsPerAccount, leaseMs: SLOT_LEASE_MS } }),
+    });
+    if (slot !== null && answer.slot && answer.rate?.allowed) holdSlot(request, reply, slot);
+    return answer;
+  }
+
+  function slotFor(accountId: string) {
+    holders += 1;
+    return { key: `sync/${accountId}`, holder: `${options.hostId}/${options.processId}/${holders}` };
+  }
+
+  /** The place comes back when the connection is done with the call and the work behind it has ended. */
+  function holdSlot(request: FastifyRequest, reply: FastifyReply, place: { key: string; holder: string }): void {
+    const slot: Slot = { ...place, work: Promise.resolve() };
+    slots.set(request, slot);
+    reply.raw.once('close', () => {
+      const release = () => coordination.releaseSlot(slot.key, slot.holder);
+      slot.work.then(release, release).catch((error) => request.log.warn({ err: error }, 'A place was not given back'));
+    });
+  }
+
+  function refuseWrongAccess(request: FastifyRequest, caller: Caller | null): void {
+    const { access } = request.routeOptions.config;
+    if (caller === null && access !== 'public') throw missingCredential();
+    if (access === 'session' && caller?.sessionId === null) throw consoleOnly();
+  }
+
+  async function dropMarked(request: FastifyRequest, caller: Caller | null): Promise<ApiError> {
+    const credentialId = caller?.apiKeyId ?? caller?.sessionId;
+    if (credentialId) authentication.forget(credentialId);
+    return gate.strike(request, notAccepted());
+  }
+
+  function strikeKey(request: FastifyRequest): string {
+    return `${options.hostId}/${request.ip}`;
+  }
+
+  function refuseBlocked(blockedMs: number): void {
+    if (blockedMs > 0) throw blocked(blockedMs);
+  }
+
+  const gate: Gate = {
+    callerOf(request) {
+      const caller = callers.get(request);
+      if (caller === undefined) throw missingCredential();
+      return caller;
+    },
+    callerIfAny: (request) => callers.get(request) ?? null,
+    keepSlotUntil(request, work) {
+      const slot = slots.get(request);
+      if (slot !== undefined) slot.work = work;
+    },
+    async revoke(credentialId) {
+      authentication.forget(credentialId);
+      await coordination.mark(credentialId, 2 * CREDENTIAL_CACHE_MS);
+    },
+    async strike(request, refusal) {
+      const { count, resetMs } = await coordination.strike(strikeKey(request), WINDOW_MS);
+      if (count >= options.failedAuthenticationsPerMinute) blockedUntil.set(request.ip, Date.now() + resetMs);
+      return count > options.failedAuthenticationsPerMinute ? blocked(resetMs) : refusal;
+    },
+  };
+  return gate;
+}
+
+/** What a route's own check refuses, kept until the windows have been asked. */
+function refusalOf(request: FastifyRequest): ApiError | null {
+  try {
+    request.routeOptions.config.check?.(request);
+    return null;
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+}
+
+function sendBudget(reply: FastifyReply, rate: RateAnswer, limit: number): void {
+  reply.header('ratelimit-limit', String(limit));
+  reply.header('ratelimit-remaining', String(rate.remaining));
+  reply.header('ratelimit-reset', String(Math.ceil(rate.resetMs / 1000)));
+}
+
+function missingCredential(): ApiError {
+  return new ApiError('unauthorized', 'A credential is missing: send the header "Authorization: ApiKey <API_KEY>".');
+}
+
+function consoleOnly(): ApiError {
+  return new ApiError('forbidden', 'Only a signed-in console session may call this endpoint, not an API key.');
+}
+
+function tooManyRequests(rate: RateAnswer): ApiError {
+  return new ApiError('rate_limited', 'Too many requests in this minute: wait for Retry-After seconds.', {
+    details: { reason: 'request_rate' },
+    retryAfterSeconds: rate.resetMs / 1000,
+  });
+}
+
+function tooManyInFlight(limit: number): ApiError {
+  return new ApiError('rate_limited', `${limit} synchronous calls of this account are in flight: wait for one to end.`, {
+    details: { reason: 'account_concurrency', limit },
+    retryAfterSeconds: 1,
+  });
+}
+
+function blocked(blockedMs: number): ApiError {
+  return new ApiError('rate_limited', 'Too many wrong credentials came from this address: wait for Retry-After seconds.', {
+    details: { reason: 'failed_authentications' },
+    retryAfterSeconds: blockedMs / 1000,
+  });
+}

@@ -1,0 +1,20 @@
+import { createHash } from 'node:crypto';
+import { randomText } from '../names/ids.ts';
+
+const PREFIX = 'drk_';
+const SECRET_CHARACTERS = 40;
+
+/** A new API key's text (238 bits). It is shown once; only its hash is stored. */
+export function newKeyText(): string {
+  return PREFIX + randomText(SECRET_CHARACTERS);
+}
+
+/** What is stored and looked up instead of a secret: its SHA-256, base64url. */
+export function secretHash(secret: string): string {
+  return createHash('sha256').update(secret).digest('base64url');
+}
+
+/** What a listing shows of a key: its prefix and the last 4 characters. */
+export function keyHint(key: string): string {
+  return `${PREFIX}…${key.slice(-4)}`;
+}

@@ -1,0 +1,93 @@
+import { STATUS_CODES } from 'node:http';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { DuplicateKeyError, StoreUnavailableError } from '../stores/documents/port.ts';
+import { ApiError, type ApiErrorContext, type ErrorCode } from './errors.ts';
+import { validationFailure } from './validation.ts';
+
+/**
+ * The boundary where refusals are printed. It knows no slice by name: an ApiError is complete at birth, and what
+ * Fastify or a store throws is given its code from the closed set here.
+ */
+export function installFailures(app: FastifyInstance): void {
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const failure = asApiError(error);
+    if (failure.status >= 500) request.log.error({ err: error }, failure.message);
+    return sendFailure(request, reply, failure);
+  });
+}
+
+/** Answers a refusal in the envelope, with its headers. */
+export function sendFailure(request: FastifyRequest, reply: FastifyReply, failure: ApiError): FastifyReply {
+  if (failure.retryAfterSeconds !== undefined) {
+    reply.header('retry-after', String(Math.max(1, Math.ceil(failure.retryAfterSeconds))));
+  }
+  for (const [name, value] of Object.entries(failure.headers ?? {})) reply.header(name, value);
+  // A refusal before the body was read leaves bytes on the connection that no next request may be parsed from.
+  if (hasUnreadBody(request)) reply.header('connection', 'close');
+  return reply
+    .code(failure.status)
+    .type('application/json; charset=utf-8')
+    .serializer(JSON.stringify)
+    .send({
+      success: false,
+      error: {
+        code: failure.code,
+        message: failure.message,
+        retryable: failure.retryable,
+        param: failure.param,
+        details: failure.details,
+        requestId: request.id,
+      },
+      timestamp: new Date().toISOString(),
+    });
+}
+
+/** Any thrown thing as a refusal of the closed set. */
+export function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof StoreUnavailableError) {
+    return new ApiError('internal_error', 'A store did not answer in time: repeat the same call after a moment.', {
+      details: { reason: 'store_unavailable' },
+      retryAfterSeconds: 2,
+      cause: error,
+    });
+  }
+  if (error instanceof DuplicateKeyError) {
+    return new ApiError('internal_error', 'Two calls met over one record: repeat the same call.', { cause: error });
+  }
+  return fromFastify(error as Partial<FastifyError>);
+}
+
+/** What Fastify and Node's HTTP server refuse on their own, by error code. */
+const FASTIFY_FAILURES: Record<string, readonly [ErrorCode, string, ApiErrorContext?]> = {
+  FST_ERR_CTP_EMPTY_JSON_BODY: ['invalid_param', 'The body is empty: send a JSON document.', { param: 'body' }],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    'invalid_param',
+    'The body is not as long as its Content-Length says: send it whole.',
+    { param: 'body' },
+  ],
+  FST_ERR_BAD_URL: ['invalid_param', 'The path is not a valid URL: percent-encode it.', { param: 'path' }],
+  FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'There is nothing at this path: it is longer than any id.'],
+};
+
+function fromFastify(error: Partial<FastifyError>): ApiError {
+  if (error.validation !== undefined) return validationFailure(error.validation, error.validationContext ?? 'body');
+  const known = FASTIFY_FAILURES[error.code ?? ''];
+  if (known !== undefined) return new ApiError(known[0], known[1], known[2]);
+  const status = error.statusCode ?? 500;
+  if (status >= 400 && status < 500) {
+    return new ApiError('invalid_param', `The request cannot be read: ${STATUS_CODES[status] ?? 'bad request'}.`, {
+      param: 'body',
+      cause: error,
+    });
+  }
+  return new ApiError('internal_error', 'The server failed to answer: repeat the same call, and report the requestId.', {
+    cause: error,
+  });
+}
+
+function hasUnreadBody(request: FastifyRequest): boolean {
+  const { headers } = request;
+  const announced = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  return announced && !request.raw.complete;
+}

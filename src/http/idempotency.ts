@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Coordination, StoredResponse } from '../stores/coordination/port.ts';
+import { rawBodyOf } from './bodies.ts';
+import { ApiError, invalidParam } from './errors.ts';
+
+const KEEP_MS = 24 * 60 * 60 * 1000;
+const UNANSWERED_MS = 5 * 60 * 1000;
+const LARGEST_FINGERPRINTED_BYTES = 1024 * 1024;
+const LARGEST_STORED_BYTES = 512 * 1024;
+const WELL_FORMED = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /**
+     * `kept`: an Idempotency-Key is honoured and the answer replayed. `unkept`: honoured, but the answer carries a new
+     * secret and is never stored. Absent: the header is ignored.
+     */
+    idempotency?: 'kept' | 'unkept';
+  }
+}
+
+interface Run {
+  key: string;
+  token: string;
+}
+
+/**
+ * Idempotency-Key: of equal requests under one key, one runs; the others get its answer. Keys belong to an owner.
+ * Install after the hook that knows the owner and before the one that parses bodies: malformed bodies are kept too.
+ * @param ownerOf the account, or the address of an anonymous caller.
+ */
+export function installIdempotency(
+  app: FastifyInstance,
+  coordination: Coordination,
+  ownerOf: (request: FastifyRequest) => string,
+): void {
+  const runs = new WeakMap<FastifyRequest, Run>();
+
+  app.addHook('preValidation', async (request, reply) => {
+    const sent = request.headers['idempotency-key'];
+    if (sent === undefined || request.routeOptions.config.idempotency === undefined) return;
+    const key = `${ownerOf(request)}/${checkedKey(sent)}`;
+    const answer = await coordination.beginIdempotent(key, fingerprintOf(request), UNANSWERED_MS, KEEP_MS);
+    switch (answer.state) {
+      case 'new':
+        runs.set(request, { key, token: answer.token });
+        return;
+      case 'replay':
+        return replay(reply, answer.response);
+      case 'running':
+        throw new ApiError(
+          'request_in_progress',
+          'The first request under this Idempotency-Key has not answered: repeat the same call after a moment.',
+          { retryAfterSeconds: 1 },
+        );
+      case 'reused':
+        throw new ApiError(
+          'idempotency_key_reuse',
+          'This Idempotency-Key was used for another request, or its answer could not be kept: send a new key.',
+        );
+    }
+  });
+
+  app.addHook('onSend', async (request, reply, payload) => {
+    const run = runs.get(request);
+    if (run === undefined) return payload;
+    runs.delete(request);
+    try {
+      if (reply.statusCode >= 500) await coordination.forgetIdempotent(run.key, run.token);
+      else await coordination.keepIdempotent(run.key, run.token, storable(request, reply, payload));
+    } catch (error) {
+      // The effect has happened and its answer is owed; the key stays unanswered for its five minutes.
+      request.log.warn({ err: error }, 'The answer under an Idempotency-Key could not be kept');
+    }
+    return payload;
+  });
+}
+
+function checkedKey(sent: string | string[]): string {
+  if (typeof sent === 'string' && WELL_FORMED.test(sent)) return sent;
+  throw invalidParam('Idempotency-Key', 'Idempotency-Key must be 1 to 255 printable ASCII characters.');
+}
+
+/** What makes two requests the same: method, path, query string and raw body. Null when the body is too large. */
+function fingerprintOf(request: FastifyRequest): string | null {
+  const body = rawBodyOf(request);
+  if (body !== undefined && body.length > LARGEST_FINGERPRINTED_BYTES) return null;
+  const hash = createHash('sha256').update(`${request.method} ${request.url}\n`);
+  if (body !== undefined) hash.update(body);
+  return hash.digest('base64url');
+}
+
+function storable(request: FastifyRequest, reply: FastifyReply, payload: unknown): StoredResponse | null {
+  if (request.routeOptions.config.idempotency === 'unkept' && reply.statusCode < 400) return null;
+  const body = payload === undefined || payload === null ? '' : payload;
+  if (typeof body !== 'string' || Buffer.byteLength(body) > LARGEST_STORED_BYTES) return null;
+  const type = reply.getHeader('content-type');
+  return { status: reply.statusCode, headers: type === undefined ? {} : { 'content-type': String(type) }, body };
+}
+
+function replay(reply: FastifyReply, response: StoredResponse): FastifyReply {
+  reply.code(response.status).headers(response.headers).header('idempotency-replayed', 'true');
+  return reply.serializer((body: unknown) => body as string).send(response.body);
+}

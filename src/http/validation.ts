@@ -1,0 +1,92 @@
+import { Ajv, type ErrorObject, type Options } from 'ajv';
+import type { FastifyInstance, FastifySchemaValidationError } from 'fastify';
+import { ApiError } from './errors.ts';
+
+const COMMON: Options = { allErrors: false, strict: true, strictTypes: false, keywords: ['example'], formats: FORMATS() };
+
+/** Bodies are taken as they are typed; what comes in a query or a path is text, and is read as its schema's type. */
+const bodies = new Ajv(COMMON);
+const texts = new Ajv({ ...COMMON, coerceTypes: 'array' });
+
+/** Validates every route by its schemas; the first violation becomes invalid_param on the field at fault. */
+export function installValidation(app: FastifyInstance): void {
+  app.setValidatorCompiler(({ schema, httpPart }) => {
+    const validate = (httpPart === 'body' ? bodies : texts).compile(schema);
+    return (data) => {
+      if (validate(data)) return { value: data };
+      return { error: validate.errors as unknown as Error };
+    };
+  });
+  app.setSchemaErrorFormatter((errors, context) => {
+    throw validationFailure(errors, context);
+  });
+}
+
+/**
+ * The refusal of a schema violation.
+ * @param context which part was checked: body, querystring, params, headers.
+ */
+export function validationFailure(
+  errors: readonly (FastifySchemaValidationError | ErrorObject)[],
+  context: string,
+): ApiError {
+  const first = errors[0];
+  if (first === undefined) return new ApiError('invalid_param', 'The request is not as documented.', { param: context });
+  const param = paramOf(first) || context;
+  return new ApiError('invalid_param', sentence(param, first), { param, details: detailsOf(first) });
+}
+
+/** `/steps/0/op` and a missing `name` below it become `steps[0].op.name`. */
+function paramOf(error: FastifySchemaValidationError | ErrorObject): string {
+  const path = error.instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const { missingProperty, additionalProperty } = error.params as Record<string, string | undefined>;
+  const last = missingProperty ?? additionalProperty;
+  if (last !== undefined) path.push(last);
+  return path.reduce((text, part) => {
+    if (/^\d+$/.test(part)) return `${text}[${part}]`;
+    return text === '' ? part : `${text}.${part}`;
+  }, '');
+}
+
+function sentence(param: string, error: FastifySchemaValidationError | ErrorObject): string {
+  const { limit, allowedValues, type } = error.params as Record<string, unknown>;
+  switch (error.keyword) {
+    case 'required':
+      return `${param} is missing: send it.`;
+    case 'additionalProperties':
+      return `${param} is not a field of this call: leave it out.`;
+    case 'enum':
+      return `${param} must be one of ${(allowedValues as unknown[]).join(', ')}.`;
+    case 'type':
+      return param === 'body' ? `The body must be a JSON ${type}.` : `${param} must be of type ${type}.`;
+    case 'maxLength':
+      return `${param} is too long: at most ${limit} characters are allowed.`;
+    case 'minLength':
+      return `${param} is too short: at least ${limit} ${limit === 1 ? 'character is' : 'characters are'} needed.`;
+    case 'maxItems':
+      return `${param} has too many entries: at most ${limit} are allowed.`;
+    case 'minItems':
+      return `${param} has too few entries: at least ${limit} ${limit === 1 ? 'is' : 'are'} needed.`;
+    case 'minimum':
+    case 'exclusiveMinimum':
+    case 'maximum':
+    case 'exclusiveMaximum':
+      return `${param} ${error.message ?? 'is out of range'}.`;
+    default:
+      return `${param} is not acceptable: it ${error.message ?? 'breaks its rule'}.`;
+  }
+}
+
+function detailsOf(error: FastifySchemaValidationError | ErrorObject): Record<string, unknown> | undefined {
+  const { limit, allowedValues } = error.params as Record<string, unknown>;
+  if (allowedValues !== undefined) return { allowed: allowedValues };
+  return limit === undefined ? undefined : { limit };
+}
+
+/** Formats are documentation in OpenAPI; the rules of the slices decide what is accepted. */
+function FORMATS(): Record<string, true> {
+  return { 'date-time': true, date: true, uri: true, email: true, int32: true, int64: true, double: true, binary: true };
+}
