@@ -1,0 +1,82 @@
+/**
+ * Tag values as plain JSON, bounded: a file may carry megabytes under one name, and names that mean something to
+ * JavaScript or to a document store.
+ */
+
+const TEXT_LIMIT_CHARACTERS = 4_000;
+/** Longer lists are tables of the file's own plumbing or binary data, not facts. */
+const LIST_LIMIT_ENTRIES = 64;
+const DEPTH_LIMIT = 6;
+const NAME_LIMIT_CHARACTERS = 128;
+
+export type Plain = string | number | boolean | Plain[] | { [name: string]: Plain };
+
+/** Hands out the size that all tags of one file may have together. */
+export class Budget {
+  #leftCharacters: number;
+
+  constructor(limitCharacters: number) {
+    this.#leftCharacters = limitCharacters;
+  }
+
+  /** Whether that much was left; takes it when it was. */
+  take(characters: number): boolean {
+    if (characters > this.#leftCharacters) return false;
+    this.#leftCharacters -= characters;
+    return true;
+  }
+}
+
+/**
+ * The tags of one group whose names and values can be told; what is binary, empty, too deep or past the budget is left out.
+ * A long text is cut.
+ */
+export function plainTags(tags: Iterable<readonly [string, unknown]>, budget: Budget): Record<string, Plain> {
+  const plain: Record<string, Plain> = {};
+  for (const [name, value] of tags) {
+    if (!isTellable(name)) continue;
+    const told = toPlain(value, 0);
+    if (told !== undefined && budget.take(name.length + JSON.stringify(told).length)) plain[name] = told;
+  }
+  return plain;
+}
+
+/** No name of Object.prototype, none that a document store reads as an operator, no control characters. */
+function isTellable(name: string): boolean {
+  return (
+    name !== '' &&
+    name.length <= NAME_LIMIT_CHARACTERS &&
+    !(name in Object.prototype) &&
+    !name.startsWith('$') &&
+    !/\p{Cc}/u.test(name)
+  );
+}
+
+function toPlain(value: unknown, depth: number): Plain | undefined {
+  if (typeof value === 'string') return plainText(value);
+  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
+  if (typeof value === 'boolean') return value;
+  if (depth === DEPTH_LIMIT || ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return undefined;
+  if (Array.isArray(value)) return plainList(value, depth);
+  return typeof value === 'object' && value !== null ? plainObject(value, depth) : undefined;
+}
+
+/** Padding and what follows a NUL are no text. */
+function plainText(value: string): string | undefined {
+  const text = value.split('\0', 1)[0]?.trim().slice(0, TEXT_LIMIT_CHARACTERS).toWellFormed() ?? '';
+  return text === '' ? undefined : text;
+}
+
+function plainList(values: unknown[], depth: number): Plain[] | undefined {
+  if (values.length === 0 || values.length > LIST_LIMIT_ENTRIES) return undefined;
+  const list = values.map((value) => toPlain(value, depth + 1));
+  return list.every((value) => value !== undefined) ? list : undefined;
+}
+
+function plainObject(value: object, depth: number): Plain | undefined {
+  const entries = Object.entries(value)
+    .filter(([name]) => isTellable(name))
+    .map(([name, inner]) => [name, toPlain(inner, depth + 1)] as const)
+    .filter((entry): entry is readonly [string, Plain] => entry[1] !== undefined);
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}
