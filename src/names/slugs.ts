@@ -1,0 +1,87 @@
+/**
+ * Slugs: the readable names of templates and presets, unique within an account, and the references made of them.
+ * A slug never holds `_` or `@`, so it is never mistaken for an id (`tpl_…`) or for a version (`slug@2`).
+ */
+
+/** Only what ships with the service begins with this. */
+export const RESERVED_PREFIX = 'builtin-';
+
+/** Longest slug, sent or made. */
+export const SLUG_MAX_CHARACTERS = 100;
+
+/** What a slug looks like, for JSON schemas: letters and digits at both ends, hyphens between. */
+export const SLUG_PATTERN = '^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$';
+
+const SLUG = new RegExp(SLUG_PATTERN);
+
+/** Latin letters that Unicode does not take apart. */
+const FOLDED: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ı: 'i',
+};
+
+/** Room kept for the suffix of a taken slug, so that every candidate of one name has the same stem. */
+const SUFFIX_CHARACTERS = 5;
+
+/** Whether a text is a slug: lowercase letters, digits and hyphens. A reserved slug is well formed too. */
+export function isSlug(text: string): boolean {
+  return text.length <= SLUG_MAX_CHARACTERS && SLUG.test(text);
+}
+
+/** Whether a slug is kept for what ships with the service. */
+export function isReservedSlug(slug: string): boolean {
+  return slug.startsWith(RESERVED_PREFIX);
+}
+
+/**
+ * The slug of a name: accents folded (`Größe élan` is `grosse-elan`), every other run of characters one hyphen.
+ * A leading `builtin` falls away because the prefix is reserved; a name with nothing left answers `fallback`.
+ */
+export function slugFromName(name: string, fallback: string): string {
+  const stem = name
+    .normalize('NFKD')
+    .replace(/\p{Mark}/gu, '')
+    .toLowerCase()
+    .replace(/[ßæœøłđðþı]/g, (letter) => FOLDED[letter] ?? '')
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-/, '')
+    .replace(/^(?:builtin(?:-|$))+/, '')
+    .slice(0, SLUG_MAX_CHARACTERS - SUFFIX_CHARACTERS)
+    .replace(/-+$/, '');
+  return stem === '' ? fallback : stem;
+}
+
+/**
+ * The first of `slug`, `slug-2`, `slug-3`, … that is not taken. `slug` comes from slugFromName, which leaves
+ * room for the number.
+ */
+export function freeSlug(slug: string, taken: ReadonlySet<string>): string {
+  let candidate = slug;
+  for (let number = 2; taken.has(candidate); number++) candidate = `${slug}-${number}`;
+  return candidate;
+}
+
+/** What a caller names a template or a preset by: an id or a slug, and the version when one was asked for. */
+export interface Reference {
+  idOrSlug: string;
+  version?: number;
+}
+
+/**
+ * Reads `<id or slug>` or `<id or slug>@<version>`. Null when what follows the `@` is not a positive whole number.
+ * A number too large to be exact is read as the largest exact one, which no version reaches.
+ */
+export function parseReference(text: string): Reference | null {
+  const at = text.indexOf('@');
+  if (at === -1) return { idOrSlug: text };
+  const version = text.slice(at + 1);
+  if (!/^0*[1-9][0-9]*$/.test(version)) return null;
+  return { idOrSlug: text.slice(0, at), version: Math.min(Number(version), Number.MAX_SAFE_INTEGER) };
+}
