@@ -46,10 +46,19 @@ export interface Pass {
   encode: Encode;
 }
 
+/** What `input` is when it is no file but 8-bit sRGB pixels, row by row: a vector drawing, already rasterized. */
+export interface RawPixels {
+  width: number;
+  height: number;
+  /** RGBA, alpha not premultiplied. */
+  channels: 4;
+}
+
 export interface TransformTask {
   kind: 'transform';
   /** Owned by the task: transferred, never touched again by the sender. */
   input: Uint8Array<ArrayBuffer>;
+  raw?: RawPixels;
   pass: Pass;
   /** Epoch milliseconds after which the answer is of no use. */
   deadlineMs: number;
@@ -59,6 +68,8 @@ export interface TransformTask {
 export interface DescribeTask {
   kind: 'describe';
   input: Uint8Array<ArrayBuffer>;
+  /** With raw pixels, the facts about a file (format, mimeType, bytes, sha1, metadata) are left to the sender. */
+  raw?: RawPixels;
   deadlineMs: number;
 }
 
@@ -123,13 +134,26 @@ export interface Failure {
 
 export type ImageResult = Transformed | Described | Failure;
 
-/** SVG to pixels, in a process that can be killed. */
+/** SVG to pixels, in a process that can be killed. One task at a time. */
 export interface RasterizeTask {
   input: Uint8Array;
+  /** Dots per inch; 72 draws a user unit as one pixel. */
   density: number;
+  /** Size of the drawing in pixels that the density is raised to, where it stays within limitPixels. */
+  atLeast?: { width?: number; height?: number };
   /** Largest output, in pixels. */
   limitPixels: number;
 }
+
+/** The pixels follow on the process's data pipe, width × height × channels bytes. */
+export interface Rasterized extends RawPixels {
+  kind: 'rasterized';
+  /** Of the drawing at 72 dots per inch. */
+  naturalWidth: number;
+  naturalHeight: number;
+}
+
+export type RasterizeResult = Rasterized | Failure;
 
 /** A page to draw: the document is complete, every placeholder filled. */
 export interface RenderTask {

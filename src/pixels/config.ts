@@ -1,0 +1,35 @@
+import { integer } from '../../config/setting.ts';
+
+export const pixelsSettings = {
+  IMAGE_THREADS: integer({
+    description: 'Threads of each API process that decode, process and encode images.',
+    fallback: 1,
+    min: 1,
+    max: 64,
+  }),
+  IMAGE_QUEUE: integer({
+    description: 'Image calls of each API process that may wait for a thread; further ones are refused with 503 capacity.',
+    fallback: 64,
+    min: 0,
+    max: 10_000,
+  }),
+  IMAGE_MEMORY_MEGABYTES: integer({
+    description: 'Memory that the image calls running at once in an API process may take, as estimated before they start.',
+    fallback: 0,
+    defaultText: 'half of the memory of the machine, shared by its API processes',
+    min: 64,
+    max: 1_048_576,
+  }),
+  VECTOR_TIMEOUT_MS: integer({
+    description: 'Time that one SVG may take to draw; its rasterizer is killed when it passes.',
+    fallback: 5_000,
+    min: 100,
+    max: 60_000,
+  }),
+  VECTOR_MEMORY_MEGABYTES: integer({
+    description: 'Memory that the rasterizer of an API process may allocate.',
+    fallback: 2_048,
+    min: 256,
+    max: 65_536,
+  }),
+};
