@@ -1,0 +1,64 @@
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { keyOfField, valueAt } from './keys.ts';
+
+/** Statements kept prepared; the service asks some dozens of different questions. */
+const MAX_STATEMENTS = 300;
+
+/** A SQLite file where a commit is on disk before it returns. */
+export class Database {
+  readonly #sqlite: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(path: string) {
+    this.#sqlite = new DatabaseSync(path);
+    this.#sqlite.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16000;');
+    // For the columns of an index that comes after its documents.
+    const pure = { deterministic: true };
+    this.#sqlite.function('key_of', pure, (body, path) => keyOfField(JSON.parse(String(body)), String(path)));
+    this.#sqlite.function('has_field', pure, (body, path) =>
+      valueAt(JSON.parse(String(body)), String(path)) === undefined ? 0 : 1,
+    );
+  }
+
+  /** False after SQLite itself rolled a transaction back (a full disk, an I/O error). */
+  get inTransaction(): boolean {
+    return this.#sqlite.isTransaction;
+  }
+
+  /** Runs a statement that is not worth keeping: transactions, the shape of tables. */
+  exec(sql: string): void {
+    this.#sqlite.exec(sql);
+  }
+
+  /** The count of rows changed. */
+  run(sql: string, params: SQLInputValue[]): number {
+    return Number(this.#prepare(sql).run(...params).changes);
+  }
+
+  get(sql: string, params: SQLInputValue[]): Record<string, unknown> | undefined {
+    return this.#prepare(sql).get(...params);
+  }
+
+  /** One row in memory at a time. */
+  iterate(sql: string, params: SQLInputValue[]): Iterable<Record<string, unknown>> {
+    return this.#prepare(sql).iterate(...params);
+  }
+
+  /** Forgets the prepared statements: the tables below them have changed. */
+  forgetStatements(): void {
+    this.#statements.clear();
+  }
+
+  close(): void {
+    this.#sqlite.close();
+  }
+
+  #prepare(sql: string): StatementSync {
+    const statement = this.#statements.get(sql) ?? this.#sqlite.prepare(sql);
+    this.#statements.delete(sql);
+    this.#statements.set(sql, statement);
+    const [oldest] = this.#statements.keys();
+    if (this.#statements.size > MAX_STATEMENTS && oldest !== undefined) this.#statements.delete(oldest);
+    return statement;
+  }
+}

@@ -1,0 +1,132 @@
+import type { SQLInputValue } from 'node:sqlite';
+import { isOperators } from '../filter.ts';
+import type { Filter, Sort } from '../port.ts';
+import { keyOfValue } from './keys.ts';
+import { quoted, type Shape } from './shape.ts';
+
+/** What SQL can say of a filter. Every document that the filter matches is among the rows. */
+export interface Narrowing {
+  /** A condition over the columns. */
+  where: string;
+  params: SQLInputValue[];
+  /** The rows are the matches: nothing is left to be evaluated. */
+  exact: boolean;
+}
+
+const UNSAID: Narrowing = { where: 'TRUE', params: [], exact: false };
+
+export function narrow(filter: Filter, shape: Shape): Narrowing {
+  return allOf(Object.entries(filter).map(([name, condition]) => narrowPart(name, condition, shape)));
+}
+
+function narrowPart(name: string, condition: unknown, shape: Shape): Narrowing {
+  if (name === '$and') return allOf((condition as Filter[]).map((part) => narrow(part, shape)));
+  if (name === '$or') return anyOf((condition as Filter[]).map((part) => narrow(part, shape)));
+  if (name.startsWith('$')) return UNSAID;
+  const operators = isOperators(condition) ? condition : { $eq: condition };
+  return allOf(Object.keys(operators).map((operator) => narrowField(name, operator, operators, shape)));
+}
+
+function narrowField(
+  field: string,
+  operator: string,
+  operators: Record<string, unknown>,
+  shape: Shape,
+): Narrowing {
+  const column = shape.keys.get(field);
+  const presence = shape.presences.get(field);
+  const operand = operators[operator];
+  if (operator === '$exists') {
+    return presence === undefined ? UNSAID : said(`${quoted(presence)} = ?`, operand ? 1 : 0);
+  }
+  const key = column === undefined ? UNSAID : narrowKey(quoted(column), operator, operators);
+  // Said even where the key implies it: it is what lets SQLite take a partial index.
+  return presence !== undefined && impliesPresence(operator, operand)
+    ? allOf([said(`${quoted(presence)} = 1`), key])
+    : key;
+}
+
+function impliesPresence(operator: string, operand: unknown): boolean {
+  if (operator === '$in') return !(operand as unknown[]).includes(null);
+  return ['$eq', '$gt', '$gte', '$lt', '$lte'].includes(operator) && operand !== null;
+}
+
+function narrowKey(column: string, operator: string, operators: Record<string, unknown>): Narrowing {
+  const operand = operators[operator];
+  if (operator === '$in' || operator === '$nin') return membership(column, operator, operand as unknown[]);
+  const key = keyOfValue(operand);
+  if (key === undefined) return UNSAID;
+  if (operator === '$eq') return said(`${column} = ?`, key);
+  if (operator === '$ne') return said(`${column} <> ?`, key);
+  return range(column, operator, operators);
+}
+
+function membership(column: string, operator: '$in' | '$nin', operand: unknown[]): Narrowing {
+  if (!operand.every((one) => typeof one === 'string' || typeof one === 'number')) return UNSAID;
+  // A single value leaves SQLite the order of the index, which a list does not.
+  const [only] = operand;
+  if (operand.length === 1 && only !== undefined)
+    return said(`${column} ${operator === '$in' ? '=' : '<>'} ?`, only);
+  return said(
+    `${column} ${operator === '$in' ? 'IN' : 'NOT IN'} (SELECT value FROM json_each(?))`,
+    JSON.stringify(operand),
+  );
+}
+
+const SIGNS = new Map([
+  ['$gt', '>'],
+  ['$gte', '>='],
+  ['$lt', '<'],
+  ['$lte', '<='],
+]);
+
+/** As in MongoDB, a number is compared with numbers alone and text with text. */
+function range(column: string, operator: string, operators: Record<string, unknown>): Narrowing {
+  const operand = operators[operator];
+  const sign = SIGNS.get(operator);
+  if (sign === undefined || (typeof operand !== 'number' && typeof operand !== 'string')) return UNSAID;
+  const fromBelow = sign.startsWith('>');
+  const opposite = fromBelow ? ['$lt', '$lte'] : ['$gt', '$gte'];
+  // SQLite searches an index between one bound on each side, and which of two it takes is not ours to choose: the
+  // bound of the type is said only where the filter has none.
+  if (opposite.some((other) => typeof operators[other] === typeof operand))
+    return said(`${column} ${sign} ?`, operand);
+  const [least, most] = typeof operand === 'number' ? ['> -9e999', "< ''"] : [">= ''", "< x''"];
+  return said(`${column} ${sign} ? AND ${column} ${fromBelow ? most : least}`, operand);
+}
+
+function said(where: string, ...params: SQLInputValue[]): Narrowing {
+  return { where, params, exact: true };
+}
+
+function allOf(parts: Narrowing[]): Narrowing {
+  const saying = parts.filter((part) => part.where !== UNSAID.where);
+  return {
+    where: saying.map((part) => part.where).join(' AND ') || UNSAID.where,
+    params: saying.flatMap((part) => part.params),
+    exact: parts.every((part) => part.exact),
+  };
+}
+
+function anyOf(parts: Narrowing[]): Narrowing {
+  return {
+    where: `(${parts.map((part) => `(${part.where})`).join(' OR ')})`,
+    params: parts.flatMap((part) => part.params),
+    exact: parts.every((part) => part.exact),
+  };
+}
+
+/** The ORDER BY of a sort, or nothing. A field without a column is read from the JSON text of the rows left. */
+export function orderBy(sort: Sort, shape: Shape): string {
+  const terms = sort.map(([field, direction]) => {
+    const column = shape.keys.get(field);
+    const value = column === undefined ? `json_extract(body, ${jsonPath(field)})` : quoted(column);
+    return `${value} ${direction === -1 ? 'DESC' : 'ASC'}`;
+  });
+  return terms.length === 0 ? '' : `ORDER BY ${terms.join(', ')}`;
+}
+
+function jsonPath(field: string): string {
+  const path = field.split('.').map((name) => `."${name}"`);
+  return `'$${path.join('').replaceAll("'", "''")}'`;
+}

@@ -1,0 +1,52 @@
+import type { CollectionSpec, IndexSpec } from '../port.ts';
+
+/** How a collection lies in SQLite: a table of `_id`, the JSON text, and a column for each fact that an index needs. */
+export interface Shape {
+  table: string;
+  /** Column of the key of each indexed field. */
+  keys: ReadonlyMap<string, string>;
+  /** Column of the presence (1 or 0) of each field that an index asks for. */
+  presences: ReadonlyMap<string, string>;
+  /** The statement that creates each index. */
+  indexes: ReadonlyMap<string, string>;
+  /** What SQLite says when a unique index refuses a row, with the index's name. */
+  refusals: ReadonlyMap<string, string>;
+}
+
+export function shapeOf(spec: CollectionSpec): Shape {
+  const keys = new Map([['_id', '_id']]);
+  const presences = new Map<string, string>();
+  for (const index of spec.indexes) {
+    for (const [field] of index.fields) if (field !== '_id') keys.set(field, `key:${field}`);
+    for (const field of index.whenPresent ?? []) presences.set(field, `has:${field}`);
+  }
+  const refusals = new Map([[refusal(spec.name, ['_id']), '_id_']]);
+  const indexes = new Map<string, string>();
+  for (const index of spec.indexes) {
+    const columns = index.fields.map(([field]) => keys.get(field) ?? field);
+    if (index.unique) refusals.set(refusal(spec.name, columns), index.name);
+    indexes.set(`${spec.name}.${index.name}`, createIndex(spec.name, index, columns));
+  }
+  return { table: spec.name, keys, presences, indexes, refusals };
+}
+
+function refusal(table: string, columns: string[]): string {
+  return `UNIQUE constraint failed: ${columns.map((column) => `${table}.${column}`).join(', ')}`;
+}
+
+function createIndex(table: string, index: IndexSpec, columns: string[]): string {
+  const ordered = columns.map(
+    (column, at) => `${quoted(column)} ${index.fields[at]?.[1] === -1 ? 'DESC' : 'ASC'}`,
+  );
+  const partial = (index.whenPresent ?? []).map((field) => `${quoted(`has:${field}`)} = 1`);
+  return [
+    `CREATE ${index.unique ? 'UNIQUE ' : ''}INDEX ${quoted(`${table}.${index.name}`)}`,
+    `ON ${quoted(table)} (${ordered.join(', ')})`,
+    ...(partial.length > 0 ? [`WHERE ${partial.join(' AND ')}`] : []),
+  ].join(' ');
+}
+
+/** A name within a statement. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,59 @@
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { packError } from '../../embedded/crossing.ts';
+import type { Collection, CollectionSpec, Document } from '../port.ts';
+import { Database } from './database.ts';
+import { declareTable } from './declare.ts';
+import type { Answer, Question } from './messages.ts';
+import type { Table } from './table.ts';
+
+/**
+ * The thread that owns the documents' file. It takes everything that came in while the last commit was syncing into one
+ * transaction and answers when that is on disk: one sync a batch, however many asked.
+ * What it cannot commit it cannot answer: it dies of the error, and its owner tells those who wait and starts another.
+ */
+const port = parentPort;
+if (port === null) throw new Error('This file runs as a worker thread.');
+
+const database = new Database((workerData as { path: string }).path);
+const tables = new Map<string, Table>();
+
+port.on('message', (first: Question[]) => {
+  const batch = [...first];
+  for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
+    batch.push(...(next.message as Question[]));
+  }
+  port.postMessage(commit(batch));
+  if (batch.some(({ method }) => method === 'close')) {
+    database.close();
+    port.close();
+  }
+});
+
+function commit(batch: Question[]): Answer[] {
+  database.exec('BEGIN');
+  const answers = batch.map(answer);
+  if (!database.inTransaction) throw new Error('SQLite gave up the transaction; the disk may be full.');
+  database.exec('COMMIT');
+  return answers;
+}
+
+/** Each change is one statement, so a question that fails leaves nothing behind in the transaction of the others. */
+function answer(question: Question): Answer {
+  try {
+    return { id: question.id, value: run(question) };
+  } catch (error) {
+    return { id: question.id, error: packError(error) };
+  }
+}
+
+function run({ collection, method, args }: Question): unknown {
+  if (method === 'ping' || method === 'close') return undefined;
+  if (method === 'declare') {
+    tables.set(collection, declareTable(database, args[0] as CollectionSpec));
+    return undefined;
+  }
+  const table = tables.get(collection);
+  if (table === undefined) throw new Error(`The collection ${collection} was not declared.`);
+  const call = table[method as keyof Collection<Document>] as (...args: unknown[]) => unknown;
+  return call.apply(table, args);
+}

@@ -1,0 +1,37 @@
+import type { Filter, Update } from './port.ts';
+
+/**
+ * Refuses a filter that holds `undefined`. JSON drops such a field on its way, and the filter that remains would match
+ * documents that the caller meant to leave alone, such as those of every other account.
+ */
+export function checkFilter(filter: unknown, path = 'filter'): void {
+  if (filter === undefined) throw new TypeError(`The value at ${path} is undefined.`);
+  if (typeof filter !== 'object' || filter === null) return;
+  for (const [key, value] of Object.entries(filter)) checkFilter(value, `${path}.${key}`);
+}
+
+/** The fields that a filter fixes to one value: what an upsert begins with. */
+export function equalities(filter: Filter): Record<string, unknown> {
+  const fixed: Record<string, unknown> = {};
+  for (const [field, condition] of Object.entries(filter)) {
+    if (field === '$and') Object.assign(fixed, ...(condition as Filter[]).map(equalities));
+    else if (field.startsWith('$')) continue;
+    else if (!isOperators(condition)) fixed[field] = condition;
+    else if ('$eq' in condition) fixed[field] = condition.$eq;
+  }
+  return fixed;
+}
+
+/** The `_id` that an upsert would insert. Throws when neither the filter nor $setOnInsert names one. */
+export function upsertId(filter: Filter, update: Update): string {
+  const id = update.$setOnInsert?._id ?? equalities(filter)._id;
+  if (typeof id === 'string') return id;
+  throw new TypeError('An upsert needs an _id in its filter or in $setOnInsert.');
+}
+
+/** True of `{$gt: 1}`, false of a value to be equal to. */
+export function isOperators(condition: unknown): condition is Record<string, unknown> {
+  if (typeof condition !== 'object' || condition === null || Array.isArray(condition)) return false;
+  const [first] = Object.keys(condition);
+  return first?.startsWith('$') ?? false;
+}

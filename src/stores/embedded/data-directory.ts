@@ -1,0 +1,50 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+const SQLITE_BUSY = 5;
+
+export interface DataDirectory {
+  path: string;
+  /** Lets another server have it. The death of the process does the same. */
+  close(): void;
+}
+
+/**
+ * Makes the directory and takes it for this process. Throws an Error of one sentence when another process has it, or
+ * when it cannot be made or written.
+ */
+export function openDataDirectory(path: string): DataDirectory {
+  const lock = takeLock(path);
+  writeFileSync(join(path, 'server.pid'), `${process.pid}\n`);
+  return { path, close: () => lock.close() };
+}
+
+/**
+ * An exclusive lock of SQLite's on a database without tables: the system's own, so that it ends with the process,
+ * however that ends. It does not hold between hosts that share the directory over a network.
+ */
+function takeLock(path: string): DatabaseSync {
+  let lock: DatabaseSync | undefined;
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    lock = new DatabaseSync(join(path, 'server.lock'), { timeout: 0 });
+    lock.exec('BEGIN EXCLUSIVE');
+    return lock;
+  } catch (error) {
+    lock?.close();
+    const { errcode, message } = error as { errcode?: number; message: string };
+    if (errcode === undefined || (errcode & 0xff) !== SQLITE_BUSY) {
+      throw new Error(`The data directory ${path} cannot be used: ${message}.`, { cause: error });
+    }
+    throw new Error(`The data directory ${path} is in use by another server (process ${holder(path)}).`);
+  }
+}
+
+function holder(path: string): string {
+  try {
+    return readFileSync(join(path, 'server.pid'), 'utf8').trim();
+  } catch {
+    return 'unknown';
+  }
+}
