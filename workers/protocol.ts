@@ -54,12 +54,31 @@ export interface RawPixels {
   channels: 4;
 }
 
+/**
+ * What the sender has read from the header of a still JPEG, PNG or WebP. It saves the thread a reading of its own, a sixth
+ * of the cost of a small picture; without it the thread reads. Other formats, and animations, the thread reads always.
+ */
+export interface InputHeader {
+  format: 'jpeg' | 'png' | 'webp';
+  /** As stored, before EXIF orientation. */
+  width: number;
+  height: number;
+  /** EXIF value, 1 to 8; 1 when absent. */
+  orientation: number;
+  /** Transparency of any kind, a PNG's tRNS chunk included. */
+  hasAlpha: boolean;
+  bitDepth: number;
+}
+
 export interface TransformTask {
   kind: 'transform';
   /** Owned by the task: transferred, never touched again by the sender. */
   input: Uint8Array<ArrayBuffer>;
   raw?: RawPixels;
+  header?: InputHeader;
   pass: Pass;
+  /** The files of the second assets that steps read, by asset id. */
+  layers?: Record<string, Uint8Array>;
   /** Epoch milliseconds after which the answer is of no use. */
   deadlineMs: number;
 }
@@ -75,6 +94,10 @@ export interface DescribeTask {
 
 export type ImageTask = TransformTask | DescribeTask;
 
+/**
+ * The codec streams: decoding, the steps and the last encoding of a pass are one sweep over the picture, told as
+ * processMs. decodeMs is what was spent on opening the input before it, encodeMs on trial encodings after it.
+ */
 export interface Timings {
   decodeMs: number;
   processMs: number;
@@ -186,3 +209,34 @@ export interface RenderFailure {
 }
 
 export type RenderResult = Rendered | RenderFailure;
+
+/** What a render thread is started with. */
+export interface RenderThreadOptions {
+  /** The operator's browser; empty to look for one. */
+  browserPath: string;
+  /** Where the bundled browser is unpacked when there is no other. */
+  cacheDir: string;
+  /** Pages drawn before the browser is replaced by a fresh one. */
+  recycleAfterPages: number;
+  /** Memory above which it is replaced. */
+  recycleAboveBytes: number;
+}
+
+/** `warm` starts the browser ahead of the first page; `stop` ends it, and its thread has nothing left to do. */
+export interface RenderCall {
+  id: number;
+  task: RenderTask | { kind: 'warm' } | { kind: 'stop' };
+}
+
+export interface RenderAnswer {
+  kind: 'answer';
+  id: number;
+  result: RenderResult | { kind: 'done' };
+}
+
+/** Something the operator should read. */
+export interface RenderNotice {
+  kind: 'notice';
+  level: 'info' | 'warn' | 'error';
+  message: string;
+}

@@ -1,0 +1,177 @@
+import type { RenderAnswer, RenderFailure, RenderTask, Timings } from '../../workers/protocol.ts';
+import { ApiError, invalidParam } from '../http/errors.ts';
+import { type AdmissionStats, createAdmission, type Seat } from './admission.ts';
+import { withAssetScheme } from './asset-references.ts';
+import { systemClock } from './clock.ts';
+import { patienceUntil, unlessAborted } from './patience.ts';
+import { createRenderThread, type RenderLog } from './render-thread.ts';
+
+export { assetIdsIn } from './asset-references.ts';
+
+export interface RendersOptions {
+  /** RENDER_THREADS. */
+  threads: number;
+  /** RENDER_QUEUE. */
+  queueLimit: number;
+  /** BROWSER_PATH; empty to look for a browser. */
+  browserPath: string;
+  /** Where the bundled browser is unpacked when the machine has none. */
+  cacheDir: string;
+  /** RENDER_RECYCLE_PAGES. */
+  recycleAfterPages: number;
+  /** RENDER_MEMORY_MEGABYTES, in bytes. */
+  recycleAboveBytes: number;
+  /** PUBLIC_URL: addresses below it name the service's own assets. */
+  publicUrl: string;
+  log: RenderLog;
+}
+
+export interface RenderRequest {
+  /** Whole document, every placeholder filled. */
+  html: string;
+  width: number;
+  height: number;
+  accountId: string;
+  /** Assets that the page may load, by id: see assetIdsIn. One that is not here does not load. */
+  assets: RenderTask['assets'];
+  /** Epoch milliseconds. */
+  deadlineMs: number;
+  /** Ends the waiting when nobody wants the picture any more. */
+  signal?: AbortSignal;
+}
+
+export interface RenderedPage {
+  /** PNG of exactly width × height. */
+  data: Uint8Array<ArrayBuffer>;
+  contentType: 'image/png';
+  width: number;
+  height: number;
+  timings: Timings & { queueMs: number };
+}
+
+export interface RendersStats extends Pick<AdmissionStats, 'busy' | 'waiting'> {
+  threads: number;
+}
+
+/** The one door to the render threads and their browsers. */
+export interface Renders {
+  /**
+   * Draws a page. A page of one account never shares a browser context with another account's.
+   *
+   * @throws invalid_param on templateId when the document does not finish loading; provider_unavailable (details.reason
+   * capacity, deadline_exceeded, worker_unreachable; with Retry-After); the signal's reason when it aborts
+   */
+  render(request: RenderRequest): Promise<RenderedPage>;
+  /** Starts the browsers ahead of the first render. When none can start, the log says how to get one, and this resolves. */
+  warm(): Promise<void>;
+  stats(): RendersStats;
+  /** Waits for the renders under way, then ends browsers and threads. */
+  close(): Promise<void>;
+}
+
+/** In a thread one page is drawn while the one before it is encoded. */
+const SEATS_PER_THREAD = 2;
+const WARM_TIMEOUT_MS = 90_000;
+/** A browser that an operator has to install is not there in a second. */
+const NO_BROWSER_RETRY_SECONDS = 60;
+
+export function createRenders(options: RendersOptions): Renders {
+  const { publicUrl, log, queueLimit, ...threadOptions } = options;
+  const threads = Array.from({ length: options.threads }, () => createRenderThread(threadOptions, log));
+  // Memory is bounded by the number of browsers, which draw a page at a time: nothing to reserve here.
+  const admission = createAdmission({
+    seats: options.threads * SEATS_PER_THREAD,
+    budgetBytes: Number.MAX_SAFE_INTEGER,
+    queueLimit,
+  });
+
+  /** The seat stays taken until the thread has really answered, however long its caller waits. */
+  async function draw(task: RenderTask, seat: Seat): Promise<RenderAnswer['result']> {
+    const thread = threads.reduce((least, other) => (other.busy < least.busy ? other : least));
+    try {
+      return await thread.call(task, task.deadlineMs);
+    } catch (error) {
+      throw unavailable('worker_unreachable', 'The renderer was lost; make the same call again.', 1, error);
+    } finally {
+      seat.release();
+    }
+  }
+
+  return {
+    async render({ html, signal, ...page }) {
+      const patience = patienceUntil({
+        deadlineMs: page.deadlineMs,
+        client: signal,
+        clock: systemClock,
+        late: () => deadlineExceeded(admission.retryAfterSeconds()),
+      });
+      try {
+        const seat = await admission.acquire({
+          accountId: page.accountId,
+          bytes: 0,
+          signal: patience.signal,
+        });
+        const task: RenderTask = { kind: 'render', html: withAssetScheme(html, publicUrl), ...page };
+        const result = await unlessAborted(draw(task, seat), patience.signal);
+        return pageOf(result, seat.queueMs, admission.retryAfterSeconds());
+      } finally {
+        patience.end();
+      }
+    },
+    async warm() {
+      await Promise.allSettled(
+        threads.map((thread) => thread.call({ kind: 'warm' }, Date.now() + WARM_TIMEOUT_MS)),
+      );
+    },
+    stats() {
+      const { busy, waiting } = admission.stats();
+      return { threads: options.threads, busy, waiting };
+    },
+    async close() {
+      await admission.idle();
+      await Promise.all(threads.map((thread) => thread.stop()));
+    },
+  };
+}
+
+function pageOf(result: RenderAnswer['result'], queueMs: number, retryAfterSeconds: number): RenderedPage {
+  if (result.kind === 'rendered') {
+    const { data, contentType, width, height, timings } = result;
+    return { data, contentType, width, height, timings: { ...timings, queueMs } };
+  }
+  if (result.kind === 'render_failure') throw refusalOf(result, retryAfterSeconds);
+  throw new Error('A render thread answered a render with something else.');
+}
+
+function refusalOf({ reason, message }: RenderFailure, retryAfterSeconds: number): ApiError {
+  switch (reason) {
+    case 'load':
+      return invalidParam('templateId', `The renderer could not load this template: ${message}`);
+    case 'deadline':
+      return deadlineExceeded(retryAfterSeconds);
+    case 'crash':
+      return unavailable(
+        'worker_unreachable',
+        'The browser was lost with the page; make the same call again.',
+        1,
+      );
+    case 'no_browser':
+      return unavailable(
+        'worker_unreachable',
+        'This server has no browser that starts, so it renders nothing; its log tells the operator how to mend that.',
+        NO_BROWSER_RETRY_SECONDS,
+      );
+  }
+}
+
+function deadlineExceeded(retryAfterSeconds: number): ApiError {
+  return unavailable(
+    'deadline_exceeded',
+    'The page was not drawn in time; make it simpler, or make the same call again later.',
+    retryAfterSeconds,
+  );
+}
+
+function unavailable(reason: string, message: string, retryAfterSeconds: number, cause?: unknown): ApiError {
+  return new ApiError('provider_unavailable', message, { details: { reason }, retryAfterSeconds, cause });
+}

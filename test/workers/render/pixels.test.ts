@@ -1,0 +1,151 @@
+import t from 'tap';
+import { openStudio, type Pixel, swatch, swatchAsset } from './studio.ts';
+
+const RED: Pixel = [255, 0, 0, 255];
+const LIME: Pixel = [0, 255, 0, 255];
+const NOTHING: Pixel = [0, 0, 0, 0];
+
+const studio = openStudio(t);
+const bare = '<!doctype html><body style="margin:0">';
+
+t.test('a page is drawn in its colours, and transparent where it paints nothing', async (t) => {
+  const picture = await studio.draw(`${bare}<div style="width:50px;height:50px;background:red"></div>`);
+  t.same(picture.pixel(0, 0), RED);
+  t.same(picture.pixel(49, 49), RED);
+  t.same(picture.pixel(50, 50), NOTHING);
+  t.same(picture.pixel(199, 99), NOTHING);
+});
+
+t.test('half transparent paint keeps its alpha', async (t) => {
+  const picture = await studio.draw(`${bare}<div style="height:100px;background:rgb(255 0 0 / 50%)"></div>`);
+  const [red, green, blue, alpha] = picture.pixel(100, 50);
+  t.ok(red >= 253 && green === 0 && blue === 0, 'the colour is not darkened');
+  t.ok(Math.abs(alpha - 128) <= 1);
+});
+
+t.test('the size is exact', async (t) => {
+  const sizes = [
+    [1, 1],
+    [1, 4096],
+    [4096, 1],
+    [7, 13],
+    [499, 501],
+    [1200, 630],
+    [4096, 4096],
+  ] as const;
+  for (const [width, height] of sizes) {
+    const html = `<meta name="viewport" content="width=333">${bare}<div style="position:fixed;inset:0;background:red"></div>`;
+    const picture = await studio.draw(html, { width, height });
+    t.same([picture.width, picture.height], [width, height]);
+    t.same(picture.pixel(width - 1, height - 1), RED, `${width} × ${height} is painted to its corner`);
+  }
+});
+
+t.test('a page that is larger than its size is cut, without scroll bars', async (t) => {
+  const picture = await studio.draw(`${bare}<div style="width:3000px;height:3000px;background:lime"></div>`);
+  t.same([picture.width, picture.height], [200, 100]);
+  t.same(picture.pixel(199, 99), LIME);
+});
+
+t.test('text is drawn', async (t) => {
+  const picture = await studio.draw(`${bare}<p style="font:bold 60px sans-serif;margin:0">Darkroom</p>`);
+  t.ok(picture.some(([r, g, b, a]) => r + g + b === 0 && a === 255));
+  const empty = await studio.draw(bare);
+  t.notOk(empty.some(([, , , a]) => a > 0));
+});
+
+t.test('an emoji has colours of its own', async (t) => {
+  const picture = await studio.draw(
+    `${bare}<p style="font:60px sans-serif;margin:0;color:black">\u{1F34E}</p>`,
+  );
+  if (!picture.some(([r, g, b, a]) => a === 255 && r > 150 && g < 90 && b < 90)) {
+    t.equal(process.env.CI, undefined, 'this machine has no emoji font');
+    t.comment('SKIPPED: this machine has no emoji font');
+  }
+});
+
+t.test('a gradient runs from one end to the other', async (t) => {
+  const picture = await studio.draw(
+    `${bare}<div style="height:100px;background:linear-gradient(90deg,#000,#fff)"></div>`,
+  );
+  const greys = [5, 50, 100, 150, 195].map((x) => picture.pixel(x, 50)[0]);
+  t.same(
+    greys,
+    [...greys].sort((a, b) => a - b),
+  );
+  t.ok(Math.abs((greys[2] ?? 0) - 128) < 4);
+});
+
+t.test('an image in a data: address is drawn, in a tag and in a style', async (t) => {
+  const source = `data:image/png;base64,${(await swatch('#00ff00')).toString('base64')}`;
+  const picture = await studio.draw(
+    `${bare}<img src="${source}" width="100" height="100" style="float:left"><div style="background:url(${source});height:100px"></div>`,
+  );
+  t.same(picture.pixel(50, 50), LIME);
+  t.same(picture.pixel(150, 50), LIME);
+});
+
+t.test('a large image is decoded before the page is captured', async (t) => {
+  const source = `data:image/png;base64,${(await swatch('#00ff00', 3000)).toString('base64')}`;
+  const lazily = `<img src="${source}" loading="lazy" decoding="async" width="200" height="100">`;
+  t.same((await studio.draw(bare + lazily)).pixel(100, 50), LIME);
+});
+
+t.test('a style sheet in a data: address applies', async (t) => {
+  const picture = await studio.draw(
+    `<link rel="stylesheet" href="data:text/css,html{background:lime}">${bare}`,
+  );
+  t.same(picture.pixel(100, 50), LIME);
+});
+
+t.test('assets of the task are drawn from memory', async (t) => {
+  const assets = { ast_red: await swatchAsset('#ff0000'), ast_lime: await swatchAsset('#00ff00') };
+  const picture = await studio.draw(
+    `${bare}<style>div{width:50px;height:100px;float:left}</style>
+    <img src="asset://ast_red" style="width:50px;height:100px;float:left">
+    <div style="background:url('asset://ast_lime')"></div>
+    <div style="background:red;mask-image:url(asset://ast_lime)"></div>
+    <svg width="50" height="100"><image href="asset://ast_lime" width="50" height="100" preserveAspectRatio="none"/></svg>`,
+    { assets },
+  );
+  t.same(
+    [25, 75, 125, 175].map((x) => picture.pixel(x, 50)),
+    [RED, LIME, RED, LIME],
+  );
+});
+
+t.test('an asset that the task does not carry is not drawn, whoever drew it before', async (t) => {
+  const assets = { ast_red: await swatchAsset('#ff0000') };
+  const page = `${bare}<img src="asset://ast_red" width="200" height="100">
+    <img src="http://page.darkroom.invalid/assets/ast_red" width="200" height="100">`;
+  t.same((await studio.draw(page, { assets, accountId: 'acc_owner' })).pixel(100, 50), RED);
+  for (const accountId of ['acc_owner', 'acc_stranger']) {
+    const picture = await studio.draw(page, { accountId });
+    t.notOk(
+      picture.some(([r, g, b]) => r > 200 && g < 90 && b < 90),
+      accountId,
+    );
+  }
+});
+
+t.test('nothing of a page is left in the next one', async (t) => {
+  await studio.draw(
+    `<base href="http://elsewhere.invalid/"><meta http-equiv="Content-Security-Policy" content="style-src 'none'"><style>html{background:red}</style>`,
+  );
+  const next = await studio.draw(`${bare}<div style="height:50px;background:lime"></div>`);
+  t.same(next.pixel(100, 20), LIME);
+  t.same(next.pixel(100, 80), NOTHING);
+});
+
+t.test('many accounts take turns in one browser', async (t) => {
+  for (let turn = 0; turn < 12; turn += 1) {
+    const accountId = `acc_${turn % 6}`;
+    const picture = await studio.draw(
+      `${bare}<div style="height:100px;background:rgb(${turn * 20},0,0)"></div>`,
+      {
+        accountId,
+      },
+    );
+    t.same(picture.pixel(100, 50), [turn * 20, 0, 0, 255]);
+  }
+});

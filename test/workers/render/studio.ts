@@ -1,0 +1,96 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import type { Test } from 'tap';
+import type { RenderFailure, RenderTask } from '../../../workers/protocol.ts';
+import { BrowserKeeper } from '../../../workers/render/keeper.ts';
+import { createRenderer } from '../../../workers/render/renderer.ts';
+
+/** RGBA of one point. */
+export type Pixel = [number, number, number, number];
+
+export interface Picture {
+  width: number;
+  height: number;
+  pixel(x: number, y: number): Pixel;
+  /** Whether any pixel passes. */
+  some(test: (pixel: Pixel) => boolean): boolean;
+}
+
+export interface Studio {
+  keeper: BrowserKeeper;
+  notices: string[];
+  /** 200 × 100, account `acc_a`, 15 s unless told. */
+  render(html: string, task?: Partial<RenderTask>): Promise<Picture | RenderFailure>;
+  /** The same for a page that has to succeed. */
+  draw(html: string, task?: Partial<RenderTask>): Promise<Picture>;
+}
+
+/** A real browser for one test file, ended with it. */
+export function openStudio(
+  t: Test,
+  options: { recycleAfterPages?: number; browserPath?: string } = {},
+): Studio {
+  const notices: string[] = [];
+  const { recycleAfterPages = 10_000, browserPath = process.env.BROWSER_PATH ?? '' } = options;
+  const cacheDir = join(tmpdir(), 'darkroom-test-browser');
+  const keeper = new BrowserKeeper(
+    { browserPath, cacheDir, recycleAfterPages, recycleAboveBytes: 2 ** 32 },
+    (notice) => notices.push(`${notice.level}: ${notice.message}`),
+  );
+  t.teardown(() => keeper.stop());
+  const renderer = createRenderer(keeper);
+
+  async function render(html: string, task: Partial<RenderTask> = {}): Promise<Picture | RenderFailure> {
+    const result = await renderer.render({
+      kind: 'render',
+      html,
+      width: 200,
+      height: 100,
+      accountId: 'acc_a',
+      assets: {},
+      deadlineMs: Date.now() + 15_000,
+      ...task,
+    });
+    return result.kind === 'rendered' ? pictureOf(result.data) : result;
+  }
+
+  async function draw(html: string, task: Partial<RenderTask> = {}): Promise<Picture> {
+    const result = await render(html, task);
+    if ('reason' in result) throw new Error(`${result.reason}: ${result.message}`);
+    return result;
+  }
+
+  return { keeper, notices, render, draw };
+}
+
+export async function pictureOf(png: Uint8Array): Promise<Picture> {
+  const { data, info } = await sharp(png).ensureAlpha().raw().toBuffer({ resolveWithObject: true });
+  const at = (offset: number): Pixel => [
+    data[offset] ?? 0,
+    data[offset + 1] ?? 0,
+    data[offset + 2] ?? 0,
+    data[offset + 3] ?? 0,
+  ];
+  return {
+    width: info.width,
+    height: info.height,
+    pixel: (x, y) => at((y * info.width + x) * 4),
+    some(test) {
+      for (let offset = 0; offset < data.length; offset += 4) if (test(at(offset))) return true;
+      return false;
+    },
+  };
+}
+
+/** A PNG of one colour. */
+export function swatch(background: string, size = 8): Promise<Buffer> {
+  return sharp({ create: { width: size, height: size, channels: 3, background } })
+    .png()
+    .toBuffer();
+}
+
+/** A PNG asset of one colour, as a task carries it. */
+export async function swatchAsset(background: string): Promise<{ data: Uint8Array; contentType: string }> {
+  return { data: await swatch(background), contentType: 'image/png' };
+}

@@ -1,0 +1,129 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import { Connection } from './cdp.ts';
+import type { Executable } from './executable.ts';
+import { WALL_FLAGS } from './policy.ts';
+import { groupMemoryBytes, killGroup } from './process-group.ts';
+import { makeScratch, removeScratch } from './scratch.ts';
+
+/** The browser did not come up; the message ends in what it said last. */
+export class StartError extends Error {
+  override readonly name = 'StartError';
+}
+
+/** How a page is drawn: the same pixels on every machine, every image decoded before its page is captured. */
+const DRAWING_FLAGS = [
+  '--headless',
+  '--hide-scrollbars',
+  '--mute-audio',
+  '--force-color-profile=srgb',
+  '--font-render-hinting=none',
+  '--disable-lcd-text',
+  '--disable-gpu',
+  '--disable-checker-imaging',
+  // A capture waits for a frame: at 60 frames a second that is 17 ms for nothing.
+  '--disable-frame-rate-limit',
+] as const;
+
+/** How the process behaves. /dev/shm is 64 MB in a container, too little for a page of 4096 × 4096. */
+const PROCESS_FLAGS = [
+  '--remote-debugging-pipe',
+  '--no-first-run',
+  '--no-default-browser-check',
+  '--password-store=basic',
+  '--use-mock-keychain',
+  '--disable-dev-shm-usage',
+  '--disable-hang-monitor',
+  '--disable-popup-blocking',
+  '--metrics-recording-only',
+  // In a process of its own a sandboxed frame would escape the interception of its page's requests.
+  '--disable-features=IsolateSandboxedIframes,Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,PaintHolding',
+] as const;
+
+const START_TIMEOUT_MS = 15_000;
+const LAST_WORDS_CHARACTERS = 2_000;
+
+/** One browser: a process group that talks over a pipe, and a directory that goes with it. */
+export interface Browser {
+  connection: Connection;
+  /** Such as `HeadlessChrome/156.0.8078.79`. */
+  product: string;
+  memoryBytes(): number;
+  /** Resolves when the process ended, however it did. */
+  ended: Promise<void>;
+  /**
+   * Kills the whole group; a page can hang a browser so that asking it to leave never returns.
+   * Resolves when the process ended and its directory is removed.
+   */
+  kill(): Promise<void>;
+}
+
+/**
+ * @param sandboxed false for root, which Chromium's sandbox refuses, and where the kernel grants no user namespaces
+ * @throws StartError
+ */
+export async function startBrowser(executable: Executable, sandboxed: boolean): Promise<Browser> {
+  const scratch = await makeScratch();
+  const flags = [...DRAWING_FLAGS, ...PROCESS_FLAGS, ...WALL_FLAGS, ...(sandboxed ? [] : ['--no-sandbox'])];
+  // Its own process group, so that one signal reaches the helpers that Chromium forks.
+  const child = spawn(executable.path, [...flags, `--user-data-dir=${scratch}`, 'about:blank'], {
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
+    env: browserEnvironment(scratch, executable.fontsDir),
+  });
+  const lastWords = listen(child);
+  const [, , , input, output] = child.stdio;
+  const connection = new Connection(input as Writable, output as Readable);
+  const ended = endOf(child);
+  const removed = ended.then(() => {
+    connection.close();
+    // What outlives the first process (a launcher script's child, a helper) ends with it.
+    if (child.pid !== undefined) killGroup(child.pid);
+    // A file that cannot be removed is no reason to end the thread.
+    return removeScratch(scratch).catch(() => {});
+  });
+  const kill = () => {
+    if (child.pid !== undefined) killGroup(child.pid);
+    return removed;
+  };
+  const timer = setTimeout(kill, START_TIMEOUT_MS);
+  try {
+    const { product } = await connection.send<{ product: string }>('Browser.getVersion');
+    return { connection, product, ended, kill, memoryBytes: () => groupMemoryBytes(child.pid ?? Number.NaN) };
+  } catch (error) {
+    await kill();
+    throw new StartError(`${executable.path} did not start: ${lastWords()}`, { cause: error });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function endOf(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve());
+    child.once('error', () => resolve());
+  });
+}
+
+/** Keeps the end of what the browser says, and drains the rest, so that it never blocks on a full pipe. */
+function listen(child: ChildProcess): () => string {
+  let heard = '';
+  child.on('error', (error) => {
+    heard += error.message;
+  });
+  child.stderr?.on('data', (chunk: Buffer) => {
+    heard = (heard + chunk.toString()).slice(-LAST_WORDS_CHARACTERS);
+  });
+  return () => heard.trim() || 'it said nothing';
+}
+
+/** The browser gets none of the service's settings and secrets. */
+function browserEnvironment(scratch: string, fontsDir: string | undefined): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env.PATH,
+    HOME: process.env.HOME ?? scratch,
+    LANG: 'en_US.UTF-8',
+    TMPDIR: scratch,
+    ...(fontsDir === undefined ? {} : { FONTCONFIG_PATH: fontsDir }),
+  };
+}

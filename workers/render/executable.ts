@@ -1,0 +1,127 @@
+import { execFile } from 'node:child_process';
+import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { homedir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+/** No browser is to be found: the message says how to get one. */
+export class NoBrowserError extends Error {
+  override readonly name = 'NoBrowserError';
+}
+
+export interface Executable {
+  path: string;
+  /** A fontconfig directory for a machine that has none; absent: the system's own. */
+  fontsDir?: string;
+}
+
+const SYSTEM_NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome-stable'];
+const UNPACKER = fileURLToPath(new URL('unpack.ts', import.meta.url));
+const UNPACK_TIMEOUT_MS = 60_000;
+const HOW_TO_GET_ONE =
+  'Install a Chromium: `npx playwright install --with-deps --only-shell chromium`, or the package chromium-headless-shell of ' +
+  'your distribution, or name one in BROWSER_PATH.';
+
+/**
+ * Finds a browser: the one the operator named, Playwright's own install, the system's, the one packed in
+ * @sparticuz/chromium (unpacked once into `cacheDir`, 250 MB).
+ *
+ * @param browserPath the operator's choice; empty for none
+ * @throws NoBrowserError
+ */
+export async function findExecutable(browserPath: string, cacheDir: string): Promise<Executable> {
+  if (browserPath !== '') {
+    if (isExecutable(browserPath)) return { path: browserPath };
+    throw new NoBrowserError(`BROWSER_PATH is "${browserPath}", but no program that may be run is there.`);
+  }
+  const installed = playwrightInstall() ?? systemInstall();
+  if (installed !== undefined) return { path: installed };
+  try {
+    return await unpacked(cacheDir);
+  } catch (error) {
+    throw new NoBrowserError(
+      `No browser was found, and the bundled one could not be unpacked. ${HOW_TO_GET_ONE}`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+/** The newest browser under Playwright's directory, its headless shell before its full Chromium. */
+function playwrightInstall(): string | undefined {
+  const root = process.env.PLAYWRIGHT_BROWSERS_PATH ?? join(homedir(), '.cache', 'ms-playwright');
+  if (!existsSync(root)) return undefined;
+  const newestFirst = (prefix: string) =>
+    readdirSync(root)
+      .filter((name) => name.startsWith(prefix))
+      .sort((a, b) => Number(b.slice(prefix.length)) - Number(a.slice(prefix.length)));
+  const candidates = [
+    ...newestFirst('chromium_headless_shell-').flatMap((name) => [
+      join(root, name, 'chrome-headless-shell-linux64', 'chrome-headless-shell'),
+      join(root, name, 'chrome-linux', 'headless_shell'),
+    ]),
+    ...newestFirst('chromium-').flatMap((name) => [
+      join(root, name, 'chrome-linux64', 'chrome'),
+      join(root, name, 'chrome-linux', 'chrome'),
+    ]),
+  ];
+  return candidates.find(isExecutable);
+}
+
+function systemInstall(): string | undefined {
+  const directories = (process.env.PATH ?? '').split(delimiter);
+  return SYSTEM_NAMES.flatMap((name) => directories.map((directory) => join(directory, name))).find(
+    isExecutable,
+  );
+}
+
+/**
+ * Unpacks into a directory of its own and renames it into place, so that two processes that start at once, or one that
+ * dies half way, leave a whole browser or none.
+ */
+async function unpacked(cacheDir: string): Promise<Executable> {
+  const home = join(cacheDir, `chromium-${bundledVersion()}`);
+  const path = join(home, 'chromium');
+  if (!existsSync(path)) {
+    await mkdir(cacheDir, { recursive: true });
+    const fresh = await mkdtemp(join(cacheDir, 'unpacking-'));
+    try {
+      await promisify(execFile)(process.execPath, [UNPACKER], {
+        env: { ...process.env, TMPDIR: fresh },
+        timeout: UNPACK_TIMEOUT_MS,
+      });
+      await writeFile(join(fresh, 'fonts.conf'), fontsConfiguration(join(home, 'fonts')));
+      await rename(fresh, home);
+    } catch (error) {
+      await rm(fresh, { recursive: true, force: true });
+      if (!existsSync(path)) throw error;
+    }
+  }
+  return existsSync('/etc/fonts/fonts.conf') ? { path } : { path, fontsDir: home };
+}
+
+function bundledVersion(): string {
+  const entry = createRequire(import.meta.url).resolve('@sparticuz/chromium');
+  const manifest = createRequire(entry)(join(dirname(entry), '..', 'package.json')) as { version: string };
+  return manifest.version;
+}
+
+function fontsConfiguration(fontsDir: string): string {
+  return `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir>${fontsDir}</dir><dir>/usr/share/fonts</dir><cachedir>${fontsDir}-cache</cachedir></fontconfig>
+`;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

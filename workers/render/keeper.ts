@@ -1,0 +1,125 @@
+import type { RenderNotice, RenderThreadOptions } from '../protocol.ts';
+import { type Browser, startBrowser } from './browser.ts';
+import { findExecutable } from './executable.ts';
+import { Page } from './page.ts';
+import { sweepScratch } from './scratch.ts';
+
+/** Warm pages of one browser, one an account: the one that was drawn on longest ago makes room. Each is a process of 40 MB. */
+const MOST_PAGES = 4;
+/** Reading the memory of a process group costs a walk through /proc. */
+const PAGES_BETWEEN_WEIGHINGS = 20;
+/** A browser that died younger is not replaced before somebody needs it, so that one which cannot live is no busy loop. */
+const SHORTEST_LIFE_MS = 1_000;
+
+interface Running {
+  browser: Browser;
+  startedMs: number;
+  /** By account; a Map iterates in the order of insertion, and a used page is inserted anew. */
+  pages: Map<string, Page>;
+  drawn: number;
+}
+
+/** Keeps one browser running: starts it, replaces it when it died or grew old, and gives each account its own page in it. */
+export class BrowserKeeper {
+  readonly #options: RenderThreadOptions;
+  readonly #notify: (notice: Omit<RenderNotice, 'kind'>) => void;
+  /** The browser as it starts, then as it runs. */
+  #running: Promise<Running> | undefined;
+  /** The browser that runs now. */
+  #live: Running | undefined;
+  #sandboxed = process.getuid?.() !== 0;
+  #swept = false;
+  #stopped = false;
+
+  constructor(options: RenderThreadOptions, notify: (notice: Omit<RenderNotice, 'kind'>) => void) {
+    this.#options = options;
+    this.#notify = notify;
+  }
+
+  /**
+   * The account's page, in a browser that is started when none runs.
+   * @throws NoBrowserError, StartError, BrowserGoneError
+   */
+  async pageOf(accountId: string): Promise<Page> {
+    const running = await this.#current();
+    const page = running.pages.get(accountId) ?? (await Page.open(running.browser.connection));
+    running.pages.delete(accountId);
+    running.pages.set(accountId, page);
+    running.drawn += 1;
+    const [oldest] = running.pages.keys();
+    if (running.pages.size > MOST_PAGES && oldest !== undefined) {
+      await running.pages.get(oldest)?.close();
+      running.pages.delete(oldest);
+    }
+    return page;
+  }
+
+  /** Starts the browser. @throws NoBrowserError, StartError */
+  async warm(): Promise<void> {
+    await this.#current();
+  }
+
+  /** Replaces a browser that drew its number of pages, or holds too much memory. Called between two pages. */
+  async recycle(): Promise<void> {
+    if (this.#live === undefined) return;
+    const { drawn, browser } = this.#live;
+    const worn = drawn >= this.#options.recycleAfterPages;
+    const weighs = drawn % PAGES_BETWEEN_WEIGHINGS === 0;
+    if (worn || (weighs && browser.memoryBytes() > this.#options.recycleAboveBytes)) await this.kill();
+  }
+
+  /** Kills the browser, whatever it does; another one takes its place. One that still starts is left to it. */
+  async kill(): Promise<void> {
+    await this.#live?.browser.kill();
+  }
+
+  /** Kills the browser for good. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#running?.catch(() => {});
+    await this.kill();
+  }
+
+  #current(): Promise<Running> {
+    this.#running ??= this.#start();
+    return this.#running;
+  }
+
+  #start(): Promise<Running> {
+    const starting = this.#launch();
+    starting.then(
+      (running) => {
+        this.#live = running;
+        running.browser.ended.then(() => this.#replace(running));
+      },
+      (error: Error) => {
+        this.#running = undefined;
+        this.#notify({ level: 'error', message: `Renders are refused: ${error.message}` });
+      },
+    );
+    return starting;
+  }
+
+  async #launch(): Promise<Running> {
+    if (!this.#swept) await sweepScratch();
+    this.#swept = true;
+    const executable = await findExecutable(this.#options.browserPath, this.#options.cacheDir);
+    const browser = await startBrowser(executable, this.#sandboxed).catch((error: Error) => {
+      if (!this.#sandboxed || !/sandbox|namespace/i.test(error.message)) throw error;
+      this.#sandboxed = false;
+      this.#notify({
+        level: 'warn',
+        message: 'The kernel grants no user namespaces: the browser runs without its sandbox.',
+      });
+      return startBrowser(executable, false);
+    });
+    this.#notify({ level: 'info', message: `${browser.product} at ${executable.path} draws pages.` });
+    return { browser, startedMs: Date.now(), pages: new Map(), drawn: 0 };
+  }
+
+  #replace({ startedMs }: Running): void {
+    this.#live = undefined;
+    this.#running = undefined;
+    if (!this.#stopped && Date.now() - startedMs >= SHORTEST_LIFE_MS) this.#current().catch(() => {});
+  }
+}

@@ -1,0 +1,194 @@
+import type { RenderTask } from '../protocol.ts';
+import type { Connection, Session } from './cdp.ts';
+import { assetHeaders, DOCUMENT_HEADERS, decide, documentUrl, withAssetUrls } from './policy.ts';
+
+/** The document did not finish loading, and the browser is not the cause. */
+export class LoadError extends Error {
+  override readonly name = 'LoadError';
+}
+
+/** The process behind the page died; the browser around it may live. */
+export class PageCrashedError extends Error {
+  override readonly name = 'PageCrashedError';
+}
+
+type Drawing = Pick<RenderTask, 'html' | 'width' | 'height' | 'assets'>;
+
+/** A page that waits this long for its next document is emptied, so that nothing of the last one runs on. */
+const REST_AFTER_MS = 100;
+
+const NOTHING: Drawing = { html: '', width: 1, height: 1, assets: {} };
+
+/**
+ * A warm page in a browser context of its own: no cookie, cache or process is shared with another context.
+ * It draws one document at a time; nothing here watches a clock, the caller kills the browser at the deadline.
+ */
+export class Page {
+  readonly #connection: Connection;
+  readonly #contextId: string;
+  readonly #session: Session;
+  #drawing: Drawing = NOTHING;
+  #awaitedUrl: string | undefined;
+  #documents = 0;
+  #size = '';
+  #rest: NodeJS.Timeout | undefined;
+  #crashed: (error: Error) => void = () => {};
+
+  private constructor(connection: Connection, contextId: string, session: Session) {
+    this.#connection = connection;
+    this.#contextId = contextId;
+    this.#session = session;
+    session.on('Fetch.requestPaused', (event) => {
+      // A request that its page has given up meanwhile refuses the answer: that is no failure of the render.
+      this.#answer(event as unknown as PausedRequest).catch(() => {});
+    });
+    session.on('Inspector.targetCrashed', () =>
+      this.#crashed(new PageCrashedError('The process of the page died.')),
+    );
+  }
+
+  static async open(connection: Connection): Promise<Page> {
+    const { browserContextId } = await connection.send<{ browserContextId: string }>(
+      'Target.createBrowserContext',
+      { disposeOnDetach: true },
+    );
+    await connection.send('Browser.setDownloadBehavior', { behavior: 'deny', browserContextId });
+    const { targetId } = await connection.send<{ targetId: string }>('Target.createTarget', {
+      url: 'about:blank',
+      browserContextId,
+    });
+    const { sessionId } = await connection.send<{ sessionId: string }>('Target.attachToTarget', {
+      targetId,
+      flatten: true,
+    });
+    const page = new Page(connection, browserContextId, connection.session(sessionId));
+    await page.#wall();
+    return page;
+  }
+
+  /**
+   * Draws one document and answers a PNG of at least its size (Chromium's fast, large encoding).
+   * @throws LoadError, PageCrashedError, BrowserGoneError
+   */
+  async draw(drawing: Drawing): Promise<{ png: Buffer; loadMs: number; captureMs: number }> {
+    clearTimeout(this.#rest);
+    const crash = new Promise<never>((_, reject) => {
+      this.#crashed = reject;
+    });
+    crash.catch(() => {});
+    const startedAt = performance.now();
+    await Promise.race([this.#load(drawing), crash]);
+    const loadedAt = performance.now();
+    const png = await Promise.race([this.#capture(), crash]);
+    this.#restLater();
+    return { png, loadMs: loadedAt - startedAt, captureMs: performance.now() - loadedAt };
+  }
+
+  /** Ends the page and its context. */
+  async close(): Promise<void> {
+    clearTimeout(this.#rest);
+    this.#connection.forget(this.#session);
+    await this.#connection.send('Target.disposeBrowserContext', { browserContextId: this.#contextId });
+  }
+
+  async #wall(): Promise<void> {
+    const session = this.#session;
+    const transparent = { color: { r: 0, g: 0, b: 0, a: 0 } };
+    const offline = { offline: true, latency: 0, downloadThroughput: -1, uploadThroughput: -1 };
+    await Promise.all([
+      session.send('Page.enable'),
+      session.send('Inspector.enable'),
+      session.send('Network.enable'),
+      session.send('Network.setCacheDisabled', { cacheDisabled: true }),
+      session.send('Network.setBypassServiceWorker', { bypass: true }),
+      session.send('Network.emulateNetworkConditions', offline),
+      session.send('Fetch.enable', { patterns: [{ urlPattern: '*' }] }),
+      session.send('Emulation.setScriptExecutionDisabled', { value: true }),
+      session.send('Emulation.setDefaultBackgroundColorOverride', transparent),
+    ]);
+  }
+
+  async #load(drawing: Drawing): Promise<void> {
+    await this.#resize(drawing.width, drawing.height);
+    this.#documents += 1;
+    this.#drawing = drawing;
+    this.#awaitedUrl = documentUrl(this.#documents);
+    const loaded = new Promise<void>((resolve) => {
+      this.#session.on('Page.loadEventFired', () => resolve());
+    });
+    const { errorText } = await this.#session.send<{ errorText?: string }>('Page.navigate', {
+      url: this.#awaitedUrl,
+    });
+    if (errorText !== undefined) throw new LoadError(`The document did not load: ${errorText}.`);
+    await loaded;
+    // The load event waits for images but not for fonts, which are asked for when text is first laid out.
+    await this.#session.send('Runtime.evaluate', {
+      expression: 'document.fonts.ready.then(() => {})',
+      awaitPromise: true,
+    });
+  }
+
+  async #resize(width: number, height: number): Promise<void> {
+    const size = `${width}x${height}`;
+    if (size === this.#size) return;
+    this.#size = size;
+    await this.#session.send('Emulation.setDeviceMetricsOverride', {
+      width,
+      height,
+      deviceScaleFactor: 1,
+      mobile: false,
+    });
+  }
+
+  async #capture(): Promise<Buffer> {
+    const { data } = await this.#session.send<{ data: string }>('Page.captureScreenshot', {
+      format: 'png',
+      optimizeForSpeed: true,
+    });
+    return Buffer.from(data, 'base64');
+  }
+
+  #restLater(): void {
+    this.#rest = setTimeout(() => {
+      this.#drawing = NOTHING;
+      this.#session.send('Page.navigate', { url: 'about:blank' }).catch(() => {});
+    }, REST_AFTER_MS);
+  }
+
+  #answer({ requestId, request, resourceType }: PausedRequest): Promise<unknown> {
+    const { html, assets } = this.#drawing;
+    const decision = decide({ url: request.url, resourceType }, this.#awaitedUrl, assets);
+    switch (decision.kind) {
+      case 'document':
+        this.#awaitedUrl = undefined;
+        return this.#fulfill(requestId, 200, DOCUMENT_HEADERS, Buffer.from(withAssetUrls(html, assets)));
+      case 'asset':
+        return this.#fulfill(requestId, 200, assetHeaders(decision.contentType), Buffer.from(decision.data));
+      case 'stay':
+        return this.#fulfill(requestId, 204, {}, Buffer.alloc(0));
+      case 'block':
+        return this.#session.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' });
+    }
+  }
+
+  #fulfill(
+    requestId: string,
+    responseCode: number,
+    headers: Record<string, string>,
+    body: Buffer,
+  ): Promise<unknown> {
+    const responseHeaders = Object.entries(headers).map(([name, value]) => ({ name, value }));
+    return this.#session.send('Fetch.fulfillRequest', {
+      requestId,
+      responseCode,
+      responseHeaders,
+      body: body.toString('base64'),
+    });
+  }
+}
+
+interface PausedRequest {
+  requestId: string;
+  request: { url: string };
+  resourceType: string;
+}
