@@ -1,0 +1,139 @@
+import type { Collection as MongoCollection, SortDirection, UpdateFilter } from 'mongodb';
+import { checkFilter, upsertId } from './filter.ts';
+import { duplicatesIn, guard } from './mongodb-errors.ts';
+import {
+  type Collection,
+  type Document,
+  DuplicateKeyError,
+  type Filter,
+  type FindOptions,
+  type GroupSpec,
+  type Sort,
+  type Update,
+  type UpdateResult,
+} from './port.ts';
+
+/** A document as the driver hands it over. */
+export interface Stored {
+  _id: string;
+  [field: string]: unknown;
+}
+
+const MAX_UPSERT_TRIES = 3;
+
+export function mongoCollection<T extends Document>(collection: MongoCollection<Stored>): Collection<T> {
+  const stored = (document: T) => document as unknown as Stored;
+  const changes = (update: Update) => update as UpdateFilter<Stored>;
+  const ours = (document: Stored | null) => document as unknown as T | null;
+
+  return {
+    async insertOne(document) {
+      await guard(() => collection.insertOne(stored(document)));
+    },
+    insertMany: (documents) => guard(() => insertMany(collection, documents.map(stored))),
+    async findOne(filter, options = {}) {
+      return ours(await matching(filter, () => collection.findOne(filter, findOptions(options))));
+    },
+    async find(filter, options = {}) {
+      // A limit of none is MongoDB's word for no limit.
+      if (options.limit === 0) return [];
+      const found = await matching(filter, () => collection.find(filter, findOptions(options)).toArray());
+      return found as unknown as T[];
+    },
+    async updateOne(filter, update, { upsert = false } = {}) {
+      if (upsert) upsertId(filter, update);
+      return resultOf(
+        await matching(filter, () =>
+          retried(upsert, () => collection.updateOne(filter, changes(update), { upsert })),
+        ),
+      );
+    },
+    async updateMany(filter, update) {
+      return resultOf(await matching(filter, () => collection.updateMany(filter, changes(update))));
+    },
+    async findOneAndUpdate(filter, update, { upsert = false, sort = [], returns = 'after' } = {}) {
+      if (upsert) upsertId(filter, update);
+      const options = { upsert, sort: sortOf(sort), returnDocument: returns };
+      return ours(
+        await matching(filter, () =>
+          retried(upsert, () => collection.findOneAndUpdate(filter, changes(update), options)),
+        ),
+      );
+    },
+    async replaceOne(filter, document, { upsert = false } = {}) {
+      const replace = () => collection.replaceOne(filter, stored(document), { upsert });
+      return resultOf(await matching(filter, () => retried(upsert, replace)));
+    },
+    deleteOne: async (filter) => (await matching(filter, () => collection.deleteOne(filter))).deletedCount,
+    deleteMany: async (filter) => (await matching(filter, () => collection.deleteMany(filter))).deletedCount,
+    count: (filter) => matching(filter, () => collection.countDocuments(filter)),
+    group: (spec) => matching(spec.filter, () => group(collection, spec)),
+  };
+}
+
+function matching<R>(filter: Filter, run: () => Promise<R>): Promise<R> {
+  return guard(async () => {
+    checkFilter(filter);
+    return run();
+  });
+}
+
+/**
+ * Of two upserts that race for one document, MongoDB may refuse the later one as a duplicate, where a second try finds
+ * the document and updates it. A key that another document holds is refused again.
+ */
+async function retried<R>(upsert: boolean, run: () => Promise<R>): Promise<R> {
+  for (let tried = 1; upsert && tried < MAX_UPSERT_TRIES; tried += 1) {
+    try {
+      return await guard(run);
+    } catch (error) {
+      if (!(error instanceof DuplicateKeyError)) throw error;
+    }
+  }
+  return run();
+}
+
+async function insertMany(
+  collection: MongoCollection<Stored>,
+  documents: Stored[],
+): Promise<{ duplicates: number[] }> {
+  if (documents.length === 0) return { duplicates: [] };
+  try {
+    await collection.insertMany(documents, { ordered: false });
+    return { duplicates: [] };
+  } catch (error) {
+    return { duplicates: duplicatesIn(error) };
+  }
+}
+
+async function group(collection: MongoCollection<Stored>, { filter, by, sums }: GroupSpec) {
+  const keys = Object.entries(by).map(([name, field]) => [name, { $ifNull: [`$${field}`, null] }]);
+  const totals = Object.entries(sums).map(([name, field]) => [name, { $sum: field === 1 ? 1 : `$${field}` }]);
+  const stage = { $group: { _id: Object.fromEntries(keys), ...Object.fromEntries(totals) } };
+  const rows = await collection.aggregate([{ $match: filter }, stage]).toArray();
+  return rows.map(({ _id, ...summed }) => ({ ..._id, ...summed }));
+}
+
+function findOptions({ sort = [], skip = 0, limit, fields }: FindOptions) {
+  return {
+    sort: sortOf(sort),
+    skip,
+    ...(limit === undefined ? {} : { limit }),
+    ...(fields === undefined
+      ? {}
+      : { projection: Object.fromEntries(['_id', ...fields].map((field) => [field, 1])) }),
+  };
+}
+
+function sortOf(sort: Sort): Array<[string, SortDirection]> {
+  return sort.map(([field, direction]) => [field, direction]);
+}
+
+function resultOf(result: {
+  matchedCount: number;
+  modifiedCount: number;
+  upsertedId: unknown;
+}): UpdateResult {
+  const upsertedId = typeof result.upsertedId === 'string' ? result.upsertedId : null;
+  return { matched: result.matchedCount, modified: result.modifiedCount, upsertedId };
+}
