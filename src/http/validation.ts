@@ -1,8 +1,15 @@
+import type { Static, TSchema } from '@sinclair/typebox';
 import { Ajv, type ErrorObject, type Options } from 'ajv';
 import type { FastifyInstance, FastifySchemaValidationError } from 'fastify';
 import { ApiError } from './errors.ts';
 
-const COMMON: Options = { allErrors: false, strict: true, strictTypes: false, keywords: ['example'], formats: FORMATS() };
+const COMMON: Options = {
+  allErrors: false,
+  strict: true,
+  strictTypes: false,
+  keywords: ['example'],
+  formats: FORMATS(),
+};
 
 /** Bodies are taken as they are typed; what comes in a query or a path is text, and is read as its schema's type. */
 const bodies = new Ajv(COMMON);
@@ -23,6 +30,18 @@ export function installValidation(app: FastifyInstance): void {
 }
 
 /**
+ * The check that a route's body gets, for what reaches a slice within a body: the entries of an import.
+ * @throws ApiError (from the check) invalid_param on the field at fault.
+ */
+export function checkOf<T extends TSchema>(schema: T): (value: unknown) => Static<T> {
+  const validate = bodies.compile<Static<T>>(schema);
+  return (value) => {
+    if (validate(value)) return value;
+    throw validationFailure(validate.errors ?? [], 'body');
+  };
+}
+
+/**
  * The refusal of a schema violation.
  * @param context which part was checked: body, querystring, params, headers.
  */
@@ -31,7 +50,8 @@ export function validationFailure(
   context: string,
 ): ApiError {
   const first = errors[0];
-  if (first === undefined) return new ApiError('invalid_param', 'The request is not as documented.', { param: context });
+  if (first === undefined)
+    return new ApiError('invalid_param', 'The request is not as documented.', { param: context });
   const param = paramOf(first) || context;
   return new ApiError('invalid_param', sentence(param, first), { param, details: detailsOf(first) });
 }
@@ -88,5 +108,14 @@ function detailsOf(error: FastifySchemaValidationError | ErrorObject): Record<st
 
 /** Formats are documentation in OpenAPI; the rules of the slices decide what is accepted. */
 function FORMATS(): Record<string, true> {
-  return { 'date-time': true, date: true, uri: true, email: true, int32: true, int64: true, double: true, binary: true };
+  return {
+    'date-time': true,
+    date: true,
+    uri: true,
+    email: true,
+    int32: true,
+    int64: true,
+    double: true,
+    binary: true,
+  };
 }
