@@ -63,11 +63,16 @@ function violationOf(name: string, given: string, setting: Setting<unknown>): st
 function crossViolations({ stores }: Settings): string[] {
   const violations: string[] = [];
   if ((stores.MONGODB_URL === '') !== (stores.REDIS_URL === '')) {
-    const [set, missing] = stores.REDIS_URL === '' ? ['MONGODB_URL', 'REDIS_URL'] : ['REDIS_URL', 'MONGODB_URL'];
-    violations.push(`${set} is set but ${missing} is not: set both for a cluster, or neither for the embedded stores.`);
+    const [set, missing] =
+      stores.REDIS_URL === '' ? ['MONGODB_URL', 'REDIS_URL'] : ['REDIS_URL', 'MONGODB_URL'];
+    violations.push(
+      `${set} is set but ${missing} is not: set both for a cluster, or neither for the embedded stores.`,
+    );
   }
   if (stores.S3_BUCKET === '' && stores.S3_ENDPOINT !== '') {
-    violations.push('S3_ENDPOINT is set but S3_BUCKET is not: name the bucket, or unset S3_ENDPOINT to keep objects as files.');
+    violations.push(
+      'S3_ENDPOINT is set but S3_BUCKET is not: name the bucket, or unset S3_ENDPOINT to keep objects as files.',
+    );
   }
   return violations;
 }

@@ -39,7 +39,11 @@ interface Cached {
  * at most 30 s.
  */
 export function createAuthentication(store: AccountsStore, now: () => number): Authentication {
-  const cache = new LRUCache<string, Cached>({ max: CACHED_CREDENTIALS, ttl: CREDENTIAL_CACHE_MS, perf: { now } });
+  const cache = new LRUCache<string, Cached>({
+    max: CACHED_CREDENTIALS,
+    ttl: CREDENTIAL_CACHE_MS,
+    perf: { now },
+  });
 
   async function lookUp(scheme: string, hash: string): Promise<Cached | null> {
     return scheme === 'apikey' ? keyCaller(hash) : sessionCaller(hash);

@@ -20,7 +20,8 @@ export const accountsSettings = {
     secret: true,
   }),
   SYNC_CALLS_PER_ACCOUNT: integer({
-    description: 'Synchronous image calls an account may have in flight: transform, render and metadata together.',
+    description:
+      'Synchronous image calls an account may have in flight: transform, render and metadata together.',
     fallback: 4,
     min: 1,
     max: 10_000,

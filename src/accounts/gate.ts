@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { ApiError } from '../http/errors.ts';
 import type { AdmitAnswer, Coordination, RateAnswer } from '../stores/coordination/port.ts';
-import { type Authentication, CREDENTIAL_CACHE_MS, type Caller, notAccepted } from './authentication.ts';
+import { type Authentication, type Caller, CREDENTIAL_CACHE_MS, notAccepted } from './authentication.ts';
 
 const WINDOW_MS = 60_000;
 /** Longer than any synchronous call can take, upload included: it only heals what a dead process left. */
@@ -81,7 +81,9 @@ export function installGate(app: FastifyInstance, options: GateOptions): Gate {
     try {
       return await authentication.callerOf(request);
     } catch (error) {
-      throw error instanceof ApiError && error.code === 'unauthorized' ? await gate.strike(request, error) : error;
+      throw error instanceof ApiError && error.code === 'unauthorized'
+        ? await gate.strike(request, error)
+        : error;
     }
   }
 
@@ -113,12 +115,18 @@ export function installGate(app: FastifyInstance, options: GateOptions): Gate {
   }
 
   /** The place comes back when the connection is done with the call and the work behind it has ended. */
-  function holdSlot(request: FastifyRequest, reply: FastifyReply, place: { key: string; holder: string }): void {
+  function holdSlot(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    place: { key: string; holder: string },
+  ): void {
     const slot: Slot = { ...place, work: Promise.resolve() };
     slots.set(request, slot);
     reply.raw.once('close', () => {
       const release = () => coordination.releaseSlot(slot.key, slot.holder);
-      slot.work.then(release, release).catch((error) => request.log.warn({ err: error }, 'A place was not given back'));
+      slot.work
+        .then(release, release)
+        .catch((error) => request.log.warn({ err: error }, 'A place was not given back'));
     });
   }
 
@@ -184,11 +192,17 @@ function sendBudget(reply: FastifyReply, rate: RateAnswer, limit: number): void 
 }
 
 function missingCredential(): ApiError {
-  return new ApiError('unauthorized', 'A credential is missing: send the header "Authorization: ApiKey <API_KEY>".');
+  return new ApiError(
+    'unauthorized',
+    'A credential is missing: send the header "Authorization: ApiKey <API_KEY>".',
+  );
 }
 
 function consoleOnly(): ApiError {
-  return new ApiError('forbidden', 'Only a signed-in console session may call this endpoint, not an API key.');
+  return new ApiError(
+    'forbidden',
+    'Only a signed-in console session may call this endpoint, not an API key.',
+  );
 }
 
 function tooManyRequests(rate: RateAnswer): ApiError {
@@ -199,15 +213,23 @@ function tooManyRequests(rate: RateAnswer): ApiError {
 }
 
 function tooManyInFlight(limit: number): ApiError {
-  return new ApiError('rate_limited', `${limit} synchronous calls of this account are in flight: wait for one to end.`, {
-    details: { reason: 'account_concurrency', limit },
-    retryAfterSeconds: 1,
-  });
+  return new ApiError(
+    'rate_limited',
+    `${limit} synchronous calls of this account are in flight: wait for one to end.`,
+    {
+      details: { reason: 'account_concurrency', limit },
+      retryAfterSeconds: 1,
+    },
+  );
 }
 
 function blocked(blockedMs: number): ApiError {
-  return new ApiError('rate_limited', 'Too many wrong credentials came from this address: wait for Retry-After seconds.', {
-    details: { reason: 'failed_authentications' },
-    retryAfterSeconds: blockedMs / 1000,
-  });
+  return new ApiError(
+    'rate_limited',
+    'Too many wrong credentials came from this address: wait for Retry-After seconds.',
+    {
+      details: { reason: 'failed_authentications' },
+      retryAfterSeconds: blockedMs / 1000,
+    },
+  );
 }

@@ -1,7 +1,9 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 
-const derive = promisify<string, Buffer, number, { N: number; r: number; p: number; maxmem: number }, Buffer>(scrypt);
+const derive = promisify<string, Buffer, number, { N: number; r: number; p: number; maxmem: number }, Buffer>(
+  scrypt,
+);
 
 /** OWASP's first recommendation for scrypt: N 2^17, r 8, p 1 (128 MB, about 0.3 s). */
 const COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 192 * 1024 * 1024 };
@@ -19,9 +21,21 @@ export async function passwordMatches(password: string, stored: string | null): 
   const [, n, r, p, salt, hash] = (stored ?? NOBODY).split('$');
   const expected = Buffer.from(hash ?? '', 'base64url');
   const cost = { N: Number(n), r: Number(r), p: Number(p), maxmem: COST.maxmem };
-  const given = await derive(password.normalize('NFKC'), Buffer.from(salt ?? '', 'base64url'), HASH_BYTES, cost);
+  const given = await derive(
+    password.normalize('NFKC'),
+    Buffer.from(salt ?? '', 'base64url'),
+    HASH_BYTES,
+    cost,
+  );
   return timingSafeEqual(given, expected) && stored !== null;
 }
 
 /** A hash that no password has: 32 zero bytes under today's cost. */
-const NOBODY = ['scrypt', COST.N, COST.r, COST.p, 'AAAAAAAAAAAAAAAAAAAAAA', Buffer.alloc(HASH_BYTES).toString('base64url')].join('$');
+const NOBODY = [
+  'scrypt',
+  COST.N,
+  COST.r,
+  COST.p,
+  'AAAAAAAAAAAAAAAAAAAAAA',
+  Buffer.alloc(HASH_BYTES).toString('base64url'),
+].join('$');

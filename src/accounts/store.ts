@@ -1,9 +1,6 @@
 import type { Collection, Documents } from '../stores/documents/port.ts';
 
-/**
- * An account and its money. `balance`, `held`, `movements` and `processing` belong to billing, which changes them by
- * single conditional updates; they live here because one document must carry each promise.
- */
+/** Who an account is. The same document carries its money, which is billing's alone (see billing/store.ts). */
 export interface AccountDocument {
   _id: string;
   email: string;
@@ -13,6 +10,8 @@ export interface AccountDocument {
   createdAt: string;
   balance: number;
   held: number;
+  movement: null | Record<string, unknown>;
+  processing: { period: string; used: number; reservations: unknown[] };
 }
 
 export interface ApiKeyDocument {
@@ -51,7 +50,13 @@ export async function openAccountsStore(documents: Documents): Promise<AccountsS
       name: 'apiKeys',
       indexes: [
         { name: 'hash', fields: [['hash', 1]], unique: true },
-        { name: 'account', fields: [['accountId', 1], ['_id', 1]] },
+        {
+          name: 'account',
+          fields: [
+            ['accountId', 1],
+            ['_id', 1],
+          ],
+        },
       ],
     }),
     documents.collection<SessionDocument>({

@@ -59,7 +59,8 @@ export function installBodyParsing(app: FastifyInstance): void {
  */
 export function parseJson(raw: Buffer): unknown {
   const text = raw.toString('utf8');
-  if (text.trim() === '') throw new ApiError('invalid_param', 'The body is empty: send a JSON document.', { param: 'body' });
+  if (text.trim() === '')
+    throw new ApiError('invalid_param', 'The body is empty: send a JSON document.', { param: 'body' });
   try {
     return JSON.parse(text, refusePrototype);
   } catch (error) {
@@ -72,7 +73,9 @@ export function parseJson(raw: Buffer): unknown {
 /** `__proto__` as a key is an own property for JSON.parse, and a prototype for whoever copies it. */
 function refusePrototype(this: unknown, key: string, value: unknown): unknown {
   if (key === '__proto__') {
-    throw new ApiError('invalid_param', 'The body has a key "__proto__", which is not allowed: rename it.', { param: 'body' });
+    throw new ApiError('invalid_param', 'The body has a key "__proto__", which is not allowed: rename it.', {
+      param: 'body',
+    });
   }
   return value;
 }
@@ -90,17 +93,26 @@ async function collect(stream: NodeJS.ReadableStream, announcedBytes: number): P
 }
 
 function tooLarge(): ApiError {
-  return new ApiError('payload_too_large', `The body is over ${JSON_BODY_LIMIT_BYTES} bytes: send a smaller one.`, {
-    param: 'body',
-    details: { limit: JSON_BODY_LIMIT_BYTES },
-  });
+  return new ApiError(
+    'payload_too_large',
+    `The body is over ${JSON_BODY_LIMIT_BYTES} bytes: send a smaller one.`,
+    {
+      param: 'body',
+      details: { limit: JSON_BODY_LIMIT_BYTES },
+    },
+  );
 }
 
 function unsupportedType(received: string): ApiError {
-  const said = received === '' ? 'The body has no Content-Type' : `The Content-Type ${received} is not read here`;
-  return new ApiError('unsupported_media_type', `${said}: send the header "Content-Type: application/json".`, {
-    details: { supported: ['application/json'], received },
-  });
+  const said =
+    received === '' ? 'The body has no Content-Type' : `The Content-Type ${received} is not read here`;
+  return new ApiError(
+    'unsupported_media_type',
+    `${said}: send the header "Content-Type: application/json".`,
+    {
+      details: { supported: ['application/json'], received },
+    },
+  );
 }
 
 /** A route without a body schema ignores what is sent with it. */

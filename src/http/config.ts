@@ -2,7 +2,12 @@ import { choice, integer, text } from '../../config/setting.ts';
 
 export const httpSettings = {
   HOST: text({ description: 'Address to listen on.', fallback: '127.0.0.1' }),
-  PORT: integer({ description: 'Port to listen on; 0 takes a free one.', fallback: 3000, min: 0, max: 65535 }),
+  PORT: integer({
+    description: 'Port to listen on; 0 takes a free one.',
+    fallback: 3000,
+    min: 0,
+    max: 65535,
+  }),
   PUBLIC_URL: text({
     description: 'Base of the links that the service gives out, without a slash at the end.',
     pattern: /^https?:\/\/[^\s/]+(\/\S*[^/\s])?$/,

@@ -1,31 +1,29 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 
 /** Paging facts of a list. `total` and `page` are absent when a cursor was used. */
-export const ListMeta = Type.Object(
-  {
-    total: Type.Optional(Type.Integer()),
-    page: Type.Optional(Type.Integer({ description: 'Zero-based.' })),
-    perPage: Type.Integer({ description: 'The size actually served.' }),
-    hasMore: Type.Boolean(),
-    nextCursor: Type.Union([Type.String(), Type.Null()], { description: 'Opaque; null on the last page.' }),
-  },
-);
+export const ListMeta = Type.Object({
+  total: Type.Optional(Type.Integer()),
+  page: Type.Optional(Type.Integer({ description: 'Zero-based.' })),
+  perPage: Type.Integer({ description: 'The size actually served.' }),
+  hasMore: Type.Boolean(),
+  nextCursor: Type.Union([Type.String(), Type.Null()], { description: 'Opaque; null on the last page.' }),
+});
 export type ListMeta = Static<typeof ListMeta>;
 
-export const ErrorObject = Type.Object(
-  {
-    code: Type.String({ description: 'One of the closed set; branch on this.' }),
-    message: Type.String({ description: 'One sentence for a person; never branch on it.' }),
-    retryable: Type.Boolean(),
-    param: Type.Optional(Type.String()),
-    details: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-    requestId: Type.String(),
-  },
-);
+export const ErrorObject = Type.Object({
+  code: Type.String({ description: 'One of the closed set; branch on this.' }),
+  message: Type.String({ description: 'One sentence for a person; never branch on it.' }),
+  retryable: Type.Boolean(),
+  param: Type.Optional(Type.String()),
+  details: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  requestId: Type.String(),
+});
 
-export const FailureEnvelope = Type.Object(
-  { success: Type.Literal(false), error: ErrorObject, timestamp: Type.String({ format: 'date-time' }) },
-);
+export const FailureEnvelope = Type.Object({
+  success: Type.Literal(false),
+  error: ErrorObject,
+  timestamp: Type.String({ format: 'date-time' }),
+});
 
 export interface Success<T> {
   success: true;

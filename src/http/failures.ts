@@ -16,14 +16,23 @@ export function installFailures(app: FastifyInstance): void {
   });
 }
 
+const LARGEST_DROPPED_BYTES = 64 * 1024 * 1024;
+const refusals = new WeakMap<FastifyRequest, ApiError>();
+
+/** Why a request was refused; undefined when it was not. For the log and the metrics. */
+export function refusalOf(request: FastifyRequest): ApiError | undefined {
+  return refusals.get(request);
+}
+
 /** Answers a refusal in the envelope, with its headers. */
 export function sendFailure(request: FastifyRequest, reply: FastifyReply, failure: ApiError): FastifyReply {
+  refusals.set(request, failure);
   if (failure.retryAfterSeconds !== undefined) {
     reply.header('retry-after', String(Math.max(1, Math.ceil(failure.retryAfterSeconds))));
   }
   for (const [name, value] of Object.entries(failure.headers ?? {})) reply.header(name, value);
-  // A refusal before the body was read leaves bytes on the connection that no next request may be parsed from.
-  if (hasUnreadBody(request)) reply.header('connection', 'close');
+  // Node reads and drops the rest of a refused body; one without a near end is cut off instead.
+  if (hasEndlessBody(request)) reply.header('connection', 'close');
   return reply
     .code(failure.status)
     .type('application/json; charset=utf-8')
@@ -46,21 +55,31 @@ export function sendFailure(request: FastifyRequest, reply: FastifyReply, failur
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof StoreUnavailableError) {
-    return new ApiError('internal_error', 'A store did not answer in time: repeat the same call after a moment.', {
-      details: { reason: 'store_unavailable' },
-      retryAfterSeconds: 2,
-      cause: error,
-    });
+    return new ApiError(
+      'internal_error',
+      'A store did not answer in time: repeat the same call after a moment.',
+      {
+        details: { reason: 'store_unavailable' },
+        retryAfterSeconds: 2,
+        cause: error,
+      },
+    );
   }
   if (error instanceof DuplicateKeyError) {
-    return new ApiError('internal_error', 'Two calls met over one record: repeat the same call.', { cause: error });
+    return new ApiError('internal_error', 'Two calls met over one record: repeat the same call.', {
+      cause: error,
+    });
   }
   return fromFastify(error as Partial<FastifyError>);
 }
 
 /** What Fastify and Node's HTTP server refuse on their own, by error code. */
 const FASTIFY_FAILURES: Record<string, readonly [ErrorCode, string, ApiErrorContext?]> = {
-  FST_ERR_CTP_EMPTY_JSON_BODY: ['invalid_param', 'The body is empty: send a JSON document.', { param: 'body' }],
+  FST_ERR_CTP_EMPTY_JSON_BODY: [
+    'invalid_param',
+    'The body is empty: send a JSON document.',
+    { param: 'body' },
+  ],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
     'invalid_param',
     'The body is not as long as its Content-Length says: send it whole.',
@@ -71,23 +90,31 @@ const FASTIFY_FAILURES: Record<string, readonly [ErrorCode, string, ApiErrorCont
 };
 
 function fromFastify(error: Partial<FastifyError>): ApiError {
-  if (error.validation !== undefined) return validationFailure(error.validation, error.validationContext ?? 'body');
+  if (error.validation !== undefined)
+    return validationFailure(error.validation, error.validationContext ?? 'body');
   const known = FASTIFY_FAILURES[error.code ?? ''];
   if (known !== undefined) return new ApiError(known[0], known[1], known[2]);
   const status = error.statusCode ?? 500;
   if (status >= 400 && status < 500) {
-    return new ApiError('invalid_param', `The request cannot be read: ${STATUS_CODES[status] ?? 'bad request'}.`, {
-      param: 'body',
-      cause: error,
-    });
+    return new ApiError(
+      'invalid_param',
+      `The request cannot be read: ${STATUS_CODES[status] ?? 'bad request'}.`,
+      {
+        param: 'body',
+        cause: error,
+      },
+    );
   }
-  return new ApiError('internal_error', 'The server failed to answer: repeat the same call, and report the requestId.', {
-    cause: error,
-  });
+  return new ApiError(
+    'internal_error',
+    'The server failed to answer: repeat the same call, and report the requestId.',
+    {
+      cause: error,
+    },
+  );
 }
 
-function hasUnreadBody(request: FastifyRequest): boolean {
-  const { headers } = request;
-  const announced = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-  return announced && !request.raw.complete;
+function hasEndlessBody({ headers, raw }: FastifyRequest): boolean {
+  const isLong = Number(headers['content-length'] ?? 0) > LARGEST_DROPPED_BYTES;
+  return !raw.complete && (isLong || headers['transfer-encoding'] !== undefined);
 }

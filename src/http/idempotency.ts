@@ -96,7 +96,11 @@ function storable(request: FastifyRequest, reply: FastifyReply, payload: unknown
   const body = payload === undefined || payload === null ? '' : payload;
   if (typeof body !== 'string' || Buffer.byteLength(body) > LARGEST_STORED_BYTES) return null;
   const type = reply.getHeader('content-type');
-  return { status: reply.statusCode, headers: type === undefined ? {} : { 'content-type': String(type) }, body };
+  return {
+    status: reply.statusCode,
+    headers: type === undefined ? {} : { 'content-type': String(type) },
+    body,
+  };
 }
 
 function replay(reply: FastifyReply, response: StoredResponse): FastifyReply {

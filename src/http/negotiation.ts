@@ -19,9 +19,13 @@ export function installNegotiation(app: FastifyInstance): void {
     if (accept === undefined || accepts(accept, 'application/json')) return;
     if (answers !== undefined && accepts(accept, answers)) return;
     const made = answers === undefined ? 'JSON' : `JSON and ${answers}`;
-    throw new ApiError('not_acceptable', `Nothing satisfies "Accept: ${accept}": ${made} is what this endpoint answers.`, {
-      details: { supported: ['application/json', ...(answers === undefined ? [] : [answers])] },
-    });
+    throw new ApiError(
+      'not_acceptable',
+      `Nothing satisfies "Accept: ${accept}": ${made} is what this endpoint answers.`,
+      {
+        details: { supported: ['application/json', ...(answers === undefined ? [] : [answers])] },
+      },
+    );
   });
 }
 

@@ -50,7 +50,10 @@ export async function readPage<T extends object>(
   const perPage = pageSize(query);
   if (query.cursor !== undefined) {
     const after = afterCursor(query.cursor, listing, query.page);
-    const found = await collection.find({ $and: [filter, after] }, { sort: listing.sort, limit: perPage + 1 });
+    const found = await collection.find(
+      { $and: [filter, after] },
+      { sort: listing.sort, limit: perPage + 1 },
+    );
     return cut(found, listing, perPage, {});
   }
   const page = pageNumber(query);
@@ -113,7 +116,10 @@ function afterCursor(cursor: string, listing: Listing, page: number | undefined)
   const values = readCursor(cursor, listing, page);
   const alternatives = listing.sort.map(([field, direction], position) => {
     const equalBefore = listing.sort.slice(0, position).map(([name], index) => [name, values[index]]);
-    return { ...Object.fromEntries(equalBefore), [field]: { [direction === 1 ? '$gt' : '$lt']: values[position] } };
+    return {
+      ...Object.fromEntries(equalBefore),
+      [field]: { [direction === 1 ? '$gt' : '$lt']: values[position] },
+    };
   });
   return { $or: alternatives };
 }

@@ -12,15 +12,21 @@ export function installUnknownRoutes(app: FastifyInstance): void {
   });
   app.setNotFoundHandler((request) => {
     const path = request.url.split('?')[0] ?? '';
-    const allowed = [...new Set(routes.filter(({ matches }) => matches.test(path)).flatMap(({ methods }) => methods))];
+    const allowed = [
+      ...new Set(routes.filter(({ matches }) => matches.test(path)).flatMap(({ methods }) => methods)),
+    ];
     if (allowed.length === 0) {
       throw new ApiError('not_found', `There is nothing at ${path}: GET /openapi.json lists every path.`);
     }
     allowed.sort();
-    throw new ApiError('method_not_allowed', `${request.method} is not a method of this path: use ${allowed.join(' or ')}.`, {
-      details: { allowed },
-      headers: { allow: allowed.join(', ') },
-    });
+    throw new ApiError(
+      'method_not_allowed',
+      `${request.method} is not a method of this path: use ${allowed.join(' or ')}.`,
+      {
+        details: { allowed },
+        headers: { allow: allowed.join(', ') },
+      },
+    );
   });
 }
 

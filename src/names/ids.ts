@@ -13,7 +13,8 @@ export type IdPrefix =
   | 'whd'
   | 'evt'
   | 'fbk'
-  | 'led';
+  | 'led'
+  | 'run';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const TIME_CHARACTERS = 8;

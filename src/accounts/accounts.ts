@@ -1,0 +1,88 @@
+import { ApiError } from '../http/errors.ts';
+import { newId } from '../names/ids.ts';
+import { DuplicateKeyError } from '../stores/documents/port.ts';
+import { keyHint, newKeyText, secretHash } from './keys.ts';
+import { hashPassword } from './passwords.ts';
+import type { AccountDocument, AccountsStore, ApiKeyDocument } from './store.ts';
+
+export interface NewAccount {
+  email: string;
+  password: string;
+  name?: string;
+  plan: string;
+}
+
+/**
+ * Makes an account without credits. E-mail addresses are unique whatever their case.
+ * @throws ApiError invalid_param on `email` when it is taken.
+ */
+export async function createAccount(
+  store: AccountsStore,
+  account: NewAccount,
+  now: Date,
+): Promise<AccountDocument> {
+  const email = account.email.toLowerCase();
+  const document: AccountDocument = {
+    _id: newId('acc', now.getTime()),
+    email,
+    name: account.name ?? email,
+    plan: account.plan,
+    passwordHash: await hashPassword(account.password),
+    createdAt: now.toISOString(),
+    balance: 0,
+    held: 0,
+    movement: null,
+    processing: { period: '', used: 0, reservations: [] },
+  };
+  try {
+    await store.accounts.insertOne(document);
+  } catch (error) {
+    if (!(error instanceof DuplicateKeyError)) throw error;
+    throw new ApiError('invalid_param', `An account with the e-mail ${email} exists already: use another.`, {
+      param: 'email',
+    });
+  }
+  return document;
+}
+
+/**
+ * Makes an API key; its text is in the answer and nowhere else.
+ * @param text a given key text (the operator's), else a new one.
+ */
+export async function createKey(
+  store: AccountsStore,
+  accountId: string,
+  name: string,
+  now: Date,
+  text: string = newKeyText(),
+): Promise<{ apiKey: ApiKeyDocument; key: string }> {
+  const apiKey: ApiKeyDocument = {
+    _id: newId('key', now.getTime()),
+    accountId,
+    name,
+    hash: secretHash(text),
+    hint: keyHint(text),
+    createdAt: now.toISOString(),
+    lastUsedAt: null,
+    revokedAt: null,
+  };
+  await store.keys.insertOne(apiKey);
+  return { apiKey, key: text };
+}
+
+/** The keys of an account that were not revoked, oldest first. */
+export function listKeys(store: AccountsStore, accountId: string): Promise<ApiKeyDocument[]> {
+  return store.keys.find({ accountId, revokedAt: null }, { sort: [['_id', 1]] });
+}
+
+/** Marks a key revoked for good; false when there is no such live key of this account. */
+export async function revokeKey(
+  store: AccountsStore,
+  accountId: string,
+  keyId: string,
+  now: Date,
+): Promise<boolean> {
+  const live = { _id: keyId, accountId, revokedAt: null };
+  const { modified } = await store.keys.updateOne(live, { $set: { revokedAt: now.toISOString() } });
+  return modified === 1;
+}

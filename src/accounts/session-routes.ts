@@ -1,0 +1,98 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance } from 'fastify';
+import { envelopeOf, success } from '../http/envelope.ts';
+import { ApiError } from '../http/errors.ts';
+import { newId, randomText } from '../names/ids.ts';
+import type { Gate } from './gate.ts';
+import { secretHash } from './keys.ts';
+import { passwordMatches } from './passwords.ts';
+import { SignInBody } from './schema.ts';
+import type { AccountDocument, AccountsStore, SessionDocument } from './store.ts';
+
+const SESSION_LIFE_MS = 12 * 60 * 60 * 1000;
+const TOKEN_SECRET_CHARACTERS = 40;
+
+export interface SessionRoutesOptions {
+  store: AccountsStore;
+  gate: Gate;
+  now: () => Date;
+}
+
+/** Console sessions: an e-mail and a password against a bearer token of 12 hours. */
+export async function sessionRoutes(
+  app: FastifyInstance,
+  { store, gate, now }: SessionRoutesOptions,
+): Promise<void> {
+  app.post<{ Body: SignInBody }>(
+    '/auth/sign-in',
+    {
+      config: { access: 'public', idempotency: 'unkept' },
+      schema: {
+        summary: 'Sign in to a console session',
+        tags: ['Accounts'],
+        body: SignInBody,
+        response: { 201: envelopeOf(SignedIn) },
+      },
+    },
+    async (request, reply) => {
+      const { email, password } = request.body;
+      const account = await store.accounts.findOne({ email: email.toLowerCase() });
+      const matches = await passwordMatches(password, account?.passwordHash ?? null);
+      if (account === null || !matches) throw await gate.strike(request, wrongPassword());
+      const { token, session } = await openSession(store, account, now());
+      const { _id: id, name, plan } = account;
+      const answer = {
+        token,
+        expiresAt: session.expiresAt,
+        account: { id, email: account.email, name, plan },
+      };
+      return reply.code(201).send(success('Signed in.', answer));
+    },
+  );
+
+  app.post(
+    '/auth/sign-out',
+    {
+      config: { access: 'session' },
+      schema: { summary: 'End this session', tags: ['Accounts'], response: { 204: Type.Null() } },
+    },
+    async (request, reply) => {
+      const { sessionId } = gate.callerOf(request);
+      if (sessionId !== null) {
+        await store.sessions.deleteOne({ _id: sessionId });
+        await gate.revoke(sessionId);
+      }
+      return reply.code(204).send();
+    },
+  );
+}
+
+const SignedIn = Type.Object({
+  token: Type.String(),
+  expiresAt: Type.String({ format: 'date-time' }),
+  account: Type.Object({ id: Type.String(), email: Type.String(), name: Type.String(), plan: Type.String() }),
+});
+
+async function openSession(
+  store: AccountsStore,
+  account: AccountDocument,
+  now: Date,
+): Promise<{ token: string; session: SessionDocument }> {
+  const _id = newId('ses', now.getTime());
+  const token = `ses_${randomText(TOKEN_SECRET_CHARACTERS)}`;
+  const expiresAt = new Date(now.getTime() + SESSION_LIFE_MS).toISOString();
+  const session = {
+    _id,
+    accountId: account._id,
+    hash: secretHash(token),
+    createdAt: now.toISOString(),
+    expiresAt,
+  };
+  await store.sessions.insertOne(session);
+  return { token, session };
+}
+
+/** One answer for an unknown e-mail and a wrong password, after the same work. */
+function wrongPassword(): ApiError {
+  return new ApiError('unauthorized', 'The e-mail or the password is wrong: check both and sign in again.');
+}

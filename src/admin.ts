@@ -1,0 +1,39 @@
+import { readSettings, SettingsError } from '../config/index.ts';
+import { readPlans } from '../config/plans.ts';
+import { type CommandAnswer, runCommand } from './admin/commands.ts';
+import { askPrimary } from './admin/socket.ts';
+import { hostForProcesses } from './stores/embedded/channel-host.ts';
+import { isEmbedded, openStores } from './stores/open.ts';
+
+/**
+ * The operator's commands: through the running primary when it keeps the stores, else straight to them.
+ * Prints what was done, or with --json one JSON object; exits 1 with one sentence when it was not.
+ */
+async function main(words: readonly string[]): Promise<CommandAnswer> {
+  const settings = readSettings(process.env);
+  if (isEmbedded(settings.stores)) {
+    const answer = await askPrimary(settings.stores.DATA_DIR, words);
+    if (answer !== null) return answer;
+  }
+  const stores = await openStores(settings.stores, hostForProcesses());
+  try {
+    return await runCommand(words, {
+      ...stores,
+      planIds: readPlans().map(({ id }) => id),
+      now: () => new Date(),
+    });
+  } finally {
+    await stores.close();
+  }
+}
+
+const words = process.argv.slice(2);
+try {
+  const { data, text } = await main(words);
+  process.stdout.write(`${words.includes('--json') ? JSON.stringify(data) : text}\n`);
+  process.exit(0);
+} catch (error) {
+  const message = error instanceof SettingsError ? error.violations.join('\n') : (error as Error).message;
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
+}

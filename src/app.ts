@@ -1,0 +1,186 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import type { Settings } from '../config/index.ts';
+import { planNamed, readPlans } from '../config/plans.ts';
+import packageJson from '../package.json' with { type: 'json' };
+import { createAuthentication } from './accounts/authentication.ts';
+import { installGate } from './accounts/gate.ts';
+import { keyRoutes } from './accounts/key-routes.ts';
+import { sessionRoutes } from './accounts/session-routes.ts';
+import { openAccountsStore } from './accounts/store.ts';
+import { createAllowance } from './billing/allowance.ts';
+import { createMovements } from './billing/movements.ts';
+import { openBillingStore } from './billing/store.ts';
+import { createSyncRuns } from './billing/sync-runs.ts';
+import { catalogueRoutes } from './catalogue/routes.ts';
+import { installAccessLog } from './http/access-log.ts';
+import { installBodies, installBodyParsing } from './http/bodies.ts';
+import { ApiError } from './http/errors.ts';
+import { asApiError, installFailures, sendFailure } from './http/failures.ts';
+import { healthRoutes } from './http/health.ts';
+import { installIdempotency } from './http/idempotency.ts';
+import { installMetrics } from './http/metrics.ts';
+import { installNegotiation } from './http/negotiation.ts';
+import { installOpenApi } from './http/openapi.ts';
+import { installRequestIds, requestIdOf } from './http/request-ids.ts';
+import { openSignatures } from './http/signatures.ts';
+import { installUnknownRoutes } from './http/unknown-routes.ts';
+import { installValidation } from './http/validation.ts';
+import { metadataRoutes } from './images/metadata.ts';
+import { createResults, resultRoutes } from './images/results.ts';
+import { transformRoutes } from './images/transform.ts';
+import { createOutbound } from './outbound/outbound.ts';
+import { createPixels } from './pixels/pixels.ts';
+import type { Stores } from './stores/open.ts';
+
+export interface AppOptions {
+  settings: Settings;
+  stores: Stores;
+  log: Logger;
+  hostId: string;
+  processId: string;
+  now: () => Date;
+  /** The metrics of every process together, as Prometheus reads them. */
+  collectMetrics: () => Promise<string>;
+}
+
+export interface App {
+  server: FastifyInstance;
+  /** Takes no new connection, lets calls in flight finish for at most `timeoutMs`, then ends pools and timers. */
+  drain(timeoutMs: number): Promise<void>;
+}
+
+/** Connections that wait between two requests are told to end with their next answer for this long, then closed. */
+const IDLE_GRACE_MS = 500;
+const READY_TIMEOUT_MS = 5_000;
+
+/** The composition root: what a process is made of, in the order that it starts. */
+export async function buildApp(options: AppOptions): Promise<App> {
+  const { settings, stores, log, now } = options;
+  const plans = readPlans();
+  let draining = false;
+
+  const server: FastifyInstance = Fastify({
+    loggerInstance: log as FastifyBaseLogger,
+    disableRequestLogging: true,
+    requestIdHeader: false,
+    genReqId: requestIdOf,
+    trustProxy: settings.http.TRUST_PROXY === '' ? false : settings.http.TRUST_PROXY.split(','),
+    requestTimeout: settings.http.BODY_TIMEOUT_MS,
+    keepAliveTimeout: settings.http.IDLE_TIMEOUT_MS,
+    http: { headersTimeout: settings.http.HEADERS_TIMEOUT_MS, connectionsCheckingInterval: 1_000 },
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    bodyLimit: Number.MAX_SAFE_INTEGER,
+    routerOptions: { maxParamLength: 512, ignoreTrailingSlash: false },
+    frameworkErrors: (error, request, reply) => sendFailure(request, reply, asApiError(error)),
+  });
+  const publicUrl = () => settings.http.PUBLIC_URL || addressOf(server, settings.http.HOST);
+
+  // Stores, and what stands on them alone.
+  const accounts = await openAccountsStore(stores.documents);
+  const billing = await openBillingStore(stores.documents);
+  const signatures = await openSignatures(stores.documents);
+  const movements = createMovements(billing, now);
+  const syncRuns = createSyncRuns(billing, now, (error) =>
+    log.error({ err: error }, 'Usage could not be written'),
+  );
+  const allowance = createAllowance({
+    store: billing,
+    movements,
+    syncRuns,
+    plan: (id) => planNamed(plans, id),
+    now,
+  });
+  const results = createResults({ objects: stores.objects, signatures, publicUrl, now });
+
+  // Threads, and the way out.
+  const pixels = createPixels({ settings: settings.pixels, processes: settings.processes.PROCESSES, log });
+  const outbound = createOutbound({
+    allowedSubnets: settings.outbound.OUTBOUND_ALLOWED_SUBNETS,
+    allowsHttp: settings.outbound.OUTBOUND_ALLOW_HTTP,
+  });
+
+  // Manners of every route.
+  installUnknownRoutes(server);
+  installRequestIds(server);
+  installFailures(server);
+  installValidation(server);
+  installNegotiation(server);
+  installBodies(server);
+  installAccessLog(server);
+  installMetrics(server, { pools: { image: () => pixels.stats() }, collect: options.collectMetrics });
+  server.addHook('onSend', async (_request, reply) => {
+    if (draining) reply.header('connection', 'close');
+  });
+  await installOpenApi(server, packageJson.version);
+
+  // Outside of the interface.
+  await server.register(healthRoutes, {
+    isDraining: () => draining,
+    checkTimeoutMs: READY_TIMEOUT_MS,
+    checks: {
+      documents: () => stores.documents.ping(),
+      coordination: () => stores.coordination.ping(),
+      objects: () => stores.objects.ping(),
+      pixels: () => pixels.selfTest(),
+    },
+  });
+  await server.register(resultRoutes, { objects: stores.objects, signatures, publicUrl, now });
+
+  // The interface: one gate, then the slices.
+  await server.register(
+    async (api) => {
+      const gate = installGate(api, {
+        coordination: stores.coordination,
+        authentication: createAuthentication(accounts, () => now().getTime()),
+        hostId: options.hostId,
+        processId: options.processId,
+        requestsPerMinute: settings.http.REQUESTS_PER_MINUTE,
+        failedAuthenticationsPerMinute: settings.http.FAILED_AUTHENTICATIONS_PER_MINUTE,
+        syncCallsPerAccount: settings.accounts.SYNC_CALLS_PER_ACCOUNT,
+      });
+      installIdempotency(
+        api,
+        stores.coordination,
+        (request) => gate.callerIfAny(request)?.accountId ?? request.ip,
+      );
+      installBodyParsing(api);
+
+      const lane = { gate, pixels, outbound, allowance, readAsset: noAssets, now };
+      await api.register(catalogueRoutes, { prefix: '/v1' });
+      await api.register(keyRoutes, { prefix: '/v1', store: accounts, gate, now });
+      await api.register(sessionRoutes, { prefix: '/v1', store: accounts, gate, now });
+      await api.register(transformRoutes, { prefix: '/v1', ...lane, results, presetPass: noPresets });
+      await api.register(metadataRoutes, { prefix: '/v1', ...lane });
+    },
+    { prefix: '/api' },
+  );
+
+  async function drain(timeoutMs: number): Promise<void> {
+    draining = true;
+    const closing = sleep(IDLE_GRACE_MS).then(() => server.close());
+    const late = sleep(timeoutMs, undefined, { ref: false });
+    await Promise.race([closing, late]);
+    await syncRuns.flush();
+    await Promise.race([pixels.close(), sleep(1_000, undefined, { ref: false })]);
+  }
+
+  return { server, drain };
+}
+
+async function noAssets(): Promise<never> {
+  throw new ApiError('asset_not_found', 'There is no such asset.', { param: 'assetId' });
+}
+
+async function noPresets(): Promise<never> {
+  throw new ApiError('preset_not_found', 'There is no such preset.', { param: 'preset' });
+}
+
+/** Where the server really listens, when no public address was set. */
+function addressOf(server: FastifyInstance, host: string): string {
+  const address = server.server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

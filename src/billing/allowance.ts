@@ -1,0 +1,171 @@
+import { ApiError } from '../http/errors.ts';
+import { randomText } from '../names/ids.ts';
+import type { Movements } from './movements.ts';
+import type { BillingStore, Money, Reservation } from './store.ts';
+import type { SyncRuns } from './sync-runs.ts';
+
+/** What billing must know of a plan. */
+export interface PlanTerms {
+  id: string;
+  /** Runs a billing period (a calendar month, UTC); -1 is unlimited. */
+  processLimit: number;
+  /** Credits of a run past the limit; null for plans without one. */
+  overageCredits: number | null;
+  retentionDays: number;
+}
+
+/** Longer than any synchronous call: it only heals what a dead process left. */
+const RESERVATION_LIFE_MS = 120_000;
+const MOST_ATTEMPTS = 50;
+
+/** A run that was let in. Ends in exactly one of the two; a second end does nothing. */
+export interface Run {
+  /** It succeeded: it counts, and is paid for when it was past the allowance. */
+  succeed(use: { op: string; apiKeyId: string | null }): Promise<void>;
+  /** It failed: it counts for nothing and costs nothing. */
+  release(): Promise<void>;
+}
+
+export interface AllowanceOptions {
+  store: BillingStore;
+  movements: Movements;
+  syncRuns: SyncRuns;
+  plan: (id: string) => PlanTerms;
+  now: () => Date;
+}
+
+/**
+ * The processing allowance of synchronous calls. On a plan with a limit a run is counted, and past the limit its
+ * credits are held, before it starts: one conditional update that cannot let in more than is there. On an unlimited
+ * plan nothing can be refused, so a run is counted when it has succeeded.
+ */
+export function createAllowance({ store, movements, syncRuns, plan, now }: AllowanceOptions) {
+  /** Counts the run and holds what it costs. Null when the account does not cover it. */
+  async function reserve(accountId: string, terms: PlanTerms): Promise<Reservation | null> {
+    const period = periodOf(now());
+    const until = new Date(now().getTime() + RESERVATION_LIFE_MS).toISOString();
+    const inside: Reservation = { id: randomText(20), period, credits: 0, until };
+    const past: Reservation = { ...inside, credits: terms.overageCredits ?? 0 };
+    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
+      if (await count(accountId, inside, { 'processing.used': { $lt: terms.processLimit } })) return inside;
+      const covered = { $expr: { $gte: [{ $subtract: ['$balance', '$held'] }, past.credits] } };
+      if (await count(accountId, past, { 'processing.used': { $gte: terms.processLimit }, ...covered }))
+        return past;
+      if (!(await makeRoom(accountId, period))) return null;
+    }
+    return null;
+  }
+
+  async function count(accountId: string, reservation: Reservation, condition: object): Promise<boolean> {
+    const { modified } = await store.money.updateOne(
+      { _id: accountId, 'processing.period': reservation.period, ...condition },
+      {
+        $inc: { 'processing.used': 1, held: reservation.credits },
+        $push: { 'processing.reservations': reservation },
+      },
+    );
+    return modified === 1;
+  }
+
+  /** Turns the period or gives back what dead processes left; false when there was nothing to do. */
+  async function makeRoom(accountId: string, period: string): Promise<boolean> {
+    const turned = await store.money.updateOne(
+      { _id: accountId, 'processing.period': { $lt: period } },
+      { $set: { 'processing.period': period, 'processing.used': 0 } },
+    );
+    if (turned.modified === 1) return true;
+    const account = await store.money.findOne({ _id: accountId });
+    if (account === null) return false;
+    const freed = await releaseExpired(account);
+    return freed > 0 || hasRoom(account, period, plan(account.plan));
+  }
+
+  async function releaseExpired(account: Money): Promise<number> {
+    const instant = now().toISOString();
+    const expired = account.processing.reservations.filter(({ until }) => until < instant);
+    for (const reservation of expired) await giveBack(account._id, reservation);
+    return expired.length;
+  }
+
+  /** Un-counts a reservation, in the period that it was counted in. */
+  async function giveBack(accountId: string, { id, period, credits }: Reservation): Promise<void> {
+    const here = { _id: accountId, 'processing.reservations.id': id };
+    const freed = { $pull: { 'processing.reservations': { id } }, $inc: { held: -credits } };
+    const counted = { ...freed, $inc: { held: -credits, 'processing.used': -1 } };
+    const { modified } = await store.money.updateOne({ ...here, 'processing.period': period }, counted);
+    if (modified === 0) await store.money.updateOne(here, freed);
+  }
+
+  async function settle(accountId: string, { id, credits }: Reservation): Promise<void> {
+    if (credits === 0) {
+      await store.money.updateOne({ _id: accountId }, { $pull: { 'processing.reservations': { id } } });
+      return;
+    }
+    await movements.move(accountId, {
+      reference: `run/${id}`,
+      type: 'overage',
+      credits: -credits,
+      heldChange: -credits,
+      reservationId: id,
+    });
+  }
+
+  return {
+    /**
+     * Lets one run in.
+     * @throws ApiError 402 insufficient_credit when the allowance is used up and the balance does not cover the run.
+     */
+    async begin(account: { accountId: string; plan: string }): Promise<Run> {
+      const { accountId } = account;
+      const terms = plan(account.plan);
+      if (terms.processLimit === -1) {
+        return {
+          succeed: async (use) => syncRuns.record({ accountId, ...use, terms, counts: true }),
+          release: async () => undefined,
+        };
+      }
+      const reservation = await reserve(accountId, terms);
+      if (reservation === null) throw insufficient(terms);
+      return {
+        async succeed(use) {
+          syncRuns.record({ accountId, ...use, terms, counts: false });
+          await settle(accountId, reservation);
+        },
+        release: () => giveBack(accountId, reservation),
+      };
+    },
+
+    /** Gives back what died with its process, for every account; answers how many reservations. */
+    async sweep(): Promise<number> {
+      const instant = now().toISOString();
+      const left = await store.money.find(
+        { 'processing.reservations': { $elemMatch: { until: { $lt: instant } } } },
+        { limit: 100 },
+      );
+      let freed = 0;
+      for (const account of left) freed += await releaseExpired(account);
+      return freed;
+    },
+  };
+}
+
+export type Allowance = ReturnType<typeof createAllowance>;
+
+/** `YYYY-MM` of the calendar month, UTC. */
+export function periodOf(instant: Date): string {
+  return instant.toISOString().slice(0, 7);
+}
+
+/** Whether a refusal was overtaken: the account would let a run in now. */
+function hasRoom({ processing, balance, held }: Money, period: string, terms: PlanTerms): boolean {
+  if (processing.period !== period) return false;
+  return processing.used < terms.processLimit || balance - held >= (terms.overageCredits ?? 0);
+}
+
+function insufficient(terms: PlanTerms): ApiError {
+  return new ApiError(
+    'insufficient_credit',
+    `The allowance of ${terms.processLimit} runs this month is used up, and the balance does not cover ${terms.overageCredits} more credit: top up, or wait for the next month.`,
+    { details: { processLimit: terms.processLimit, overageCredits: terms.overageCredits, topUpUrl: null } },
+  );
+}

@@ -1,0 +1,100 @@
+import type { Collection, Documents } from '../stores/documents/port.ts';
+
+/** `hold` and `release` move no balance; `charge` and `overage` may consume what was held. */
+export type MovementType = 'grant' | 'charge' | 'overage' | 'hold' | 'release';
+
+/** One row of the ledger. Rows are written once, in the order of `sequence`, and never changed. */
+export interface LedgerRow {
+  _id: string;
+  accountId: string;
+  /** Unique in the account: what the movement is for. Moving twice under one reference is one movement. */
+  reference: string;
+  sequence: number;
+  type: MovementType;
+  /** Signed; 0 on hold and release. */
+  credits: number;
+  /** The amount held or released; 0 on the others. */
+  held: number;
+  balanceAfter: number;
+  jobId: string | null;
+  note: string | null;
+  createdAt: string;
+}
+
+/** A run that was let in and has not ended: counted as used, and its credits held, until it settles or `until` passes. */
+export interface Reservation {
+  id: string;
+  /** `YYYY-MM`: the billing period it was counted in. */
+  period: string;
+  credits: number;
+  until: string;
+}
+
+/** The money of an account: the billing view of the account document. */
+export interface Money {
+  _id: string;
+  plan: string;
+  balance: number;
+  held: number;
+  /** The last movement, whole: its ledger row can be written out by whoever comes next. */
+  movement: LedgerRow | null;
+  processing: { period: string; used: number; reservations: Reservation[] };
+}
+
+/** A synchronous call that succeeded: what usage counts. */
+export interface SyncRun {
+  _id: string;
+  accountId: string;
+  op: string;
+  /** Null for a console session. */
+  apiKeyId: string | null;
+  at: string;
+  expiresAt: string;
+}
+
+export interface BillingStore {
+  money: Collection<Money>;
+  ledger: Collection<LedgerRow>;
+  syncRuns: Collection<SyncRun>;
+}
+
+export async function openBillingStore(documents: Documents): Promise<BillingStore> {
+  const [money, ledger, syncRuns] = await Promise.all([
+    documents.collection<Money>({ name: 'accounts', indexes: [] }),
+    documents.collection<LedgerRow>({
+      name: 'ledger',
+      indexes: [
+        {
+          name: 'reference',
+          fields: [
+            ['accountId', 1],
+            ['reference', 1],
+          ],
+          unique: true,
+        },
+        {
+          name: 'sequence',
+          fields: [
+            ['accountId', 1],
+            ['sequence', -1],
+          ],
+          unique: true,
+        },
+      ],
+    }),
+    documents.collection<SyncRun>({
+      name: 'syncRuns',
+      indexes: [
+        {
+          name: 'account',
+          fields: [
+            ['accountId', 1],
+            ['at', 1],
+          ],
+        },
+        { name: 'expiresAt', fields: [['expiresAt', 1]] },
+      ],
+    }),
+  ]);
+  return { money, ledger, syncRuns };
+}

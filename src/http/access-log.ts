@@ -1,0 +1,20 @@
+import type { FastifyInstance } from 'fastify';
+import { refusalOf } from './failures.ts';
+
+/** One line an answer: what was called, how it ended, how long it took, and why it was refused. Never a header. */
+export function installAccessLog(app: FastifyInstance): void {
+  app.addHook('onResponse', async (request, reply) => {
+    const refusal = refusalOf(request);
+    const line = {
+      method: request.method,
+      route: request.routeOptions.url ?? null,
+      status: reply.statusCode,
+      durationMs: Math.round(reply.elapsedTime * 10) / 10,
+      ...(refusal === undefined
+        ? {}
+        : { code: refusal.code, param: refusal.param, reason: refusal.details?.reason }),
+    };
+    if (reply.statusCode >= 500) request.log.error(line, 'answered');
+    else request.log.info(line, 'answered');
+  });
+}

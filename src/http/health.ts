@@ -1,0 +1,57 @@
+import type { FastifyInstance } from 'fastify';
+
+export interface HealthOptions {
+  /** Each part that must answer before traffic is sent here; rejects when it does not. */
+  checks: Record<string, () => Promise<unknown>>;
+  /** True once this process takes no new calls. */
+  isDraining: () => boolean;
+  checkTimeoutMs: number;
+}
+
+interface Verdict {
+  status: 'ok' | 'failing';
+  parts: Record<string, string>;
+}
+
+/** /healthz: the process answers. /readyz: every part does; 503 names the ones that fail. */
+export async function healthRoutes(app: FastifyInstance, options: HealthOptions): Promise<void> {
+  app.get('/healthz', { schema: { summary: 'The process answers', tags: ['Health'] } }, async () => ({
+    status: 'ok',
+  }));
+
+  app.get(
+    '/readyz',
+    { schema: { summary: 'Every part answers', tags: ['Health'] } },
+    async (_request, reply) => {
+      const verdict = options.isDraining() ? DRAINING : await verdictOf(options);
+      return reply.code(verdict.status === 'ok' ? 200 : 503).send(verdict);
+    },
+  );
+}
+
+const DRAINING: Verdict = { status: 'failing', parts: { process: 'is draining' } };
+
+async function verdictOf({ checks, checkTimeoutMs }: HealthOptions): Promise<Verdict> {
+  const parts = await Promise.all(
+    Object.entries(checks).map(
+      async ([name, check]) => [name, await outcome(check, checkTimeoutMs)] as const,
+    ),
+  );
+  const status = parts.every(([, result]) => result === 'ok') ? 'ok' : 'failing';
+  return { status, parts: Object.fromEntries(parts) };
+}
+
+/** `ok`, or that the part fails; why is in the log, not in an answer that anyone may read. */
+async function outcome(check: () => Promise<unknown>, timeoutMs: number): Promise<string> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<string>((resolve) => {
+    timer = setTimeout(() => resolve(`did not answer within ${timeoutMs} ms`), timeoutMs);
+  });
+  try {
+    return await Promise.race([check().then(() => 'ok'), late]);
+  } catch {
+    return 'failing';
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,57 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Documents } from '../stores/documents/port.ts';
+import { ApiError } from './errors.ts';
+
+/** Signs what a link grants, so that it can be read without a credential until it ends. */
+export interface Signatures {
+  /** Query string of a link: `expires` (epoch seconds) and `signature`, over the purpose, the subject and the end. */
+  sign(purpose: string, subject: string, expiresAt: Date): string;
+  /**
+   * @throws ApiError 403 forbidden with details.reason link_expired or link_invalid.
+   */
+  verify(purpose: string, subject: string, query: { expires?: string; signature?: string }, now: Date): void;
+}
+
+interface ServiceSecret {
+  _id: string;
+  value: string;
+}
+
+/** Opens the service's signing key, which every process of every host shares; the first one makes it. */
+export async function openSignatures(documents: Documents): Promise<Signatures> {
+  const secrets = await documents.collection<ServiceSecret>({ name: 'serviceSecrets', indexes: [] });
+  const fresh = randomBytes(32).toString('base64url');
+  await secrets.updateOne({ _id: 'links' }, { $setOnInsert: { value: fresh } }, { upsert: true });
+  const kept = await secrets.findOne({ _id: 'links' });
+  return signaturesWith(Buffer.from(kept?.value ?? fresh, 'base64url'));
+}
+
+export function signaturesWith(key: Buffer): Signatures {
+  const mac = (purpose: string, subject: string, expires: string) =>
+    createHmac('sha256', key)
+      .update(JSON.stringify([purpose, subject, expires]))
+      .digest();
+  return {
+    sign(purpose, subject, expiresAt) {
+      const expires = String(Math.floor(expiresAt.getTime() / 1000));
+      return new URLSearchParams({
+        expires,
+        signature: mac(purpose, subject, expires).toString('base64url'),
+      }).toString();
+    },
+    verify(purpose, subject, { expires = '', signature = '' }, now) {
+      const given = Buffer.from(signature, 'base64url');
+      const expected = mac(purpose, subject, expires);
+      if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
+        throw new ApiError('forbidden', 'This link is not as it was given out: ask for a new one.', {
+          details: { reason: 'link_invalid' },
+        });
+      }
+      if (Number(expires) * 1000 <= now.getTime()) {
+        throw new ApiError('forbidden', 'This link has expired: ask for a new one.', {
+          details: { reason: 'link_expired' },
+        });
+      }
+    },
+  };
+}

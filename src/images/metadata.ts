@@ -1,0 +1,72 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance } from 'fastify';
+import { envelopeOf, success } from '../http/envelope.ts';
+import { checkContentType, readInput } from './input.ts';
+import { bring, type LaneOptions, limitsOf } from './lane.ts';
+import { TRANSFORM_DEADLINE_MS } from './limits.ts';
+import { sendTiming, workerMs } from './timing.ts';
+
+/** POST /images/metadata: what an image is and what its file says, while the caller waits. Free. */
+export async function metadataRoutes(
+  app: FastifyInstance,
+  options: Omit<LaneOptions, 'allowance'>,
+): Promise<void> {
+  const { gate, pixels } = options;
+
+  app.post(
+    '/images/metadata',
+    {
+      config: { slot: true, body: 'stream', check: checkContentType },
+      schema: {
+        summary: 'Read what an image is and says',
+        description:
+          'Takes raw bytes, a multipart `file` part, or a JSON reference with `url` or `assetId`. Free.',
+        tags: ['Synchronous images'],
+        response: { 200: envelopeOf(Metadata) },
+      },
+    },
+    async (request, reply) => {
+      const caller = gate.callerOf(request);
+      const limits = limitsOf(reply, TRANSFORM_DEADLINE_MS);
+      const admitMs = reply.elapsedTime;
+      const image = await bring(await readInput(request), caller, options, limits);
+      const fetchMs = reply.elapsedTime - admitMs;
+      const work = pixels.describe({ ...image, accountId: caller.accountId, ...limits });
+      gate.keepSlotUntil(request, work.ended);
+      const described = await work.result;
+      sendTiming(reply, { admitMs, fetchMs, queueMs: described.queueMs, ...described.timings });
+      const { image: facts, metadata, timings } = described;
+      return success('Image read.', { image: facts, metadata, durationMs: workerMs(timings) });
+    },
+  );
+}
+
+/** The image object of the interface: the same that an asset carries. */
+export const ImageObject = Type.Object({
+  mimeType: Type.String(),
+  format: Type.String(),
+  width: Type.Integer({ description: 'As displayed, after EXIF orientation.' }),
+  height: Type.Integer(),
+  orientation: Type.Integer({ description: 'EXIF value, 1 to 8.' }),
+  bytes: Type.Integer(),
+  sha1: Type.String(),
+  hasAlpha: Type.Boolean(),
+  isOpaque: Type.Boolean(),
+  frames: Type.Integer(),
+  density: Type.Union([Type.Number(), Type.Null()]),
+  colorSpace: Type.String(),
+  bitDepth: Type.Integer(),
+  dominantColor: Type.String({ description: '#rrggbb' }),
+  averageColor: Type.String({ description: '#rrggbb' }),
+  entropy: Type.Number(),
+  sharpness: Type.Number(),
+  thumbhash: Type.String({ description: 'Base64.' }),
+});
+
+const Metadata = Type.Object({
+  image: ImageObject,
+  metadata: Type.Record(Type.String(), Type.Record(Type.String(), Type.Unknown()), {
+    description: 'Tags under their own names, by group (exif, iptc, xmp, icc, png, …); no binary values.',
+  }),
+  durationMs: Type.Integer({ description: 'Time in the worker.' }),
+});

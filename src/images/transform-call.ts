@@ -1,0 +1,101 @@
+import type { Pass } from '../../workers/protocol.ts';
+import { checkParameters } from '../catalogue/check.ts';
+import { findOp, OPS } from '../catalogue/index.ts';
+import { mergeFragments } from '../catalogue/merge.ts';
+import { type Given, isPixelOp, type PixelOp } from '../catalogue/op.ts';
+import { parametersFromQuery } from '../catalogue/query.ts';
+import { invalidParam } from '../http/errors.ts';
+import type { BodyFields } from './input.ts';
+
+export type Query = Readonly<Record<string, string | string[] | undefined>>;
+
+/** What a transform shall do: one op, or one preset by reference. */
+export type TransformCall = { kind: 'op'; op: PixelOp; pass: Pass } | { kind: 'preset'; reference: string };
+
+/** Query keys that are no parameter of an op. */
+const OWN_KEYS = ['op', 'preset', 'response'];
+
+/**
+ * Whether query and body together say one thing to do. What the query says wins, key by key.
+ * @throws ApiError invalid_param on op, preset or the parameter at fault.
+ */
+export function readCall(query: Query, body: BodyFields): TransformCall {
+  const op = textOf('op', query.op) ?? (query.preset === undefined ? body.op : undefined);
+  const preset = textOf('preset', query.preset) ?? (query.op === undefined ? body.preset : undefined);
+  if (op !== undefined && preset !== undefined) {
+    throw invalidParam('preset', 'op and preset exclude each other: send one of them.');
+  }
+  if (preset !== undefined) return presetCall(preset, query, body);
+  if (op === undefined)
+    throw invalidParam('op', `op is missing: name one of ${transformOps().join(', ')}, or a preset.`);
+  return opCall(syncOp(op), query, body);
+}
+
+/**
+ * Refuses by the query alone what no body can mend: before a place is taken and before the body is read.
+ * @throws ApiError as `readCall`.
+ */
+export function checkQuery(query: Query, bodyMaySayMore: boolean): void {
+  if (!bodyMaySayMore) {
+    readCall(query, {});
+    return;
+  }
+  const op = textOf('op', query.op);
+  const preset = textOf('preset', query.preset);
+  if (op !== undefined && preset !== undefined) readCall(query, {});
+  if (op !== undefined) checkKeys(syncOp(op), query);
+}
+
+function opCall(op: PixelOp, query: Query, body: BodyFields): TransformCall {
+  const given: Given = { ...body.parameters, ...parametersFromQuery(op, parametersOf(query)) };
+  const merged = mergeFragments([op.compile(checkParameters(op, given))]);
+  if (merged.conflict !== undefined) throw invalidParam(merged.conflict.key, merged.conflict.message);
+  return { kind: 'op', op, pass: merged.pass };
+}
+
+function presetCall(reference: string, query: Query, body: BodyFields): TransformCall {
+  const beside = [...Object.keys(parametersOf(query)), ...Object.keys(body.parameters ?? {})][0];
+  if (beside !== undefined) {
+    throw invalidParam(
+      beside,
+      `${beside} may not accompany preset: a preset runs as it was saved. Leave it out.`,
+    );
+  }
+  return { kind: 'preset', reference };
+}
+
+/** A query that alone is fine up to what a body may still add: only keys that the op does not declare are refused. */
+function checkKeys(op: PixelOp, query: Query): void {
+  for (const name of Object.keys(parametersOf(query))) {
+    if (!(name in op.parameters.properties)) checkParameters(op, { [name]: query[name] });
+  }
+}
+
+/** An op that runs while the caller waits, here. */
+function syncOp(name: string): PixelOp {
+  const op = findOp(name);
+  if (op === undefined)
+    throw invalidParam('op', `There is no op ${name}: use one of ${transformOps().join(', ')}.`, {
+      allowed: transformOps(),
+    });
+  if (isPixelOp(op) && op.syncEndpoint !== undefined) return op;
+  const elsewhere = op.kind === 'sync' ? `is answered by ${op.endpoint}` : 'runs only as a job (POST /jobs)';
+  throw invalidParam('op', `The op ${name} ${elsewhere}: it has no form here.`, { allowed: transformOps() });
+}
+
+function transformOps(): string[] {
+  return Object.values(OPS)
+    .filter((op) => isPixelOp(op) && op.syncEndpoint !== undefined)
+    .map(({ op }) => op);
+}
+
+function parametersOf(query: Query): Record<string, string | string[] | undefined> {
+  return Object.fromEntries(Object.entries(query).filter(([key]) => !OWN_KEYS.includes(key)));
+}
+
+function textOf(param: string, value: string | string[] | undefined): string | undefined {
+  if (Array.isArray(value))
+    throw invalidParam(param, `${param} is given ${value.length} times: send it once.`);
+  if (value === '') throw invalidParam(param, `${param} is empty: name one.`);
+  return value;
+}

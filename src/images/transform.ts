@@ -1,0 +1,106 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Pass } from '../../workers/protocol.ts';
+import type { Caller } from '../accounts/authentication.ts';
+import { success } from '../http/envelope.ts';
+import type { PixelResult } from '../pixels/pixels.ts';
+import { checkContentType, readInput } from './input.ts';
+import { bring, counted, type LaneOptions, limitsOf, namedAs } from './lane.ts';
+import { RESULT_LIFE_SECONDS, TRANSFORM_DEADLINE_MS } from './limits.ts';
+import type { Results } from './results.ts';
+import { sendTiming } from './timing.ts';
+import { checkQuery, type Query, readCall, type TransformCall } from './transform-call.ts';
+
+export interface TransformOptions extends LaneOptions {
+  results: Results;
+  /** The one pass of a preset that runs here. Throws by the interface's preset errors. */
+  presetPass: (accountId: string, reference: string) => Promise<Pass>;
+}
+
+/** POST /images/transform: one op or one preset on one image, while the caller waits. */
+export async function transformRoutes(app: FastifyInstance, options: TransformOptions): Promise<void> {
+  const { gate, pixels, results, presetPass } = options;
+
+  app.post<{ Querystring: Query }>(
+    '/images/transform',
+    {
+      config: { slot: true, body: 'stream', answers: 'image/*', check: checkBeforeBody },
+      schema: {
+        summary: 'Transform an image',
+        description:
+          'Runs one op of the catalogue, or one saved preset without an AI step, on one image: raw bytes with their own Content-Type, a multipart `file` part, or a JSON reference with `url` or `assetId`. Nothing is stored.',
+        tags: ['Synchronous images'],
+        querystring: TransformQuery,
+      },
+      // The catalogue checks the query: each op has its own contract.
+      validatorCompiler: () => () => true,
+    },
+    async (request, reply) => {
+      const caller = gate.callerOf(request);
+      const limits = limitsOf(reply, TRANSFORM_DEADLINE_MS);
+      const admitMs = reply.elapsedTime;
+      const input = await readInput(request);
+      const call = readCall(request.query, input.fields);
+      const pass = await passOf(call, caller);
+      const done = await counted(options.allowance, caller, nameOf(call), async () => {
+        const image = await bring(input, caller, options, limits);
+        const fetchMs = reply.elapsedTime - admitMs;
+        const { accountId } = caller;
+        const work = pixels.transform({ ...image, pass, accountId, ...limits, paramOf: paramOf(call) });
+        gate.keepSlotUntil(request, work.ended);
+        return { fetchMs, ...(await work.result) };
+      });
+      sendTiming(reply, { admitMs, ...done, ...done.timings });
+      return request.query.response === 'url' ? answerLink(done) : answerBytes(reply, done);
+    },
+  );
+
+  async function passOf(call: TransformCall, caller: Caller): Promise<Pass> {
+    return call.kind === 'op' ? call.pass : presetPass(caller.accountId, call.reference);
+  }
+
+  async function answerLink({ data, contentType, width, height }: PixelResult) {
+    const url = await results.store(data, contentType);
+    const bytes = data.length;
+    return success('Image transformed.', {
+      url,
+      contentType,
+      bytes,
+      expiresInSeconds: RESULT_LIFE_SECONDS,
+      width,
+      height,
+    });
+  }
+}
+
+const TransformQuery = Type.Object(
+  {
+    op: Type.Optional(Type.String({ description: 'An op with a syncEndpoint; exclusive with preset.' })),
+    preset: Type.Optional(
+      Type.String({ description: 'Slug, id or slug@version; no parameter may accompany it.' }),
+    ),
+    response: Type.Optional(
+      Type.String({ description: '`url` answers a signed link of 5 minutes instead of bytes.' }),
+    ),
+  },
+  { additionalProperties: Type.String({ description: "The op's own parameters." }) },
+);
+
+function checkBeforeBody(request: FastifyRequest): void {
+  checkContentType(request);
+  const type = request.headers['content-type'] ?? '';
+  checkQuery(request.query as Query, !type.startsWith('image/'));
+}
+
+function answerBytes(reply: FastifyReply, { data, contentType, width, height }: PixelResult) {
+  reply.header('x-service-width', String(width)).header('x-service-height', String(height));
+  return reply.type(contentType).send(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
+}
+
+function nameOf(call: TransformCall): string {
+  return call.kind === 'op' ? call.op.op : 'preset';
+}
+
+function paramOf(call: TransformCall): (passParam: string) => string {
+  return call.kind === 'op' ? namedAs(call.op.parameters.properties) : () => 'preset';
+}

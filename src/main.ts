@@ -1,0 +1,138 @@
+import cluster from 'node:cluster';
+import { availableParallelism } from 'node:os';
+import { AggregatorRegistry } from 'prom-client';
+import { readSettings, type Settings, SettingsError } from '../config/index.ts';
+import { readPlans } from '../config/plans.ts';
+import { bootstrap } from './accounts/bootstrap.ts';
+import { openAccountsStore } from './accounts/store.ts';
+import type { CommandContext } from './admin/commands.ts';
+import { openAdminSocket } from './admin/socket.ts';
+import { createMovements } from './billing/movements.ts';
+import { openBillingStore } from './billing/store.ts';
+import { randomText } from './names/ids.ts';
+import { createLog } from './processes/log.ts';
+import { createSupervisor } from './processes/supervisor.ts';
+import { hostForProcesses } from './stores/embedded/channel-host.ts';
+import { isEmbedded, openStores, type Stores } from './stores/open.ts';
+
+/** The primary: keeps the embedded stores and the API processes alive, and serves no call itself. */
+async function main(): Promise<void> {
+  const settings = readSettings(process.env);
+  const log = createLog(settings.http.LOG_LEVEL, { process: 'primary' });
+  for (const warning of warningsOf(settings)) log.warn(warning);
+
+  const hostId = randomText(12);
+  const host = hostForProcesses();
+  const stores = await openStores(settings.stores, host);
+  const aggregator = new AggregatorRegistry();
+  host.provide('metrics', () => aggregator.clusterMetrics());
+  const firstStart = await makeFirstAccount(settings, stores);
+  const admin = isEmbedded(settings.stores)
+    ? await openAdminSocket(settings.stores.DATA_DIR, commandContext(stores))
+    : null;
+
+  cluster.setupPrimary({ exec: new URL('./server.ts', import.meta.url).pathname });
+  let forked = 0;
+  const supervisor = createSupervisor({
+    processes: settings.processes.PROCESSES,
+    drainTimeoutMs: settings.processes.DRAIN_TIMEOUT_MS,
+    log,
+    environment: () => {
+      forked += 1;
+      return {
+        DARKROOM_HOST_ID: hostId,
+        DARKROOM_PROCESS_ID: String(forked),
+        // sharp decodes on libuv's threads, beside file reads and DNS: neither may wait for the other.
+        UV_THREADPOOL_SIZE: String(Math.max(8, 4 + 2 * settings.pixels.IMAGE_THREADS)),
+      };
+    },
+    onGone: (processId) => {
+      stores.coordination
+        .releaseSlotsOf(`${hostId}/${processId}/`)
+        .catch((error) => log.warn({ err: error }));
+    },
+    onHopeless: (reason) => {
+      log.fatal(reason);
+      process.exit(1);
+    },
+  });
+
+  let stopping = false;
+  const stop = async (signal: string) => {
+    if (stopping) return;
+    stopping = true;
+    log.info(`${signal}: draining`);
+    await supervisor.stop();
+    await admin?.close();
+    await stores.close();
+    process.exit(0);
+  };
+  process.on('SIGTERM', () => void stop('SIGTERM'));
+  process.on('SIGINT', () => void stop('SIGINT'));
+  process.on('SIGHUP', () => void supervisor.replaceAll());
+
+  const port = await supervisor.start();
+  announce(settings, port, firstStart);
+  log.info({ host: settings.http.HOST, port, processes: settings.processes.PROCESSES }, 'listening');
+}
+
+function commandContext(stores: Stores): CommandContext {
+  return { ...stores, planIds: readPlans().map(({ id }) => id), now: () => new Date() };
+}
+
+/** What an operator should know was relaxed. */
+function warningsOf({ outbound, processes }: Settings): string[] {
+  const warnings: string[] = [];
+  if (outbound.OUTBOUND_ALLOWED_SUBNETS.length > 0) {
+    warnings.push(
+      `OUTBOUND_ALLOWED_SUBNETS lets callers reach ${process.env.OUTBOUND_ALLOWED_SUBNETS} through this service.`,
+    );
+  }
+  if (outbound.OUTBOUND_ALLOW_HTTP)
+    warnings.push('OUTBOUND_ALLOW_HTTP lets webhooks go to plain http and to any port.');
+  if (processes.PROCESSES > availableParallelism()) {
+    warnings.push(
+      `PROCESSES is ${processes.PROCESSES} on ${availableParallelism()} cores: they will share them.`,
+    );
+  }
+  return warnings;
+}
+
+async function makeFirstAccount({ accounts }: Settings, { documents }: Stores) {
+  const billing = await openBillingStore(documents);
+  const movements = createMovements(billing, () => new Date());
+  const grant = async (accountId: string, credits: number) => {
+    const movement = {
+      reference: 'bootstrap',
+      type: 'grant',
+      credits,
+      heldChange: 0,
+      note: 'first start',
+    } as const;
+    await movements.move(accountId, movement);
+  };
+  return bootstrap(await openAccountsStore(documents), accounts, grant, new Date());
+}
+
+/** The address, and what the first start made up: shown on the terminal once, and never in a log line. */
+function announce(
+  settings: Settings,
+  port: number,
+  firstStart: Awaited<ReturnType<typeof makeFirstAccount>>,
+): void {
+  const { HOST, PUBLIC_URL } = settings.http;
+  const lines = [`Darkroom is listening on ${PUBLIC_URL || `http://${HOST}:${port}`}`];
+  if (firstStart?.password)
+    lines.push(`  sign-in:  ${firstStart.account.email}  password: ${firstStart.password}`);
+  if (firstStart?.key) lines.push(`  API key:  ${firstStart.key}`);
+  if (lines.length > 1) lines.push('  These are shown only now: keep them.');
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+try {
+  await main();
+} catch (error) {
+  const sentences = error instanceof SettingsError ? error.violations : [(error as Error).message];
+  process.stderr.write(`${sentences.join('\n')}\n`);
+  process.exit(1);
+}

@@ -1,0 +1,145 @@
+import cluster, { type Worker } from 'node:cluster';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+
+/** A process that lived at least this long was healthy: its end is no sign that the next one dies too. */
+const HEALTHY_MS = 5_000;
+const FIRST_DELAY_MS = 100;
+const LONGEST_DELAY_MS = 10_000;
+const START_TIMEOUT_MS = 30_000;
+/** Deaths at once, over all processes and with no healthy life between, after which starting again is pointless. */
+const HOPELESS_DEATHS = 8;
+
+export interface SupervisorOptions {
+  processes: number;
+  drainTimeoutMs: number;
+  /** Environment of one API process. */
+  environment: () => Record<string, string>;
+  log: Logger;
+  /** A process is gone: what it held can be given back. */
+  onGone: (processId: number) => void;
+  /** No process stays alive. */
+  onHopeless: (reason: string) => void;
+}
+
+export interface Supervisor {
+  /** Resolves with the port when every process listens. */
+  start(): Promise<number>;
+  /** Replaces the processes one by one: the new one listens before the old one drains. */
+  replaceAll(): Promise<void>;
+  /** Drains every process and resolves when all are gone. */
+  stop(): Promise<void>;
+}
+
+/** Messages between the primary and an API process, beside the channel's own. */
+export type ProcessMessage = { type: 'listening'; port: number } | { type: 'drain' };
+
+/**
+ * Keeps a number of API processes alive. A dead one is replaced: at once after a healthy life, with a doubling delay
+ * when it died young.
+ */
+export function createSupervisor(options: SupervisorOptions): Supervisor {
+  const { log } = options;
+  const bornAt = new Map<Worker, number>();
+  /** Processes that are meant to end, by a drain: their exit is no death. */
+  const leaving = new Set<Worker>();
+  let youngDeaths = 0;
+  let stopping = false;
+  let replacing: Promise<void> = Promise.resolve();
+
+  function fork(): Worker {
+    const worker = cluster.fork(options.environment());
+    bornAt.set(worker, Date.now());
+    worker.on('error', (error) =>
+      log.warn({ err: error, processId: worker.id }, 'A message to a process failed'),
+    );
+    worker.once('exit', (code, signal) => buried(worker, code, signal));
+    return worker;
+  }
+
+  function buried(worker: Worker, code: number | null, signal: string | null): void {
+    const livedMs = Date.now() - (bornAt.get(worker) ?? 0);
+    bornAt.delete(worker);
+    options.onGone(worker.id);
+    if (leaving.delete(worker) || stopping) return;
+    log.error(
+      { processId: worker.id, pid: worker.process.pid, code, signal, livedMs },
+      'An API process died',
+    );
+    youngDeaths = livedMs >= HEALTHY_MS ? 0 : youngDeaths + 1;
+    if (youngDeaths >= HOPELESS_DEATHS) {
+      options.onHopeless(
+        `${youngDeaths} API processes in a row died within ${HEALTHY_MS / 1000} s of their start (last: ${signal ?? `exit ${code}`}); the log lines above say why.`,
+      );
+      return;
+    }
+    setTimeout(() => !stopping && fork(), delayAfter(youngDeaths));
+  }
+
+  async function drain(worker: Worker): Promise<void> {
+    if (worker.isDead()) return;
+    leaving.add(worker);
+    const gone = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+    if (worker.isConnected()) worker.send({ type: 'drain' } satisfies ProcessMessage);
+    // The process ends itself after its calls; the margin covers the closing of its pools.
+    const tooLong = sleep(options.drainTimeoutMs + 5_000, 'late', { ref: false });
+    if ((await Promise.race([gone, tooLong])) === 'late') {
+      log.warn({ processId: worker.id }, 'An API process did not drain in time and is killed');
+      worker.process.kill('SIGKILL');
+      await gone;
+    }
+  }
+
+  async function replaceEach(): Promise<void> {
+    for (const old of [...bornAt.keys()]) {
+      if (stopping || old.isDead()) continue;
+      await listening(fork());
+      await drain(old);
+    }
+  }
+
+  return {
+    async start() {
+      const ports = await Promise.all(Array.from({ length: options.processes }, () => listening(fork())));
+      return ports[0] ?? 0;
+    },
+    replaceAll() {
+      replacing = replacing
+        .then(replaceEach)
+        .catch((error) => log.error({ err: error }, 'A replacement failed'));
+      return replacing;
+    },
+    async stop() {
+      stopping = true;
+      await Promise.all([...bornAt.keys()].map(drain));
+    },
+  };
+}
+
+/** 0, 100, 200, 400 … 10,000 ms. */
+export function delayAfter(youngDeaths: number): number {
+  if (youngDeaths === 0) return 0;
+  return Math.min(FIRST_DELAY_MS * 2 ** (youngDeaths - 1), LONGEST_DELAY_MS);
+}
+
+/** Resolves with the port once the process says that it listens. */
+function listening(worker: Worker): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(
+      () => finish(() => reject(new Error('An API process did not listen in time.'))),
+      START_TIMEOUT_MS,
+    );
+    const onMessage = (message: ProcessMessage) => {
+      if (message.type === 'listening') finish(() => resolve(message.port));
+    };
+    const onExit = () => finish(() => reject(new Error('An API process ended before it listened.')));
+    function finish(settle: () => void): void {
+      clearTimeout(late);
+      worker.off('message', onMessage);
+      worker.off('exit', onExit);
+      settle();
+    }
+    worker.on('message', onMessage);
+    worker.once('exit', onExit);
+  });
+}

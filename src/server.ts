@@ -1,0 +1,53 @@
+import { AggregatorRegistry } from 'prom-client';
+import { readSettings } from '../config/index.ts';
+import { buildApp } from './app.ts';
+import { createLog } from './processes/log.ts';
+import type { ProcessMessage } from './processes/supervisor.ts';
+import { channelToPrimary } from './stores/embedded/channel-client.ts';
+import { connectStores, isEmbedded } from './stores/open.ts';
+
+/**
+ * One API process. It is started by the primary, listens on the port that all processes share, and ends when it is told
+ * to drain or when the primary is gone.
+ */
+const settings = readSettings(process.env);
+const processId = process.env.DARKROOM_PROCESS_ID ?? '0';
+const log = createLog(settings.http.LOG_LEVEL, { process: Number(processId) });
+const channel = channelToPrimary();
+const stores = await connectStores(settings.stores, isEmbedded(settings.stores) ? channel : null);
+// Answers the primary when it collects the metrics of all processes.
+new AggregatorRegistry();
+
+const app = await buildApp({
+  settings,
+  stores,
+  log,
+  hostId: process.env.DARKROOM_HOST_ID ?? 'host',
+  processId,
+  now: () => new Date(),
+  collectMetrics: async () => String(await channel.call('metrics', 'collect', [])),
+});
+
+const address = await app.server.listen({ host: settings.http.HOST, port: settings.http.PORT });
+const { port } = new URL(address);
+tellPrimary({ type: 'listening', port: Number(port) });
+
+let isDraining = false;
+process.on('message', (message: ProcessMessage) => {
+  if (message.type !== 'drain' || isDraining) return;
+  isDraining = true;
+  void drain();
+});
+// A terminal's Ctrl-C reaches the whole process group; the primary decides when this process ends.
+process.on('SIGINT', () => undefined);
+process.on('SIGTERM', () => undefined);
+
+async function drain(): Promise<void> {
+  await app.drain(settings.processes.DRAIN_TIMEOUT_MS);
+  await stores.close();
+  process.exit(0);
+}
+
+function tellPrimary(message: ProcessMessage): void {
+  process.send?.(message, undefined, undefined, () => undefined);
+}

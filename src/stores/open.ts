@@ -1,0 +1,76 @@
+import { join } from 'node:path';
+import type { SettingsOf } from '../../config/setting.ts';
+import type { storesSettings } from './config.ts';
+import { EmbeddedCoordination } from './coordination/embedded.ts';
+import { coordinationOverChannel, provideCoordination } from './coordination/over-channel.ts';
+import type { Coordination } from './coordination/port.ts';
+import { RedisCoordination } from './coordination/redis.ts';
+import { openEmbeddedDocuments } from './documents/embedded/actor.ts';
+import { connectMongoDocuments } from './documents/mongodb.ts';
+import { documentsOverChannel, provideDocuments } from './documents/over-channel.ts';
+import type { Documents } from './documents/port.ts';
+import type { Channel, ChannelHost } from './embedded/channel.ts';
+import { openDataDirectory } from './embedded/data-directory.ts';
+import { FileObjects } from './objects/files.ts';
+import type { Objects } from './objects/port.ts';
+import { S3Objects } from './objects/s3.ts';
+
+export type StoresSettings = SettingsOf<typeof storesSettings>;
+
+/** The three stores, whichever implementations the settings chose. */
+export interface Stores {
+  documents: Documents;
+  coordination: Coordination;
+  objects: Objects;
+  close(): Promise<void>;
+}
+
+/** Whether documents and coordination live in the primary. */
+export function isEmbedded(settings: StoresSettings): boolean {
+  return settings.MONGODB_URL === '';
+}
+
+/**
+ * Opens the stores in the primary. Embedded ones are provided to the API processes over `host`.
+ * @throws Error with one sentence when the data directory is held by another server.
+ */
+export async function openStores(settings: StoresSettings, host: ChannelHost): Promise<Stores> {
+  if (!isEmbedded(settings)) return connectStores(settings, null);
+  const directory = openDataDirectory(settings.DATA_DIR);
+  const documents = openEmbeddedDocuments(join(directory.path, 'documents.sqlite'));
+  const coordination = await EmbeddedCoordination.open(documents);
+  provideDocuments(host, documents);
+  provideCoordination(host, coordination);
+  const stores = together(documents, coordination, await openObjects(settings));
+  return { ...stores, close: () => stores.close().finally(() => directory.close()) };
+}
+
+/** Reaches the stores from an API process; `channel` leads to the embedded ones and is null on a cluster of hosts. */
+export async function connectStores(settings: StoresSettings, channel: Channel | null): Promise<Stores> {
+  const objects = await openObjects(settings);
+  if (channel !== null)
+    return together(documentsOverChannel(channel), coordinationOverChannel(channel), objects);
+  const documents = await connectMongoDocuments(settings.MONGODB_URL);
+  return together(documents, new RedisCoordination({ url: settings.REDIS_URL }), objects);
+}
+
+async function openObjects(settings: StoresSettings): Promise<Objects> {
+  if (settings.S3_BUCKET === '') return new FileObjects(join(settings.DATA_DIR, 'objects'));
+  return new S3Objects({
+    bucket: settings.S3_BUCKET,
+    region: settings.S3_REGION,
+    ...(settings.S3_ENDPOINT === '' ? {} : { endpoint: settings.S3_ENDPOINT }),
+  });
+}
+
+function together(documents: Documents, coordination: Coordination, objects: Objects): Stores {
+  return {
+    documents,
+    coordination,
+    objects,
+    async close() {
+      await coordination.close();
+      await Promise.all([documents.close(), objects.close()]);
+    },
+  };
+}
