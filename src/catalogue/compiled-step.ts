@@ -1,0 +1,17 @@
+import type { Fragment } from './op.ts';
+
+/** A deterministic step of a list, checked and compiled. */
+export interface DeterministicStep {
+  kind: 'deterministic';
+  /** Place in the list as sent, from 0. */
+  index: number;
+  fragment: Fragment;
+}
+
+/** A step that runs a model: it cuts the list, and has no pixels to reason about. */
+export interface AiStep {
+  kind: 'ai';
+  index: number;
+}
+
+export type CompiledStep = DeterministicStep | AiStep;

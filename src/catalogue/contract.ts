@@ -1,0 +1,92 @@
+import type { TSchema } from '@sinclair/typebox';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { isCssColor } from './css-color.ts';
+import { expectationOf } from './expectation.ts';
+import type { Violation } from './op.ts';
+
+/** Nothing is coerced and nothing is filled in: what is stored is what was sent. */
+const ajv = new Ajv({
+  strict: true,
+  strictTypes: false,
+  verbose: true,
+  formats: { 'css-color': isCssColor },
+});
+const validators = new WeakMap<TSchema, ValidateFunction>();
+
+/**
+ * The first thing in `value` that breaks the schema, or undefined. Each schema is compiled once, when first used.
+ * @param owner whose contract it is, for the message: an op or a registry operation.
+ * @returns a violation whose key is the outermost parameter at fault ('' when the value itself is).
+ */
+export function firstViolation(schema: TSchema, value: unknown, owner: string): Violation | undefined {
+  const validate = validatorOf(schema);
+  if (validate(value)) return undefined;
+  // Of a choice between schemas, the failures of each come first and the choice's own comes last.
+  const error = validate.errors?.at(-1);
+  return error && violationOf(error, owner);
+}
+
+function validatorOf(schema: TSchema): ValidateFunction {
+  const known = validators.get(schema);
+  if (known !== undefined) return known;
+  const compiled = ajv.compile(schema);
+  validators.set(schema, compiled);
+  return compiled;
+}
+
+function violationOf(error: ErrorObject, owner: string): Violation {
+  const path = error.instancePath.split('/').slice(1).map(unescapePointer);
+  const { missingProperty, additionalProperty } = error.params as Record<string, string | undefined>;
+  const declared: Record<string, TSchema> = error.parentSchema?.properties ?? {};
+  if (missingProperty !== undefined) {
+    const at = [...path, missingProperty];
+    const schema = declared[missingProperty];
+    const expected = schema === undefined ? 'send it' : `send ${expectationOf(schema)}`;
+    const message = `${spell(at)} is missing, and ${owner} needs it: ${expected}.`;
+    return { key: at[0] ?? '', message, details: { missing: [spell(at)] } };
+  }
+  if (additionalProperty !== undefined) {
+    const at = [...path, additionalProperty];
+    const allowed = Object.keys(declared);
+    const takes = allowed.length === 0 ? 'takes none' : `takes ${allowed.join(', ')}`;
+    const message = `${spell(at)} is no parameter of ${spell(path) || owner}, which ${takes}.`;
+    return { key: at[0] ?? '', message, details: { allowed } };
+  }
+  return mismatch(path, error, owner);
+}
+
+function mismatch(path: string[], error: ErrorObject, owner: string): Violation {
+  const schema = error.parentSchema as TSchema;
+  const place = spell(path) || `What is sent to ${owner}`;
+  const message = `${place} is ${shown(error.data)}, but ${expectationOf(schema)} is expected.`;
+  return { key: path[0] ?? '', message, details: { received: error.data, ...boundsOf(schema) } };
+}
+
+/** What is accepted, as data that a program can act on. */
+function boundsOf(schema: TSchema): Record<string, unknown> {
+  const { enum: allowed, minimum: min, maximum: max } = schema;
+  return {
+    ...(allowed !== undefined && { allowed }),
+    ...(min !== undefined && { min }),
+    ...(max !== undefined && { max }),
+  };
+}
+
+/** `['regions', '0', 'x']` becomes `regions[0].x`. */
+function spell(path: readonly string[]): string {
+  return path.reduce((text, part) => {
+    if (/^\d+$/.test(part) && text !== '') return `${text}[${part}]`;
+    return text === '' ? part : `${text}.${part}`;
+  }, '');
+}
+
+const SHOWN_CHARACTERS = 60;
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS)}…`;
+}
+
+function unescapePointer(part: string): string {
+  return part.replaceAll('~1', '/').replaceAll('~0', '~');
+}

@@ -1,0 +1,44 @@
+import type { TSchema } from '@sinclair/typebox';
+
+/** What a schema accepts, in words that end the sentence "… is expected". */
+export function expectationOf(schema: TSchema): string {
+  const alternatives: TSchema[] | undefined = schema.anyOf ?? schema.oneOf;
+  if (alternatives !== undefined) return alternatives.map(expectationOf).join(' or ');
+  if (schema.const !== undefined) return String(schema.const);
+  if (schema.enum !== undefined) return `one of ${schema.enum.join(', ')}`;
+  switch (schema.type) {
+    case 'integer':
+      return `a whole number${range(schema.minimum, schema.maximum)}`;
+    case 'number':
+      return `a number${range(schema.minimum ?? schema.exclusiveMinimum, schema.maximum ?? schema.exclusiveMaximum)}`;
+    case 'boolean':
+      return 'true or false';
+    case 'array':
+      return `a list${count(schema.minItems, schema.maxItems, 'entries')}`;
+    case 'string':
+      return textExpectation(schema);
+    default:
+      return 'an object';
+  }
+}
+
+function textExpectation(schema: TSchema): string {
+  if (schema.format === 'css-color') return 'a CSS colour such as #ff8800, rgb(255, 136, 0) or orange';
+  if (schema.examples !== undefined) return `text such as ${schema.examples.join(', ')}`;
+  if (schema.pattern !== undefined) return `text that matches ${schema.pattern}`;
+  return `text${count(schema.minLength, schema.maxLength, 'characters')}`;
+}
+
+function range(min: number | undefined, max: number | undefined): string {
+  if (min !== undefined && max !== undefined) return ` from ${min} to ${max}`;
+  if (min !== undefined) return ` of at least ${min}`;
+  return max === undefined ? '' : ` of at most ${max}`;
+}
+
+function count(min: number | undefined, max: number | undefined, noun: string): string {
+  if (min !== undefined && max !== undefined) {
+    return min === max ? ` of ${min} ${noun}` : ` of ${min} to ${max} ${noun}`;
+  }
+  if (min !== undefined) return ` of at least ${min} ${noun}`;
+  return max === undefined ? '' : ` of at most ${max} ${noun}`;
+}

@@ -1,0 +1,29 @@
+import type { TProperties } from '@sinclair/typebox';
+import type { AiOp, Given, ModelCategory } from './op.ts';
+import { contract } from './pixel-op.ts';
+
+interface ImageModelOpSource {
+  op: ModelCategory & AiOp['op'];
+  description: string;
+  /** Parameters that every model of the category understands; others go to the model as sent. */
+  parameters: TProperties;
+  fields?: TProperties;
+  jobType: 'ai-generate' | 'ai-edit';
+  requiresAssets: boolean;
+  requiresPrompt: boolean;
+  defaultModel: string;
+  example: Given;
+}
+
+/** An op that a model turns into an image; its model category carries its own name. */
+export function imageModelOp(source: ImageModelOpSource): AiOp {
+  const { parameters, fields = {}, ...rest } = source;
+  return {
+    ...rest,
+    kind: 'ai',
+    parameters: contract(parameters, { open: true }),
+    fields,
+    produces: 'image',
+    modelCategory: source.op,
+  };
+}

@@ -1,0 +1,74 @@
+import type { Encode, Pass } from '../../workers/protocol.ts';
+import type { Fragment } from './op.ts';
+import { isStill } from './pass-parameters.ts';
+
+/** A step that cannot join the pass: `index` counts within the fragments, `key` is the parameter at fault. */
+export interface Conflict {
+  index: number;
+  key: 'frame' | 'density' | 'metadata';
+  message: string;
+}
+
+export type Merged =
+  | { pass: Pass; compareWith?: string; conflict?: never }
+  | { conflict: Conflict; pass?: never };
+
+/**
+ * Joins adjacent deterministic steps into one pass. A later step's encoder settings win over an earlier one's; how the
+ * input is read, and which metadata stays, can be said in one way only.
+ */
+export function mergeFragments(fragments: readonly Fragment[]): Merged {
+  const conflict = firstTwoValued(fragments) ?? allFramesOfStill(fragments);
+  if (conflict !== undefined) return { conflict };
+  const pass: Pass = {
+    decode: Object.assign({}, ...fragments.map((fragment) => fragment.decode)),
+    steps: fragments.flatMap((fragment) => fragment.steps),
+    encode: fragments.map((fragment) => fragment.encode).reduce(overrule, {}),
+  };
+  const compareWith = fragments.at(-1)?.compareWith;
+  return compareWith === undefined ? { pass } : { pass, compareWith };
+}
+
+/** The format that a pass of these steps is told to write; undefined when it follows the input. */
+export function formatOf(fragments: readonly Fragment[]): Encode['format'] {
+  return fragments.findLast((fragment) => fragment.encode.format !== undefined)?.encode.format;
+}
+
+/** Another format makes the settings void that were meant for the one before; metadata and background concern any. */
+function overrule(earlier: Encode, later: Encode): Encode {
+  const changed =
+    earlier.format !== undefined && later.format !== undefined && earlier.format !== later.format;
+  if (!changed) return { ...earlier, ...later };
+  const { metadata, background } = earlier;
+  return {
+    ...(metadata !== undefined && { metadata }),
+    ...(background !== undefined && { background }),
+    ...later,
+  };
+}
+
+function firstTwoValued(fragments: readonly Fragment[]): Conflict | undefined {
+  const seen = new Map<Conflict['key'], { value: unknown; index: number }>();
+  for (const [index, { decode, encode }] of fragments.entries()) {
+    const values = { frame: decode.frame, density: decode.density, metadata: encode.metadata };
+    for (const key of ['frame', 'density', 'metadata'] as const) {
+      const value = values[key];
+      if (value === undefined) continue;
+      const first = seen.get(key);
+      if (first === undefined) seen.set(key, { value, index });
+      else if (first.value !== value) {
+        const message = `${key} is ${value}, but an earlier step of the same pass says ${first.value}: the pass has one ${key}, give one value.`;
+        return { index, key, message };
+      }
+    }
+  }
+  return undefined;
+}
+
+function allFramesOfStill(fragments: readonly Fragment[]): Conflict | undefined {
+  const index = fragments.findIndex((fragment) => fragment.decode.frame === 'all');
+  const format = formatOf(fragments);
+  if (index === -1 || !isStill(format)) return undefined;
+  const message = `frame is all, but the pass writes ${format}, which holds one picture: write gif or webp, or take one frame.`;
+  return { index, key: 'frame', message };
+}

@@ -1,0 +1,130 @@
+import type { TObject, TProperties } from '@sinclair/typebox';
+import type { Decode, Encode, Step } from '../../workers/protocol.ts';
+
+/** Every op there is; the index must have one file for each. */
+export type OpName =
+  | 'resize'
+  | 'crop'
+  | 'thumbnail'
+  | 'rotate'
+  | 'flip'
+  | 'trim'
+  | 'pad'
+  | 'border'
+  | 'round_corners'
+  | 'convert'
+  | 'compress'
+  | 'blur'
+  | 'sharpen'
+  | 'median'
+  | 'pixelate'
+  | 'grayscale'
+  | 'negate'
+  | 'sepia'
+  | 'normalize'
+  | 'adjust'
+  | 'tint'
+  | 'duotone'
+  | 'threshold'
+  | 'redact'
+  | 'flatten'
+  | 'remove_alpha'
+  | 'alpha'
+  | 'text'
+  | 'extract_frame'
+  | 'extract_channel'
+  | 'placeholder'
+  | 'overlay'
+  | 'compare'
+  | 'render_template'
+  | 'read_metadata'
+  | 'generate'
+  | 'edit'
+  | 'upscale'
+  | 'remove_background'
+  | 'expand'
+  | 'analyze';
+
+/** Parameters as sent; only `checkParameters` makes them `Checked`. */
+export type Given = Readonly<Record<string, unknown>>;
+
+declare const checked: unique symbol;
+/** Parameters that kept their op's contract: nothing unchecked is ever compiled. */
+export type Checked = Given & { readonly [checked]: true };
+
+/** What a rule across several parameters found wrong: the parameter to name, and how to mend it. */
+export interface Violation {
+  key: string;
+  message: string;
+  details?: Record<string, unknown>;
+}
+
+/** A partial pass: what one deterministic step asks of the pass that it becomes part of. */
+export interface Fragment {
+  decode: Decode;
+  steps: Step[];
+  encode: Encode;
+  /** The pass ends in a comparison with this asset instead of an image. */
+  compareWith?: string;
+}
+
+interface OpBase {
+  op: OpName;
+  /** One sentence that says what the op does, for an agent that has to choose. */
+  description: string;
+  /** Contract of the job's `parameters`. */
+  parameters: TObject;
+  /** Fields that the op takes beside `parameters` in a job body, such as prompt or templateId. */
+  fields: TProperties;
+  /** What one schema per parameter cannot say: checked after each parameter alone is fine. */
+  rule?: (given: Given) => Violation | undefined;
+  produces: 'image' | 'json';
+  requiresAssets: boolean;
+  requiresPrompt: boolean;
+}
+
+/** An image pipeline on one image: compiles to a part of a pass. */
+export interface PixelOp extends OpBase {
+  kind: 'deterministic';
+  jobType: 'process';
+  syncEndpoint?: string;
+  example: { parameters: Given };
+  compile(params: Checked): Fragment;
+}
+
+/** Draws a template: deterministic, but no step of a pass. */
+export interface RenderOp extends OpBase {
+  kind: 'deterministic';
+  jobType: 'render';
+  syncEndpoint: string;
+  example: Given;
+}
+
+/** Answered by an endpoint of its own, never a job. */
+export interface SyncOp extends OpBase {
+  kind: 'sync';
+  endpoint: string;
+}
+
+export type ModelCategory = 'generate' | 'edit' | 'upscale' | 'remove_background' | 'expand' | 'analyze';
+
+/** Runs a model. */
+export interface AiOp extends OpBase {
+  kind: 'ai';
+  jobType: 'ai-generate' | 'ai-edit' | 'parse';
+  modelCategory: ModelCategory;
+  defaultModel: string;
+  example: Given;
+  /** The instruction when none is sent. */
+  defaultPrompt?: string;
+  /** JSON Schema of the answer when none is sent. */
+  defaultSchema?: Record<string, unknown>;
+}
+
+export type Op = PixelOp | RenderOp | SyncOp | AiOp;
+export type JobType = (PixelOp | RenderOp | AiOp)['jobType'];
+
+/** Whether the op is a step of a pass, and so compiles. */
+export function isPixelOp(op: Op): op is PixelOp {
+  return op.kind === 'deterministic' && op.jobType === 'process';
+}

@@ -1,0 +1,29 @@
+import { number, optional } from '../parameter.ts';
+import { pixelOp, step } from '../pixel-op.ts';
+
+/** Contrast turns around the middle of the 8-bit range, so that mid gray stays where it is. */
+const MIDDLE = 128;
+
+export const adjust = pixelOp({
+  op: 'adjust',
+  description: 'Changes brightness, contrast, saturation, hue, lightness and gamma; what is left out stays.',
+  parameters: {
+    brightness: optional(number(0, 10, 'Factor; 1 changes nothing.')),
+    contrast: optional(number(0, 10, 'Factor around mid gray; 1 changes nothing.')),
+    saturation: optional(number(0, 10, 'Factor; 0 is gray, 1 changes nothing.')),
+    hue: optional(number(-360, 360, 'Degrees around the colour wheel; 0 changes nothing.')),
+    lightness: optional(number(-100, 100, 'Added to the lightness; 0 changes nothing.')),
+    gamma: optional(number(1, 3, 'Lifts the dark tones; 1 changes nothing.')),
+  },
+  example: { brightness: 1.1, contrast: 1.05, saturation: 1.2 },
+  compile({ brightness, contrast, saturation, hue, lightness, gamma }) {
+    const modulated = [brightness, saturation, hue, lightness].some((value) => value !== undefined);
+    return {
+      steps: [
+        ...(modulated ? [step('modulate', { brightness, saturation, hue, lightness })] : []),
+        ...(contrast === undefined ? [] : [step('linear', { a: contrast, b: MIDDLE * (1 - contrast) })]),
+        ...(gamma === undefined ? [] : [step('gamma', { gamma })]),
+      ],
+    };
+  },
+});

@@ -1,0 +1,42 @@
+import { Type } from '@sinclair/typebox';
+import type { AiOp } from '../op.ts';
+import { optional, prompt } from '../parameter.ts';
+import { contract } from '../pixel-op.ts';
+
+const DEFAULT_PROMPT = 'Describe the picture: what it shows, the text in it, and words to find it by.';
+
+const DEFAULT_SCHEMA = {
+  type: 'object',
+  properties: {
+    description: { type: 'string' },
+    text: { type: 'string' },
+    tags: { type: 'array', items: { type: 'string' } },
+  },
+  required: ['description', 'tags'],
+  additionalProperties: false,
+};
+
+export const analyze: AiOp = {
+  op: 'analyze',
+  kind: 'ai',
+  description: 'Answers a question about each picture as JSON of a given schema.',
+  parameters: contract({
+    schema: optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        minProperties: 1,
+        maxProperties: 100,
+        description: 'JSON Schema of the answer; defaultSchema when left out.',
+      }),
+    ),
+  }),
+  fields: { prompt: prompt('What to find out.', { default: DEFAULT_PROMPT }) },
+  produces: 'json',
+  requiresAssets: true,
+  requiresPrompt: false,
+  jobType: 'parse',
+  modelCategory: 'analyze',
+  defaultModel: 'insight-vision-1',
+  defaultPrompt: DEFAULT_PROMPT,
+  defaultSchema: DEFAULT_SCHEMA,
+  example: { prompt: 'Which products are in the picture?' },
+};

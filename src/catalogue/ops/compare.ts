@@ -1,0 +1,18 @@
+import type { PixelOp } from '../op.ts';
+import { assetId } from '../parameter.ts';
+import { contract } from '../pixel-op.ts';
+
+export const compare: PixelOp = {
+  op: 'compare',
+  kind: 'deterministic',
+  description:
+    'Compares each picture with another asset and answers JSON: ssim, changedShare, maxDifference and the changed regions; in jobs, as the last step.',
+  parameters: contract({ otherAssetId: assetId('The asset to compare with.') }),
+  fields: {},
+  produces: 'json',
+  requiresAssets: true,
+  requiresPrompt: false,
+  jobType: 'process',
+  example: { parameters: { otherAssetId: 'ast_111111111111111111111111' } },
+  compile: ({ otherAssetId }) => ({ decode: {}, steps: [], encode: {}, compareWith: String(otherAssetId) }),
+};

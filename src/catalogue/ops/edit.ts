@@ -1,0 +1,24 @@
+import { Type } from '@sinclair/typebox';
+import { imageModelOp } from '../image-model-op.ts';
+import { assetId, integer, optional, prompt } from '../parameter.ts';
+
+export const edit = imageModelOp({
+  op: 'edit',
+  description: 'Changes each picture as the prompt says.',
+  parameters: {
+    seed: optional(integer(0, 4_294_967_295, 'Repeats a result where the model can; random when left out.')),
+  },
+  fields: {
+    prompt: prompt('What to change.'),
+    assetIds: Type.Array(assetId('One asset.'), {
+      minItems: 1,
+      maxItems: 10_000,
+      description: 'The pictures to change, one item each.',
+    }),
+  },
+  jobType: 'ai-edit',
+  requiresAssets: true,
+  requiresPrompt: true,
+  defaultModel: 'lumen-image-1',
+  example: { prompt: 'Replace the sky with a clear sunset' },
+});

@@ -1,0 +1,20 @@
+import { imageModelOp } from '../image-model-op.ts';
+import { integer } from '../parameter.ts';
+
+const MAX_PIXELS = 4096;
+
+export const expand = imageModelOp({
+  op: 'expand',
+  description: 'Continues each picture beyond its edges.',
+  parameters: {
+    top: integer(0, MAX_PIXELS, 'Pixels to add above.', { default: 0 }),
+    right: integer(0, MAX_PIXELS, 'Pixels to add on the right.', { default: 0 }),
+    bottom: integer(0, MAX_PIXELS, 'Pixels to add below.', { default: 0 }),
+    left: integer(0, MAX_PIXELS, 'Pixels to add on the left.', { default: 0 }),
+  },
+  jobType: 'ai-edit',
+  requiresAssets: true,
+  requiresPrompt: false,
+  defaultModel: 'horizon-expand-1',
+  example: { parameters: { left: 256, right: 256 } },
+});

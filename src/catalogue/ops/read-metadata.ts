@@ -1,0 +1,14 @@
+import type { SyncOp } from '../op.ts';
+import { contract } from '../pixel-op.ts';
+
+export const readMetadata: SyncOp = {
+  op: 'read_metadata',
+  kind: 'sync',
+  description: "Reads a picture's dimensions, colours and embedded metadata without changing or storing it.",
+  parameters: contract({}),
+  fields: {},
+  produces: 'json',
+  requiresAssets: false,
+  requiresPrompt: false,
+  endpoint: '/images/metadata',
+};

@@ -1,0 +1,29 @@
+import { Type } from '@sinclair/typebox';
+import { choice, color, integer } from '../parameter.ts';
+import { pixelOp, step } from '../pixel-op.ts';
+
+const REGION = Type.Object(
+  {
+    x: integer(0, 100_000, 'Left edge in pixels.'),
+    y: integer(0, 100_000, 'Top edge in pixels.'),
+    width: integer(1, 100_000, 'Width in pixels.'),
+    height: integer(1, 100_000, 'Height in pixels.'),
+  },
+  { additionalProperties: false },
+);
+
+export const redact = pixelOp({
+  op: 'redact',
+  description: 'Covers rectangles so that what lay under them is really gone from the file.',
+  parameters: {
+    regions: Type.Array(REGION, {
+      minItems: 1,
+      maxItems: 100,
+      description: 'The rectangles to cover, each {x, y, width, height} in pixels; JSON text in a query.',
+    }),
+    style: choice(['fill', 'blur', 'pixelate'], 'How a rectangle is covered.', { default: 'fill' }),
+    color: color('Colour of the rectangles with style fill.', { default: '#000000' }),
+  },
+  example: { regions: [{ x: 40, y: 60, width: 200, height: 80 }], style: 'fill' },
+  compile: ({ regions, style, color }) => ({ steps: [step('redact', { regions, style, color })] }),
+});

@@ -1,0 +1,12 @@
+import { imageModelOp } from '../image-model-op.ts';
+
+export const removeBackground = imageModelOp({
+  op: 'remove_background',
+  description: 'Cuts the subject out of each picture and leaves the rest transparent.',
+  parameters: {},
+  jobType: 'ai-edit',
+  requiresAssets: true,
+  requiresPrompt: false,
+  defaultModel: 'cutout-2',
+  example: {},
+});

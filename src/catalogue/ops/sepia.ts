@@ -1,0 +1,16 @@
+import { pixelOp, step } from '../pixel-op.ts';
+
+/** The weights that browsers use for CSS sepia(1). */
+const SEPIA = [
+  [0.393, 0.769, 0.189],
+  [0.349, 0.686, 0.168],
+  [0.272, 0.534, 0.131],
+];
+
+export const sepia = pixelOp({
+  op: 'sepia',
+  description: 'Gives the picture the brown tone of an old photograph.',
+  parameters: {},
+  example: { format: 'jpeg' },
+  compile: () => ({ steps: [step('recomb', { matrix: SEPIA })] }),
+});

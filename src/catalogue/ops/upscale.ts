@@ -1,0 +1,20 @@
+import { Type } from '@sinclair/typebox';
+import { imageModelOp } from '../image-model-op.ts';
+
+export const upscale = imageModelOp({
+  op: 'upscale',
+  description: 'Enlarges each picture and fills in fine detail.',
+  parameters: {
+    scale: Type.Unsafe<2 | 4>({
+      type: 'integer',
+      enum: [2, 4],
+      default: 2,
+      description: 'Factor by which width and height grow.',
+    }),
+  },
+  jobType: 'ai-edit',
+  requiresAssets: true,
+  requiresPrompt: false,
+  defaultModel: 'crisp-upscale-2',
+  example: { parameters: { scale: 2 } },
+});

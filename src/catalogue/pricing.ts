@@ -1,0 +1,49 @@
+import type { Plan } from '../../config/plans.ts';
+import { findModel, type Models } from '../models/models.ts';
+import { creditsPerItem, imageModelPrice } from '../models/prices.ts';
+import type { AiOp, Op } from './op.ts';
+import type { OpPricing } from './schema.ts';
+
+const EXACT_PRICE =
+  'Send the same body to POST /jobs?dryRun=true: it answers with the credits and runs nothing.';
+
+/** What the op costs, as data. */
+export function pricingOf(op: Op, plans: readonly Plan[], models: Models): OpPricing {
+  switch (op.kind) {
+    case 'sync':
+      return { basis: 'free', summary: 'Free; it does not count against the processing allowance.' };
+    case 'deterministic':
+      return quotaPricing(plans);
+    case 'ai':
+      return itemPricing(op, models);
+  }
+}
+
+function quotaPricing(plans: readonly Plan[]): OpPricing {
+  const overage = plans.flatMap(({ id, overageCredits }) =>
+    overageCredits === null ? [] : [[id, overageCredits]],
+  );
+  return {
+    basis: 'process_quota',
+    processLimit: Object.fromEntries(plans.map(({ id, processLimit }) => [id, processLimit])),
+    overageCredits: Object.fromEntries(overage),
+    exactPrice: EXACT_PRICE,
+    summary:
+      "Each item counts once against the plan's monthly allowance; past it, a run costs overageCredits.",
+  };
+}
+
+function itemPricing(op: AiOp, models: Models): OpPricing {
+  const model = findModel(models, op.defaultModel);
+  if (model === undefined)
+    throw new Error(`${op.op} runs on ${op.defaultModel}, which config/models.json lacks.`);
+  const credits = creditsPerItem(models, model);
+  return {
+    basis: 'per_item',
+    defaultModel: imageModelPrice(models, model),
+    markup: models.markup,
+    creditsPerUsd: models.creditsPerUsd,
+    exactPrice: EXACT_PRICE,
+    summary: `From ${credits} ${credits === 1 ? 'credit' : 'credits'} per item on ${model.id}; only items that complete are charged.`,
+  };
+}

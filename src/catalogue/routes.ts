@@ -1,0 +1,97 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance } from 'fastify';
+import type { Plan } from '../../config/plans.ts';
+import { envelopeOf, success } from '../http/envelope.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Models } from '../models/models.ts';
+import { imageModelPrice } from '../models/prices.ts';
+import { definitionOf } from './definition.ts';
+import { guidelinesOf } from './guidelines.ts';
+import { OP_NAMES, OPS } from './index.ts';
+import { Guidelines, OpDefinition, PriceList } from './schema.ts';
+
+export interface CatalogueOptions {
+  plans: readonly Plan[];
+  models: Models;
+  /** When this release was installed: the guidelines' updatedAt. */
+  installedAt: Date;
+}
+
+/** GET /ops, /ops/{op} and /agent-guidelines: public, and the same for everybody. */
+export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOptions): Promise<void> {
+  const definitions = definitionsOf(options);
+  const byName = new Map(definitions.map((definition) => [definition.op, definition]));
+  const guidelines = guidelinesOf(definitions, options.installedAt);
+
+  app.get(
+    '/ops',
+    {
+      config: { access: 'public' },
+      schema: {
+        summary: 'List every op',
+        tags: ['Ops'],
+        response: { 200: envelopeOf(Type.Array(OpDefinition)) },
+      },
+    },
+    async () => success(`${definitions.length} ops.`, definitions),
+  );
+
+  app.get<{ Params: { op: string } }>(
+    '/ops/:op',
+    {
+      config: { access: 'public' },
+      schema: {
+        summary: 'Read one op',
+        tags: ['Ops'],
+        params: Type.Object({ op: Type.String({ description: "The op's name." }) }),
+        response: { 200: envelopeOf(OpDefinition) },
+      },
+    },
+    async (request) => {
+      const definition = byName.get(request.params.op);
+      if (definition === undefined) throw unknownOp(request.params.op);
+      return success(`The op ${definition.op}.`, definition);
+    },
+  );
+
+  app.get(
+    '/agent-guidelines',
+    {
+      config: { access: 'public' },
+      schema: {
+        summary: 'Read the operating rules for agents',
+        tags: ['Ops'],
+        response: { 200: envelopeOf(Guidelines) },
+      },
+    },
+    async () => success('The guidelines for agents.', guidelines),
+  );
+}
+
+/** GET /pricing/image-models, which lies under /api and not under /api/v1. */
+export async function priceListRoutes(app: FastifyInstance, options: CatalogueOptions): Promise<void> {
+  const { models } = options;
+  const list: PriceList = {
+    models: models.models.map((model) => imageModelPrice(models, model)),
+    ops: definitionsOf(options).map(({ op, pricing: { basis, summary } }) => ({ op, basis, summary })),
+    creditsPerUsd: models.creditsPerUsd,
+    markup: models.markup,
+  };
+  app.get(
+    '/pricing/image-models',
+    {
+      config: { access: 'public' },
+      schema: { summary: 'Read the price list', tags: ['Models'], response: { 200: envelopeOf(PriceList) } },
+    },
+    async () => success('The price list.', list),
+  );
+}
+
+function definitionsOf({ plans, models }: CatalogueOptions): OpDefinition[] {
+  return Object.values(OPS).map((op) => definitionOf(op, plans, models));
+}
+
+function unknownOp(name: string): ApiError {
+  const message = `There is no op ${JSON.stringify(name)}: the ops are ${OP_NAMES.join(', ')}.`;
+  return new ApiError('not_found', message, { param: 'op', details: { allowed: OP_NAMES } });
+}

@@ -1,0 +1,27 @@
+import type { Model, Models } from './models.ts';
+import { imageModelPrice } from './prices.ts';
+import type { ModelDTO } from './schema.ts';
+
+/** A model as the interface shows it. */
+export function modelDto(models: Models, model: Model): ModelDTO {
+  const { priceRange, providerPrice, providerPriceRange } = imageModelPrice(models, model);
+  const { id, name, description, series, mode, categories, parameters } = model;
+  return {
+    ...{ id, name, description, series, mode, categories },
+    image_price_range: priceRange,
+    provider_price: providerPrice,
+    ...(providerPriceRange !== undefined && { provider_price_range: providerPriceRange }),
+    ...(model.promptPrice !== undefined && { prompt_price: model.promptPrice }),
+    ...(model.completionPrice !== undefined && { completion_price: model.completionPrice }),
+    ...(model.contextLength !== undefined && { context_length: model.contextLength }),
+    created: model.created,
+    image_required: model.imageRequired,
+    input_modalities: model.inputModalities,
+    output_modalities: model.outputModalities,
+    ...(model.maxInputEdge !== undefined && { max_input_edge: model.maxInputEdge }),
+    max_input_images: model.maxInputImages,
+    parameters,
+    support_structured_output: model.structuredOutput,
+    supported_parameters: parameters.map(({ key }) => key),
+  };
+}
