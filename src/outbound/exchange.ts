@@ -1,0 +1,107 @@
+import http, { type ClientRequest, type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import type { BlockList, LookupFunction, Socket } from 'node:net';
+import { abortionOf, OutboundError, targetRefused, tooSlow } from './errors.ts';
+import { isAllowed, type Target } from './target.ts';
+
+export interface Call {
+  method: 'GET' | 'POST';
+  headers: Record<string, string>;
+  body?: Uint8Array;
+  /** TCP and TLS together. */
+  connectTimeoutMs: number;
+  /** From the connection to the end of the headers. */
+  answerTimeoutMs: number;
+  /** Ends the call at any time, the body included. */
+  signal?: AbortSignal;
+}
+
+/** How long one address of several is tried before the next is tried beside it. */
+const ADDRESS_ATTEMPT_MS = 1_000;
+/** Agents of our own: the global ones keep connections, and may go through a proxy that the environment names. */
+const PLAIN_AGENT = new http.Agent({ keepAlive: false, autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS });
+const TLS_AGENT = new https.Agent({
+  keepAlive: false,
+  autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
+  maxCachedSessions: 0,
+  rejectUnauthorized: true,
+});
+
+const STATUS_LINE = /^HTTP\/1\.[01] ([2-5]\d\d)/;
+/** Codes of node:tls and OpenSSL: the name, the date or the issuer of a certificate is not accepted, or no TLS is spoken. */
+const TLS_CODES = /CERT|TLS|SSL|UNABLE_TO|SELF_SIGNED|HOSTNAME/;
+
+/**
+ * One HTTP/1.1 exchange with a vetted target, up to its headers; the body stays with the caller, who destroys what it
+ * does not read. The vetted addresses are dialled, Host and TLS name are those of the URL; no redirect is followed, no
+ * proxy of the environment is asked and no connection is kept.
+ * @throws OutboundError; the signal's reason when the caller aborted.
+ */
+export function exchange(target: Target, call: Call, allowed: BlockList): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const client = open(target, call);
+  let begun: () => number | undefined = () => undefined;
+  let timer = setTimeout(() => client.destroy(tooSlow('to connect')), call.connectTimeoutMs);
+  client.once('socket', (socket) => {
+    socket.prependOnceListener('connect', () => checkPeer(client, socket, allowed));
+    begun = watchStatus(socket);
+    socket.once(target.url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => client.destroy(tooSlow('to answer', begun())), call.answerTimeoutMs);
+    });
+  });
+  client.once('response', (response) => {
+    clearTimeout(timer);
+    resolve(response);
+  });
+  client.on('error', (error) => {
+    clearTimeout(timer);
+    reject(faultOf(error, call.signal, begun()));
+  });
+  client.end(call.body);
+  return promise;
+}
+
+/** What an error of a socket, a parser or a signal means; also for errors that come while the body is read. */
+export function faultOf(error: unknown, signal?: AbortSignal, status?: number): unknown {
+  if (signal?.aborted) return abortionOf(signal, 'to send its answer');
+  if (error instanceof OutboundError) return error;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
+  if (code === undefined) return error;
+  if (TLS_CODES.test(code)) return targetRefused(`its certificate is not accepted (${code})`, error);
+  return new OutboundError('connection', `connection failed: ${code}`, { status, cause: error });
+}
+
+/** Node tries the addresses in turn and never asks for the name: `lookup` answers what was vetted. */
+function open({ url, addresses }: Target, { method, headers, signal }: Call): ClientRequest {
+  const [first] = addresses;
+  const lookup: LookupFunction = (_hostname, { all }, answer) => {
+    if (all) answer(null, [...addresses]);
+    else answer(null, first?.address ?? '', first?.family);
+  };
+  const options = { method, headers, lookup, ...(signal === undefined ? {} : { signal }) };
+  return url.protocol === 'https:'
+    ? https.request(url, { ...options, agent: TLS_AGENT })
+    : http.request(url, { ...options, agent: PLAIN_AGENT });
+}
+
+/** Before a byte is sent: whoever answered the call must be someone who may be called. */
+function checkPeer(client: ClientRequest, socket: Socket, allowed: BlockList): void {
+  if (!isAllowed(socket.remoteAddress ?? '', allowed)) {
+    client.destroy(targetRefused('the connected address is not public'));
+  }
+}
+
+/** Reads along until the status line is there: a peer may begin an answer and never end its headers. */
+function watchStatus(socket: Socket): () => number | undefined {
+  let head = '';
+  const read = (chunk: Buffer) => {
+    head += chunk.subarray(0, 16).toString('latin1');
+    if (head.length >= 16) socket.off('data', read);
+  };
+  socket.on('data', read);
+  return () => {
+    const status = STATUS_LINE.exec(head)?.[1];
+    return status === undefined ? undefined : Number(status);
+  };
+}

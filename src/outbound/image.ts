@@ -1,0 +1,119 @@
+import type { IncomingMessage } from 'node:http';
+import { ApiError, invalidParam } from '../http/errors.ts';
+import { refusalOf, unavailable } from './errors.ts';
+import { type Call, exchange, faultOf } from './exchange.ts';
+import { type Network, type TargetRules, vet } from './target.ts';
+
+export interface FetchOptions {
+  limitBytes: number;
+  /** For the whole: name, connection, answer and body. */
+  timeoutMs: number;
+  signal?: AbortSignal;
+}
+
+export interface FetchedImage {
+  /** Owns its whole ArrayBuffer, so that it can be transferred. */
+  bytes: Uint8Array<ArrayBuffer>;
+  /** The served media type in lower case and without parameters; null when none was served. */
+  contentType: string | null;
+  /** What the path ends in, in lower case and without the dot; null when it names none. */
+  extension: string | null;
+}
+
+const IMAGE_RULES: TargetRules = { allowsHttp: true, allowsAnyPort: true };
+const HEADERS = { accept: 'image/*,*/*;q=0.1', 'accept-encoding': 'identity', 'user-agent': 'Darkroom' };
+
+const LONGEST_RETRY_AFTER_SECONDS = 60;
+const LOCATION_LIMIT_CHARACTERS = 2048;
+
+/**
+ * Fetches the image behind a URL that a user gave.
+ * @throws ApiError 400 invalid_param on url (not to be fetched, a redirect, an HTTP error, empty), 413 payload_too_large
+ *   on file, 503 provider_unavailable with reason url_unavailable (its host failed or was too slow, now); the signal's
+ *   reason when the caller aborted.
+ */
+export async function fetchImage(
+  text: string,
+  { limitBytes, timeoutMs, signal }: FetchOptions,
+  network: Network,
+): Promise<FetchedImage> {
+  const deadline = AbortSignal.timeout(timeoutMs);
+  const ended = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
+  try {
+    const target = await vet(text, IMAGE_RULES, network, ended);
+    const call: Call = {
+      method: 'GET',
+      headers: HEADERS,
+      connectTimeoutMs: network.connectTimeoutMs,
+      answerTimeoutMs: timeoutMs,
+      signal: ended,
+    };
+    const response = await exchange(target, call, network.allowed);
+    try {
+      checkStatus(response, target.url);
+      const bytes = await readBody(response, limitBytes);
+      return { bytes, contentType: contentTypeOf(response), extension: extensionOf(target.url) };
+    } finally {
+      response.destroy();
+    }
+  } catch (error) {
+    throw error instanceof ApiError ? error : refusalOf(faultOf(error, ended));
+  }
+}
+
+function checkStatus({ statusCode = 0, headers }: IncomingMessage, url: URL): void {
+  if (statusCode >= 200 && statusCode < 300) return;
+  if (statusCode >= 300 && statusCode < 400) {
+    const location = headers.location && (URL.parse(headers.location, url.href)?.href ?? headers.location);
+    throw invalidParam('url', 'The url is a redirect, which is not followed; send the address it leads to.', {
+      status: statusCode,
+      location: location?.slice(0, LOCATION_LIMIT_CHARACTERS),
+    });
+  }
+  if (statusCode >= 500 || statusCode === 429 || statusCode === 408) {
+    throw unavailable(`HTTP ${statusCode}`, retryAfterOf(headers['retry-after']));
+  }
+  throw invalidParam('url', `The url answers HTTP ${statusCode}; send one that anybody may read.`, {
+    status: statusCode,
+  });
+}
+
+async function readBody(response: IncomingMessage, limitBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+  if (Number(response.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes);
+  const chunks: Buffer[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    sizeBytes += chunk.byteLength;
+    if (sizeBytes > limitBytes) throw tooLarge(limitBytes);
+    chunks.push(chunk);
+  }
+  if (sizeBytes === 0)
+    throw invalidParam('url', 'The url answers an empty body; send the address of an image.');
+  const bytes = new Uint8Array(sizeBytes);
+  let offset = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset);
+    offset += chunk.byteLength;
+  }
+  return bytes;
+}
+
+function contentTypeOf({ headers }: IncomingMessage): string | null {
+  return headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() || null;
+}
+
+function extensionOf({ pathname }: URL): string | null {
+  return /\.([a-z0-9]{1,8})$/i.exec(pathname)?.[1]?.toLowerCase() ?? null;
+}
+
+function tooLarge(limitBytes: number): ApiError {
+  const message = `The image behind the url is larger than ${limitBytes} bytes; send a smaller one.`;
+  return new ApiError('payload_too_large', message, { param: 'file', details: { limit: limitBytes } });
+}
+
+/** The host's own wish, in seconds or as a date, kept within bounds. */
+function retryAfterOf(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined;
+  const seconds = /^\d+$/.test(header) ? Number(header) : Math.ceil((Date.parse(header) - Date.now()) / 1000);
+  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(seconds, 1), LONGEST_RETRY_AFTER_SECONDS);
+}

@@ -1,0 +1,44 @@
+import { subnets } from './addresses.ts';
+import { refusalOf } from './errors.ts';
+import { type FetchedImage, type FetchOptions, fetchImage } from './image.ts';
+import { type PostOptions, post } from './post.ts';
+import { type Network, type Resolve, resolveAll, type TargetRules, vet } from './target.ts';
+
+export interface OutboundOptions {
+  /** CIDRs that may be reached although they are not public. */
+  allowedSubnets: readonly string[];
+  /** Webhooks may go to plain http and to any port. */
+  allowsHttp: boolean;
+  resolve?: Resolve;
+  connectTimeoutMs?: number;
+}
+
+/** The one way out to addresses that users give. */
+export interface Outbound {
+  /** See image.ts: every failure is an ApiError. */
+  fetchImage(url: string, options: FetchOptions): Promise<FetchedImage>;
+  /** Passes when a webhook may be sent there now. @throws ApiError 400 invalid_param on url. */
+  checkWebhook(url: string): Promise<void>;
+  /** See post.ts: answers the status; every failure is an OutboundError. The target is checked again. */
+  postWebhook(url: string, options: PostOptions): Promise<number>;
+}
+
+const CONNECT_TIMEOUT_MS = 5_000;
+
+export function createOutbound(options: OutboundOptions): Outbound {
+  const network: Network = {
+    allowed: subnets(options.allowedSubnets),
+    resolve: options.resolve ?? resolveAll,
+    connectTimeoutMs: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+  };
+  const webhookRules: TargetRules = { allowsHttp: options.allowsHttp, allowsAnyPort: options.allowsHttp };
+  return {
+    fetchImage: (url, call) => fetchImage(url, call, network),
+    checkWebhook: async (url) => {
+      await vet(url, webhookRules, network).catch((error: unknown) => {
+        throw refusalOf(error);
+      });
+    },
+    postWebhook: (url, call) => post(url, call, webhookRules, network),
+  };
+}

@@ -1,0 +1,103 @@
+import { lookup } from 'node:dns/promises';
+import { type BlockList, isIP } from 'node:net';
+import { contains, isPublic } from './addresses.ts';
+import { abortionOf, OutboundError, targetRefused } from './errors.ts';
+
+export interface Address {
+  address: string;
+  family: 4 | 6;
+}
+
+/** Answers every address of a name; rejects when there is none. */
+export type Resolve = (hostname: string) => Promise<Address[]>;
+
+/** What a kind of call may be aimed at. */
+export interface TargetRules {
+  allowsHttp: boolean;
+  /** Any port, or only 443. */
+  allowsAnyPort: boolean;
+}
+
+/** The world outside, as the operator and the tests set it. */
+export interface Network {
+  /** Networks that may be reached although they are not public. */
+  allowed: BlockList;
+  resolve: Resolve;
+  /** For the name, then again for TCP and TLS together. */
+  connectTimeoutMs: number;
+}
+
+/** A URL whose every address was found to be allowed. It is dialled by these addresses, never by its name again. */
+export interface Target {
+  url: URL;
+  addresses: readonly Address[];
+}
+
+const HTTPS_PORT = '443';
+
+/** The system's resolver: /etc/hosts and DNS, all addresses. */
+export const resolveAll: Resolve = async (hostname) =>
+  (await lookup(hostname, { all: true })).map(({ address, family }) => ({
+    address,
+    family: family === 6 ? 6 : 4,
+  }));
+
+/**
+ * Reads and resolves a URL that a user gave, and refuses it unless each of its addresses is public or in an allowed
+ * network. The WHATWG parser has the last word on what the host is: decimal, octal and hex forms come out as an address.
+ * @throws OutboundError `refused`, `dns` or `timeout`; the signal's reason when the caller aborted.
+ */
+export async function vet(
+  text: string,
+  rules: TargetRules,
+  network: Network,
+  signal?: AbortSignal,
+): Promise<Target> {
+  const url = parse(text, rules);
+  const deadline = AbortSignal.timeout(network.connectTimeoutMs);
+  const ended = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
+  const addresses = await untilAborted(addressesOf(url, network.resolve), ended);
+  if (!addresses.every(({ address }) => isAllowed(address, network.allowed))) {
+    throw targetRefused(`${url.hostname} is not a public address`);
+  }
+  return { url, addresses };
+}
+
+/** Whether this address may be connected to. */
+export function isAllowed(address: string, allowed: BlockList): boolean {
+  return isPublic(address) || contains(allowed, address);
+}
+
+function parse(text: string, rules: TargetRules): URL {
+  const url = URL.parse(text);
+  if (url === null) throw targetRefused('it is not an absolute URL');
+  if (url.protocol !== 'https:' && !(rules.allowsHttp && url.protocol === 'http:')) {
+    throw targetRefused(rules.allowsHttp ? 'its scheme is not http or https' : 'its scheme is not https');
+  }
+  if (url.username !== '' || url.password !== '') throw targetRefused('it carries a user name or a password');
+  if (!rules.allowsAnyPort && url.port !== '' && url.port !== HTTPS_PORT)
+    throw targetRefused('its port is not 443');
+  return url;
+}
+
+async function addressesOf({ hostname }: URL, resolve: Resolve): Promise<Address[]> {
+  const literal = hostname.replace(/^\[|\]$/g, '');
+  const version = isIP(literal);
+  if (version !== 0) return [{ address: literal, family: version === 6 ? 6 : 4 }];
+  const unresolved = (cause?: unknown) =>
+    new OutboundError('dns', `DNS: ${hostname} does not resolve`, { cause });
+  const addresses = await resolve(hostname).catch((error: unknown) => {
+    throw unresolved(error);
+  });
+  if (addresses.length === 0) throw unresolved();
+  return addresses;
+}
+
+/** A look-up cannot be aborted; it is left behind. */
+function untilAborted<T>(lookup: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(abortionOf(signal, 'to resolve its name'));
+  signal.addEventListener('abort', abort, { once: true });
+  if (signal.aborted) abort();
+  return Promise.race([lookup, aborted]).finally(() => signal.removeEventListener('abort', abort));
+}
