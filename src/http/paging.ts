@@ -98,7 +98,11 @@ export function readCursor(cursor: string, listing: Listing, page: number | unde
   return values;
 }
 
-function cut<T extends object>(
+/**
+ * One page of what was found, and its facts.
+ * @param found up to one row more than a page, which tells whether there is a next one.
+ */
+export function cut<T extends object>(
   found: T[],
   listing: Listing,
   perPage: number,

@@ -31,13 +31,14 @@ export function installValidation(app: FastifyInstance): void {
 
 /**
  * The check that a route's body gets, for what reaches a slice within a body: the entries of an import.
+ * @param name what a sentence about the whole value calls it.
  * @throws ApiError (from the check) invalid_param on the field at fault.
  */
-export function checkOf<T extends TSchema>(schema: T): (value: unknown) => Static<T> {
+export function checkOf<T extends TSchema>(schema: T, name: string): (value: unknown) => Static<T> {
   const validate = bodies.compile<Static<T>>(schema);
   return (value) => {
     if (validate(value)) return value;
-    throw validationFailure(validate.errors ?? [], 'body');
+    throw validationFailure(validate.errors ?? [], name);
   };
 }
 
