@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import { newContent } from '../rules.ts';
+import type { Template } from '../template.ts';
+
+export const BUILT_IN_PREFIX = 'builtin-template-';
+
+/** When the built-ins were last changed: they have one version, and it ships with the service. */
+const SAVED_AT = '2025-01-01T00:00:00.000Z';
+
+/** The templates that every account has, in the order of the listing. Read once, when the process starts. */
+export const BUILT_INS: readonly Template[] = [
+  builtIn('social-card', {
+    name: 'Social card',
+    description:
+      'The picture of a shared link, 1200 x 630. title: up to four lines. Optional: eyebrow (a word or two above the title), subtitle (two lines), author, site, image (a data: URI or asset://<id>, shown at the right) and accent (a CSS colour).',
+    width: 1200,
+    height: 630,
+  }),
+  builtIn('quote', {
+    name: 'Quote',
+    description:
+      'A quotation on warm paper, 1080 x 1080. quote: up to seven lines, some 220 characters. Optional: author, role, portrait (a data: URI or asset://<id>, shown round) and accent (a CSS colour).',
+    width: 1080,
+    height: 1080,
+  }),
+  builtIn('product-banner', {
+    name: 'Product banner',
+    description:
+      'A wide banner for one product, 1600 x 640. name: up to three lines. Optional: brand, tagline (two lines), callToAction, price, oldPrice (struck through), badge, image (a data: URI or asset://<id>, best cut out) and accent (a CSS colour).',
+    width: 1600,
+    height: 640,
+  }),
+  builtIn('certificate', {
+    name: 'Certificate',
+    description:
+      'A landscape certificate in the shape of A4, 1754 x 1240. title (such as Certificate of Achievement), recipient, date, signatory and signatoryRole. Optional: issuer, reason (two lines) and accent (a CSS colour).',
+    width: 1754,
+    height: 1240,
+  }),
+];
+
+const BY_ID = new Map(BUILT_INS.map((template) => [template._id, template]));
+
+/** The built-in of this id, which is its slug too. */
+export function findBuiltIn(idOrSlug: string): Template | undefined {
+  return BY_ID.get(idOrSlug);
+}
+
+/** Whether an id is a built-in's: no account's template can have it. */
+export function isBuiltIn(id: string): boolean {
+  return BY_ID.has(id);
+}
+
+interface Facts {
+  name: string;
+  description: string;
+  width: number;
+  height: number;
+}
+
+/** Joins the facts of a built-in with its html and css, which lie beside this file. */
+function builtIn(file: string, facts: Facts): Template {
+  const [html, css] = ['html', 'css'].map((type) =>
+    readFileSync(new URL(`${file}.${type}`, import.meta.url), 'utf8'),
+  ) as [string, string];
+  const id = `${BUILT_IN_PREFIX}${file}`;
+  const content = newContent({ ...facts, html, css });
+  return { _id: id, slug: id, version: 1, createdAt: SAVED_AT, updatedAt: SAVED_AT, ...content };
+}

@@ -1,0 +1,274 @@
+import { randomInt } from 'node:crypto';
+import { newId } from '../names/ids.ts';
+import { freeSlug, slugFromName } from '../names/slugs.ts';
+import { type Collection, type Documents, DuplicateKeyError, type Filter } from '../stores/documents/port.ts';
+import { slugTaken, tooContended, tooManyTemplates } from './errors.ts';
+import type { Content } from './rules.ts';
+import {
+  type StoredSummary,
+  SUMMARY_FIELDS,
+  type Template,
+  type TemplateVersion,
+  versionOf,
+} from './template.ts';
+
+export const TEMPLATES_PER_ACCOUNT = 200;
+
+/** Of racing writers one wins every round, so only more writers than this at once can exhaust it. */
+const ROUNDS = 2 * TEMPLATES_PER_ACCOUNT;
+
+interface TemplateDocument extends Template {
+  accountId: string;
+  /** Which of the account's places, from 0, this template takes: a unique index over them is the limit. */
+  slot: number;
+}
+
+interface VersionDocument extends TemplateVersion {
+  accountId: string;
+}
+
+/** A template to be stored; without a slug of its own it gets one from its name. */
+export interface Draft {
+  content: Content;
+  slug?: string | undefined;
+}
+
+/** Where a listing goes on: after this row, in the order of the listing. */
+export interface After {
+  updatedAt: string;
+  id: string;
+}
+
+/** The templates of the accounts. Every call takes the account first and sees nothing of another's. */
+export class TemplatesStore {
+  readonly #templates: Collection<TemplateDocument>;
+  readonly #versions: Collection<VersionDocument>;
+
+  private constructor(templates: Collection<TemplateDocument>, versions: Collection<VersionDocument>) {
+    this.#templates = templates;
+    this.#versions = versions;
+  }
+
+  static async open(documents: Documents): Promise<TemplatesStore> {
+    const templates = await documents.collection<TemplateDocument>({
+      name: 'templates',
+      indexes: [
+        {
+          name: 'slug',
+          fields: [
+            ['accountId', 1],
+            ['slug', 1],
+          ],
+          unique: true,
+        },
+        {
+          name: 'slot',
+          fields: [
+            ['accountId', 1],
+            ['slot', 1],
+          ],
+          unique: true,
+        },
+        {
+          name: 'updated',
+          fields: [
+            ['accountId', 1],
+            ['updatedAt', -1],
+            ['_id', -1],
+          ],
+        },
+      ],
+    });
+    const versions = await documents.collection<VersionDocument>({
+      name: 'templateVersions',
+      indexes: [
+        {
+          name: 'template',
+          fields: [
+            ['accountId', 1],
+            ['templateId', 1],
+            ['version', -1],
+          ],
+        },
+      ],
+    });
+    return new TemplatesStore(templates, versions);
+  }
+
+  /** The template of this id or slug; an id holds `_` and a slug does not, so only one can match. */
+  async find(accountId: string, idOrSlug: string): Promise<Template | null> {
+    return this.#templates.findOne({ accountId, ...named(idOrSlug) });
+  }
+
+  /** Stores one draft, as `insert` does. */
+  async insertOne(accountId: string, draft: Draft, now: Date): Promise<Template> {
+    const [template] = await this.insert(accountId, [draft], now);
+    return template as Template;
+  }
+
+  /**
+   * Stores all of the drafts or none, in their order, each at version 1.
+   * Each takes a free slot under a unique index, so that racing calls never pass the limit together: who loses a slot
+   * or a slug to another looks again. A crash in the middle of several leaves those that were stored.
+   * @throws ApiError resource_limit_exceeded; invalid_param on slug when a sent one is taken.
+   */
+  async insert(accountId: string, drafts: readonly Draft[], now: Date): Promise<Template[]> {
+    if (drafts.length === 0) return [];
+    const stored = new Map<Draft, TemplateDocument>();
+    try {
+      for (let round = 0; round < ROUNDS; round++) {
+        const waiting = drafts.filter((draft) => !stored.has(draft));
+        const placed = await this.#place(accountId, waiting, now);
+        const { duplicates } = await this.#templates.insertMany(placed);
+        const lost = new Set(duplicates);
+        waiting.forEach((draft, index) => {
+          const document = placed[index];
+          if (document !== undefined && !lost.has(index)) stored.set(draft, document);
+        });
+        if (lost.size === 0) return drafts.flatMap((draft) => stored.get(draft) ?? []);
+      }
+      throw tooContended();
+    } catch (error) {
+      if (stored.size > 0) await this.#take(accountId, [...stored.values()]);
+      throw error;
+    }
+  }
+
+  /** Gives each draft an id, a free slot and a free slug, as the account stands at this moment. */
+  async #place(accountId: string, drafts: readonly Draft[], now: Date): Promise<TemplateDocument[]> {
+    const held = await this.#templates.find({ accountId }, { fields: ['slug', 'slot'] });
+    const slots = freeSlots(new Set(held.map(({ slot }) => slot)));
+    if (drafts.length > slots.length) throw tooManyTemplates(TEMPLATES_PER_ACCOUNT, slots.length);
+    const slugs = new Set(held.map(({ slug }) => slug));
+    const createdAt = now.toISOString();
+    return drafts.map(({ content, slug: sent }, index) => {
+      if (sent !== undefined && slugs.has(sent)) throw slugTaken(sent);
+      const slug = sent ?? freeSlug(slugFromName(content.name, 'template'), slugs);
+      slugs.add(slug);
+      const slot = slots[index] as number;
+      const _id = newId('tpl', now.getTime());
+      return { _id, accountId, slot, slug, version: 1, createdAt, updatedAt: createdAt, ...content };
+    });
+  }
+
+  async #take(accountId: string, documents: readonly TemplateDocument[]): Promise<void> {
+    await this.#templates.deleteMany({ accountId, _id: { $in: documents.map(({ _id }) => _id) } });
+  }
+
+  /**
+   * Saves the next version: `revise` answers what the current one becomes, and is asked again when another writer
+   * was faster. Null when there is no such template.
+   *
+   * First the current version is written out under its own key, then the document moves on if it still is at that
+   * version. A crash between the two leaves a row equal to the current version, which the next PUT finds written
+   * and which no reader mistakes for an older one. So a number is issued by one conditional update alone, and a
+   * version is never superseded before it is kept.
+   * @throws ApiError invalid_param on slug when another template has it; whatever `revise` throws.
+   */
+  async update(
+    accountId: string,
+    idOrSlug: string,
+    revise: (current: Template) => Content & { slug: string },
+    now: Date,
+  ): Promise<Template | null> {
+    for (let round = 0; round < ROUNDS; round++) {
+      const current = await this.find(accountId, idOrSlug);
+      if (current === null) return null;
+      const revised = revise(current);
+      const next = { ...revised, version: current.version + 1, updatedAt: now.toISOString() };
+      await this.#keepVersion(accountId, current);
+      if (await this.#advance(accountId, current, next)) return { ...current, ...next };
+    }
+    throw tooContended();
+  }
+
+  async #keepVersion(accountId: string, current: Template): Promise<void> {
+    try {
+      await this.#versions.insertOne({ accountId, ...versionOf(current) });
+    } catch (error) {
+      if (!(error instanceof DuplicateKeyError)) throw error;
+    }
+  }
+
+  async #advance(
+    accountId: string,
+    current: Template,
+    next: Omit<Template, '_id' | 'createdAt'>,
+  ): Promise<boolean> {
+    const { _id, version } = current;
+    try {
+      const { matched } = await this.#templates.updateOne({ _id, accountId, version }, { $set: { ...next } });
+      return matched === 1;
+    } catch (error) {
+      throw error instanceof DuplicateKeyError ? slugTaken(next.slug) : error;
+    }
+  }
+
+  /**
+   * Deletes a template with every version; false when there is none. The document goes first: without it no version
+   * is reachable, so what a crash leaves behind is never seen again.
+   */
+  async remove(accountId: string, idOrSlug: string): Promise<boolean> {
+    const template = await this.find(accountId, idOrSlug);
+    if (template === null) return false;
+    const deleted = await this.#templates.deleteOne({ _id: template._id, accountId });
+    await this.#versions.deleteMany({ accountId, templateId: template._id });
+    return deleted === 1;
+  }
+
+  /** One version of a template, the current one included; null when it is not on record. */
+  async findVersion(accountId: string, idOrSlug: string, version: number): Promise<TemplateVersion | null> {
+    const current = await this.find(accountId, idOrSlug);
+    if (current === null) return null;
+    if (current.version === version) return versionOf(current);
+    return this.#versions.findOne({ accountId, templateId: current._id, version });
+  }
+
+  /** At most `limit` versions of a template below a number, newest first. */
+  async versionsBelow(
+    accountId: string,
+    templateId: string,
+    version: number,
+    limit: number,
+  ): Promise<TemplateVersion[]> {
+    const filter = { accountId, templateId, version: { $lt: version } };
+    return this.#versions.find(filter, { sort: [['version', -1]], limit });
+  }
+
+  /** Rows of the listing, most recently updated first, from a row on or after skipping some. */
+  async list(
+    accountId: string,
+    from: { after: After } | { skip: number },
+    limit: number,
+  ): Promise<StoredSummary[]> {
+    const filter: Filter = 'after' in from ? { $and: [{ accountId }, below(from.after)] } : { accountId };
+    const skip = 'skip' in from ? from.skip : 0;
+    const sort = [
+      ['updatedAt', -1],
+      ['_id', -1],
+    ] as const;
+    return this.#templates.find(filter, { sort, skip, limit, fields: SUMMARY_FIELDS });
+  }
+
+  async count(accountId: string): Promise<number> {
+    return this.#templates.count({ accountId });
+  }
+}
+
+function named(idOrSlug: string): Filter {
+  return idOrSlug.includes('_') ? { _id: idOrSlug } : { slug: idOrSlug };
+}
+
+function below({ updatedAt, id }: After): Filter {
+  return { $or: [{ updatedAt: { $lt: updatedAt } }, { updatedAt, _id: { $lt: id } }] };
+}
+
+/** The free places of an account, from a random one on, so that racing writers seldom want the same. */
+function freeSlots(taken: ReadonlySet<number>): number[] {
+  const offset = randomInt(TEMPLATES_PER_ACCOUNT);
+  const slots = Array.from(
+    { length: TEMPLATES_PER_ACCOUNT },
+    (_, index) => (index + offset) % TEMPLATES_PER_ACCOUNT,
+  );
+  return slots.filter((slot) => !taken.has(slot));
+}

@@ -1,0 +1,42 @@
+import type { Content } from './rules.ts';
+
+/** A template with its current version. Instants are ISO-8601. */
+export interface Template extends Content {
+  _id: string;
+  slug: string;
+  version: number;
+  createdAt: string;
+  /** When the current version was saved. */
+  updatedAt: string;
+}
+
+/** A version that is no longer the current one (or, after a crash, is about to be superseded). It never changes. */
+export interface TemplateVersion extends Omit<Content, 'description'> {
+  /** `<template id>@<version>`: the primary key makes a number the name of one content for ever. */
+  _id: string;
+  templateId: string;
+  version: number;
+  /** When this version was saved. */
+  createdAt: string;
+}
+
+/** What a row of the listing is read with: everything but html and css. */
+export const SUMMARY_FIELDS = [
+  'slug',
+  'name',
+  'description',
+  'width',
+  'height',
+  'variables',
+  'version',
+  'createdAt',
+  'updatedAt',
+] as const;
+export type StoredSummary = Pick<Template, '_id' | (typeof SUMMARY_FIELDS)[number]>;
+
+/** The current version of a template, as it is read or kept by its number. */
+export function versionOf(template: Template): TemplateVersion {
+  const { _id: templateId, version, name, html, css, width, height, variables, updatedAt } = template;
+  const _id = `${templateId}@${version}`;
+  return { _id, templateId, version, name, html, css, width, height, variables, createdAt: updatedAt };
+}
