@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
-import { isCssColor } from './css-color.ts';
+import { isColour } from './colour.ts';
 import { expectationOf } from './expectation.ts';
 import type { Violation } from './op.ts';
 
@@ -9,7 +9,7 @@ const ajv = new Ajv({
   strict: true,
   strictTypes: false,
   verbose: true,
-  formats: { 'css-color': isCssColor },
+  formats: { 'css-color': isColour },
 });
 const validators = new WeakMap<TSchema, ValidateFunction>();
 

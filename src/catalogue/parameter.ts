@@ -55,7 +55,7 @@ export function text(
 
 /** A CSS colour: a name, `#rgb`, `#rrggbb` with or without alpha, rgb(), rgba(), hsl() or hsla(). */
 export function color(description: string, fallback: Fallback<string> = {}) {
-  return Type.String({ format: 'css-color', description, ...fallback });
+  return Type.String({ format: 'css-color', maxLength: 64, description, ...fallback });
 }
 
 /** The id of one of the caller's assets. */

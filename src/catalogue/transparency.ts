@@ -1,4 +1,5 @@
 import type { Step } from '../../workers/protocol.ts';
+import { isTranslucent } from './colour.ts';
 import { changesNothing } from './identity.ts';
 
 type Params = Step['params'];
@@ -21,17 +22,4 @@ const EFFECTS: Record<string, (params: Params) => boolean | undefined> = {
 /** Whether the picture certainly is transparent after the step, certainly is not, or as it was before (undefined). */
 export function transparencyAfter(step: Step): boolean | undefined {
   return changesNothing(step) ? undefined : EFFECTS[step.operation]?.(step.params);
-}
-
-const HEX_WITH_ALPHA = /^#(?:[0-9a-f]{3}([0-9a-f])|[0-9a-f]{6}([0-9a-f]{2}))$/i;
-const FUNCTION_WITH_ALPHA = /^(?:rgb|hsl)a?\(.*(?:\/|,[^,]*,[^,]*,)\s*([\d.]+)(%?)\s*\)$/i;
-
-/** Whether a CSS colour lets something through. */
-function isTranslucent(color: unknown): boolean {
-  if (typeof color !== 'string') return false;
-  if (color.toLowerCase() === 'transparent') return true;
-  const hex = HEX_WITH_ALPHA.exec(color);
-  if (hex !== null) return !/^f+$/i.test(hex[1] ?? hex[2] ?? 'f');
-  const [, alpha, percent] = FUNCTION_WITH_ALPHA.exec(color) ?? [];
-  return alpha !== undefined && Number(alpha) < (percent === '%' ? 100 : 1);
 }

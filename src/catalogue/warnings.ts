@@ -1,4 +1,5 @@
 import type { Step } from '../../workers/protocol.ts';
+import { isTranslucent } from './colour.ts';
 import type { CompiledStep, DeterministicStep } from './compiled-step.ts';
 import { changesNothing } from './identity.ts';
 import { segmentsOf } from './segments.ts';
@@ -137,7 +138,9 @@ function metadataDropped(pass: Pass): StepWarning[] {
 
 function alphaLost(pass: Pass): StepWarning[] {
   const writer = writerOf(pass);
-  const chosen = pass.some(({ fragment }) => fragment.encode.background !== undefined);
+  const chosen = pass.some(
+    ({ fragment: { encode } }) => encode.background !== undefined && !isTranslucent(encode.background),
+  );
   if (writer?.format !== 'jpeg' || chosen) return [];
   const touching = pass.flatMap(({ index, fragment }) =>
     fragment.steps.map((step) => ({ index, transparent: transparencyAfter(step) })),

@@ -14,6 +14,12 @@ function compiled(name: string, given: Given): Fragment {
 const merged = (...steps: [string, Given][]) =>
   mergeFragments(steps.map(([name, given]) => compiled(name, given)));
 
+function passOf(...steps: [string, Given][]) {
+  const result = merged(...steps);
+  if (result.conflict !== undefined) throw new Error(result.conflict.message);
+  return result;
+}
+
 t.test(
   'an op compiles to registry steps, with its defaults filled in and the shared parameters apart',
   (t) => {

@@ -87,6 +87,7 @@ const TABLE: Record<(typeof WARNING_CODES)[number], { said: [Written[], string][
         'alpha_lost 0,1',
       ],
       [[['alpha', { opacity: 0.5, format: 'jpeg' }]], 'alpha_lost 0'],
+      [[['rotate', { angle: 45, background: '#ff000080', format: 'jpeg' }]], 'alpha_lost 0'],
       [[['flatten'], ['border', { width: 4, radius: 9, format: 'jpeg' }]], 'alpha_lost 1'],
     ],
     silent: [
@@ -99,7 +100,8 @@ const TABLE: Record<(typeof WARNING_CODES)[number], { said: [Written[], string][
         ['round_corners', { radius: 9 }],
         ['convert', { format: 'webp' }],
       ],
-      [['rotate', { angle: 90, format: 'jpeg' }]],
+      [['rotate', { angle: 90, background: 'transparent', format: 'jpeg' }]],
+      [['rotate', { angle: 45, background: '#ff0000ff', format: 'jpeg' }]],
     ],
   },
   enlarge_ignored: {
