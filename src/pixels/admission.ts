@@ -27,6 +27,8 @@ export interface AdmissionStats {
   budgetBytes: number;
   /** Recent mean of how long a seat was taken. */
   meanServiceMs: number;
+  /** Recent mean of how long a seat was waited for. */
+  meanWaitMs: number;
 }
 
 /** A waiting room of bounded length before a number of seats and a budget of memory. */
@@ -49,8 +51,10 @@ interface Waiter {
   grant(seat: Seat): void;
 }
 
-/** How much the latest service time weighs in the mean. */
+/** A mean that forgets: how much the latest value weighs in it. */
 const LATEST_WEIGHT = 0.1;
+const withLatest = (mean: number, latest: number) => mean + LATEST_WEIGHT * (latest - mean);
+
 const FIRST_GUESS_MS = 200;
 const LONGEST_RETRY_SECONDS = 60;
 
@@ -67,6 +71,7 @@ export function createAdmission(options: {
   let busy = 0;
   let reservedBytes = 0;
   let meanServiceMs = FIRST_GUESS_MS;
+  let meanWaitMs = 0;
   let idlers: (() => void)[] = [];
 
   const fits = (bytes: number) => busy < seats && (busy === 0 || reservedBytes + bytes <= budgetBytes);
@@ -76,6 +81,7 @@ export function createAdmission(options: {
     let held = true;
     busy += 1;
     reservedBytes += bytes;
+    meanWaitMs = withLatest(meanWaitMs, queueMs);
     return {
       queueMs,
       release() {
@@ -83,7 +89,7 @@ export function createAdmission(options: {
         held = false;
         busy -= 1;
         reservedBytes -= bytes;
-        meanServiceMs += LATEST_WEIGHT * (clock.nowMs() - takenMs - meanServiceMs);
+        meanServiceMs = withLatest(meanServiceMs, clock.nowMs() - takenMs);
         admitNext();
       },
     };
@@ -154,7 +160,8 @@ export function createAdmission(options: {
       return wait(request);
     },
     retryAfterSeconds,
-    idle: () => (busy === 0 && waiting === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve))),
-    stats: () => ({ seats, busy, waiting, reservedBytes, budgetBytes, meanServiceMs }),
+    idle: () =>
+      busy === 0 && waiting === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve)),
+    stats: () => ({ seats, busy, waiting, reservedBytes, budgetBytes, meanServiceMs, meanWaitMs }),
   };
 }

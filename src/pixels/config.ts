@@ -8,13 +8,15 @@ export const pixelsSettings = {
     max: 64,
   }),
   IMAGE_QUEUE: integer({
-    description: 'Image calls of each API process that may wait for a thread; further ones are refused with 503 capacity.',
+    description:
+      'Image calls of each API process that may wait for a thread; further ones are refused with 503 capacity.',
     fallback: 64,
     min: 0,
     max: 10_000,
   }),
   IMAGE_MEMORY_MEGABYTES: integer({
-    description: 'Memory that the image calls running at once in an API process may take, as estimated before they start.',
+    description:
+      'Memory that the image calls running at once in an API process may take, as estimated before they start.',
     fallback: 0,
     defaultText: 'half of the memory of the machine, shared by its API processes',
     min: 64,

@@ -3,7 +3,11 @@ import { ApiError } from '../http/errors.ts';
 
 /** Nothing is wrong with the call: there is no room for it now. */
 export function capacity(retryAfterSeconds: number): ApiError {
-  return unavailable('capacity', 'The image worker is full; make the same call again later.', retryAfterSeconds);
+  return unavailable(
+    'capacity',
+    'The image worker is full; make the same call again later.',
+    retryAfterSeconds,
+  );
 }
 
 /** The call took longer than it may, waiting and working together. */

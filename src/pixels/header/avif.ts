@@ -1,0 +1,84 @@
+import { type Box, boxAt, boxesIn, boxIn } from './boxes.ts';
+import type { Bytes } from './bytes.ts';
+import type { Header } from './header.ts';
+import { type Items, readItems } from './items.ts';
+
+const AVIF_BRANDS = ['avif', 'avis'];
+const HEIF_BRANDS = ['heic', 'heix', 'hevc', 'hevx', 'heim', 'heis', 'mif1', 'msf1', 'mif2'];
+const ALPHA = /^urn:mpeg:(mpegB:cicp:systems:auxiliary:alpha|hevc:2015:auxid:1)/;
+
+/** A still picture is the primary item and its properties; a sequence is a track whose samples are the frames. */
+export function readAvif(bytes: Bytes): Header | null {
+  const format = readBrand(bytes);
+  if (format === null) return null;
+  const file = { start: 0, end: bytes.length };
+  const meta = boxIn(bytes, file, 'meta');
+  const items = meta === undefined ? null : readItems(bytes, { ...meta, start: meta.start + 4 });
+  const still = items === null ? null : readPrimary(bytes, items);
+  const frames = readSequence(bytes, file);
+  const size = still ?? frames;
+  if (size === null) return null;
+  const frameCount = frames?.count ?? items?.pages ?? 1;
+  const hasAlpha = items?.properties.some((property) => isAlpha(bytes, property)) ?? false;
+  return {
+    format,
+    mimeType: `image/${format}`,
+    width: size.width,
+    height: size.height,
+    frames: frameCount,
+    pixels: size.width * size.height * frameCount,
+    orientation: 1,
+    bitDepth: still?.bitDepth ?? 8,
+    channels: hasAlpha ? 4 : 3,
+    hasAlpha,
+    progressive: false,
+    animated: frames !== null,
+  };
+}
+
+function readBrand(bytes: Bytes): 'avif' | 'heif' | null {
+  if (bytes.text(4, 4) !== 'ftyp') return null;
+  const end = Math.min(bytes.u32(0), bytes.length);
+  const brands = [bytes.text(8, 4)];
+  for (let at = 16; at + 4 <= end; at += 4) {
+    bytes.step();
+    brands.push(bytes.text(at, 4));
+  }
+  if (brands.some((brand) => AVIF_BRANDS.includes(brand))) return 'avif';
+  return brands.some((brand) => HEIF_BRANDS.includes(brand)) ? 'heif' : null;
+}
+
+/** Decoders turn and mirror the picture by its own properties, so the size is the one after that. */
+function readPrimary(bytes: Bytes, items: Items): { width: number; height: number; bitDepth: number } | null {
+  let size: { width: number; height: number } | null = null;
+  let bitDepth = 8;
+  for (const { type, start } of items.primaryProperties) {
+    if (type === 'ispe') size = { width: bytes.u32(start + 4), height: bytes.u32(start + 8) };
+    if (type === 'pixi') bitDepth = bytes.u8(start + 5);
+    if (type === 'irot' && bytes.u8(start) % 2 === 1 && size !== null) {
+      size = { width: size.height, height: size.width };
+    }
+  }
+  return size === null ? null : { ...size, bitDepth };
+}
+
+function isAlpha(bytes: Bytes, { type, start, end }: Box): boolean {
+  return type === 'auxC' && ALPHA.test(bytes.text(start + 4, Math.min(end - start, 64)));
+}
+
+/** Size and samples of the first track that has a picture. */
+function readSequence(
+  bytes: Bytes,
+  file: { start: number; end: number },
+): { width: number; height: number; count: number } | null {
+  const movie = boxIn(bytes, file, 'moov');
+  if (movie === undefined) return null;
+  for (const track of boxesIn(bytes, movie.start, movie.end)) {
+    const head = track.type === 'trak' ? boxIn(bytes, track, 'tkhd') : undefined;
+    const samples = head && boxAt(bytes, track, 'mdia', 'minf', 'stbl', 'stsz');
+    if (head === undefined || samples === undefined) continue;
+    const [width, height] = [bytes.u32(head.end - 8) >>> 16, bytes.u32(head.end - 4) >>> 16];
+    if (width > 0 && height > 0) return { width, height, count: bytes.u32(samples.start + 8) };
+  }
+  return null;
+}

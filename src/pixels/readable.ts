@@ -1,0 +1,35 @@
+import { unsupportedFormat } from './failures.ts';
+import { type Header, readHeader } from './header/header.ts';
+
+/** 50 megapixels: width × height × frames of the file. */
+export const LIMIT_PIXELS = 50_000_000;
+
+const READABLE = 'JPEG, PNG, WebP, GIF, AVIF, TIFF or SVG';
+
+/**
+ * The header of an image that the service reads, before anything is paid for it.
+ * @throws unsupported_format when it is none, or has more than 50 megapixels.
+ */
+export function readable(bytes: Uint8Array): Header {
+  const header = readHeader(bytes);
+  if (header === null) throw unsupportedFormat(`The bytes are no image that is read here; send ${READABLE}.`);
+  if (header.format === 'heif') {
+    throw unsupportedFormat(`HEIC images are not read here; send ${READABLE}.`, {
+      received: header.mimeType,
+    });
+  }
+  checkPixels(header.pixels);
+  return header;
+}
+
+/** @throws unsupported_format above the limit. */
+export function checkPixels(pixels: number): void {
+  if (pixels <= LIMIT_PIXELS) return;
+  throw unsupportedFormat(
+    'The image has more than 50 megapixels, all its frames together; send a smaller one.',
+    {
+      limit: LIMIT_PIXELS,
+      received: pixels,
+    },
+  );
+}
