@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
@@ -13,14 +15,14 @@ import { createAllowance } from './billing/allowance.ts';
 import { createMovements } from './billing/movements.ts';
 import { openBillingStore } from './billing/store.ts';
 import { createSyncRuns } from './billing/sync-runs.ts';
-import { catalogueRoutes } from './catalogue/routes.ts';
+import { catalogueRoutes, priceListRoutes } from './catalogue/routes.ts';
 import { installAccessLog } from './http/access-log.ts';
 import { installBodies, installBodyParsing } from './http/bodies.ts';
 import { ApiError } from './http/errors.ts';
 import { asApiError, installFailures, sendFailure } from './http/failures.ts';
 import { healthRoutes } from './http/health.ts';
 import { installIdempotency } from './http/idempotency.ts';
-import { installMetrics } from './http/metrics.ts';
+import { installMetrics, type PoolStats } from './http/metrics.ts';
 import { installNegotiation } from './http/negotiation.ts';
 import { installOpenApi } from './http/openapi.ts';
 import { installRequestIds, requestIdOf } from './http/request-ids.ts';
@@ -30,9 +32,17 @@ import { installValidation } from './http/validation.ts';
 import { metadataRoutes } from './images/metadata.ts';
 import { createResults, resultRoutes } from './images/results.ts';
 import { transformRoutes } from './images/transform.ts';
+import { renderRoutes } from './images/render.ts';
 import { createOutbound } from './outbound/outbound.ts';
+import { readModels } from './models/models.ts';
+import { modelRoutes } from './models/routes.ts';
 import { createPixels } from './pixels/pixels.ts';
+import { createRenders, type Renders } from './pixels/renders.ts';
 import type { Stores } from './stores/open.ts';
+import { templateRoutes } from './templates/routes.ts';
+import { TemplatesStore } from './templates/store.ts';
+import { templateRoutes } from './templates/routes.ts';
+import { TemplatesStore } from './templates/store.ts';
 
 export interface AppOptions {
   settings: Settings;
@@ -54,11 +64,15 @@ export interface App {
 /** Connections that wait between two requests are told to end with their next answer for this long, then closed. */
 const IDLE_GRACE_MS = 500;
 const READY_TIMEOUT_MS = 5_000;
+const POOLS_TIMEOUT_MS = 3_000;
+/** When this release was unpacked: the guidelines' date. */
+const INSTALLED_AT = statSync(new URL('../package.json', import.meta.url)).mtime;
 
 /** The composition root: what a process is made of, in the order that it starts. */
 export async function buildApp(options: AppOptions): Promise<App> {
   const { settings, stores, log, now } = options;
   const plans = readPlans();
+  const models = readModels();
   let draining = false;
 
   const server: FastifyInstance = Fastify({
@@ -81,6 +95,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   // Stores, and what stands on them alone.
   const accounts = await openAccountsStore(stores.documents);
   const billing = await openBillingStore(stores.documents);
+  const templates = await TemplatesStore.open(stores.documents);
   const signatures = await openSignatures(stores.documents);
   const movements = createMovements(billing, now);
   const syncRuns = createSyncRuns(billing, now, (error) =>
@@ -95,8 +110,20 @@ export async function buildApp(options: AppOptions): Promise<App> {
   });
   const results = createResults({ objects: stores.objects, signatures, publicUrl, now });
 
+  const templates = await TemplatesStore.open(stores.documents);
+
   // Threads, and the way out.
   const pixels = createPixels({ settings: settings.pixels, processes: settings.processes.PROCESSES, log });
+  const renders = createRenders({
+    threads: settings.renders.RENDER_THREADS,
+    queueLimit: settings.renders.RENDER_QUEUE,
+    browserPath: settings.renders.BROWSER_PATH,
+    cacheDir: join(settings.stores.DATA_DIR, 'browser'),
+    recycleAfterPages: settings.renders.RENDER_RECYCLE_PAGES,
+    recycleAboveBytes: settings.renders.RENDER_MEMORY_MEGABYTES * 1024 * 1024,
+    publicUrl: settings.http.PUBLIC_URL || `http://${settings.http.HOST}:${settings.http.PORT}`,
+    log,
+  });
   const outbound = createOutbound({
     allowedSubnets: settings.outbound.OUTBOUND_ALLOWED_SUBNETS,
     allowsHttp: settings.outbound.OUTBOUND_ALLOW_HTTP,
@@ -110,7 +137,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   installNegotiation(server);
   installBodies(server);
   installAccessLog(server);
-  installMetrics(server, { pools: { image: () => pixels.stats() }, collect: options.collectMetrics });
+  installMetrics(server, { pools: { image: () => pixels.stats(), render: () => renderStats(renders) }, collect: options.collectMetrics });
   server.addHook('onSend', async (_request, reply) => {
     if (draining) reply.header('connection', 'close');
   });
@@ -148,12 +175,18 @@ export async function buildApp(options: AppOptions): Promise<App> {
       );
       installBodyParsing(api);
 
+      const catalogue = { plans, models, installedAt: INSTALLED_AT };
       const lane = { gate, pixels, outbound, allowance, readAsset: noAssets, now };
-      await api.register(catalogueRoutes, { prefix: '/v1' });
+      await api.register(catalogueRoutes, { prefix: '/v1', ...catalogue });
+      await api.register(priceListRoutes, catalogue);
+      await api.register(modelRoutes, { prefix: '/v1', models });
       await api.register(keyRoutes, { prefix: '/v1', store: accounts, gate, now });
       await api.register(sessionRoutes, { prefix: '/v1', store: accounts, gate, now });
+      await api.register(templateRoutes, { prefix: '/v1', store: templates, gate, now });
       await api.register(transformRoutes, { prefix: '/v1', ...lane, results, presetPass: noPresets });
       await api.register(metadataRoutes, { prefix: '/v1', ...lane });
+      await api.register(renderRoutes, { prefix: '/v1', ...lane, renders, templates, publicUrl });
+      await api.register(templateRoutes, { prefix: '/v1', store: templates, gate, now });
     },
     { prefix: '/api' },
   );
@@ -164,10 +197,15 @@ export async function buildApp(options: AppOptions): Promise<App> {
     const late = sleep(timeoutMs, undefined, { ref: false });
     await Promise.race([closing, late]);
     await syncRuns.flush();
-    await Promise.race([pixels.close(), sleep(1_000, undefined, { ref: false })]);
+    await Promise.race([Promise.all([pixels.close(), renders.close()]), sleep(POOLS_TIMEOUT_MS, undefined, { ref: false })]);
   }
 
   return { server, drain };
+}
+
+function renderStats(renders: Renders): PoolStats {
+  const { threads, busy, waiting } = renders.stats();
+  return { threads, busy, queued: waiting, waitMs: 0 };
 }
 
 async function noAssets(): Promise<never> {

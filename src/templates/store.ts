@@ -109,7 +109,8 @@ export class TemplatesStore {
   /**
    * Stores all of the drafts or none, in their order, each at version 1.
    * Each takes a free slot under a unique index, so that racing calls never pass the limit together: who loses a slot
-   * or a slug to another looks again. A crash in the middle of several leaves those that were stored.
+   * or a slug to another looks again. Where racing imports do not fit together, each may refuse the other. A crash in
+   * the middle of an import leaves what was stored of it.
    * @throws ApiError resource_limit_exceeded; invalid_param on slug when a sent one is taken.
    */
   async insert(accountId: string, drafts: readonly Draft[], now: Date): Promise<Template[]> {
@@ -174,8 +175,9 @@ export class TemplatesStore {
     for (let round = 0; round < ROUNDS; round++) {
       const current = await this.find(accountId, idOrSlug);
       if (current === null) return null;
-      const revised = revise(current);
-      const next = { ...revised, version: current.version + 1, updatedAt: now.toISOString() };
+      const { slug, name, description, html, css, width, height, variables } = revise(current);
+      const said = { slug, name, description, html, css, width, height, variables };
+      const next = { ...said, version: current.version + 1, updatedAt: now.toISOString() };
       await this.#keepVersion(accountId, current);
       if (await this.#advance(accountId, current, next)) return { ...current, ...next };
     }
