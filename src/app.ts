@@ -30,17 +30,15 @@ import { openSignatures } from './http/signatures.ts';
 import { installUnknownRoutes } from './http/unknown-routes.ts';
 import { installValidation } from './http/validation.ts';
 import { metadataRoutes } from './images/metadata.ts';
+import { renderRoutes } from './images/render.ts';
 import { createResults, resultRoutes } from './images/results.ts';
 import { transformRoutes } from './images/transform.ts';
-import { renderRoutes } from './images/render.ts';
-import { createOutbound } from './outbound/outbound.ts';
 import { readModels } from './models/models.ts';
 import { modelRoutes } from './models/routes.ts';
+import { createOutbound } from './outbound/outbound.ts';
 import { createPixels } from './pixels/pixels.ts';
 import { createRenders, type Renders } from './pixels/renders.ts';
 import type { Stores } from './stores/open.ts';
-import { templateRoutes } from './templates/routes.ts';
-import { TemplatesStore } from './templates/store.ts';
 import { templateRoutes } from './templates/routes.ts';
 import { TemplatesStore } from './templates/store.ts';
 
@@ -110,8 +108,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
   });
   const results = createResults({ objects: stores.objects, signatures, publicUrl, now });
 
-  const templates = await TemplatesStore.open(stores.documents);
-
   // Threads, and the way out.
   const pixels = createPixels({ settings: settings.pixels, processes: settings.processes.PROCESSES, log });
   const renders = createRenders({
@@ -137,7 +133,10 @@ export async function buildApp(options: AppOptions): Promise<App> {
   installNegotiation(server);
   installBodies(server);
   installAccessLog(server);
-  installMetrics(server, { pools: { image: () => pixels.stats(), render: () => renderStats(renders) }, collect: options.collectMetrics });
+  installMetrics(server, {
+    pools: { image: () => pixels.stats(), render: () => renderStats(renders) },
+    collect: options.collectMetrics,
+  });
   server.addHook('onSend', async (_request, reply) => {
     if (draining) reply.header('connection', 'close');
   });
@@ -186,7 +185,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
       await api.register(transformRoutes, { prefix: '/v1', ...lane, results, presetPass: noPresets });
       await api.register(metadataRoutes, { prefix: '/v1', ...lane });
       await api.register(renderRoutes, { prefix: '/v1', ...lane, renders, templates, publicUrl });
-      await api.register(templateRoutes, { prefix: '/v1', store: templates, gate, now });
     },
     { prefix: '/api' },
   );
@@ -197,7 +195,10 @@ export async function buildApp(options: AppOptions): Promise<App> {
     const late = sleep(timeoutMs, undefined, { ref: false });
     await Promise.race([closing, late]);
     await syncRuns.flush();
-    await Promise.race([Promise.all([pixels.close(), renders.close()]), sleep(POOLS_TIMEOUT_MS, undefined, { ref: false })]);
+    await Promise.race([
+      Promise.all([pixels.close(), renders.close()]),
+      sleep(POOLS_TIMEOUT_MS, undefined, { ref: false }),
+    ]);
   }
 
   return { server, drain };

@@ -4,6 +4,7 @@ import type { Gate } from '../accounts/gate.ts';
 import type { Allowance, Run } from '../billing/allowance.ts';
 import { ApiError, invalidParam } from '../http/errors.ts';
 import type { Outbound } from '../outbound/outbound.ts';
+import { readHeader } from '../pixels/header/header.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import type { Input } from './input.ts';
 import { IMAGE_LIMIT_BYTES } from './limits.ts';
@@ -66,9 +67,42 @@ export async function bring(
         timeoutMs,
         signal,
       });
-      return { bytes, declaredType: declaredTypeOf(contentType, extension) };
+      return asDeclared({ bytes, declaredType: declaredTypeOf(contentType, extension) });
     }
   }
+}
+
+/**
+ * The image, when its bytes are what they were said to be.
+ * @throws ApiError unsupported_format for an empty file, and for one of another format than its type names.
+ */
+function asDeclared(image: SourceImage): SourceImage {
+  const { bytes, declaredType } = image;
+  if (bytes.length === 0) {
+    throw new ApiError('unsupported_format', 'The image is empty: send its bytes.', { param: 'file' });
+  }
+  const found = readHeader(bytes)?.mimeType;
+  if (declaredType === null || found === undefined || sameType(declaredType, found)) return image;
+  throw new ApiError(
+    'unsupported_format',
+    `The bytes are ${found}, but were sent as ${declaredType}: send the type that they are.`,
+    {
+      param: 'file',
+      details: { received: declaredType, found },
+    },
+  );
+}
+
+/** Media types as people write them: image/jpg is image/jpeg, image/svg is image/svg+xml. */
+function sameType(declared: string, found: string): boolean {
+  const plain = (type: string) =>
+    type
+      .replace('image/x-', 'image/')
+      .replace('image/jpg', 'image/jpeg')
+      .replace('pjpeg', 'jpeg')
+      .replace('apng', 'png')
+      .replace('+xml', '');
+  return plain(declared) === plain(found);
 }
 
 /** The served type when it names an image, else the one that the extension names. */

@@ -1,0 +1,26 @@
+# Darkroom in one image: the service, its fonts and its browser. Runs as an ordinary user under an init that reaps
+# the browser's processes.
+FROM node:24-bookworm-slim
+
+RUN apt-get update \
+  && apt-get install -y --no-install-recommends tini ca-certificates chromium-headless-shell \
+     fontconfig fonts-noto-core fonts-noto-color-emoji fonts-dejavu-core fonts-liberation \
+  && rm -rf /var/lib/apt/lists/*
+
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev && npm cache clean --force
+COPY config ./config
+COPY src ./src
+COPY workers ./workers
+COPY tsconfig.json LICENSE README.md ./
+
+RUN mkdir /data && chown node:node /data
+USER node
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/data
+VOLUME /data
+EXPOSE 3000
+HEALTHCHECK --interval=10s --timeout=6s --start-period=20s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["tini", "--"]
+CMD ["node", "src/main.ts"]

@@ -1,0 +1,46 @@
+import sharp from 'sharp';
+
+/**
+ * The baseline: bare sharp in one process with two threads (the parent sets UV_THREADPOOL_SIZE=2), nothing around it. Told over IPC what to
+ * run; answers ops/s and each duration.
+ */
+export interface BareCase {
+  input: string;
+  size: number;
+  format: 'jpeg' | 'webp';
+  quality: number;
+}
+export interface BareQuestion {
+  bareCase: BareCase;
+  inFlight: number;
+  durationMs: number;
+}
+export interface BareAnswer {
+  perSecond: number;
+  durationsMs: number[];
+}
+
+sharp.concurrency(1);
+sharp.cache(false);
+
+process.on('message', async ({ bareCase, inFlight, durationMs }: BareQuestion) => {
+  const input = Buffer.from(bareCase.input, 'base64');
+  const durationsMs: number[] = [];
+  const started = performance.now();
+  const worker = async () => {
+    while (performance.now() - started < durationMs) {
+      const before = performance.now();
+      await run(input, bareCase);
+      durationsMs.push(performance.now() - before);
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, worker));
+  const perSecond = (durationsMs.length * 1000) / (performance.now() - started);
+  process.send?.({ perSecond, durationsMs } satisfies BareAnswer);
+});
+
+/** What the service's resize does: EXIF orientation applied, sRGB, no metadata, the same encoder settings. */
+function run(input: Buffer, { size, format, quality }: BareCase): Promise<Buffer> {
+  const resized = sharp(input).autoOrient().resize({ width: size, fit: 'inside', withoutEnlargement: true });
+  return format === 'jpeg' ? resized.jpeg({ quality }).toBuffer() : resized.webp({ quality }).toBuffer();
+}

@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+export interface BenchServer {
+  url: string;
+  key: string;
+  pid: number;
+  stop(): Promise<void>;
+}
+
+const START_TIMEOUT_MS = 30_000;
+const KEY = 'drk_benchbenchbenchbenchbenchbenchbenchbench';
+
+/** The whole service in processes of its own, with embedded stores and limits that a load test does not meet. */
+export async function startBenchServer(settings: Record<string, string> = {}): Promise<BenchServer> {
+  const directory = await mkdtemp(join(tmpdir(), 'darkroom-bench-'));
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../src/main.ts')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: {
+      ...process.env,
+      PORT: '0',
+      DATA_DIR: directory,
+      LOG_LEVEL: 'error',
+      BOOTSTRAP_API_KEY: KEY,
+      BOOTSTRAP_PASSWORD: 'bench-password',
+      REQUESTS_PER_MINUTE: '1000000',
+      SYNC_CALLS_PER_ACCOUNT: '64',
+      ...settings,
+    },
+  });
+  const url = await listeningAddress(child);
+  return {
+    url,
+    key: KEY,
+    pid: child.pid ?? 0,
+    async stop() {
+      const gone = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGTERM');
+      await gone;
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+function listeningAddress(child: ReturnType<typeof spawn>): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error('The server did not start in time.')), START_TIMEOUT_MS);
+    child.once('exit', (code) => reject(new Error(`The server ended with ${code}.`)));
+    if (child.stdout === null) return;
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const [, address] = /listening on (http\S+)/.exec(line) ?? [];
+      if (address === undefined) return;
+      clearTimeout(late);
+      resolve(address);
+    });
+  });
+}

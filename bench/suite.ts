@@ -1,0 +1,27 @@
+/** One measured line of a suite. */
+export type Row = Record<string, string | number>;
+
+export interface SuiteResult {
+  /** What was measured against what, and how, in a sentence or two. */
+  method: string;
+  rows: Row[];
+}
+
+/** A suite is a module that runs by itself and answers its rows. */
+export interface Suite {
+  run(): Promise<SuiteResult>;
+}
+
+export function median(values: readonly number[]): number {
+  return percentile(values, 0.5);
+}
+
+/** The value below which a share of the values lies (nearest rank). */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+}
+
+export function round(value: number, digits = 2): number {
+  return Number(value.toFixed(digits));
+}

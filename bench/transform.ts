@@ -1,0 +1,148 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import autocannon from 'autocannon';
+import sharp from 'sharp';
+import type { BareAnswer, BareCase, BareQuestion } from './bare-sharp.ts';
+import { type BenchServer, startBenchServer } from './server.ts';
+import { median, percentile, type Row, round, type SuiteResult } from './suite.ts';
+
+interface Case extends Omit<BareCase, 'input'> {
+  name: string;
+  type: string;
+  input: Buffer;
+}
+
+const IN_FLIGHT = [1, 4, 16];
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
+const ROUND_MS = Number(process.env.BENCH_ROUND_MS ?? 4_000);
+const QUALITY = 80;
+
+/** Transforms over HTTP beside bare sharp, in turn, in one run. */
+export async function run(): Promise<SuiteResult> {
+  const server = await startBenchServer();
+  const bare = fork(join(import.meta.dirname, 'bare-sharp.ts'), {
+    env: { ...process.env, UV_THREADPOOL_SIZE: '2' },
+  });
+  const rows: Row[] = [];
+  try {
+    for (const benchCase of await cases()) {
+      for (const inFlight of IN_FLIGHT) {
+        const row = await measure(benchCase, inFlight, server, bare);
+        rows.push(row);
+        console.log(
+          Object.entries(row)
+            .map(([name, value]) => `${name} ${value}`)
+            .join('  '),
+        );
+      }
+    }
+  } finally {
+    bare.kill();
+    await server.stop();
+  }
+  console.table(rows);
+  const method = `Median of ${ROUNDS} rounds of ${ROUND_MS} ms each, HTTP and bare sharp (one process, two threads, nothing around it) in turn. Times are milliseconds as the client sees them.`;
+  return { method, rows };
+}
+
+async function measure(
+  benchCase: Case,
+  inFlight: number,
+  server: BenchServer,
+  bare: ChildProcess,
+): Promise<Row> {
+  const http: BareAnswer[] = [];
+  const plain: BareAnswer[] = [];
+  await overHttp(benchCase, inFlight, server, 500);
+  for (let round = 0; round < ROUNDS; round += 1) {
+    plain.push(await barely(benchCase, inFlight, bare));
+    http.push(await overHttp(benchCase, inFlight, server, ROUND_MS));
+  }
+  const perSecond = (answers: BareAnswer[]) => median(answers.map((answer) => answer.perSecond));
+  const times = (answers: BareAnswer[], share: number) =>
+    median(answers.map(({ durationsMs }) => percentile(durationsMs, share)));
+  const ratios = http.map((answer, index) => answer.perSecond / (plain[index]?.perSecond ?? Number.NaN));
+  return {
+    case: benchCase.name,
+    inFlight,
+    'HTTP/s': round(perSecond(http), 1),
+    'bare/s': round(perSecond(plain), 1),
+    ratio: round(median(ratios)),
+    p50: round(times(http, 0.5)),
+    p99: round(times(http, 0.99)),
+    'bare p50': round(times(plain, 0.5)),
+    'added p50': round(times(http, 0.5) - times(plain, 0.5)),
+  };
+}
+
+function barely(
+  { input, size, format, quality }: Case,
+  inFlight: number,
+  bare: ChildProcess,
+): Promise<BareAnswer> {
+  const bareCase = { input: input.toString('base64'), size, format, quality };
+  return new Promise((resolve) => {
+    bare.once('message', (answer: BareAnswer) => resolve(answer));
+    bare.send({ bareCase, inFlight, durationMs: ROUND_MS } satisfies BareQuestion);
+  });
+}
+
+async function overHttp(
+  benchCase: Case,
+  inFlight: number,
+  server: BenchServer,
+  durationMs: number,
+): Promise<BareAnswer> {
+  const { size, format, quality, input, type } = benchCase;
+  const durationsMs: number[] = [];
+  const started = performance.now();
+  const ended = Promise.withResolvers<void>();
+  const options = {
+    url: `${server.url}/api/v1/images/transform?op=resize&width=${size}&format=${format}&quality=${quality}`,
+    method: 'POST' as const,
+    headers: { authorization: `ApiKey ${server.key}`, 'content-type': type },
+    body: input,
+    connections: inFlight,
+    // Whole seconds only; the run is stopped by hand at its end.
+    duration: 3_600,
+  };
+  const shot = autocannon(options, () => ended.resolve());
+  shot.on('response', (_client, status, _bytes, responseTime) => {
+    if (status !== 200) ended.reject(new Error(`A transform answered ${status}.`));
+    durationsMs.push(responseTime);
+  });
+  await new Promise((resolve) => setTimeout(resolve, durationMs));
+  const perSecond = (durationsMs.length * 1000) / (performance.now() - started);
+  shot.stop();
+  await ended.promise;
+  return { perSecond, durationsMs: [...durationsMs] };
+}
+
+/** A 12 MP camera photograph, a 1 MP PNG and a 200 px JPEG, made from one picture so that any machine has them. */
+async function cases(): Promise<Case[]> {
+  const photo = await photograph();
+  const large = await sharp(photo).resize(4000, 3000, { fit: 'cover' }).jpeg({ quality: 90 }).toBuffer();
+  const png = await sharp(photo).resize(1152, 868, { fit: 'cover' }).png().toBuffer();
+  const tiny = await sharp(photo).resize(200, 150, { fit: 'cover' }).jpeg({ quality: 85 }).toBuffer();
+  const base = { quality: QUALITY, type: 'image/jpeg' };
+  return [
+    { ...base, name: '12 MP JPEG to 512 px WebP', input: large, size: 512, format: 'webp' },
+    { ...base, name: '12 MP JPEG to 512 px JPEG', input: large, size: 512, format: 'jpeg' },
+    { ...base, name: '1 MP PNG to 256 px WebP', input: png, size: 256, format: 'webp', type: 'image/png' },
+    { ...base, name: '200 px JPEG to 64 px JPEG', input: tiny, size: 64, format: 'jpeg' },
+  ];
+}
+
+/** A shared camera photograph where there is one, else a picture with as much detail. */
+async function photograph(): Promise<Buffer> {
+  try {
+    return readFileSync(join(import.meta.dirname, '../../shared/images/photos/nikon-d90.jpg'));
+  } catch {
+    const noise = { type: 'gaussian', mean: 128, sigma: 40 } as const;
+    return sharp({ create: { width: 4000, height: 3000, channels: 3, background: '#888', noise } })
+      .blur(2)
+      .jpeg({ quality: 95 })
+      .toBuffer();
+  }
+}

@@ -1,0 +1,109 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize, relative } from 'node:path';
+
+/**
+ * The architecture, as a check: an import goes to a lower rank only, and rooms of one rank do not import each other.
+ * Prints every violation and exits 1. A room that is not in the table is a violation too.
+ */
+const RANKS: Record<string, number> = {
+  main: 1,
+  server: 1,
+  app: 1,
+  admin: 1,
+  processes: 1,
+  jobs: 2,
+  images: 3,
+  webhooks: 3,
+  presets: 4,
+  templates: 4,
+  assets: 4,
+  feedback: 4,
+  catalogue: 5,
+  models: 6,
+  billing: 5,
+  accounts: 6,
+  pixels: 6,
+  outbound: 6,
+  http: 7,
+  stores: 8,
+  names: 9,
+};
+
+/** Rooms of the top rank make up the composition and may see each other. */
+const COMPOSITION = 1;
+const MAY_LOOK_INTO_WORKERS = ['pixels', 'catalogue', 'presets', 'images'];
+const SHARED_BY_WORKERS = ['workers/protocol.ts', 'workers/image/operations/index.ts'];
+const FORBIDDEN_NAMES = /^(utils?|helpers?|common|types|services?)(\.ts)?$/;
+
+const root = join(import.meta.dirname, '..');
+const violations: string[] = [];
+const files = ['src', 'workers', 'config'].flatMap(filesBelow);
+
+for (const file of files) {
+  for (const part of file.split('/'))
+    if (FORBIDDEN_NAMES.test(part)) violations.push(`${file}: "${part}" names no noun of the product`);
+  for (const target of importsOf(file)) judge(file, target);
+}
+if (files.length < 50) violations.push(`only ${files.length} files were read: the check is blind`);
+report();
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(folder, name));
+}
+
+/** Files of the project that a file imports, as paths from the root. */
+function importsOf(file: string): string[] {
+  const source = readFileSync(join(root, file), 'utf8');
+  const specifiers = source.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'|new URL\('(\.[^']+)'/g);
+  return [...specifiers].map(([, imported, spawned]) =>
+    normalize(join(dirname(file), imported ?? spawned ?? '')),
+  );
+}
+
+function judge(file: string, target: string): void {
+  if (file.startsWith('workers/')) {
+    if (!target.startsWith('workers/')) violations.push(`${file} imports ${target}: workers stand alone`);
+    return;
+  }
+  if (target.startsWith('workers/')) return judgeWorkers(file, target);
+  if (!file.startsWith('src/') || !target.startsWith('src/')) return;
+  const [from, to] = [roomOf(file), roomOf(target)];
+  if (from === to) return;
+  const [rank, targetRank] = [rankOf(from), rankOf(to)];
+  if (rank === COMPOSITION && targetRank === COMPOSITION) return;
+  if (targetRank <= rank)
+    violations.push(`${file} (${from}, rank ${rank}) imports ${target} (${to}, rank ${targetRank})`);
+}
+
+function judgeWorkers(file: string, target: string): void {
+  const room = roomOf(file);
+  const isThread =
+    room === 'pixels' &&
+    readFileSync(join(root, file), 'utf8').includes(`new URL('${relative(dirname(file), target)}'`);
+  if (isThread) return;
+  if (!MAY_LOOK_INTO_WORKERS.includes(room) || !SHARED_BY_WORKERS.includes(target)) {
+    violations.push(
+      `${file} looks into ${target}: only ${MAY_LOOK_INTO_WORKERS.join(', ')} may, at ${SHARED_BY_WORKERS.join(' and ')}`,
+    );
+  }
+}
+
+function roomOf(file: string): string {
+  return (file.split('/')[1] ?? '').replace(/\.ts$/, '');
+}
+
+function rankOf(room: string): number {
+  const rank = RANKS[room];
+  if (rank === undefined)
+    violations.push(`src/${room} has no rank: give it one in test/architecture.ts and in the design`);
+  return rank ?? Number.POSITIVE_INFINITY;
+}
+
+function report(): void {
+  const distinct = [...new Set(violations)];
+  for (const violation of distinct) console.error(violation);
+  console.log(`architecture: ${files.length} files, ${distinct.length} violations`);
+  if (distinct.length > 0) process.exitCode = 1;
+}

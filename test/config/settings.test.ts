@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { readSettings, SettingsError } from '../../config/index.ts';
+import { settingsPage } from '../../config/page.ts';
+
+t.test('every setting has a default that works', async (t) => {
+  const settings = readSettings({});
+  t.equal(settings.http.HOST, '127.0.0.1');
+  t.equal(settings.http.PORT, 3000);
+  t.equal(settings.stores.DATA_DIR, './data');
+});
+
+t.test('an empty variable is an unset one', async (t) => {
+  t.equal(readSettings({ PORT: '' }).http.PORT, 3000);
+});
+
+t.test('all violations are told at once, one sentence each, with name, value and what is accepted', async (t) => {
+  const wrong = { PORT: '70000', LOG_LEVEL: 'loud', OUTBOUND_ALLOW_HTTP: 'yes', MONGODB_URL: 'mongodb://db/x' };
+  const violations = violationsOf(wrong);
+  t.equal(violations.length, 3);
+  t.match(violations.join('\n'), /PORT is "70000", but a whole number from 0 to 65535 is expected\./);
+  t.match(violations.join('\n'), /LOG_LEVEL is "loud", but one of .*info.* is expected\./);
+  t.match(violations.join('\n'), /OUTBOUND_ALLOW_HTTP is "yes", but true or false is expected\./);
+});
+
+t.test('MONGODB_URL and REDIS_URL go together', async (t) => {
+  t.match(violationsOf({ MONGODB_URL: 'mongodb://db/x' }), [/REDIS_URL is not/]);
+  t.match(violationsOf({ REDIS_URL: 'redis://cache' }), [/MONGODB_URL is not/]);
+});
+
+t.test('a secret that is not acceptable is not printed', async (t) => {
+  const [violation = ''] = violationsOf({ BOOTSTRAP_API_KEY: 'hunter2' });
+  t.notMatch(violation, /hunter2/);
+  t.match(violation, /BOOTSTRAP_API_KEY/);
+});
+
+t.test('settings.md says what the code says (npm run settings writes it)', async (t) => {
+  const written = readFileSync(join(import.meta.dirname, '../../config/settings.md'), 'utf8');
+  t.equal(written, settingsPage());
+});
+
+function violationsOf(environment: Record<string, string>): readonly string[] {
+  try {
+    readSettings(environment);
+  } catch (error) {
+    if (error instanceof SettingsError) return error.violations;
+  }
+  return [];
+}

@@ -1,0 +1,181 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { register } from 'prom-client';
+import type { Test } from 'tap';
+import { readSettings } from '../config/index.ts';
+import { createAccount, createKey } from '../src/accounts/accounts.ts';
+import { openAccountsStore } from '../src/accounts/store.ts';
+import { buildApp } from '../src/app.ts';
+import { createMovements } from '../src/billing/movements.ts';
+import { openBillingStore } from '../src/billing/store.ts';
+import { randomText } from '../src/names/ids.ts';
+import { EmbeddedCoordination } from '../src/stores/coordination/embedded.ts';
+import type { Coordination } from '../src/stores/coordination/port.ts';
+import { RedisCoordination } from '../src/stores/coordination/redis.ts';
+import { openEmbeddedDocuments } from '../src/stores/documents/embedded/actor.ts';
+import { connectMongoDocuments } from '../src/stores/documents/mongodb.ts';
+import type { Documents } from '../src/stores/documents/port.ts';
+import { FileObjects } from '../src/stores/objects/files.ts';
+import type { Stores } from '../src/stores/open.ts';
+
+export interface TestAccount {
+  id: string;
+  email: string;
+  password: string;
+  keyId: string;
+  key: string;
+}
+
+export interface TestServer {
+  /** Address without a slash at the end. */
+  url: string;
+  stores: Stores;
+  /** What the server logged so far, as JSON lines. */
+  logged(): string;
+  /** Makes an account with one key. */
+  account(options?: { plan?: string; credits?: number }): Promise<TestAccount>;
+  /** Calls the interface: paths begin behind /api/v1 unless they begin with `//`, which is the server's root. */
+  call(path: string, options?: CallOptions): Promise<Answer>;
+}
+
+export interface CallOptions {
+  method?: string;
+  key?: string;
+  /** A console session's token. */
+  session?: string;
+  headers?: Record<string, string>;
+  /** Sent as JSON. */
+  json?: unknown;
+  /** Sent as it is, with the type. */
+  body?: Uint8Array<ArrayBuffer> | string | FormData;
+  type?: string;
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  bytes: Buffer;
+  /** The body as JSON; undefined when it is not. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests reach into answers freely, and fail where one is not as expected.
+  json: any;
+}
+
+export interface ServerOptions {
+  /** Settings by their names in the environment. */
+  settings?: Record<string, string>;
+  now?: () => Date;
+  /** Stores of another server, to act as a second process of the same host. */
+  stores?: Stores;
+  hostId?: string;
+}
+
+/**
+ * A whole server in this process, listening on loopback: real HTTP, real threads, real stores. The stores are embedded,
+ * or Redis and MongoDB when the run set TEST_STORES=cluster with their addresses. Ends with the test.
+ */
+export async function startServer(t: Test, options: ServerOptions = {}): Promise<TestServer> {
+  const directory = await mkdtemp(join(tmpdir(), 'darkroom-'));
+  const now = options.now ?? (() => new Date());
+  const settings = readSettings({ HOST: '127.0.0.1', PORT: '0', DATA_DIR: directory, ...options.settings });
+  const stores = options.stores ?? (await openTestStores(directory, now));
+  let logged = '';
+  const log = pino({ level: 'info' }, { write: (line) => (logged += line) });
+  const app = await buildApp({
+    settings,
+    stores,
+    log,
+    hostId: options.hostId ?? 'test-host',
+    processId: randomText(6),
+    now,
+    collectMetrics: () => register.metrics(),
+  });
+  const url = await app.server.listen({ host: '127.0.0.1', port: 0 });
+  t.teardown(async () => {
+    await app.drain(2_000);
+    if (options.stores === undefined) await stores.close();
+    await rm(directory, { recursive: true, force: true });
+  });
+  return {
+    url,
+    stores,
+    logged: () => logged,
+    account: (account) => makeAccount(stores.documents, now, account),
+    call: (path, call) => request(url, path, call),
+  };
+}
+
+async function openTestStores(directory: string, now: () => Date): Promise<Stores> {
+  const isCluster = process.env.TEST_STORES === 'cluster';
+  const [documents, coordination] = isCluster ? await clusterStores() : await embeddedStores(directory, now);
+  const objects = new FileObjects(join(directory, 'objects'));
+  return {
+    documents,
+    coordination,
+    objects,
+    async close() {
+      await coordination.close();
+      await documents.close();
+      await objects.close();
+    },
+  };
+}
+
+async function embeddedStores(directory: string, now: () => Date): Promise<[Documents, Coordination]> {
+  const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
+  return [documents, await EmbeddedCoordination.open(documents, () => now().getTime())];
+}
+
+/** A database and a key prefix of its own on the servers of this run. */
+async function clusterStores(): Promise<[Documents, Coordination]> {
+  const name = `test-${randomText(10)}`;
+  const mongodb = new URL(process.env.MONGODB_URL ?? '');
+  mongodb.pathname = `/${name}`;
+  const documents = await connectMongoDocuments(mongodb.href);
+  return [documents, new RedisCoordination({ url: process.env.REDIS_URL ?? '', keyPrefix: `${name}:` })];
+}
+
+async function makeAccount(
+  documents: Documents,
+  now: () => Date,
+  { plan = 'scale', credits = 0 }: { plan?: string; credits?: number } = {},
+): Promise<TestAccount> {
+  const store = await openAccountsStore(documents);
+  const email = `${randomText(8).toLowerCase()}@example.test`;
+  const password = randomText(16);
+  const account = await createAccount(store, { email, password, plan }, now());
+  const { apiKey, key } = await createKey(store, account._id, 'test key', now());
+  if (credits > 0) {
+    const movements = createMovements(await openBillingStore(documents), now);
+    await movements.move(account._id, { reference: 'first', type: 'grant', credits, heldChange: 0 });
+  }
+  return { id: account._id, email, password, keyId: apiKey._id, key };
+}
+
+async function request(base: string, path: string, options: CallOptions = {}): Promise<Answer> {
+  const address = path.startsWith('//') ? `${base}${path.slice(1)}` : `${base}/api/v1${path}`;
+  const headers: Record<string, string> = { ...options.headers };
+  if (options.key !== undefined) headers.authorization = `ApiKey ${options.key}`;
+  if (options.session !== undefined) headers.authorization = `Bearer ${options.session}`;
+  if (options.json !== undefined) headers['content-type'] = 'application/json';
+  if (options.type !== undefined) headers['content-type'] = options.type;
+  const body = options.json === undefined ? options.body : JSON.stringify(options.json);
+  const method = options.method ?? (body === undefined ? 'GET' : 'POST');
+  const response = await fetch(address, {
+    method,
+    headers,
+    redirect: 'manual',
+    ...(body === undefined ? {} : { body }),
+  });
+  const bytes = Buffer.from(await response.arrayBuffer());
+  return { status: response.status, headers: response.headers, bytes, json: parsed(bytes) };
+}
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    return undefined;
+  }
+}
