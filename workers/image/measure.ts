@@ -3,7 +3,7 @@ import { rgbaToThumbHash } from 'thumbhash';
 import type { ImageFacts } from '../protocol.ts';
 
 /** Raw pixels of 8 bits in sRGB (three channels, or four with alpha). */
-export interface Pixels {
+export interface Sample {
   data: Uint8Array<ArrayBufferLike>;
   width: number;
   height: number;
@@ -23,7 +23,7 @@ const BIN_BITS = 4;
 const BIN_FIELDS = 4;
 
 /** The values that come from the pixels themselves. */
-export async function measure(pixels: Pixels): Promise<Measured> {
+export async function measure(pixels: Sample): Promise<Measured> {
   const raw = { width: pixels.width, height: pixels.height, channels: pixels.channels };
   const { entropy, sharpness } = await sharp(pixels.data, { raw }).stats();
   const thumb = await sharp(pixels.data, { raw })
@@ -39,7 +39,7 @@ export async function measure(pixels: Pixels): Promise<Measured> {
  * The mean colour, and the mean of the most common bin, each pixel weighted by its alpha: what cannot be seen has no
  * colour. A picture that is transparent all over is black.
  */
-function colors({ data, channels }: Pixels): { averageColor: string; dominantColor: string } {
+function colors({ data, channels }: Sample): { averageColor: string; dominantColor: string } {
   const bins = new Float64Array(BIN_FIELDS << (3 * BIN_BITS));
   const shift = 8 - BIN_BITS;
   for (let at = 0; at < data.length; at += channels) {

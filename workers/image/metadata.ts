@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
 import type { Described, Failure, ImageFacts, RawPixels } from '../protocol.ts';
-import { measure, type Pixels } from './measure.ts';
+import { measure, type Sample } from './measure.ts';
+import { withoutBulkyTexts } from './png-guard.ts';
 import { readTags } from './tags.ts';
 
 /** The most a file may hold: width x height x frames. */
@@ -24,6 +25,13 @@ const BITS_BY_DEPTH: Record<string, number> = {
   double: 64,
 };
 
+/** A header, and what was decoded by it. */
+interface Decoded {
+  header: Metadata;
+  copy: Sample;
+  isOpaque: boolean;
+}
+
 /**
  * Reads everything the metadata endpoint tells about a raster image: its facts, and its tags. An animation is measured by
  * its first frame. What cannot be decoded, header or pixels, is a failure `unsupported_format`. With `raw` the input is
@@ -34,38 +42,35 @@ export async function describe(
   raw?: RawPixels,
 ): Promise<Described | Failure> {
   const startedMs = performance.now();
-  try {
-    const header = await open(input, raw).metadata();
-    const { width, height } = header.autoOrient;
-    const frames = header.pages ?? 1;
-    if (width * height * frames > LIMIT_PIXELS) return unsupported('The image is larger than 50 megapixels.');
-    const pixels = await workingCopy(input, raw);
-    const isOpaque = !header.hasAlpha || (await isOpaqueAll(input, raw, pixels, width * height));
-    const decodedMs = performance.now();
-    const metadata = raw === undefined ? readTags(input, header) : {};
-    const image: ImageFacts = {
-      ...(raw === undefined ? fileFacts(input, header) : NO_FILE),
-      width,
-      height,
-      orientation: header.orientation ?? 1,
-      hasAlpha: header.hasAlpha,
-      isOpaque,
-      frames,
-      density: densityOf(header, metadata),
-      colorSpace: header.space,
-      bitDepth: header.bitsPerSample ?? BITS_BY_DEPTH[header.depth] ?? 8,
-      ...(await measure(pixels)),
-    };
-    const processMs = performance.now() - decodedMs;
-    return {
-      kind: 'described',
-      image,
-      metadata,
-      timings: { decodeMs: decodedMs - startedMs, processMs, encodeMs: 0 },
-    };
-  } catch (error) {
-    return unsupported(`The bytes are not an image that can be read: ${reasonOf(error)}.`);
-  }
+  const decoded = await decode(raw === undefined ? withoutBulkyTexts(input) : input, raw).catch(unsupported);
+  if ('kind' in decoded) return decoded;
+  const decodedMs = performance.now();
+  const { header, copy, isOpaque } = decoded;
+  const metadata = raw === undefined ? readTags(input, header) : {};
+  const image: ImageFacts = {
+    ...(raw === undefined ? fileFacts(input, header) : NO_FILE),
+    width: header.autoOrient.width,
+    height: header.autoOrient.height,
+    orientation: header.orientation ?? 1,
+    hasAlpha: header.hasAlpha,
+    isOpaque,
+    frames: header.pages ?? 1,
+    density: densityOf(header, metadata),
+    colorSpace: header.space,
+    bitDepth: header.bitsPerSample ?? BITS_BY_DEPTH[header.depth] ?? 8,
+    ...(await measure(copy)),
+  };
+  const timings = { decodeMs: decodedMs - startedMs, processMs: performance.now() - decodedMs, encodeMs: 0 };
+  return { kind: 'described', image, metadata, timings };
+}
+
+async function decode(input: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined): Promise<Decoded> {
+  const header = await open(input, raw).metadata();
+  const pixels = header.width * header.height;
+  if (pixels * (header.pages ?? 1) > LIMIT_PIXELS) throw new Error('it is larger than 50 megapixels');
+  const copy = await workingCopy(input, raw);
+  const isOpaque = !header.hasAlpha || (await isOpaqueAll(input, raw, copy, pixels));
+  return { header, copy, isOpaque };
 }
 
 type FileFacts = Pick<ImageFacts, 'mimeType' | 'format' | 'bytes' | 'sha1'>;
@@ -93,7 +98,7 @@ function open(input: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined): Sharp
   return sharp(input, raw === undefined ? limits : { ...limits, raw });
 }
 
-async function workingCopy(input: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined): Promise<Pixels> {
+async function workingCopy(input: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined): Promise<Sample> {
   const { data, info } = await open(input, raw)
     .autoOrient()
     .resize({ width: WORKING_PX, height: WORKING_PX, fit: 'inside', withoutEnlargement: true })
@@ -111,7 +116,7 @@ async function workingCopy(input: Uint8Array<ArrayBuffer>, raw: RawPixels | unde
 async function isOpaqueAll(
   input: Uint8Array<ArrayBuffer>,
   raw: RawPixels | undefined,
-  copy: Pixels,
+  copy: Sample,
   pixels: number,
 ): Promise<boolean> {
   if (copy.channels === 4 && !isFull(copy.data, 3, 4)) return false;
@@ -124,15 +129,13 @@ function isFull(data: Uint8Array, offset: number, step: number): boolean {
   return true;
 }
 
-function unsupported(message: string): Failure {
-  return { kind: 'failure', code: 'unsupported_format', message };
-}
-
-/** The decoder's first line, without its own full stop. */
-function reasonOf(error: unknown): string {
+/** Says the decoder's first line, without its own full stop. */
+function unsupported(error: unknown): Failure {
   const text = error instanceof Error ? error.message : String(error);
-  return (text.split('\n', 1)[0] ?? '')
+  const reason = (text.split('\n', 1)[0] ?? '')
     .trim()
     .replace(/[.:]+$/, '')
     .slice(0, 200);
+  const message = `The bytes are not an image that can be read: ${reason}.`;
+  return { kind: 'failure', code: 'unsupported_format', message };
 }

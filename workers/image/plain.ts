@@ -36,7 +36,7 @@ export function plainTags(tags: Iterable<readonly [string, unknown]>, budget: Bu
   for (const [name, value] of tags) {
     if (!isTellable(name)) continue;
     const told = toPlain(value, 0);
-    if (told !== undefined && budget.take(name.length + JSON.stringify(told).length)) plain[name] = told;
+    if (told !== undefined && budget.take(JSON.stringify([name, told]).length)) plain[name] = told;
   }
   return plain;
 }

@@ -31,9 +31,8 @@ const TEXT_IN_BYTES: ReadonlySet<string> = new Set([
   'XPSubject',
 ]);
 
-/** The file's own plumbing, and documents that are told tag by tag. */
-const UNTOLD =
-  /^(_raw|.* IFD Pointer|JPEGInterchangeFormat(Length)?|(Strip|Tile)(Offsets|ByteCounts)|MakerNote)$/;
+/** The file's own plumbing. */
+const UNTOLD = /^(.* IFD Pointer|JPEGInterchangeFormat(Length)?|(Strip|Tile)(Offsets|ByteCounts)|MakerNote)$/;
 
 /** ImageMagick's way of keeping a profile in a PNG: a text of its name, its length, and hex digits in lines. */
 const RAW_PROFILE = 'Raw profile type ';
@@ -56,8 +55,10 @@ export function readTags(
   const budget = new Budget(TAGS_LIMIT_CHARACTERS);
   const told: Record<string, Record<string, Plain>> = {};
   for (const group of TOLD) {
-    const tags = Object.entries(groups[group] ?? {}).filter(([name]) => !UNTOLD.test(name));
-    const values = tags.map(([name, tag]) => [name, heldBy(name, tag)] as const);
+    const tags = Object.entries(groups[group] ?? {}).filter(
+      ([name, tag]) => isTag(tag) && !UNTOLD.test(name),
+    );
+    const values = tags.map(([name, tag]) => [name, heldBy(tag, isText(group, name))] as const);
     const plain = plainTags(
       group === 'png' ? [...values, ...compressedTexts(values, header)] : values,
       budget,
@@ -65,6 +66,11 @@ export function readTags(
     if (Object.keys(plain).length > 0) told[group] = plain;
   }
   return told;
+}
+
+/** Not the source of an XMP document, nor what a tag named `__proto__` leaves behind in the reader. */
+function isTag(tag: unknown): boolean {
+  return typeof tag !== 'string';
 }
 
 /** One block through the reader; nothing when there is none, or nothing in it can be read. */
@@ -145,12 +151,17 @@ function compressedTexts(
     .map(({ keyword, text }) => [keyword, text]);
 }
 
-/** The value inside a reader's tag; XMP nests them. */
-function heldBy(name: string, tag: unknown): unknown {
-  if (Array.isArray(tag)) return tag.map((one) => heldBy(name, one));
+/** Whether the reader holds bytes as the value, and the text that they are as the description. */
+function isText(group: string, name: string): boolean {
+  return group === 'iptc' || TEXT_IN_BYTES.has(name);
+}
+
+/** The value inside a reader's tag, which may be a list of such (IPTC) or nest them (XMP). */
+function heldBy(tag: unknown, text: boolean): unknown {
+  if (Array.isArray(tag)) return tag.map((one) => heldBy(one, text));
   if (typeof tag !== 'object' || tag === null) return tag;
-  if (TEXT_IN_BYTES.has(name)) return 'description' in tag ? tag.description : undefined;
+  if (text) return 'description' in tag ? tag.description : undefined;
   if ('computed' in tag) return tag.computed;
-  if ('value' in tag) return heldBy(name, tag.value);
-  return Object.fromEntries(Object.entries(tag).map(([inner, value]) => [inner, heldBy(inner, value)]));
+  if ('value' in tag) return heldBy(tag.value, text);
+  return Object.fromEntries(Object.entries(tag).map(([name, value]) => [name, heldBy(value, text)]));
 }
