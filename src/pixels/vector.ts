@@ -43,8 +43,11 @@ export interface RasterizerOptions {
 const VECTOR_PROCESS = new URL('../../workers/vector/process.ts', import.meta.url);
 /** Index of the pipe on which the pixels come. */
 const PIXEL_PIPE = 4;
+/** A process that held a larger drawing than this is replaced: what it has not given back yet would be the next one's. */
+const LARGE_DRAWING_BYTES = 64 * 1_048_576;
 /** Deaths that the drawing caused: the memory limit and native crashes abort the process from inside. */
 const OWN_DEATHS: readonly (NodeJS.Signals | null)[] = ['SIGABRT', 'SIGTRAP', 'SIGSEGV', 'SIGBUS', 'SIGILL'];
+const UNCAUGHT_EXCEPTION = 1;
 /** All that the process may know of the environment. */
 const ENVIRONMENT = [
   'PATH',
@@ -79,12 +82,20 @@ export function createRasterizer(options: RasterizerOptions): Rasterizer {
     return current;
   }
 
+  /** Ends a process; the next drawing starts another. */
+  function retire(child: ChildProcess): void {
+    if (current === child) current = null;
+    child.kill('SIGKILL');
+  }
+
   async function drawNow(task: RasterizeTask, signal: AbortSignal): Promise<Omit<Drawing, 'queueMs'>> {
     const child = running();
-    const kill = () => child.kill('SIGKILL');
+    const kill = () => retire(child);
     signal.addEventListener('abort', kill, { once: true });
     try {
-      return await exchange(child, task);
+      const drawing = await exchange(child, task);
+      if (drawing.pixels.length > LARGE_DRAWING_BYTES) retire(child);
+      return drawing;
     } catch (error) {
       throw signal.aborted ? signal.reason : error;
     } finally {
@@ -108,7 +119,7 @@ export function createRasterizer(options: RasterizerOptions): Rasterizer {
     },
     async close() {
       await admission.idle();
-      current?.kill('SIGKILL');
+      if (current !== null) retire(current);
     },
   };
 }
@@ -133,7 +144,8 @@ function startProcess(processFile: URL, memoryMegabytes: number): ChildProcess {
 /** Sends a task and reads its answer: the verdict as a message, the pixels on their pipe. */
 async function exchange(child: ChildProcess, task: RasterizeTask): Promise<Omit<Drawing, 'queueMs'>> {
   const died = new AbortController();
-  const onExit = (_code: number | null, killedBy: NodeJS.Signals | null) => died.abort(deathOf(killedBy));
+  const onExit = (code: number | null, killedBy: NodeJS.Signals | null) =>
+    died.abort(deathOf(code, killedBy));
   child.once('exit', onExit);
   try {
     child.send(task, (error) => error !== null && died.abort(workerUnreachable(error)));
@@ -148,12 +160,12 @@ async function exchange(child: ChildProcess, task: RasterizeTask): Promise<Omit<
   }
 }
 
-function deathOf(killedBy: NodeJS.Signals | null): Error {
-  return OWN_DEATHS.includes(killedBy)
+function deathOf(code: number | null, killedBy: NodeJS.Signals | null): Error {
+  return code === UNCAUGHT_EXCEPTION || OWN_DEATHS.includes(killedBy)
     ? unsupportedFormat(
         'The drawing needs more memory than a drawing may take, or broke its reader; simplify it.',
       )
-    : workerUnreachable(new Error(`The rasterizer was ended by ${killedBy ?? 'itself'}`));
+    : workerUnreachable(new Error(`The rasterizer ended by ${killedBy ?? `code ${code}`}`));
 }
 
 async function readPixels(
@@ -168,6 +180,7 @@ async function readPixels(
     filled += chunk.length;
   };
   pipe.on('data', take);
+  pipe.resume();
   try {
     while (filled < pixels.length) await once(pipe, 'data', { signal });
     return pixels;

@@ -1,0 +1,105 @@
+import sharp from 'sharp';
+import type { Failure, Rasterized, RasterizeTask } from '../protocol.ts';
+import { sanitize, UnsafeDrawing } from './sanitize.ts';
+
+/** Dots per inch at which a user unit is a pixel. */
+const NATURAL_DENSITY = 72;
+const HIGHEST_DENSITY = 100_000;
+/** Keeps a drawing at the limit below it when its sides are rounded up. */
+const ROUNDING_ROOM = 0.999;
+
+export interface Raster {
+  verdict: Rasterized;
+  /** RGBA, row by row. */
+  pixels: Uint8Array;
+}
+
+interface Size {
+  width: number;
+  height: number;
+}
+
+/** Draws one SVG. What is no drawing, unsafe or too large is a failure `unsupported_format`. */
+export async function rasterize(task: RasterizeTask): Promise<Raster | Failure> {
+  try {
+    const drawing = Buffer.from(sanitize(task.input));
+    const natural = await sizeAt(drawing, NATURAL_DENSITY);
+    const density = await densityFor(task, drawing, natural);
+    const size = density === NATURAL_DENSITY ? natural : await sizeAt(drawing, density);
+    if (area(size) > task.limitPixels) return tooLarge(size, task.limitPixels);
+    return await draw(drawing, density, natural);
+  } catch (error) {
+    return unreadable(error);
+  }
+}
+
+/**
+ * The density at which the drawing has at least the size that the task asks for, or as near as the limit allows: a
+ * drawing is never enlarged as pixels where it can be drawn.
+ */
+async function densityFor({ density, atLeast, limitPixels }: RasterizeTask, drawing: Buffer, natural: Size) {
+  const scale = growthOf(natural, atLeast);
+  if (scale === 0 || area(natural) > limitPixels) return density;
+  const growth = Math.min(scale, Math.sqrt(limitPixels / area(natural)) * ROUNDING_ROOM);
+  const power = (await isPhysical(drawing, natural)) ? 0.5 : 1;
+  const first = within(NATURAL_DENSITY * growth ** power);
+  if (growth < scale) return first;
+  const missing = growthOf(await sizeAt(drawing, first), atLeast);
+  return missing > 1 ? within(first * missing ** power) : first;
+}
+
+/** How many times larger the size has to be; 0 when nothing is asked for. */
+function growthOf(size: Size, atLeast: RasterizeTask['atLeast']): number {
+  return Math.max((atLeast?.width ?? 0) / size.width, (atLeast?.height ?? 0) / size.height);
+}
+
+/** A drawing measured in millimetres or inches grows with the square of the density: the reader applies it twice. */
+async function isPhysical(drawing: Buffer, natural: Size): Promise<boolean> {
+  const doubled = await sizeAt(drawing, 2 * NATURAL_DENSITY);
+  return Math.max(doubled.width / natural.width, doubled.height / natural.height) > 3;
+}
+
+function within(density: number): number {
+  return Math.min(HIGHEST_DENSITY, Math.max(1, density));
+}
+
+async function sizeAt(drawing: Buffer, density: number): Promise<Size> {
+  const { width, height } = await sharp(drawing, { density, limitInputPixels: false }).metadata();
+  return { width, height };
+}
+
+async function draw(drawing: Buffer, density: number, natural: Size): Promise<Raster> {
+  const { data, info } = await sharp(drawing, { density, limitInputPixels: false })
+    .toColourspace('srgb')
+    .ensureAlpha()
+    .raw()
+    .toUint8Array();
+  const verdict: Rasterized = {
+    kind: 'rasterized',
+    width: info.width,
+    height: info.height,
+    channels: 4,
+    naturalWidth: natural.width,
+    naturalHeight: natural.height,
+  };
+  return { verdict, pixels: data };
+}
+
+const area = ({ width, height }: Size) => width * height;
+
+function tooLarge(size: Size, limit: number): Failure {
+  return {
+    kind: 'failure',
+    code: 'unsupported_format',
+    message: `The drawing is ${size.width} × ${size.height} pixels, more than ${limit}; give it a smaller size or density.`,
+    details: { limit, received: area(size) },
+  };
+}
+
+function unreadable(error: unknown): Failure {
+  const message =
+    error instanceof UnsafeDrawing
+      ? error.message
+      : 'The bytes are no SVG that can be drawn: they do not parse, have no size, or need too much memory.';
+  return { kind: 'failure', code: 'unsupported_format', message };
+}
