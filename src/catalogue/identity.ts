@@ -1,3 +1,4 @@
+import type { OperationName } from '../../workers/image/operations/index.ts';
 import type { Step } from '../../workers/protocol.ts';
 
 type Params = Step['params'];
@@ -7,7 +8,7 @@ const each = (params: Params, values: Record<string, number>) =>
   Object.entries(values).every(([name, value]) => (params[name] ?? value) === value);
 
 /** When a registry step leaves every pixel as it was, for those whose arguments alone can tell. */
-const IDENTITIES: Record<string, (params: Params) => boolean> = {
+const IDENTITIES: Partial<Record<OperationName, (params: Params) => boolean>> = {
   rotate: ({ angle }) => isTurn(angle),
   extend: (params) => each(params, { top: 0, right: 0, bottom: 0, left: 0 }),
   border: (params) => each(params, { width: 0, radius: 0 }),
@@ -24,5 +25,5 @@ const IDENTITIES: Record<string, (params: Params) => boolean> = {
 
 /** Whether the step certainly changes nothing; false when that depends on the picture. */
 export function changesNothing(step: Step): boolean {
-  return IDENTITIES[step.operation]?.(step.params) ?? false;
+  return IDENTITIES[step.operation as OperationName]?.(step.params) ?? false;
 }

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { Decode, Encode } from '../../workers/protocol.ts';
 import type { Given, Violation } from './op.ts';
-import { choice, color, flag, integer, optional } from './parameter.ts';
+import { choice, colour, flag, integer, optional } from './parameter.ts';
 
 export const OUTPUT_FORMATS = ['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff'] as const;
 
@@ -36,7 +36,7 @@ export const PASS_PARAMETERS = {
   ),
   density: optional(integer(1, 2400, 'Dots per inch at which vector input is drawn.')),
   background: optional(
-    color('Colour under transparent pixels when the format has none, and of the area that the op adds.'),
+    colour('Colour under transparent pixels when the format has none, and of the area that the op adds.'),
   ),
 };
 

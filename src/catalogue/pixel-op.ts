@@ -1,4 +1,5 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import type { OperationName } from '../../workers/image/operations/index.ts';
 import type { Encode, Step } from '../../workers/protocol.ts';
 import type { Checked, Given, OpName, PixelOp, Violation } from './op.ts';
 import { PASS_PARAMETERS, type PassParameters, passPartsOf, passRule } from './pass-parameters.ts';
@@ -55,7 +56,7 @@ export function contract(properties: TProperties, options: { open?: boolean } = 
 }
 
 /** One registry step; arguments that are undefined are left out. */
-export function step(operation: string, params: Record<string, unknown> = {}): Step {
+export function step(operation: OperationName, params: Record<string, unknown> = {}): Step {
   const sent = Object.entries(params).filter(([, value]) => value !== undefined);
   return { operation, params: Object.fromEntries(sent) };
 }

@@ -1,3 +1,4 @@
+import type { OperationName } from '../../workers/image/operations/index.ts';
 import type { Step } from '../../workers/protocol.ts';
 import { isTranslucent } from './colour.ts';
 import { changesNothing } from './identity.ts';
@@ -5,9 +6,11 @@ import { changesNothing } from './identity.ts';
 type Params = Step['params'];
 
 /** What a registry step makes of transparency, for those that touch it; the others leave it as it is. */
-const EFFECTS: Record<string, (params: Params) => boolean | undefined> = {
+const EFFECTS: Partial<Record<OperationName, (params: Params) => boolean | undefined>> = {
   flatten: () => false,
   removeAlpha: () => false,
+  extractChannel: () => false,
+  joinChannel: () => true,
   roundCorners: () => true,
   border: ({ radius }) => (Number(radius ?? 0) > 0 ? true : undefined),
   opacity: () => true,
@@ -15,11 +18,12 @@ const EFFECTS: Record<string, (params: Params) => boolean | undefined> = {
   ensureAlpha: ({ alpha }) => (Number(alpha ?? 1) < 1 ? true : undefined),
   rotate: ({ angle, background }) =>
     Number(angle ?? 0) % 90 !== 0 && isTranslucent(background) ? true : undefined,
+  affine: ({ background }) => (isTranslucent(background) ? true : undefined),
   extend: ({ background }) => (isTranslucent(background) ? true : undefined),
   resize: ({ fit, background }) => (fit === 'contain' && isTranslucent(background) ? true : undefined),
 };
 
 /** Whether the picture certainly is transparent after the step, certainly is not, or as it was before (undefined). */
 export function transparencyAfter(step: Step): boolean | undefined {
-  return changesNothing(step) ? undefined : EFFECTS[step.operation]?.(step.params);
+  return changesNothing(step) ? undefined : EFFECTS[step.operation as OperationName]?.(step.params);
 }

@@ -1,3 +1,4 @@
+import type { OperationName } from '../../workers/image/operations/index.ts';
 import type { Step } from '../../workers/protocol.ts';
 import { isTranslucent } from './colour.ts';
 import type { CompiledStep, DeterministicStep } from './compiled-step.ts';
@@ -48,7 +49,7 @@ function formatShadowed(pass: Pass): StepWarning[] {
 }
 
 /** Registry steps that leave width and height as they are. */
-const KEEPS_SIZE = new Set([
+const KEEPS_SIZE: ReadonlySet<string> = new Set<OperationName>([
   'autoOrient',
   'blur',
   'clahe',

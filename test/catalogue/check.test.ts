@@ -4,6 +4,7 @@ import { checkParameters } from '../../src/catalogue/check.ts';
 import { findOp, OPS } from '../../src/catalogue/index.ts';
 import type { Given, Op } from '../../src/catalogue/op.ts';
 import { ApiError } from '../../src/http/errors.ts';
+import { surroundingsOf } from './surroundings.ts';
 
 /** What the check refuses, or undefined when it takes the parameters. */
 function refusal(name: string, given: unknown, where = ''): ApiError | undefined {
@@ -18,40 +19,12 @@ function refusal(name: string, given: unknown, where = ''): ApiError | undefined
   }
 }
 
-/** Parameters that are fine but for the one under test: examples, or what the rule of the op asks for. */
-const SURROUNDINGS: Record<string, Given> = {
-  'resize.dpr': { width: 100 },
-  'resize.focalX': { width: 100 },
-  'resize.focalY': { width: 100 },
-  'resize.gravity': { width: 100 },
-  'crop.focalX': { aspect: '1:1' },
-  'crop.focalY': { aspect: '1:1' },
-  'crop.gravity': { aspect: '1:1' },
-  'crop.aspect': {},
-  'crop.x': { width: 10, height: 10 },
-  'crop.y': { width: 10, height: 10 },
-  'crop.width': { height: 10 },
-  'crop.height': { width: 10 },
-  'pad.top': {},
-  'pad.right': {},
-  'pad.bottom': {},
-  'pad.left': {},
-  'compress.minSsim': { format: 'webp' },
-  'normalize.lower': { upper: 100 },
-  'normalize.upper': { lower: 0 },
-  'overlay.x': { layerAssetId: 'ast_1', y: 0 },
-  'overlay.y': { layerAssetId: 'ast_1', x: 0 },
-};
-
-const exampleOf = (op: Op): Given =>
-  'example' in op ? ((op.example.parameters as Given | undefined) ?? {}) : {};
-
 t.test('each number is taken up to its bounds and refused past them, naming itself', (t) => {
   for (const op of Object.values<Op>(OPS)) {
     for (const [name, schema] of Object.entries(op.parameters.properties)) {
       for (const { minimum, maximum, type } of (schema.anyOf ?? [schema]) as TSchema[]) {
         const pastBy = type === 'integer' ? 1 : 0.001;
-        const around = SURROUNDINGS[`${op.op}.${name}`] ?? exampleOf(op);
+        const around = surroundingsOf(op, name);
         const at = (value: number) => refusal(op.op, { ...around, [name]: value }, 'parameters.');
         for (const [bound, past] of [
           [minimum, minimum - pastBy],
@@ -75,7 +48,7 @@ t.test('each word of a choice is taken, any other is refused with the words allo
   for (const op of Object.values<Op>(OPS)) {
     for (const [name, schema] of Object.entries(op.parameters.properties)) {
       if (schema.enum === undefined || schema.type !== 'string') continue;
-      const around = SURROUNDINGS[`${op.op}.${name}`] ?? exampleOf(op);
+      const around = surroundingsOf(op, name);
       for (const word of schema.enum)
         t.equal(refusal(op.op, { ...around, [name]: word }), undefined, `${name} ${word}`);
       const details = { allowed: schema.enum, received: 'nonsense' };

@@ -1,4 +1,4 @@
-import { color, integer } from '../parameter.ts';
+import { colour, integer } from '../parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 
 export const border = pixelOp({
@@ -6,7 +6,7 @@ export const border = pixelOp({
   description: 'Draws a frame around the picture; the canvas grows by twice its width.',
   parameters: {
     width: integer(0, 2048, 'Thickness of the frame in pixels.'),
-    color: color('Colour of the frame.', { default: '#000000' }),
+    color: colour('Colour of the frame.', { default: '#000000' }),
     radius: integer(0, 8192, 'Radius of the rounded outer corners in pixels; 0 leaves them square.', {
       default: 0,
     }),

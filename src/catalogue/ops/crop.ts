@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { gravity, integer, number, optional } from '../parameter.ts';
+import { FOCAL, gravity, integer, optional } from '../parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 import { focalViolation } from './resize.ts';
 
@@ -22,12 +22,7 @@ export const crop = pixelOp({
       }),
     ),
     gravity: optional(gravity('With aspect, the part that is kept; center when left out.')),
-    focalX: optional(
-      number(0, 1, 'With aspect, the point to keep in view, as a share of the width from the left.'),
-    ),
-    focalY: optional(
-      number(0, 1, 'With aspect, the point to keep in view, as a share of the height from the top.'),
-    ),
+    ...FOCAL,
   },
   example: { aspect: '16:9', gravity: 'attention' },
   rule(given) {

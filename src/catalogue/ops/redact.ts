@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { choice, color, integer } from '../parameter.ts';
+import { choice, colour, integer } from '../parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 
 const REGION = Type.Object(
@@ -22,7 +22,7 @@ export const redact = pixelOp({
       description: 'The rectangles to cover, each {x, y, width, height} in pixels; JSON text in a query.',
     }),
     style: choice(['fill', 'blur', 'pixelate'], 'How a rectangle is covered.', { default: 'fill' }),
-    color: color('Colour of the rectangles with style fill.', { default: '#000000' }),
+    color: colour('Colour of the rectangles with style fill.', { default: '#000000' }),
   },
   example: { regions: [{ x: 40, y: 60, width: 200, height: 80 }], style: 'fill' },
   compile: ({ regions, style, color }) => ({ steps: [step('redact', { regions, style, color })] }),

@@ -1,5 +1,5 @@
 import type { Violation } from '../op.ts';
-import { choice, flag, gravity, integer, number, optional } from '../parameter.ts';
+import { choice, FOCAL, flag, gravity, integer, number, optional } from '../parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 
 const MAX_EDGE = 16384;
@@ -19,12 +19,7 @@ export const resize = pixelOp({
     gravity: optional(
       gravity('With fit cover or contain, the part that is kept or the place in the padding.'),
     ),
-    focalX: optional(
-      number(0, 1, 'With fit cover, the point to keep in view, as a share of the width from the left.'),
-    ),
-    focalY: optional(
-      number(0, 1, 'With fit cover, the point to keep in view, as a share of the height from the top.'),
-    ),
+    ...FOCAL,
     kernel: optional(
       choice(
         ['nearest', 'linear', 'cubic', 'mitchell', 'lanczos2', 'lanczos3'],

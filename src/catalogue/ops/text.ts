@@ -1,4 +1,4 @@
-import { color, integer, number, optional, position, text as words } from '../parameter.ts';
+import { colour, integer, number, optional, position, text as words } from '../parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 
 export const text = pixelOp({
@@ -8,7 +8,7 @@ export const text = pixelOp({
     text: words(1, 500, 'What to write; line breaks are kept.'),
     font: optional(words(1, 100, 'Family name of the font; a sans-serif one when left out.')),
     size: integer(1, 1000, 'Height of the letters in pixels.', { default: 32 }),
-    color: color('Colour of the letters.', { default: '#ffffff' }),
+    color: colour('Colour of the letters.', { default: '#ffffff' }),
     position: position('Where the text stands.', { default: 'southeast' }),
     margin: integer(0, 4096, 'Distance from the edges in pixels.', { default: 16 }),
     opacity: number(0, 1, 'How solid the letters are.', { default: 1 }),
