@@ -31,8 +31,9 @@ const TEXT_IN_BYTES: ReadonlySet<string> = new Set([
   'XPSubject',
 ]);
 
-/** The file's own plumbing. */
-const UNTOLD = /^(.* IFD Pointer|JPEGInterchangeFormat(Length)?|(Strip|Tile)(Offsets|ByteCounts)|MakerNote)$/;
+/** The file's own plumbing, and blocks that are told tag by tag. */
+const UNTOLD =
+  /^(.* IFD Pointer|JPEGInterchangeFormat(Length)?|(Strip|Tile)(Offsets|ByteCounts)|MakerNote|IPTC-NAA|ApplicationNotes|ICC_Profile|PhotoshopSettings|ImageSourceData)$/;
 
 /** ImageMagick's way of keeping a profile in a PNG: a text of its name, its length, and hex digits in lines. */
 const RAW_PROFILE = 'Raw profile type ';

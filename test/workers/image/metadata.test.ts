@@ -79,19 +79,18 @@ t.test('the texts of a PNG are read, compressed or not', corpus, async (t) => {
   });
 });
 
-t.test('IPTC is read as text', async (t) => {
+t.test('IPTC is read as text, from a JPEG and from a TIFF', async (t) => {
   const record = (dataset: number, text: string) =>
     Buffer.concat([Buffer.from([0x1c, 2, dataset, 0, text.length]), Buffer.from(text)]);
   const iptc = Buffer.concat([record(120, 'A caption'), record(25, 'one'), record(25, 'two')]);
-  const resource = Buffer.concat([
-    Buffer.from('Photoshop 3.0\x008BIM\x04\x04\0\0\0\0\0', 'latin1'),
-    Buffer.from([iptc.byteLength]),
-    iptc,
-  ]);
-  const jpeg = await plain().jpeg().toBuffer();
-  const app13 = Buffer.concat([Buffer.from([0xff, 0xed, 0, resource.byteLength + 2]), resource]);
-  const carrier = Buffer.concat([jpeg.subarray(0, 2), app13, jpeg.subarray(2)]);
-  t.match((await told(carrier)).metadata.iptc, { 'Caption/Abstract': 'A caption', Keywords: ['one', 'two'] });
+  for (const [format, file] of [
+    ['JPEG', await jpegWith(iptc)],
+    ['TIFF', tiffWith(iptc)],
+  ] as const) {
+    const { metadata } = await told(file);
+    t.match(metadata.iptc, { 'Caption/Abstract': 'A caption', Keywords: ['one', 'two'] }, format);
+    t.notOk(metadata.exif?.['IPTC-NAA'], format);
+  }
 });
 
 t.test('width and height are those of the picture as displayed', corpus, async (t) => {
@@ -305,6 +304,34 @@ t.test('every file is described or refused, never thrown at', corpus, async (t) 
 
 function plain(background = '#336699', width = 16, height = 16) {
   return sharp({ create: { width, height, channels: 3, background } });
+}
+
+/** A JPEG with an IPTC block in a Photoshop segment. */
+async function jpegWith(iptc: Buffer): Promise<Buffer> {
+  const jpeg = await plain().jpeg().toBuffer();
+  const head = Buffer.from('Photoshop 3.0\x008BIM\x04\x04\0\0\0\0\0', 'latin1');
+  const resource = Buffer.concat([head, Buffer.from([iptc.byteLength]), iptc]);
+  const marker = Buffer.from([0xff, 0xed, 0, resource.byteLength + 2]);
+  return Buffer.concat([jpeg.subarray(0, 2), marker, resource, jpeg.subarray(2)]);
+}
+
+/** A grey TIFF of one pixel with an IPTC block: tag, type, count and value of each entry, then the block. */
+function tiffWith(iptc: Buffer): Buffer {
+  const size = [256, 3, 1, 1, 257, 3, 1, 1];
+  const grey = [258, 3, 1, 8, 259, 3, 1, 1, 262, 3, 1, 1];
+  const strip = [273, 4, 1, 8, 277, 3, 1, 1, 278, 3, 1, 1, 279, 4, 1, 1];
+  const fields = [...size, ...grey, ...strip, 33723, 7, iptc.byteLength, 136];
+  const tiff = Buffer.alloc(136);
+  tiff.write('II*\0\x0a', 'latin1');
+  tiff.writeUInt16LE(fields.length / 4, 10);
+  for (let at = 12, index = 0; index < fields.length; at += 12, index += 4) {
+    const [tag = 0, type = 0, count = 0, value = 0] = fields.slice(index);
+    tiff.writeUInt16LE(tag, at);
+    tiff.writeUInt16LE(type, at + 2);
+    tiff.writeUInt32LE(count, at + 4);
+    tiff.writeUInt32LE(value, at + 8);
+  }
+  return Buffer.concat([tiff, iptc]);
 }
 
 /** A PNG with more chunks after its header. */
