@@ -32,7 +32,11 @@ const RANKS: Record<string, number> = {
 /** Rooms of the top rank make up the composition and may see each other. */
 const COMPOSITION = 1;
 const MAY_LOOK_INTO_WORKERS = ['pixels', 'catalogue', 'presets', 'images'];
-const SHARED_BY_WORKERS = ['workers/protocol.ts', 'workers/image/operations/index.ts'];
+const SHARED_BY_WORKERS = [
+  'workers/protocol.ts',
+  'workers/image/operations/index.ts',
+  'workers/image/operations/parameter.ts',
+];
 const FORBIDDEN_NAMES = /^(utils?|helpers?|common|types|services?)(\.ts)?$/;
 
 const root = join(import.meta.dirname, '..');
@@ -67,7 +71,10 @@ function judge(file: string, target: string): void {
     if (!target.startsWith('workers/')) violations.push(`${file} imports ${target}: workers stand alone`);
     return;
   }
-  if (target.startsWith('workers/')) return judgeWorkers(file, target);
+  if (target.startsWith('workers/')) {
+    judgeWorkers(file, target);
+    return;
+  }
   if (!file.startsWith('src/') || !target.startsWith('src/')) return;
   const [from, to] = [roomOf(file), roomOf(target)];
   if (from === to) return;
