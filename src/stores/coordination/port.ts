@@ -19,7 +19,10 @@ export interface RateAnswer {
   resetMs: number;
 }
 
-/** Takes one of `limit` places under `key`. The place comes back by release, or by itself after `leaseMs`. */
+/**
+ * Takes one of `limit` places under `key`. The place comes back by release, or by itself after `leaseMs`.
+ * `holder` names one place of one process, `<hostId>/<processId>/<n>`; asking again under it keeps the place.
+ */
 export interface SlotQuestion {
   key: string;
   limit: number;
@@ -33,7 +36,7 @@ export interface AdmitQuestion {
   /** Refuses everything while this mark (see `mark`) stands: a credential that was revoked moments ago. */
   marked?: string;
   rate?: RateQuestion;
-  /** Asked only when neither of the others refused. */
+  /** Asked only when none of the others refused. */
   slot?: SlotQuestion;
 }
 
@@ -42,8 +45,9 @@ export interface AdmitAnswer {
   blockedMs: number;
   /** True when the mark stands. A marked request is not counted either. */
   marked: boolean;
+  /** Null when not asked, or not reached: a request over its limit is not counted either. */
   rate: RateAnswer | null;
-  /** True when the place was taken (or none was asked for). */
+  /** True when the place was taken (or none was asked for); false when anything before it refused. */
   slot: boolean;
 }
 
@@ -75,12 +79,13 @@ export interface Coordination {
   releaseSlot(key: string, holder: string): Promise<void>;
   /** Extends a place that is still held; false when it expired. */
   renewSlot(key: string, holder: string, leaseMs: number): Promise<boolean>;
-  /** Gives back every place of holders that begin with `prefix` (a dead process's). Embedded only needs the prefix. */
+  /** Gives back every place of holders that begin with `prefix` (a dead process's). Walks all places: for rare use. */
   releaseSlotsOf(prefix: string): Promise<void>;
 
   /**
    * Begins a request under an idempotency key. `fingerprint` is null for a body too large to be fingerprinted:
-   * any repeat of it is then `reused`. A first request that never answers holds its key for `pendingMs`.
+   * a repeat after its answer is then `reused`. A first request that never answers holds its key for `pendingMs`;
+   * an answer is kept until `keepMs` after the beginning.
    */
   beginIdempotent(
     key: string,

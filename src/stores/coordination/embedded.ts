@@ -1,0 +1,132 @@
+import type { Documents } from '../documents/port.ts';
+import { ExpiringMap } from './expiring-map.ts';
+import { IdempotencyRecords } from './idempotency-records.ts';
+import { Listeners } from './listeners.ts';
+import type {
+  AdmitAnswer,
+  AdmitQuestion,
+  Coordination,
+  IdempotencyAnswer,
+  RateAnswer,
+  RateQuestion,
+  StoredResponse,
+} from './port.ts';
+import { Slots } from './slots.ts';
+import { Windows } from './windows.ts';
+
+/**
+ * Coordination of one host, kept by its primary. A step is one turn of the primary's event loop, so nothing in
+ * `admit` may await. All but the idempotency records is memory, and a restart starts it anew.
+ */
+export class EmbeddedCoordination implements Coordination {
+  readonly #now: () => number;
+  readonly #rates: Windows;
+  readonly #strikes: Windows;
+  readonly #marks: ExpiringMap<true>;
+  readonly #slots: Slots;
+  readonly #leases: ExpiringMap<string>;
+  readonly #idempotency: IdempotencyRecords;
+  readonly #listeners = new Listeners();
+  readonly #observers = new Set<(channel: string, message: string) => void>();
+
+  /** `now` answers epoch milliseconds. */
+  static async open(documents: Documents, now: () => number = Date.now): Promise<EmbeddedCoordination> {
+    return new EmbeddedCoordination(await IdempotencyRecords.open(documents, now), now);
+  }
+
+  private constructor(idempotency: IdempotencyRecords, now: () => number) {
+    this.#idempotency = idempotency;
+    this.#now = now;
+    this.#rates = new Windows(now);
+    this.#strikes = new Windows(now);
+    this.#marks = new ExpiringMap(now);
+    this.#slots = new Slots(now);
+    this.#leases = new ExpiringMap(now);
+  }
+
+  async admit({ blocked, marked, rate, slot }: AdmitQuestion): Promise<AdmitAnswer> {
+    const refused = { blockedMs: 0, marked: false, rate: null, slot: false };
+    if (blocked !== undefined && this.#strikes.count(blocked.key) >= blocked.limit) {
+      return { ...refused, blockedMs: Math.max(this.#strikes.leftMs(blocked.key), 1) };
+    }
+    if (marked !== undefined && this.#marks.get(marked)) return { ...refused, marked: true };
+    const rateAnswer = rate === undefined ? null : this.#countRequest(rate);
+    if (rateAnswer?.allowed === false) return { ...refused, rate: rateAnswer };
+    return { ...refused, rate: rateAnswer, slot: slot === undefined || this.#slots.take(slot) };
+  }
+
+  async strike(key: string, windowMs: number): Promise<{ count: number; resetMs: number }> {
+    return { count: this.#strikes.increment(key, windowMs), resetMs: this.#strikes.leftMs(key) };
+  }
+
+  async mark(key: string, lifeMs: number): Promise<void> {
+    this.#marks.set(key, true, this.#now() + lifeMs);
+  }
+
+  async releaseSlot(key: string, holder: string): Promise<void> {
+    this.#slots.release(key, holder);
+  }
+
+  async renewSlot(key: string, holder: string, leaseMs: number): Promise<boolean> {
+    return this.#slots.renew(key, holder, leaseMs);
+  }
+
+  async releaseSlotsOf(prefix: string): Promise<void> {
+    this.#slots.releaseOf(prefix);
+  }
+
+  beginIdempotent(
+    key: string,
+    fingerprint: string | null,
+    pendingMs: number,
+    keepMs: number,
+  ): Promise<IdempotencyAnswer> {
+    return this.#idempotency.begin(key, fingerprint, pendingMs, keepMs);
+  }
+
+  keepIdempotent(key: string, token: string, response: StoredResponse | null): Promise<void> {
+    return this.#idempotency.keep(key, token, response);
+  }
+
+  forgetIdempotent(key: string, token: string): Promise<void> {
+    return this.#idempotency.forget(key, token);
+  }
+
+  async lease(name: string, owner: string, leaseMs: number): Promise<boolean> {
+    if ((this.#leases.get(name) ?? owner) !== owner) return false;
+    this.#leases.set(name, owner, this.#now() + leaseMs);
+    return true;
+  }
+
+  async endLease(name: string, owner: string): Promise<void> {
+    if (this.#leases.get(name) === owner) this.#leases.delete(name);
+  }
+
+  async publish(channel: string, message: string): Promise<void> {
+    this.#listeners.deliver(channel, message);
+    for (const observer of this.#observers) observer(channel, message);
+  }
+
+  async subscribe(channel: string, listener: (message: string) => void): Promise<() => void> {
+    return this.#listeners.add(channel, listener);
+  }
+
+  /** Hears the messages of every channel, for as long as the store lives: to pass them on to other processes. */
+  observe(observer: (channel: string, message: string) => void): void {
+    this.#observers.add(observer);
+  }
+
+  async ping(): Promise<void> {}
+
+  async close(): Promise<void> {
+    await this.#idempotency.close();
+  }
+
+  #countRequest({ key, limit, windowMs }: RateQuestion): RateAnswer {
+    if (this.#rates.count(key) >= limit) {
+      return { allowed: false, remaining: 0, resetMs: Math.max(this.#rates.leftMs(key), 1) };
+    }
+    const remaining = limit - this.#rates.increment(key, windowMs);
+    return { allowed: true, remaining, resetMs: this.#rates.leftMs(key) };
+  }
+}

@@ -1,0 +1,58 @@
+import type { Channel, ChannelHost } from '../embedded/channel.ts';
+import type { EmbeddedCoordination } from './embedded.ts';
+import { Listeners } from './listeners.ts';
+import type { Coordination } from './port.ts';
+
+const SERVICE = 'coordination';
+
+/** What a process asks the primary. Subscriptions stay within the process: every message reaches every process. */
+const ASKED = [
+  'admit',
+  'strike',
+  'mark',
+  'releaseSlot',
+  'renewSlot',
+  'releaseSlotsOf',
+  'beginIdempotent',
+  'keepIdempotent',
+  'forgetIdempotent',
+  'lease',
+  'endLease',
+  'publish',
+  'ping',
+] as const satisfies ReadonlyArray<keyof Coordination>;
+
+type Asked = (typeof ASKED)[number];
+
+interface Message {
+  channel: string;
+  message: string;
+}
+
+/** An API process's side: the coordination that its primary keeps. Closing it leaves the primary's alone. */
+export function coordinationOverChannel(channel: Channel): Coordination {
+  const listeners = new Listeners();
+  const stopHearing = channel.on(SERVICE, (event) => {
+    const { channel: name, message } = event as Message;
+    listeners.deliver(name, message);
+  });
+  const asked = Object.fromEntries(
+    ASKED.map((method) => [method, (...args: unknown[]) => channel.call(SERVICE, method, args)]),
+  ) as Pick<Coordination, Asked>;
+  return {
+    ...asked,
+    subscribe: async (name, listener) => listeners.add(name, listener),
+    close: async () => stopHearing(),
+  };
+}
+
+/** The primary's side. */
+export function provideCoordination(host: ChannelHost, coordination: EmbeddedCoordination): void {
+  host.provide(SERVICE, async (method, args) => {
+    const name = ASKED.find((asked) => asked === method);
+    if (name === undefined) throw new Error(`Coordination answers no ${method}.`);
+    const ask = coordination[name] as (...args: readonly unknown[]) => Promise<unknown>;
+    return ask.apply(coordination, [...args]);
+  });
+  coordination.observe((channel, message) => host.broadcast(SERVICE, { channel, message } satisfies Message));
+}

@@ -1,0 +1,93 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { StoreUnavailableError } from '../documents/port.ts';
+import { loadScripts, type ScriptName } from './scripts.ts';
+
+const RECONNECT_DELAY_MS = 100;
+/** Between two attempts of one command: the client calls a connection ready for a moment after it broke. */
+const RETRY_DELAY_MS = 10;
+
+type Argument = string | number;
+
+/**
+ * One connection that mends itself. A command given while the connection is down waits for it, and one whose
+ * connection broke under it is sent again, both until `deadlineMs` has passed; then it rejects with
+ * StoreUnavailableError. So a command may run twice, and every script here bears that (a rate window may count
+ * one request too many).
+ *
+ * The client's own queue for a lost connection is off: it would send commands whose callers gave up long ago,
+ * and would grow for as long as the server is away.
+ */
+export class RedisConnection {
+  readonly client: Redis;
+  readonly #deadlineMs: number;
+  #lastError: unknown;
+
+  constructor(url: string, deadlineMs: number) {
+    this.#deadlineMs = deadlineMs;
+    this.client = new Redis(url, {
+      scripts: loadScripts(),
+      enableOfflineQueue: false,
+      // Flushes what was in flight as soon as the connection closes, so that `run` can send it again.
+      maxRetriesPerRequest: 0,
+      retryStrategy: () => RECONNECT_DELAY_MS,
+      connectTimeout: deadlineMs,
+      commandTimeout: deadlineMs,
+      // A peer that vanished without a word: the connection is given up and made anew.
+      socketTimeout: deadlineMs,
+    });
+    this.client.setMaxListeners(0);
+    this.client.on('error', (error) => {
+      this.#lastError = error;
+    });
+  }
+
+  /** Runs one script of `lua/`. */
+  script(name: ScriptName, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
+    type Scripts = Record<ScriptName, (...args: readonly Argument[]) => Promise<unknown>>;
+    const client = this.client as unknown as Scripts;
+    return this.run(() => client[name](...keys, ...args));
+  }
+
+  /** Runs a command within the deadline (an attempt that is under way at its end may finish). */
+  async run<T>(command: () => Promise<T>): Promise<T> {
+    const deadline = performance.now() + this.#deadlineMs;
+    for (;;) {
+      await this.#ready(deadline);
+      try {
+        return await command();
+      } catch (error) {
+        const answered = error instanceof Error && error.name === 'ReplyError';
+        if (answered || performance.now() >= deadline) throw unavailable(error);
+      }
+      await pause(RETRY_DELAY_MS);
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.client.status === 'ready') await this.client.quit().catch(() => this.client.disconnect());
+    else this.client.disconnect();
+  }
+
+  #ready(deadline: number): Promise<void> {
+    if (this.client.status === 'ready') return Promise.resolve();
+    if (this.client.status === 'end')
+      return Promise.reject(unavailable(new Error('The connection was closed.')));
+    return new Promise((resolve, reject) => {
+      const onReady = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        this.client.off('ready', onReady);
+        reject(unavailable(this.#lastError));
+      }, deadline - performance.now());
+      this.client.once('ready', onReady);
+    });
+  }
+}
+
+function unavailable(cause: unknown): StoreUnavailableError {
+  const reason = cause instanceof Error ? ` (${cause.message})` : '';
+  return new StoreUnavailableError(`Redis did not do what it was asked${reason}.`, { cause });
+}

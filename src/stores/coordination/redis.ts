@@ -1,0 +1,174 @@
+import { randomText } from '../../names/ids.ts';
+import { Listeners } from './listeners.ts';
+import type { AdmitAnswer, AdmitQuestion, Coordination, IdempotencyAnswer, StoredResponse } from './port.ts';
+import { RedisConnection } from './redis-connection.ts';
+
+const SCAN_COUNT = 1000;
+const TOKEN_CHARACTERS = 16;
+
+type AdmitReply = [
+  blockedMs: number,
+  marked: number,
+  allowed: number,
+  remaining: number,
+  resetMs: number,
+  slot: number,
+];
+
+export interface RedisCoordinationOptions {
+  url: string;
+  /** Begins every key and channel. No glob characters. */
+  keyPrefix?: string;
+  /** How long a command waits for a connection before it rejects with StoreUnavailableError. */
+  deadlineMs?: number;
+}
+
+/** Coordination of several hosts. Keys of one step need not lie in one cluster slot: a single Redis is meant. */
+export class RedisCoordination implements Coordination {
+  readonly #keyPrefix: string;
+  readonly #commands: RedisConnection;
+  /** A connection that subscribes can do nothing else. It subscribes again by itself when it was lost. */
+  readonly #subscriber: RedisConnection;
+  readonly #listeners = new Listeners();
+
+  constructor({ url, keyPrefix = 'darkroom:', deadlineMs = 3000 }: RedisCoordinationOptions) {
+    this.#keyPrefix = keyPrefix;
+    this.#commands = new RedisConnection(url, deadlineMs);
+    this.#subscriber = new RedisConnection(url, deadlineMs);
+    this.#subscriber.client.on('message', (name: string, message: string) => {
+      this.#listeners.deliver(name, message);
+    });
+  }
+
+  async admit({ blocked, marked, rate, slot }: AdmitQuestion): Promise<AdmitAnswer> {
+    const answer = await this.#commands.script(
+      'admit',
+      [
+        this.#key('strikes', blocked?.key),
+        this.#key('marks', marked),
+        this.#key('rate', rate?.key),
+        this.#key('slots', slot?.key),
+      ],
+      [
+        blocked?.limit ?? -1,
+        marked === undefined ? 0 : 1,
+        rate?.limit ?? -1,
+        rate?.windowMs ?? 0,
+        slot?.limit ?? -1,
+        slot?.holder ?? '',
+        slot?.leaseMs ?? 0,
+      ],
+    );
+    const [blockedMs, isMarked, allowed, remaining, resetMs, taken] = answer as AdmitReply;
+    return {
+      blockedMs,
+      marked: isMarked === 1,
+      rate: allowed === -1 ? null : { allowed: allowed === 1, remaining, resetMs },
+      slot: taken === 1,
+    };
+  }
+
+  async strike(key: string, windowMs: number): Promise<{ count: number; resetMs: number }> {
+    const answer = await this.#commands.script('strike', [this.#key('strikes', key)], [windowMs]);
+    const [count, resetMs] = answer as [number, number];
+    return { count, resetMs };
+  }
+
+  async mark(key: string, lifeMs: number): Promise<void> {
+    await this.#commands.run(() => this.#commands.client.set(this.#key('marks', key), 1, 'PX', lifeMs));
+  }
+
+  async releaseSlot(key: string, holder: string): Promise<void> {
+    await this.#commands.script('release-slot', [this.#key('slots', key)], [holder]);
+  }
+
+  async renewSlot(key: string, holder: string, leaseMs: number): Promise<boolean> {
+    return (await this.#commands.script('renew-slot', [this.#key('slots', key)], [holder, leaseMs])) === 1;
+  }
+
+  /** Walks the whole key space in small steps, which a process's death may cost. */
+  async releaseSlotsOf(prefix: string): Promise<void> {
+    const { client } = this.#commands;
+    const pattern = this.#key('slots', '*');
+    let cursor = '0';
+    do {
+      const [next, keys] = await this.#commands.run(() =>
+        client.scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT),
+      );
+      await Promise.all(keys.map((key) => this.#commands.script('release-slots-of', [key], [prefix])));
+      cursor = next;
+    } while (cursor !== '0');
+  }
+
+  async beginIdempotent(
+    key: string,
+    fingerprint: string | null,
+    pendingMs: number,
+    keepMs: number,
+  ): Promise<IdempotencyAnswer> {
+    const token = randomText(TOKEN_CHARACTERS);
+    const answer = await this.#commands.script(
+      'begin-idempotent',
+      [this.#key('idempotency', key)],
+      [token, fingerprint ?? '', pendingMs, keepMs],
+    );
+    const [state, response] = answer as ['new' | 'running' | 'reused'] | ['replay', string];
+    if (state === 'new') return { state, token };
+    if (state === 'replay') return { state, response: JSON.parse(response) as StoredResponse };
+    return { state };
+  }
+
+  async keepIdempotent(key: string, token: string, response: StoredResponse | null): Promise<void> {
+    const kept = response === null ? '' : JSON.stringify(response);
+    await this.#commands.script('keep-idempotent', [this.#key('idempotency', key)], [token, kept]);
+  }
+
+  async forgetIdempotent(key: string, token: string): Promise<void> {
+    await this.#commands.script('forget-idempotent', [this.#key('idempotency', key)], [token]);
+  }
+
+  async lease(name: string, owner: string, leaseMs: number): Promise<boolean> {
+    return (await this.#commands.script('lease', [this.#key('leases', name)], [owner, leaseMs])) === 1;
+  }
+
+  async endLease(name: string, owner: string): Promise<void> {
+    await this.#commands.script('end-lease', [this.#key('leases', name)], [owner]);
+  }
+
+  async publish(channel: string, message: string): Promise<void> {
+    await this.#commands.run(() => this.#commands.client.publish(this.#key('channel', channel), message));
+  }
+
+  async subscribe(channel: string, listener: (message: string) => void): Promise<() => void> {
+    const name = this.#key('channel', channel);
+    const remove = this.#listeners.add(name, listener);
+    const end = () => {
+      if (remove()) this.#unsubscribe(name);
+    };
+    try {
+      // Also for a channel that has listeners: the one before may still be waiting for its answer.
+      await this.#subscriber.run(() => this.#subscriber.client.subscribe(name));
+    } catch (error) {
+      end();
+      throw error;
+    }
+    return end;
+  }
+
+  async ping(): Promise<void> {
+    await this.#commands.run(() => this.#commands.client.ping());
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#commands.close(), this.#subscriber.close()]);
+  }
+
+  /** A failure costs messages that nobody hears, until the connection is made anew. */
+  #unsubscribe(name: string): void {
+    this.#subscriber.client.unsubscribe(name).catch(() => undefined);
+  }
+
+  #key(kind: string, name = ''): string {
+    return `${this.#keyPrefix}${kind}:${name}`;
+  }
+}
