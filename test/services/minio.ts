@@ -1,0 +1,67 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { cached } from './cache.ts';
+import { findProgram } from './programs.ts';
+import { startServer, type TestServer } from './server.ts';
+
+const BUILD_TIMEOUT_MS = 15 * 60_000;
+const run = promisify(execFile);
+
+/** MinIO with its credentials, which the SDK's default chain finds under these names in the environment. */
+export interface TestMinio extends TestServer {
+  credentials: { AWS_ACCESS_KEY_ID: string; AWS_SECRET_ACCESS_KEY: string };
+}
+
+/** A MinIO of its own, built once by Go when it is not on the PATH; null, said loudly, when none can run. */
+export async function startMinio(): Promise<TestMinio | null> {
+  const command = (await findProgram('minio')) ?? (await build());
+  if (command === null) return null;
+  const credentials = { AWS_ACCESS_KEY_ID: 'darkroom-test', AWS_SECRET_ACCESS_KEY: 'darkroom-test-secret' };
+  const server = await startServer({
+    command,
+    args: (port, directory) => [
+      'server',
+      '--quiet',
+      '--address',
+      `127.0.0.1:${port}`,
+      '--console-address',
+      '127.0.0.1:0',
+      directory,
+    ],
+    env: {
+      MINIO_ROOT_USER: credentials.AWS_ACCESS_KEY_ID,
+      MINIO_ROOT_PASSWORD: credentials.AWS_SECRET_ACCESS_KEY,
+      MINIO_BROWSER: 'off',
+      MINIO_UPDATE: 'off',
+    },
+    url: (port) => `http://127.0.0.1:${port}`,
+    isReady: isHealthy,
+  });
+  return { ...server, credentials };
+}
+
+/** Three minutes of two cores, at the lowest priority. */
+async function build(): Promise<string | null> {
+  const go = await findProgram('go');
+  if (go === null) return missing('Go builds it, and is not there.');
+  const folder = await cached('minio', async (folder) => {
+    console.error('Building MinIO for the tests of S3, once. This takes minutes.');
+    const args = ['-n', '19', go, 'install', 'github.com/minio/minio@latest'];
+    await run('nice', args, { timeout: BUILD_TIMEOUT_MS, env: { ...process.env, GOBIN: folder } });
+  }).catch((error) => missing(String(error)));
+  return folder && join(folder, 'minio');
+}
+
+function missing(reason: string): null {
+  console.error(`No MinIO can run here, the tests of S3 are SKIPPED. ${reason}`);
+  return null;
+}
+
+async function isHealthy(port: number): Promise<boolean> {
+  try {
+    return (await fetch(`http://127.0.0.1:${port}/minio/health/ready`)).ok;
+  } catch {
+    return false;
+  }
+}

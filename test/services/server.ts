@@ -1,0 +1,76 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+
+const START_ATTEMPTS = 3;
+const READY_POLLS = 200;
+const READY_POLL_MS = 50;
+
+/** A server that tests talk to. */
+export interface TestServer {
+  url: string;
+  stop(): Promise<void>;
+}
+
+export interface ServerSpec {
+  command: string;
+  args: (port: number, directory: string) => string[];
+  env?: Record<string, string>;
+  url: (port: number) => string;
+  /** Whether it answers now. */
+  isReady: (port: number) => Promise<boolean>;
+}
+
+/** Starts a server on a free port of loopback, in an empty directory that goes with it. */
+export async function startServer(spec: ServerSpec): Promise<TestServer> {
+  for (let attempt = 1; ; attempt++) {
+    const directory = await mkdtemp(join(tmpdir(), 'darkroom-server-'));
+    const port = await freePort();
+    const child = spawn(spec.command, spec.args(port, directory), {
+      stdio: 'ignore',
+      env: { ...process.env, ...spec.env },
+    });
+    const killChild = () => child.kill('SIGKILL');
+    process.once('exit', killChild);
+    const stop = async () => {
+      process.off('exit', killChild);
+      await end(child);
+      await rm(directory, { recursive: true, force: true });
+    };
+    if (await becomesReady(child, () => spec.isReady(port))) return { url: spec.url(port), stop };
+    await stop();
+    // Another program may have taken the port in between.
+    if (attempt === START_ATTEMPTS) throw new Error(`${spec.command} did not start.`);
+  }
+}
+
+async function becomesReady(child: ChildProcess, isReady: () => Promise<boolean>): Promise<boolean> {
+  let failed = false;
+  child.once('error', () => {
+    failed = true;
+  });
+  for (let poll = 0; poll < READY_POLLS && !failed && child.exitCode === null; poll++) {
+    if (await isReady()) return true;
+    await pause(READY_POLL_MS);
+  }
+  return false;
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await ended;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('No port was given.');
+  return address.port;
+}
