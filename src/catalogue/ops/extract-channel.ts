@@ -5,6 +5,6 @@ export const extractChannel = pixelOp({
   op: 'extract_channel',
   description: 'Shows one channel of the picture in shades of gray.',
   parameters: { channel: choice(['red', 'green', 'blue', 'alpha'], 'The channel to show.') },
-  example: { channel: 'alpha', format: 'png' },
+  example: { channel: 'red', format: 'png' },
   compile: ({ channel }) => ({ steps: [step('extractChannel', { channel })] }),
 });
