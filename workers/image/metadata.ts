@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
 import type { Described, Failure, ImageFacts, RawPixels } from '../protocol.ts';
+import { failureOf } from './failure.ts';
+import { tooLarge, unreadable } from './input.ts';
 import { measure, type Sample } from './measure.ts';
 import { withoutBulkyTexts } from './png-guard.ts';
 import { readTags } from './tags.ts';
@@ -42,7 +44,9 @@ export async function describe(
   raw?: RawPixels,
 ): Promise<Described | Failure> {
   const startedMs = performance.now();
-  const decoded = await decode(raw === undefined ? withoutBulkyTexts(input) : input, raw).catch(unsupported);
+  const decoded = await decode(raw === undefined ? withoutBulkyTexts(input) : input, raw).catch(
+    (error: unknown) => failureOf(error, true),
+  );
   if ('kind' in decoded) return decoded;
   const decodedMs = performance.now();
   const { header, copy, isOpaque } = decoded;
@@ -67,7 +71,7 @@ export async function describe(
 async function decode(input: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined): Promise<Decoded> {
   const header = await open(input, raw).metadata();
   const pixels = header.width * header.height;
-  if (pixels * (header.pages ?? 1) > LIMIT_PIXELS) throw new Error('it is larger than 50 megapixels');
+  if (pixels * (header.pages ?? 1) > LIMIT_PIXELS) throw tooLarge();
   const copy = await workingCopy(input, raw);
   const isOpaque = !header.hasAlpha || (await isOpaqueAll(input, raw, copy, pixels));
   return { header, copy, isOpaque };
@@ -105,7 +109,7 @@ async function workingCopy(input: Uint8Array<ArrayBuffer>, raw: RawPixels | unde
     .toColourspace('srgb')
     .raw()
     .toBuffer({ resolveWithObject: true });
-  if (info.channels !== 3 && info.channels !== 4) throw new Error(`a picture of ${info.channels} channels`);
+  if (info.channels !== 3 && info.channels !== 4) throw unreadable();
   return { data, width: info.width, height: info.height, channels: info.channels };
 }
 
@@ -127,15 +131,4 @@ async function isOpaqueAll(
 function isFull(data: Uint8Array, offset: number, step: number): boolean {
   for (let at = offset; at < data.length; at += step) if (data[at] !== 255) return false;
   return true;
-}
-
-/** Says the decoder's first line, without its own full stop. */
-function unsupported(error: unknown): Failure {
-  const text = error instanceof Error ? error.message : String(error);
-  const reason = (text.split('\n', 1)[0] ?? '')
-    .trim()
-    .replace(/[.:]+$/, '')
-    .slice(0, 200);
-  const message = `The bytes are not an image that can be read: ${reason}.`;
-  return { kind: 'failure', code: 'unsupported_format', message };
 }
