@@ -3,11 +3,7 @@ import { MongoClient } from 'mongodb';
 import { MongoBinary, MongoMemoryServer } from 'mongodb-memory-server-core';
 import { CACHE } from './cache.ts';
 import { startMongoJavaServer } from './mongo-java-server/start.ts';
-
-export interface MongoService {
-  url: string;
-  stop(): Promise<void>;
-}
+import type { TestServer } from './server.ts';
 
 const DOWNLOAD_TIMEOUT_MS = 120_000;
 
@@ -15,7 +11,7 @@ const DOWNLOAD_TIMEOUT_MS = 120_000;
  * A MongoDB to test against: the one of MONGODB_URL, else a mongod that is there or can be fetched, else a server in
  * Java. Null, said loudly, when none can run; an error instead where CI is true, for nothing is skipped there.
  */
-export async function startMongo(): Promise<MongoService | null> {
+export async function startMongo(): Promise<TestServer | null> {
   const { MONGODB_URL, CI } = process.env;
   if (MONGODB_URL) return { url: MONGODB_URL, async stop() {} };
   const failures: string[] = [];
@@ -32,7 +28,7 @@ export async function startMongo(): Promise<MongoService | null> {
   return null;
 }
 
-async function startMongod(): Promise<MongoService> {
+async function startMongod(): Promise<TestServer> {
   // No second try: a network that does not allow the download says so at once.
   process.env.MONGOMS_MAX_RETRIES ??= '0';
   const binary = MongoBinary.getPath({ downloadDir: CACHE });

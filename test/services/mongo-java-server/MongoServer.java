@@ -1,5 +1,6 @@
 import de.bwaldvogel.mongo.MongoVersion;
 import de.bwaldvogel.mongo.backend.memory.MemoryBackend;
+import de.bwaldvogel.mongo.backend.memory.MemoryDatabase;
 import java.util.List;
 
 /** A MongoDB server in memory on a free port of the loopback. Prints its URL, and ends when its input does. */
@@ -16,8 +17,16 @@ class MongoServer {
         }
       };
 
+  static final MemoryBackend BACKEND =
+      new MemoryBackend() {
+        @Override
+        public MemoryDatabase openOrCreateDatabase(String name) {
+          return new DatabaseWithPartialIndexes(name, getCursorRegistry());
+        }
+      };
+
   public static void main(String[] arguments) throws Exception {
-    var server = new de.bwaldvogel.mongo.MongoServer(new MemoryBackend().version(VERSION));
+    var server = new de.bwaldvogel.mongo.MongoServer(BACKEND.version(VERSION));
     server.bind("127.0.0.1", 0);
     System.out.println("mongodb://127.0.0.1:" + server.getLocalAddress().getPort());
     while (System.in.read() != -1) {}

@@ -6,18 +6,22 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { cached } from '../cache.ts';
+import type { TestServer } from '../server.ts';
 
 const run = promisify(execFile);
-const POM = fileURLToPath(new URL('pom.xml', import.meta.url));
-const MAIN = fileURLToPath(new URL('MongoServer.java', import.meta.url));
+const FOLDER = fileURLToPath(new URL('.', import.meta.url));
+const POM = `${FOLDER}pom.xml`;
+const SOURCES = ['MongoServer', 'DatabaseWithPartialIndexes', 'PartialUniqueIndex'].map(
+  (name) => `${FOLDER}${name}.java`,
+);
 const BUILD_TIMEOUT_MS = 5 * 60_000;
 
 /**
  * Starts MongoServer.java on a free port. The first call builds it with Maven. The server ends with this process,
  * however that ends: it reads to the end of an input that this process holds open.
  */
-export async function startMongoJavaServer(): Promise<{ url: string; stop(): Promise<void> }> {
-  const sources = await Promise.all([readFile(POM), readFile(MAIN)]);
+export async function startMongoJavaServer(): Promise<TestServer> {
+  const sources = await Promise.all([POM, ...SOURCES].map((path) => readFile(path)));
   const version = createHash('sha256').update(Buffer.concat(sources)).digest('hex').slice(0, 12);
   const folder = await cached(`mongo-java-server-${version}`, build);
 
@@ -42,5 +46,5 @@ async function build(folder: string): Promise<void> {
   const options = { timeout: BUILD_TIMEOUT_MS };
   const copy = ['-q', '-B', '-f', POM, 'dependency:copy-dependencies', `-DoutputDirectory=${folder}`];
   await run('mvn', copy, options);
-  await run('javac', ['-cp', `${folder}/*`, '-d', folder, MAIN], options);
+  await run('javac', ['-cp', `${folder}/*`, '-d', folder, ...SOURCES], options);
 }

@@ -120,13 +120,15 @@ function anyOf(parts: Narrowing[]): Narrowing {
 export function orderBy(sort: Sort, shape: Shape): string {
   const terms = sort.map(([field, direction]) => {
     const column = shape.keys.get(field);
-    const value = column === undefined ? `json_extract(body, ${jsonPath(field)})` : quoted(column);
+    const value = column === undefined ? keyInText(field) : quoted(column);
     return `${value} ${direction === -1 ? 'DESC' : 'ASC'}`;
   });
   return terms.length === 0 ? '' : `ORDER BY ${terms.join(', ')}`;
 }
 
-function jsonPath(field: string): string {
-  const path = field.split('.').map((name) => `."${name}"`);
-  return `'$${path.join('').replaceAll("'", "''")}'`;
+/** What the key of a field without a column would be, but for lists and objects, which sort as their text. */
+function keyInText(field: string): string {
+  const names = field.split('.').map((name) => `."${name}"`);
+  const at = `body, '$${names.join('').replaceAll("'", "''")}'`;
+  return `CASE json_type(${at}) WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' ELSE json_extract(${at}) END`;
 }

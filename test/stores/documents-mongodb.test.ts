@@ -1,0 +1,54 @@
+import t from 'tap';
+import { connectMongoDocuments } from '../../src/stores/documents/mongodb.ts';
+import { StoreUnavailableError } from '../../src/stores/documents/port.ts';
+import { dropDatabase, randomDatabase, startMongo } from '../services/mongodb.ts';
+import { startProxy } from '../services/proxy.ts';
+import { documentsContract } from './documents.contract.ts';
+
+const mongo = await startMongo();
+if (mongo === null) {
+  t.pass('skipped: there is no MongoDB');
+} else {
+  const url = randomDatabase(mongo.url);
+  let documents = await connectMongoDocuments(url);
+
+  t.teardown(async () => {
+    await documents.close();
+    await dropDatabase(url);
+    await mongo.stop();
+  });
+
+  t.test('a lost connection is StoreUnavailableError, and over when the server is back', async (t) => {
+    const { hostname, port, pathname, search } = new URL(url);
+    if (hostname !== '127.0.0.1') return t.pass('skipped: the server is not on this host');
+    const proxy = await startProxy(Number(port));
+    const lossy = await connectMongoDocuments(`mongodb://127.0.0.1:${proxy.port}${pathname}${search}`);
+    const items = await lossy.collection<{ _id: string; n?: number }>({ name: 'lossy', indexes: [] });
+    await items.insertOne({ _id: 'before' });
+
+    await proxy.cut();
+    const attempts = await Promise.allSettled([
+      items.findOne({ _id: 'before' }),
+      items.updateOne({ _id: 'before' }, { $inc: { n: 1 } }),
+      lossy.ping(),
+    ]);
+    for (const attempt of attempts) {
+      t.match(attempt, { status: 'rejected', reason: StoreUnavailableError });
+    }
+
+    await proxy.mend();
+    await lossy.ping();
+    t.same(await items.findOne({ _id: 'before' }), { _id: 'before' });
+    await lossy.close();
+    await proxy.stop();
+  });
+
+  documentsContract(t, {
+    documents,
+    async restart() {
+      await documents.close();
+      documents = await connectMongoDocuments(url);
+      return documents;
+    },
+  });
+}
