@@ -2,12 +2,14 @@ import { createHash } from 'node:crypto';
 import type { SettingsOf } from '../../config/setting.ts';
 import type {
   Described,
+  DescribeTask,
   ImageFacts,
-  ImageResult,
   ImageTask,
+  InputHeader,
   Pass,
   RawPixels,
   Transformed,
+  TransformTask,
 } from '../../workers/protocol.ts';
 import { type Admission, createAdmission } from './admission.ts';
 import { type Clock, systemClock } from './clock.ts';
@@ -18,7 +20,7 @@ import type { Header } from './header/header.ts';
 import { estimatedBytes, memoryBudgetBytes } from './memory.ts';
 import { ownedBytes } from './owned.ts';
 import { patienceUntil, unlessAborted } from './patience.ts';
-import { createPool } from './pool.ts';
+import { createPool, type ResultOf } from './pool.ts';
 import { readable } from './readable.ts';
 import { createRasterizer } from './vector.ts';
 
@@ -35,6 +37,8 @@ export interface PixelCall {
 
 export interface TransformCall extends PixelCall {
   pass: Pass;
+  /** Files of the second assets that steps read, by asset id. */
+  layers?: Record<string, Uint8Array>;
   /** Names a pass-relative parameter, such as `steps[0].params.width`, in the caller's words. */
   paramOf?: (passParam: string) => string;
 }
@@ -94,9 +98,17 @@ export interface PixelsOptions {
 
 /** What a thread gets to read, from whatever file it was. */
 interface Source {
-  input: Uint8Array<ArrayBuffer>;
-  raw?: RawPixels;
+  file: { input: Uint8Array<ArrayBuffer>; raw?: RawPixels };
+  /** Of that, not of the drawing it was. */
+  header: Header;
+  /** Time waited for the rasterizer. */
   queueMs: number;
+}
+
+/** The ending of a call: its signal, and where it says which native work was begun for it. */
+interface Ending {
+  signal: AbortSignal;
+  follow(native: Promise<unknown>): void;
 }
 
 const IMAGE_THREAD = new URL('../../workers/image/thread.ts', import.meta.url);
@@ -120,90 +132,97 @@ export function createPixels(options: PixelsOptions): Pixels {
     onLost,
   });
 
-  /** Runs the steps of a call under its patience, and knows when the last native work for it has ended. */
-  function begin<T>(call: PixelCall, steps: (signal: AbortSignal, native: Native) => Promise<T>): Work<T> {
+  /** Runs a call under its patience, and knows when the last native work for it has ended. */
+  function begin<T>(call: PixelCall, run: (ending: Ending) => Promise<T>): Work<T> {
     const { deadlineMs, signal: client } = call;
     const late = () => deadlineExceeded(admission.retryAfterSeconds());
     const patience = patienceUntil({ deadlineMs, client, clock, late });
-    const working: Promise<unknown>[] = [];
-    const result = steps(patience.signal, (work) => working.push(work)).finally(patience.end);
-    const ended = result
-      .then(ignore, ignore)
-      .then(() => Promise.allSettled(working))
-      .then(ignore);
+    const begun: Promise<unknown>[] = [];
+    const follow = (native: Promise<unknown>) => begun.push(native);
+    const result = run({ signal: patience.signal, follow }).finally(patience.end);
+    const settled = result.then(ignore, ignore);
+    const ended = settled.then(() => Promise.allSettled(begun)).then(ignore);
     return { result, ended };
   }
 
   /** A file as a thread reads it: itself, or the pixels of a drawing. */
-  async function sourceOf(
-    call: PixelCall,
-    header: Header,
-    pass: Pass | null,
-    signal: AbortSignal,
-  ): Promise<Source> {
-    if (header.format !== 'svg') return { input: ownedBytes(call.bytes), queueMs: 0 };
+  async function sourceOf(call: PixelCall, pass: Pass | null, { signal }: Ending): Promise<Source> {
     const { accountId, bytes } = call;
+    const header = readable(bytes);
+    if (header.format !== 'svg') return { file: { input: ownedBytes(bytes) }, header, queueMs: 0 };
     const drawing = await rasterizer.draw({ bytes, ...drawingSizeOf(pass) }, { accountId, signal });
-    const { width, height, channels, queueMs } = drawing;
-    return { input: drawing.pixels, raw: { width, height, channels }, queueMs };
+    const { width, height, channels, pixels, queueMs } = drawing;
+    return {
+      file: { input: pixels, raw: { width, height, channels } },
+      header: { ...header, width, height, pixels: width * height },
+      queueMs,
+    };
   }
 
-  /** Waits for a seat, then for the thread or the end of patience. The seat is given back when the thread has ended. */
-  async function runSeated(
-    task: ImageTask,
-    place: { accountId: string; estimateBytes: number },
-    signal: AbortSignal,
-    native: Native,
-  ): Promise<{ result: ImageResult; queueMs: number }> {
-    const seat = await admission.acquire({ accountId: place.accountId, bytes: place.estimateBytes, signal });
+  /** Waits for a seat, then for the thread or the call's ending. The seat is given back when the thread has ended. */
+  async function runSeated<T extends ImageTask>(
+    task: T,
+    seating: { accountId: string; bytes: number },
+    { signal, follow }: Ending,
+  ): Promise<{ result: ResultOf<T>; queueMs: number }> {
+    const { release, queueMs } = await admission.acquire({ ...seating, signal });
     if (signal.aborted) {
-      seat.release();
+      release();
       throw signal.reason;
     }
-    const work = pool.run(task).finally(seat.release);
-    native(work);
-    const reached = work.catch((cause: unknown) => {
+    const native = pool.run(task).finally(release);
+    follow(native);
+    const reached = native.catch((cause: unknown) => {
       throw workerUnreachable(cause);
     });
-    return { result: await unlessAborted(reached, signal), queueMs: seat.queueMs };
+    return { result: await unlessAborted(reached, signal), queueMs };
   }
 
-  async function transform(call: TransformCall, signal: AbortSignal, native: Native): Promise<PixelResult> {
-    const { accountId, deadlineMs, pass, paramOf = (name) => name } = call;
-    const header = readable(call.bytes);
-    const source = await sourceOf(call, header, pass, signal);
-    const estimateBytes = estimatedBytes(asRead(header, source), pass);
-    const task: ImageTask = { kind: 'transform', ...inputOf(source), pass, deadlineMs };
-    const { result, queueMs } = await runSeated(task, { accountId, estimateBytes }, signal, native);
+  async function transform(call: TransformCall, ending: Ending): Promise<PixelResult> {
+    const { accountId, deadlineMs, pass, layers, paramOf = (name) => name } = call;
+    const source = await sourceOf(call, pass, ending);
+    const { file, header } = source;
+    const task: TransformTask = {
+      kind: 'transform',
+      ...file,
+      ...hintOf(header),
+      ...(layers !== undefined && { layers }),
+      pass,
+      deadlineMs,
+    };
+    const seating = { accountId, bytes: estimatedBytes(header, pass) };
+    const { result, queueMs } = await runSeated(task, seating, ending);
     if (result.kind === 'failure') throw refusalOf(result, paramOf);
-    return { ...(result as Transformed), queueMs: queueMs + source.queueMs };
+    return { ...result, queueMs: queueMs + source.queueMs };
   }
 
-  async function describe(call: PixelCall, signal: AbortSignal, native: Native): Promise<PixelFacts> {
-    const { accountId, deadlineMs } = call;
-    const header = readable(call.bytes);
-    const facts = header.format === 'svg' ? drawingFacts(call.bytes) : {};
-    const source = await sourceOf(call, header, null, signal);
-    const estimateBytes = estimatedBytes(asRead(header, source), null);
-    const task: ImageTask = { kind: 'describe', ...inputOf(source), deadlineMs };
-    const { result, queueMs } = await runSeated(task, { accountId, estimateBytes }, signal, native);
+  async function describe(call: PixelCall, ending: Ending): Promise<PixelFacts> {
+    const { accountId, deadlineMs, bytes } = call;
+    const source = await sourceOf(call, null, ending);
+    const { file, header } = source;
+    const drawn = header.format === 'svg' ? drawingFacts(bytes) : {};
+    const task: DescribeTask = { kind: 'describe', ...file, deadlineMs };
+    const seating = { accountId, bytes: estimatedBytes(header, null) };
+    const { result, queueMs } = await runSeated(task, seating, ending);
     if (result.kind === 'failure') throw refusalOf(result, (name) => name);
-    const described = result as Described;
-    return { ...described, image: { ...described.image, ...facts }, queueMs: queueMs + source.queueMs };
+    return { ...result, image: { ...result.image, ...drawn }, queueMs: queueMs + source.queueMs };
   }
 
   let testing: Promise<void> | null = null;
+  function testOnce(): Promise<void> {
+    const call = tinyCall(clock.nowMs());
+    const { result } = begin(call, (ending) => transform(call, ending));
+    return result.then(ignore).finally(() => {
+      testing = null;
+    });
+  }
 
   return {
-    transform: (call) => begin(call, (signal, native) => transform(call, signal, native)),
-    describe: (call) => begin(call, (signal, native) => describe(call, signal, native)),
+    transform: (call) => begin(call, (ending) => transform(call, ending)),
+    describe: (call) => begin(call, (ending) => describe(call, ending)),
     stats: () => statsOf(admission),
     selfTest() {
-      testing ??= begin(tinyCall(clock), (signal, native) => transform(tinyCall(clock), signal, native))
-        .result.then(ignore)
-        .finally(() => {
-          testing = null;
-        });
+      testing ??= testOnce();
       return testing;
     },
     async close() {
@@ -213,20 +232,14 @@ export function createPixels(options: PixelsOptions): Pixels {
   };
 }
 
-/** Tells the call about work that a thread does for it. */
-type Native = (work: Promise<unknown>) => void;
-
 function ignore(): void {}
 
-/** The header of what the thread reads: of a drawing, its pixels. */
-function asRead(header: Header, { raw }: Source): Header {
-  return raw === undefined
-    ? header
-    : { ...header, width: raw.width, height: raw.height, pixels: raw.width * raw.height };
-}
-
-function inputOf({ input, raw }: Source): { input: Uint8Array<ArrayBuffer>; raw?: RawPixels } {
-  return raw === undefined ? { input } : { input, raw };
+/** What saves the thread a reading of its own: the header of a still picture. */
+function hintOf({ format, width, height, orientation, hasAlpha, bitDepth, animated }: Header): {
+  header?: InputHeader;
+} {
+  if (animated || (format !== 'jpeg' && format !== 'png' && format !== 'webp')) return {};
+  return { header: { format, width, height, orientation, hasAlpha, bitDepth } };
 }
 
 /** What the pixels of a drawing cannot tell about its file. */
@@ -243,11 +256,11 @@ function statsOf(admission: Admission): PixelStats {
 const TINY_GIF = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
 const TINY_DEADLINE_MS = 10_000;
 
-function tinyCall(clock: Clock): TransformCall {
+function tinyCall(nowMs: number): TransformCall {
   return {
     bytes: Uint8Array.from(Buffer.from(TINY_GIF, 'base64')),
     accountId: 'self-test',
-    deadlineMs: clock.nowMs() + TINY_DEADLINE_MS,
+    deadlineMs: nowMs + TINY_DEADLINE_MS,
     pass: { decode: {}, steps: [], encode: { format: 'png' } },
   };
 }

@@ -1,6 +1,16 @@
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
-import type { ImageResult, ImageTask } from '../../workers/protocol.ts';
+import type {
+  Described,
+  Failure,
+  ImageResult,
+  ImageTask,
+  Transformed,
+  TransformTask,
+} from '../../workers/protocol.ts';
+
+/** What a task is answered with. */
+export type ResultOf<T extends ImageTask> = (T extends TransformTask ? Transformed : Described) | Failure;
 
 /** Threads that run one image task each. */
 export interface Pool {
@@ -8,7 +18,7 @@ export interface Pool {
    * Settles when the thread has really ended with the task: nothing stops a thread inside libvips.
    * The task's input is transferred. Rejects when its thread died.
    */
-  run(task: ImageTask): Promise<ImageResult>;
+  run<T extends ImageTask>(task: T): Promise<ResultOf<T>>;
   close(): Promise<void>;
 }
 
@@ -48,7 +58,9 @@ export function createPool(options: {
   }
 
   return {
-    run: (task) => piscina.run(task, { transferList: [task.input.buffer] }),
+    run<T extends ImageTask>(task: T) {
+      return piscina.run(task, { transferList: [task.input.buffer] }) as Promise<ResultOf<T>>;
+    },
     close() {
       isClosed = true;
       return piscina.destroy();
