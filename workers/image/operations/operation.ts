@@ -1,20 +1,112 @@
-import type { TSchema } from '@sinclair/typebox';
-import type { Sharp } from 'sharp';
-
-/** What an operation may know of the picture it is applied to. */
-export interface Picture {
-  width: number;
-  height: number;
-  hasAlpha: boolean;
-}
+import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import type sharp from 'sharp';
+import type { Decode, Encode } from '../../protocol.ts';
+import type { Rgba } from '../colour.ts';
+import type { Size } from '../geometry.ts';
+import type { Picture } from '../picture.ts';
 
 /**
- * One operation of the processing registry: one file, one value. sharp is imported here as a type only, so that an
- * API process reads names and schemas without loading libvips.
+ * One operation of the processing registry: one file, one value. sharp is imported here as a type only, so that an API
+ * process reads names and schemas without loading libvips.
  */
-export interface Operation {
+export type Operation = StepOperation | SettingOperation;
+
+interface OperationBase {
+  /** One sentence that says what the operation does. */
   description: string;
   /** TypeBox schema of the arguments, an object without additional properties; every property has a description. */
-  parameters: TSchema;
+  parameters: TObject;
 }
-export type { Sharp };
+
+/** Changes the picture. */
+export interface StepOperation extends OperationBase {
+  kind: 'step';
+  /** Time it takes beside a resize of the same picture, roughly; 0 for what is free. */
+  cost: number;
+  /**
+   * How it treats a picture that moves: the frames as one strip, in one go; each as a picture of its own; or the first
+   * frame alone, so that a pass with this step reads no other.
+   */
+  frames: 'strip' | 'each' | 'first';
+  /** Whether flattening transparency before it or after it makes the same picture. */
+  commutesWithFlatten: boolean;
+  /** The parameter that holds the id of a second asset. */
+  readsSecondAsset?: string;
+  /** Size of a frame after the step; an upper bound where the pixels decide. */
+  size(input: Size, params: Readonly<Record<string, unknown>>): Size;
+  /** @throws BadArgument on a parameter that this picture cannot be treated with. */
+  apply(picture: Picture, params: Readonly<Record<string, unknown>>, pass: PassContext): Promise<void>;
+}
+
+/** Says how the input is read or how the result is written, for presets that say all of a pass in registry form. */
+export interface SettingOperation extends OperationBase {
+  kind: 'setting';
+  settings(params: Readonly<Record<string, unknown>>): { decode?: Decode; encode?: Encode };
+}
+
+/** What a step may use beside the picture. */
+export interface PassContext {
+  sharp: typeof sharp;
+  /** Colour of room that opens up: the pass's background, else transparent or, where the output cannot be, white. */
+  fill: Rgba;
+  /** The file of a second asset. @throws BadArgument on `key` when the task does not bring it. */
+  layer(assetId: string, key: string): Uint8Array;
+}
+
+interface StepSource<P extends TProperties> {
+  description: string;
+  /** A property with a default may be left out and is filled in. */
+  parameters: P;
+  cost: number;
+  frames?: StepOperation['frames'];
+  commutesWithFlatten?: boolean;
+  readsSecondAsset?: string;
+  size?(input: Size, params: Arguments<P>): Size;
+  apply(picture: Picture, params: Arguments<P>, pass: PassContext): Promise<void>;
+}
+
+type Arguments<P extends TProperties> = Readonly<Static<TObject<P>>>;
+
+/** A step: by default it takes an animation as one strip, does not commute with flattening and keeps the size. */
+export function step<P extends TProperties>(source: StepSource<P>): StepOperation {
+  const { parameters, size, apply } = source;
+  const filled = filler(parameters);
+  return {
+    frames: 'strip',
+    commutesWithFlatten: false,
+    ...source,
+    kind: 'step',
+    parameters: contract(parameters),
+    size: (input, params) => size?.(input, filled(params)) ?? { width: input.width, height: input.height },
+    apply: (picture, params, pass) => apply(picture, filled(params), pass),
+  };
+}
+
+export function setting<P extends TProperties>(source: {
+  description: string;
+  parameters: P;
+  settings(params: Arguments<P>): { decode?: Decode; encode?: Encode };
+}): SettingOperation {
+  const filled = filler(source.parameters);
+  return {
+    kind: 'setting',
+    description: source.description,
+    parameters: contract(source.parameters),
+    settings: (params) => source.settings(filled(params)),
+  };
+}
+
+/** The object of the arguments as it is checked: nothing undeclared, and what has a default may be left out. */
+function contract(properties: TProperties): TObject {
+  const wire = Object.entries(properties).map(([name, schema]): [string, TSchema] => [
+    name,
+    'default' in schema ? Type.Optional(schema) : schema,
+  ]);
+  return Type.Object(Object.fromEntries(wire), { additionalProperties: false });
+}
+
+function filler<P extends TProperties>(properties: P) {
+  const withDefault = Object.entries(properties).filter(([, schema]) => 'default' in schema);
+  const defaults = Object.fromEntries(withDefault.map(([name, schema]) => [name, schema.default]));
+  return (params: Readonly<Record<string, unknown>>) => ({ ...defaults, ...params }) as Arguments<P>;
+}

@@ -1,0 +1,69 @@
+import sharp, { type Sharp } from 'sharp';
+import type { MetadataPolicy } from '../protocol.ts';
+import { type Chosen, openOptions, type Source } from './input.ts';
+import { openPixels, type Picture, type Pixels } from './picture.ts';
+import { readTags } from './tags.ts';
+
+/** EXIF fields that say whose a picture is. */
+const RIGHTS = ['Copyright', 'Artist'];
+
+/** A file, and what its metadata policy needs to know of how it was opened. */
+export interface CarriedFile {
+  input: Uint8Array<ArrayBuffer>;
+  source: Source;
+  chosen: Chosen;
+  policy: MetadataPolicy | undefined;
+}
+
+/** Whether the pixels stay in the file's own RGB, because its profile goes with them. */
+export function keepsProfile({ isRgb, format }: Source, policy: MetadataPolicy | undefined): boolean {
+  return policy === 'keep' && isRgb && format !== 'raw';
+}
+
+/** The picture's pipeline, which writes the metadata that the policy says. */
+export async function withMetadata(picture: Picture, file: CarriedFile): Promise<Sharp> {
+  if (!picture.fromFile) return pixelsWithMetadata(await picture.pixels(), file);
+  const { policy } = file;
+  return policy === 'keep' ? keepAll(picture.finish(), file) : withRights(picture.finish(), file);
+}
+
+/**
+ * The same for pixels. sharp cannot attach a file's blocks to pixels, but carries them along with the file's own: so the
+ * file is shrunk to the pixels' size, and the pixels are laid over it.
+ */
+export async function pixelsWithMetadata(pixels: Pixels, file: CarriedFile): Promise<Sharp> {
+  const { input, source, chosen, policy } = file;
+  if (policy !== 'keep' || source.format === 'raw') return withRights(openPixels(pixels), file);
+  const { data, width, height, channels, frames } = pixels;
+  const area = { width, height: height * frames };
+  const canvas = sharp(input, openOptions({}, chosen, keepsProfile(source, policy)))
+    .resize({ width, height, fit: 'fill', kernel: 'nearest' })
+    .composite([
+      {
+        input: Buffer.from(data.buffer, data.byteOffset, data.byteLength),
+        raw: { ...area, channels },
+        left: 0,
+        top: 0,
+        blend: 'source',
+      },
+    ]);
+  return keepAll(channels === 4 ? canvas : canvas.removeAlpha(), file);
+}
+
+/** The orientation is left out: sharp drops the tag once it has turned the picture upright. */
+function keepAll(pipeline: Sharp, { source }: CarriedFile): Sharp {
+  if (source.format === 'raw') return pipeline;
+  // Other pixels than RGB have been converted to sRGB, of which their own profile knows nothing.
+  return source.isRgb ? pipeline.keepMetadata() : pipeline.keepMetadata().withIccProfile('srgb');
+}
+
+async function withRights(pipeline: Sharp, { input, source, policy }: CarriedFile): Promise<Sharp> {
+  if (policy !== 'copyright' || source.format === 'raw') return pipeline;
+  const { exif = {} } = readTags(input, await sharp(input, { failOn: 'error' }).metadata());
+  const rights = RIGHTS.map((name) => [name, exif[name]] as const).filter(
+    ([, value]) => typeof value === 'string',
+  );
+  return rights.length === 0
+    ? pipeline
+    : pipeline.withExif({ IFD0: Object.fromEntries(rights) as Record<string, string> });
+}

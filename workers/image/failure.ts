@@ -1,0 +1,55 @@
+import type { Failure } from '../protocol.ts';
+import { tooLarge, unreadable } from './input.ts';
+import type { StepOperation } from './operations/index.ts';
+import { BadArgument, invalid, Refusal } from './refusal.ts';
+
+/** Nobody waits for the answer any more. */
+export class TooLate extends Error {
+  override readonly name = 'TooLate';
+}
+
+/** sharp's word about an argument: "Expected number between 0.3 and 1000 for sigma but received …". */
+const SHARP_ARGUMENT = /^Expected (.+) for (?:options\.)?(\w+)/;
+
+/** What an operation threw, with the place of its step: a word about an argument becomes a refusal, all else stays. */
+export function argumentFailure(
+  error: unknown,
+  place: string,
+  operation: StepOperation,
+  params: object,
+): unknown {
+  if (error instanceof BadArgument) {
+    return invalid(`${place}.${ownKey(error.key, operation, params)}`, error.message, error.details);
+  }
+  const [, expected, key] = (error instanceof Error && SHARP_ARGUMENT.exec(error.message)) || [];
+  return key === undefined
+    ? error
+    : invalid(`${place}.${key}`, `${key} does not fit: ${expected} is expected.`);
+}
+
+/** A size may be out of bounds through a parameter of another name: then the first that was sent is named. */
+function ownKey(key: string, operation: StepOperation, params: object): string {
+  if (key in params) return key;
+  return Object.keys(params)[0] ?? (key in operation.parameters.properties ? key : '');
+}
+
+/**
+ * Any error of a pass as plain data.
+ * @param fromFile whether the pipeline that failed read the file: then the file is at fault, all else having been checked.
+ */
+export function failureOf(error: unknown, fromFile: boolean): Failure {
+  if (error instanceof Refusal) return error.failure;
+  // Outside of steps, the parameters of the pass itself are at fault.
+  if (error instanceof BadArgument) return invalid(error.key, error.message, error.details).failure;
+  const text = error instanceof Error ? error.message : '';
+  if (error instanceof TooLate || text.startsWith('timeout:')) {
+    return {
+      kind: 'failure',
+      code: 'internal_error',
+      message: 'The pass was not done by its deadline.',
+      details: { reason: 'deadline_exceeded' },
+    };
+  }
+  if (fromFile) return (text.includes('exceeds pixel limit') ? tooLarge() : unreadable()).failure;
+  return { kind: 'failure', code: 'internal_error', message: 'The pass failed for a reason of the service.' };
+}

@@ -1,0 +1,194 @@
+import sharp, { type Metadata, type SharpOptions } from 'sharp';
+import type { Decode, InputHeader, RawPixels, TransformTask } from '../protocol.ts';
+import type { Size } from './geometry.ts';
+import { invalid, unsupported } from './refusal.ts';
+
+/** The most a file may hold: width x height x frames. */
+const LIMIT_PIXELS = 50_000_000;
+
+/** What is read. libvips knows more (SVG, PDF, its own formats), each a door that stays shut. */
+const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif', 'Tiff'];
+
+/** Formats whose frames are moments of one animation, not pages or pictures of a collection. */
+const MOVING_FORMATS: readonly string[] = ['gif', 'webp'];
+
+/** Closes every loader but those on the list, in the whole process. */
+export function closeOtherLoaders(): void {
+  sharp.block({ operation: ['VipsForeignLoad'] });
+  sharp.unblock({ operation: LOADERS.map((name) => `VipsForeignLoad${name}`) });
+}
+
+/** What the header of an input says. */
+export interface Source extends Size {
+  /** As libvips names it; raw for pixels. */
+  format: string;
+  /** Frames or pages in the file. Width and height are of one, upright. */
+  frames: number;
+  hasAlpha: boolean;
+  /** Whether it has to be turned upright. */
+  oriented: boolean;
+  /** Whether the pixels are RGB, and so may keep an ICC profile of their own. */
+  isRgb: boolean;
+  /** Whether channels have more than 8 bits. */
+  isDeep: boolean;
+  hasProfile: boolean;
+  /** Milliseconds that each frame is shown. */
+  delays?: number[];
+  /** How often an animation runs; 0 for ever. */
+  loop?: number;
+}
+
+/** A corrupt or truncated file fails, half a picture is none; noise between a JPEG's segments, which cameras leave, does not. */
+const STRICT: SharpOptions = { failOn: 'error', limitInputPixels: LIMIT_PIXELS };
+
+export function isMoving(format: string): boolean {
+  return MOVING_FORMATS.includes(format);
+}
+
+/**
+ * Reads the header, or takes the sender's word for it.
+ * @throws Refusal unsupported_format when it is none of a picture that is read here, or of one that is too large.
+ */
+export async function readSource(task: TransformTask, keepsMetadata: boolean): Promise<Source> {
+  const { raw, header } = task;
+  if (raw !== undefined) return sourceOfPixels(raw);
+  // What the hint leaves open, the colour space and the profile, matters to these alone.
+  if (header !== undefined && !keepsMetadata && header.bitDepth <= 8) return sourceOfHeader(header);
+  const source = await readHeader(task.input);
+  if (source.width * source.height * source.frames > LIMIT_PIXELS) throw tooLarge();
+  return source;
+}
+
+async function readHeader(input: Uint8Array, page = 0): Promise<Source> {
+  const header = await sharp(input, { ...STRICT, page })
+    .metadata()
+    .catch((error: Error) => {
+      throw error.message.includes('exceeds pixel limit') ? tooLarge() : unreadable();
+    });
+  return sourceOfMetadata(header);
+}
+
+function sourceOfMetadata(header: Metadata): Source {
+  const { width, height } = header.autoOrient;
+  return {
+    format: header.format,
+    width,
+    height: header.pageHeight ?? height,
+    frames: header.pages ?? 1,
+    hasAlpha: header.hasAlpha,
+    oriented: (header.orientation ?? 1) > 1,
+    isRgb: header.space === 'srgb' || header.space === 'rgb16',
+    isDeep: header.depth !== 'uchar',
+    hasProfile: header.hasProfile,
+    ...(header.delay !== undefined && { delays: header.delay }),
+    ...(header.loop !== undefined && { loop: header.loop }),
+  };
+}
+
+function sourceOfHeader({ format, width, height, orientation, hasAlpha }: InputHeader): Source {
+  const isSideways = orientation >= 5;
+  return {
+    format,
+    width: isSideways ? height : width,
+    height: isSideways ? width : height,
+    frames: 1,
+    hasAlpha,
+    oriented: orientation > 1,
+    isRgb: true,
+    isDeep: false,
+    hasProfile: false,
+  };
+}
+
+function sourceOfPixels({ width, height }: RawPixels): Source {
+  return {
+    format: 'raw',
+    width,
+    height,
+    frames: 1,
+    hasAlpha: true,
+    oriented: false,
+    isRgb: true,
+    isDeep: false,
+    hasProfile: false,
+  };
+}
+
+/** The frames that a pass works on: how many, from which on. */
+export interface Chosen {
+  first: number;
+  count: number;
+}
+
+/**
+ * Chooses frames. All of them when they are asked for, or when nothing is and input, output and steps can move; else one.
+ * @throws Refusal invalid_param on `frame` when that frame is not there, or the output cannot hold all.
+ */
+export function chooseFrames(
+  frame: Decode['frame'],
+  source: Source,
+  canMove: boolean,
+  outputFormat: string,
+): Chosen {
+  const { frames, format } = source;
+  if (typeof frame === 'number') {
+    if (frame < frames) return { first: frame, count: 1 };
+    const last = frames - 1;
+    const message = `frame is ${frame}, but the image has ${frames === 1 ? 'only frame 0' : `frames 0 to ${last}`}.`;
+    throw invalid('frame', message, { received: frame, limit: last });
+  }
+  if (frame === 'all' && frames > 1) {
+    if (!isMoving(outputFormat)) {
+      throw invalid(
+        'frame',
+        `frame is all, but ${outputFormat} holds one picture: ask for gif or webp, or for one frame.`,
+      );
+    }
+    if (!isMoving(format)) {
+      throw invalid(
+        'frame',
+        `frame is all, but this ${format} holds pages, not frames: ask for one by its index from 0.`,
+      );
+    }
+    if (!canMove)
+      throw invalid('frame', 'frame is all, but a step of this pass makes one picture: ask for one frame.');
+    return { first: 0, count: frames };
+  }
+  const movesByDefault = frame === undefined && canMove && isMoving(format) && isMoving(outputFormat);
+  return { first: 0, count: movesByDefault ? frames : 1 };
+}
+
+/** Pages of a document may have sizes of their own: reads that of the chosen one. */
+export async function chosenPage(source: Source, input: Uint8Array, { first }: Chosen): Promise<Source> {
+  if (first === 0 || isMoving(source.format)) return source;
+  return { ...(await readHeader(input, first)), frames: source.frames };
+}
+
+/** sharp's options to open the chosen frames, upright. */
+export function openOptions(
+  task: Pick<TransformTask, 'raw'>,
+  { first, count }: Chosen,
+  ignoreIcc: boolean,
+): SharpOptions {
+  if (task.raw !== undefined) return { raw: task.raw, limitInputPixels: false };
+  // Frames lie in one strip, which cannot be turned as a whole.
+  return {
+    ...STRICT,
+    ignoreIcc,
+    autoOrient: count === 1,
+    ...(first > 0 && { page: first }),
+    ...(count > 1 && { pages: -1 }),
+  };
+}
+
+export function unreadable() {
+  return unsupported(
+    'The image cannot be decoded: it is damaged, cut short, or not of a format that is read here.',
+  );
+}
+
+export function tooLarge() {
+  return unsupported(
+    `The image has more than ${LIMIT_PIXELS / 1e6} megapixels, its frames counted together.`,
+  );
+}

@@ -1,0 +1,51 @@
+import { colourOf } from '../colour.ts';
+import type { Size } from '../geometry.ts';
+import { step } from './operation.ts';
+import { choice, colour, number, numbers, optional } from './parameter.ts';
+
+const OFFSET = 16384;
+
+export const affine = step({
+  description: 'Maps the picture by a 2 × 2 matrix, with offsets before and after.',
+  parameters: {
+    matrix: numbers(4, 4, 'The matrix, row by row: a, b, c, d.'),
+    background: optional(colour('Colour of the area that opens up.')),
+    idx: number(-OFFSET, OFFSET, 'Offset across, before.', { default: 0 }),
+    idy: number(-OFFSET, OFFSET, 'Offset down, before.', { default: 0 }),
+    odx: number(-OFFSET, OFFSET, 'Offset across, after.', { default: 0 }),
+    ody: number(-OFFSET, OFFSET, 'Offset down, after.', { default: 0 }),
+    interpolator: choice(
+      [
+        'nearest',
+        'bilinear',
+        'bicubic',
+        'locallyBoundedBicubic',
+        'nohalo',
+        'vertexSplitQuadraticBasisSpline',
+      ],
+      'How pixels between pixels are made.',
+      { default: 'bicubic' },
+    ),
+  },
+  cost: 2,
+  frames: 'each',
+  size: (input, { matrix }) => mappedSize(input, matrix),
+  async apply(picture, { matrix, background, interpolator, ...offsets }, { sharp, fill }) {
+    const opened = background === undefined ? fill : colourOf(background, 'background');
+    picture.becomesAbout(mappedSize(picture, matrix));
+    (await picture.at('affine')).affine(matrix as [number, number, number, number], {
+      ...offsets,
+      background: opened,
+      interpolator: sharp.interpolators[interpolator],
+    });
+    picture.mayTurnTransparent(opened);
+  },
+});
+
+/** Size of the box around the mapped picture. */
+function mappedSize({ width, height }: Size, [a = 1, b = 0, c = 0, d = 1]: number[]): Size {
+  return {
+    width: Math.max(1, Math.ceil(Math.abs(a) * width + Math.abs(b) * height)),
+    height: Math.max(1, Math.ceil(Math.abs(c) * width + Math.abs(d) * height)),
+  };
+}

@@ -1,0 +1,12 @@
+import { step } from './operation.ts';
+import { choice } from './parameter.ts';
+
+export const bandbool = step({
+  description: 'Joins the channels of the picture bit by bit into one.',
+  parameters: { operator: choice(['and', 'or', 'eor'], 'How bits are joined.') },
+  cost: 0.3,
+  async apply(picture, { operator }) {
+    (await picture.at('bandbool')).bandbool(operator);
+    picture.hasAlpha = false;
+  },
+});

@@ -1,0 +1,14 @@
+import { step } from './operation.ts';
+import { number } from './parameter.ts';
+
+export const blur = step({
+  description: 'Blurs the picture.',
+  parameters: { sigma: number(0.3, 1000, 'Standard deviation in pixels.', { default: 3 }) },
+  cost: 3,
+  // On a strip, frames would run into each other.
+  frames: 'each',
+  commutesWithFlatten: true,
+  async apply(picture, { sigma }) {
+    (await picture.at('blur')).blur(sigma);
+  },
+});

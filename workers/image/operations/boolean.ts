@@ -1,0 +1,21 @@
+import { step } from './operation.ts';
+import { assetId, choice } from './parameter.ts';
+import { layerAs } from './second-asset.ts';
+
+export const boolean = step({
+  description:
+    "Joins the picture with a second asset, bit by bit. The asset is stretched to the picture's size.",
+  parameters: {
+    assetId: assetId('The second asset.'),
+    operator: choice(['and', 'or', 'eor'], 'How bits are joined.'),
+  },
+  cost: 2,
+  frames: 'each',
+  readsSecondAsset: 'assetId',
+  async apply(picture, { assetId, operator }, pass) {
+    // Both must have the same channels: only pixels tell how many there are.
+    const { channels } = await picture.pixels();
+    const { data, raw } = await layerAs(channels, picture, pass.layer(assetId, 'assetId'), pass);
+    (await picture.at('boolean')).boolean(data, operator, { raw });
+  },
+});

@@ -1,0 +1,22 @@
+import { colourOf } from '../colour.ts';
+import { roundCorners } from '../paint.ts';
+import { step } from './operation.ts';
+import { colour, integer } from './parameter.ts';
+
+export const border = step({
+  description: 'Draws a frame around the picture: the canvas grows by twice its width.',
+  parameters: {
+    width: integer(0, 2048, 'Thickness of the frame in pixels.'),
+    color: colour('Colour of the frame.', { default: '#000000' }),
+    radius: integer(0, 8192, 'Radius of the rounded outer corners in pixels; 0 leaves them square.', {
+      default: 0,
+    }),
+  },
+  cost: 0.5,
+  frames: 'each',
+  size: (input, { width }) => ({ width: input.width + 2 * width, height: input.height + 2 * width }),
+  async apply(picture, { width, color, radius }) {
+    await picture.pad({ top: width, right: width, bottom: width, left: width }, colourOf(color, 'color'));
+    if (radius > 0) roundCorners(await picture.pixels('rgba'), { width: radius, height: radius });
+  },
+});

@@ -1,0 +1,35 @@
+import { BadArgument } from '../refusal.ts';
+import { step } from './operation.ts';
+import { integer, number, numbers, optional } from './parameter.ts';
+
+const EDGE = 31;
+
+export const convolve = step({
+  description: 'Makes each pixel the weighted sum of those around it.',
+  parameters: {
+    width: integer(3, EDGE, 'Width of the kernel.'),
+    height: integer(3, EDGE, 'Height of the kernel.'),
+    kernel: numbers(9, EDGE * EDGE, 'The weights, row by row: width × height of them.'),
+    scale: optional(
+      integer(1, 1_000_000, 'What the sum is divided by; the sum of the weights when left out.'),
+    ),
+    offset: number(-255, 255, 'Added at the end.', { default: 0 }),
+  },
+  cost: 5,
+  frames: 'each',
+  async apply(picture, { width, height, kernel, scale, offset }) {
+    if (kernel.length !== width * height) {
+      throw new BadArgument(
+        'kernel',
+        `kernel has ${kernel.length} weights, but ${width} × ${height} are expected.`,
+      );
+    }
+    (await picture.at('convolve')).convolve({
+      width,
+      height,
+      kernel,
+      offset,
+      ...(scale !== undefined && { scale }),
+    });
+  },
+});

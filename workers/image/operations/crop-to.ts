@@ -1,0 +1,42 @@
+import type { KernelEnum } from 'sharp';
+import { type Anchor, place, type Size } from '../geometry.ts';
+import type { Picture } from '../picture.ts';
+import type { Gravity } from './parameter.ts';
+
+export interface Aim {
+  gravity?: Gravity;
+  focalX?: number;
+  focalY?: number;
+}
+
+/** What of a picture a crop keeps: a place or point that can be computed, or what the pixels themselves say. */
+export function anchorOf({ gravity, focalX, focalY }: Aim): Anchor | 'attention' | 'entropy' {
+  if (focalX === undefined && focalY === undefined) return gravity ?? 'center';
+  return { x: focalX ?? 0.5, y: focalY ?? 0.5 };
+}
+
+/** Scales a picture to cover `scaled` and keeps `size` of it around what the anchor says. */
+export async function scaleAndCrop(
+  picture: Picture,
+  { scaled, result }: { scaled: Size; result: Size },
+  anchor: Anchor | 'attention' | 'entropy',
+  kernel?: keyof KernelEnum,
+): Promise<void> {
+  if (anchor !== 'attention' && anchor !== 'entropy') {
+    await picture.scaleTo(scaled, kernel);
+    await picture.cropTo(place(result, scaled, anchor));
+  } else if (picture.frames === 1) {
+    await picture.scaleToInteresting(result, anchor, kernel);
+  } else {
+    // Every frame is cut where the first one is: a crop that follows the action would shake.
+    await picture.scaleTo(scaled, kernel);
+    const [first] = await picture.frameByFrame();
+    if (first === undefined) return;
+    const { info } = await first
+      .resize({ ...result, fit: 'cover', position: anchor })
+      .raw()
+      .toUint8Array();
+    // sharp tells offsets as what was moved: zero or negative.
+    await picture.cropTo({ ...result, left: -(info.cropOffsetLeft ?? 0), top: -(info.cropOffsetTop ?? 0) });
+  }
+}

@@ -1,0 +1,16 @@
+import { Type } from '@sinclair/typebox';
+import { setting } from './operation.ts';
+import { integer, optional } from './parameter.ts';
+
+export const decode = setting({
+  description: 'Says how the input is read.',
+  parameters: {
+    frame: optional(
+      Type.Union([Type.Literal('first'), Type.Literal('all'), Type.Integer({ minimum: 0 })], {
+        description: 'Which frames are read: first, all, or one by its index from 0.',
+      }),
+    ),
+    density: optional(integer(1, 2400, 'Dots per inch at which vector input is drawn.')),
+  },
+  settings: (params) => ({ decode: params }),
+});

@@ -1,0 +1,23 @@
+import { colourOf } from '../colour.ts';
+import { step } from './operation.ts';
+import { colour } from './parameter.ts';
+
+/** What red, green and blue add to the brightness (Rec. 709). */
+const LUMA = [0.2126, 0.7152, 0.0722] as const;
+
+export const duotone = step({
+  description: 'Draws the picture in two colours, one for the dark and one for the light tones.',
+  parameters: { dark: colour('Colour of black.'), light: colour('Colour of white.') },
+  cost: 0.7,
+  async apply(picture, { dark, light }) {
+    const black = colourOf(dark, 'dark');
+    const white = colourOf(light, 'light');
+    const rowOf = (channel: 'r' | 'g' | 'b'): [number, number, number] => {
+      const span = (white[channel] - black[channel]) / 255;
+      return [LUMA[0] * span, LUMA[1] * span, LUMA[2] * span];
+    };
+    (await picture.at('recomb', 'linear'))
+      .recomb([rowOf('r'), rowOf('g'), rowOf('b')])
+      .linear([1, 1, 1], [black.r, black.g, black.b]);
+  },
+});

@@ -1,0 +1,12 @@
+import { step } from './operation.ts';
+import { integer } from './parameter.ts';
+
+export const erode = step({
+  description: 'Shrinks bright areas.',
+  parameters: { width: integer(1, 64, 'By how many pixels.', { default: 1 }) },
+  cost: 5,
+  frames: 'each',
+  async apply(picture, { width }) {
+    (await picture.at('erode')).erode(width);
+  },
+});

@@ -1,0 +1,29 @@
+import { colourOf } from '../colour.ts';
+import { step } from './operation.ts';
+import { choice, colour, integer, optional } from './parameter.ts';
+
+const SIDE = 16384;
+
+export const extend = step({
+  description: 'Adds room around the picture, filled with a colour or with what lies at its edges.',
+  parameters: {
+    top: integer(0, SIDE, 'Pixels to add above.', { default: 0 }),
+    right: integer(0, SIDE, 'Pixels to add on the right.', { default: 0 }),
+    bottom: integer(0, SIDE, 'Pixels to add below.', { default: 0 }),
+    left: integer(0, SIDE, 'Pixels to add on the left.', { default: 0 }),
+    extendWith: choice(
+      ['background', 'copy', 'repeat', 'mirror'],
+      'What fills the room: the background, the edge pixels, the picture again, or its mirror image.',
+      { default: 'background' },
+    ),
+    background: optional(colour('Colour of the room.')),
+  },
+  cost: 0.3,
+  size: (input, { top, right, bottom, left }) => ({
+    width: input.width + left + right,
+    height: input.height + top + bottom,
+  }),
+  async apply(picture, { extendWith, background, ...room }, { fill }) {
+    await picture.pad(room, background === undefined ? fill : colourOf(background, 'background'), extendWith);
+  },
+});

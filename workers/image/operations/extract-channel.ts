@@ -1,0 +1,19 @@
+import { BadArgument } from '../refusal.ts';
+import { step } from './operation.ts';
+import { choice } from './parameter.ts';
+
+export const extractChannel = step({
+  description: 'Shows one channel of the picture in shades of grey.',
+  parameters: { channel: choice(['red', 'green', 'blue', 'alpha'], 'The channel.') },
+  cost: 0.2,
+  async apply(picture, { channel }) {
+    if (channel === 'alpha' && !picture.hasAlpha) {
+      throw new BadArgument(
+        'channel',
+        'channel is alpha, but the picture has no transparency: ask for red, green or blue.',
+      );
+    }
+    (await picture.at('extractChannel')).extractChannel(channel);
+    picture.hasAlpha = false;
+  },
+});

@@ -1,0 +1,13 @@
+import { colourOf } from '../colour.ts';
+import { step } from './operation.ts';
+import { colour } from './parameter.ts';
+
+export const flatten = step({
+  description: 'Lays the picture on a solid colour and drops its transparency.',
+  parameters: { background: colour('The colour.', { default: '#ffffff' }) },
+  cost: 0.3,
+  async apply(picture, { background }) {
+    (await picture.at('flatten')).flatten({ background: colourOf(background, 'background') });
+    picture.hasAlpha = false;
+  },
+});

@@ -1,0 +1,13 @@
+import { step } from './operation.ts';
+
+export const flip = step({
+  description: 'Mirrors the picture top to bottom.',
+  parameters: {},
+  cost: 0.2,
+  // A strip turned over would show its frames in the opposite order.
+  frames: 'each',
+  commutesWithFlatten: true,
+  async apply(picture) {
+    (await picture.at('mirror')).flip();
+  },
+});

@@ -1,0 +1,11 @@
+import { step } from './operation.ts';
+
+export const flop = step({
+  description: 'Mirrors the picture left to right.',
+  parameters: {},
+  cost: 0.2,
+  commutesWithFlatten: true,
+  async apply(picture) {
+    (await picture.at('mirror')).flop();
+  },
+});

@@ -1,0 +1,171 @@
+import { affine } from './affine.ts';
+import { autoOrient } from './auto-orient.ts';
+import { avif } from './avif.ts';
+import { bandbool } from './bandbool.ts';
+import { blur } from './blur.ts';
+import { boolean } from './boolean.ts';
+import { border } from './border.ts';
+import { clahe } from './clahe.ts';
+import { composite } from './composite.ts';
+import { convolve } from './convolve.ts';
+import { crop } from './crop.ts';
+import { decode } from './decode.ts';
+import { dilate } from './dilate.ts';
+import { duotone } from './duotone.ts';
+import { ensureAlpha } from './ensure-alpha.ts';
+import { erode } from './erode.ts';
+import { extend } from './extend.ts';
+import { extract } from './extract.ts';
+import { extractChannel } from './extract-channel.ts';
+import { flatten } from './flatten.ts';
+import { flip } from './flip.ts';
+import { flop } from './flop.ts';
+import { gamma } from './gamma.ts';
+import { gif } from './gif.ts';
+import { greyscale } from './greyscale.ts';
+import { joinChannel } from './join-channel.ts';
+import { jpeg } from './jpeg.ts';
+import { keepMetadata } from './keep-metadata.ts';
+import { linear } from './linear.ts';
+import { median } from './median.ts';
+import { modulate } from './modulate.ts';
+import { negate } from './negate.ts';
+import { normalise } from './normalise.ts';
+import { opacity } from './opacity.ts';
+import type { Operation } from './operation.ts';
+import { pixelate } from './pixelate.ts';
+import { placeholder } from './placeholder.ts';
+import { png } from './png.ts';
+import { recomb } from './recomb.ts';
+import { redact } from './redact.ts';
+import { removeAlpha } from './remove-alpha.ts';
+import { resize } from './resize.ts';
+import { rotate } from './rotate.ts';
+import { roundCorners } from './round-corners.ts';
+import { sharpen } from './sharpen.ts';
+import { text } from './text.ts';
+import { threshold } from './threshold.ts';
+import { tiff } from './tiff.ts';
+import { tint } from './tint.ts';
+import { toColourspace } from './to-colourspace.ts';
+import { trim } from './trim.ts';
+import { unflatten } from './unflatten.ts';
+import { webp } from './webp.ts';
+
+export type { Operation, SettingOperation, StepOperation } from './operation.ts';
+
+/** The keys of the processing registry. */
+export type OperationName =
+  | 'resize'
+  | 'extract'
+  | 'crop'
+  | 'trim'
+  | 'extend'
+  | 'rotate'
+  | 'autoOrient'
+  | 'flip'
+  | 'flop'
+  | 'affine'
+  | 'border'
+  | 'roundCorners'
+  | 'flatten'
+  | 'unflatten'
+  | 'removeAlpha'
+  | 'ensureAlpha'
+  | 'opacity'
+  | 'extractChannel'
+  | 'joinChannel'
+  | 'bandbool'
+  | 'boolean'
+  | 'greyscale'
+  | 'negate'
+  | 'gamma'
+  | 'linear'
+  | 'normalise'
+  | 'clahe'
+  | 'recomb'
+  | 'modulate'
+  | 'tint'
+  | 'duotone'
+  | 'threshold'
+  | 'toColourspace'
+  | 'blur'
+  | 'sharpen'
+  | 'median'
+  | 'dilate'
+  | 'erode'
+  | 'convolve'
+  | 'pixelate'
+  | 'redact'
+  | 'composite'
+  | 'text'
+  | 'placeholder'
+  | 'decode'
+  | 'keepMetadata'
+  | 'jpeg'
+  | 'png'
+  | 'webp'
+  | 'avif'
+  | 'gif'
+  | 'tiff';
+
+/** Every operation. A name without its file, or a file without its name, does not compile. */
+export const operations = {
+  resize,
+  extract,
+  crop,
+  trim,
+  extend,
+  rotate,
+  autoOrient,
+  flip,
+  flop,
+  affine,
+  border,
+  roundCorners,
+  flatten,
+  unflatten,
+  removeAlpha,
+  ensureAlpha,
+  opacity,
+  extractChannel,
+  joinChannel,
+  bandbool,
+  boolean,
+  greyscale,
+  negate,
+  gamma,
+  linear,
+  normalise,
+  clahe,
+  recomb,
+  modulate,
+  tint,
+  duotone,
+  threshold,
+  toColourspace,
+  blur,
+  sharpen,
+  median,
+  dilate,
+  erode,
+  convolve,
+  pixelate,
+  redact,
+  composite,
+  text,
+  placeholder,
+  decode,
+  keepMetadata,
+  jpeg,
+  png,
+  webp,
+  avif,
+  gif,
+  tiff,
+} satisfies Record<OperationName, Operation>;
+
+/** The operation of that name; undefined when there is none. */
+export function operationNamed(name: string): Operation | undefined {
+  return Object.hasOwn(operations, name) ? operations[name as OperationName] : undefined;
+}

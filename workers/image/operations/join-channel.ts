@@ -1,0 +1,19 @@
+import { step } from './operation.ts';
+import { assetId } from './parameter.ts';
+import { layerAs } from './second-asset.ts';
+
+export const joinChannel = step({
+  description:
+    "Takes the brightness of a second asset as the picture's transparency. The asset is stretched to the picture's size.",
+  parameters: { assetId: assetId('The second asset: black is transparent, white is opaque.') },
+  cost: 2,
+  frames: 'each',
+  readsSecondAsset: 'assetId',
+  async apply(picture, { assetId }, pass) {
+    (await picture.at('removeAlpha')).removeAlpha();
+    await picture.pixels();
+    const { data, raw } = await layerAs(1, picture, pass.layer(assetId, 'assetId'), pass);
+    (await picture.at('joinChannel')).joinChannel(data, { raw });
+    picture.hasAlpha = true;
+  },
+});

@@ -1,0 +1,14 @@
+import { setting } from './operation.ts';
+import { choice } from './parameter.ts';
+
+export const keepMetadata = setting({
+  description: 'Says which metadata the result carries.',
+  parameters: {
+    metadata: choice(
+      ['strip', 'keep', 'copyright'],
+      'Nothing, all of EXIF, XMP, IPTC and the ICC profile, or the rights fields alone.',
+      { default: 'keep' },
+    ),
+  },
+  settings: (params) => ({ encode: params }),
+});

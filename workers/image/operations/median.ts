@@ -1,0 +1,12 @@
+import { step } from './operation.ts';
+import { integer } from './parameter.ts';
+
+export const median = step({
+  description: 'Removes speckles: each pixel becomes the middle value of those around it.',
+  parameters: { size: integer(1, 25, 'Edge of the square that is looked at, in pixels.', { default: 3 }) },
+  cost: 10,
+  frames: 'each',
+  async apply(picture, { size }) {
+    (await picture.at('median')).median(size);
+  },
+});

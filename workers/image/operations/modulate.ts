@@ -1,0 +1,16 @@
+import { step } from './operation.ts';
+import { number } from './parameter.ts';
+
+export const modulate = step({
+  description: 'Changes brightness, saturation, hue and lightness.',
+  parameters: {
+    brightness: number(0, 100, 'Factor.', { default: 1 }),
+    saturation: number(0, 100, 'Factor; 0 is grey.', { default: 1 }),
+    hue: number(-360, 360, 'Degrees around the colour wheel, rounded to whole ones.', { default: 0 }),
+    lightness: number(-100, 100, 'Added to the lightness, which runs from 0 to 100.', { default: 0 }),
+  },
+  cost: 1.5,
+  async apply(picture, { hue, ...factors }) {
+    (await picture.at('modulate')).modulate({ ...factors, hue: Math.round(hue) });
+  },
+});

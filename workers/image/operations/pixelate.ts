@@ -1,0 +1,14 @@
+import { mosaic } from '../paint.ts';
+import { step } from './operation.ts';
+import { integer } from './parameter.ts';
+
+export const pixelate = step({
+  description: 'Turns the picture into coarse blocks.',
+  parameters: { size: integer(2, 512, 'Edge of a block in pixels.', { default: 16 }) },
+  cost: 1,
+  frames: 'each',
+  async apply(picture, { size }) {
+    const pixels = await picture.pixels();
+    mosaic(pixels, { left: 0, top: 0, width: pixels.width, height: pixels.height }, size);
+  },
+});

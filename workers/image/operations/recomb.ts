@@ -1,0 +1,32 @@
+import { Type } from '@sinclair/typebox';
+import type { Matrix3x3, Matrix4x4 } from 'sharp';
+import { BadArgument } from '../refusal.ts';
+import { step } from './operation.ts';
+import { numbers } from './parameter.ts';
+
+export const recomb = step({
+  description: 'Mixes the colour channels by a matrix.',
+  parameters: {
+    matrix: Type.Array(numbers(3, 4, 'Weights of the channels in one result.'), {
+      minItems: 3,
+      maxItems: 4,
+      description: 'A row for each result: 3 rows of 3, or 4 of 4 with alpha.',
+    }),
+  },
+  cost: 0.5,
+  async apply(picture, { matrix }) {
+    if (matrix.some((row) => row.length !== matrix.length)) {
+      throw new BadArgument(
+        'matrix',
+        'matrix has rows of another length than it has rows: send 3 rows of 3, or 4 of 4.',
+      );
+    }
+    if (matrix.length === 4 && !picture.hasAlpha) {
+      throw new BadArgument(
+        'matrix',
+        'matrix has 4 rows, but the picture has no alpha channel: send 3 rows of 3.',
+      );
+    }
+    (await picture.at('recomb')).recomb(matrix as unknown as Matrix3x3 | Matrix4x4);
+  },
+});

@@ -1,0 +1,72 @@
+import { Type } from '@sinclair/typebox';
+import { colourOf } from '../colour.ts';
+import { type Box, intersect } from '../geometry.ts';
+import { cut, fill, mosaic, paste } from '../paint.ts';
+import type { Pixels } from '../picture.ts';
+import { BadArgument } from '../refusal.ts';
+import { type PassContext, step } from './operation.ts';
+import { choice, colour, integer } from './parameter.ts';
+
+const EDGE = 100_000;
+
+/** A region keeps at most this many blocks along its longer side: too few to read a letter or know a face. */
+const BLOCKS_ACROSS = 8;
+const SMALLEST_BLOCK_PX = 12;
+
+const REGION = Type.Object(
+  {
+    x: integer(0, EDGE, 'Left edge in pixels.'),
+    y: integer(0, EDGE, 'Top edge in pixels.'),
+    width: integer(1, EDGE, 'Width in pixels.'),
+    height: integer(1, EDGE, 'Height in pixels.'),
+  },
+  { additionalProperties: false },
+);
+
+export const redact = step({
+  description: 'Covers rectangles so that what lay under them is really gone.',
+  parameters: {
+    regions: Type.Array(REGION, {
+      minItems: 1,
+      maxItems: 100,
+      description: 'The rectangles, each {x, y, width, height}.',
+    }),
+    style: choice(['fill', 'blur', 'pixelate'], 'How a rectangle is covered.', { default: 'fill' }),
+    color: colour('Colour of the rectangles with style fill; always opaque.', { default: '#000000' }),
+  },
+  cost: 1,
+  frames: 'each',
+  async apply(picture, { regions, style, color }, pass) {
+    const ink = { ...colourOf(color, 'color'), alpha: 1 };
+    const pixels = await picture.pixels();
+    for (const { x, y, width, height } of regions) {
+      const box = intersect({ left: x, top: y, width, height }, pixels);
+      if (box === undefined) {
+        throw new BadArgument(
+          'regions',
+          `A region begins at ${x}, ${y}, outside of the picture of ${pixels.width} × ${pixels.height} pixels.`,
+        );
+      }
+      if (style === 'fill') fill(pixels, box, ink);
+      else await coarsen(pixels, box, style, pass);
+    }
+  },
+});
+
+/** Blocks first, so that blurring has nothing left to give away; a blur alone could be undone. */
+async function coarsen(
+  pixels: Pixels,
+  box: Box,
+  style: 'blur' | 'pixelate',
+  { sharp }: PassContext,
+): Promise<void> {
+  const blockPx = Math.max(SMALLEST_BLOCK_PX, Math.ceil(Math.max(box.width, box.height) / BLOCKS_ACROSS));
+  mosaic(pixels, box, blockPx);
+  if (style === 'pixelate') return;
+  const { data, ...piece } = cut(pixels, box);
+  const { data: soft } = await sharp(data, { raw: piece })
+    .blur(blockPx / 2)
+    .raw()
+    .toUint8Array();
+  paste(pixels, { ...piece, data: soft as Uint8Array<ArrayBuffer> }, box);
+}

@@ -1,0 +1,52 @@
+import { colourOf } from '../colour.ts';
+import { EDGE_LIMIT_PX, fitInto, place } from '../geometry.ts';
+import { BadArgument } from '../refusal.ts';
+import { anchorOf, scaleAndCrop } from './crop-to.ts';
+import { step } from './operation.ts';
+import { choice, colour, FOCAL, flag, gravity, integer, optional } from './parameter.ts';
+
+export const resize = step({
+  description: 'Scales the picture to a width, a height or both; at least one is needed.',
+  parameters: {
+    width: optional(integer(1, EDGE_LIMIT_PX, 'Width in pixels.')),
+    height: optional(integer(1, EDGE_LIMIT_PX, 'Height in pixels.')),
+    fit: choice(
+      ['cover', 'contain', 'fill', 'inside', 'outside'],
+      'cover crops, contain pads, fill stretches, inside stays within the box, outside reaches both its sides.',
+      { default: 'inside' },
+    ),
+    gravity: optional(gravity('With cover, the part that is kept; with contain, the place in the padding.')),
+    ...FOCAL,
+    kernel: choice(
+      ['nearest', 'linear', 'cubic', 'mitchell', 'lanczos2', 'lanczos3'],
+      'How pixels are weighed.',
+      { default: 'lanczos3' },
+    ),
+    enlarge: flag('Whether a smaller picture is scaled up.', { default: false }),
+    background: optional(colour('Colour of the padding with contain.')),
+  },
+  cost: 1,
+  commutesWithFlatten: true,
+  size: (input, { width, height, fit, enlarge }) => fitInto(input, { width, height }, fit, enlarge).result,
+  async apply(picture, { width, height, fit, kernel, enlarge, background, ...aim }, pass) {
+    if (width === undefined && height === undefined) {
+      throw new BadArgument('width', 'width and height are both missing: a resize needs one of them.');
+    }
+    const fitting = fitInto(picture, { width, height }, fit, enlarge);
+    if (fit === 'cover') return scaleAndCrop(picture, fitting, anchorOf(aim), kernel);
+    await picture.scaleTo(fitting.scaled, kernel);
+    if (fit !== 'contain') return;
+    const anchor = anchorOf(aim);
+    const { left, top } = place(
+      fitting.scaled,
+      fitting.result,
+      typeof anchor === 'string' && anchor !== 'attention' && anchor !== 'entropy' ? anchor : 'center',
+    );
+    const right = fitting.result.width - fitting.scaled.width - left;
+    const bottom = fitting.result.height - fitting.scaled.height - top;
+    await picture.pad(
+      { left, top, right, bottom },
+      background === undefined ? pass.fill : colourOf(background, 'background'),
+    );
+  },
+});

@@ -1,0 +1,27 @@
+import { colourOf } from '../colour.ts';
+import { turnedSize } from '../geometry.ts';
+import { step } from './operation.ts';
+import { colour, number, optional } from './parameter.ts';
+
+export const rotate = step({
+  description: 'Turns the picture clockwise; corners that open up take the background.',
+  parameters: {
+    angle: number(-360, 360, 'Degrees clockwise.'),
+    background: optional(colour('Colour of the corners that open up.')),
+  },
+  cost: 1,
+  frames: 'each',
+  size: (input, { angle }) => turnedSize(input, angle),
+  async apply(picture, { angle, background }, { fill }) {
+    if (angle % 360 === 0) return;
+    if (angle % 90 === 0) {
+      (await picture.at('turn')).rotate(angle);
+      if (angle % 180 !== 0) picture.swapSides();
+      return;
+    }
+    const corners = background === undefined ? fill : colourOf(background, 'background');
+    (await picture.at('rotate')).rotate(angle, { background: corners });
+    picture.mayTurnTransparent(corners);
+    picture.becomesAbout(turnedSize(picture, angle));
+  },
+});

@@ -1,0 +1,31 @@
+import { Type } from '@sinclair/typebox';
+import type { Size } from '../geometry.ts';
+import { roundCorners as round } from '../paint.ts';
+import { step } from './operation.ts';
+
+export const roundCorners = step({
+  description: 'Rounds the corners; what is cut off becomes transparent.',
+  parameters: {
+    radius: Type.Union(
+      [
+        Type.Integer({ minimum: 0, maximum: 8192 }),
+        Type.String({ pattern: '^([0-9]|[1-4][0-9]|50)%$', examples: ['50%'] }),
+      ],
+      {
+        description:
+          'Radius in pixels, or as a share of the edges up to 50%, which makes a circle of a square.',
+      },
+    ),
+  },
+  cost: 0.5,
+  frames: 'each',
+  async apply(picture, { radius }) {
+    round(await picture.pixels('rgba'), radiusOf(radius, picture));
+  },
+});
+
+function radiusOf(radius: number | string, { width, height }: Size): Size {
+  if (typeof radius === 'number') return { width: radius, height: radius };
+  const share = Number.parseInt(radius, 10) / 100;
+  return { width: width * share, height: height * share };
+}

@@ -1,0 +1,112 @@
+import { Type } from '@sinclair/typebox';
+import { colourOf, type Rgba, TRANSPARENT } from '../colour.ts';
+import { AREA_LIMIT_PX, type Box, intersect, place } from '../geometry.ts';
+import { cut } from '../paint.ts';
+import type { Pixels } from '../picture.ts';
+import { BadArgument } from '../refusal.ts';
+import { type PassContext, step } from './operation.ts';
+import { colour, integer, number, position } from './parameter.ts';
+
+export const text = step({
+  description: 'Writes text onto the picture, as text and never as markup; long lines are broken.',
+  parameters: {
+    text: Type.String({ minLength: 1, maxLength: 500, description: 'What to write; line breaks are kept.' }),
+    font: Type.String({
+      minLength: 1,
+      maxLength: 100,
+      default: 'sans',
+      description: 'Family name of the font.',
+    }),
+    size: integer(1, 1000, 'Height of the letters in pixels.', { default: 32 }),
+    color: colour('Colour of the letters.', { default: '#ffffff' }),
+    position: position('Where the text stands.', { default: 'southeast' }),
+    margin: integer(0, 4096, 'Distance from the edges in pixels.', { default: 16 }),
+    opacity: number(0, 1, 'How solid the letters are.', { default: 1 }),
+    rotate: number(-360, 360, 'Degrees clockwise that the text is turned.', { default: 0 }),
+  },
+  cost: 2,
+  async apply(picture, { text, font, size, color, position, margin, opacity, rotate }, pass) {
+    const written = printable(text);
+    if (written.trim() === '') return;
+    const colour = colourOf(color, 'color');
+    const room = {
+      width: Math.max(1, picture.width - 2 * margin),
+      height: Math.max(1, picture.height - 2 * margin),
+    };
+    const letters = await draw(written, `${font} ${size}`, lineWidth(written, size, room.width), pass);
+    const ink = { ...colour, alpha: colour.alpha * opacity };
+    const label = await turned(inked(letters, ink), rotate, pass);
+    const spot = place(label, room, position);
+    const at = { left: spot.left + margin, top: spot.top + margin };
+    const seen = intersect({ ...label, ...at }, picture);
+    if (seen === undefined) return;
+    const source: Box = { ...seen, left: seen.left - at.left, top: seen.top - at.top };
+    await picture.overlay([{ pixels: cut(label, source), left: seen.left, top: seen.top }]);
+  },
+});
+
+/** Without the control characters that a font has no sign for and Pango's parser no mercy with. */
+function printable(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/\r\n?/g, '\n')
+    .replace(/[^\P{Cc}\n\t]|[\uFFFE\uFFFF]/gu, '');
+}
+
+/**
+ * Where lines break.
+ * @throws BadArgument when the text would take more room than any picture has, however it is broken.
+ */
+function lineWidth(text: string, sizePx: number, roomPx: number): number {
+  const width = Math.max(roomPx, sizePx);
+  const linesAtMost = text
+    .split('\n')
+    .reduce((lines, line) => lines + Math.ceil((line.length * sizePx * 2) / width) + 1, 0);
+  if (linesAtMost * sizePx * 2 * width > AREA_LIMIT_PX) {
+    throw new BadArgument(
+      'size',
+      `size is ${sizePx}, at which the text does not fit any picture: send a smaller size or less text.`,
+    );
+  }
+  return width;
+}
+
+/** The letters as a mask: one channel, 255 where ink is. */
+async function draw(text: string, font: string, width: number, { sharp }: PassContext): Promise<Pixels> {
+  const { data, info } = await sharp({
+    text: { text: escaped(text), font, width, dpi: 72, wrap: 'word-char' },
+  })
+    .toColourspace('b-w')
+    .raw()
+    .toUint8Array();
+  return {
+    data: data as Uint8Array<ArrayBuffer>,
+    width: info.width,
+    height: info.height,
+    channels: 1,
+    frames: 1,
+  };
+}
+
+/** Pango reads markup: what means something there is written as entities. */
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+}
+
+function inked({ data: mask, width, height }: Pixels, { r, g, b, alpha }: Rgba): Pixels {
+  const data = new Uint8Array(mask.length * 4);
+  for (let index = 0; index < mask.length; index++) {
+    data.set([r, g, b, Math.round((mask[index] as number) * alpha)], index * 4);
+  }
+  return { data, width, height, channels: 4, frames: 1 };
+}
+
+async function turned(label: Pixels, angle: number, { sharp }: PassContext): Promise<Pixels> {
+  if (angle % 360 === 0) return label;
+  const { data: upright, ...raw } = label;
+  const { data, info } = await sharp(upright, { raw })
+    .rotate(angle, { background: TRANSPARENT })
+    .raw()
+    .toUint8Array();
+  return { ...label, data: data as Uint8Array<ArrayBuffer>, width: info.width, height: info.height };
+}

@@ -1,0 +1,12 @@
+import { colourOf } from '../colour.ts';
+import { step } from './operation.ts';
+import { colour } from './parameter.ts';
+
+export const tint = step({
+  description: 'Colours the picture in one tone and keeps its brightness.',
+  parameters: { color: colour('The tone.') },
+  cost: 1,
+  async apply(picture, { color }) {
+    (await picture.at('tint')).tint(colourOf(color, 'color'));
+  },
+});

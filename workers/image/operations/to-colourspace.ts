@@ -1,0 +1,12 @@
+import { step } from './operation.ts';
+import { choice } from './parameter.ts';
+
+export const toColourspace = step({
+  description:
+    'Sets the colour space that the file is written in, where its format has it. Steps after it still work in sRGB.',
+  parameters: { space: choice(['srgb', 'b-w', 'cmyk', 'rgb16', 'grey16'], 'The colour space.') },
+  cost: 0.3,
+  async apply(picture, { space }) {
+    picture.writtenIn = space;
+  },
+});

@@ -1,0 +1,43 @@
+import type { Sharp, TrimOptions } from 'sharp';
+import { colourOf } from '../colour.ts';
+import { type Box, union } from '../geometry.ts';
+import { step } from './operation.ts';
+import { colour, number, optional } from './parameter.ts';
+
+export const trim = step({
+  description:
+    'Cuts away edges that look like the background, by default like the top left pixel. Of an animation it cuts what is background in every frame.',
+  parameters: {
+    threshold: number(0, 255, 'How far a pixel may differ from the background.', { default: 10 }),
+    background: optional(colour('The colour to cut away; the top left pixel when left out.')),
+  },
+  cost: 1,
+  async apply(picture, { threshold, background }) {
+    const options: TrimOptions = {
+      threshold,
+      ...(background !== undefined && { background: colourOf(background, 'background') }),
+    };
+    if (picture.frames === 1) {
+      (await picture.at('trim')).trim(options);
+      picture.becomesAbout(picture);
+      return;
+    }
+    let kept: Box | undefined;
+    for (const frame of await picture.frameByFrame()) {
+      const box = await boxOf(frame, options);
+      kept = kept === undefined ? box : union(kept, box);
+    }
+    if (kept !== undefined) await picture.cropTo(kept);
+  },
+});
+
+async function boxOf(frame: Sharp, options: TrimOptions): Promise<Box> {
+  const { info } = await frame.trim(options).raw().toUint8Array();
+  // sharp tells offsets as what was moved: zero or negative.
+  return {
+    left: -(info.trimOffsetLeft ?? 0),
+    top: -(info.trimOffsetTop ?? 0),
+    width: info.width,
+    height: info.height,
+  };
+}

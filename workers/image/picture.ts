@@ -1,0 +1,323 @@
+import sharp, { type Blend, type KernelEnum, type Sharp } from 'sharp';
+import type { Rgba } from './colour.ts';
+import { assertSize, type Box, type Size } from './geometry.ts';
+
+/**
+ * The order in which one sharp pipeline works, whatever the order of its calls: each is a slot that is used at most once.
+ * Where a picture has an orientation, sharp turns it upright between `scale` and `mirror`, and swaps the axes of what is
+ * asked for before it: shrinking while decoding stays possible.
+ */
+const SLOTS = [
+  'trim',
+  'extract',
+  'flatten',
+  'gammaIn',
+  'greyscale',
+  'scale',
+  'mirror',
+  'turn',
+  'joinChannel',
+  'smartCrop',
+  'rotate',
+  'crop',
+  'affine',
+  'extend',
+  'median',
+  'threshold',
+  'dilate',
+  'erode',
+  'blur',
+  'unflatten',
+  'convolve',
+  'recomb',
+  'modulate',
+  'sharpen',
+  'composite',
+  'gammaOut',
+  'linear',
+  'normalise',
+  'clahe',
+  'boolean',
+  'bandbool',
+  'tint',
+  'removeAlpha',
+  'ensureAlpha',
+  'extractChannel',
+  'negate',
+] as const;
+
+export type Slot = (typeof SLOTS)[number];
+
+/**
+ * With transparency, a pipeline that holds one of the first works from `scale` to `sharpen` on premultiplied colours, and
+ * the second would answer other colours than they do on their own.
+ */
+const PREMULTIPLYING: readonly Slot[] = ['scale', 'blur', 'convolve', 'sharpen'];
+const STRAIGHT: readonly Slot[] = ['median', 'threshold', 'dilate', 'erode', 'unflatten', 'modulate'];
+
+/** 8-bit pixels in sRGB, frame under frame. */
+export interface Pixels extends Size {
+  data: Uint8Array<ArrayBuffer>;
+  /** 1 grey, 3 RGB, 4 RGBA with alpha not premultiplied. */
+  channels: 1 | 3 | 4;
+  frames: number;
+}
+
+/** What is known of a picture beside its pixels; width and height are of one frame, upright. */
+export interface PictureFacts extends Size {
+  frames: number;
+  hasAlpha: boolean;
+  /** Whether its pipeline still has to turn it upright. */
+  oriented: boolean;
+}
+
+export interface Layer {
+  /** RGBA pixels of a single frame. */
+  pixels: Pixels;
+  left: number;
+  top: number;
+}
+
+/**
+ * A picture on its way through a pass: a sharp pipeline that has not run yet, and what is known of its result. Steps are
+ * gathered in one pipeline for as long as sharp's order is theirs; a step that would come too early for it starts a new
+ * pipeline on the pixels of the one before (`at`). Nothing is encoded in between.
+ */
+export class Picture {
+  width: number;
+  height: number;
+  readonly frames: number;
+  hasAlpha: boolean;
+  /** The colour space that the result is written in. */
+  writtenIn: string | undefined;
+  #pipeline: Sharp;
+  #used = new Set<Slot>();
+  #oriented: boolean;
+  /** Whether the size is a guess until the pipeline has run. */
+  #guessed = false;
+  #fromFile: boolean;
+  readonly #timeout: () => number;
+
+  /** @param timeout answers the whole seconds that a pipeline started now may take. */
+  constructor(pipeline: Sharp, facts: PictureFacts, timeout: () => number, fromFile = true) {
+    this.#pipeline = pipeline;
+    this.width = facts.width;
+    this.height = facts.height;
+    this.frames = facts.frames;
+    this.hasAlpha = facts.hasAlpha;
+    this.#oriented = facts.oriented;
+    this.#timeout = timeout;
+    this.#fromFile = fromFile;
+  }
+
+  static fromPixels(pixels: Pixels, timeout: () => number): Picture {
+    const facts = { ...pixels, hasAlpha: pixels.channels === 4, oriented: false };
+    return new Picture(openPixels(pixels), facts, timeout, false);
+  }
+
+  /** Whether the pipeline still starts at the input file: its errors are the file's, and its metadata is at hand. */
+  get fromFile(): boolean {
+    return this.#fromFile;
+  }
+
+  /**
+   * The pipeline, ready for a call that works at `slot`, up to and including `last` where the call takes several. A
+   * pipeline that is past the slot is run first.
+   */
+  async at(slot: Slot, last: Slot = slot): Promise<Sharp> {
+    const isPast = [...this.#used].some((used) => SLOTS.indexOf(used) >= SLOTS.indexOf(slot));
+    if (isPast || this.#mixesAlpha(slot)) await this.pixels();
+    this.#used.add(slot).add(last);
+    return this.#pipeline;
+  }
+
+  #mixesAlpha(slot: Slot): boolean {
+    const uses = (slots: readonly Slot[]) => slots.some((one) => this.#used.has(one));
+    if (!this.hasAlpha) return false;
+    return (
+      (STRAIGHT.includes(slot) && uses(PREMULTIPLYING)) || (PREMULTIPLYING.includes(slot) && uses(STRAIGHT))
+    );
+  }
+
+  /** Scales to exactly this size. */
+  async scaleTo(size: Size, kernel: keyof KernelEnum = 'lanczos3'): Promise<void> {
+    if (size.width === this.width && size.height === this.height) return;
+    assertSize(size, this.frames);
+    (await this.at('scale')).resize({ ...size, fit: 'fill', kernel });
+    this.#resized(size);
+  }
+
+  /** Cuts out a box, which must lie within the picture. */
+  async cropTo({ left, top, width, height }: Box): Promise<void> {
+    if (width === this.width && height === this.height) return;
+    const isScaled = this.#used.has('scale');
+    // sharp turns before it scales when a box is cut as well, and would decode every pixel: cut the small result instead.
+    if (isScaled && this.#oriented) await this.pixels();
+    (await this.at(this.#used.has('scale') ? 'crop' : 'extract')).extract({ left, top, width, height });
+    this.#resized({ width, height });
+  }
+
+  /** Scales to cover this size and cuts off what is least interesting. The picture must not move. */
+  async scaleToInteresting(
+    size: Size,
+    strategy: 'attention' | 'entropy',
+    kernel?: keyof KernelEnum,
+  ): Promise<void> {
+    assertSize(size);
+    (await this.at('scale', 'smartCrop')).resize({
+      ...size,
+      fit: 'cover',
+      position: strategy,
+      ...(kernel && { kernel }),
+    });
+    this.#resized(size);
+  }
+
+  /** Adds room around the picture. */
+  async pad(
+    room: { top: number; right: number; bottom: number; left: number },
+    background: Rgba,
+    extendWith: 'background' | 'copy' | 'repeat' | 'mirror' = 'background',
+  ): Promise<void> {
+    const size = { width: this.width + room.left + room.right, height: this.height + room.top + room.bottom };
+    if (size.width === this.width && size.height === this.height) return;
+    assertSize(size, this.frames);
+    const pipeline = await this.at('extend');
+    pipeline.extend({ ...room, background, extendWith });
+    this.#resized(size);
+    this.mayTurnTransparent(background);
+  }
+
+  /** Every frame's pixels as a pipeline of its own, for looking only. */
+  async frameByFrame(): Promise<Sharp[]> {
+    return framesOf(await this.pixels()).map(openPixels);
+  }
+
+  /** Writes sRGB, where sharp worked in a wider space. */
+  convertToSrgb(): void {
+    this.#pipeline.withIccProfile('srgb', { attach: false });
+  }
+
+  /** Lays the picture on a colour, wherever in its order the pipeline does that: for when no step minds. */
+  flattenAnytime(background: Rgba): void {
+    this.#pipeline.flatten({ background });
+    this.hasAlpha = false;
+  }
+
+  /** Notes that a background was painted. */
+  mayTurnTransparent(background: Rgba): void {
+    this.hasAlpha ||= background.alpha < 1;
+  }
+
+  /** Notes that width and height changed places. */
+  swapSides(): void {
+    this.#resized({ width: this.height, height: this.width });
+  }
+
+  /** Notes a size that libvips decides: about this, at most this. */
+  becomesAbout(size: Size): void {
+    assertSize(size, this.frames);
+    this.#resized(size);
+    this.#guessed = true;
+  }
+
+  /** Makes the size known. */
+  async settle(): Promise<void> {
+    if (this.#guessed) await this.pixels();
+  }
+
+  #resized({ width, height }: Size): void {
+    this.width = width;
+    this.height = height;
+  }
+
+  /** Lays RGBA pictures over every frame; they must lie within it. */
+  async overlay(layers: readonly Layer[], blend: Blend = 'over'): Promise<void> {
+    const frames = Array.from({ length: this.frames }, (_, frame) => frame);
+    const composites = layers.flatMap(({ pixels, left, top }) =>
+      frames.map((frame) => ({
+        input: Buffer.from(pixels.data.buffer, pixels.data.byteOffset, pixels.data.byteLength),
+        raw: { width: pixels.width, height: pixels.height, channels: pixels.channels },
+        left,
+        top: top + frame * this.height,
+        blend,
+      })),
+    );
+    (await this.at('composite')).composite(composites);
+    this.hasAlpha = true;
+  }
+
+  /**
+   * Runs the pipeline. The picture goes on from the answered pixels, so they may be changed in place, before anything else
+   * is done to the picture.
+   * @param as 'rgba' adds an opaque alpha channel where there is none.
+   */
+  async pixels(as?: 'rgba'): Promise<Pixels> {
+    const pipeline = as === 'rgba' ? this.#pipeline.ensureAlpha() : this.#pipeline;
+    const { data, info } = await pipeline.timeout({ seconds: this.#timeout() }).raw().toUint8Array();
+    const pixels: Pixels = {
+      data: data as Uint8Array<ArrayBuffer>,
+      width: info.width,
+      height: info.height / this.frames,
+      channels: info.channels as Pixels['channels'],
+      frames: this.frames,
+    };
+    this.replace(pixels);
+    return pixels;
+  }
+
+  /** Goes on from other pixels of as many frames. */
+  replace(pixels: Pixels): void {
+    this.#pipeline = openPixels(pixels);
+    this.#used.clear();
+    this.#oriented = false;
+    this.#guessed = false;
+    this.#fromFile = false;
+    this.#resized(pixels);
+    this.hasAlpha = pixels.channels === 4;
+  }
+
+  /** Does something to each frame as if it were a picture of its own. Every frame must come out at the same size. */
+  async eachFrame(work: (frame: Picture) => Promise<void>): Promise<void> {
+    const strip = await this.pixels();
+    const done: Pixels[] = [];
+    for (const frame of framesOf(strip)) {
+      const picture = Picture.fromPixels(frame, this.#timeout);
+      await work(picture);
+      done.push(await picture.pixels());
+    }
+    this.replace(joinFrames(done));
+  }
+
+  /** The pipeline, for the encoder. */
+  finish(): Sharp {
+    if (this.writtenIn !== undefined) this.#pipeline.toColourspace(this.writtenIn);
+    return this.#pipeline.timeout({ seconds: this.#timeout() });
+  }
+}
+
+/** A pipeline on pixels. */
+export function openPixels({ data, width, height, channels, frames }: Pixels): Sharp {
+  const raw = { width, height: height * frames, channels, ...(frames > 1 && { pageHeight: height }) };
+  return sharp(data, { raw, limitInputPixels: false, ...(frames > 1 && { pages: -1 }) });
+}
+
+/** Each frame's pixels, as views on the strip. */
+export function framesOf(strip: Pixels): Pixels[] {
+  const frameBytes = strip.width * strip.height * strip.channels;
+  return Array.from({ length: strip.frames }, (_, frame) => ({
+    ...strip,
+    frames: 1,
+    data: strip.data.subarray(frame * frameBytes, (frame + 1) * frameBytes),
+  }));
+}
+
+function joinFrames(frames: Pixels[]): Pixels {
+  const first = frames[0] as Pixels;
+  const frameBytes = first.data.byteLength;
+  const data = new Uint8Array(frameBytes * frames.length);
+  frames.forEach((frame, index) => {
+    data.set(frame.data, index * frameBytes);
+  });
+  return { ...first, data, frames: frames.length };
+}

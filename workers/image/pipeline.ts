@@ -1,0 +1,240 @@
+import sharp from 'sharp';
+import type {
+  Decode,
+  Encode,
+  Failure,
+  OutputFormat,
+  Pass,
+  Step,
+  Transformed,
+  TransformTask,
+} from '../protocol.ts';
+import { type CarriedFile, keepsProfile, pixelsWithMetadata, withMetadata } from './carried-metadata.ts';
+import { colourOf, type Rgba, TRANSPARENT, WHITE } from './colour.ts';
+import { assertEncodable, canBeTransparent, contentTypeOf, encodeWith, type Motion } from './encoder.ts';
+import { argumentFailure, failureOf, TooLate } from './failure.ts';
+import { type Chosen, chooseFrames, chosenPage, openOptions, readSource, type Source } from './input.ts';
+import { operationNamed, type StepOperation } from './operations/index.ts';
+import type { PassContext } from './operations/operation.ts';
+import { Picture } from './picture.ts';
+import { keepPromise, type Written } from './promise.ts';
+import { BadArgument, invalid } from './refusal.ts';
+
+/** A pass on its way: every choice is made, and the picture goes from stage to stage. */
+interface Work {
+  task: TransformTask;
+  steps: PlannedStep[];
+  encode: Encode & { format: OutputFormat };
+  source: Source;
+  chosen: Chosen;
+  picture: Picture;
+  /** Colour under transparent pixels; undefined where the output can be transparent. */
+  ground: Rgba | undefined;
+  context: PassContext;
+}
+
+interface PlannedStep {
+  operation: StepOperation;
+  params: Step['params'];
+  /** Where it stands in the pass, for failures. */
+  index: number;
+}
+
+/**
+ * What happens to a picture once it is open, in this order. It is opened upright: sharp turns it by its EXIF orientation
+ * as part of the first pipeline, so that a JPEG or WebP can still be shrunk while it is decoded.
+ */
+const STAGES: readonly ((work: Work) => void | Promise<void>)[] = [
+  convertColours,
+  flattenEarly,
+  runSteps,
+  flattenLate,
+];
+
+/**
+ * Runs one pass: decode once, the steps in order, encode once.
+ * @returns the file, or a failure as plain data that tells nothing in the codec's own words.
+ */
+export async function transform(task: TransformTask): Promise<Transformed | Failure> {
+  const result = await attempt(task);
+  // The sender's reading of the header may have been wrong: a failure stands only when our own reading comes to it as well.
+  if (result.kind === 'transformed' || task.header === undefined) return result;
+  const { header: _, ...unhinted } = task;
+  return attempt(unhinted);
+}
+
+async function attempt(task: TransformTask): Promise<Transformed | Failure> {
+  const startedMs = performance.now();
+  let picture: Picture | undefined;
+  try {
+    const work = await open(task);
+    picture = work.picture;
+    const openedMs = performance.now();
+    for (const stage of STAGES) await stage(work);
+    const { written, processedMs } = await encode(work);
+    return {
+      kind: 'transformed',
+      data: written.data as Uint8Array<ArrayBuffer>,
+      contentType: contentTypeOf(work.encode.format),
+      width: written.info.width,
+      height: written.info.height / picture.frames,
+      timings: {
+        decodeMs: openedMs - startedMs,
+        processMs: processedMs - openedMs,
+        encodeMs: performance.now() - processedMs,
+      },
+    };
+  } catch (error) {
+    return failureOf(error, picture?.fromFile ?? true);
+  }
+}
+
+/** Reads the header, makes every choice that the pass leaves open, and opens the chosen frames. */
+async function open(task: TransformTask): Promise<Work> {
+  const { decode, encode: asked } = foldSettings(task.pass);
+  const steps = planSteps(task.pass.steps);
+  const file = await readSource(task, asked.metadata === 'keep');
+  const encode = { ...asked, format: asked.format ?? writableFormat(file.format) };
+  assertEncodable(encode);
+  const canMove = steps.every(({ operation }) => operation.frames !== 'first');
+  const chosen = chooseFrames(decode.frame, file, canMove, encode.format);
+  const source = await chosenPage(file, task.input, chosen);
+  const pipeline = sharp(task.input, openOptions(task, chosen, keepsProfile(source, encode.metadata)));
+  const picture = new Picture(pipeline, { ...source, frames: chosen.count }, () =>
+    secondsLeft(task.deadlineMs),
+  );
+  const { ground, fill } = backgroundsOf(encode);
+  return {
+    task,
+    steps,
+    encode,
+    source,
+    chosen,
+    picture,
+    ground,
+    context: { sharp, fill, layer: layersOf(task) },
+  };
+}
+
+/** Presets may say how to read and to write in steps: what comes later wins. */
+function foldSettings({ decode, steps, encode }: Pass): { decode: Decode; encode: Encode } {
+  const said = steps.map(({ operation: name, params }) => {
+    const operation = operationNamed(name);
+    return operation?.kind === 'setting' ? operation.settings(params) : {};
+  });
+  return {
+    decode: Object.assign({}, decode, ...said.map((part) => part.decode)),
+    encode: Object.assign({}, encode, ...said.map((part) => part.encode)),
+  };
+}
+
+function planSteps(steps: readonly Step[]): PlannedStep[] {
+  return steps.flatMap(({ operation: name, params }, index) => {
+    const operation = operationNamed(name);
+    if (operation === undefined) throw invalid(`steps[${index}].operation`, `"${name}" is no operation.`);
+    return operation.kind === 'step' ? [{ operation, params, index }] : [];
+  });
+}
+
+/** The input's own format where it can be written. */
+function writableFormat(format: string): OutputFormat {
+  switch (format) {
+    case 'jpeg':
+    case 'png':
+    case 'webp':
+    case 'gif':
+    case 'tiff':
+      return format;
+    case 'heif':
+      // AV1 is the one codec of the HEIF family that is read.
+      return 'avif';
+    default:
+      return 'png';
+  }
+}
+
+function backgroundsOf(encode: Work['encode']): { ground: Rgba | undefined; fill: Rgba } {
+  const asked = encode.background === undefined ? undefined : colourOf(encode.background, 'background');
+  if (canBeTransparent(encode)) return { ground: undefined, fill: asked ?? TRANSPARENT };
+  const ground = { ...(asked ?? WHITE), alpha: 1 };
+  return { ground, fill: ground };
+}
+
+function layersOf({ layers = {} }: TransformTask): PassContext['layer'] {
+  return (assetId, key) => {
+    const file = Object.hasOwn(layers, assetId) ? layers[assetId] : undefined;
+    if (file === undefined)
+      throw new BadArgument(key, `${key} is "${assetId}", but that asset is not at hand.`);
+    return file;
+  };
+}
+
+/** @throws TooLate when nobody waits for the answer any more. */
+function secondsLeft(deadlineMs: number): number {
+  const leftMs = deadlineMs - Date.now();
+  if (leftMs <= 0) throw new TooLate();
+  return Math.min(3600, Math.ceil(leftMs / 1000));
+}
+
+/**
+ * sharp takes 16-bit pictures with a profile to Display P3, and has to be told to come back to sRGB. Steps that compute
+ * with colours count in 8 bits.
+ */
+async function convertColours({ picture, source, steps, encode }: Work): Promise<void> {
+  if (!source.isDeep) return;
+  if (source.hasProfile && !keepsProfile(source, encode.metadata)) picture.convertToSrgb();
+  if (!steps.every(({ operation }) => operation.commutesWithFlatten)) await picture.pixels();
+}
+
+/** Where every step makes the same of a flattened picture, three channels are less work than four. */
+function flattenEarly({ picture, ground, steps }: Work): void {
+  if (ground === undefined || !steps.every(({ operation }) => operation.commutesWithFlatten)) return;
+  picture.flattenAnytime(ground);
+}
+
+async function runSteps({ steps, picture, context }: Work): Promise<void> {
+  for (const { operation, params, index } of steps) {
+    await picture.settle();
+    const apply = (one: Picture) => operation.apply(one, params, context);
+    const done =
+      picture.frames > 1 && operation.frames === 'each' ? picture.eachFrame(apply) : apply(picture);
+    await done.catch((error: unknown) => {
+      throw argumentFailure(error, `steps[${index}].params`, operation, params);
+    });
+  }
+}
+
+async function flattenLate({ picture, ground }: Work): Promise<void> {
+  if (ground === undefined || !picture.hasAlpha) return;
+  (await picture.at('flatten')).flatten({ background: ground });
+  picture.hasAlpha = false;
+}
+
+async function encode({
+  task,
+  encode,
+  source,
+  chosen,
+  picture,
+}: Work): Promise<{ written: Written; processedMs: number }> {
+  assertEncodable(encode, picture);
+  const motion = motionOf(source, chosen);
+  const file: CarriedFile = { input: task.input, source, chosen, policy: encode.metadata };
+  const { promise } = encode;
+  if (promise === undefined) {
+    const pipeline = await withMetadata(picture, file);
+    const written = await encodeWith(pipeline, encode, motion).toUint8Array();
+    return { written, processedMs: performance.now() };
+  }
+  const pixels = await picture.pixels();
+  const processedMs = performance.now();
+  const finishing = () => pixelsWithMetadata(pixels, file);
+  const written = await keepPromise(pixels, { ...encode, promise }, motion, task.deadlineMs, finishing);
+  return { written, processedMs };
+}
+
+/** An animation plays on as it did. */
+function motionOf({ delays, loop }: Source, { count }: Chosen): Motion {
+  if (count === 1) return {};
+  return { ...(delays !== undefined && { delay: delays }), ...(loop !== undefined && { loop }) };
+}

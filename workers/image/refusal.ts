@@ -1,0 +1,37 @@
+import type { Failure } from '../protocol.ts';
+
+/** Ends a pass with a failure that is the caller's to mend. Thrown within the thread, answered as plain data. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly failure: Failure;
+
+  constructor(failure: Omit<Failure, 'kind'>) {
+    super(failure.message);
+    this.failure = { kind: 'failure', ...failure };
+  }
+}
+
+/** @param param relative to the pass, such as `frame` or `steps[1].params.width`. */
+export function invalid(param: string, message: string, details?: Record<string, unknown>): Refusal {
+  return new Refusal({ code: 'invalid_param', param, message, ...(details && { details }) });
+}
+
+export function unsupported(message: string): Refusal {
+  return new Refusal({ code: 'unsupported_format', message });
+}
+
+/**
+ * An operation's own word about one of its parameters, before the place of its step in the pass is known.
+ * The pipeline turns it into a Refusal on `steps[i].params.<key>`.
+ */
+export class BadArgument extends Error {
+  override readonly name = 'BadArgument';
+  readonly key: string;
+  readonly details: Record<string, unknown> | undefined;
+
+  constructor(key: string, message: string, details?: Record<string, unknown>) {
+    super(message);
+    this.key = key;
+    this.details = details;
+  }
+}

@@ -1,0 +1,28 @@
+import { move, transferableSymbol, valueSymbol } from 'piscina';
+import sharp from 'sharp';
+import type { ImageResult, ImageTask } from '../protocol.ts';
+import { closeOtherLoaders } from './input.ts';
+import { describe } from './metadata.ts';
+import { transform } from './pipeline.ts';
+
+// One picture is worked on by one core: the others have pictures of their own. What libvips would cache never comes again.
+sharp.concurrency(1);
+sharp.cache(false);
+closeOtherLoaders();
+
+/**
+ * Does one task. Never throws: a failure is an answer. The bytes of a result are moved to the receiver, not copied.
+ */
+export default async function run(task: ImageTask): Promise<ImageResult> {
+  if (task.kind === 'describe') return describe(task.input, task.raw);
+  const result = await transform(task);
+  if (result.kind === 'failure') return result;
+  return move({
+    get [transferableSymbol]() {
+      return [result.data.buffer];
+    },
+    get [valueSymbol]() {
+      return result;
+    },
+  }) as unknown as ImageResult;
+}
