@@ -13,7 +13,6 @@ import type { Channel, ChannelHost } from './embedded/channel.ts';
 import { openDataDirectory } from './embedded/data-directory.ts';
 import { FileObjects } from './objects/files.ts';
 import type { Objects } from './objects/port.ts';
-import { S3Objects } from './objects/s3.ts';
 
 export type StoresSettings = SettingsOf<typeof storesSettings>;
 
@@ -56,6 +55,7 @@ export async function connectStores(settings: StoresSettings, channel: Channel |
 
 async function openObjects(settings: StoresSettings): Promise<Objects> {
   if (settings.S3_BUCKET === '') return new FileObjects(join(settings.DATA_DIR, 'objects'));
+  const { S3Objects } = await import('./objects/s3.ts');
   return new S3Objects({
     bucket: settings.S3_BUCKET,
     region: settings.S3_REGION,
