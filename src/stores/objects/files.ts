@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto';
+import { constants, type Stats } from 'node:fs';
+import { access, type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { StoreUnavailableError } from '../documents/port.ts';
+import { moveDurably, readFully } from './durable-file.ts';
+import { isMissing, objectsUnder, pathOf, TEMPORARY } from './file-layout.ts';
+import type { Objects, StoredObject } from './port.ts';
+import { assertWithin, clippedRange } from './range.ts';
+
+const DAY_MS = 86_400_000;
+
+/** What a file begins with: one byte with the length of the content type, and the content type. Then the bytes. */
+const MAX_HEADER_BYTES = 256;
+
+interface OpenObject {
+  handle: FileHandle;
+  contentType: string;
+  headerBytes: number;
+  sizeBytes: number;
+}
+
+/**
+ * Objects as files under one directory, which several processes of one host may use at once. A file is written under
+ * a temporary name, synced and renamed, with its content type in it, so that an object is there whole or not at all.
+ */
+export class FileObjects implements Objects {
+  readonly #root: string;
+  #prepared: Promise<void> | null = null;
+
+  /** The directory is made when it is first needed. */
+  constructor(directory: string) {
+    this.#root = resolve(directory);
+  }
+
+  async put(key: string, body: Uint8Array | Readable, contentType: string): Promise<{ sizeBytes: number }> {
+    const path = pathOf(this.#root, key);
+    const temporary = join(this.#root, TEMPORARY, randomUUID());
+    try {
+      await this.#prepare();
+      const sizeBytes = await write(temporary, body, contentType);
+      await stored(moveDurably(temporary, path));
+      return { sizeBytes };
+    } catch (error) {
+      if (body instanceof Readable) body.destroy();
+      await rm(temporary, { force: true }).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async get(key: string, range?: { start: number; end: number }): Promise<StoredObject | null> {
+    const object = await this.#open(key);
+    if (object === null) return null;
+    const { handle, contentType, headerBytes, sizeBytes } = object;
+    try {
+      const { start, end } = clippedRange(range, sizeBytes);
+      const body =
+        end < start
+          ? await handle.close().then(() => Readable.from([]))
+          : handle.createReadStream({ start: headerBytes + start, end: headerBytes + end });
+      return { body, sizeBytes, contentType };
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  async read(key: string, limitBytes: number): Promise<Uint8Array | null> {
+    const object = await this.#open(key);
+    if (object === null) return null;
+    const { handle, headerBytes, sizeBytes } = object;
+    try {
+      assertWithin(limitBytes, sizeBytes);
+      const bytes = new Uint8Array(sizeBytes);
+      await stored(readFully(handle, bytes, headerBytes));
+      return bytes;
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async delete(key: string): Promise<void> {
+    await stored(rm(pathOf(this.#root, key), { force: true }));
+  }
+
+  async listOlder(prefix: string, beforeMs: number, limit: number): Promise<string[]> {
+    const keys: string[] = [];
+    for await (const { key, path } of objectsUnder(this.#root, prefix)) {
+      if (keys.length >= limit) break;
+      const stats = await statOrNull(path);
+      if (stats !== null && stats.mtimeMs < beforeMs) keys.push(key);
+    }
+    return keys;
+  }
+
+  async ping(): Promise<void> {
+    await this.#prepare();
+    await stored(access(join(this.#root, TEMPORARY), constants.W_OK));
+  }
+
+  async close(): Promise<void> {}
+
+  async #open(key: string): Promise<OpenObject | null> {
+    const handle = await stored(openOrNull(pathOf(this.#root, key)));
+    if (handle === null) return null;
+    try {
+      const { size } = await handle.stat();
+      const header = Buffer.alloc(Math.min(MAX_HEADER_BYTES, size));
+      await readFully(handle, header, 0);
+      const headerBytes = 1 + header.readUInt8(0);
+      const contentType = header.toString('latin1', 1, headerBytes);
+      return { handle, contentType, headerBytes, sizeBytes: size - headerBytes };
+    } catch (error) {
+      await handle.close();
+      throw unavailable(error);
+    }
+  }
+
+  #prepare(): Promise<void> {
+    this.#prepared ??= stored(prepareTemporary(join(this.#root, TEMPORARY))).catch((error) => {
+      this.#prepared = null;
+      throw error;
+    });
+    return this.#prepared;
+  }
+}
+
+/** Writes and syncs a new file. A failure of the body's own passes through as it is. */
+async function write(path: string, body: Uint8Array | Readable, contentType: string): Promise<number> {
+  const type = Buffer.from(contentType, 'latin1');
+  const header = Buffer.concat([Buffer.of(type.length), type]);
+  if (header.length > MAX_HEADER_BYTES) throw new TypeError('The content type is too long.');
+  const handle = await stored(open(path, 'wx'));
+  try {
+    await stored(handle.writeFile(header));
+    let sizeBytes = 0;
+    for await (const chunk of body instanceof Readable ? body : [body]) {
+      await stored(handle.writeFile(chunk));
+      sizeBytes += chunk.length;
+    }
+    await stored(handle.sync());
+    return sizeBytes;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Makes the directory, and removes what processes that died were writing. Nothing is written for a day. */
+async function prepareTemporary(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  for (const name of await readdir(directory)) {
+    const path = join(directory, name);
+    const stats = await statOrNull(path);
+    if (stats !== null && stats.mtimeMs < Date.now() - DAY_MS) await rm(path, { force: true });
+  }
+}
+
+function openOrNull(path: string): Promise<FileHandle | null> {
+  return open(path, 'r').catch(nullWhenMissing);
+}
+
+function statOrNull(path: string): Promise<Stats | null> {
+  return stat(path).catch(nullWhenMissing);
+}
+
+function nullWhenMissing(error: unknown): null {
+  if (isMissing(error)) return null;
+  throw error;
+}
+
+/** The file system's failures are the store's. */
+function stored<T>(work: Promise<T>): Promise<T> {
+  return work.catch((error) => {
+    throw unavailable(error);
+  });
+}
+
+function unavailable(cause: unknown): StoreUnavailableError {
+  const reason = cause instanceof Error ? ` (${cause.message})` : '';
+  return new StoreUnavailableError(`The object directory did not do what it was asked${reason}.`, { cause });
+}

@@ -1,0 +1,172 @@
+import { Readable } from 'node:stream';
+import type { S3Client } from '@aws-sdk/client-s3';
+import { StoreUnavailableError } from '../documents/port.ts';
+import { assertKey } from './key.ts';
+import type { Objects, StoredObject } from './port.ts';
+import { assertWithin } from './range.ts';
+import { type UploadTarget, uploadStream, uploadWhole } from './s3-upload.ts';
+
+const CONNECT_TIMEOUT_MS = 3000;
+/** From the first byte of a request to the head of its answer: a part of an upload goes through at 4 Mbit/s. */
+const REQUEST_TIMEOUT_MS = 20_000;
+/** Silence within an answer. Long, for a reader that is slow makes the same silence as a server that is gone. */
+const IDLE_TIMEOUT_MS = 60_000;
+const MAX_CONNECTIONS = 200;
+const LIST_PAGE = 1000;
+
+type Sdk = typeof import('@aws-sdk/client-s3');
+
+export interface S3Options {
+  bucket: string;
+  region: string;
+  /** An S3-compatible service other than AWS; its buckets are named in the path. */
+  endpoint?: string;
+}
+
+/** Objects in a bucket. Credentials come from the SDK's default chain: AWS_ACCESS_KEY_ID and so on. */
+export class S3Objects implements Objects {
+  readonly #options: S3Options;
+  #opened: Promise<{ sdk: Sdk; client: S3Client }> | null = null;
+
+  constructor(options: S3Options) {
+    this.#options = options;
+  }
+
+  async put(key: string, body: Uint8Array | Readable, contentType: string): Promise<{ sizeBytes: number }> {
+    const target = await this.#target(key, contentType);
+    if (!(body instanceof Readable)) return { sizeBytes: await uploadWhole(body, target) };
+    try {
+      return { sizeBytes: await uploadStream(body, target) };
+    } catch (error) {
+      body.destroy();
+      throw error;
+    }
+  }
+
+  async get(key: string, range?: { start: number; end: number }): Promise<StoredObject | null> {
+    const object = this.#object(key);
+    const { sdk, client } = await this.#open();
+    const Range = range && `bytes=${range.start}-${range.end}`;
+    const answer = await this.#reached(
+      client.send(new sdk.GetObjectCommand({ ...object, Range })).catch(nullWhenMissing),
+    );
+    if (answer === null) return null;
+    if (!(answer.Body instanceof Readable)) throw new StoreUnavailableError('S3 answered without a body.');
+    return {
+      body: answer.Body,
+      sizeBytes: Number(answer.ContentRange?.split('/')[1] ?? answer.ContentLength),
+      contentType: answer.ContentType ?? 'application/octet-stream',
+    };
+  }
+
+  async read(key: string, limitBytes: number): Promise<Uint8Array | null> {
+    const object = await this.get(key);
+    if (object === null) return null;
+    try {
+      assertWithin(limitBytes, object.sizeBytes);
+      const bytes = new Uint8Array(object.sizeBytes);
+      let filled = 0;
+      for await (const chunk of object.body) {
+        bytes.set(chunk, filled);
+        filled += chunk.length;
+      }
+      if (filled < bytes.length) throw new Error('The answer ended early.');
+      return bytes;
+    } catch (error) {
+      object.body.destroy();
+      throw this.#unavailable(error);
+    }
+  }
+
+  async delete(key: string): Promise<void> {
+    const object = this.#object(key);
+    const { sdk, client } = await this.#open();
+    await this.#reached(client.send(new sdk.DeleteObjectCommand(object)));
+  }
+
+  async listOlder(prefix: string, beforeMs: number, limit: number): Promise<string[]> {
+    const { sdk, client } = await this.#open();
+    const keys: string[] = [];
+    let StartAfter = '';
+    for (;;) {
+      const question = { Bucket: this.#options.bucket, Prefix: prefix, StartAfter, MaxKeys: LIST_PAGE };
+      const page = await this.#reached(client.send(new sdk.ListObjectsV2Command(question)));
+      for (const { Key = '', LastModified } of page.Contents ?? []) {
+        if (keys.length >= limit) return keys;
+        if (LastModified !== undefined && LastModified.getTime() < beforeMs) keys.push(Key);
+        StartAfter = Key;
+      }
+      if (page.IsTruncated !== true) return keys;
+    }
+  }
+
+  async ping(): Promise<void> {
+    const { sdk, client } = await this.#open();
+    await this.#reached(client.send(new sdk.HeadBucketCommand({ Bucket: this.#options.bucket })));
+  }
+
+  async close(): Promise<void> {
+    const opened = await this.#opened;
+    opened?.client.destroy();
+  }
+
+  async #target(key: string, contentType: string): Promise<UploadTarget> {
+    const object = this.#object(key);
+    const { sdk, client } = await this.#open();
+    return { sdk, client, object, contentType, reached: (request) => this.#reached(request) };
+  }
+
+  #object(key: string): { Bucket: string; Key: string } {
+    assertKey(key);
+    return { Bucket: this.#options.bucket, Key: key };
+  }
+
+  /** The SDK is large and loaded by whom it serves alone. */
+  #open(): Promise<{ sdk: Sdk; client: S3Client }> {
+    this.#opened ??= connect(this.#options);
+    return this.#opened;
+  }
+
+  #reached<T>(request: Promise<T>): Promise<T> {
+    return request.catch((error) => {
+      throw this.#unavailable(error);
+    });
+  }
+
+  #unavailable(cause: unknown): unknown {
+    if (cause instanceof RangeError) return cause;
+    if (isNamed(cause, 'InvalidRange'))
+      return new RangeError('The object has none of these bytes.', { cause });
+    const reason = cause instanceof Error ? ` (${cause.name}: ${cause.message})` : '';
+    const bucket = this.#options.bucket;
+    return new StoreUnavailableError(`The bucket ${bucket} did not do what it was asked${reason}.`, {
+      cause,
+    });
+  }
+}
+
+async function connect({ region, endpoint }: S3Options): Promise<{ sdk: Sdk; client: S3Client }> {
+  const sdk = await import('@aws-sdk/client-s3');
+  const client = new sdk.S3Client({
+    region,
+    ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
+    requestHandler: {
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      throwOnRequestTimeout: true,
+      socketTimeout: IDLE_TIMEOUT_MS,
+      httpAgent: { maxSockets: MAX_CONNECTIONS },
+      httpsAgent: { maxSockets: MAX_CONNECTIONS },
+    },
+  });
+  return { sdk, client };
+}
+
+function nullWhenMissing(error: unknown): null {
+  if (isNamed(error, 'NoSuchKey')) return null;
+  throw error;
+}
+
+function isNamed(error: unknown, name: string): boolean {
+  return error instanceof Error && error.name === name;
+}
