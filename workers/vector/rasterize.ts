@@ -5,6 +5,8 @@ import { sanitize, UnsafeDrawing } from './sanitize.ts';
 /** Dots per inch at which a user unit is a pixel. */
 const NATURAL_DENSITY = 72;
 const HIGHEST_DENSITY = 100_000;
+/** What the renderer's surfaces can be wide or high. */
+const LONGEST_SIDE = 32_767;
 /** Keeps a drawing at the limit below it when its sides are rounded up. */
 const ROUNDING_ROOM = 0.999;
 
@@ -26,7 +28,7 @@ export async function rasterize(task: RasterizeTask): Promise<Raster | Failure> 
     const natural = await sizeAt(drawing, NATURAL_DENSITY);
     const density = await densityFor(task, drawing, natural);
     const size = density === NATURAL_DENSITY ? natural : await sizeAt(drawing, density);
-    if (area(size) > task.limitPixels) return tooLarge(size, task.limitPixels);
+    if (roomFor(size, task.limitPixels) < 1) return tooLarge(size, task.limitPixels);
     return await draw(drawing, density, natural);
   } catch (error) {
     return unreadable(error);
@@ -39,13 +41,19 @@ export async function rasterize(task: RasterizeTask): Promise<Raster | Failure> 
  */
 async function densityFor({ density, atLeast, limitPixels }: RasterizeTask, drawing: Buffer, natural: Size) {
   const scale = growthOf(natural, atLeast);
-  if (scale === 0 || area(natural) > limitPixels) return density;
-  const growth = Math.min(scale, Math.sqrt(limitPixels / area(natural)) * ROUNDING_ROOM);
+  const room = roomFor(natural, limitPixels);
+  if (scale === 0 || room < 1) return density;
+  const growth = Math.min(scale, room * ROUNDING_ROOM);
   const power = (await isPhysical(drawing, natural)) ? 0.5 : 1;
   const first = within(NATURAL_DENSITY * growth ** power);
   if (growth < scale) return first;
   const missing = growthOf(await sizeAt(drawing, first), atLeast);
   return missing > 1 ? within(first * missing ** power) : first;
+}
+
+/** How many times larger it may be. */
+function roomFor(size: Size, limitPixels: number): number {
+  return Math.min(Math.sqrt(limitPixels / area(size)), LONGEST_SIDE / Math.max(size.width, size.height));
 }
 
 /** How many times larger the size has to be; 0 when nothing is asked for. */
@@ -91,7 +99,7 @@ function tooLarge(size: Size, limit: number): Failure {
   return {
     kind: 'failure',
     code: 'unsupported_format',
-    message: `The drawing is ${size.width} × ${size.height} pixels, more than ${limit}; give it a smaller size or density.`,
+    message: `The drawing is ${size.width} × ${size.height} pixels; at most ${limit}, and ${LONGEST_SIDE} a side, are drawn: give it a smaller size or density.`,
     details: { limit, received: area(size) },
   };
 }

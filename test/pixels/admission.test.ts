@@ -1,0 +1,152 @@
+import t from 'tap';
+import { type Admission, createAdmission, type Seat } from '../../src/pixels/admission.ts';
+import { handClock } from './clock.ts';
+
+const forever = new AbortController().signal;
+
+/** Asks for a seat and keeps it in `seated`, in the order in which seats are given. */
+function visitors(admission: Admission) {
+  const seated: { name: string; seat: Seat }[] = [];
+  return {
+    seated,
+    names: () => seated.map(({ name }) => name).join(' '),
+    async ask(name: string, accountId = name, bytes = 0, signal = forever): Promise<void> {
+      const seat = await admission.acquire({ accountId, bytes, signal });
+      seated.push({ name, seat });
+    },
+    async leave(): Promise<void> {
+      seated.shift()?.seat.release();
+      await turn();
+    },
+  };
+}
+
+/** Lets what is resolved be told. */
+const turn = () => new Promise(setImmediate);
+
+const open = (options: { seats?: number; budgetBytes?: number; queueLimit?: number } = {}) => {
+  const clock = handClock();
+  const admission = createAdmission({ seats: 1, budgetBytes: 100, queueLimit: 10, clock, ...options });
+  return { clock, admission, ...visitors(admission) };
+};
+
+t.test('one account is served in the order of its calls', async (t) => {
+  const { ask, leave, names, seated } = open();
+  for (const name of ['a1', 'a2', 'a3']) void ask(name, 'a');
+  await turn();
+  t.equal(names(), 'a1');
+  await leave();
+  t.equal(names(), 'a2');
+  await leave();
+  t.equal(names(), 'a3');
+  seated[0]?.seat.release();
+});
+
+t.test('accounts take turns, however many calls one of them has waiting', async (t) => {
+  const { ask, leave, seated } = open();
+  for (const name of ['a1', 'a2', 'a3', 'a4']) void ask(name, 'a');
+  void ask('b1', 'b');
+  void ask('c1', 'c');
+  void ask('b2', 'b');
+  const order: (string | undefined)[] = [];
+  for (let served = 0; served < 7; served += 1) {
+    await turn();
+    order.push(seated[0]?.name);
+    await leave();
+  }
+  t.same(order, ['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']);
+});
+
+t.test('seats are shared up to the memory that there is', async (t) => {
+  const { ask, leave, names, admission } = open({ seats: 3 });
+  void ask('a', 'a', 60);
+  void ask('b', 'b', 60);
+  void ask('c', 'c', 10);
+  await turn();
+  t.equal(names(), 'a', 'b does not fit beside a, and c does not overtake b');
+  await leave();
+  t.equal(names(), 'b c');
+  t.match(admission.stats(), { busy: 2, waiting: 0, reservedBytes: 70 });
+});
+
+t.test('what needs more than all the memory runs alone', async (t) => {
+  const { ask, leave, names } = open({ seats: 2 });
+  void ask('small', 'a', 1);
+  void ask('huge', 'b', 1_000);
+  await turn();
+  t.equal(names(), 'small');
+  await leave();
+  void ask('next', 'c', 1);
+  await turn();
+  t.equal(names(), 'huge');
+});
+
+t.test('a full waiting room refuses with a computed Retry-After', async (t) => {
+  const { ask, admission, clock, seated, leave } = open({ queueLimit: 3 });
+  void ask('first', 'a');
+  await turn();
+  clock.advance(30_000);
+  await leave();
+  for (const name of ['working', 'w1', 'w2', 'w3']) void ask(name);
+  await turn();
+  const meanMs = admission.stats().meanServiceMs;
+  t.ok(meanMs > 3_000, 'the mean follows what was seen');
+  await t.rejects(ask('too many'), {
+    code: 'provider_unavailable',
+    status: 503,
+    details: { reason: 'capacity' },
+    retryAfterSeconds: Math.ceil((4 * meanMs) / 1000),
+  });
+  t.equal(seated.length, 1);
+});
+
+t.test('who leaves the waiting room is told why and holds nobody up', async (t) => {
+  const { ask, leave, names, admission } = open();
+  const gone = new AbortController();
+  void ask('working', 'a');
+  const waiting = ask('gone', 'b', 0, gone.signal);
+  void ask('patient', 'c');
+  await turn();
+  gone.abort(new Error('went away'));
+  await t.rejects(waiting, { message: 'went away' });
+  t.equal(admission.stats().waiting, 1);
+  await leave();
+  t.equal(names(), 'patient');
+});
+
+t.test('who has left already gets no seat', async (t) => {
+  const { ask, admission } = open();
+  await t.rejects(ask('gone', 'a', 0, AbortSignal.abort(new Error('went away'))), { message: 'went away' });
+  t.match(admission.stats(), { busy: 0, waiting: 0 });
+});
+
+t.test('a departure lets those behind it in when it was what did not fit', async (t) => {
+  const { ask, names } = open({ seats: 2 });
+  const gone = new AbortController();
+  void ask('a', 'a', 50);
+  const large = ask('large', 'b', 90, gone.signal);
+  void ask('c', 'c', 10);
+  await turn();
+  t.equal(names(), 'a');
+  gone.abort(new Error('went away'));
+  await t.rejects(large);
+  await turn();
+  t.equal(names(), 'a c');
+});
+
+t.test('a seat given back twice is given back once; waiting is measured; idle tells the end', async (t) => {
+  const { ask, leave, seated, admission, clock } = open();
+  void ask('a');
+  void ask('b');
+  await turn();
+  clock.advance(250);
+  const first = seated[0]?.seat;
+  await leave();
+  first?.release();
+  t.equal(admission.stats().busy, 1);
+  t.equal(seated[0]?.seat.queueMs, 250);
+  const idle = admission.idle();
+  await leave();
+  await idle;
+  t.match(admission.stats(), { busy: 0, waiting: 0, reservedBytes: 0 });
+});

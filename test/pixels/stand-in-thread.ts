@@ -1,0 +1,28 @@
+import type { Failure, ImageTask, Transformed } from '../../workers/protocol.ts';
+
+/**
+ * Stands in for the image thread: what it does with a task is told by the background colour of its pass. `hold` waits
+ * until the first number of the shared layer `gate` is no longer 0.
+ */
+export default async function run(task: ImageTask): Promise<Transformed | Failure> {
+  const behaviour = task.kind === 'transform' ? task.pass.encode.background : undefined;
+  switch (behaviour) {
+    case 'die':
+      process.exit(1);
+      break;
+    case 'throw':
+      throw new Error('a fault of the thread');
+    case 'fail':
+      return { kind: 'failure', code: 'invalid_param', message: 'Too wide.', param: 'steps[0].params.width' };
+    case 'hold':
+      hold(task);
+  }
+  const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
+  return { kind: 'transformed', data: task.input, contentType: 'image/png', width: 1, height: 1, timings };
+}
+
+/** As native code does: without letting the thread's loop run. */
+function hold(task: ImageTask): void {
+  const gate = task.kind === 'transform' ? task.layers?.gate : undefined;
+  if (gate !== undefined) Atomics.wait(new Int32Array(gate.buffer), 0, 0, 20_000);
+}
