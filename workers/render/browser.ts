@@ -20,6 +20,8 @@ const DRAWING_FLAGS = [
   '--font-render-hinting=none',
   '--disable-lcd-text',
   '--disable-gpu',
+  // Helpers that die alone leave a browser that neither works nor ends; inside its process they end it.
+  '--in-process-gpu',
   '--disable-checker-imaging',
   // A capture waits for a frame: at 60 frames a second that is 17 ms for nothing.
   '--disable-frame-rate-limit',
@@ -27,6 +29,7 @@ const DRAWING_FLAGS = [
 
 /** How the process behaves. /dev/shm is 64 MB in a container, too little for a page of 4096 × 4096. */
 const PROCESS_FLAGS = [
+  '--enable-features=NetworkServiceInProcess2',
   '--remote-debugging-pipe',
   '--no-first-run',
   '--no-default-browser-check',
@@ -51,11 +54,10 @@ export interface Browser {
   memoryBytes(): number;
   /** Resolves when the process ended, however it did. */
   ended: Promise<void>;
-  /**
-   * Kills the whole group; a page can hang a browser so that asking it to leave never returns.
-   * Resolves when the process ended and its directory is removed.
-   */
-  kill(): Promise<void>;
+  /** Resolves when its directory is removed, too. */
+  gone: Promise<void>;
+  /** Kills the whole group; a page can hang a browser so that asking it to leave never returns. */
+  kill(): void;
 }
 
 /**
@@ -75,7 +77,7 @@ export async function startBrowser(executable: Executable, sandboxed: boolean): 
   const [, , , input, output] = child.stdio;
   const connection = new Connection(input as Writable, output as Readable);
   const ended = endOf(child);
-  const removed = ended.then(() => {
+  const gone = ended.then(() => {
     connection.close();
     // What outlives the first process (a launcher script's child, a helper) ends with it.
     if (child.pid !== undefined) killGroup(child.pid);
@@ -84,14 +86,21 @@ export async function startBrowser(executable: Executable, sandboxed: boolean): 
   });
   const kill = () => {
     if (child.pid !== undefined) killGroup(child.pid);
-    return removed;
   };
   const timer = setTimeout(kill, START_TIMEOUT_MS);
   try {
     const { product } = await connection.send<{ product: string }>('Browser.getVersion');
-    return { connection, product, ended, kill, memoryBytes: () => groupMemoryBytes(child.pid ?? Number.NaN) };
+    return {
+      connection,
+      product,
+      ended,
+      gone,
+      kill,
+      memoryBytes: () => groupMemoryBytes(child.pid ?? Number.NaN),
+    };
   } catch (error) {
-    await kill();
+    kill();
+    await gone;
     throw new StartError(`${executable.path} did not start: ${lastWords()}`, { cause: error });
   } finally {
     clearTimeout(timer);

@@ -72,6 +72,8 @@ export class Connection {
     this.#closed = true;
     for (const { reject } of this.#pending.values()) reject(new BrowserGoneError('The browser went away.'));
     this.#pending.clear();
+    // Whoever waits for an event of a page, and not for an answer, hears of it as the protocol would tell it.
+    for (const session of this.#sessions.values()) session.emit('Inspector.detached', {});
     this.#sessions.clear();
   }
 

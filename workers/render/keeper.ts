@@ -1,5 +1,5 @@
 import type { RenderNotice, RenderThreadOptions } from '../protocol.ts';
-import { type Browser, startBrowser } from './browser.ts';
+import { type Browser, StartError, startBrowser } from './browser.ts';
 import { findExecutable } from './executable.ts';
 import { Page } from './page.ts';
 import { sweepScratch } from './scratch.ts';
@@ -27,6 +27,8 @@ export class BrowserKeeper {
   #running: Promise<Running> | undefined;
   /** The browser that runs now. */
   #live: Running | undefined;
+  /** Resolves when every browser that ever ran here is gone. */
+  #gone: Promise<void> = Promise.resolve();
   #sandboxed = process.getuid?.() !== 0;
   #swept = false;
   #stopped = false;
@@ -41,15 +43,15 @@ export class BrowserKeeper {
    * @throws NoBrowserError, StartError, BrowserGoneError
    */
   async pageOf(accountId: string): Promise<Page> {
-    const running = await this.#current();
-    const page = running.pages.get(accountId) ?? (await Page.open(running.browser.connection));
-    running.pages.delete(accountId);
-    running.pages.set(accountId, page);
-    running.drawn += 1;
-    const [oldest] = running.pages.keys();
-    if (running.pages.size > MOST_PAGES && oldest !== undefined) {
-      await running.pages.get(oldest)?.close();
-      running.pages.delete(oldest);
+    const { browser, pages } = await this.#current();
+    const warm = pages.get(accountId);
+    const page = warm === undefined || warm.lost ? await Page.open(browser.connection) : warm;
+    pages.delete(accountId);
+    pages.set(accountId, page);
+    const [oldest] = pages;
+    if (pages.size > MOST_PAGES && oldest !== undefined) {
+      pages.delete(oldest[0]);
+      await oldest[1].close();
     }
     return page;
   }
@@ -59,18 +61,22 @@ export class BrowserKeeper {
     await this.#current();
   }
 
-  /** Replaces a browser that drew its number of pages, or holds too much memory. Called between two pages. */
+  /** Called when a page was drawn: replaces a browser that drew its number of pages, or holds too much memory. */
   async recycle(): Promise<void> {
     if (this.#live === undefined) return;
+    this.#live.drawn += 1;
     const { drawn, browser } = this.#live;
     const worn = drawn >= this.#options.recycleAfterPages;
     const weighs = drawn % PAGES_BETWEEN_WEIGHINGS === 0;
-    if (worn || (weighs && browser.memoryBytes() > this.#options.recycleAboveBytes)) await this.kill();
+    if (!worn && !(weighs && browser.memoryBytes() > this.#options.recycleAboveBytes)) return;
+    await this.kill();
+    await this.warm();
   }
 
   /** Kills the browser, whatever it does; another one takes its place. One that still starts is left to it. */
   async kill(): Promise<void> {
-    await this.#live?.browser.kill();
+    this.#live?.browser.kill();
+    await this.#gone;
   }
 
   /** Kills the browser for good. */
@@ -80,7 +86,8 @@ export class BrowserKeeper {
     await this.kill();
   }
 
-  #current(): Promise<Running> {
+  async #current(): Promise<Running> {
+    if (this.#stopped) throw new StartError('The renderer is stopping.');
     this.#running ??= this.#start();
     return this.#running;
   }
@@ -90,6 +97,7 @@ export class BrowserKeeper {
     starting.then(
       (running) => {
         this.#live = running;
+        this.#gone = this.#gone.then(() => running.browser.gone);
         running.browser.ended.then(() => this.#replace(running));
       },
       (error: Error) => {
@@ -120,6 +128,6 @@ export class BrowserKeeper {
   #replace({ startedMs }: Running): void {
     this.#live = undefined;
     this.#running = undefined;
-    if (!this.#stopped && Date.now() - startedMs >= SHORTEST_LIFE_MS) this.#current().catch(() => {});
+    if (Date.now() - startedMs >= SHORTEST_LIFE_MS) this.#current().catch(() => {});
   }
 }

@@ -1,15 +1,10 @@
 import type { RenderTask } from '../protocol.ts';
-import type { Connection, Session } from './cdp.ts';
+import { BrowserGoneError, type Connection, type Session } from './cdp.ts';
 import { assetHeaders, DOCUMENT_HEADERS, decide, documentUrl, withAssetUrls } from './policy.ts';
 
 /** The document did not finish loading, and the browser is not the cause. */
 export class LoadError extends Error {
   override readonly name = 'LoadError';
-}
-
-/** The process behind the page died; the browser around it may live. */
-export class PageCrashedError extends Error {
-  override readonly name = 'PageCrashedError';
 }
 
 type Drawing = Pick<RenderTask, 'html' | 'width' | 'height' | 'assets'>;
@@ -32,7 +27,9 @@ export class Page {
   #documents = 0;
   #size = '';
   #rest: NodeJS.Timeout | undefined;
-  #crashed: (error: Error) => void = () => {};
+  #lost = false;
+  /** Ends what is under way. */
+  #giveUp: (error: Error) => void = () => {};
 
   private constructor(connection: Connection, contextId: string, session: Session) {
     this.#connection = connection;
@@ -42,9 +39,12 @@ export class Page {
       // A request that its page has given up meanwhile refuses the answer: that is no failure of the render.
       this.#answer(event as unknown as PausedRequest).catch(() => {});
     });
-    session.on('Inspector.targetCrashed', () =>
-      this.#crashed(new PageCrashedError('The process of the page died.')),
-    );
+    const lose = () => {
+      this.#lost = true;
+      this.#giveUp(new BrowserGoneError('The process behind the page died.'));
+    };
+    session.on('Inspector.targetCrashed', lose);
+    session.on('Inspector.detached', lose);
   }
 
   static async open(connection: Connection): Promise<Page> {
@@ -62,26 +62,27 @@ export class Page {
       flatten: true,
     });
     const page = new Page(connection, browserContextId, connection.session(sessionId));
-    await page.#wall();
+    await page.#unlessLost(page.#wall());
     return page;
   }
 
   /**
    * Draws one document and answers a PNG of at least its size (Chromium's fast, large encoding).
-   * @throws LoadError, PageCrashedError, BrowserGoneError
+   * @throws LoadError, BrowserGoneError
    */
   async draw(drawing: Drawing): Promise<{ png: Buffer; loadMs: number; captureMs: number }> {
     clearTimeout(this.#rest);
-    const crash = new Promise<never>((_, reject) => {
-      this.#crashed = reject;
-    });
-    crash.catch(() => {});
     const startedAt = performance.now();
-    await Promise.race([this.#load(drawing), crash]);
+    await this.#unlessLost(this.#load(drawing));
     const loadedAt = performance.now();
-    const png = await Promise.race([this.#capture(), crash]);
+    const png = await this.#unlessLost(this.#capture());
     this.#restLater();
     return { png, loadMs: loadedAt - startedAt, captureMs: performance.now() - loadedAt };
+  }
+
+  /** Whether its process died, perhaps while nobody drew: it is not to be drawn on again. */
+  get lost(): boolean {
+    return this.#lost;
   }
 
   /** Ends the page and its context. */
@@ -91,13 +92,21 @@ export class Page {
     await this.#connection.send('Target.disposeBrowserContext', { browserContextId: this.#contextId });
   }
 
+  /** A process that died answers nothing: whoever waits for it has to be told. One at a time. */
+  #unlessLost<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#giveUp = reject;
+      work.then(resolve, reject);
+    });
+  }
+
   async #wall(): Promise<void> {
     const session = this.#session;
     const transparent = { color: { r: 0, g: 0, b: 0, a: 0 } };
     const offline = { offline: true, latency: 0, downloadThroughput: -1, uploadThroughput: -1 };
     await Promise.all([
-      session.send('Page.enable'),
       session.send('Inspector.enable'),
+      session.send('Page.enable'),
       session.send('Network.enable'),
       session.send('Network.setCacheDisabled', { cacheDisabled: true }),
       session.send('Network.setBypassServiceWorker', { bypass: true }),

@@ -37,6 +37,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
   }
 
   async function draw(task: RenderTask): Promise<Drawn> {
+    if (Date.now() >= task.deadlineMs) throw new LateError('The page waited past its deadline.');
     const work = keeper.pageOf(task.accountId).then((page) => page.draw(task));
     return beforeDeadline(work, task.deadlineMs).catch(async (error) => {
       // Whatever went wrong, the next page gets a browser that nothing went wrong in.
@@ -45,10 +46,18 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
     });
   }
 
+  /** A document that does not load is tried in a second browser: it may have been the first that failed. */
+  function drawTwice(task: RenderTask): Promise<Drawn> {
+    return draw(task).catch((error) => {
+      if (error instanceof LoadError) return draw(task);
+      throw error;
+    });
+  }
+
   return {
     async render(task) {
       try {
-        const { png, loadMs, captureMs } = await inTurn(() => draw(task));
+        const { png, loadMs, captureMs } = await inTurn(() => drawTwice(task));
         const startedMs = performance.now();
         const data = (await sharp(png).png().toUint8Array()).data as Uint8Array<ArrayBuffer>;
         const encodeMs = performance.now() - startedMs;

@@ -1,0 +1,73 @@
+import t from 'tap';
+import { browserDirectories, browserProcesses, untilEmpty } from './processes.ts';
+import { openStudio } from './studio.ts';
+
+const ROUNDS = Number(process.env.KILL_ROUNDS ?? 20);
+const LIME = '<!doctype html><body style="margin:0;background:lime">';
+const SLOW = '<div style="position:absolute;inset:0;backdrop-filter:blur(9px)"></div>'.repeat(6);
+
+t.test('a browser that is killed while it draws ends its call, and is replaced', async (t) => {
+  const studio = openStudio(t);
+  const groups = new Set<number>();
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await studio.draw(LIME);
+    for (const { group } of browserProcesses()) groups.add(group);
+    const rendering = studio.render(SLOW, { width: 1200, height: 630, accountId: `acc_${round % 3}` });
+    // The first process, those that draw pages, or the whole family, in turn; earlier or later in the render.
+    for (let turn = 0; turn < round % 7; turn += 1) await new Promise((resolve) => setTimeout(resolve, 10));
+    for (const pid of victimsOf(browserProcesses(), round)) kill(pid);
+    const result = await rendering;
+    if ('reason' in result) t.equal(result.reason, 'crash', `round ${round}`);
+    else t.same([result.width, result.height], [1200, 630], `round ${round} was drawn all the same`);
+  }
+  t.same((await studio.draw(LIME)).pixel(100, 50), [0, 255, 0, 255]);
+  await studio.keeper.stop();
+  t.same(await untilEmpty(() => browserProcesses(groups)), [], 'no process is left, dead or alive');
+  t.same(await browserDirectories(), [], 'no directory is left');
+});
+
+t.test('a browser that dies while nobody draws is replaced before anybody asks', async (t) => {
+  const studio = openStudio(t);
+  await studio.keeper.warm();
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  const [first] = browserProcesses();
+  for (const { pid } of browserProcesses()) kill(pid);
+  const alive = () => browserProcesses().filter(({ group, zombie }) => group !== first?.group && !zombie);
+  t.same(await untilEmpty(() => (alive().length > 0 ? [] : ['no browser yet'])), []);
+  t.same((await studio.draw(LIME)).pixel(100, 50), [0, 255, 0, 255]);
+});
+
+t.test('a browser that drew its number of pages makes room for a fresh one', async (t) => {
+  const studio = openStudio(t, { recycleAfterPages: 3 });
+  const seen = new Set<number>();
+  for (let page = 0; page < 9; page += 1) {
+    t.same((await studio.draw(LIME)).pixel(100, 50), [0, 255, 0, 255]);
+    const [browser] = browserProcesses();
+    if (browser !== undefined) seen.add(browser.group);
+  }
+  t.equal(seen.size, 3);
+});
+
+t.test('where no browser starts, the render says so and the operator reads how to get one', async (t) => {
+  const missing = openStudio(t, { browserPath: '/nowhere/chromium' });
+  t.match(await missing.render(LIME), { kind: 'render_failure', reason: 'no_browser' });
+  t.match(missing.notices, [/^error: .*BROWSER_PATH is "\/nowhere\/chromium"/]);
+  const broken = openStudio(t, { browserPath: '/bin/false' });
+  t.match(await broken.render(LIME), { kind: 'render_failure', reason: 'no_browser' });
+  t.match(broken.notices, [/^error: .*\/bin\/false did not start/]);
+  t.same(await untilEmpty(browserDirectories), []);
+});
+
+function victimsOf(processes: ReturnType<typeof browserProcesses>, round: number): number[] {
+  const kinds = ['browser', 'renderer', undefined];
+  const kind = kinds[round % kinds.length];
+  return processes.filter(({ type }) => kind === undefined || type === kind).map(({ pid }) => pid);
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It ended on its own with the ones before it.
+  }
+}

@@ -1,0 +1,56 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+
+/** A browser process that this process started, whichever its place in the family. */
+export interface BrowserProcess {
+  pid: number;
+  group: number;
+  /** `browser` for the first one, else `renderer`, `gpu-process`, `utility`, … */
+  type: string;
+  zombie: boolean;
+}
+
+/** Directory of every browser that this process owns: its name carries our pid. */
+const OURS = `darkroom-browser-${process.pid}-`;
+
+/** What /proc knows of our browsers now, and of what is left of `groups` seen before. */
+export function browserProcesses(groups: ReadonlySet<number> = new Set()): BrowserProcess[] {
+  const all = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(describe);
+  const ours = new Set(groups);
+  for (const { commandLine, group } of all) if (commandLine.includes(OURS)) ours.add(group);
+  return all.filter(({ group }) => ours.has(group));
+}
+
+function describe(pid: string): BrowserProcess & { commandLine: string } {
+  const stat = read(`/proc/${pid}/stat`);
+  const [state, , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const commandLine = read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ');
+  const type = /--type=([a-z-]+)/.exec(commandLine)?.[1] ?? 'browser';
+  return { pid: Number(pid), group: Number(group), type, zombie: state === 'Z', commandLine };
+}
+
+/** Directories that our browsers left. */
+export async function browserDirectories(): Promise<string[]> {
+  return (await readdir(tmpdir())).filter((name) => name.startsWith(OURS));
+}
+
+/** Asks again, 100 times at most, until the answer is empty; then tells what is left. */
+export async function untilEmpty<T>(ask: () => T[] | Promise<T[]>): Promise<T[]> {
+  let left = await ask();
+  for (let turn = 0; turn < 100 && left.length > 0; turn += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    left = await ask();
+  }
+  return left;
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
