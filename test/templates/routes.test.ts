@@ -5,20 +5,21 @@ import { type Answer, startServer } from '../harness.ts';
 const card = { name: 'Card', html: '<p>{{ title }}</p>', width: 600, height: 300 };
 const BUILT_IN = 'builtin-template-quote';
 
-/** A server with one account, on a clock that moves a second with every call. */
-async function start(t: Test) {
-  let calls = 0;
-  const begin = Date.now();
-  const server = await startServer(t, { now: () => new Date(begin + calls * 1000) });
+/** Moves a second with every call, so that updates follow one another. */
+let clockMs = Date.now();
+const server = await startServer(t, { now: () => new Date(clockMs) });
+
+/** Calls of a new account. */
+async function start() {
   const { key } = await server.account();
   async function call(method: string, path: string, json?: unknown, headers: Record<string, string> = {}) {
-    calls += 1;
+    clockMs += 1000;
     return server.call(path, { method, key, headers, ...(json === undefined ? {} : { json }) });
   }
   async function create(fields: object = {}): Promise<{ id: string; slug: string }> {
     return (await call('POST', '/templates', { ...card, ...fields })).json.data;
   }
-  return { server, call, create };
+  return { call, create };
 }
 
 /** Asserts a refusal by status, code and parameter. */
@@ -29,7 +30,7 @@ function refused(t: Test, answer: Answer, status: number, code: string, param?: 
 }
 
 t.test('POST answers the template at version 1, with a slug and variables of its own', async (t) => {
-  const { call } = await start(t);
+  const { call } = await start();
   const answer = await call('POST', '/templates', card);
   t.equal(answer.status, 201);
   const { data } = answer.json;
@@ -49,7 +50,7 @@ t.test('POST answers the template at version 1, with a slug and variables of its
 });
 
 t.test('POST refuses every field that breaks its rule', async (t) => {
-  const { call, create } = await start(t);
+  const { call, create } = await start();
   await create({ slug: 'taken' });
   const rows: Array<[param: string, fields: object]> = [
     ['name', { name: undefined }],
@@ -83,7 +84,7 @@ t.test('POST refuses every field that breaks its rule', async (t) => {
 });
 
 t.test('the two hundred and first template is refused, alone and in an import', async (t) => {
-  const { call } = await start(t);
+  const { call } = await start();
   const many = (count: number) => Array.from({ length: count }, () => card);
   refused(t, await call('POST', '/templates/import', many(201)), 422, 'resource_limit_exceeded');
   t.equal((await call('GET', '/templates?filter=user')).json.meta.total, 0, 'nothing was imported');
@@ -95,7 +96,7 @@ t.test('the two hundred and first template is refused, alone and in an import', 
 });
 
 t.test('import lands what it can, in order, and names what it refused', async (t) => {
-  const { call } = await start(t);
+  const { call } = await start();
   const sent = [
     { ...card, name: 'One', version: 9, id: 'tpl_x', slug: 'Not a slug', createdAt: '1999' },
     { ...card, width: 0 },
@@ -129,7 +130,7 @@ t.test('import lands what it can, in order, and names what it refused', async (t
 });
 
 t.test('GET reads by id, by slug and by version', async (t) => {
-  const { call, create } = await start(t);
+  const { call, create } = await start();
   const { id, slug } = await create();
   for (const name of [id, slug]) t.equal((await call('GET', `/templates/${name}`)).json.data.id, id);
   for (const name of [`${id}@1`, `${slug}@1`]) {
@@ -146,7 +147,7 @@ t.test('GET reads by id, by slug and by version', async (t) => {
 });
 
 t.test('a built-in is read like any other, and never written', async (t) => {
-  const { call } = await start(t);
+  const { call } = await start();
   t.match((await call('GET', `/templates/${BUILT_IN}`)).json.data, {
     id: BUILT_IN,
     builtIn: true,
@@ -163,7 +164,7 @@ t.test('a built-in is read like any other, and never written', async (t) => {
 });
 
 t.test('PUT merges over the current version and keeps the one before', async (t) => {
-  const { call, create } = await start(t);
+  const { call, create } = await start();
   const { id, slug } = await create({ css: 'p{}', description: 'old' });
   const first = (await call('PUT', `/templates/${slug}`, { name: 'Renamed' })).json.data;
   t.match(first, { ...card, name: 'Renamed', css: 'p{}', description: 'old', slug, version: 2 });
@@ -186,7 +187,7 @@ t.test('PUT merges over the current version and keeps the one before', async (t)
 });
 
 t.test('a template of many versions lists every one of them', async (t) => {
-  const { call, create } = await start(t);
+  const { call, create } = await start();
   const { id } = await create();
   for (let version = 2; version <= 40; version++)
     await call('PUT', `/templates/${id}`, { name: `v${version}` });
@@ -198,7 +199,7 @@ t.test('a template of many versions lists every one of them', async (t) => {
 });
 
 t.test('PUT refuses what create refuses, a taken slug, a version and what is not there', async (t) => {
-  const { server, call, create } = await start(t);
+  const { call, create } = await start();
   const { id } = await create();
   await create({ slug: 'taken' });
   const rows: Array<[param: string, body: object]> = [
@@ -240,7 +241,7 @@ t.test('PUT refuses what create refuses, a taken slug, a version and what is not
 });
 
 t.test('DELETE answers 204 without a body, and every version is gone', async (t) => {
-  const { call, create } = await start(t);
+  const { call, create } = await start();
   const { id, slug } = await create();
   await call('PUT', `/templates/${id}`, { name: 'Two' });
   const answer = await call('DELETE', `/templates/${slug}`);
@@ -252,7 +253,7 @@ t.test('DELETE answers 204 without a body, and every version is gone', async (t)
 });
 
 t.test('the listing has the built-ins first, then the latest update, in pages and by cursor', async (t) => {
-  const { call, create } = await start(t);
+  const { call, create } = await start();
   const made = [await create({ name: 'A' }), await create({ name: 'B' }), await create({ name: 'C' })];
   await call('PUT', `/templates/${made[0]?.id}`, { name: 'A again' });
   const order = [...BUILT_INS.map(({ _id }) => _id), ...[0, 2, 1].map((index) => made[index]?.id)];
@@ -287,7 +288,7 @@ t.test('the listing has the built-ins first, then the latest update, in pages an
 });
 
 t.test('the listing refuses an unknown filter and a cursor that is not its own', async (t) => {
-  const { call } = await start(t);
+  const { call } = await start();
   refused(t, await call('GET', '/templates?filter=mine'), 400, 'invalid_param', 'filter');
   refused(t, await call('GET', '/templates?cursor=nonsense'), 400, 'invalid_param', 'cursor');
   const { nextCursor } = (await call('GET', '/templates?perPage=1')).json.meta;
@@ -302,7 +303,7 @@ t.test('the listing refuses an unknown filter and a cursor that is not its own',
 });
 
 t.test('a repeated write under one Idempotency-Key is one write', async (t) => {
-  const { call } = await start(t);
+  const { call } = await start();
   const headers = { 'idempotency-key': 'create-1' };
   const first = await call('POST', '/templates', card, headers);
   const again = await call('POST', '/templates', card, headers);
@@ -312,7 +313,6 @@ t.test('a repeated write under one Idempotency-Key is one write', async (t) => {
 });
 
 t.test('no call is answered without a credential', async (t) => {
-  const { server } = await start(t);
   for (const [method, path] of [
     ['GET', '/templates'],
     ['GET', `/templates/${BUILT_IN}`],
