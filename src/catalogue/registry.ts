@@ -21,6 +21,8 @@ export function checkRegistryStep(operation: unknown, params: unknown = {}, wher
   if (violation !== undefined) throw invalidParam(`${where}params`, violation.message, violation.details);
   const checked = params as Step['params'];
   if (entry.kind === 'setting') return { decode: {}, encode: {}, ...entry.settings(checked), steps: [] };
+  const refusal = entry.rule(checked);
+  if (refusal !== undefined) throw invalidParam(`${where}params`, refusal.message, refusal.details);
   return { decode: {}, steps: [{ operation: String(operation), params: checked }], encode: {} };
 }
 

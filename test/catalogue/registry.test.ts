@@ -75,6 +75,26 @@ t.test(
       ['extract', {}, 'steps[4].params', /is missing, and extract needs it/],
       ['flip', [], 'steps[4].params', /an object is expected/],
       ['jpeg', { lossless: true }, 'steps[4].params', /lossless is no parameter of jpeg/],
+      ['resize', { fit: 'cover' }, 'steps[4].params', /width and height are both missing/],
+      ['normalise', { lower: 99 }, 'steps[4].params', /lower is 99, but it must be below upper, which is 99/],
+      [
+        'recomb',
+        {
+          matrix: [
+            [1, 0, 0],
+            [0, 1, 0],
+            [0, 0, 1, 0],
+          ],
+        },
+        'steps[4].params',
+        /rows of another length/,
+      ],
+      [
+        'convolve',
+        { width: 3, height: 5, kernel: new Array(9).fill(1) },
+        'steps[4].params',
+        /9 weights, but 3 × 5 are expected/,
+      ],
     ];
     for (const [operation, params, param, message] of refused) {
       t.throws(() => checkRegistryStep(operation, params, 'steps[4].'), {

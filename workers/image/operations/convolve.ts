@@ -17,13 +17,12 @@ export const convolve = step({
   },
   cost: 5,
   frames: 'each',
+  rule({ width, height, kernel }) {
+    if (kernel.length === width * height) return undefined;
+    const message = `kernel has ${kernel.length} weights, but ${width} × ${height} are expected.`;
+    return new BadArgument('kernel', message);
+  },
   async apply(picture, { width, height, kernel, scale, offset }) {
-    if (kernel.length !== width * height) {
-      throw new BadArgument(
-        'kernel',
-        `kernel has ${kernel.length} weights, but ${width} × ${height} are expected.`,
-      );
-    }
     (await picture.at('convolve')).convolve({
       width,
       height,

@@ -9,10 +9,12 @@ export const normalise = step({
     upper: number(1, 100, 'Percentile of the brightness that becomes white.', { default: 99 }),
   },
   cost: 1,
+  rule({ lower, upper }) {
+    if (lower < upper) return undefined;
+    return new BadArgument('lower', `lower is ${lower}, but it must be below upper, which is ${upper}.`);
+  },
   // Over the strip as a whole: frames stretched each for itself would flicker.
   async apply(picture, { lower, upper }) {
-    if (lower >= upper)
-      throw new BadArgument('lower', `lower is ${lower}, but it must be below upper, which is ${upper}.`);
     (await picture.at('normalise')).normalise({ lower, upper });
   },
 });

@@ -4,6 +4,7 @@ import type { Decode, Encode } from '../../protocol.ts';
 import type { Rgba } from '../colour.ts';
 import type { Size } from '../geometry.ts';
 import type { Picture } from '../picture.ts';
+import type { BadArgument } from '../refusal.ts';
 
 /**
  * One operation of the processing registry: one file, one value. sharp is imported here as a type only, so that an API
@@ -32,6 +33,8 @@ export interface StepOperation extends OperationBase {
   commutesWithFlatten: boolean;
   /** The parameter that holds the id of a second asset. */
   readsSecondAsset?: string;
+  /** What one schema per argument cannot say, whatever the picture is: the argument at fault. `apply` keeps it too. */
+  rule(params: Readonly<Record<string, unknown>>): BadArgument | undefined;
   /** Size of a frame after the step; an upper bound where the pixels decide. */
   size(input: Size, params: Readonly<Record<string, unknown>>): Size;
   /** @throws BadArgument on a parameter that this picture cannot be treated with. */
@@ -61,6 +64,7 @@ interface StepSource<P extends TProperties> {
   frames?: StepOperation['frames'];
   commutesWithFlatten?: boolean;
   readsSecondAsset?: string;
+  rule?(params: Arguments<P>): BadArgument | undefined;
   size?(input: Size, params: Arguments<P>): Size;
   apply(picture: Picture, params: Arguments<P>, pass: PassContext): Promise<void>;
 }
@@ -69,7 +73,7 @@ type Arguments<P extends TProperties> = Readonly<Static<TObject<P>>>;
 
 /** A step: by default it takes an animation as one strip, does not commute with flattening and keeps the size. */
 export function step<P extends TProperties>(source: StepSource<P>): StepOperation {
-  const { parameters, size, apply } = source;
+  const { parameters, rule, size, apply } = source;
   const filled = filler(parameters);
   return {
     frames: 'strip',
@@ -78,7 +82,12 @@ export function step<P extends TProperties>(source: StepSource<P>): StepOperatio
     kind: 'step',
     parameters: contract(parameters),
     size: (input, params) => size?.(input, filled(params)) ?? { width: input.width, height: input.height },
-    apply: (picture, params, pass) => apply(picture, filled(params), pass),
+    rule: (params) => rule?.(filled(params)),
+    async apply(picture, params, pass) {
+      const refusal = rule?.(filled(params));
+      if (refusal !== undefined) throw refusal;
+      await apply(picture, filled(params), pass);
+    },
   };
 }
 

@@ -14,13 +14,12 @@ export const recomb = step({
     }),
   },
   cost: 0.5,
+  rule({ matrix }) {
+    if (matrix.every((row) => row.length === matrix.length)) return undefined;
+    const message = 'matrix has rows of another length than it has rows: send 3 rows of 3, or 4 of 4.';
+    return new BadArgument('matrix', message);
+  },
   async apply(picture, { matrix }) {
-    if (matrix.some((row) => row.length !== matrix.length)) {
-      throw new BadArgument(
-        'matrix',
-        'matrix has rows of another length than it has rows: send 3 rows of 3, or 4 of 4.',
-      );
-    }
     if (matrix.length === 4 && !picture.hasAlpha) {
       throw new BadArgument(
         'matrix',

@@ -27,11 +27,12 @@ export const resize = step({
   },
   cost: 1,
   commutesWithFlatten: true,
+  rule({ width, height }) {
+    if (width !== undefined || height !== undefined) return undefined;
+    return new BadArgument('width', 'width and height are both missing: a resize needs one of them.');
+  },
   size: (input, { width, height, fit, enlarge }) => fitInto(input, { width, height }, fit, enlarge).result,
   async apply(picture, { width, height, fit, kernel, enlarge, background, ...aim }, pass) {
-    if (width === undefined && height === undefined) {
-      throw new BadArgument('width', 'width and height are both missing: a resize needs one of them.');
-    }
     const fitting = fitInto(picture, { width, height }, fit, enlarge);
     if (fit === 'cover') return scaleAndCrop(picture, fitting, anchorOf(aim), kernel);
     await picture.scaleTo(fitting.scaled, kernel);
