@@ -36,6 +36,7 @@ export interface RasterizerOptions {
   memoryMegabytes: number;
   queueLimit: number;
   clock: Clock;
+  /** Told when the process ends that nobody ended. */
   onLost: (error: Error) => void;
   processFile?: URL;
 }
@@ -74,8 +75,10 @@ export function createRasterizer(options: RasterizerOptions): Rasterizer {
     if (current === null) {
       const started = startProcess(processFile, memoryMegabytes);
       started.once('error', onLost);
-      started.once('exit', () => {
-        if (current === started) current = null;
+      started.once('exit', (code, killedBy) => {
+        if (current !== started) return;
+        current = null;
+        onLost(new Error(`The rasterizer ended by ${killedBy ?? `code ${code}`}`));
       });
       current = started;
     }

@@ -90,7 +90,7 @@ t.test('what is no image, or too large, never reaches a thread', async (t) => {
 });
 
 t.test('a thread that dies is worker_unreachable, and the next call finds another', async (t) => {
-  const { pixels, clock } = open(t);
+  const { pixels, clock, lost } = open(t);
   for (const behaviour of ['die', 'throw', 'die']) {
     const work = pixels.transform(callOf(clock, behaviour));
     await t.rejects(work.result, {
@@ -102,6 +102,7 @@ t.test('a thread that dies is worker_unreachable, and the next call finds anothe
     await work.ended;
     t.match(await pixels.transform(callOf(clock)).result, { kind: 'transformed' });
   }
+  t.equal(lost.length, 3, 'the operator reads of it');
 });
 
 t.test('a thread that cannot even start fails its calls and never hangs them', async (t) => {
@@ -200,6 +201,23 @@ t.test('four drawings that never end hold no picture up', async (t) => {
 /** 1 KB that a renderer works on for minutes. */
 const ENDLESS =
   '<filter id="f"><feTurbulence baseFrequency="0.01" numOctaves="5000"/></filter><rect width="4000" height="4000" filter="url(#f)"/>';
+
+t.test('the self-test runs a pass, unless a call has just proved the same', async (t) => {
+  const { pixels, clock } = open(t);
+  await pixels.selfTest();
+  const { call, letGo } = heldCall(clock);
+  const { result } = pixels.transform({ ...call, deadlineMs: clock.nowMs() + 60_000 });
+  await new Promise(setImmediate);
+  await pixels.selfTest();
+  clock.advance(5_000);
+  const waiting = pixels.selfTest();
+  await new Promise(setImmediate);
+  t.match(pixels.stats(), { queued: 1 });
+  clock.advance(10_000);
+  await t.rejects(waiting, { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } });
+  letGo();
+  await result;
+});
 
 t.test('close waits for the calls under way', async (t) => {
   const { pixels, clock } = open(t);
