@@ -1,5 +1,6 @@
 import de.bwaldvogel.mongo.MongoCollection;
 import de.bwaldvogel.mongo.backend.IndexKey;
+import de.bwaldvogel.mongo.backend.Missing;
 import de.bwaldvogel.mongo.backend.Utils;
 import de.bwaldvogel.mongo.backend.memory.index.MemoryUniqueIndex;
 import de.bwaldvogel.mongo.bson.Document;
@@ -8,15 +9,19 @@ import java.util.Set;
 
 /** A unique index of those documents alone that have certain fields. It guards writes; reads go past it. */
 class PartialUniqueIndex extends MemoryUniqueIndex {
+  /** Tells the collection that a document without a place in this index is no error. */
+  private static final boolean SPARSE = true;
+
   private final Set<String> present;
 
   PartialUniqueIndex(String name, List<IndexKey> keys, Set<String> present) {
-    super(name, keys, false);
+    super(name, keys, SPARSE);
     this.present = present;
   }
 
   private boolean holds(Document document) {
-    return present.stream().allMatch(field -> Utils.hasSubdocumentValue(document, field));
+    return present.stream()
+        .noneMatch(field -> Utils.getSubdocumentValue(document, field) instanceof Missing);
   }
 
   @Override

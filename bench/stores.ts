@@ -1,0 +1,119 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openEmbeddedDocuments } from '../src/stores/documents/embedded/actor.ts';
+import { connectMongoDocuments } from '../src/stores/documents/mongodb.ts';
+import type { Documents } from '../src/stores/documents/port.ts';
+import { dropDatabase, randomDatabase, startMongo } from '../test/services/mongodb.ts';
+
+export interface StoreResult {
+  store: string;
+  inFlight: number;
+  updatesPerSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+}
+
+const IN_FLIGHT = [1, 8, 64];
+const ACCOUNTS = 1_000;
+const ROUND_MS = 3_000;
+
+/**
+ * Conditional updates a second, each one durable before it counts, at 1, 8 and 64 in flight: what money and claims are
+ * made of. The MongoDB measured is the one that tests run on; the server in Java keeps nothing on disk.
+ */
+export async function run(): Promise<StoreResult[]> {
+  const results = [...(await measureEmbedded()), ...(await measureMongo())];
+  console.table(results);
+  return results;
+}
+
+async function measureEmbedded(): Promise<StoreResult[]> {
+  const directory = await mkdtemp(join(tmpdir(), 'darkroom-bench-'));
+  const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
+  try {
+    return await measure('embedded', documents);
+  } finally {
+    await documents.close();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function measureMongo(): Promise<StoreResult[]> {
+  const mongo = await startMongo();
+  if (mongo === null) return [];
+  const url = randomDatabase(mongo.url);
+  const documents = await connectMongoDocuments(url);
+  try {
+    return await measure('mongodb', documents);
+  } finally {
+    await documents.close();
+    await dropDatabase(url);
+    await mongo.stop();
+  }
+}
+
+async function measure(store: string, documents: Documents): Promise<StoreResult[]> {
+  const accounts = await documents.collection<{ _id: string; [field: string]: unknown }>({
+    name: 'accounts',
+    indexes: [
+      { name: 'email', fields: [['email', 1]], unique: true },
+      {
+        name: 'plan',
+        fields: [
+          ['plan', 1],
+          ['createdAt', 1],
+        ],
+      },
+    ],
+  });
+  const createdAt = '2026-01-01T00:00:00.000Z';
+  const filler = 'x'.repeat(500);
+  await accounts.insertMany(
+    Array.from({ length: ACCOUNTS }, (_, n) => ({
+      _id: `account${n}`,
+      email: `${n}@example.com`,
+      plan: 'free',
+      createdAt,
+      filler,
+      balance: 1e9,
+    })),
+  );
+  let turn = 0;
+  async function update(): Promise<void> {
+    const _id = `account${turn++ % ACCOUNTS}`;
+    const { modified } = await accounts.updateOne(
+      { _id, balance: { $gte: 3 } },
+      { $inc: { balance: -3 }, $set: { lastReference: `reference${turn}` } },
+    );
+    if (modified !== 1) throw new Error(`${store} did not update ${_id}.`);
+  }
+
+  const results: StoreResult[] = [];
+  for (const inFlight of IN_FLIGHT) results.push({ store, inFlight, ...(await round(inFlight, update)) });
+  return results;
+}
+
+/** Keeps so many calls in flight for the round's time. */
+async function round(inFlight: number, call: () => Promise<void>) {
+  const durationsMs: number[] = [];
+  const startMs = performance.now();
+  await Promise.all(
+    Array.from({ length: inFlight }, async () => {
+      while (performance.now() - startMs < ROUND_MS) {
+        const callStartMs = performance.now();
+        await call();
+        durationsMs.push(performance.now() - callStartMs);
+      }
+    }),
+  );
+  const elapsedMs = performance.now() - startMs;
+  durationsMs.sort((a, b) => a - b);
+  const percentile = (share: number) =>
+    Number((durationsMs[Math.floor(durationsMs.length * share)] ?? 0).toFixed(2));
+  return {
+    updatesPerSecond: Math.round((durationsMs.length / elapsedMs) * 1_000),
+    p50Ms: percentile(0.5),
+    p99Ms: percentile(0.99),
+  };
+}
