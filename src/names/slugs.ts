@@ -58,13 +58,11 @@ export function slugFromName(name: string, fallback: string): string {
   return stem === '' ? fallback : stem;
 }
 
-/**
- * The first of `slug`, `slug-2`, `slug-3`, … that is not taken. `slug` comes from slugFromName, which leaves
- * room for the number.
- */
+/** The first of `slug`, `slug-2`, `slug-3`, … that is not taken; a long slug is cut to make room for the number. */
 export function freeSlug(slug: string, taken: ReadonlySet<string>): string {
+  const stem = slug.slice(0, SLUG_MAX_CHARACTERS - SUFFIX_CHARACTERS);
   let candidate = slug;
-  for (let number = 2; taken.has(candidate); number++) candidate = `${slug}-${number}`;
+  for (let number = 2; taken.has(candidate); number++) candidate = `${stem}-${number}`;
   return candidate;
 }
 

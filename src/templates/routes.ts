@@ -1,11 +1,11 @@
-import { Readable } from 'node:stream';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import type { Gate } from '../accounts/gate.ts';
 import { envelopeOf, pageOf, success } from '../http/envelope.ts';
+import { sendList } from '../http/streamed-list.ts';
 import { dataOf } from './answers.ts';
 import { templateNotFound } from './errors.ts';
-import { historyBody } from './history.ts';
+import { historyOf } from './history.ts';
 import { sortEntries } from './importing.ts';
 import { listTemplates } from './listing.ts';
 import { findWhole, readTemplate, refuseBuiltIn } from './reading.ts';
@@ -177,8 +177,7 @@ export async function templateRoutes(
     async (request, reply) => {
       const { accountId } = gate.callerOf(request);
       const template = await findWhole(store, accountId, request.params.templateId);
-      const body = Readable.from(historyBody(store, accountId, template));
-      return reply.type('application/json; charset=utf-8').send(body);
+      return sendList(reply, 'Versions listed.', historyOf(store, accountId, template));
     },
   );
 }

@@ -1,6 +1,6 @@
-import { randomInt } from 'node:crypto';
 import { newId } from '../names/ids.ts';
-import { freeSlug, slugFromName } from '../names/slugs.ts';
+import { slugFromName } from '../names/slugs.ts';
+import { insertNamed, NAMED_INDEXES, type Named, named } from '../stores/documents/named-places.ts';
 import { type Collection, type Documents, DuplicateKeyError, type Filter } from '../stores/documents/port.ts';
 import { slugTaken, tooContended, tooManyTemplates } from './errors.ts';
 import type { Content } from './rules.ts';
@@ -14,14 +14,17 @@ import {
 
 export const TEMPLATES_PER_ACCOUNT = 200;
 
-/** Of racing writers one wins every round, so only more writers than this at once can exhaust it. */
-const ROUNDS = 2 * TEMPLATES_PER_ACCOUNT;
+const LAW = {
+  limit: TEMPLATES_PER_ACCOUNT,
+  full: (left: number) => tooManyTemplates(TEMPLATES_PER_ACCOUNT, left),
+  slugTaken,
+  contended: tooContended,
+};
 
-interface TemplateDocument extends Template {
-  accountId: string;
-  /** Which of the account's places, from 0, this template takes: a unique index over them is the limit. */
-  slot: number;
-}
+/** Of racing PUTs one wins every round, so only more of them than this at once can exhaust it. */
+const ROUNDS = 400;
+
+type TemplateDocument = Template & Named;
 
 interface VersionDocument extends TemplateVersion {
   accountId: string;
@@ -52,32 +55,7 @@ export class TemplatesStore {
   static async open(documents: Documents): Promise<TemplatesStore> {
     const templates = await documents.collection<TemplateDocument>({
       name: 'templates',
-      indexes: [
-        {
-          name: 'slug',
-          fields: [
-            ['accountId', 1],
-            ['slug', 1],
-          ],
-          unique: true,
-        },
-        {
-          name: 'slot',
-          fields: [
-            ['accountId', 1],
-            ['slot', 1],
-          ],
-          unique: true,
-        },
-        {
-          name: 'updated',
-          fields: [
-            ['accountId', 1],
-            ['updatedAt', -1],
-            ['_id', -1],
-          ],
-        },
-      ],
+      indexes: NAMED_INDEXES,
     });
     const versions = await documents.collection<VersionDocument>({
       name: 'templateVersions',
@@ -95,7 +73,7 @@ export class TemplatesStore {
     return new TemplatesStore(templates, versions);
   }
 
-  /** The template of this id or slug; an id holds `_` and a slug does not, so only one can match. */
+  /** The template of this id or slug. */
   async find(accountId: string, idOrSlug: string): Promise<Template | null> {
     return this.#templates.findOne({ accountId, ...named(idOrSlug) });
   }
@@ -107,53 +85,24 @@ export class TemplatesStore {
   }
 
   /**
-   * Stores all of the drafts or none, in their order, each at version 1.
-   * Each takes a free slot under a unique index, so that racing calls never pass the limit together: who loses a slot
-   * or a slug to another looks again. Where racing imports do not fit together, each may refuse the other. A crash in
-   * the middle of an import leaves what was stored of it.
+   * Stores all of the drafts or none, in their order, each at version 1. A crash in the middle of an import leaves what
+   * was stored of it.
    * @throws ApiError resource_limit_exceeded; invalid_param on slug when a sent one is taken.
    */
   async insert(accountId: string, drafts: readonly Draft[], now: Date): Promise<Template[]> {
-    if (drafts.length === 0) return [];
-    const stored = new Map<Draft, TemplateDocument>();
-    try {
-      for (let round = 0; round < ROUNDS; round++) {
-        const waiting = drafts.filter((draft) => !stored.has(draft));
-        const placed = await this.#place(accountId, waiting, now);
-        const { duplicates } = await this.#templates.insertMany(placed);
-        const lost = new Set(duplicates);
-        waiting.forEach((draft, index) => {
-          const document = placed[index];
-          if (document !== undefined && !lost.has(index)) stored.set(draft, document);
-        });
-        if (lost.size === 0) return drafts.flatMap((draft) => stored.get(draft) ?? []);
-      }
-      throw tooContended();
-    } catch (error) {
-      if (stored.size > 0) await this.#take(accountId, [...stored.values()]);
-      throw error;
-    }
-  }
-
-  /** Gives each draft an id, a free slot and a free slug, as the account stands at this moment. */
-  async #place(accountId: string, drafts: readonly Draft[], now: Date): Promise<TemplateDocument[]> {
-    const held = await this.#templates.find({ accountId }, { fields: ['slug', 'slot'] });
-    const slots = freeSlots(new Set(held.map(({ slot }) => slot)));
-    if (drafts.length > slots.length) throw tooManyTemplates(TEMPLATES_PER_ACCOUNT, slots.length);
-    const slugs = new Set(held.map(({ slug }) => slug));
     const createdAt = now.toISOString();
-    return drafts.map(({ content, slug: sent }, index) => {
-      if (sent !== undefined && slugs.has(sent)) throw slugTaken(sent);
-      const slug = sent ?? freeSlug(slugFromName(content.name, 'template'), slugs);
-      slugs.add(slug);
-      const slot = slots[index] as number;
-      const _id = newId('tpl', now.getTime());
-      return { _id, accountId, slot, slug, version: 1, createdAt, updatedAt: createdAt, ...content };
-    });
-  }
-
-  async #take(accountId: string, documents: readonly TemplateDocument[]): Promise<void> {
-    await this.#templates.deleteMany({ accountId, _id: { $in: documents.map(({ _id }) => _id) } });
+    const placed = drafts.map(({ content, slug }) => ({
+      document: {
+        _id: newId('tpl', now.getTime()),
+        version: 1,
+        createdAt,
+        updatedAt: createdAt,
+        ...content,
+      },
+      slug: slug ?? slugFromName(content.name, 'template'),
+      takesSuffix: slug === undefined,
+    }));
+    return insertNamed(this.#templates, LAW, accountId, placed);
   }
 
   /**
@@ -257,20 +206,6 @@ export class TemplatesStore {
   }
 }
 
-function named(idOrSlug: string): Filter {
-  return idOrSlug.includes('_') ? { _id: idOrSlug } : { slug: idOrSlug };
-}
-
 function below({ updatedAt, id }: After): Filter {
   return { $or: [{ updatedAt: { $lt: updatedAt } }, { updatedAt, _id: { $lt: id } }] };
-}
-
-/** The free places of an account, from a random one on, so that racing writers seldom want the same. */
-function freeSlots(taken: ReadonlySet<number>): number[] {
-  const offset = randomInt(TEMPLATES_PER_ACCOUNT);
-  const slots = Array.from(
-    { length: TEMPLATES_PER_ACCOUNT },
-    (_, index) => (index + offset) % TEMPLATES_PER_ACCOUNT,
-  );
-  return slots.filter((slot) => !taken.has(slot));
 }
