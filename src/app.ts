@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import type { Settings } from '../config/index.ts';
 import { planNamed, readPlans } from '../config/plans.ts';
@@ -75,7 +75,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
 
   const server: FastifyInstance = Fastify({
     loggerInstance: log as FastifyBaseLogger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     requestIdHeader: false,
     genReqId: requestIdOf,
     trustProxy: settings.http.TRUST_PROXY === '' ? false : settings.http.TRUST_PROXY.split(','),
@@ -104,6 +104,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     movements,
     syncRuns,
     plan: (id) => planNamed(plans, id),
+    topUpUrl: () => settings.billing.TOP_UP_URL || `${publicUrl()}/docs`,
     now,
   });
   const results = createResults({ objects: stores.objects, signatures, publicUrl, now });

@@ -1,0 +1,190 @@
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import t from 'tap';
+import { ERROR_CODES } from '../../src/http/errors.ts';
+import { startServer, type TestServer } from '../harness.ts';
+
+t.test('every refusal is the envelope with a complete error of the closed set', async (t) => {
+  const server = await startServer(t);
+  const { key } = await server.account();
+  const calls: Array<[string, Parameters<TestServer['call']>[1], number, string, string | undefined]> = [
+    ['/nowhere', {}, 404, 'not_found', undefined],
+    ['/images/transform', { method: 'GET' }, 405, 'method_not_allowed', undefined],
+    ['/ops', { method: 'POST' }, 405, 'method_not_allowed', undefined],
+    ['/ops', { headers: { accept: 'text/csv' } }, 406, 'not_acceptable', undefined],
+    ['/templates', {}, 401, 'unauthorized', undefined],
+    [
+      '/templates',
+      { key, body: 'name=x', type: 'application/x-www-form-urlencoded' },
+      415,
+      'unsupported_media_type',
+      undefined,
+    ],
+    ['/templates', { key, body: '{"name":', type: 'application/json' }, 400, 'invalid_param', 'body'],
+    ['/templates', { key, body: '', type: 'application/json', method: 'POST' }, 400, 'invalid_param', 'body'],
+    ['/templates', { key, json: [] }, 400, 'invalid_param', 'body'],
+    ['/templates', { key, json: { html: 'x', width: 1, height: 1 } }, 400, 'invalid_param', 'name'],
+    ['/templates?page=x', { key }, 400, 'invalid_param', 'page'],
+    ['/templates?cursor=zzz', { key }, 400, 'invalid_param', 'cursor'],
+    ['/ops/none', {}, 404, 'not_found', 'op'],
+  ];
+  for (const [path, options, status, code, param] of calls) {
+    const answer = await server.call(path, options);
+    t.equal(answer.status, status, `${path} is ${status}`);
+    t.equal(answer.json.success, false);
+    t.notOk('data' in answer.json);
+    t.equal(answer.json.error.code, code);
+    t.equal(answer.json.error.param, param);
+    t.equal(answer.json.error.retryable, ERROR_CODES[code as keyof typeof ERROR_CODES].retryable);
+    t.equal(answer.json.error.requestId, answer.headers.get('x-request-id'));
+    t.match(answer.json.error.message, /.{20,}/, 'the message is a sentence');
+    t.equal(new Date(answer.json.timestamp).toISOString(), answer.json.timestamp);
+    t.match(answer.headers.get('content-type'), /^application\/json/);
+  }
+});
+
+t.test('405 names the methods of the path in Allow and details.allowed, before authentication', async (t) => {
+  const server = await startServer(t);
+  const answer = await server.call('/templates/abc', { method: 'PATCH' });
+  t.equal(answer.status, 405);
+  t.same(answer.json.error.details.allowed, ['DELETE', 'GET', 'HEAD', 'PUT']);
+  t.equal(answer.headers.get('allow'), 'DELETE, GET, HEAD, PUT');
+});
+
+t.test('a well-formed X-Request-Id is used as it is, another is replaced by a UUID', async (t) => {
+  const server = await startServer(t);
+  const kept = await server.call('/ops', { headers: { 'x-request-id': 'agent:42.a_b-c' } });
+  t.equal(kept.headers.get('x-request-id'), 'agent:42.a_b-c');
+  for (const bad of ['with space', 'a'.repeat(129), 'semi;colon']) {
+    const made = await server.call('/nowhere', { headers: { 'x-request-id': bad } });
+    t.match(made.headers.get('x-request-id'), /^[0-9a-f-]{36}$/);
+    t.equal(made.json.error.requestId, made.headers.get('x-request-id'));
+  }
+});
+
+t.test('a JSON body over 8 MB is 413 with the limit in bytes, announced or not', async (t) => {
+  const server = await startServer(t);
+  const { key } = await server.account();
+  const body = JSON.stringify({ name: 'x'.repeat(8 * 1024 * 1024) });
+  const announced = await server.call('/templates', { key, body, type: 'application/json' });
+  t.equal(announced.status, 413);
+  t.equal(announced.json.error.code, 'payload_too_large');
+  t.equal(announced.json.error.details.limit, 8 * 1024 * 1024);
+  const streamed = await chunked(server.url, key, body);
+  t.equal(streamed, 413);
+});
+
+t.test('a body without a Content-Type is 415 and says which are read', async (t) => {
+  const server = await startServer(t);
+  const { key } = await server.account();
+  const status = await new Promise<number>((resolve, reject) => {
+    const headers = { authorization: `ApiKey ${key}`, 'content-length': '2' };
+    const call = request(`${server.url}/api/v1/templates`, { method: 'POST', headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    call.once('error', reject);
+    call.end('{}');
+  });
+  t.equal(status, 415);
+});
+
+t.test('a key named __proto__ is refused', async (t) => {
+  const server = await startServer(t);
+  const { key } = await server.account();
+  const answer = await server.call('/templates', {
+    key,
+    body: '{"__proto__":{"x":1}}',
+    type: 'application/json',
+  });
+  t.equal(answer.status, 400);
+  t.equal(answer.json.error.param, 'body');
+});
+
+t.test('a client that never finishes its headers, or its body, is cut off', async (t) => {
+  const server = await startServer(t, { settings: { HEADERS_TIMEOUT_MS: '200', BODY_TIMEOUT_MS: '600' } });
+  const { key } = await server.account();
+  const lines = ['POST /api/v1/templates HTTP/1.1', 'host: x', `authorization: ApiKey ${key}`];
+  t.match(await untilClosed(server.url, `${lines[0]}\r\n${lines[1]}\r\n`), /^HTTP\/1\.1 408/);
+  const half = [...lines, 'content-type: application/json', 'content-length: 100', '', '{"na'].join('\r\n');
+  t.match(await untilClosed(server.url, half), /^HTTP\/1\.1 408/);
+});
+
+t.test(
+  '/openapi.json describes every route of the interface by its schema, and /docs shows it',
+  async (t) => {
+    const server = await startServer(t);
+    const { json } = await server.call('//openapi.json');
+    t.equal(json.openapi, '3.1.0');
+    for (const path of [
+      '/api/v1/ops',
+      '/api/v1/images/transform',
+      '/api/v1/templates/{templateId}',
+      '/api/v1/api-keys/self',
+    ]) {
+      t.ok(json.paths[path], `${path} is described`);
+    }
+    t.ok(json.paths['/api/v1/templates'].post.requestBody.content['application/json'].schema.properties.html);
+    const docs = await server.call('//docs');
+    t.ok([200, 302].includes(docs.status));
+  },
+);
+
+t.test(
+  '/healthz answers, /readyz runs a transform, /metrics counts requests, refusals and threads',
+  async (t) => {
+    const server = await startServer(t);
+    await server.call('/nowhere');
+    t.equal((await server.call('//healthz')).status, 200);
+    const ready = await server.call('//readyz');
+    t.same(ready.json, {
+      status: 'ok',
+      parts: { documents: 'ok', coordination: 'ok', objects: 'ok', pixels: 'ok' },
+    });
+    const text = (await server.call('//metrics')).bytes.toString();
+    t.match(text, /darkroom_pool_threads\{pool="image"\} 1/);
+    t.match(text, /darkroom_request_duration_seconds_count\{method="GET",route="\/healthz",status="200"\} 1/);
+    t.match(text, /darkroom_refusals_total\{route="none",code="not_found",reason=""\} 1/);
+  },
+);
+
+t.test('the log has a line an answer with its request id and refusal, and no credential', async (t) => {
+  const server = await startServer(t);
+  const { key } = await server.account();
+  await server.call('/templates?page=x', { key, headers: { 'x-request-id': 'seen-in-log' } });
+  const line = server
+    .logged()
+    .split('\n')
+    .find((text) => text.includes('seen-in-log'));
+  const entry = JSON.parse(line ?? '{}');
+  t.match(entry, { status: 400, code: 'invalid_param', param: 'page', method: 'GET' });
+  t.notMatch(server.logged(), key);
+});
+
+function chunked(url: string, key: string, body: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `ApiKey ${key}`, 'content-type': 'application/json' };
+    const call = request(`${url}/api/v1/templates`, { method: 'POST', headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    call.once('error', reject);
+    call.write(body.slice(0, 1000));
+    call.end(body.slice(1000));
+  });
+}
+
+/** What the server sends before it closes a connection on which nothing more comes. */
+function untilClosed(url: string, sent: string): Promise<string> {
+  const { port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), '127.0.0.1');
+    let received = '';
+    socket.on('data', (chunk) => {
+      received += chunk;
+    });
+    socket.once('close', () => resolve(received));
+    socket.once('error', reject);
+    socket.write(sent);
+  });
+}
