@@ -21,6 +21,7 @@ const NOTHING: Drawing = { html: '', width: 1, height: 1, assets: {} };
 export class Page {
   readonly #connection: Connection;
   readonly #contextId: string;
+  readonly #targetId: string;
   readonly #session: Session;
   #drawing: Drawing = NOTHING;
   #awaitedUrl: string | undefined;
@@ -31,10 +32,16 @@ export class Page {
   /** Ends what is under way. */
   #giveUp: (error: Error) => void = () => {};
 
-  private constructor(connection: Connection, contextId: string, session: Session) {
+  /** The document that loaded last. */
+  #loadedId = '';
+  #onLoaded: () => void = () => {};
+
+  private constructor(connection: Connection, contextId: string, targetId: string, session: Session) {
     this.#connection = connection;
     this.#contextId = contextId;
+    this.#targetId = targetId;
     this.#session = session;
+    session.on('Page.lifecycleEvent', (event) => this.#note(event as unknown as LifecycleEvent));
     session.on('Fetch.requestPaused', (event) => {
       // A request that its page has given up meanwhile refuses the answer: that is no failure of the render.
       this.#answer(event as unknown as PausedRequest).catch(() => {});
@@ -61,7 +68,7 @@ export class Page {
       targetId,
       flatten: true,
     });
-    const page = new Page(connection, browserContextId, connection.session(sessionId));
+    const page = new Page(connection, browserContextId, targetId, connection.session(sessionId));
     await page.#unlessLost(page.#wall());
     return page;
   }
@@ -96,6 +103,7 @@ export class Page {
   #unlessLost<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#giveUp = reject;
+      if (this.#lost) reject(new BrowserGoneError('The process behind the page had died.'));
       work.then(resolve, reject);
     });
   }
@@ -107,6 +115,7 @@ export class Page {
     await Promise.all([
       session.send('Inspector.enable'),
       session.send('Page.enable'),
+      session.send('Page.setLifecycleEventsEnabled', { enabled: true }),
       session.send('Network.enable'),
       session.send('Network.setCacheDisabled', { cacheDisabled: true }),
       session.send('Network.setBypassServiceWorker', { bypass: true }),
@@ -122,19 +131,34 @@ export class Page {
     this.#documents += 1;
     this.#drawing = drawing;
     this.#awaitedUrl = documentUrl(this.#documents);
-    const loaded = new Promise<void>((resolve) => {
-      this.#session.on('Page.loadEventFired', () => resolve());
-    });
-    const { errorText } = await this.#session.send<{ errorText?: string }>('Page.navigate', {
-      url: this.#awaitedUrl,
-    });
+    const { errorText, loaderId } = await this.#session.send<{ errorText?: string; loaderId?: string }>(
+      'Page.navigate',
+      { url: this.#awaitedUrl },
+    );
     if (errorText !== undefined) throw new LoadError(`The document did not load: ${errorText}.`);
-    await loaded;
+    await this.#loaded(loaderId);
     // The load event waits for images but not for fonts, which are asked for when text is first laid out.
     await this.#session.send('Runtime.evaluate', {
       expression: 'document.fonts.ready.then(() => {})',
       awaitPromise: true,
     });
+  }
+
+  /** Resolves when this very document has loaded: the empty one before it may still be about to. */
+  #loaded(loaderId: string | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onLoaded = () => {
+        if (this.#loadedId === loaderId) resolve();
+      };
+      this.#onLoaded();
+    });
+  }
+
+  #note({ name, frameId, loaderId }: LifecycleEvent): void {
+    // The id of a page's main frame is that of its target.
+    if (name !== 'load' || frameId !== this.#targetId) return;
+    this.#loadedId = loaderId;
+    this.#onLoaded();
   }
 
   async #resize(width: number, height: number): Promise<void> {
@@ -194,6 +218,12 @@ export class Page {
       body: body.toString('base64'),
     });
   }
+}
+
+interface LifecycleEvent {
+  name: string;
+  frameId: string;
+  loaderId: string;
 }
 
 interface PausedRequest {

@@ -6,6 +6,8 @@ const LIME: Pixel = [0, 255, 0, 255];
 const NOTHING: Pixel = [0, 0, 0, 0];
 
 const studio = openStudio(t);
+/** A page is emptied when nobody draws on it for 100 ms: each round falls a little before or after. */
+const ROUNDS_AT_REST = 20;
 const bare = '<!doctype html><body style="margin:0">';
 
 t.test('a page is drawn in its colours, and transparent where it paints nothing', async (t) => {
@@ -147,5 +149,15 @@ t.test('many accounts take turns in one browser', async (t) => {
       },
     );
     t.same(picture.pixel(100, 50), [turn * 20, 0, 0, 255]);
+  }
+});
+
+t.test('a page that comes just as the last one is put away is drawn whole', async (t) => {
+  for (let round = 0; round < ROUNDS_AT_REST; round += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 96 + (round % 10)));
+    const picture = await studio.draw(
+      `${bare}<div style="height:100px;background:lime"></div>${'<p>x'.repeat(300)}`,
+    );
+    t.same(picture.pixel(100, 50), LIME);
   }
 });

@@ -1,0 +1,124 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { createRenders, type RenderRequest, type Renders } from '../../src/pixels/renders.ts';
+import { browserDirectories, browserProcesses, untilEmpty } from '../workers/render/processes.ts';
+import { pictureOf, swatchAsset } from '../workers/render/studio.ts';
+
+const PUBLIC = 'https://images.example.com';
+const LIME = '<!doctype html><body style="margin:0;background:lime">';
+const HANGING =
+  '<svg width="4096" height="4096"><filter id="f"><feTurbulence baseFrequency=".9" numOctaves="9999"/></filter><rect width="100%" height="100%" filter="url(#f)"/></svg>';
+
+interface Door extends Renders {
+  /** 200 × 100, 15 s unless told. */
+  draw(request: Partial<RenderRequest>): ReturnType<Renders['render']>;
+  lines: string[];
+}
+
+function openDoor(t: Test, options: { queueLimit?: number; browserPath?: string } = {}): Door {
+  const lines: string[] = [];
+  const renders = createRenders({
+    threads: 1,
+    queueLimit: options.queueLimit ?? 8,
+    browserPath: options.browserPath ?? process.env.BROWSER_PATH ?? '',
+    cacheDir: join(tmpdir(), 'darkroom-test-browser'),
+    recycleAfterPages: 1_000,
+    recycleAboveBytes: 2 ** 32,
+    publicUrl: PUBLIC,
+    log: {
+      info: () => {},
+      warn: (line) => lines.push(`warn: ${line}`),
+      error: (line) => lines.push(`error: ${line}`),
+    },
+  });
+  t.teardown(() => renders.close());
+  const draw = (request: Partial<RenderRequest>) =>
+    renders.render({
+      html: LIME,
+      width: 200,
+      height: 100,
+      accountId: 'acc_a',
+      assets: {},
+      deadlineMs: Date.now() + 15_000,
+      ...request,
+    });
+  return { ...renders, draw, lines };
+}
+
+t.test('a page comes back as PNG of its size, with the assets it names by address', async (t) => {
+  const door = openDoor(t);
+  const page = await door.draw({
+    html: `${LIME}<img src="${PUBLIC}/api/v1/assets/ast_red/content?expires=9" width="100" height="100">`,
+    assets: { ast_red: await swatchAsset('#ff0000') },
+  });
+  t.match(page, { contentType: 'image/png', width: 200, height: 100 });
+  t.ok(page.timings.processMs > 0 && page.timings.encodeMs > 0);
+  const picture = await pictureOf(page.data);
+  t.same(picture.pixel(50, 50), [255, 0, 0, 255]);
+  t.same(picture.pixel(150, 50), [0, 255, 0, 255]);
+});
+
+t.test('what finds no room is told when to come back', async (t) => {
+  const door = openDoor(t, { queueLimit: 1 });
+  const calls = await Promise.allSettled(Array.from({ length: 5 }, () => door.draw({})));
+  const refused = calls.flatMap((call) => (call.status === 'rejected' ? [call.reason] : []));
+  t.equal(refused.length, 2, 'two in the thread, one waits');
+  for (const error of refused) {
+    t.match(error, { code: 'provider_unavailable', status: 503, details: { reason: 'capacity' } });
+    t.ok(error.retryAfterSeconds >= 1);
+  }
+  t.same(door.stats(), { threads: 1, busy: 0, waiting: 0 });
+});
+
+t.test('a page past its deadline is refused, and the next one is drawn', async (t) => {
+  const door = openDoor(t);
+  await door.warm();
+  const hanging = door.draw({ html: HANGING, width: 4096, height: 4096, deadlineMs: Date.now() + 1_000 });
+  await t.rejects(hanging, {
+    code: 'provider_unavailable',
+    details: { reason: 'deadline_exceeded' },
+    retryAfterSeconds: Number,
+  });
+  t.same((await pictureOf((await door.draw({})).data)).pixel(9, 9), [0, 255, 0, 255]);
+});
+
+t.test('a page whose browser dies may be asked for again', async (t) => {
+  const door = openDoor(t);
+  await door.draw({});
+  const hanging = door.draw({ html: HANGING, width: 4096, height: 4096 });
+  const [browser] = browserProcesses();
+  if (browser === undefined) throw new Error('There is no browser.');
+  setTimeout(() => process.kill(-browser.group, 'SIGKILL'), 200);
+  await t.rejects(hanging, { code: 'provider_unavailable', details: { reason: 'worker_unreachable' } });
+  await door.draw({});
+});
+
+t.test('whoever goes away stops waiting', async (t) => {
+  const door = openDoor(t);
+  const client = new AbortController();
+  const waiting = door.draw({ signal: client.signal });
+  client.abort(new Error('gone'));
+  await t.rejects(waiting, { message: 'gone' });
+  await door.draw({});
+});
+
+t.test('without a browser the caller may come again, and the log says how to get one', async (t) => {
+  const door = openDoor(t, { browserPath: '/nowhere/chromium' });
+  await door.warm();
+  await t.rejects(door.draw({}), {
+    code: 'provider_unavailable',
+    details: { reason: 'worker_unreachable' },
+    retryAfterSeconds: 60,
+  });
+  t.match(door.lines, [/^error: .*BROWSER_PATH/]);
+});
+
+t.test('closing waits for the page under way, and leaves no process and no directory', async (t) => {
+  const door = openDoor(t);
+  const last = door.draw({});
+  await door.close();
+  t.equal((await last).width, 200);
+  t.same(await untilEmpty(browserProcesses), []);
+  t.same(await untilEmpty(browserDirectories), []);
+});
