@@ -5,30 +5,25 @@ import { openEmbeddedDocuments } from '../src/stores/documents/embedded/actor.ts
 import { connectMongoDocuments } from '../src/stores/documents/mongodb.ts';
 import type { Documents } from '../src/stores/documents/port.ts';
 import { dropDatabase, randomDatabase, startMongo } from '../test/services/mongodb.ts';
-
-export interface StoreResult {
-  store: string;
-  inFlight: number;
-  updatesPerSecond: number;
-  p50Ms: number;
-  p99Ms: number;
-}
+import { percentile, type Row, round, type SuiteResult } from './suite.ts';
 
 const IN_FLIGHT = [1, 8, 64];
 const ACCOUNTS = 1_000;
 const ROUND_MS = 3_000;
 
-/**
- * Conditional updates a second, each one durable before it counts, at 1, 8 and 64 in flight: what money and claims are
- * made of. The MongoDB measured is the one that tests run on; the server in Java keeps nothing on disk.
- */
-export async function run(): Promise<StoreResult[]> {
-  const results = [...(await measureEmbedded()), ...(await measureMongo())];
-  console.table(results);
-  return results;
+const METHOD = [
+  'Conditional updates of one document by its _id, of a thousand, each durable before it counts:',
+  'what money and claims are made of. The MongoDB is the one that the tests run on; where that is the server in Java,',
+  'it keeps nothing on disk.',
+].join(' ');
+
+export async function run(): Promise<SuiteResult> {
+  const rows = [...(await measureEmbedded()), ...(await measureMongo())];
+  console.table(rows);
+  return { method: METHOD, rows };
 }
 
-async function measureEmbedded(): Promise<StoreResult[]> {
+async function measureEmbedded(): Promise<Row[]> {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-bench-'));
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
   try {
@@ -39,7 +34,7 @@ async function measureEmbedded(): Promise<StoreResult[]> {
   }
 }
 
-async function measureMongo(): Promise<StoreResult[]> {
+async function measureMongo(): Promise<Row[]> {
   const mongo = await startMongo();
   if (mongo === null) return [];
   const url = randomDatabase(mongo.url);
@@ -53,7 +48,7 @@ async function measureMongo(): Promise<StoreResult[]> {
   }
 }
 
-async function measure(store: string, documents: Documents): Promise<StoreResult[]> {
+async function measure(store: string, documents: Documents): Promise<Row[]> {
   const accounts = await documents.collection<{ _id: string; [field: string]: unknown }>({
     name: 'accounts',
     indexes: [
@@ -89,13 +84,13 @@ async function measure(store: string, documents: Documents): Promise<StoreResult
     if (modified !== 1) throw new Error(`${store} did not update ${_id}.`);
   }
 
-  const results: StoreResult[] = [];
-  for (const inFlight of IN_FLIGHT) results.push({ store, inFlight, ...(await round(inFlight, update)) });
-  return results;
+  const rows: Row[] = [];
+  for (const inFlight of IN_FLIGHT) rows.push({ store, inFlight, ...(await keepInFlight(inFlight, update)) });
+  return rows;
 }
 
 /** Keeps so many calls in flight for the round's time. */
-async function round(inFlight: number, call: () => Promise<void>) {
+async function keepInFlight(inFlight: number, call: () => Promise<void>) {
   const durationsMs: number[] = [];
   const startMs = performance.now();
   await Promise.all(
@@ -108,12 +103,9 @@ async function round(inFlight: number, call: () => Promise<void>) {
     }),
   );
   const elapsedMs = performance.now() - startMs;
-  durationsMs.sort((a, b) => a - b);
-  const percentile = (share: number) =>
-    Number((durationsMs[Math.floor(durationsMs.length * share)] ?? 0).toFixed(2));
   return {
     updatesPerSecond: Math.round((durationsMs.length / elapsedMs) * 1_000),
-    p50Ms: percentile(0.5),
-    p99Ms: percentile(0.99),
+    p50Ms: round(percentile(durationsMs, 0.5)),
+    p99Ms: round(percentile(durationsMs, 0.99)),
   };
 }
