@@ -17,6 +17,7 @@ import { type Chosen, chooseFrames, chosenPage, openOptions, readSource, type So
 import { operationNamed, type StepOperation } from './operations/index.ts';
 import type { PassContext } from './operations/operation.ts';
 import { Picture } from './picture.ts';
+import { withoutBulkyTexts } from './png-guard.ts';
 import { keepPromise, type Written } from './promise.ts';
 import { BadArgument, invalid } from './refusal.ts';
 
@@ -90,7 +91,8 @@ async function attempt(task: TransformTask): Promise<Transformed | Failure> {
 }
 
 /** Reads the header, makes every choice that the pass leaves open, and opens the chosen frames. */
-async function open(task: TransformTask): Promise<Work> {
+async function open(sent: TransformTask): Promise<Work> {
+  const task = sent.raw === undefined ? { ...sent, input: withoutBulkyTexts(sent.input) } : sent;
   const { decode, encode: asked } = foldSettings(task.pass);
   const steps = planSteps(task.pass.steps);
   const file = await readSource(task, asked.metadata === 'keep');
@@ -186,10 +188,13 @@ async function convertColours({ picture, source, steps, encode }: Work): Promise
   if (!steps.every(({ operation }) => operation.commutesWithFlatten)) await picture.pixels();
 }
 
-/** Where every step makes the same of a flattened picture, three channels are less work than four. */
-function flattenEarly({ picture, ground, steps }: Work): void {
-  if (ground === undefined || !steps.every(({ operation }) => operation.commutesWithFlatten)) return;
-  picture.flattenAnytime(ground);
+/**
+ * Where every step makes the same of a flattened picture, three channels are less work than four. What is flat already
+ * loses nothing by it; only a JPEG is known to be, whoever read its header.
+ */
+function flattenEarly({ picture, source, ground, steps }: Work): void {
+  if (ground === undefined || source.format === 'jpeg') return;
+  if (steps.every(({ operation }) => operation.commutesWithFlatten)) picture.flattenAnytime(ground);
 }
 
 async function runSteps({ steps, picture, context }: Work): Promise<void> {

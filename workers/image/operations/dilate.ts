@@ -2,7 +2,7 @@ import { step } from './operation.ts';
 import { integer } from './parameter.ts';
 
 export const dilate = step({
-  description: 'Grows bright areas.',
+  description: 'Grows the black shapes of a black and white picture.',
   parameters: { width: integer(1, 64, 'By how many pixels.', { default: 1 }) },
   cost: 5,
   frames: 'each',

@@ -2,7 +2,7 @@ import { step } from './operation.ts';
 import { integer } from './parameter.ts';
 
 export const erode = step({
-  description: 'Shrinks bright areas.',
+  description: 'Shrinks the black shapes of a black and white picture.',
   parameters: { width: integer(1, 64, 'By how many pixels.', { default: 1 }) },
   cost: 5,
   frames: 'each',

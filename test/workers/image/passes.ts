@@ -1,0 +1,120 @@
+import sharp from 'sharp';
+import { closeOtherLoaders } from '../../../workers/image/input.ts';
+import { transform } from '../../../workers/image/pipeline.ts';
+import type { Encode, Failure, Pass, Step, Transformed, TransformTask } from '../../../workers/protocol.ts';
+
+closeOtherLoaders();
+
+export type StepText = [operation: string, params?: Record<string, unknown>];
+
+/** A pass of these steps. */
+export function passOf(steps: StepText[], encode: Encode = {}, decode: Pass['decode'] = {}): Pass {
+  return { decode, encode, steps: steps.map(([operation, params = {}]): Step => ({ operation, params })) };
+}
+
+export function run(
+  input: Uint8Array,
+  pass: Pass,
+  more: Partial<TransformTask> = {},
+): Promise<Transformed | Failure> {
+  const deadlineMs = Date.now() + 60_000;
+  return transform({ kind: 'transform', input: new Uint8Array(input), pass, deadlineMs, ...more });
+}
+
+/** Runs a pass that must succeed. */
+export async function made(
+  input: Uint8Array,
+  pass: Pass,
+  more: Partial<TransformTask> = {},
+): Promise<Transformed> {
+  const result = await run(input, pass, more);
+  if (result.kind === 'failure') throw new Error(`${result.code} on ${result.param}: ${result.message}`);
+  return result;
+}
+
+/** Runs a pass that must fail. */
+export async function refused(
+  input: Uint8Array,
+  pass: Pass,
+  more: Partial<TransformTask> = {},
+): Promise<Failure> {
+  const result = await run(input, pass, more);
+  if (result.kind === 'transformed') throw new Error('the pass succeeded');
+  return result;
+}
+
+export interface Raster {
+  data: Uint8Array;
+  width: number;
+  height: number;
+  /** RGBA of a pixel. */
+  at(x: number, y: number): number[];
+}
+
+/** Decodes an encoded picture, or all frames of an animation as one strip, to RGBA. */
+export async function raster(file: Uint8Array): Promise<Raster> {
+  const decoder = sharp(file, { pages: -1 }).toColourspace('srgb').ensureAlpha().raw();
+  const { data, info } = await decoder.toUint8Array();
+  const at = (x: number, y: number) => [
+    ...data.subarray((y * info.width + x) * 4, (y * info.width + x) * 4 + 4),
+  ];
+  return { data, width: info.width, height: info.height, at };
+}
+
+/** Steps on a picture, written losslessly and read again. */
+export async function rasterOf(
+  input: Uint8Array,
+  steps: StepText[],
+  more: Partial<TransformTask> = {},
+): Promise<Raster> {
+  return raster((await made(input, passOf(steps, { format: 'png' }), more)).data);
+}
+
+/** A PNG whose pixels a function gives. */
+export async function drawn(
+  width: number,
+  height: number,
+  pixel: (x: number, y: number) => number[],
+): Promise<Uint8Array> {
+  const rows = Array.from({ length: width * height }, (_, index) =>
+    pixel(index % width, Math.floor(index / width)),
+  );
+  const channels = (rows[0] as number[]).length as 1 | 2 | 3 | 4;
+  return sharp(Uint8Array.from(rows.flat()), { raw: { width, height, channels } })
+    .png()
+    .toUint8Array()
+    .then(({ data }) => data);
+}
+
+export const RED = [255, 0, 0, 255];
+export const GREEN = [0, 255, 0, 255];
+export const BLUE = [0, 0, 255, 255];
+export const WHITE = [255, 255, 255, 255];
+export const BLACK = [0, 0, 0, 255];
+export const CLEAR = [0, 0, 0, 0];
+
+/** Four quarters: red, green over blue, white. */
+export function quarters(width: number, height: number): Promise<Uint8Array> {
+  return drawn(width, height, (x, y) => {
+    const column = x < width / 2 ? 0 : 1;
+    const row = y < height / 2 ? 0 : 1;
+    return ([RED, GREEN, BLUE, WHITE][row * 2 + column] as number[]).slice(0, 3);
+  });
+}
+
+/** The largest difference of any channel. */
+export function difference(a: Raster, b: Raster): number {
+  if (a.width !== b.width || a.height !== b.height) return Number.POSITIVE_INFINITY;
+  return a.data.reduce(
+    (largest, value, index) => Math.max(largest, Math.abs(value - (b.data[index] as number))),
+    0,
+  );
+}
+
+/** The mean difference of the channels. */
+export function meanDifference(a: Raster, b: Raster): number {
+  if (a.width !== b.width || a.height !== b.height) return Number.POSITIVE_INFINITY;
+  return (
+    a.data.reduce((sum, value, index) => sum + Math.abs(value - (b.data[index] as number)), 0) / a.data.length
+  );
+}
