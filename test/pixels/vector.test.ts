@@ -74,7 +74,8 @@ t.test('what does not parse, has no size or declares traps is refused', async (t
   const file = '<!DOCTYPE svg [<!ENTITY a SYSTEM "file:///etc/passwd">]>';
   const remote = '<!DOCTYPE svg [<!ENTITY % a SYSTEM "http://127.0.0.1/x.dtd">%a;]>';
   const drawings = ['<svg', '<svg xmlns="http://www.w3.org/2000/svg" width="0" height="0"/>'];
-  for (const trap of [laughs, file, remote]) drawings.push(`${trap}${svgOf(1, 1)}`);
+  const hidden = '<!DOCTYPE svg [<!ENTITY a "]"><!ENTITY b SYSTEM "file:///etc/passwd">]>';
+  for (const trap of [laughs, file, remote, hidden]) drawings.push(`${trap}${svgOf(1, 1)}`);
   for (const drawing of drawings)
     await t.rejects(draw(Buffer.from(drawing)), { code: 'unsupported_format' }, drawing);
 });
@@ -92,7 +93,8 @@ t.test('entities that stand for text, and encodings, are read', async (t) => {
     `\ufeff<?xml version="1.0" encoding="UTF-16"?>${named}${svgOf(2, 2, rect)}`,
     'utf16le',
   );
-  for (const drawing of [utf8, latin1, utf16])
+  const late = Buffer.from(`<!--${'-x'.repeat(700)}-->${named}<!--${'x'.repeat(700)}-->${svgOf(2, 2, rect)}`);
+  for (const drawing of [utf8, latin1, utf16, late])
     t.same([...(await draw(drawing)).pixels.subarray(0, 4)], [255, 0, 0, 255]);
 });
 
@@ -192,6 +194,38 @@ t.test('text that only looks like a reference stays', async (t) => {
   const words = 'see href="http://example.org" there';
   t.match(sanitize(svgOf(9, 9, `<text>${words}</text>`)), words);
 });
+
+t.test('a text made to be read over and over is read once', async (t) => {
+  const names = [
+    '<a ',
+    '<a "',
+    "<a '",
+    'url(',
+    '@import',
+    '<?',
+    '<!DOCTYPE [',
+    '<!--',
+    '<include ',
+    'a',
+    ' ',
+    '&a',
+    'href=',
+  ];
+  for (const name of names) {
+    const text = `<svg ${name.repeat(300_000)}`;
+    sanitizeOrRefuse(Buffer.from(text));
+    sanitizeOrRefuse(Buffer.from(text.slice('<svg '.length)));
+  }
+  t.pass('within the time that the test has');
+});
+
+function sanitizeOrRefuse(drawing: Uint8Array): void {
+  try {
+    sanitize(drawing);
+  } catch {
+    // A refusal is an answer too.
+  }
+}
 
 /** `<use>` of `<use>`: ten to the thirtieth rectangles. */
 const NEST = `<g id="n0"><rect width="1" height="1"/></g>${Array.from(

@@ -9,15 +9,19 @@ export class UnsafeDrawing extends Error {
   override readonly name = 'UnsafeDrawing';
 }
 
+// Each of these reads a hostile text in one sweep: none looks further than the next "<" before it fails.
 const DECLARATION = /^\ufeff?\s*<\?xml\b[^>]*\?>/;
 const DECLARED_ENCODING = /\bencoding\s*=\s*["']([\w.:-]+)["']/;
+const LEADING_COMMENTS = /^\s*(?:<!--[\s\S]*?-->\s*)+/;
+const DOCTYPE = /^\s*<!DOCTYPE[^[<>]*(?:\[[^\]]*\]\s*)?>/;
+const ENTITY_REFERENCE = /&([^\s#&;]+);/g;
 const ENTITY = /<!ENTITY\s+(%\s+)?([^\s"'>]+)\s+(?:"([^"]*)"|'([^']*)'|([^>]*))/g;
-const TAG = /<[a-z_](?:[^"'>]|"[^"]*"|'[^']*')*>/gi;
-const REFERENCE = /((?:[\w.-]+:)?(?:href|src)\s*=\s*)(?:"([^"]*)"|'([^']*)')/gi;
-const CSS_URL = /url\(\s*(?:"[^"]*"|'[^']*'|[^)"']*)\s*\)?/gi;
+const TAG = /<[a-z_](?:[^"'<>]|"[^"<]*"|'[^'<]*')*>/gi;
+const REFERENCE = /((?<![\w.:-])(?:[\w.-]+:)?(?:href|src)\s*=\s*)(?:"([^"]*)"|'([^']*)')/gi;
+const CSS_URL = /url\(\s*(?:"[^"]*"|'[^']*'|[^)"'<]*)\s*\)?/gi;
 const CSS_IMPORT = /@import\b[^;<]*;?/gi;
-const INCLUDE = /<\/?(?:[\w.-]+:)?include\b[^>]*>/gi;
-const PROCESSING_INSTRUCTION = /<\?[\s\S]*?\?>/g;
+const INCLUDE = /<\/?(?:[\w.-]+:)?include\b[^<>]*>/gi;
+const PROCESSING_INSTRUCTION = /<\?[\s\S]*?(?:\?>|$)/g;
 /** A place in the drawing itself, or raster pixels that it carries. */
 const INNER = /^\s*(?:#|data:image\/(?:png|jpe?g|gif|webp|avif)[;,])/i;
 
@@ -27,8 +31,7 @@ const INNER = /^\s*(?:#|data:image\/(?:png|jpe?g|gif|webp|avif)[;,])/i;
  */
 export function sanitize(file: Uint8Array): string {
   const text = decode(file).replace(DECLARATION, '').replace(PROCESSING_INSTRUCTION, '');
-  checkEntities(text);
-  return text
+  return withoutDoctype(text.replace(LEADING_COMMENTS, ''))
     .replace(INCLUDE, '')
     .replace(CSS_IMPORT, '')
     .replace(TAG, (tag) => tag.replace(REFERENCE, keepInner))
@@ -50,16 +53,25 @@ function decode(file: Uint8Array): string {
   }
 }
 
-/** Entities that stand for plain text are common (drawing programs name their namespaces so); all others are refused. */
-function checkEntities(text: string): void {
-  for (const [, parameter, , double, single] of text.matchAll(ENTITY)) {
+/**
+ * Entities that stand for plain text are common (drawing programs name their namespaces so) and are written out; all
+ * others are refused. The renderer sees no DOCTYPE, and looks for the root in the first 1,000 bytes only.
+ */
+function withoutDoctype(text: string): string {
+  const doctype = DOCTYPE.exec(text)?.[0] ?? '';
+  const values = new Map<string, string>();
+  for (const [, parameter, name = '', double, single] of doctype.matchAll(ENTITY)) {
     const value = double ?? single;
-    if (parameter !== undefined || value === undefined || /[&%<]/.test(value)) {
-      throw new UnsafeDrawing(
-        'The drawing declares entities that load or nest; save it without its DOCTYPE.',
-      );
-    }
+    if (parameter !== undefined || value === undefined || /[&%<]/.test(value)) throw trap();
+    values.set(name, value.replaceAll('"', '&quot;').replaceAll("'", '&apos;'));
   }
+  const rest = text.replace(doctype, '').replace(LEADING_COMMENTS, '');
+  if (rest.includes('<!DOCTYPE') || rest.includes('<!ENTITY')) throw trap();
+  return rest.replace(ENTITY_REFERENCE, (reference, name: string) => values.get(name) ?? reference);
+}
+
+function trap(): UnsafeDrawing {
+  return new UnsafeDrawing('The drawing declares entities that load or nest; save it without its DOCTYPE.');
 }
 
 function keepInner(attribute: string, name: string, double?: string, single?: string): string {
