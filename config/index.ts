@@ -1,4 +1,5 @@
 import { accountsSettings } from '../src/accounts/config.ts';
+import { billingSettings } from '../src/billing/config.ts';
 import { httpSettings } from '../src/http/config.ts';
 import { outboundSettings } from '../src/outbound/config.ts';
 import { pixelsSettings } from '../src/pixels/config.ts';
@@ -13,6 +14,7 @@ export const SETTINGS = {
   processes: processesSettings,
   stores: storesSettings,
   accounts: accountsSettings,
+  billing: billingSettings,
   pixels: pixelsSettings,
   renders: rendersSettings,
   outbound: outboundSettings,

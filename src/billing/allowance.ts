@@ -1,6 +1,8 @@
-import { ApiError } from '../http/errors.ts';
+import type { ApiError } from '../http/errors.ts';
 import { randomText } from '../names/ids.ts';
+import { insufficientCredit } from './errors.ts';
 import type { Movements } from './movements.ts';
+import { periodOf, turnPeriod } from './period.ts';
 import type { BillingStore, Money, Reservation } from './store.ts';
 import type { SyncRuns } from './sync-runs.ts';
 
@@ -31,6 +33,8 @@ export interface AllowanceOptions {
   movements: Movements;
   syncRuns: SyncRuns;
   plan: (id: string) => PlanTerms;
+  /** Where credits are added; part of the refusal for want of them. */
+  topUpUrl: () => string;
   now: () => Date;
 }
 
@@ -39,7 +43,9 @@ export interface AllowanceOptions {
  * credits are held, before it starts: one conditional update that cannot let in more than is there. On an unlimited
  * plan nothing can be refused, so a run is counted when it has succeeded.
  */
-export function createAllowance({ store, movements, syncRuns, plan, now }: AllowanceOptions) {
+export function createAllowance(options: AllowanceOptions) {
+  const { store, movements, syncRuns, plan, now } = options;
+
   /** Counts the run and holds what it costs. Null when the account does not cover it. */
   async function reserve(accountId: string, terms: PlanTerms): Promise<Reservation | null> {
     const period = periodOf(now());
@@ -56,9 +62,10 @@ export function createAllowance({ store, movements, syncRuns, plan, now }: Allow
     return null;
   }
 
+  /** A period that the clock of another host has turned to already counts as ours. */
   async function count(accountId: string, reservation: Reservation, condition: object): Promise<boolean> {
     const { modified } = await store.money.updateOne(
-      { _id: accountId, 'processing.period': reservation.period, ...condition },
+      { _id: accountId, 'processing.period': { $gte: reservation.period }, ...condition },
       {
         $inc: { 'processing.used': 1, held: reservation.credits },
         $push: { 'processing.reservations': reservation },
@@ -69,11 +76,7 @@ export function createAllowance({ store, movements, syncRuns, plan, now }: Allow
 
   /** Turns the period or gives back what dead processes left; false when there was nothing to do. */
   async function makeRoom(accountId: string, period: string): Promise<boolean> {
-    const turned = await store.money.updateOne(
-      { _id: accountId, 'processing.period': { $lt: period } },
-      { $set: { 'processing.period': period, 'processing.used': 0 } },
-    );
-    if (turned.modified === 1) return true;
+    if (await turnPeriod(store, accountId, period)) return true;
     const account = await store.money.findOne({ _id: accountId });
     if (account === null) return false;
     const freed = await releaseExpired(account);
@@ -125,11 +128,11 @@ export function createAllowance({ store, movements, syncRuns, plan, now }: Allow
         };
       }
       const reservation = await reserve(accountId, terms);
-      if (reservation === null) throw insufficient(terms);
+      if (reservation === null) throw insufficient(terms, options.topUpUrl());
       return {
         async succeed(use) {
-          syncRuns.record({ accountId, ...use, terms, counts: false });
           await settle(accountId, reservation);
+          syncRuns.record({ accountId, ...use, terms, counts: false });
         },
         release: () => giveBack(accountId, reservation),
       };
@@ -151,21 +154,16 @@ export function createAllowance({ store, movements, syncRuns, plan, now }: Allow
 
 export type Allowance = ReturnType<typeof createAllowance>;
 
-/** `YYYY-MM` of the calendar month, UTC. */
-export function periodOf(instant: Date): string {
-  return instant.toISOString().slice(0, 7);
-}
-
 /** Whether a refusal was overtaken: the account would let a run in now. */
 function hasRoom({ processing, balance, held }: Money, period: string, terms: PlanTerms): boolean {
-  if (processing.period !== period) return false;
+  if (processing.period < period) return false;
   return processing.used < terms.processLimit || balance - held >= (terms.overageCredits ?? 0);
 }
 
-function insufficient(terms: PlanTerms): ApiError {
-  return new ApiError(
-    'insufficient_credit',
-    `The allowance of ${terms.processLimit} runs this month is used up, and the balance does not cover ${terms.overageCredits} more credit: top up, or wait for the next month.`,
-    { details: { processLimit: terms.processLimit, overageCredits: terms.overageCredits, topUpUrl: null } },
+function insufficient({ processLimit, overageCredits }: PlanTerms, topUpUrl: string): ApiError {
+  return insufficientCredit(
+    `The allowance of ${processLimit} runs this month is used up, and the balance does not cover ${overageCredits} more credit: top up, or wait for the next month.`,
+    topUpUrl,
+    { processLimit, overageCredits },
   );
 }

@@ -26,12 +26,13 @@ const MONEY_FIELDS = ['balance', 'held', 'movement', 'processing'] as const;
  * Every change of a balance. The account document carries balance, held and its last movement whole, so that one
  * conditional update is the movement; the row of the ledger follows from it:
  *
- *   1. write out the row of the last movement (its mover may have died), then look for this reference
- *   2. change the account only while that is still its last movement   <- the movement
- *   3. write out this movement's row
+ *   1. look for this reference, and whether the money is there
+ *   2. write out the row of the last movement (its mover may have died)
+ *   3. change the account only while that is still its last movement   <- the movement
+ *   4. write out this movement's row
  *
- * A crash before 2 moved nothing; one after it leaves a row that the next mover, or the next reader of the ledger,
- * writes. Step 2 fails when somebody else moved in between, and all of it is tried again: of N movers one succeeds each
+ * A crash before 3 moved nothing; one after it leaves a row that the next mover, or the next reader of the ledger,
+ * writes. Step 3 fails when somebody else moved in between, and all of it is tried again: of N movers one succeeds each
  * round. Movers of one process queue, so N is the number of processes.
  */
 export function createMovements(store: BillingStore, now: () => Date) {
@@ -53,12 +54,14 @@ export function createMovements(store: BillingStore, now: () => Date) {
     const account = await store.money.findOne({ _id: accountId }, { fields: MONEY_FIELDS });
     if (account === null) return 'insufficient';
     const last = account.movement;
-    if (last !== null) await writeRow(last);
     if (last?.reference === movement.reference || (await isWritten(accountId, movement.reference)))
       return 'already';
     if (!hasReservation(account, movement.reservationId)) return 'already';
+    const spent = spentBy(movement);
+    if (spent > 0 && account.balance - account.held < spent) return 'insufficient';
+    if (last !== null) await writeRow(last);
     const row = rowOf(accountId, account, movement, now());
-    const moved = await store.money.updateOne(
+    const { modified } = await store.money.updateOne(
       { _id: accountId, 'movement.reference': last?.reference ?? null, ...covers(movement) },
       {
         $inc: { balance: movement.credits, held: movement.heldChange },
@@ -68,12 +71,10 @@ export function createMovements(store: BillingStore, now: () => Date) {
           : { $pull: { 'processing.reservations': { id: movement.reservationId } } }),
       },
     );
-    if (moved.modified === 1) {
-      await writeRow(row);
-      return 'moved';
-    }
-    const spent = movement.heldChange - movement.credits;
-    return spent > 0 && account.balance - account.held < spent ? 'insufficient' : 'overtaken';
+    if (modified === 0) return 'overtaken';
+    // It has moved, whatever becomes of its row: whoever comes next writes it, and throws when that fails.
+    await writeRow(row).catch(() => undefined);
+    return 'moved';
   }
 
   async function isWritten(accountId: string, reference: string): Promise<boolean> {
@@ -114,9 +115,14 @@ export function createMovements(store: BillingStore, now: () => Date) {
 
 export type Movements = ReturnType<typeof createMovements>;
 
+/** How much less is available after a movement: what must be there before it. */
+function spentBy({ credits, heldChange }: Movement): number {
+  return heldChange - credits;
+}
+
 /** What must be true of the account for a movement: the money is there, and so is the reservation that it uses up. */
 function covers(movement: Movement): Filter {
-  const spent = movement.heldChange - movement.credits;
+  const spent = spentBy(movement);
   return {
     ...(spent > 0 ? { $expr: { $gte: [{ $subtract: ['$balance', '$held'] }, spent] } } : {}),
     ...(movement.reservationId === undefined ? {} : { 'processing.reservations.id': movement.reservationId }),

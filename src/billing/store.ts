@@ -38,7 +38,16 @@ export interface Money {
   held: number;
   /** The last movement, whole: its ledger row can be written out by whoever comes next. */
   movement: LedgerRow | null;
-  processing: { period: string; used: number; reservations: Reservation[] };
+  processing: Processing;
+}
+
+/** Runs against the allowance, in the period that was counted last. */
+export interface Processing {
+  period: string;
+  used: number;
+  reservations: Reservation[];
+  /** The last batches of runs that raised `used` (see sync-runs.ts), so that none does so twice. */
+  batches?: string[];
 }
 
 /** A synchronous call that succeeded: what usage counts. */
@@ -49,6 +58,8 @@ export interface SyncRun {
   /** Null for a console session. */
   apiKeyId: string | null;
   at: string;
+  /** `YYYY-MM-DD` of `at`. */
+  day: string;
   expiresAt: string;
 }
 

@@ -1,9 +1,16 @@
-import { newId } from '../names/ids.ts';
-import { type PlanTerms, periodOf } from './allowance.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { newId, randomText } from '../names/ids.ts';
+import type { PlanTerms } from './allowance.ts';
+import { periodOf, turnPeriod } from './period.ts';
 import type { BillingStore, SyncRun } from './store.ts';
 
 const FLUSH_AFTER_MS = 25;
 const LARGEST_BATCH = 256;
+/** A write that fails is tried this often, with doubling pauses: 6 s in all. */
+const MOST_TRIES = 8;
+const FIRST_PAUSE_MS = 50;
+/** Batches that an account remembers: more than all processes write to it while one of them tries again. */
+const REMEMBERED_BATCHES = 64;
 
 export interface SucceededRun {
   accountId: string;
@@ -14,54 +21,82 @@ export interface SucceededRun {
   counts: boolean;
 }
 
+interface Batch {
+  id: string;
+  period: string;
+  rows: SyncRun[];
+  /** How much each account's count rises. */
+  rises: Map<string, number>;
+}
+
 /**
  * Writes down what succeeded, in batches: a process under load makes one write for many calls. What a kill -9 can lose is
  * the last 25 ms of counts that cost nobody anything; runs that cost money are settled one by one, not here.
+ * A failed write is repeated, and counts once however often: rows have their ids from the start, and an account remembers
+ * the batches that raised its count.
  */
 export function createSyncRuns(store: BillingStore, now: () => Date, onError: (error: unknown) => void) {
-  let batch: SucceededRun[] = [];
+  let rows: SyncRun[] = [];
+  let rises = new Map<string, number>();
   let timer: NodeJS.Timeout | null = null;
   let writing: Promise<void> = Promise.resolve();
 
   function flush(): Promise<void> {
     if (timer !== null) clearTimeout(timer);
     timer = null;
-    const runs = batch;
-    batch = [];
-    if (runs.length > 0) writing = writing.then(() => write(runs)).catch(onError);
+    if (rows.length > 0) {
+      const batch = { id: randomText(12), period: periodOf(now()), rows, rises };
+      rows = [];
+      rises = new Map();
+      writing = writing.then(() => write(batch)).catch(onError);
+    }
     return writing;
   }
 
-  async function write(runs: SucceededRun[]): Promise<void> {
-    const instant = now();
-    const rows = runs.map((run) => rowOf(run, instant));
-    await Promise.all([
-      store.syncRuns.insertMany(rows),
-      ...countsOf(runs).map(([id, count]) => raise(id, count, instant)),
-    ]);
+  async function write(batch: Batch): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await writeOnce(batch);
+        return;
+      } catch (error) {
+        if (tries === MOST_TRIES) throw error;
+        await sleep(FIRST_PAUSE_MS * 2 ** (tries - 1));
+      }
+    }
   }
 
-  async function raise(accountId: string, count: number, instant: Date): Promise<void> {
-    const period = periodOf(instant);
-    const same = { _id: accountId, 'processing.period': period };
-    const raised = await store.money.updateOne(same, { $inc: { 'processing.used': count } });
-    if (raised.modified === 1) return;
-    const turned = { $set: { 'processing.period': period, 'processing.used': count } };
+  async function writeOnce(batch: Batch): Promise<void> {
+    await store.syncRuns.insertMany(batch.rows);
+    await Promise.all(Array.from(batch.rises, ([accountId, count]) => raise(accountId, count, batch)));
+  }
+
+  async function raise(accountId: string, count: number, batch: Batch): Promise<void> {
+    if (await add(accountId, count, batch)) return;
+    // The period is over, or this batch was counted before its answer was lost.
+    await turnPeriod(store, accountId, batch.period);
+    await add(accountId, count, batch);
+  }
+
+  async function add(accountId: string, count: number, { id, period }: Batch): Promise<boolean> {
     const { modified } = await store.money.updateOne(
-      { _id: accountId, 'processing.period': { $lt: period } },
-      turned,
+      { _id: accountId, 'processing.period': { $gte: period }, 'processing.batches': { $ne: id } },
+      {
+        $inc: { 'processing.used': count },
+        $push: { 'processing.batches': { $each: [id], $slice: -REMEMBERED_BATCHES } },
+      },
     );
-    // Another process turned the period in between.
-    if (modified === 0) await store.money.updateOne(same, { $inc: { 'processing.used': count } });
+    return modified === 1;
   }
 
   return {
+    /** Takes a run down; it is written within moments. */
     record(run: SucceededRun): void {
-      batch.push(run);
-      if (batch.length >= LARGEST_BATCH) void flush();
+      rows.push(rowOf(run, now()));
+      if (run.counts) rises.set(run.accountId, (rises.get(run.accountId) ?? 0) + 1);
+      if (rows.length >= LARGEST_BATCH) void flush();
       else timer ??= setTimeout(flush, FLUSH_AFTER_MS);
     },
-    /** Resolves when everything recorded so far is written. */
+    /** Resolves when everything recorded so far is written, or was given up and told to `onError`. */
     flush,
   };
 }
@@ -69,21 +104,14 @@ export function createSyncRuns(store: BillingStore, now: () => Date, onError: (e
 export type SyncRuns = ReturnType<typeof createSyncRuns>;
 
 function rowOf({ accountId, op, apiKeyId, terms }: SucceededRun, instant: Date): SyncRun {
-  const expiresAt = new Date(instant.getTime() + terms.retentionDays * 86_400_000);
+  const at = instant.toISOString();
   return {
     _id: newId('run', instant.getTime()),
     accountId,
     op,
     apiKeyId,
-    at: instant.toISOString(),
-    expiresAt: expiresAt.toISOString(),
+    at,
+    day: at.slice(0, 10),
+    expiresAt: new Date(instant.getTime() + terms.retentionDays * 86_400_000).toISOString(),
   };
-}
-
-/** How much each account's count rises, for runs that were not counted before they started. */
-function countsOf(runs: readonly SucceededRun[]): Array<[accountId: string, count: number]> {
-  const counts = new Map<string, number>();
-  for (const { accountId, counts: rises } of runs)
-    if (rises) counts.set(accountId, (counts.get(accountId) ?? 0) + 1);
-  return [...counts];
 }

@@ -1,0 +1,107 @@
+import t from 'tap';
+import { createAllowance } from '../../src/billing/allowance.ts';
+import { createMovements } from '../../src/billing/movements.ts';
+import { type BillingStore, openBillingStore } from '../../src/billing/store.ts';
+import { createSyncRuns } from '../../src/billing/sync-runs.ts';
+import { type Failpoint, failingStore } from './failpoint.ts';
+import { charge, checkLedger, grant, hold, LIMITED, moneyOf, openAccount, planOf } from './money.ts';
+import { onEachStore } from './stores.ts';
+
+const MOMENTS = ['before', 'after'] as const;
+const die = () => Promise.reject(new Error('killed'));
+const now = () => new Date('2026-03-04T05:06:07.890Z');
+
+/** Every place where a process may die within its first writes. */
+function* failpoints(writes: number): Generator<Failpoint> {
+  for (let write = 1; write <= writes; write += 1) for (const moment of MOMENTS) yield { write, moment, die };
+}
+
+onEachStore(
+  t,
+  'a death at any write of a movement moves whole or not at all',
+  async (t, { documents, restart }) => {
+    let current = documents;
+    for (const failpoint of failpoints(3)) {
+      const { store, accountId } = await openAccount(current, { credits: 10 });
+      await createMovements(store, now).move(accountId, hold(4, 'hold'));
+      const dying = createMovements(failingStore(store, failpoint), now);
+      await dying.move(accountId, charge(4, 'charge')).catch(() => 'killed');
+
+      current = await restart();
+      const after = await openBillingStore(current);
+      const rows = await checkLedger(t, after, accountId);
+      const place = `${failpoint.moment} write ${failpoint.write}`;
+      const moved = rows.some(({ reference }) => reference === 'charge');
+      t.match(
+        await moneyOf(after, accountId),
+        moved ? { balance: 6, held: 0 } : { balance: 10, held: 4 },
+        place,
+      );
+      const again = await createMovements(after, now).move(accountId, charge(4, 'charge'));
+      t.equal(again, moved ? 'already' : 'moved', `${place}: repeating it completes it`);
+      t.match(await moneyOf(after, accountId), { balance: 6, held: 0 });
+      t.equal((await checkLedger(t, after, accountId)).length, 3);
+    }
+  },
+);
+
+onEachStore(
+  t,
+  'the next mover finishes what a dead one left, and dies as safely',
+  async (t, { documents }) => {
+    for (const first of failpoints(3)) {
+      for (const second of failpoints(3)) {
+        const { store, accountId } = await openAccount(documents, { credits: 10 });
+        for (const [failpoint, reference] of [
+          [first, 'one'],
+          [second, 'two'],
+        ] as const) {
+          const dying = createMovements(failingStore(store, failpoint), now);
+          await dying.move(accountId, grant(1, reference)).catch(() => 'killed');
+        }
+        const rows = await checkLedger(t, store, accountId);
+        t.equal((await moneyOf(store, accountId)).balance, 9 + rows.length);
+      }
+    }
+  },
+);
+
+/** The allowance of a process that reaches its stores through a failpoint. */
+function allowanceOf(store: BillingStore, clock: () => Date) {
+  const movements = createMovements(store, clock);
+  const syncRuns = createSyncRuns(store, clock, () => undefined);
+  const topUpUrl = () => 'http://localhost/docs';
+  return createAllowance({ store, movements, syncRuns, plan: planOf, topUpUrl, now: clock });
+}
+
+onEachStore(
+  t,
+  'a process that dies within a run past the limit is paid once or not at all',
+  async (t, { documents }) => {
+    for (const failpoint of failpoints(5)) {
+      const { store, accountId } = await openAccount(documents, { credits: 3, plan: LIMITED.id });
+      const caller = { accountId, plan: LIMITED.id };
+      const living = allowanceOf(store, now);
+      for (let run = 0; run < LIMITED.processLimit; run += 1) {
+        await (await living.begin(caller)).succeed({ op: 'resize', apiKeyId: null });
+      }
+      const dying = allowanceOf(failingStore(store, failpoint), now);
+      await dying
+        .begin(caller)
+        .then((run) => run.succeed({ op: 'resize', apiKeyId: null }))
+        .catch(() => 'killed');
+
+      const later = allowanceOf(store, () => new Date(now().getTime() + 10 * 60_000));
+      await later.sweep();
+      const rows = await checkLedger(t, store, accountId);
+      const paid = rows.filter(({ type }) => type === 'overage').length;
+      const { balance, held, processing } = await moneyOf(store, accountId);
+      t.same(
+        { balance, held, used: processing.used, reservations: processing.reservations },
+        { balance: 3 - paid, held: 0, used: 2 + paid, reservations: [] },
+        `${failpoint.moment} write ${failpoint.write}`,
+      );
+      t.ok(paid <= 1);
+    }
+  },
+);

@@ -1,0 +1,82 @@
+import type { Test } from 'tap';
+import type { PlanTerms } from '../../src/billing/allowance.ts';
+import { createMovements, type Movement } from '../../src/billing/movements.ts';
+import { type BillingStore, type LedgerRow, type Money, openBillingStore } from '../../src/billing/store.ts';
+import { newId } from '../../src/names/ids.ts';
+import type { Documents } from '../../src/stores/documents/port.ts';
+
+export const LIMITED: PlanTerms = { id: 'limited', processLimit: 2, overageCredits: 1, retentionDays: 7 };
+export const UNLIMITED: PlanTerms = {
+  id: 'unlimited',
+  processLimit: -1,
+  overageCredits: null,
+  retentionDays: 90,
+};
+
+/** Looks a plan of the tests up. */
+export function planOf(id: string): PlanTerms {
+  return id === LIMITED.id ? LIMITED : UNLIMITED;
+}
+
+/** Makes an account with credits, without its identity: what billing knows of it. */
+export async function openAccount(
+  documents: Documents,
+  { credits = 0, plan = UNLIMITED.id }: { credits?: number; plan?: string } = {},
+): Promise<{ store: BillingStore; accountId: string }> {
+  const store = await openBillingStore(documents);
+  const accountId = newId('acc');
+  await store.money.insertOne({
+    _id: accountId,
+    plan,
+    balance: 0,
+    held: 0,
+    movement: null,
+    processing: { period: '', used: 0, reservations: [] },
+  });
+  if (credits > 0) await createMovements(store, () => new Date()).move(accountId, grant(credits));
+  return { store, accountId };
+}
+
+export function grant(credits: number, reference = 'first'): Movement {
+  return { reference, type: 'grant', credits, heldChange: 0 };
+}
+
+export function hold(credits: number, reference: string): Movement {
+  return { reference, type: 'hold', credits: 0, heldChange: credits };
+}
+
+export function release(credits: number, reference: string): Movement {
+  return { reference, type: 'release', credits: 0, heldChange: -credits };
+}
+
+/** Pays with what was held. */
+export function charge(credits: number, reference: string): Movement {
+  return { reference, type: 'charge', credits: -credits, heldChange: -credits };
+}
+
+export async function moneyOf(store: BillingStore, accountId: string): Promise<Money> {
+  const account = await store.money.findOne({ _id: accountId });
+  if (account === null) throw new Error(`There is no account ${accountId}.`);
+  return account;
+}
+
+/** The rows of an account in their order. */
+export function ledgerOf(store: BillingStore, accountId: string): Promise<LedgerRow[]> {
+  return store.ledger.find({ accountId }, { sort: [['sequence', 1]] });
+}
+
+/** The law of the ledger: its credits sum to the balance, row by row, without a gap; answers the rows. */
+export async function checkLedger(t: Test, store: BillingStore, accountId: string): Promise<LedgerRow[]> {
+  await createMovements(store, () => new Date()).writeOut(accountId);
+  const { balance, held } = await moneyOf(store, accountId);
+  const rows = await ledgerOf(store, accountId);
+  let sum = 0;
+  const broken = rows.filter(({ credits, balanceAfter, sequence }, index) => {
+    sum += credits;
+    return balanceAfter !== sum || sequence !== index + 1;
+  });
+  t.same(broken, [], 'every row continues the one before');
+  t.equal(sum, balance, 'the ledger sums to the balance');
+  t.ok(held >= 0 && held <= balance, `held ${held} is within the balance ${balance}`);
+  return rows;
+}
