@@ -14,8 +14,7 @@ if (mongo === null) {
 
   t.teardown(async () => {
     await documents.close();
-    await dropDatabase(url);
-    await mongo.stop();
+    await dropDatabase(url).finally(() => mongo.stop());
   });
 
   t.test('a lost connection is StoreUnavailableError, and over when the server is back', async (t) => {

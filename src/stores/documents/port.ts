@@ -18,7 +18,8 @@ export interface Document {
 
 /**
  * Supported: equality, dotted paths, $eq $ne $gt $gte $lt $lte $in $nin $exists $and $or $nor $not $elemMatch $size $all,
- * and $expr with $add $subtract $gte $gt $lte $lt $eq $ifNull over field paths.
+ * and $expr with $add $subtract $gte $gt $lte $lt $eq $ifNull over field paths. Null is equal to missing, but not
+ * within $in. A filter that holds `undefined` is refused with a TypeError.
  */
 export type Filter = Record<string, unknown>;
 
@@ -42,6 +43,7 @@ export type Sort = ReadonlyArray<readonly [field: string, direction: 1 | -1]>;
 export interface IndexSpec {
   /** Stable name, which a DuplicateKeyError carries. */
   name: string;
+  /** Each holds text, a number, true, false or null, or is missing; never a list or an object, nor lies in a list. */
   fields: ReadonlyArray<readonly [field: string, direction: 1 | -1]>;
   unique?: boolean;
   /** Only documents with every one of these fields present are in the index (MongoDB: partialFilterExpression $exists). */
@@ -62,7 +64,10 @@ export interface FindOptions {
 }
 
 export interface UpdateOptions {
-  /** Insert when nothing matches: the equality fields of the filter, then $setOnInsert and the update. */
+  /**
+   * Insert when nothing matches: the equality fields of the filter, then $setOnInsert and the update. One of the first
+   * two names the `_id`.
+   */
   upsert?: boolean;
 }
 

@@ -3,6 +3,8 @@ import type { Database } from './database.ts';
 import { quoted, type Shape, shapeOf } from './shape.ts';
 import { Table } from './table.ts';
 
+const ROWS_A_FILL = 1_000;
+
 /**
  * Gives a collection's table the shape of its declaration, whatever shape an earlier version left: columns and indexes
  * that are no longer declared go, new ones are filled from the documents. Does nothing when the shape is there.
@@ -24,32 +26,21 @@ export function declareTable(database: Database, spec: CollectionSpec): Table {
 function reshape(database: Database, shape: Shape): boolean {
   const table = quoted(shape.table);
   database.exec(`CREATE TABLE IF NOT EXISTS ${table} ("_id" PRIMARY KEY NOT NULL, body TEXT NOT NULL)`);
-  const columns = namesOf(database, 'SELECT name, type AS detail FROM pragma_table_info(?)', shape.table);
-  const indexes = namesOf(
-    database,
-    "SELECT name, sql AS detail FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND tbl_name = ?",
-    shape.table,
-  );
+  const columns = columnsOf(database, shape);
+  const indexes = indexesOf(database, shape);
   const fills = fillsOf(shape);
 
-  const statements = [
-    ...[...indexes]
-      .filter(([name, sql]) => shape.indexes.get(name) !== sql)
-      .map(([name]) => `DROP INDEX ${quoted(name)}`),
-    ...[...columns.keys()]
-      .filter((name) => name !== 'body' && name !== '_id' && !fills.has(name))
-      .map((name) => `ALTER TABLE ${table} DROP COLUMN ${quoted(name)}`),
-    ...[...fills.keys()]
-      .filter((name) => !columns.has(name))
-      .map((name) => `ALTER TABLE ${table} ADD COLUMN ${quoted(name)}`),
-    ...fillMissing(
-      table,
-      [...fills].filter(([name]) => !columns.has(name)),
-    ),
-    ...[...shape.indexes].filter(([name, sql]) => indexes.get(name) !== sql).map(([, sql]) => sql),
-  ];
-  for (const statement of statements) database.exec(statement);
-  return statements.length > 0;
+  const staleIndexes = [...indexes].filter(([name, sql]) => shape.indexes.get(name) !== sql);
+  const staleColumns = columns.filter((name) => name !== 'body' && name !== '_id' && !fills.has(name));
+  const newColumns = [...fills].filter(([name]) => !columns.includes(name));
+  const newIndexes = [...shape.indexes].filter(([name, sql]) => indexes.get(name) !== sql);
+
+  for (const [name] of staleIndexes) database.exec(`DROP INDEX ${quoted(name)}`);
+  for (const name of staleColumns) database.exec(`ALTER TABLE ${table} DROP COLUMN ${quoted(name)}`);
+  for (const [name] of newColumns) database.exec(`ALTER TABLE ${table} ADD COLUMN ${quoted(name)}`);
+  if (newColumns.length > 0) fill(database, table, newColumns);
+  for (const [, sql] of newIndexes) database.exec(sql);
+  return [staleIndexes, staleColumns, newColumns, newIndexes].some((changes) => changes.length > 0);
 }
 
 /** The expression that computes each column from the JSON text. */
@@ -61,14 +52,27 @@ function fillsOf({ keys, presences }: Shape): Map<string, string> {
   return new Map([...of('key_of', keys), ...of('has_field', presences)]);
 }
 
-function fillMissing(table: string, missing: Array<[column: string, expression: string]>): string[] {
-  if (missing.length === 0) return [];
-  const assignments = missing.map(([column, expression]) => `${quoted(column)} = ${expression}`);
-  return [`UPDATE ${table} SET ${assignments.join(', ')}`];
+/** In steps: a statement keeps in memory every text that it hands to a function, until it ends. */
+function fill(database: Database, table: string, columns: Array<[column: string, expression: string]>): void {
+  const assignments = columns.map(([column, expression]) => `${quoted(column)} = ${expression}`).join(', ');
+  const ends = database.get(`SELECT min(rowid) AS first, max(rowid) AS last FROM ${table}`, []);
+  const last = Number(ends?.last ?? -1);
+  for (let first = Number(ends?.first ?? 0); first <= last; first += ROWS_A_FILL) {
+    const sql = `UPDATE ${table} SET ${assignments} WHERE rowid BETWEEN ? AND ?`;
+    database.run(sql, [first, first + ROWS_A_FILL - 1]);
+  }
 }
 
-function namesOf(database: Database, sql: string, table: string): Map<string, string> {
-  return new Map(
-    Array.from(database.iterate(sql, [table]), ({ name, detail }) => [String(name), String(detail)]),
+function columnsOf(database: Database, { table }: Shape): string[] {
+  const rows = database.iterate('SELECT name FROM pragma_table_info(?)', [table]);
+  return Array.from(rows, ({ name }) => String(name));
+}
+
+/** The statement that created each index. */
+function indexesOf(database: Database, { table }: Shape): Map<string, string> {
+  const rows = database.iterate(
+    "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND tbl_name = ?",
+    [table],
   );
+  return new Map(Array.from(rows, ({ name, sql }) => [String(name), String(sql)]));
 }
