@@ -105,7 +105,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
     syncRuns,
     plan: (id) => planNamed(plans, id),
     topUpUrl: () => settings.billing.TOP_UP_URL || `${publicUrl()}/docs`,
-    topUpUrl: () => settings.billing.TOP_UP_URL || `${publicUrl()}/docs`,
     now,
   });
   const results = createResults({ objects: stores.objects, signatures, publicUrl, now });
