@@ -18,6 +18,7 @@ import { createSyncRuns } from './billing/sync-runs.ts';
 import { catalogueRoutes, priceListRoutes } from './catalogue/routes.ts';
 import { installAccessLog } from './http/access-log.ts';
 import { installBodies, installBodyParsing } from './http/bodies.ts';
+import { drainServer } from './http/draining.ts';
 import { ApiError } from './http/errors.ts';
 import { asApiError, installFailures, sendFailure } from './http/failures.ts';
 import { healthRoutes } from './http/health.ts';
@@ -38,6 +39,9 @@ import { modelRoutes } from './models/routes.ts';
 import { createOutbound } from './outbound/outbound.ts';
 import { createPixels } from './pixels/pixels.ts';
 import { createRenders, type Renders } from './pixels/renders.ts';
+import { presetRoutes } from './presets/routes.ts';
+import { PresetsStore } from './presets/store.ts';
+import { createPresetPass } from './presets/transform-pass.ts';
 import type { Stores } from './stores/open.ts';
 import { templateRoutes } from './templates/routes.ts';
 import { TemplatesStore } from './templates/store.ts';
@@ -59,8 +63,6 @@ export interface App {
   drain(timeoutMs: number): Promise<void>;
 }
 
-/** Connections that wait between two requests are told to end with their next answer for this long, then closed. */
-const IDLE_GRACE_MS = 500;
 const READY_TIMEOUT_MS = 5_000;
 const POOLS_TIMEOUT_MS = 3_000;
 /** When this release was unpacked: the guidelines' date. */
@@ -94,6 +96,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const accounts = await openAccountsStore(stores.documents);
   const billing = await openBillingStore(stores.documents);
   const templates = await TemplatesStore.open(stores.documents);
+  const presets = await PresetsStore.open(stores.documents);
   const signatures = await openSignatures(stores.documents);
   const movements = createMovements(billing, now);
   const syncRuns = createSyncRuns(billing, now, (error) =>
@@ -101,11 +104,11 @@ export async function buildApp(options: AppOptions): Promise<App> {
   );
   const allowance = createAllowance({
     store: billing,
+    now,
     movements,
     syncRuns,
     plan: (id) => planNamed(plans, id),
     topUpUrl: () => settings.billing.TOP_UP_URL || `${publicUrl()}/docs`,
-    now,
   });
   const results = createResults({ objects: stores.objects, signatures, publicUrl, now });
 
@@ -183,7 +186,17 @@ export async function buildApp(options: AppOptions): Promise<App> {
       await api.register(keyRoutes, { prefix: '/v1', store: accounts, gate, now });
       await api.register(sessionRoutes, { prefix: '/v1', store: accounts, gate, now });
       await api.register(templateRoutes, { prefix: '/v1', store: templates, gate, now });
-      await api.register(transformRoutes, { prefix: '/v1', ...lane, results, presetPass: noPresets });
+      await api.register(presetRoutes, {
+        prefix: '/v1',
+        store: presets,
+        gate,
+        models,
+        missingAssets: everyAsset,
+        usageOf: noRuns,
+        now,
+      });
+      const presetPass = createPresetPass(presets, models);
+      await api.register(transformRoutes, { prefix: '/v1', ...lane, results, presetPass });
       await api.register(metadataRoutes, { prefix: '/v1', ...lane });
       await api.register(renderRoutes, { prefix: '/v1', ...lane, renders, templates, publicUrl });
     },
@@ -192,9 +205,9 @@ export async function buildApp(options: AppOptions): Promise<App> {
 
   async function drain(timeoutMs: number): Promise<void> {
     draining = true;
-    const closing = sleep(IDLE_GRACE_MS).then(() => server.close());
-    const late = sleep(timeoutMs, undefined, { ref: false });
-    await Promise.race([closing, late]);
+    await drainServer(server.server, timeoutMs);
+    server.server.closeAllConnections();
+    await server.close();
     await syncRuns.flush();
     await Promise.race([
       Promise.all([pixels.close(), renders.close()]),
@@ -214,8 +227,12 @@ async function noAssets(): Promise<never> {
   throw new ApiError('asset_not_found', 'There is no such asset.', { param: 'assetId' });
 }
 
-async function noPresets(): Promise<never> {
-  throw new ApiError('preset_not_found', 'There is no such preset.', { param: 'preset' });
+async function everyAsset(_accountId: string, assetIds: readonly string[]): Promise<string[]> {
+  return [...assetIds];
+}
+
+async function noRuns(): Promise<ReadonlyMap<string, never>> {
+  return new Map();
 }
 
 /** Where the server really listens, when no public address was set. */

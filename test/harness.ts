@@ -93,7 +93,7 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
   });
   const url = await app.server.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(async () => {
-    await app.drain(2_000);
+    await app.drain(0);
     if (options.stores === undefined) await stores.close();
     await rm(directory, { recursive: true, force: true });
   });
