@@ -319,6 +319,21 @@ export function documentsContract(t: Test, { documents, restart }: OpenDocuments
     });
   });
 
+  t.test('slices that share a collection each declare indexes of their own', async (t) => {
+    const shared = await items('shared');
+    const theirs = await documents.collection<Item>({
+      name: 'shared',
+      indexes: [{ name: 'code', fields: [['code', 1]], unique: true, whenPresent: ['code'] }],
+    });
+    await documents.collection<Item>({ name: 'shared', indexes: [] });
+    await shared.insertOne({ _id: 's1', email: 'e', code: 'c' });
+    await t.rejects(theirs.insertOne({ _id: 's2', email: 'e' }), {
+      name: 'DuplicateKeyError',
+      index: 'email',
+    });
+    await t.rejects(shared.insertOne({ _id: 's3', code: 'c' }), { name: 'DuplicateKeyError', index: 'code' });
+  });
+
   t.test('a restart finds everything that was acknowledged', async (t) => {
     const before = await items('kept');
     await before.insertMany([

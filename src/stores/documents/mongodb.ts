@@ -41,10 +41,6 @@ export async function connectMongoDocuments(url: string): Promise<Documents> {
   };
 }
 
-/**
- * Indexes of another declaration than their name's are built anew; those that nobody declares stay, for an operator
- * may have added them.
- */
 async function createIndexes(database: Db, spec: CollectionSpec): Promise<void> {
   const collection = database.collection(spec.name);
   for (const index of spec.indexes) {

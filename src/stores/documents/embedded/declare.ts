@@ -1,4 +1,4 @@
-import type { CollectionSpec } from '../port.ts';
+import type { CollectionSpec, IndexSpec } from '../port.ts';
 import type { Database } from './database.ts';
 import { quoted, type Shape, shapeOf } from './shape.ts';
 import { Table } from './table.ts';
@@ -6,21 +6,35 @@ import { Table } from './table.ts';
 const ROWS_A_FILL = 1_000;
 
 /**
- * Gives a collection's table the shape of its declaration, whatever shape an earlier version left: columns and indexes
- * that are no longer declared go, new ones are filled from the documents. Does nothing when the shape is there.
+ * Gives a collection's table the indexes of its declaration, filled from the documents that are there. As in MongoDB an
+ * index of the same name but another declaration is built anew, and those that this declaration does not name stay: two
+ * slices may share a collection. Does nothing when all is there.
  */
-export function declareTable(database: Database, spec: CollectionSpec): Table {
-  const shape = shapeOf(spec);
+export function declareTable(database: Database, { name, indexes }: CollectionSpec): Table {
   database.exec('SAVEPOINT declare');
   try {
+    const shape = shapeOf({ name, indexes: remembered(database, name, indexes) });
     if (reshape(database, shape)) database.forgetStatements();
     database.exec('RELEASE declare');
+    return new Table(database, shape);
   } catch (error) {
     database.exec('ROLLBACK TO declare; RELEASE declare');
     database.forgetStatements();
     throw error;
   }
-  return new Table(database, shape);
+}
+
+/** All indexes declared so far, the newer one of each name. No collection's name begins with the underscore of theirs. */
+function remembered(database: Database, collection: string, declared: readonly IndexSpec[]): IndexSpec[] {
+  database.exec('CREATE TABLE IF NOT EXISTS _indexes (collection PRIMARY KEY, specs TEXT NOT NULL)');
+  const row = database.get('SELECT specs FROM _indexes WHERE collection = ?', [collection]);
+  const before = String(row?.specs ?? '[]');
+  const byName = new Map((JSON.parse(before) as IndexSpec[]).map((index) => [index.name, index]));
+  for (const index of declared) byName.set(index.name, index);
+  const specs = [...byName.values()];
+  const after = JSON.stringify(specs);
+  if (after !== before) database.run('REPLACE INTO _indexes VALUES (?, ?)', [collection, after]);
+  return specs;
 }
 
 function reshape(database: Database, shape: Shape): boolean {
