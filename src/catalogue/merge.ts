@@ -5,7 +5,7 @@ import { isStill } from './pass-parameters.ts';
 /** A step that cannot join the pass: `index` counts within the fragments, `key` is the parameter at fault. */
 export interface Conflict {
   index: number;
-  key: 'frame' | 'density' | 'metadata';
+  key: 'frame' | 'density' | 'metadata' | 'lossless';
   message: string;
 }
 
@@ -18,15 +18,19 @@ export type Merged =
  * input is read, and which metadata stays, can be said in one way only.
  */
 export function mergeFragments(fragments: readonly Fragment[]): Merged {
-  const conflict = firstTwoValued(fragments) ?? allFramesOfStill(fragments);
+  const conflict = firstTwoValued(fragments) ?? allFramesOfStill(fragments) ?? losslessJpeg(fragments);
   if (conflict !== undefined) return { conflict };
   const pass: Pass = {
     decode: Object.assign({}, ...fragments.map((fragment) => fragment.decode)),
     steps: fragments.flatMap((fragment) => fragment.steps),
-    encode: fragments.map((fragment) => fragment.encode).reduce(overrule, {}),
+    encode: encodeOf(fragments),
   };
   const compareWith = fragments.at(-1)?.compareWith;
   return compareWith === undefined ? { pass } : { pass, compareWith };
+}
+
+function encodeOf(fragments: readonly Fragment[]): Encode {
+  return fragments.map((fragment) => fragment.encode).reduce(overrule, {});
 }
 
 /** The format that a pass of these steps is told to write; undefined when it follows the input. */
@@ -71,4 +75,13 @@ function allFramesOfStill(fragments: readonly Fragment[]): Conflict | undefined 
   if (index === -1 || !isStill(format)) return undefined;
   const message = `frame is all, but the pass writes ${format}, which holds one picture: write gif or webp, or take one frame.`;
   return { index, key: 'frame', message };
+}
+
+/** What was meant for another format is void by now; what is left was said without one. */
+function losslessJpeg(fragments: readonly Fragment[]): Conflict | undefined {
+  const { format, lossless } = encodeOf(fragments);
+  if (format !== 'jpeg' || lossless !== true) return undefined;
+  const index = fragments.findLastIndex(({ encode }) => encode.lossless === true);
+  const message = 'lossless is true, but the pass writes jpeg, which cannot be: write webp, avif or png.';
+  return { index, key: 'lossless', message };
 }

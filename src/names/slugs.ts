@@ -79,7 +79,11 @@ export interface Reference {
 export function parseReference(text: string): Reference | null {
   const at = text.indexOf('@');
   if (at === -1) return { idOrSlug: text };
-  const version = text.slice(at + 1);
-  if (!/^0*[1-9][0-9]*$/.test(version)) return null;
-  return { idOrSlug: text.slice(0, at), version: Math.min(Number(version), Number.MAX_SAFE_INTEGER) };
+  const version = parseVersion(text.slice(at + 1));
+  return version === null ? null : { idOrSlug: text.slice(0, at), version };
+}
+
+/** Reads a version as `parseReference` does. Null when the text is not a positive whole number. */
+export function parseVersion(text: string): number | null {
+  return /^0*[1-9][0-9]*$/.test(text) ? Math.min(Number(text), Number.MAX_SAFE_INTEGER) : null;
 }

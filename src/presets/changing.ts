@@ -1,0 +1,34 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Preset } from './preset.ts';
+import { type ContentRules, checkedContent } from './rules.ts';
+import type { PresetChange } from './schema.ts';
+import type { Revision } from './store.ts';
+import { readSubjects } from './subjects.ts';
+
+/**
+ * What a PUT makes of the current preset: sent fields win. Null when the merged preset is the one there is. Steps and
+ * subjects that stay are not checked again: a rename works though an asset of theirs is gone.
+ * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
+ */
+export async function revisionOf(
+  current: Preset,
+  change: PresetChange,
+  accountId: string,
+  rules: ContentRules,
+): Promise<{ revision: Revision; isNewVersion: boolean } | null> {
+  const before: Revision = {
+    slug: current.slug,
+    name: current.name,
+    description: current.description,
+    steps: current.steps,
+    subjects: current.subjects,
+  };
+  const sent = change.subjects;
+  const subjects = sent === undefined ? before.subjects : readSubjects(sent, 'subjects');
+  const { slug, name, description, steps } = { ...before, ...change };
+  const revision: Revision = { slug, name, description, steps, subjects };
+  if (isDeepStrictEqual(revision, before)) return null;
+  const isNewVersion = !isDeepStrictEqual([steps, subjects], [before.steps, before.subjects]);
+  if (isNewVersion) await checkedContent(revision, accountId, rules);
+  return { revision, isNewVersion };
+}

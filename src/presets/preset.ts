@@ -1,0 +1,34 @@
+import type { PresetStep, Subject } from './schema.ts';
+
+/** What one version of a preset runs. Under its number it never changes. */
+export interface Content {
+  steps: PresetStep[];
+  subjects: Subject[];
+}
+
+/** A preset with its current version. Instants are ISO-8601. */
+export interface Preset extends Content {
+  _id: string;
+  slug: string;
+  name: string;
+  description: string;
+  version: number;
+  /** When the current version was saved; a rename moves updatedAt alone. */
+  versionSavedAt: string;
+  /** Numbers of the superseded versions on record, oldest first. */
+  superseded: number[];
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** A version by its number, the current one or a superseded one. */
+export interface PresetVersion extends Content {
+  version: number;
+  /** When this version was saved. */
+  updatedAt: string;
+}
+
+/** The current version of a preset, as it is kept once another follows. */
+export function currentVersion({ version, steps, subjects, versionSavedAt }: Preset): PresetVersion {
+  return { version, steps, subjects, updatedAt: versionSavedAt };
+}

@@ -1,0 +1,186 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { SLUG_MAX_CHARACTERS, SLUG_PATTERN } from '../names/slugs.ts';
+
+export const NAME_MAX_CHARACTERS = 200;
+export const DESCRIPTION_MAX_CHARACTERS = 10_000;
+export const STEPS_MAX = 100;
+export const SUBJECTS_MAX = 4;
+export const REFERENCES_MAX = 4;
+export const DESCRIPTOR_MAX_CHARACTERS = 300;
+export const SUBJECT_NAME_PATTERN = '^[a-z0-9][a-z0-9_-]{0,39}$';
+/** Versions on record of one preset, the current one included. */
+export const VERSIONS_MAX = 50;
+/** Largest version that an import may carry: far from where the numbers that follow would leave an int32. */
+const IMPORTED_VERSION_MAX = 1_000_000_000;
+
+const anyObject = (description: string) =>
+  Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, description });
+
+/** One of two forms: an op of the catalogue, or an operation of the processing registry. */
+export const PresetStep = Type.Object(
+  {
+    op: Type.Optional(Type.String({ description: 'An op of kind ai or deterministic.' })),
+    model: Type.Optional(Type.String({ description: "AI steps; the op's default when absent." })),
+    prompt: Type.Optional(
+      Type.String({ description: 'AI steps; `{{subject.<name>}}` expands to that subject’s descriptor.' }),
+    ),
+    parameters: Type.Optional(anyObject("The op's parameters.")),
+    operation: Type.Optional(Type.String({ description: 'A key of the processing registry.' })),
+    params: Type.Optional(Type.Unsafe<unknown>({ description: "The operation's arguments." })),
+  },
+  { additionalProperties: false },
+);
+export type PresetStep = Static<typeof PresetStep>;
+
+export const Subject = Type.Object({
+  name: Type.String({ pattern: SUBJECT_NAME_PATTERN, description: 'Unique within the preset.' }),
+  referenceAssetIds: Type.Array(Type.String({ minLength: 1 }), {
+    minItems: 1,
+    description: `Your own assets with status DONE; at most ${REFERENCES_MAX} across all subjects.`,
+  }),
+  descriptor: Type.Optional(Type.String({ maxLength: DESCRIPTOR_MAX_CHARACTERS })),
+});
+export type Subject = Static<typeof Subject>;
+
+const steps = Type.Array(PresetStep, {
+  minItems: 1,
+  maxItems: STEPS_MAX,
+  description:
+    'Run in order. Adjacent deterministic steps are one pass; each AI step is a segment of its own.',
+});
+
+const subjects = Type.Array(Subject, { maxItems: SUBJECTS_MAX });
+
+/** Subjects as sent: whatever is wrong within them is named `subjects`, so they are checked behind this schema. */
+const sentSubjects = Type.Array(
+  Type.Unsafe<unknown>({ description: 'name, referenceAssetIds and descriptor.' }),
+  { description: `At most ${SUBJECTS_MAX}; a preset with subjects needs a generate or edit step.` },
+);
+
+const name = Type.String({ maxLength: NAME_MAX_CHARACTERS, description: 'Not blank.' });
+const description = Type.String({
+  maxLength: DESCRIPTION_MAX_CHARACTERS,
+  description: 'An empty string on PUT empties it.',
+});
+
+/** Body of POST /presets. Fields that an answer carries beside these are ignored. */
+export const NewPreset = Type.Object({
+  name,
+  steps,
+  description: Type.Optional(description),
+  subjects: Type.Optional(sentSubjects),
+  slug: Type.Optional(
+    Type.String({
+      pattern: SLUG_PATTERN,
+      maxLength: SLUG_MAX_CHARACTERS,
+      description: 'Unique in the account. Made from the name when omitted; `builtin-` is reserved.',
+    }),
+  ),
+});
+export type NewPreset = Static<typeof NewPreset>;
+
+/** Body of PUT /presets/{slug}: what is left out stays. */
+export const PresetChange = Type.Partial(NewPreset);
+export type PresetChange = Static<typeof PresetChange>;
+
+const version = Type.Integer({ minimum: 1, format: 'int32' });
+
+/** An entry of an import: a preset as it was exported. */
+export const PresetEntry = Type.Object({
+  ...NewPreset.properties,
+  version: Type.Optional(Type.Integer({ minimum: 1, maximum: IMPORTED_VERSION_MAX })),
+  versions: Type.Optional(
+    Type.Array(
+      Type.Object({
+        version: Type.Integer({ minimum: 1 }),
+        steps,
+        subjects: Type.Optional(sentSubjects),
+        updatedAt: Type.Optional(Type.String()),
+      }),
+    ),
+  ),
+});
+export type PresetEntry = Static<typeof PresetEntry>;
+
+/** Body of POST /presets/import. Each entry is checked on its own, because a refused one spares the others. */
+export const PresetEntries = Type.Array(
+  Type.Unsafe<unknown>({ description: 'A preset as GET /presets/{slug} answers it, with its versions.' }),
+  { minItems: 1 },
+);
+
+const savedAt = (description: string) => Type.String({ format: 'date-time', description });
+
+export const PresetVersionData = Type.Object({
+  version,
+  steps,
+  subjects,
+  updatedAt: savedAt('When that version was saved.'),
+});
+export type PresetVersionData = Static<typeof PresetVersionData>;
+
+export const PresetUsage = Type.Object({
+  runs: Type.Integer({
+    format: 'int64',
+    description: 'Jobs that ran it at any version, while they are on record.',
+  }),
+  lastRunAt: Type.Optional(savedAt('When the most recent was submitted.')),
+});
+export type PresetUsage = Static<typeof PresetUsage>;
+
+const StepWarning = Type.Object({
+  code: Type.String(),
+  message: Type.String(),
+  steps: Type.Array(Type.Integer(), { description: 'Indexes concerned, the redundant one first.' }),
+});
+
+/** A preset as answered. Reads carry usage, writes carry warnings. */
+export const PresetData = Type.Object({
+  id: Type.String({ description: '`pre_…`; of a built-in `builtin-…`.' }),
+  builtIn: Type.Boolean(),
+  name,
+  slug: Type.String(),
+  description,
+  steps,
+  subjects,
+  version,
+  versionCount: Type.Integer({ format: 'int32', description: 'Current and superseded versions.' }),
+  versions: Type.Optional(
+    Type.Array(PresetVersionData, { description: 'Superseded versions, oldest first.' }),
+  ),
+  usage: Type.Optional(PresetUsage),
+  warnings: Type.Optional(Type.Array(StepWarning)),
+  createdAt: savedAt('When the preset was created.'),
+  updatedAt: savedAt(
+    'When it was last saved, a rename included; of an earlier version, when that was saved.',
+  ),
+});
+export type PresetData = Static<typeof PresetData>;
+
+/** What landed of an import, and one line per refused entry. */
+export const PresetImportResult = Type.Object({
+  data: Type.Array(PresetData, { description: 'As saved, in the order sent.' }),
+  errors: Type.Optional(Type.Array(Type.String(), { description: 'Absent when all landed.' })),
+  importedCount: Type.Integer({ format: 'int32' }),
+});
+
+export const PresetListQuery = Type.Object({
+  filter: Type.Optional(Type.Union([Type.Literal('builtin'), Type.Literal('user')])),
+  includeVersions: Type.Optional(Type.Boolean({ description: 'Whether rows carry their history.' })),
+});
+export type PresetListQuery = Static<typeof PresetListQuery>;
+
+export const PresetParams = Type.Object({
+  slug: Type.String({ description: 'Slug or id; where a version can be read, slug@version.' }),
+});
+export type PresetParams = Static<typeof PresetParams>;
+
+export const PresetReadQuery = Type.Object({
+  version: Type.Optional(Type.String({ description: 'The same as slug@version; a positive integer.' })),
+});
+export type PresetReadQuery = Static<typeof PresetReadQuery>;
+
+export const PresetVersionParams = Type.Object({
+  ...PresetParams.properties,
+  version: Type.String({ description: 'A superseded version, a positive integer.' }),
+});
+export type PresetVersionParams = Static<typeof PresetVersionParams>;

@@ -1,0 +1,134 @@
+import type { TObject } from '@sinclair/typebox';
+import { checkParameters } from '../catalogue/check.ts';
+import type { CompiledStep, DeterministicStep } from '../catalogue/compiled-step.ts';
+import { firstViolation } from '../catalogue/contract.ts';
+import { findOp, OPS } from '../catalogue/index.ts';
+import { mergeFragments } from '../catalogue/merge.ts';
+import { type AiOp, isPixelOp, type Op, type PixelOp } from '../catalogue/op.ts';
+import { contract } from '../catalogue/pixel-op.ts';
+import { checkRegistryStep } from '../catalogue/registry.ts';
+import { segmentsOf } from '../catalogue/segments.ts';
+import { invalidParam } from '../http/errors.ts';
+import { type Models, modelRunning } from '../models/models.ts';
+import type { PresetStep } from './schema.ts';
+
+/** Ops that a step can be, in the catalogue's order. */
+const STEP_OPS = Object.values<Op>(OPS).filter(isStepOp);
+
+/** What each AI op takes beside its parameters in a step. */
+const PROMPTS = new Map(
+  STEP_OPS.filter(({ kind }) => kind === 'ai').map(({ op, fields }): [string, TObject] => [
+    op,
+    contract(fields.prompt === undefined ? {} : { prompt: fields.prompt }),
+  ]),
+);
+
+/**
+ * Checks a list of steps so that what passes can run, and compiles the deterministic ones.
+ * @param where goes before the index of the step at fault, as in `steps[1].op`.
+ * @throws ApiError invalid_param on the step, or the field or parameter of it, that is at fault.
+ */
+export function compileSteps(steps: readonly PresetStep[], models: Models, where = 'steps'): CompiledStep[] {
+  const compiled = steps.map((step, index) => compileStep(step, index, models, `${where}[${index}]`));
+  refuseMisplaced(steps, compiled, where);
+  refuseConflicts(steps, compiled, where);
+  return compiled;
+}
+
+function compileStep(step: PresetStep, index: number, models: Models, at: string): CompiledStep {
+  if ((step.op === undefined) === (step.operation === undefined)) {
+    const said = step.op === undefined ? 'neither op nor operation' : 'both op and operation';
+    throw invalidParam(at, `${at} has ${said}: a step is one or the other.`);
+  }
+  if (step.op === undefined) {
+    refuseFields(step, ['model', 'prompt', 'parameters'], at, 'a step with operation takes params alone');
+    return {
+      kind: 'deterministic',
+      index,
+      fragment: checkRegistryStep(step.operation, step.params, `${at}.`),
+    };
+  }
+  const op = stepOp(step.op, at);
+  refuseFields(step, ['params'], at, 'a step with op takes parameters');
+  const parameters = checkParameters(op, step.parameters, `${at}.parameters.`);
+  if (op.kind === 'ai') {
+    checkModelAndPrompt(step, op, models, at);
+    return { kind: 'ai', index };
+  }
+  refuseFields(step, ['model', 'prompt'], at, `${op.op} is deterministic and runs no model`);
+  return { kind: 'deterministic', index, fragment: op.compile(parameters) };
+}
+
+function stepOp(name: string, at: string): PixelOp | AiOp {
+  const op = findOp(name);
+  if (op !== undefined && isStepOp(op)) return op;
+  const allowed = STEP_OPS.map((candidate) => candidate.op);
+  const problem = op === undefined ? `There is no op "${name}"` : `${name} cannot be a step`;
+  throw invalidParam(`${at}.op`, `${problem}: use one of ${allowed.join(', ')}.`, {
+    received: name,
+    allowed,
+  });
+}
+
+function isStepOp(op: Op): op is PixelOp | AiOp {
+  return op.kind === 'ai' || isPixelOp(op);
+}
+
+function refuseFields(
+  step: PresetStep,
+  fields: readonly (keyof PresetStep)[],
+  at: string,
+  because: string,
+): void {
+  const sent = fields.find((field) => step[field] !== undefined);
+  if (sent !== undefined) throw invalidParam(`${at}.${sent}`, `${at}.${sent} must be left out: ${because}.`);
+}
+
+function checkModelAndPrompt({ model, prompt }: PresetStep, op: AiOp, models: Models, at: string): void {
+  if (model !== undefined) modelRunning(models, model, op.modelCategory, `${at}.model`);
+  const beside = PROMPTS.get(op.op);
+  const violation =
+    beside && firstViolation(beside, prompt === undefined ? {} : { prompt }, `${at} (${op.op})`);
+  if (violation !== undefined) throw invalidParam(`${at}.prompt`, violation.message, violation.details);
+}
+
+/** What each step alone cannot tell: answers in JSON end a list, and what takes no image cannot stand in a chain. */
+function refuseMisplaced(
+  steps: readonly PresetStep[],
+  compiled: readonly CompiledStep[],
+  where: string,
+): void {
+  const isChain = segmentsOf(compiled).length > 1;
+  for (const [index, step] of steps.entries()) {
+    const op = findOp(step.op ?? '');
+    if (op === undefined) continue;
+    if (op.produces === 'json' && index < steps.length - 1) {
+      throw invalidParam(
+        `${where}[${index}].op`,
+        `${op.op} answers JSON, which no step can go on from: make it the last.`,
+      );
+    }
+    if (!op.requiresAssets && isChain) {
+      throw invalidParam(
+        `${where}[${index}].op`,
+        `${op.op} takes no input image, so it cannot stand beside steps that make several segments.`,
+      );
+    }
+  }
+}
+
+/** Steps of one pass share what can be said in one way only. */
+function refuseConflicts(
+  steps: readonly PresetStep[],
+  compiled: readonly CompiledStep[],
+  where: string,
+): void {
+  for (const segment of segmentsOf(compiled)) {
+    const pass = segment.filter((step): step is DeterministicStep => step.kind === 'deterministic');
+    const { conflict } = mergeFragments(pass.map(({ fragment }) => fragment));
+    if (conflict === undefined) continue;
+    const index = pass[conflict.index]?.index ?? 0;
+    const field = steps[index]?.op === undefined ? 'params' : `parameters.${conflict.key}`;
+    throw invalidParam(`${where}[${index}].${field}`, conflict.message);
+  }
+}

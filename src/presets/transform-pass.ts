@@ -1,0 +1,55 @@
+import type { Pass } from '../../workers/protocol.ts';
+import type { DeterministicStep } from '../catalogue/compiled-step.ts';
+import { mergeFragments } from '../catalogue/merge.ts';
+import { layersOf } from '../catalogue/registry.ts';
+import { ApiError, invalidParam } from '../http/errors.ts';
+import type { Models } from '../models/models.ts';
+import { findPreset } from './reading.ts';
+import type { PresetStep } from './schema.ts';
+import { compileSteps } from './steps.ts';
+import type { PresetsStore } from './store.ts';
+
+/** Where a transform names its preset. */
+const PARAM = 'preset';
+
+/** The one pass of a preset that runs while the caller waits. */
+export type PresetPass = (accountId: string, reference: string) => Promise<Pass>;
+
+/**
+ * Makes passes of presets for POST /images/transform.
+ * The pass throws ApiError invalid_param on preset (a malformed version; an AI step and with it several segments; a step
+ * that reads a second asset), or preset_not_found.
+ */
+export function createPresetPass(store: PresetsStore, models: Models): PresetPass {
+  return async (accountId, reference) => {
+    const { version } = await findPreset(store, accountId, reference, PARAM);
+    return passOf(version.steps, models);
+  };
+}
+
+function passOf(steps: readonly PresetStep[], models: Models): Pass {
+  const compiled = recompiled(steps, models);
+  const pass = compiled.filter((step): step is DeterministicStep => step.kind === 'deterministic');
+  if (pass.length < compiled.length) throw jobsOnly('has a step that runs a model');
+  const merged = mergeFragments(pass.map(({ fragment }) => fragment));
+  if (merged.conflict !== undefined) throw invalidParam(PARAM, merged.conflict.message);
+  if (merged.compareWith !== undefined || layersOf(merged.pass.steps).length > 0) {
+    throw jobsOnly('has a step that reads a second asset');
+  }
+  return merged.pass;
+}
+
+/** Steps were checked when they were saved, but perhaps by an earlier release with other contracts. */
+function recompiled(steps: readonly PresetStep[], models: Models) {
+  try {
+    return compileSteps(steps, models);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const message = `The preset has a step that is no longer accepted, save it anew: ${error.message}`;
+    throw invalidParam(PARAM, message, { step: error.param });
+  }
+}
+
+function jobsOnly(what: string): ApiError {
+  return invalidParam(PARAM, `The preset ${what}, so it runs only as a job: send it to POST /jobs.`);
+}
