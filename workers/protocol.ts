@@ -67,6 +67,8 @@ export interface InputHeader {
   orientation: number;
   /** Transparency of any kind, a PNG's tRNS chunk included. */
   hasAlpha: boolean;
+  /** A single channel beside alpha. */
+  isGrey: boolean;
   bitDepth: number;
 }
 

@@ -243,11 +243,11 @@ export function createPixels(options: PixelsOptions): Pixels {
 function ignore(): void {}
 
 /** What saves the thread a reading of its own: the header of a still picture. */
-function hintOf({ format, width, height, orientation, hasAlpha, bitDepth, animated }: Header): {
-  header?: InputHeader;
-} {
+function hintOf(header: Header): { header?: InputHeader } {
+  const { format, width, height, orientation, hasAlpha, channels, bitDepth, animated } = header;
   if (animated || (format !== 'jpeg' && format !== 'png' && format !== 'webp')) return {};
-  return { header: { format, width, height, orientation, hasAlpha, bitDepth } };
+  const isGrey = channels - Number(hasAlpha) === 1;
+  return { header: { format, width, height, orientation, hasAlpha, isGrey, bitDepth } };
 }
 
 /** What the pixels of a drawing cannot tell about its file. */

@@ -85,7 +85,7 @@ function sourceOfMetadata(header: Metadata): Source {
   };
 }
 
-function sourceOfHeader({ format, width, height, orientation, hasAlpha }: InputHeader): Source {
+function sourceOfHeader({ format, width, height, orientation, hasAlpha, isGrey }: InputHeader): Source {
   const isSideways = orientation >= 5;
   return {
     format,
@@ -94,7 +94,7 @@ function sourceOfHeader({ format, width, height, orientation, hasAlpha }: InputH
     frames: 1,
     hasAlpha,
     oriented: orientation > 1,
-    isRgb: true,
+    isRgb: !isGrey,
     isDeep: false,
     hasProfile: false,
   };

@@ -55,6 +55,23 @@ export type Slot = (typeof SLOTS)[number];
 const PREMULTIPLYING: readonly Slot[] = ['scale', 'blur', 'convolve', 'sharpen'];
 const STRAIGHT: readonly Slot[] = ['median', 'threshold', 'dilate', 'erode', 'unflatten', 'modulate'];
 
+/**
+ * What leaves a grey picture grey. After sharp's greyscale a pipeline answers its first channel alone when it is asked for
+ * pixels, whatever was painted since: everything else has to wait for the next one.
+ */
+const COLOURLESS: readonly Slot[] = [
+  'scale',
+  'mirror',
+  'turn',
+  'smartCrop',
+  'crop',
+  'median',
+  'blur',
+  'convolve',
+  'sharpen',
+  'negate',
+];
+
 /** 8-bit pixels in sRGB, frame under frame. */
 export interface Pixels extends Size {
   data: Uint8Array<ArrayBuffer>;
@@ -69,6 +86,8 @@ export interface PictureFacts extends Size {
   hasAlpha: boolean;
   /** Whether its pipeline still has to turn it upright. */
   oriented: boolean;
+  /** Whether its pixels are RGB of 8 bits; grey ones, and those of 16 bits, take other colours and numbers. */
+  isPlain: boolean;
 }
 
 export interface Layer {
@@ -95,6 +114,7 @@ export class Picture {
   #oriented: boolean;
   /** Whether the size is a guess until the pipeline has run. */
   #guessed = false;
+  #isPlain: boolean;
   #fromFile: boolean;
   readonly #timeout: () => number;
 
@@ -106,12 +126,13 @@ export class Picture {
     this.frames = facts.frames;
     this.hasAlpha = facts.hasAlpha;
     this.#oriented = facts.oriented;
+    this.#isPlain = facts.isPlain;
     this.#timeout = timeout;
     this.#fromFile = fromFile;
   }
 
   static fromPixels(pixels: Pixels, timeout: () => number): Picture {
-    const facts = { ...pixels, hasAlpha: pixels.channels === 4, oriented: false };
+    const facts = { ...pixels, hasAlpha: pixels.channels === 4, oriented: false, isPlain: true };
     return new Picture(openPixels(pixels), facts, timeout, false);
   }
 
@@ -126,7 +147,8 @@ export class Picture {
    */
   async at(slot: Slot, last: Slot = slot): Promise<Sharp> {
     const isPast = [...this.#used].some((used) => SLOTS.indexOf(used) >= SLOTS.indexOf(slot));
-    if (isPast || this.#mixesAlpha(slot)) await this.pixels();
+    const isColour = this.#used.has('greyscale') && !COLOURLESS.includes(slot);
+    if (isPast || isColour || this.#mixesAlpha(slot)) await this.pixels();
     this.#used.add(slot).add(last);
     return this.#pipeline;
   }
@@ -143,6 +165,8 @@ export class Picture {
   async scaleTo(size: Size, kernel: keyof KernelEnum = 'lanczos3'): Promise<void> {
     if (size.width === this.width && size.height === this.height) return;
     assertSize(size, this.frames);
+    // In one strip, the edges of frames would run into each other.
+    if (this.frames > 1) return this.eachFrame((frame) => frame.scaleTo(size, kernel));
     (await this.at('scale')).resize({ ...size, fit: 'fill', kernel });
     this.#resized(size);
   }
@@ -182,8 +206,8 @@ export class Picture {
     const size = { width: this.width + room.left + room.right, height: this.height + room.top + room.bottom };
     if (size.width === this.width && size.height === this.height) return;
     assertSize(size, this.frames);
-    const pipeline = await this.at('extend');
-    pipeline.extend({ ...room, background, extendWith });
+    await this.makePlain();
+    (await this.at('extend')).extend({ ...room, background, extendWith });
     this.#resized(size);
     this.mayTurnTransparent(background);
   }
@@ -224,6 +248,11 @@ export class Picture {
   /** Makes the size known. */
   async settle(): Promise<void> {
     if (this.#guessed) await this.pixels();
+  }
+
+  /** Sees to it that steps find RGB pixels of 8 bits. */
+  async makePlain(): Promise<void> {
+    if (!this.#isPlain) await this.pixels();
   }
 
   #resized({ width, height }: Size): void {
@@ -271,6 +300,7 @@ export class Picture {
     this.#pipeline = openPixels(pixels);
     this.#used.clear();
     this.#oriented = false;
+    this.#isPlain = true;
     this.#guessed = false;
     this.#fromFile = false;
     this.#resized(pixels);
@@ -296,10 +326,11 @@ export class Picture {
   }
 }
 
-/** A pipeline on pixels. */
+/** A pipeline on pixels; grey ones it takes as RGB. */
 export function openPixels({ data, width, height, channels, frames }: Pixels): Sharp {
   const raw = { width, height: height * frames, channels, ...(frames > 1 && { pageHeight: height }) };
-  return sharp(data, { raw, limitInputPixels: false, ...(frames > 1 && { pages: -1 }) });
+  const pipeline = sharp(data, { raw, limitInputPixels: false, ...(frames > 1 && { pages: -1 }) });
+  return channels === 1 ? pipeline.pipelineColourspace('srgb') : pipeline;
 }
 
 /** Each frame's pixels, as views on the strip. */

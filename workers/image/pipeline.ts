@@ -34,6 +34,9 @@ interface Work {
   context: PassContext;
 }
 
+/** What sharp accepts. */
+const LONGEST_DELAY_MS = 65_535;
+
 interface PlannedStep {
   operation: StepOperation;
   params: Step['params'];
@@ -102,7 +105,8 @@ async function open(sent: TransformTask): Promise<Work> {
   const chosen = chooseFrames(decode.frame, file, canMove, encode.format);
   const source = await chosenPage(file, task.input, chosen);
   const pipeline = sharp(task.input, openOptions(task, chosen, keepsProfile(source, encode.metadata)));
-  const picture = new Picture(pipeline, { ...source, frames: chosen.count }, () =>
+  const isPlain = source.isRgb && !source.isDeep;
+  const picture = new Picture(pipeline, { ...source, isPlain, frames: chosen.count }, () =>
     secondsLeft(task.deadlineMs),
   );
   const { ground, fill } = backgroundsOf(encode);
@@ -178,14 +182,9 @@ function secondsLeft(deadlineMs: number): number {
   return Math.min(3600, Math.ceil(leftMs / 1000));
 }
 
-/**
- * sharp takes 16-bit pictures with a profile to Display P3, and has to be told to come back to sRGB. Steps that compute
- * with colours count in 8 bits.
- */
-async function convertColours({ picture, source, steps, encode }: Work): Promise<void> {
-  if (!source.isDeep) return;
-  if (source.hasProfile && !keepsProfile(source, encode.metadata)) picture.convertToSrgb();
-  if (!steps.every(({ operation }) => operation.commutesWithFlatten)) await picture.pixels();
+/** sharp takes 16-bit pictures with a profile to Display P3, and has to be told to come back to sRGB. */
+function convertColours({ picture, source, encode }: Work): void {
+  if (source.isDeep && source.hasProfile && !keepsProfile(source, encode.metadata)) picture.convertToSrgb();
 }
 
 /**
@@ -200,6 +199,7 @@ function flattenEarly({ picture, source, ground, steps }: Work): void {
 async function runSteps({ steps, picture, context }: Work): Promise<void> {
   for (const { operation, params, index } of steps) {
     await picture.settle();
+    if (!operation.commutesWithFlatten) await picture.makePlain();
     const apply = (one: Picture) => operation.apply(one, params, context);
     const done =
       picture.frames > 1 && operation.frames === 'each' ? picture.eachFrame(apply) : apply(picture);
@@ -223,7 +223,7 @@ async function encode({
   picture,
 }: Work): Promise<{ written: Written; processedMs: number }> {
   assertEncodable(encode, picture);
-  const motion = motionOf(source, chosen);
+  const motion = motionOf(source, picture);
   const file: CarriedFile = { input: task.input, source, chosen, policy: encode.metadata };
   const { promise } = encode;
   if (promise === undefined) {
@@ -238,8 +238,9 @@ async function encode({
   return { written, processedMs };
 }
 
-/** An animation plays on as it did. */
-function motionOf({ delays, loop }: Source, { count }: Chosen): Motion {
-  if (count === 1) return {};
-  return { ...(delays !== undefined && { delay: delays }), ...(loop !== undefined && { loop }) };
+/** An animation plays on as it did; pixels have to be told how. */
+function motionOf({ delays, loop }: Source, picture: Picture): Motion {
+  if (picture.frames === 1 || picture.fromFile) return {};
+  const delay = delays?.map((delayMs) => Math.min(delayMs, LONGEST_DELAY_MS));
+  return { ...(delay !== undefined && { delay }), ...(loop !== undefined && { loop }) };
 }

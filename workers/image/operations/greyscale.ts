@@ -5,6 +5,8 @@ export const greyscale = step({
   parameters: {},
   cost: 0.5,
   async apply(picture) {
-    (await picture.at('greyscale')).greyscale();
+    // Asked for pixels, sharp's greyscale answers no alpha; a tint without a tone takes the colours away as well.
+    if (picture.hasAlpha) (await picture.at('tint')).tint('#808080');
+    else (await picture.at('greyscale')).greyscale();
   },
 });

@@ -29,7 +29,10 @@ export interface StepOperation extends OperationBase {
    * frame alone, so that a pass with this step reads no other.
    */
   frames: 'strip' | 'each' | 'first';
-  /** Whether flattening transparency before it or after it makes the same picture. */
+  /**
+   * Whether flattening transparency before it or after it makes the same picture: it moves or averages pixels and knows
+   * nothing of colours. Other steps are given RGB pixels of 8 bits.
+   */
   commutesWithFlatten: boolean;
   /** The parameter that holds the id of a second asset. */
   readsSecondAsset?: string;
