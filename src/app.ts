@@ -191,8 +191,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
         store: presets,
         gate,
         models,
-        missingAssets: everyAsset,
-        usageOf: noRuns,
+        missingAssets: async (_accountId, assetIds) => [...assetIds],
+        usageOf: async () => new Map(),
         now,
       });
       const presetPass = createPresetPass(presets, models);
@@ -225,14 +225,6 @@ function renderStats(renders: Renders): PoolStats {
 
 async function noAssets(): Promise<never> {
   throw new ApiError('asset_not_found', 'There is no such asset.', { param: 'assetId' });
-}
-
-async function everyAsset(_accountId: string, assetIds: readonly string[]): Promise<string[]> {
-  return [...assetIds];
-}
-
-async function noRuns(): Promise<ReadonlyMap<string, never>> {
-  return new Map();
 }
 
 /** Where the server really listens, when no public address was set. */
