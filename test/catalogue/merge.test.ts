@@ -209,6 +209,20 @@ t.test('every frame cannot go into a format that holds one picture', (t) => {
   t.end();
 });
 
+t.test('a pass that ends as jpeg cannot be lossless, unless that was meant for another format', (t) => {
+  t.match(merged(['sepia', { lossless: true }], ['negate', {}], ['convert', { format: 'jpeg' }]), {
+    conflict: { index: 0, key: 'lossless' },
+  });
+  t.match(merged(['convert', { format: 'jpeg' }], ['sepia', { lossless: true }]), {
+    conflict: { index: 1, key: 'lossless' },
+  });
+  t.match(merged(['sepia', { lossless: true, format: 'webp' }], ['convert', { format: 'jpeg' }]), {
+    pass: {},
+  });
+  t.match(merged(['sepia', { lossless: true }], ['convert', { format: 'avif' }]), { pass: {} });
+  t.end();
+});
+
 t.test('an AI step cuts the list, adjacent deterministic steps stay together', (t) => {
   const cut = (letters: string) =>
     segmentsOf(

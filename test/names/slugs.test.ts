@@ -51,6 +51,8 @@ t.test('a taken slug gets the lowest free number', async (t) => {
   t.equal(freeSlug('card', new Set()), 'card');
   t.equal(freeSlug('card', new Set(['card'])), 'card-2');
   t.equal(freeSlug('card', new Set(['card', 'card-2', 'card-4'])), 'card-3');
+  const longest = 'x'.repeat(SLUG_MAX_CHARACTERS);
+  t.equal(freeSlug(longest, new Set([longest])), `${'x'.repeat(SLUG_MAX_CHARACTERS - 5)}-2`);
 });
 
 t.test('a slug is told from anything else', async (t) => {

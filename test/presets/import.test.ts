@@ -1,0 +1,117 @@
+import t from 'tap';
+import { numbered, preset, refused, start } from './start.ts';
+
+const at = (day: number) => new Date(Date.UTC(2025, 0, day)).toISOString();
+const version = (number: number) => ({
+  version: number,
+  steps: numbered(number),
+  subjects: [],
+  updatedAt: at(number),
+});
+const withHistory = { ...preset, version: 9, versions: [version(2), version(5)] };
+
+t.test('what is exported and deleted comes back in another account, numbers and all', async (t) => {
+  const { server, call, callAs, create } = await start(t);
+  const { id, slug } = await create({ description: 'kept' });
+  for (const width of [200, 300, 400]) await call('PUT', `/presets/${id}`, { steps: numbered(width) });
+  await call('DELETE', `/presets/${id}/versions/2`);
+  const exported = (await call('GET', `/presets/${slug}`)).json.data;
+  await call('DELETE', `/presets/${slug}`);
+
+  const other = callAs((await server.account()).key);
+  const { status, json } = await other('POST', '/presets/import', [exported]);
+  t.equal(status, 201);
+  t.equal(json.data.importedCount, 1);
+  t.notOk('errors' in json.data);
+  const imported = (await other('GET', `/presets/${slug}`)).json.data;
+  for (const field of [
+    'name',
+    'slug',
+    'description',
+    'steps',
+    'subjects',
+    'version',
+    'versions',
+    'versionCount',
+  ]) {
+    t.same(imported[field], exported[field], field);
+  }
+  t.not(imported.id, exported.id);
+  t.match((await other('GET', `/presets/${slug}@3`)).json.data, { version: 3, steps: numbered(300) });
+  refused(t, await other('GET', `/presets/${slug}@2`), 404, 'preset_not_found', 'slug');
+  t.equal((await other('PUT', `/presets/${slug}`, { steps: numbered(500) })).json.data.version, 5);
+});
+
+t.test('a list with versions is an export too', async (t) => {
+  const { call, callAs, server, create } = await start(t);
+  const { id } = await create();
+  await create({ name: 'Other' });
+  await call('PUT', `/presets/${id}`, { steps: numbered(200) });
+  const rows = (await call('GET', '/presets?filter=user&includeVersions=true')).json.data;
+  const other = callAs((await server.account()).key);
+  const { data } = (await other('POST', '/presets/import', rows)).json.data;
+  t.match(data, [
+    { slug: 'small', version: 2, versions: [{ version: 1 }], warnings: [] },
+    { slug: 'other', version: 1, versions: [] },
+  ]);
+});
+
+t.test('a slug that is in use gets a suffix, within one import as well', async (t) => {
+  const { call, create } = await start(t);
+  await create();
+  const long = 'x'.repeat(100);
+  const slugs = [undefined, 'small', 'mine', 'mine', long, long];
+  const sent = slugs.map((slug) => ({ ...preset, ...(slug && { slug }) }));
+  const { data } = (await call('POST', '/presets/import', sent)).json.data;
+  const made = data.map(({ slug }: { slug: string }) => slug);
+  t.same(made, ['small-2', 'small-3', 'mine', 'mine-2', long, `${'x'.repeat(95)}-2`]);
+});
+
+t.test('entries that fail are told by index and reason, and the rest land in order', async (t) => {
+  const { call } = await start(t);
+  const history = (...versions: unknown[]) => ({ ...preset, version: 60, versions });
+  const refusedEntries: Array<[entry: unknown, reason: RegExp]> = [
+    [null, /entry/],
+    [{ ...preset, name: ' ' }, /name/],
+    [{ ...preset, slug: 'Bad Slug' }, /slug/],
+    [{ ...preset, slug: 'builtin-mine' }, /slug/],
+    [{ ...preset, steps: [{ op: 'zoom' }] }, /steps\[0\]\.op/],
+    [{ ...preset, version: 0 }, /version/],
+    [{ ...preset, subjects: [{ name: 'a', referenceAssetIds: ['ast_1'] }] }, /subjects/],
+    [history(...Array.from({ length: 50 }, (_, index) => version(index + 1))), /versions.*at most 50/],
+    [history(version(2), version(2)), /versions.*rise/],
+    [history(version(3), version(2)), /versions.*rise/],
+    [{ ...preset, version: 3, versions: [version(3)] }, /versions.*rise/],
+    [{ ...preset, versions: [version(1)] }, /versions.*rise/],
+    [history({ ...version(1), version: 0 }), /versions\[0\]\.version/],
+    [
+      history(version(1), { ...version(2), steps: numbered(0) }),
+      /versions\[1\]\.steps\[0\]\.parameters\.width/,
+    ],
+    [history({ ...version(1), updatedAt: 'yesterday' }), /versions\[0\]\.updatedAt/],
+  ];
+  const sent = [preset, ...refusedEntries.map(([entry]) => entry), withHistory];
+  const { status, json } = await call('POST', '/presets/import', sent);
+  t.equal(status, 201);
+  const { data, errors, importedCount } = json.data;
+  t.match(data, [
+    { slug: 'small', version: 1 },
+    { slug: 'small-2', version: 9, versionCount: 3 },
+  ]);
+  t.equal(importedCount, 2);
+  t.equal(errors.length, refusedEntries.length);
+  for (const [index, [, reason]] of refusedEntries.entries()) {
+    t.match(errors[index], new RegExp(`^\\[${index + 1}\\] ${reason.source}`));
+  }
+});
+
+t.test('fifty versions with the current one are taken, with the instants they carry', async (t) => {
+  const { call } = await start(t);
+  const versions = Array.from({ length: 49 }, (_, index) => version(index + 1));
+  await call('POST', '/presets/import', [{ ...preset, version: 50, versions }]);
+  const { data } = (await call('GET', '/presets/small')).json;
+  t.equal(data.versionCount, 50);
+  t.same(data.versions, versions);
+  const put = await call('PUT', '/presets/small', { steps: numbered(999) });
+  refused(t, put, 422, 'resource_limit_exceeded', 'steps');
+});

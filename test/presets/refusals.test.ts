@@ -1,0 +1,173 @@
+import t from 'tap';
+import { preset, refused, start } from './start.ts';
+
+const resize = { op: 'resize', parameters: { width: 100 } };
+const edit = { op: 'edit', prompt: 'Warm light' };
+const upscale = { op: 'upscale' };
+const convert = (format: string, more: object = {}) => ({ op: 'convert', parameters: { format, ...more } });
+const sepia = (parameters: object) => ({ op: 'sepia', parameters });
+
+t.test('POST refuses a name, a slug and a list of steps that break their rules', async (t) => {
+  const { call, create } = await start(t);
+  await create({ slug: 'taken' });
+  const rows: Array<[param: string, fields: object]> = [
+    ['name', { name: undefined }],
+    ['name', { name: ' ' }],
+    ['name', { name: 7 }],
+    ['name', { name: 'x'.repeat(201) }],
+    ['description', { description: 'x'.repeat(10_001) }],
+    ['steps', { steps: undefined }],
+    ['steps', { steps: [] }],
+    ['steps', { steps: 'resize' }],
+    ['steps', { steps: Array.from({ length: 101 }, () => resize) }],
+    ['steps', { steps: [{ ...upscale, parameters: { hint: 'x'.repeat(64 * 1024) } }] }],
+    ['slug', { slug: 'Not A Slug' }],
+    ['slug', { slug: '' }],
+    ['slug', { slug: 'builtin-mine' }],
+    ['slug', { slug: 'taken' }],
+  ];
+  for (const [param, fields] of rows) {
+    const answer = await call('POST', '/presets', { ...preset, ...fields });
+    refused(t, answer, 400, 'invalid_param', param, JSON.stringify(fields).slice(0, 80));
+  }
+  refused(t, await call('POST', '/presets', []), 400, 'invalid_param', 'body');
+});
+
+const STEPS: Array<[param: string, steps: unknown[]]> = [
+  ['steps[0]', [{}]],
+  ['steps[0]', ['resize']],
+  ['steps[1]', [resize, { parameters: { width: 5 } }]],
+  ['steps[1]', [resize, { ...resize, operation: 'greyscale' }]],
+  ['steps[0].width', [{ op: 'resize', width: 100 }]],
+  ['steps[1].op', [resize, { op: 'zoom' }]],
+  ['steps[0].op', [{ op: 'constructor' }]],
+  ['steps[0].op', [{ op: 5 }]],
+  ['steps[0].op', [{ op: 'read_metadata' }]],
+  ['steps[0].op', [{ op: 'render_template' }]],
+  ['steps[0].op', [{ op: 'analyze' }, resize]],
+  ['steps[1].op', [upscale, { op: 'analyze' }, upscale]],
+  ['steps[0].op', [{ op: 'compare', parameters: { otherAssetId: 'ast_1' } }, resize]],
+  ['steps[0].op', [{ op: 'generate', prompt: 'A boat' }, resize]],
+  ['steps[1].op', [resize, { op: 'generate', prompt: 'A boat' }]],
+  ['steps[1].parameters.width', [resize, { op: 'resize', parameters: { width: 0 } }]],
+  ['steps[0].parameters.width', [{ op: 'resize' }]],
+  ['steps[0].parameters.colour', [sepia({ colour: 'red' })]],
+  ['steps[0].parameters.format', [{ op: 'convert', parameters: {} }]],
+  ['steps[0].parameters', [{ op: 'sepia', parameters: 'none' }]],
+  ['steps[0].parameters.schema', [{ op: 'analyze', parameters: { schema: 5 } }]],
+  ['steps[0].parameters.frame', [sepia({ frame: 'all', format: 'jpeg' })]],
+  ['steps[1].parameters.frame', [sepia({ frame: 0 }), sepia({ frame: 1 })]],
+  ['steps[2].parameters.metadata', [sepia({ metadata: 'keep' }), resize, sepia({ metadata: 'strip' })]],
+  ['steps[1].parameters.density', [sepia({ density: 72 }), sepia({ density: 300 })]],
+  ['steps[0].parameters.frame', [sepia({ frame: 'all' }), convert('jpeg')]],
+  ['steps[2].parameters.frame', [upscale, resize, sepia({ frame: 'all' }), convert('png')]],
+  ['steps[0].parameters.lossless', [sepia({ lossless: true }), convert('jpeg')]],
+  ['steps[0].model', [{ ...edit, model: 'no-such-model' }]],
+  ['steps[0].model', [{ ...edit, model: 'crisp-upscale-2' }]],
+  ['steps[0].model', [{ ...edit, model: 5 }]],
+  ['steps[0].model', [{ ...resize, model: 'lumen-image-1' }]],
+  ['steps[0].model', [{ operation: 'greyscale', model: 'lumen-image-1' }]],
+  ['steps[0].prompt', [{ ...resize, prompt: 'Please' }]],
+  ['steps[0].prompt', [{ operation: 'greyscale', prompt: 'Please' }]],
+  ['steps[1].prompt', [resize, { op: 'edit' }]],
+  ['steps[0].prompt', [{ ...edit, prompt: '' }]],
+  ['steps[0].prompt', [{ ...edit, prompt: 'x'.repeat(8001) }]],
+  ['steps[0].prompt', [{ ...upscale, prompt: 'Sharper' }]],
+  ['steps[0].prompt', [{ ...edit, prompt: 'A portrait of {{subject.hero}}' }]],
+  ['steps[1].operation', [resize, { operation: 'zoom' }]],
+  ['steps[0].params', [{ operation: 'blur', params: { sigma: 0 } }]],
+  ['steps[0].params', [{ operation: 'flip', params: [] }]],
+  ['steps[0].params', [{ operation: 'resize', params: {} }]],
+  ['steps[0].params', [{ ...resize, params: {} }]],
+  ['steps[0].parameters', [{ operation: 'flip', parameters: {} }]],
+  [
+    'steps[1].params',
+    [
+      { operation: 'decode', params: { frame: 0 } },
+      { operation: 'decode', params: { frame: 1 } },
+    ],
+  ],
+];
+
+t.test('POST names the step, field or parameter at fault', async (t) => {
+  const { call } = await start(t);
+  for (const [param, steps] of STEPS) {
+    const answer = await call('POST', '/presets', { ...preset, steps });
+    refused(t, answer, 400, 'invalid_param', param, JSON.stringify(steps).slice(0, 80));
+  }
+  t.same((await call('GET', '/presets?filter=user')).json.data, [], 'nothing was saved');
+});
+
+t.test('a model that does not fit is told those that do', async (t) => {
+  const { call } = await start(t);
+  const answer = await call('POST', '/presets', { ...preset, steps: [{ ...edit, model: 'cutout-2' }] });
+  t.ok(answer.json.error.details.allowed.includes('lumen-image-1'));
+});
+
+t.test('POST takes steps of both forms, AI steps alone, in chains and at the end', async (t) => {
+  const { call } = await start(t);
+  const accepted: unknown[][] = [
+    [{ operation: 'greyscale' }, { operation: 'webp', params: { quality: 50 } }],
+    [resize, { operation: 'sharpen', params: { sigma: 1 } }, convert('webp')],
+    [{ op: 'generate', prompt: 'A boat', model: 'lumen-image-1-fast' }],
+    [resize, edit, convert('webp'), upscale, sepia({})],
+    [edit, upscale, { op: 'remove_background' }],
+    [
+      resize,
+      { op: 'analyze', prompt: 'What is it?', parameters: { schema: { $ref: '#/$defs/a', 'a.b': 1 } } },
+    ],
+    [resize, { op: 'compare', parameters: { otherAssetId: 'ast_1' } }],
+    [{ ...upscale, parameters: { scale: 4, anything: ['as', 'sent'] } }],
+    [sepia({ frame: 0 }), sepia({ frame: 0 })],
+    [sepia({ frame: 0 }), upscale, sepia({ frame: 1 })],
+    [sepia({ lossless: true, format: 'webp' }), convert('jpeg')],
+  ];
+  for (const steps of accepted) {
+    const answer = await call('POST', '/presets', { ...preset, steps });
+    t.equal(answer.status, 201, `${JSON.stringify(steps)} ${answer.json.error?.message}`);
+    t.same((await call('GET', `/presets/${answer.json.data.id}`)).json.data.steps, steps);
+  }
+});
+
+t.test('subjects are refused by the one name of their field', async (t) => {
+  const { call } = await start(t);
+  const hero = { name: 'hero', referenceAssetIds: ['ast_1'], descriptor: 'A tall woman in red' };
+  const named = (name: string) => ({ ...hero, name });
+  const rows: Array<[why: string, subjects: unknown, steps?: unknown[]]> = [
+    ['five subjects', ['a', 'b', 'c', 'd', 'e'].map(named)],
+    ['five images in one', [{ ...hero, referenceAssetIds: ['a', 'b', 'c', 'd', 'e'] }]],
+    [
+      'five images across',
+      [
+        { ...hero, referenceAssetIds: ['a', 'b', 'c'] },
+        { ...named('b'), referenceAssetIds: ['d', 'e'] },
+      ],
+    ],
+    ['no image', [{ ...hero, referenceAssetIds: [] }]],
+    ['no list of images', [{ name: 'hero' }]],
+    ['an image that is no text', [{ ...hero, referenceAssetIds: [5] }]],
+    ["an image that is not the caller's", [hero]],
+    ['a bad name', [named('Hero')]],
+    ['a name that begins badly', [named('-hero')]],
+    ['a name of 41 characters', [named('x'.repeat(41))]],
+    ['no name', [{ referenceAssetIds: ['ast_1'] }]],
+    ['a repeated name', [hero, hero]],
+    ['a descriptor of 301 characters', [{ ...hero, descriptor: 'x'.repeat(301) }]],
+    ['a descriptor that is no text', [{ ...hero, descriptor: 5 }]],
+    ['no generate or edit step', [hero], [upscale]],
+    ['something that is no subject', [null]],
+    ['something that is no list', 'hero'],
+  ];
+  for (const [why, subjects, steps = [edit]] of rows) {
+    const answer = await call('POST', '/presets', { ...preset, steps, subjects });
+    refused(t, answer, 400, 'invalid_param', 'subjects', why);
+  }
+});
+
+t.test('import refuses a body that is no list with entries', async (t) => {
+  const { call } = await start(t);
+  for (const body of [[], {}, 'text', null]) {
+    const answer = await call('POST', '/presets/import', body);
+    refused(t, answer, 400, 'invalid_param', 'body', JSON.stringify(body));
+  }
+});
