@@ -40,7 +40,7 @@ const PROCESS_FLAGS = [
   '--disable-popup-blocking',
   '--metrics-recording-only',
   // In a process of its own a sandboxed frame would escape the interception of its page's requests.
-  '--disable-features=IsolateSandboxedIframes,Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,PaintHolding',
+  '--disable-features=IsolateSandboxedIframes,Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,PaintHolding,BackForwardCache,RenderDocument',
 ] as const;
 
 const START_TIMEOUT_MS = 15_000;

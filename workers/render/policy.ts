@@ -13,46 +13,58 @@ const ASSET_REFERENCE = /asset:\/\/(ast_[0-9A-Za-z]+)/g;
 
 /** What is answered to one request of a page. */
 export type Decision =
-  | { kind: 'document' }
+  /** The empty document that drawings are written into. */
+  | { kind: 'shell' }
   | { kind: 'asset'; data: Uint8Array; contentType: string }
-  /** A navigation: answered 204, which leaves the page as it is. */
+  /** Any other navigation: answered 204, which leaves the page as it is. */
   | { kind: 'stay' }
   | { kind: 'block' };
 
-/** Address of a page's `number`-th document. A new one each render: a page cannot ask for its own document again. */
-export function documentUrl(number: number): string {
+/** What a page is allowed at this moment. */
+export interface Allowance {
+  /** The shell that is being opened, once. */
+  shellUrl: string | undefined;
+  /** Number of the drawing: part of its assets' addresses, so that no cache hands an asset on to the next one. */
+  drawing: number;
+  assets: RenderTask['assets'];
+}
+
+/** Address of a page's `number`-th shell. A new one each time: a page cannot ask for the document that it stands in. */
+export function shellUrl(number: number): string {
   return `${ORIGIN}/${number}`;
 }
 
 /** `asset://` is no scheme a browser fetches: each reference to an asset of the task becomes an address of the page's own origin. */
-export function withAssetUrls(html: string, assets: RenderTask['assets']): string {
+export function withAssetUrls(html: string, { drawing, assets }: Allowance): string {
   return html.replace(ASSET_REFERENCE, (reference, assetId: string) =>
-    Object.hasOwn(assets, assetId) ? assetUrl(assetId) : reference,
+    Object.hasOwn(assets, assetId) ? `${assetsUrl(drawing)}${assetId}` : reference,
   );
 }
 
-/**
- * @param awaitedUrl the document being opened; undefined once it was handed out
- */
-export function decide(
-  request: { url: string; resourceType: string },
-  awaitedUrl: string | undefined,
-  assets: RenderTask['assets'],
-): Decision {
+export function decide(request: { url: string; resourceType: string }, allowance: Allowance): Decision {
   if (request.resourceType === 'Document') {
-    return request.url === awaitedUrl ? { kind: 'document' } : { kind: 'stay' };
+    return request.url === allowance.shellUrl ? { kind: 'shell' } : { kind: 'stay' };
   }
-  const assetId = request.url.startsWith(assetUrl('')) ? request.url.slice(assetUrl('').length) : '';
-  const asset = Object.hasOwn(assets, assetId) ? assets[assetId] : undefined;
+  const prefix = assetsUrl(allowance.drawing);
+  const assetId = request.url.startsWith(prefix) ? request.url.slice(prefix.length) : '';
+  const asset = Object.hasOwn(allowance.assets, assetId) ? allowance.assets[assetId] : undefined;
   return asset === undefined ? { kind: 'block' } : { kind: 'asset', ...asset };
 }
 
-/** Headers of the document. A policy in a header binds before the first byte is parsed, and nothing in the page loosens it. */
-export const DOCUMENT_HEADERS = {
+/**
+ * Whether a document leaves something behind that outlives its content: a policy, a refresh, a colour scheme. Its page is
+ * emptied before the next drawing; the content itself goes when the next is written.
+ */
+export function leavesTraces(html: string): boolean {
+  return /<meta(?!\s+(?:charset|name=["']?viewport))/i.test(html);
+}
+
+/** Headers of the shell. Its policy binds before the first byte is written into it, and nothing in a page loosens it. */
+export const SHELL_HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': [
     "default-src 'none'",
-    `img-src data: ${assetUrl('')}`,
+    `img-src data: ${ORIGIN}/assets/`,
     "style-src 'unsafe-inline' data:",
     'font-src data:',
     'media-src data:',
@@ -94,6 +106,6 @@ export const WALL_FLAGS = [
   '--js-flags=--jitless',
 ] as const;
 
-function assetUrl(assetId: string): string {
-  return `${ORIGIN}/assets/${assetId}`;
+function assetsUrl(drawing: number): string {
+  return `${ORIGIN}/assets/${drawing}/`;
 }

@@ -131,12 +131,28 @@ t.test('an asset that the task does not carry is not drawn, whoever drew it befo
 });
 
 t.test('nothing of a page is left in the next one', async (t) => {
-  await studio.draw(
-    `<base href="http://elsewhere.invalid/"><meta http-equiv="Content-Security-Policy" content="style-src 'none'"><style>html{background:red}</style>`,
-  );
-  const next = await studio.draw(`${bare}<div style="height:50px;background:lime"></div>`);
-  t.same(next.pixel(100, 20), LIME);
-  t.same(next.pixel(100, 80), NOTHING);
+  const card = `<html><body><h1>A card</h1><p>with text, <a href="#">a link</a> and <input value="x"></p>
+    <dialog>closed</dialog><i style="--x:1">x</i><div style="height:3000px;background:linear-gradient(red,lime)">`;
+  const reference = await studio.draw(card, { accountId: 'acc_fresh' });
+  for (const page of [
+    `<base href="http://elsewhere.invalid/"><meta http-equiv="Content-Security-Policy" content="style-src 'none'">`,
+    '<META name="color-scheme" content="dark">',
+    '<meta http-equiv="refresh" content="1"><meta name="referrer" content="unsafe-url">',
+    '<style>:root{color-scheme:dark;zoom:3;font-size:90px;writing-mode:vertical-rl;scroll-behavior:smooth}</style>',
+    '<style>@font-face{font-family:serif;src:local(monospace)}@property --x{syntax:"<color>";inherits:true;initial-value:red}</style>',
+    '<style>html{scroll-behavior:smooth}</style><div style="height:9000px"></div><input autofocus>',
+    '<!doctype html><div style="height:9000px"></div><p id="x" tabindex="0" autofocus>x',
+    '<dialog open>x</dialog><div popover>y</div><details open>z</details>',
+    '<style>@keyframes k{to{transform:rotate(1turn)}}html{animation:k 1ms infinite}</style>',
+    '<frameset><frame></frameset>',
+    '<plaintext>',
+    '<!-- <script> <style> never closed',
+    '<html lang="ar" dir="rtl"><body bgcolor="red" text="lime" link="blue" onload="x">',
+  ]) {
+    await studio.draw(page);
+    const next = await studio.draw(card);
+    t.ok(next.raw.equals(reference.raw), page);
+  }
 });
 
 t.test('many accounts take turns in one browser', async (t) => {

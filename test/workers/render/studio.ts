@@ -12,6 +12,8 @@ export type Pixel = [number, number, number, number];
 export interface Picture {
   width: number;
   height: number;
+  /** RGBA, row by row. */
+  raw: Buffer;
   pixel(x: number, y: number): Pixel;
   /** Whether any pixel passes. */
   some(test: (pixel: Pixel) => boolean): boolean;
@@ -75,6 +77,7 @@ export async function pictureOf(png: Uint8Array): Promise<Picture> {
   return {
     width: info.width,
     height: info.height,
+    raw: data,
     pixel: (x, y) => at((y * info.width + x) * 4),
     some(test) {
       for (let offset = 0; offset < data.length; offset += 4) if (test(at(offset))) return true;
