@@ -6,16 +6,22 @@ import type { Logger } from 'pino';
 import type { Settings } from '../config/index.ts';
 import { planNamed, readPlans } from '../config/plans.ts';
 import packageJson from '../package.json' with { type: 'json' };
+import { accountRoutes } from './accounts/account-routes.ts';
 import { createAuthentication } from './accounts/authentication.ts';
 import { installGate } from './accounts/gate.ts';
 import { keyRoutes } from './accounts/key-routes.ts';
 import { sessionRoutes } from './accounts/session-routes.ts';
 import { openAccountsStore } from './accounts/store.ts';
 import { createAllowance } from './billing/allowance.ts';
+import { createDescription } from './billing/description.ts';
 import { createMovements } from './billing/movements.ts';
+import { billingRoutes } from './billing/routes.ts';
 import { openBillingStore } from './billing/store.ts';
 import { createSyncRuns } from './billing/sync-runs.ts';
+import { syncUsage } from './billing/usage.ts';
 import { catalogueRoutes, priceListRoutes } from './catalogue/routes.ts';
+import { feedbackRoutes } from './feedback/routes.ts';
+import { FeedbackStore } from './feedback/store.ts';
 import { installAccessLog } from './http/access-log.ts';
 import { installBodies, installBodyParsing } from './http/bodies.ts';
 import { drainServer } from './http/draining.ts';
@@ -42,6 +48,8 @@ import { createRenders, type Renders } from './pixels/renders.ts';
 import { presetRoutes } from './presets/routes.ts';
 import { PresetsStore } from './presets/store.ts';
 import { createPresetPass } from './presets/transform-pass.ts';
+import { createSweeper } from './processes/sweeper.ts';
+import { deleteExpired } from './stores/documents/expiry.ts';
 import type { Stores } from './stores/open.ts';
 import { templateRoutes } from './templates/routes.ts';
 import { TemplatesStore } from './templates/store.ts';
@@ -63,6 +71,9 @@ export interface App {
   drain(timeoutMs: number): Promise<void>;
 }
 
+/** Limits of an account that no setting changes. */
+const JOB_WAITS = 8;
+const RUNNING_JOBS_PER_TYPE = 2;
 const READY_TIMEOUT_MS = 5_000;
 const POOLS_TIMEOUT_MS = 3_000;
 /** When this release was unpacked: the guidelines' date. */
@@ -97,6 +108,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const billing = await openBillingStore(stores.documents);
   const templates = await TemplatesStore.open(stores.documents);
   const presets = await PresetsStore.open(stores.documents);
+  const feedback = await FeedbackStore.open(stores.documents);
   const signatures = await openSignatures(stores.documents);
   const movements = createMovements(billing, now);
   const syncRuns = createSyncRuns(billing, now, (error) =>
@@ -104,11 +116,24 @@ export async function buildApp(options: AppOptions): Promise<App> {
   );
   const allowance = createAllowance({
     store: billing,
-    now,
     movements,
     syncRuns,
     plan: (id) => planNamed(plans, id),
     topUpUrl: () => settings.billing.TOP_UP_URL || `${publicUrl()}/docs`,
+    now,
+  });
+  const describe = createDescription({
+    store: accounts,
+    syncRuns,
+    plan: (id) => planNamed(plans, id),
+    storedAssets: async () => 0,
+    limits: {
+      syncConcurrency: settings.accounts.SYNC_CALLS_PER_ACCOUNT,
+      jobWaits: JOB_WAITS,
+      requestsPerMinute: settings.http.REQUESTS_PER_MINUTE,
+      runningJobsPerType: RUNNING_JOBS_PER_TYPE,
+    },
+    now,
   });
   const results = createResults({ objects: stores.objects, signatures, publicUrl, now });
 
@@ -170,6 +195,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
         requestsPerMinute: settings.http.REQUESTS_PER_MINUTE,
         failedAuthenticationsPerMinute: settings.http.FAILED_AUTHENTICATIONS_PER_MINUTE,
         syncCallsPerAccount: settings.accounts.SYNC_CALLS_PER_ACCOUNT,
+        now: () => now().getTime(),
       });
       installIdempotency(
         api,
@@ -184,7 +210,18 @@ export async function buildApp(options: AppOptions): Promise<App> {
       await api.register(priceListRoutes, catalogue);
       await api.register(modelRoutes, { prefix: '/v1', models });
       await api.register(keyRoutes, { prefix: '/v1', store: accounts, gate, now });
-      await api.register(sessionRoutes, { prefix: '/v1', store: accounts, gate, now });
+      await api.register(sessionRoutes, { prefix: '/v1', store: accounts, gate, describe, now });
+      await api.register(accountRoutes, { prefix: '/v1', gate, describe });
+      await api.register(billingRoutes, {
+        prefix: '/v1',
+        store: billing,
+        movements,
+        syncRuns,
+        usageSources: [syncUsage(billing)],
+        gate,
+        now,
+      });
+      await api.register(feedbackRoutes, { prefix: '/v1', store: feedback, gate, now });
       await api.register(templateRoutes, { prefix: '/v1', store: templates, gate, now });
       await api.register(presetRoutes, {
         prefix: '/v1',
@@ -203,12 +240,29 @@ export async function buildApp(options: AppOptions): Promise<App> {
     { prefix: '/api' },
   );
 
+  // What runs beside the calls.
+  const sweeper = createSweeper({
+    coordination: stores.coordination,
+    owner: `${options.hostId}/${options.processId}`,
+    duties: [
+      { name: 'sessions', sweep: (instant) => deleteExpired(accounts.sessions, instant) },
+      { name: 'runs', sweep: (instant) => deleteExpired(billing.syncRuns, instant) },
+      { name: 'reservations', sweep: () => allowance.sweep() },
+      { name: 'results', sweep: () => results.sweep() },
+    ],
+    intervalMs: settings.processes.SWEEP_INTERVAL_MS,
+    now,
+    log,
+  });
+  sweeper.start();
+
   async function drain(timeoutMs: number): Promise<void> {
     draining = true;
+    const swept = sweeper.stop();
     await drainServer(server.server, timeoutMs);
     server.server.closeAllConnections();
     await server.close();
-    await syncRuns.flush();
+    await Promise.all([swept, syncRuns.flush()]);
     await Promise.race([
       Promise.all([pixels.close(), renders.close()]),
       sleep(POOLS_TIMEOUT_MS, undefined, { ref: false }),

@@ -29,6 +29,8 @@ export interface GateOptions {
   requestsPerMinute: number;
   failedAuthenticationsPerMinute: number;
   syncCallsPerAccount: number;
+  /** Epoch milliseconds. */
+  now: () => number;
 }
 
 export interface Gate {
@@ -55,7 +57,7 @@ interface Slot {
  * credential, the rate window, the route's own check, the place. Windows and place are asked in one trip.
  */
 export function installGate(app: FastifyInstance, options: GateOptions): Gate {
-  const { coordination, authentication } = options;
+  const { coordination, authentication, now } = options;
   const callers = new WeakMap<FastifyRequest, Caller>();
   const slots = new WeakMap<FastifyRequest, Slot>();
   /** Addresses known to be blocked, so that a flood of wrong keys costs no look-up. Values are epoch milliseconds. */
@@ -63,7 +65,7 @@ export function installGate(app: FastifyInstance, options: GateOptions): Gate {
   let holders = 0;
 
   app.addHook('onRequest', async (request, reply) => {
-    refuseBlocked(Math.max(0, (blockedUntil.get(request.ip) ?? 0) - Date.now()));
+    refuseBlocked(Math.max(0, (blockedUntil.get(request.ip) ?? 0) - now()));
     const caller = await authenticate(request);
     if (caller !== null) callers.set(request, caller);
     const refusal = refusalOf(request);
@@ -167,7 +169,7 @@ export function installGate(app: FastifyInstance, options: GateOptions): Gate {
     },
     async strike(request, refusal) {
       const { count, resetMs } = await coordination.strike(strikeKey(request), WINDOW_MS);
-      if (count >= options.failedAuthenticationsPerMinute) blockedUntil.set(request.ip, Date.now() + resetMs);
+      if (count >= options.failedAuthenticationsPerMinute) blockedUntil.set(request.ip, now() + resetMs);
       return count > options.failedAuthenticationsPerMinute ? blocked(resetMs) : refusal;
     },
   };

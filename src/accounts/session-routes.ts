@@ -6,8 +6,8 @@ import { newId, randomText } from '../names/ids.ts';
 import type { Gate } from './gate.ts';
 import { secretHash } from './keys.ts';
 import { passwordMatches } from './passwords.ts';
-import { SignInBody } from './schema.ts';
-import type { AccountDocument, AccountsStore, SessionDocument } from './store.ts';
+import { type Account, SignedIn, SignInBody } from './schema.ts';
+import type { AccountsStore, SessionDocument } from './store.ts';
 
 const SESSION_LIFE_MS = 12 * 60 * 60 * 1000;
 const TOKEN_SECRET_CHARACTERS = 40;
@@ -15,13 +15,15 @@ const TOKEN_SECRET_CHARACTERS = 40;
 export interface SessionRoutesOptions {
   store: AccountsStore;
   gate: Gate;
+  /** Tells an account with its money, which is known elsewhere. */
+  describe: (accountId: string) => Promise<Account>;
   now: () => Date;
 }
 
 /** Console sessions: an e-mail and a password against a bearer token of 12 hours. */
 export async function sessionRoutes(
   app: FastifyInstance,
-  { store, gate, now }: SessionRoutesOptions,
+  { store, gate, describe, now }: SessionRoutesOptions,
 ): Promise<void> {
   app.post<{ Body: SignInBody }>(
     '/auth/sign-in',
@@ -39,13 +41,8 @@ export async function sessionRoutes(
       const account = await store.accounts.findOne({ email: email.toLowerCase() });
       const matches = await passwordMatches(password, account?.passwordHash ?? null);
       if (account === null || !matches) throw await gate.strike(request, wrongPassword());
-      const { token, session } = await openSession(store, account, now());
-      const { _id: id, name, plan } = account;
-      const answer = {
-        token,
-        expiresAt: session.expiresAt,
-        account: { id, email: account.email, name, plan },
-      };
+      const { token, session } = await openSession(store, account._id, now());
+      const answer = { token, expiresAt: session.expiresAt, account: await describe(account._id) };
       return reply.code(201).send(success('Signed in.', answer));
     },
   );
@@ -67,15 +64,9 @@ export async function sessionRoutes(
   );
 }
 
-const SignedIn = Type.Object({
-  token: Type.String(),
-  expiresAt: Type.String({ format: 'date-time' }),
-  account: Type.Object({ id: Type.String(), email: Type.String(), name: Type.String(), plan: Type.String() }),
-});
-
 async function openSession(
   store: AccountsStore,
-  account: AccountDocument,
+  accountId: string,
   now: Date,
 ): Promise<{ token: string; session: SessionDocument }> {
   const _id = newId('ses', now.getTime());
@@ -83,7 +74,7 @@ async function openSession(
   const expiresAt = new Date(now.getTime() + SESSION_LIFE_MS).toISOString();
   const session = {
     _id,
-    accountId: account._id,
+    accountId,
     hash: secretHash(token),
     createdAt: now.toISOString(),
     expiresAt,

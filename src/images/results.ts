@@ -6,8 +6,10 @@ import { randomText } from '../names/ids.ts';
 import type { Objects } from '../stores/objects/port.ts';
 import { RESULT_LIFE_SECONDS } from './limits.ts';
 
-/** Temporary results lie under this prefix; the sweeper deletes what is older than an hour. */
-export const RESULTS_PREFIX = 'results/';
+const RESULTS_PREFIX = 'results/';
+/** Long after its link has ended. */
+const RESULT_KEPT_MS = 60 * 60 * 1000;
+const SWEPT_AT_ONCE = 100;
 
 export interface ResultsOptions {
   objects: Objects;
@@ -25,6 +27,13 @@ export function createResults({ objects, signatures, publicUrl, now }: ResultsOp
       await objects.put(RESULTS_PREFIX + name, data, contentType);
       const expiresAt = new Date(now().getTime() + RESULT_LIFE_SECONDS * 1000);
       return `${publicUrl()}/results/${name}?${signatures.sign('result', name, expiresAt)}`;
+    },
+
+    /** Deletes a batch of results that nobody can read any more; answers how many. */
+    async sweep(): Promise<number> {
+      const keys = await objects.listOlder(RESULTS_PREFIX, now().getTime() - RESULT_KEPT_MS, SWEPT_AT_ONCE);
+      await Promise.all(keys.map((key) => objects.delete(key)));
+      return keys.length;
     },
   };
 }

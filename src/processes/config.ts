@@ -15,4 +15,10 @@ export const processesSettings = {
     min: 0,
     max: 600_000,
   }),
+  SWEEP_INTERVAL_MS: integer({
+    description: 'Time between two rounds that clear away what has expired.',
+    fallback: 15_000,
+    min: 10,
+    max: 3_600_000,
+  }),
 };

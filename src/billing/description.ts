@@ -1,0 +1,55 @@
+import type { Account, AccountLimits } from '../accounts/schema.ts';
+import type { AccountDocument, AccountsStore } from '../accounts/store.ts';
+import type { PlanTerms } from './allowance.ts';
+import { creditsOf } from './answers.ts';
+import { boundsOf, periodOf } from './period.ts';
+import type { SyncRuns } from './sync-runs.ts';
+
+export interface DescriptionOptions {
+  store: AccountsStore;
+  syncRuns: SyncRuns;
+  plan: (id: string) => PlanTerms & { storedAssets: number };
+  /** How many assets the account keeps. */
+  storedAssets: (accountId: string) => Promise<number>;
+  limits: AccountLimits;
+  now: () => Date;
+}
+
+const UNLIMITED = -1;
+
+/** Tells an account whole: who it is, what it has and what its plan leaves it. */
+export function createDescription(options: DescriptionOptions): (accountId: string) => Promise<Account> {
+  const { store, syncRuns, plan, storedAssets, limits, now } = options;
+
+  return async (accountId) => {
+    await syncRuns.flush();
+    const [account, stored] = await Promise.all([
+      store.accounts.findOne({ _id: accountId }),
+      storedAssets(accountId),
+    ]);
+    if (account === null) throw new Error(`The account ${accountId} is gone.`);
+    const terms = plan(account.plan);
+    const { _id: id, email, name, createdAt } = account;
+    return {
+      id,
+      email,
+      name,
+      plan: account.plan,
+      createdAt,
+      credits: creditsOf(account),
+      processing: processingOf(account, terms, now()),
+      assets: { limit: terms.storedAssets, stored, left: Math.max(0, terms.storedAssets - stored) },
+      limits,
+    };
+  };
+}
+
+/** The count of the month. What was counted last may be of a month that is over. */
+function processingOf({ processing }: AccountDocument, terms: PlanTerms, now: Date): Account['processing'] {
+  const period = periodOf(now);
+  const used = processing.period < period ? 0 : processing.used;
+  const limit = terms.processLimit;
+  const left = limit === UNLIMITED ? UNLIMITED : Math.max(0, limit - used);
+  const { start, end } = boundsOf(period);
+  return { limit, used, left, periodStart: start.toISOString(), periodEnd: end.toISOString() };
+}

@@ -1,0 +1,80 @@
+import type { FastifyInstance } from 'fastify';
+import type { Gate } from '../accounts/gate.ts';
+import { Credits } from '../accounts/schema.ts';
+import { envelopeOf, pageOf, success } from '../http/envelope.ts';
+import { type Listing, readPage } from '../http/paging.ts';
+import { creditsOf, entryOf } from './answers.ts';
+import type { Movements } from './movements.ts';
+import { LedgerEntry, LedgerQuery, Usage, UsageQuery } from './schema.ts';
+import type { BillingStore } from './store.ts';
+import type { SyncRuns } from './sync-runs.ts';
+import { readUsage, type UsageSource } from './usage.ts';
+import { readWindow } from './usage-window.ts';
+
+export interface BillingRoutesOptions {
+  store: BillingStore;
+  movements: Movements;
+  syncRuns: SyncRuns;
+  /** Every kind of work that usage tells of. */
+  usageSources: readonly UsageSource[];
+  gate: Gate;
+  now: () => Date;
+}
+
+const LEDGER: Listing = { name: 'ledger', filters: {}, sort: [['sequence', -1]] };
+
+/** What an account has, what moved it, and what it did. */
+export async function billingRoutes(app: FastifyInstance, options: BillingRoutesOptions): Promise<void> {
+  const { store, movements, syncRuns, usageSources, gate, now } = options;
+
+  app.get(
+    '/credits',
+    {
+      schema: { summary: 'Read the credits', tags: ['Credits'], response: { 200: envelopeOf(Credits) } },
+    },
+    async (request) => {
+      const { accountId } = gate.callerOf(request);
+      const account = await store.money.findOne({ _id: accountId }, { fields: ['balance', 'held'] });
+      return success('Credits read.', creditsOf(account ?? { balance: 0, held: 0 }));
+    },
+  );
+
+  app.get<{ Querystring: LedgerQuery }>(
+    '/credits/ledger',
+    {
+      schema: {
+        summary: 'List the movements of credits',
+        description: 'Newest first. Their credits always sum to the balance.',
+        tags: ['Credits'],
+        querystring: LedgerQuery,
+        response: { 200: pageOf(LedgerEntry) },
+      },
+    },
+    async (request) => {
+      const { accountId } = gate.callerOf(request);
+      await movements.writeOut(accountId);
+      const { rows, meta } = await readPage(store.ledger, { accountId }, LEDGER, request.query);
+      return success('Movements listed.', rows.map(entryOf), meta);
+    },
+  );
+
+  app.get<{ Querystring: UsageQuery }>(
+    '/usage',
+    {
+      schema: {
+        summary: 'Read the usage of a window',
+        description: 'At most 366 days, by op, by API key or by day (UTC).',
+        tags: ['Usage'],
+        querystring: UsageQuery,
+        response: { 200: envelopeOf(Usage) },
+      },
+    },
+    async (request) => {
+      const { accountId } = gate.callerOf(request);
+      const window = readWindow(request.query, now());
+      // A caller that asks right after its calls finds them, unless another process ran them moments ago.
+      await syncRuns.flush();
+      return success('Usage read.', await readUsage(usageSources, accountId, window));
+    },
+  );
+}

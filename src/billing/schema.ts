@@ -1,0 +1,57 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { PagingQuery } from '../http/paging.ts';
+
+const count = (description: string) => Type.Integer({ format: 'int64', description });
+
+/** A movement, as told. */
+export const LedgerEntry = Type.Object({
+  id: Type.String(),
+  type: Type.String({ description: 'grant, charge, overage, hold or release.' }),
+  credits: count('Signed change of the balance; 0 on hold and release.'),
+  held: count('The amount, on hold and release; else 0.'),
+  balanceAfter: count('The balance behind this movement.'),
+  jobId: Type.Optional(Type.String()),
+  note: Type.Optional(Type.String()),
+  createdAt: Type.String({ format: 'date-time' }),
+});
+export type LedgerEntry = Static<typeof LedgerEntry>;
+
+export const LedgerQuery = Type.Object(PagingQuery);
+export type LedgerQuery = Static<typeof LedgerQuery>;
+
+const sums = {
+  jobs: count('Jobs created in the window.'),
+  credits: count('Credits charged for those jobs.'),
+  items: count('Items of those jobs that settled.'),
+  sync: count('Successful synchronous calls that counted against the allowance.'),
+};
+
+/** The sum over a whole window. */
+export const UsageTotal = Type.Object(sums);
+export type UsageTotal = Static<typeof UsageTotal>;
+
+/** The part of a window that has one key. */
+export const UsageBucket = Type.Object({
+  key: Type.String({ description: 'An op, an API key id or `console`, or a UTC date.' }),
+  ...sums,
+});
+export type UsageBucket = Static<typeof UsageBucket>;
+
+export const Usage = Type.Object({
+  from: Type.String({ format: 'date-time', description: 'Inclusive.' }),
+  to: Type.String({ format: 'date-time', description: 'Exclusive.' }),
+  groupBy: Type.String(),
+  groups: Type.Array(UsageBucket, { description: 'Ordered by key; only those with usage.' }),
+  total: UsageTotal,
+});
+export type Usage = Static<typeof Usage>;
+
+/** Read as text: usage-window.ts says what is accepted. */
+export const UsageQuery = Type.Object({
+  from: Type.Optional(
+    Type.String({ description: 'YYYY-MM-DD or an ISO-8601 instant; 30 days before `to` unless told.' }),
+  ),
+  to: Type.Optional(Type.String({ description: 'YYYY-MM-DD or an ISO-8601 instant; now unless told.' })),
+  groupBy: Type.Optional(Type.String({ description: 'op (unless told), key or day.' })),
+});
+export type UsageQuery = Static<typeof UsageQuery>;

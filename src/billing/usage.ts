@@ -1,0 +1,61 @@
+import type { Usage, UsageBucket, UsageTotal } from './schema.ts';
+import type { BillingStore } from './store.ts';
+import type { UsageWindow } from './usage-window.ts';
+
+/** What one kind of work adds to the keys of a window. Keys may come in any order; sums left out are 0. */
+export type UsageSource = (
+  accountId: string,
+  window: UsageWindow,
+) => Promise<ReadonlyArray<{ key: string } & Partial<UsageTotal>>>;
+
+/** The key of calls from a console session, which has no API key. */
+export const CONSOLE_KEY = 'console';
+
+const FIELDS = { op: 'op', key: 'apiKeyId', day: 'day' } as const;
+
+/** Synchronous calls that counted. */
+export function syncUsage({ syncRuns }: BillingStore): UsageSource {
+  return async (accountId, { from, to, groupBy }) => {
+    const rows = await syncRuns.group({
+      filter: { accountId, at: { $gte: from.toISOString(), $lt: to.toISOString() } },
+      by: { key: FIELDS[groupBy] },
+      sums: { sync: 1 },
+    });
+    return rows.map(({ key, sync }) => ({ key: String(key ?? CONSOLE_KEY), sync: Number(sync) }));
+  };
+}
+
+/** Adds up every source over a window. */
+export async function readUsage(
+  sources: readonly UsageSource[],
+  accountId: string,
+  window: UsageWindow,
+): Promise<Usage> {
+  const shares = (await Promise.all(sources.map((source) => source(accountId, window)))).flat();
+  const groups = new Map<string, UsageBucket>();
+  const total = nothing();
+  for (const { key, ...share } of shares) {
+    const bucket = groups.get(key) ?? { key, ...nothing() };
+    groups.set(key, bucket);
+    add(bucket, share);
+    add(total, share);
+  }
+  return {
+    from: window.from.toISOString(),
+    to: window.to.toISOString(),
+    groupBy: window.groupBy,
+    groups: [...groups.values()].sort((one, other) => (one.key < other.key ? -1 : 1)),
+    total,
+  };
+}
+
+function nothing(): UsageTotal {
+  return { jobs: 0, credits: 0, items: 0, sync: 0 };
+}
+
+function add(sum: UsageTotal, { jobs = 0, credits = 0, items = 0, sync = 0 }: Partial<UsageTotal>): void {
+  sum.jobs += jobs;
+  sum.credits += credits;
+  sum.items += items;
+  sum.sync += sync;
+}
