@@ -12,6 +12,7 @@ const SUITES: Record<string, () => Promise<Suite>> = {
   transform: () => import('./transform.ts'),
   stores: () => import('./stores.ts'),
   render: () => import('./render.ts'),
+  presets: () => import('./presets.ts'),
 };
 
 const asked = process.argv.slice(2).filter((word) => !word.startsWith('--'));

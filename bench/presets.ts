@@ -1,0 +1,106 @@
+import sharp from 'sharp';
+import { type BenchServer, startBenchServer } from './server.ts';
+import { median, type Row, round, type SuiteResult } from './suite.ts';
+import { photograph } from './transform.ts';
+
+interface Case {
+  name: string;
+  picture: Uint8Array<ArrayBuffer>;
+  type: string;
+}
+
+type Parameters = Record<string, string | number>;
+
+/** What a shop does with a photo, one op after the other. */
+const STEPS: Array<{ op: string; parameters: Parameters }> = [
+  { op: 'crop', parameters: { aspect: '4:3' } },
+  { op: 'resize', parameters: { width: 1200 } },
+  { op: 'adjust', parameters: { brightness: 1.05, saturation: 1.1 } },
+  { op: 'sharpen', parameters: { sigma: 1 } },
+  { op: 'convert', parameters: { format: 'webp', quality: 80 } },
+];
+
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9);
+
+/** A preset of five steps beside the same five steps as single calls, each sent what the one before answered, in turn. */
+export async function run(): Promise<SuiteResult> {
+  const server = await startBenchServer();
+  const rows: Row[] = [];
+  try {
+    await save(server);
+    for (const benchCase of await cases()) rows.push(await measure(server, benchCase));
+  } finally {
+    await server.stop();
+  }
+  console.table(rows);
+  const method = `Median of ${ROUNDS} rounds, one call in flight: one transform by a preset of five steps, and five transforms in a chain, in turn. Times are milliseconds as the client sees them; single calls keep the picture's own format between steps.`;
+  return { method, rows };
+}
+
+async function measure(server: BenchServer, { name, picture, type }: Case): Promise<Row> {
+  const preset: number[] = [];
+  const single: number[] = [];
+  for (let turn = 0; turn <= ROUNDS; turn += 1) {
+    const presetMs = await timed(() => transform(server, { preset: 'bench' }, picture, type));
+    const singleMs = await timed(() => oneByOne(server, picture, type));
+    // The first turn only warms the threads.
+    if (turn === 0) continue;
+    preset.push(presetMs);
+    single.push(singleMs);
+  }
+  return {
+    case: name,
+    'preset ms': round(median(preset), 1),
+    'five calls ms': round(median(single), 1),
+    'ratio of times': round(median(single) / median(preset)),
+  };
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startedMs = performance.now();
+  await work();
+  return performance.now() - startedMs;
+}
+
+async function oneByOne(server: BenchServer, picture: Uint8Array<ArrayBuffer>, type: string): Promise<void> {
+  let between = { bytes: picture, type };
+  for (const { op, parameters } of STEPS) {
+    between = await transform(server, { op, ...parameters }, between.bytes, between.type);
+  }
+}
+
+async function transform(
+  { url, key }: BenchServer,
+  query: Parameters,
+  body: Uint8Array<ArrayBuffer>,
+  type: string,
+): Promise<{ bytes: Uint8Array<ArrayBuffer>; type: string }> {
+  const words = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]);
+  const response = await fetch(`${url}/api/v1/images/transform?${new URLSearchParams(words)}`, {
+    method: 'POST',
+    headers: { authorization: `ApiKey ${key}`, 'content-type': type },
+    body,
+  });
+  if (!response.ok) throw new Error(`A transform answered ${response.status}: ${await response.text()}`);
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  return { bytes, type: response.headers.get('content-type') ?? type };
+}
+
+async function save({ url, key }: BenchServer): Promise<void> {
+  const response = await fetch(`${url}/api/v1/presets`, {
+    method: 'POST',
+    headers: { authorization: `ApiKey ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'bench', steps: STEPS }),
+  });
+  if (response.status !== 201) throw new Error(`The preset was not saved: ${await response.text()}`);
+}
+
+async function cases(): Promise<Case[]> {
+  const photo = await photograph();
+  const large = sharp(photo).resize(4000, 3000, { fit: 'cover' }).jpeg({ quality: 90 });
+  const small = sharp(photo).resize(1152, 868, { fit: 'cover' }).png();
+  return [
+    { name: '12 MP JPEG', picture: new Uint8Array(await large.toBuffer()), type: 'image/jpeg' },
+    { name: '1 MP PNG', picture: new Uint8Array(await small.toBuffer()), type: 'image/png' },
+  ];
+}
