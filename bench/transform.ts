@@ -135,7 +135,7 @@ async function cases(): Promise<Case[]> {
 }
 
 /** A shared camera photograph where there is one, else a picture with as much detail. */
-async function photograph(): Promise<Buffer> {
+export async function photograph(): Promise<Buffer> {
   try {
     return readFileSync(join(import.meta.dirname, '../../shared/images/photos/nikon-d90.jpg'));
   } catch {
