@@ -56,7 +56,8 @@ export interface RawPixels {
 
 /**
  * What the sender has read from the header of a still JPEG, PNG or WebP. It saves the thread a reading of its own, a sixth
- * of the cost of a small picture; without it the thread reads. Other formats, and animations, the thread reads always.
+ * of the cost of a small picture; without it the thread reads. Other formats, and animations, the thread reads always. It
+ * has to be what the codec reads: no refusal rests on it alone, but sizes are computed from it.
  */
 export interface InputHeader {
   format: 'jpeg' | 'png' | 'webp';

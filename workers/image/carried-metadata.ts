@@ -1,7 +1,8 @@
 import sharp, { type Sharp } from 'sharp';
 import type { MetadataPolicy } from '../protocol.ts';
 import { type Chosen, openOptions, type Source } from './input.ts';
-import { openPixels, type Picture, type Pixels } from './picture.ts';
+import type { Picture } from './picture.ts';
+import { openPixels, type Pixels } from './pixels.ts';
 import { readTags } from './tags.ts';
 
 /** EXIF fields that say whose a picture is. */

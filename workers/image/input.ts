@@ -1,4 +1,4 @@
-import sharp, { type Metadata, type SharpOptions } from 'sharp';
+import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
 import type { Decode, InputHeader, RawPixels, TransformTask } from '../protocol.ts';
 import type { Size } from './geometry.ts';
 import { invalid, unsupported } from './refusal.ts';
@@ -179,6 +179,11 @@ export function openOptions(
     ...(first > 0 && { page: first }),
     ...(count > 1 && { pages: -1 }),
   };
+}
+
+/** Opens a still picture that comes without a header, upright. */
+export function openFile(file: Uint8Array): Sharp {
+  return sharp(file, { ...STRICT, autoOrient: true });
 }
 
 export function unreadable() {

@@ -1,6 +1,6 @@
 import type { Rgba } from './colour.ts';
 import type { Box, Size } from './geometry.ts';
-import type { Pixels } from './picture.ts';
+import type { Pixels } from './pixels.ts';
 
 /**
  * Work on pixels in memory, in place and on a single frame: where every covered byte must be known to be gone, or where

@@ -1,84 +1,8 @@
-import sharp, { type Blend, type KernelEnum, type Sharp } from 'sharp';
+import type { Blend, KernelEnum, Sharp } from 'sharp';
 import type { Rgba } from './colour.ts';
 import { assertSize, type Box, type Size } from './geometry.ts';
-
-/**
- * The order in which one sharp pipeline works, whatever the order of its calls: each is a slot that is used at most once.
- * Where a picture has an orientation, sharp turns it upright between `scale` and `mirror`, and swaps the axes of what is
- * asked for before it: shrinking while decoding stays possible.
- */
-const SLOTS = [
-  'trim',
-  'extract',
-  'flatten',
-  'gammaIn',
-  'greyscale',
-  'scale',
-  'mirror',
-  'turn',
-  'joinChannel',
-  'smartCrop',
-  'rotate',
-  'crop',
-  'affine',
-  'extend',
-  'median',
-  'threshold',
-  'dilate',
-  'erode',
-  'blur',
-  'unflatten',
-  'convolve',
-  'recomb',
-  'modulate',
-  'sharpen',
-  'composite',
-  'gammaOut',
-  'linear',
-  'normalise',
-  'clahe',
-  'boolean',
-  'bandbool',
-  'tint',
-  'removeAlpha',
-  'ensureAlpha',
-  'extractChannel',
-  'negate',
-] as const;
-
-export type Slot = (typeof SLOTS)[number];
-
-/**
- * With transparency, a pipeline that holds one of the first works from `scale` to `sharpen` on premultiplied colours, and
- * the second would answer other colours than they do on their own.
- */
-const PREMULTIPLYING: readonly Slot[] = ['scale', 'blur', 'convolve', 'sharpen'];
-const STRAIGHT: readonly Slot[] = ['median', 'threshold', 'dilate', 'erode', 'unflatten', 'modulate'];
-
-/**
- * What leaves a grey picture grey. After sharp's greyscale a pipeline answers its first channel alone when it is asked for
- * pixels, whatever was painted since: everything else has to wait for the next one.
- */
-const COLOURLESS: readonly Slot[] = [
-  'scale',
-  'mirror',
-  'turn',
-  'smartCrop',
-  'crop',
-  'median',
-  'blur',
-  'convolve',
-  'sharpen',
-  'negate',
-];
-
-/** 8-bit pixels in sRGB, frame under frame. */
-export interface Pixels extends Size {
-  data: Uint8Array<ArrayBuffer>;
-  /** 1 grey, 3 RGB, 4 RGBA with alpha not premultiplied. */
-  channels: 1 | 3 | 4;
-  frames: number;
-}
+import { comesTooLate, type Slot } from './order.ts';
+import { framesOf, joinFrames, openPixels, type Pixels } from './pixels.ts';
 
 /** What is known of a picture beside its pixels; width and height are of one frame, upright. */
 export interface PictureFacts extends Size {
@@ -146,19 +70,9 @@ export class Picture {
    * pipeline that is past the slot is run first.
    */
   async at(slot: Slot, last: Slot = slot): Promise<Sharp> {
-    const isPast = [...this.#used].some((used) => SLOTS.indexOf(used) >= SLOTS.indexOf(slot));
-    const isColour = this.#used.has('greyscale') && !COLOURLESS.includes(slot);
-    if (isPast || isColour || this.#mixesAlpha(slot)) await this.pixels();
+    if (comesTooLate(slot, this.#used, this.hasAlpha)) await this.pixels();
     this.#used.add(slot).add(last);
     return this.#pipeline;
-  }
-
-  #mixesAlpha(slot: Slot): boolean {
-    const uses = (slots: readonly Slot[]) => slots.some((one) => this.#used.has(one));
-    if (!this.hasAlpha) return false;
-    return (
-      (STRAIGHT.includes(slot) && uses(PREMULTIPLYING)) || (PREMULTIPLYING.includes(slot) && uses(STRAIGHT))
-    );
   }
 
   /** Scales to exactly this size. */
@@ -174,9 +88,8 @@ export class Picture {
   /** Cuts out a box, which must lie within the picture. */
   async cropTo({ left, top, width, height }: Box): Promise<void> {
     if (width === this.width && height === this.height) return;
-    const isScaled = this.#used.has('scale');
     // sharp turns before it scales when a box is cut as well, and would decode every pixel: cut the small result instead.
-    if (isScaled && this.#oriented) await this.pixels();
+    if (this.#used.has('scale')) await this.turnUpright();
     (await this.at(this.#used.has('scale') ? 'crop' : 'extract')).extract({ left, top, width, height });
     this.#resized({ width, height });
   }
@@ -238,6 +151,11 @@ export class Picture {
     this.#resized({ width: this.height, height: this.width });
   }
 
+  /** Turns the picture upright now, for a step that sharp would do to it as it is stored. */
+  async turnUpright(): Promise<void> {
+    if (this.#oriented) await this.pixels();
+  }
+
   /** Notes a size that libvips decides: about this, at most this. */
   becomesAbout(size: Size): void {
     assertSize(size, this.frames);
@@ -282,8 +200,8 @@ export class Picture {
    * @param as 'rgba' adds an opaque alpha channel where there is none.
    */
   async pixels(as?: 'rgba'): Promise<Pixels> {
-    const pipeline = as === 'rgba' ? this.#pipeline.ensureAlpha() : this.#pipeline;
-    const { data, info } = await pipeline.timeout({ seconds: this.#timeout() }).raw().toUint8Array();
+    if (as === 'rgba') (await this.at('ensureAlpha')).ensureAlpha();
+    const { data, info } = await this.#pipeline.timeout({ seconds: this.#timeout() }).raw().toUint8Array();
     const pixels: Pixels = {
       data: data as Uint8Array<ArrayBuffer>,
       width: info.width,
@@ -324,31 +242,4 @@ export class Picture {
     if (this.writtenIn !== undefined) this.#pipeline.toColourspace(this.writtenIn);
     return this.#pipeline.timeout({ seconds: this.#timeout() });
   }
-}
-
-/** A pipeline on pixels; grey ones it takes as RGB. */
-export function openPixels({ data, width, height, channels, frames }: Pixels): Sharp {
-  const raw = { width, height: height * frames, channels, ...(frames > 1 && { pageHeight: height }) };
-  const pipeline = sharp(data, { raw, limitInputPixels: false, ...(frames > 1 && { pages: -1 }) });
-  return channels === 1 ? pipeline.pipelineColourspace('srgb') : pipeline;
-}
-
-/** Each frame's pixels, as views on the strip. */
-export function framesOf(strip: Pixels): Pixels[] {
-  const frameBytes = strip.width * strip.height * strip.channels;
-  return Array.from({ length: strip.frames }, (_, frame) => ({
-    ...strip,
-    frames: 1,
-    data: strip.data.subarray(frame * frameBytes, (frame + 1) * frameBytes),
-  }));
-}
-
-function joinFrames(frames: Pixels[]): Pixels {
-  const first = frames[0] as Pixels;
-  const frameBytes = first.data.byteLength;
-  const data = new Uint8Array(frameBytes * frames.length);
-  frames.forEach((frame, index) => {
-    data.set(frame.data, index * frameBytes);
-  });
-  return { ...first, data, frames: frames.length };
 }

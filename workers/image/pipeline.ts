@@ -14,12 +14,13 @@ import { colourOf, type Rgba, TRANSPARENT, WHITE } from './colour.ts';
 import { assertEncodable, canBeTransparent, contentTypeOf, encodeWith, type Motion } from './encoder.ts';
 import { argumentFailure, failureOf, TooLate } from './failure.ts';
 import { type Chosen, chooseFrames, chosenPage, openOptions, readSource, type Source } from './input.ts';
+import { layersOf } from './layers.ts';
 import { operationNamed, type StepOperation } from './operations/index.ts';
 import type { PassContext } from './operations/operation.ts';
 import { Picture } from './picture.ts';
 import { withoutBulkyTexts } from './png-guard.ts';
 import { keepPromise, type Written } from './promise.ts';
-import { BadArgument, invalid } from './refusal.ts';
+import { invalid } from './refusal.ts';
 
 /** A pass on its way: every choice is made, and the picture goes from stage to stage. */
 interface Work {
@@ -166,15 +167,6 @@ function backgroundsOf(encode: Work['encode']): { ground: Rgba | undefined; fill
   return { ground, fill: ground };
 }
 
-function layersOf({ layers = {} }: TransformTask): PassContext['layer'] {
-  return (assetId, key) => {
-    const file = Object.hasOwn(layers, assetId) ? layers[assetId] : undefined;
-    if (file === undefined)
-      throw new BadArgument(key, `${key} is "${assetId}", but that asset is not at hand.`);
-    return file;
-  };
-}
-
 /** @throws TooLate when nobody waits for the answer any more. */
 function secondsLeft(deadlineMs: number): number {
   const leftMs = deadlineMs - Date.now();
@@ -233,8 +225,9 @@ async function encode({
   }
   const pixels = await picture.pixels();
   const processedMs = performance.now();
-  const finishing = () => pixelsWithMetadata(pixels, file);
-  const written = await keepPromise(pixels, { ...encode, promise }, motion, task.deadlineMs, finishing);
+  const prepare = async () =>
+    (await pixelsWithMetadata(pixels, file)).timeout({ seconds: secondsLeft(task.deadlineMs) });
+  const written = await keepPromise(pixels, { ...encode, promise }, motion, task.deadlineMs, prepare);
   return { written, processedMs };
 }
 

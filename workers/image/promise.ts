@@ -1,29 +1,23 @@
 import sharp, { type Sharp } from 'sharp';
 import type { Encode, OutputFormat } from '../protocol.ts';
 import { defaultQuality, encodeWith, type Motion } from './encoder.ts';
-import { openPixels, type Pixels } from './picture.ts';
+import { openPixels, type Pixels } from './pixels.ts';
 import { invalid } from './refusal.ts';
 import { type Luma, ssim } from './ssim.ts';
 
 type Known = Encode & { format: OutputFormat };
 export type Written = Awaited<ReturnType<Sharp['toUint8Array']>>;
 
-interface Candidate {
-  written: Written;
-  /** What the promise is about: bytes, or likeness. */
-  reached: number;
-}
-
 /** Palettes are 1, 2, 4 or 8 bits deep. */
 const PALETTE_SIZES = [2, 4, 16, 256];
 
-/** No search goes on when less than this is left to answer in. */
+/** Once the promise is kept, no search goes on for a better file when less than this is left to answer in. */
 const LAST_CALL_MS = 1_000;
 
 /**
  * Searches the settings of an encoder, from the smallest file to the largest, for the one that keeps a promise: the best
  * picture of at most `maxBytes`, or the smallest file of at least `minSsim`. Each trial encodes the same pixels.
- * @param finishing a pipeline on the pixels, with all that a trial carries beside its settings.
+ * @param prepare answers a pipeline on the pixels with all that a trial carries beside its settings.
  * @throws Refusal invalid_param on `maxBytes` or `minSsim` with what was reached, when no setting keeps it.
  */
 export async function keepPromise(
@@ -31,84 +25,77 @@ export async function keepPromise(
   encode: Known & { promise: NonNullable<Encode['promise']> },
   motion: Motion,
   deadlineMs: number,
-  finishing: () => Promise<Sharp>,
+  prepare: () => Promise<Sharp>,
 ): Promise<Written> {
-  const ladder = settingsOf(encode);
-  const write = async (setting: Encode) => {
-    return encodeWith(await finishing(), { ...encode, ...setting }, motion).toUint8Array();
-  };
-  const isLate = () => Date.now() > deadlineMs - LAST_CALL_MS;
-  if ('maxBytes' in encode.promise) return withinBytes(encode.promise.maxBytes, ladder, write, isLate);
-  return likeOriginal(encode.promise.minSsim, await lumaOf(openPixels(pixels)), ladder, write, isLate);
+  const write = async (setting: Encode) =>
+    encodeWith(await prepare(), { ...encode, ...setting }, motion).toUint8Array();
+  const { promise } = encode;
+  if ('maxBytes' in promise) return withinBytes(promise.maxBytes, settingsOf(encode), write, deadlineMs);
+  const original = await lumaOf(openPixels(pixels));
+  return likeOriginal(promise.minSsim, original, settingsOf(encode), write, deadlineMs);
 }
 
 type Write = (setting: Encode) => Promise<Written>;
 
-/** The largest setting whose file is small enough. */
+/** The largest file that is small enough: the best picture. */
 async function withinBytes(
   maxBytes: number,
-  ladder: Encode[],
+  settings: Encode[],
   write: Write,
-  isLate: () => boolean,
+  deadlineMs: number,
 ): Promise<Written> {
   let smallest = Number.POSITIVE_INFINITY;
-  const found = await search(ladder, isLate, async (setting) => {
+  const found = await search(settings, 'larger', deadlineMs, async (setting) => {
     const written = await write(setting);
     smallest = Math.min(smallest, written.info.size);
-    return {
-      candidate: { written, reached: written.info.size },
-      tooLarge: written.info.size > maxBytes,
-      keeps: written.info.size <= maxBytes,
-    };
+    return { written, keeps: written.info.size <= maxBytes };
   });
-  if (found !== undefined) return found.written;
+  if (found !== undefined) return found;
   const message = `maxBytes is ${maxBytes}, but the smallest file that was reached has ${smallest} bytes: allow more, or make the picture smaller.`;
   throw invalid('maxBytes', message, { reached: smallest });
 }
 
-/** The smallest setting whose picture is like enough. */
+/** The smallest file that is like enough. */
 async function likeOriginal(
   minSsim: number,
   original: Luma,
-  ladder: Encode[],
+  settings: Encode[],
   write: Write,
-  isLate: () => boolean,
+  deadlineMs: number,
 ): Promise<Written> {
   let closest = 0;
-  const found = await search(ladder, isLate, async (setting) => {
+  const found = await search(settings, 'smaller', deadlineMs, async (setting) => {
     const written = await write(setting);
     const likeness = ssim(
       original,
       await lumaOf(sharp(written.data, { pages: -1, limitInputPixels: false })),
     );
     closest = Math.max(closest, likeness);
-    return {
-      candidate: { written, reached: likeness },
-      tooLarge: likeness >= minSsim,
-      keeps: likeness >= minSsim,
-    };
+    return { written, keeps: likeness >= minSsim };
   });
-  if (found !== undefined) return found.written;
+  if (found !== undefined) return found;
   const reached = Math.floor(closest * 1e4) / 1e4;
   const message = `minSsim is ${minSsim}, but the closest that was reached is ${reached}: allow less, or ask for a lossless format.`;
   throw invalid('minSsim', message, { reached });
 }
 
-/** Binary search over the ladder: answers the last candidate found that keeps the promise. */
+/** Binary search for the last setting that keeps the promise, on the way to larger files or to smaller ones. */
 async function search(
-  ladder: Encode[],
-  isLate: () => boolean,
-  attempt: (setting: Encode) => Promise<{ candidate: Candidate; tooLarge: boolean; keeps: boolean }>,
-): Promise<Candidate | undefined> {
+  settings: Encode[],
+  towards: 'larger' | 'smaller',
+  deadlineMs: number,
+  attempt: (setting: Encode) => Promise<{ written: Written; keeps: boolean }>,
+): Promise<Written | undefined> {
   let low = 0;
-  let high = ladder.length - 1;
-  let best: Candidate | undefined;
-  while (low <= high && !(best !== undefined && isLate())) {
+  let high = settings.length - 1;
+  let best: Written | undefined;
+  while (low <= high) {
+    if (best !== undefined && Date.now() > deadlineMs - LAST_CALL_MS) break;
     const middle = (low + high) >> 1;
-    const { candidate, tooLarge, keeps } = await attempt(ladder[middle] as Encode);
-    if (keeps) best = candidate;
-    if (tooLarge) high = middle - 1;
-    else low = middle + 1;
+    const { written, keeps } = await attempt(settings[middle] as Encode);
+    if (keeps) best = written;
+    if (keeps === (towards === 'larger')) low = middle + 1;
+    else high = middle - 1;
   }
   return best;
 }

@@ -14,9 +14,10 @@ closeOtherLoaders();
  * Does one task. Never throws: a failure is an answer. The bytes of a result are moved to the receiver, not copied.
  */
 export default async function run(task: ImageTask): Promise<ImageResult> {
-  if (task.kind === 'describe') return describe(task.input, task.raw);
-  const result = await transform(task);
-  if (result.kind === 'failure') return result;
+  const result = await (task.kind === 'describe' ? describe(task.input, task.raw) : transform(task));
+  // Freed at once: left to the garbage collector, inputs of megabytes make it collect everything again and again.
+  task.input.buffer.transfer(0);
+  if (result.kind !== 'transformed') return result;
   return move({
     get [transferableSymbol]() {
       return [result.data.buffer];

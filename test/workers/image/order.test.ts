@@ -63,6 +63,12 @@ const SEQUENCES: StepText[][] = [
     ['extend', { top: 20, background: 'red' }],
   ],
   [['negate'], ['greyscale'], ['negate']],
+  [['greyscale'], ['opacity', { opacity: 0.5 }], ['flatten', { background: 'red' }]],
+  [
+    ['extractChannel', { channel: 'red' }],
+    ['roundCorners', { radius: 30 }],
+  ],
+  [['greyscale'], ['resize', { width: 100 }], ['border', { width: 3, color: 'red', radius: 9 }]],
   [
     ['threshold', { threshold: 100 }],
     ['blur', { sigma: 2 }],
@@ -173,6 +179,7 @@ t.test('a turned JPEG is cut, turned and scaled as it is displayed', corpus, asy
     [['resize', { width: 120, height: 120, fit: 'cover', gravity: 'attention' }]],
     [['resize', { width: 120, height: 200, fit: 'contain', background: 'red' }]],
     [['extract', { left: 10, top: 20, width: 200, height: 150 }]],
+    [['trim', { threshold: 60 }]],
     [['flip'], ['rotate', { angle: 90 }]],
     [['flop'], ['resize', { width: 100 }]],
     [

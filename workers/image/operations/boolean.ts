@@ -15,7 +15,7 @@ export const boolean = step({
   async apply(picture, { assetId, operator }, pass) {
     // Both must have the same channels: only pixels tell how many there are.
     const { channels } = await picture.pixels();
-    const { data, raw } = await layerAs(channels, picture, pass.layer(assetId, 'assetId'), pass);
+    const { data, raw } = await layerAs(channels, picture, assetId, pass);
     (await picture.at('boolean')).boolean(data, operator, { raw });
   },
 });

@@ -1,6 +1,7 @@
 import { type Box, EDGE_LIMIT_PX, intersect, place, type Size } from '../geometry.ts';
 import { cut, fade } from '../paint.ts';
-import type { Layer, Pixels } from '../picture.ts';
+import type { Layer } from '../picture.ts';
+import type { Pixels } from '../pixels.ts';
 import { BadArgument } from '../refusal.ts';
 import { type PassContext, step } from './operation.ts';
 import { assetId, choice, flag, integer, number, optional, position } from './parameter.ts';
@@ -42,10 +43,9 @@ export const composite = step({
   cost: 2,
   readsSecondAsset: 'layerAssetId',
   async apply(picture, { layerAssetId, position, x, y, scale, opacity, blend, tile }, pass) {
-    const layer = await openLayer(
-      pass.layer(layerAssetId, 'layerAssetId'),
-      scale && Math.round(picture.width * scale),
-      pass,
+    const width = scale === undefined ? undefined : Math.max(1, Math.round(picture.width * scale));
+    const layer = await pass.layer(layerAssetId, 'layerAssetId', (opened) =>
+      (width === undefined ? opened : opened.resize({ width })).ensureAlpha(),
     );
     if (opacity < 1) fade(layer, opacity);
     const at =
@@ -54,29 +54,6 @@ export const composite = step({
     if (pieces.length > 0) await picture.overlay(pieces, blend);
   },
 });
-
-/** @throws BadArgument when the asset is no picture. */
-async function openLayer(
-  file: Uint8Array,
-  width: number | undefined,
-  { sharp }: PassContext,
-): Promise<Pixels> {
-  const layer = sharp(file, { autoOrient: true, failOn: 'error' }).toColourspace('srgb').ensureAlpha();
-  if (width !== undefined) layer.resize({ width: Math.max(1, width) });
-  const { data, info } = await layer
-    .raw()
-    .toUint8Array()
-    .catch(() => {
-      throw new BadArgument('layerAssetId', 'layerAssetId names an asset that cannot be decoded.');
-    });
-  return {
-    data: data as Uint8Array<ArrayBuffer>,
-    width: info.width,
-    height: info.height,
-    channels: 4,
-    frames: 1,
-  };
-}
 
 /** The part of the layer that lies on the picture; none when it lies beside it. */
 function clipped(layer: Pixels, at: { left: number; top: number }, picture: Size): Layer[] {

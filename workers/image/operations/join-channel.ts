@@ -12,7 +12,7 @@ export const joinChannel = step({
   async apply(picture, { assetId }, pass) {
     (await picture.at('removeAlpha')).removeAlpha();
     await picture.pixels();
-    const { data, raw } = await layerAs(1, picture, pass.layer(assetId, 'assetId'), pass);
+    const { data, raw } = await layerAs(1, picture, assetId, pass);
     (await picture.at('joinChannel')).joinChannel(data, { raw });
     picture.hasAlpha = true;
   },

@@ -1,9 +1,11 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import type sharp from 'sharp';
+import type { Sharp } from 'sharp';
 import type { Decode, Encode } from '../../protocol.ts';
 import type { Rgba } from '../colour.ts';
 import type { Size } from '../geometry.ts';
 import type { Picture } from '../picture.ts';
+import type { Pixels } from '../pixels.ts';
 import type { BadArgument } from '../refusal.ts';
 
 /**
@@ -55,8 +57,12 @@ export interface PassContext {
   sharp: typeof sharp;
   /** Colour of room that opens up: the pass's background, else transparent or, where the output cannot be, white. */
   fill: Rgba;
-  /** The file of a second asset. @throws BadArgument on `key` when the task does not bring it. */
-  layer(assetId: string, key: string): Uint8Array;
+  /**
+   * The pixels of a second asset.
+   * @param prepare says what is done to it first.
+   * @throws BadArgument on `key`, the parameter it is named in, when the task does not bring it or it cannot be decoded.
+   */
+  layer(assetId: string, key: string, prepare: (opened: Sharp) => Sharp): Promise<Pixels>;
 }
 
 interface StepSource<P extends TProperties> {

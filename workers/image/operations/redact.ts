@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { colourOf } from '../colour.ts';
 import { type Box, intersect } from '../geometry.ts';
 import { cut, fill, mosaic, paste } from '../paint.ts';
-import type { Pixels } from '../picture.ts';
+import type { Pixels } from '../pixels.ts';
 import { BadArgument } from '../refusal.ts';
 import { type PassContext, step } from './operation.ts';
 import { choice, colour, integer } from './parameter.ts';

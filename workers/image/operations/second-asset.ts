@@ -1,24 +1,18 @@
 import type { Raw } from 'sharp';
 import type { Size } from '../geometry.ts';
-import { BadArgument } from '../refusal.ts';
 import type { PassContext } from './operation.ts';
 
-/** A second asset as raw pixels, stretched to a size. @throws BadArgument on `assetId` when it cannot be read. */
+/** The second asset named in `assetId` as raw pixels of so many channels, stretched to a size. */
 export async function layerAs(
   channels: 1 | 3 | 4,
   { width, height }: Size,
-  file: Uint8Array,
-  { sharp }: PassContext,
+  assetId: string,
+  { layer }: PassContext,
 ): Promise<{ data: Buffer; raw: Raw }> {
-  const layer = sharp(file, { autoOrient: true, failOn: 'error' }).resize({ width, height, fit: 'fill' });
-  if (channels === 1) layer.flatten().toColourspace('b-w');
-  else if (channels === 3) layer.flatten();
-  else layer.ensureAlpha();
-  const { data } = await layer
-    .raw()
-    .toUint8Array()
-    .catch(() => {
-      throw new BadArgument('assetId', 'assetId names an asset that cannot be decoded.');
-    });
+  const { data } = await layer(assetId, 'assetId', (opened) => {
+    const stretched = opened.resize({ width, height, fit: 'fill' });
+    if (channels === 4) return stretched.ensureAlpha();
+    return channels === 3 ? stretched.flatten() : stretched.flatten().toColourspace('b-w');
+  });
   return { data: Buffer.from(data.buffer), raw: { width, height, channels } };
 }

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { colourOf, type Rgba, TRANSPARENT } from '../colour.ts';
 import { AREA_LIMIT_PX, type Box, intersect, place } from '../geometry.ts';
 import { cut } from '../paint.ts';
-import type { Pixels } from '../picture.ts';
+import type { Pixels } from '../pixels.ts';
 import { BadArgument } from '../refusal.ts';
 import { type PassContext, step } from './operation.ts';
 import { colour, integer, number, position } from './parameter.ts';
@@ -95,8 +95,11 @@ function escaped(text: string): string {
 
 function inked({ data: mask, width, height }: Pixels, { r, g, b, alpha }: Rgba): Pixels {
   const data = new Uint8Array(mask.length * 4);
-  for (let index = 0; index < mask.length; index++) {
-    data.set([r, g, b, Math.round((mask[index] as number) * alpha)], index * 4);
+  for (let index = 0, at = 0; index < mask.length; index++, at += 4) {
+    data[at] = r;
+    data[at + 1] = g;
+    data[at + 2] = b;
+    data[at + 3] = Math.round((mask[index] as number) * alpha);
   }
   return { data, width, height, channels: 4, frames: 1 };
 }

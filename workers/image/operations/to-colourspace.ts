@@ -6,6 +6,7 @@ export const toColourspace = step({
     'Sets the colour space that the file is written in, where its format has it. Steps after it still work in sRGB.',
   parameters: { space: choice(['srgb', 'b-w', 'cmyk', 'rgb16', 'grey16'], 'The colour space.') },
   cost: 0.3,
+  commutesWithFlatten: true,
   async apply(picture, { space }) {
     picture.writtenIn = space;
   },

@@ -18,6 +18,7 @@ export const trim = step({
       ...(background !== undefined && { background: colourOf(background, 'background') }),
     };
     if (picture.frames === 1) {
+      await picture.turnUpright();
       (await picture.at('trim')).trim(options);
       picture.becomesAbout(picture);
       return;

@@ -1,0 +1,260 @@
+import sharp from 'sharp';
+import t from 'tap';
+import { image, needsImages } from '../../images.ts';
+import {
+  difference,
+  drawn,
+  GREEN,
+  made,
+  meanDifference,
+  passOf,
+  raster,
+  rasterOf,
+  refused,
+  type StepText,
+  WHITE,
+} from './passes.ts';
+
+const corpus = needsImages(t);
+const clearLeft = await drawn(20, 20, (x) => (x < 10 ? [255, 0, 0, 0] : [255, 0, 0, 255]));
+
+t.test(
+  'a format without alpha shows the background under transparent pixels, white when left out',
+  async (t) => {
+    const sequences: StepText[][] = [
+      [],
+      [['resize', { width: 10 }]],
+      [['greyscale']],
+      [['rotate', { angle: 90 }]],
+      [['extend', { left: 1 }]],
+    ];
+    for (const steps of sequences) {
+      const white = await raster(
+        (await made(clearLeft, passOf(steps, { format: 'jpeg', quality: 100 }))).data,
+      );
+      t.ok(Math.min(...white.at(0, 0)) > 250, `${JSON.stringify(steps)}: ${white.at(0, 0)}`);
+      const lime = await raster(
+        (
+          await made(
+            clearLeft,
+            passOf(steps, { format: 'jpeg', quality: 100, chroma: '4:4:4', background: 'lime' }),
+          )
+        ).data,
+      );
+      t.ok(
+        Math.max(...lime.at(0, 0).map((value, index) => Math.abs(value - (GREEN[index] as number)))) < 6,
+        `${lime.at(0, 0)}`,
+      );
+    }
+    t.match(await refused(clearLeft, passOf([], { background: 'nothing' })), {
+      code: 'invalid_param',
+      param: 'background',
+    });
+    t.match(await refused(clearLeft, passOf([['flatten', { background: 'nothing' }]])), {
+      param: 'steps[0].params.background',
+    });
+  },
+);
+
+t.test('transparency survives where the format has it', async (t) => {
+  for (const format of ['png', 'webp', 'avif', 'gif', 'tiff'] as const) {
+    const result = await raster(
+      (await made(clearLeft, passOf([['resize', { width: 10 }]], { format }))).data,
+    );
+    t.equal(result.at(0, 5)[3], 0, format);
+    t.equal(result.at(9, 5)[3], 255, format);
+  }
+});
+
+t.test('grey pictures take colours', async (t) => {
+  const grey = (
+    await sharp(await drawn(16, 16, () => [128]))
+      .toColourspace('b-w')
+      .png()
+      .toUint8Array()
+  ).data;
+  t.equal((await sharp(grey).metadata()).channels, 1);
+  t.same((await rasterOf(grey, [['extend', { left: 2, background: 'lime' }]])).at(0, 0), GREEN);
+  t.same(
+    (await rasterOf(grey, [['resize', { width: 8, height: 12, fit: 'contain', background: 'lime' }]])).at(
+      0,
+      0,
+    ),
+    GREEN,
+  );
+  const tinted = (await rasterOf(grey, [['tint', { color: 'red' }]])).at(0, 0);
+  t.ok((tinted[0] as number) > (tinted[1] as number) + 50, `${tinted}`);
+  const inked = await rasterOf(grey, [
+    ['text', { text: 'MM', color: 'lime', size: 30, position: 'center', margin: 0 }],
+  ]);
+  t.ok(
+    inked.data.some(
+      (value, index) => index % 4 === 1 && value > 200 && (inked.data[index - 1] as number) < 60,
+    ),
+    'green ink',
+  );
+});
+
+t.test('16-bit and float pictures are worked on in 8 bits', corpus, async (t) => {
+  const deep = image('pngsuite/basn2c16.png');
+  const plain = await raster(deep);
+  t.ok(difference(await rasterOf(deep, []), plain) <= 1);
+  const raised = await rasterOf(deep, [['linear', { b: 100 }]]);
+  t.ok(
+    Math.abs((raised.at(5, 5)[2] as number) - Math.min(255, (plain.at(5, 5)[2] as number) + 100)) <= 1,
+    'an offset counts in 8 bits',
+  );
+  t.ok(
+    (await made(image('modern/rgb32f_color.tiff'), passOf([['threshold']], { format: 'png' }))).data.length >
+      0,
+  );
+  const kept = await made(deep, passOf([['toColourspace', { space: 'rgb16' }]], { format: 'png' }));
+  t.equal((await sharp(kept.data).metadata()).depth, 'ushort', 'unless the steps ask for more');
+});
+
+t.test('CMYK becomes sRGB', async (t) => {
+  const cmyk = (
+    await sharp(await drawn(16, 16, () => [255, 255, 255]))
+      .toColourspace('cmyk')
+      .jpeg({ quality: 100 })
+      .toUint8Array()
+  ).data;
+  t.equal((await sharp(cmyk).metadata()).space, 'cmyk');
+  for (const metadata of ['strip', 'keep'] as const) {
+    const { data } = await made(cmyk, passOf([['resize', { width: 8 }]], { format: 'png', metadata }));
+    t.ok(Math.min(...(await raster(data)).at(2, 2)) > 245, metadata);
+  }
+});
+
+t.test('an ICC profile is converted to sRGB, in 8 bits and in 16', async (t) => {
+  const colour = await drawn(8, 8, () => [200, 60, 30]);
+  const wide = (await sharp(colour).withIccProfile('p3').png().toUint8Array()).data;
+  const deep = (await sharp(colour).toColourspace('rgb16').withIccProfile('p3').png().toUint8Array()).data;
+  for (const [name, file] of [
+    ['8', wide],
+    ['16', deep],
+  ] as const) {
+    const { data } = await made(file, passOf([['resize', { width: 4 }]], { format: 'png' }));
+    t.equal((await sharp(data).metadata()).hasProfile, false, `${name} bits: no profile is left`);
+    const [red = 0, green = 0, blue = 0] = (await raster(data)).at(1, 1);
+    t.ok(
+      Math.abs(red - 200) <= 2 && Math.abs(green - 60) <= 3 && Math.abs(blue - 30) <= 3,
+      `${name} bits: ${red} ${green} ${blue}`,
+    );
+  }
+});
+
+t.test(
+  'metadata: strip leaves nothing, keep leaves all, through one pipeline or several',
+  corpus,
+  async (t) => {
+    const input = image('modern/paris_exif_xmp_icc.jpg');
+    const before = await sharp(input).metadata();
+    const one: StepText[] = [['resize', { width: 100 }]];
+    const several: StepText[] = [
+      ['resize', { width: 100 }],
+      ['extend', { left: 4, background: 'black' }],
+      ['resize', { width: 80 }],
+    ];
+    for (const steps of [[], one, several]) {
+      const stripped = await sharp((await made(input, passOf(steps))).data).metadata();
+      t.same([stripped.exif, stripped.xmp, stripped.icc], [undefined, undefined, undefined]);
+      const result = await made(input, passOf(steps, { format: 'png', metadata: 'keep' }));
+      const kept = await sharp(result.data).metadata();
+      t.ok(kept.exif !== undefined && kept.xmp !== undefined, 'EXIF and XMP');
+      t.same(kept.icc, before.icc, 'the profile');
+      // Whoever reads the profile sees the same colours as before.
+      const seen = await raster(result.data);
+      const plain = await rasterOf(input, steps);
+      t.ok(meanDifference(seen, plain) < 3, `colours differ by ${meanDifference(seen, plain)}`);
+    }
+  },
+);
+
+t.test('pixels that are laid over kept metadata do not change', corpus, async (t) => {
+  const input = image('modern/paris_icc_exif_xmp.png');
+  for (const extra of [[['negate']], [['opacity', { opacity: 0.6 }]]] as StepText[][]) {
+    const steps: StepText[] = [['resize', { width: 100 }], ['flip'], ['resize', { width: 90 }], ...extra];
+    const kept = await made(input, passOf(steps, { format: 'png', metadata: 'keep' }));
+    const { info, data } = await sharp(kept.data, { ignoreIcc: true }).ensureAlpha().raw().toUint8Array();
+    t.ok((await sharp(kept.data).metadata()).exif !== undefined);
+    // The same picture without its profile is worked on in the same numbers.
+    const bare = (await sharp(input, { ignoreIcc: true }).png().toUint8Array()).data;
+    const expected = await rasterOf(bare, steps);
+    t.ok(
+      difference({ ...expected, data, width: info.width, height: info.height }, expected) <= 1,
+      JSON.stringify(extra),
+    );
+  }
+});
+
+t.test('copyright keeps the rights fields alone', async (t) => {
+  const exif = { IFD0: { Copyright: 'Jane Doe', Artist: 'Jane', Software: 'secret', Make: 'Camera' } };
+  const input = (
+    await sharp(await drawn(16, 16, () => [1, 2, 3]))
+      .withExif(exif)
+      .jpeg()
+      .toUint8Array()
+  ).data;
+  for (const steps of [[], [['resize', { width: 8 }], ['flip'], ['resize', { width: 4 }]]] as StepText[][]) {
+    const kept = await sharp((await made(input, passOf(steps, { metadata: 'copyright' }))).data).metadata();
+    const text = kept.exif?.toString('latin1') ?? '';
+    t.match(text, /Jane Doe/);
+    t.notMatch(text, /secret|Camera/);
+  }
+  const none = await made(await drawn(4, 4, () => [1, 2, 3]), passOf([], { metadata: 'copyright' }));
+  t.equal((await sharp(none.data).metadata()).exif, undefined);
+});
+
+t.test('the format is the input’s own where it can be written, else png', corpus, async (t) => {
+  const table = {
+    'photos/kodak-1.png': 'image/png',
+    'orientation/landscape_1.jpg': 'image/jpeg',
+    'modern/simple-rgb.webp': 'image/webp',
+    'modern/paris_icc_exif_xmp.avif': 'image/avif',
+    'animated/interlaced.gif': 'image/gif',
+    'modern/mandrill.tiff': 'image/tiff',
+  };
+  for (const [name, type] of Object.entries(table)) {
+    t.equal((await made(image(name), passOf([['resize', { width: 32 }]]))).contentType, type, name);
+  }
+  const raw = { width: 2, height: 2, channels: 4 } as const;
+  const pixels = Uint8Array.from({ length: 16 }, () => 255);
+  const drawing = await made(pixels, passOf([['negate']]), { raw });
+  t.equal(drawing.contentType, 'image/png');
+  t.same((await raster(drawing.data)).at(0, 0), [0, 0, 0, 255]);
+  t.same((await raster((await made(pixels, passOf([]), { raw })).data)).at(1, 1), WHITE);
+});
+
+t.test('every format is written with every setting it has', async (t) => {
+  const input = await drawn(64, 64, (x, y) => [x * 4, y * 4, (x * y) % 256]);
+  const size = async (encode: object) => (await made(input, passOf([], encode))).data.byteLength;
+  for (const format of ['jpeg', 'webp', 'avif', 'tiff'])
+    t.ok((await size({ format, quality: 20 })) < (await size({ format, quality: 95 })), `${format}: quality`);
+  for (const format of ['jpeg', 'png', 'webp', 'avif', 'gif'])
+    for (const effort of [0, 9]) t.ok((await size({ format, effort })) > 0, `${format}: effort ${effort}`);
+  for (const format of ['webp', 'avif']) {
+    const { data } = await made(input, passOf([], { format, lossless: true } as object));
+    t.ok(
+      difference(await raster(data), await raster(input)) <= (format === 'avif' ? 3 : 0),
+      `${format}: lossless`,
+    );
+  }
+  t.ok((await size({ format: 'png', colors: 4 })) < (await size({ format: 'png' })));
+  t.ok((await size({ format: 'png', palette: true })) < (await size({ format: 'png' })));
+  t.ok((await size({ format: 'gif', colors: 4 })) < (await size({ format: 'gif' })));
+  t.ok((await size({ format: 'jpeg', chroma: '4:2:0' })) < (await size({ format: 'jpeg', chroma: '4:4:4' })));
+  t.ok(
+    (await sharp((await made(input, passOf([], { format: 'jpeg', progressive: true }))).data).metadata())
+      .isProgressive,
+  );
+  t.match(await refused(input, passOf([], { format: 'jpeg', lossless: true })), {
+    code: 'invalid_param',
+    param: 'lossless',
+  });
+  const asSteps = await made(
+    input,
+    passOf([['webp', { lossless: true }], ['keepMetadata'], ['decode', { frame: 'first' }]]),
+  );
+  t.equal(asSteps.contentType, 'image/webp', 'settings may stand among the steps');
+});

@@ -1,0 +1,73 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import type { TSchema } from '@sinclair/typebox';
+import { Ajv } from 'ajv';
+import t from 'tap';
+import { operations } from '../../../workers/image/operations/index.ts';
+import { drawn, made, passOf } from './passes.ts';
+
+const FOLDER = new URL('../../../workers/image/operations/', import.meta.url);
+/** Files that are no operation: what several of them share. */
+const SHARED = ['crop-to', 'encoder-settings', 'index', 'operation', 'parameter', 'second-asset'];
+
+t.test('every file is one operation of the registry, under its name', (t) => {
+  const files = readdirSync(FOLDER).map((file) => file.replace(/\.ts$/, ''));
+  const names = files
+    .filter((file) => !SHARED.includes(file))
+    .map((file) => file.replace(/-(.)/g, (_, letter) => letter.toUpperCase()));
+  t.same(names.sort(), Object.keys(operations).sort());
+  t.end();
+});
+
+t.test('every argument says what it is, and nothing undeclared is let in', (t) => {
+  const ajv = new Ajv({ strict: true, strictTypes: false, formats: { 'css-color': true } });
+  for (const [name, { description, parameters }] of Object.entries(operations)) {
+    t.ok(description.endsWith('.'), `${name}: ${description}`);
+    t.equal(parameters.additionalProperties, false, name);
+    for (const [key, schema] of Object.entries(parameters.properties as Record<string, TSchema>)) {
+      t.ok((schema.description?.length ?? 0) > 4, `${name}.${key}`);
+    }
+    t.ok(ajv.compile(parameters), `${name} compiles`);
+  }
+  t.end();
+});
+
+t.test('schemas are read without loading the codec', (t) => {
+  const script = `await import(${JSON.stringify(new URL('index.ts', FOLDER).href)});
+    process.stdout.write(String(process.report.getReport().sharedObjects.some((name) => name.includes('vips'))))`;
+  t.equal(
+    execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }),
+    'false',
+  );
+  t.end();
+});
+
+t.test('the size that is told beforehand is the size that comes out', async (t) => {
+  const input = await drawn(37, 23, (x, y) => [x * 5, y * 9, 0]);
+  const table: [keyof typeof operations, Record<string, unknown>][] = [
+    ['resize', { width: 20 }],
+    ['resize', { width: 100, height: 31, fit: 'cover' }],
+    ['resize', { width: 100, height: 31, fit: 'contain', enlarge: true }],
+    ['resize', { width: 100, height: 31, fit: 'outside', enlarge: true }],
+    ['extract', { width: 5, height: 6 }],
+    ['crop', { aspect: '3:2' }],
+    ['rotate', { angle: 90 }],
+    ['rotate', { angle: 33 }],
+    ['affine', { matrix: [1, 0.5, 0.3, 2] }],
+    ['extend', { left: 3, bottom: 2 }],
+    ['border', { width: 4 }],
+    ['placeholder', { kind: 'blur' }],
+    ['negate', {}],
+  ];
+  for (const [name, params] of table) {
+    const operation = operations[name];
+    if (operation.kind !== 'step') throw new Error(`${name} is no step`);
+    const told = operation.size({ width: 37, height: 23 }, params);
+    const { width, height } = await made(input, passOf([[name, params]]));
+    const off = Math.max(Math.abs(told.width - width), Math.abs(told.height - height));
+    t.ok(
+      off <= (name === 'affine' || params.angle === 33 ? 2 : 0),
+      `${name}: ${width} x ${height}, told ${told.width} x ${told.height}`,
+    );
+  }
+});

@@ -1,0 +1,30 @@
+import type { TransformTask } from '../protocol.ts';
+import { openFile } from './input.ts';
+import type { PassContext } from './operations/operation.ts';
+import type { Pixels } from './pixels.ts';
+import { withoutBulkyTexts } from './png-guard.ts';
+import { BadArgument } from './refusal.ts';
+
+/** Reads the second assets that a task brings, by the same rules as its input. */
+export function layersOf({ layers = {} }: TransformTask): PassContext['layer'] {
+  return async (assetId, key, prepare) => {
+    const file = Object.hasOwn(layers, assetId) ? layers[assetId] : undefined;
+    if (file === undefined)
+      throw new BadArgument(key, `${key} is "${assetId}", but that asset is not at hand.`);
+    const pipeline = openFile(withoutBulkyTexts(new Uint8Array(file)));
+    const { data, info } = await prepare(pipeline)
+      .raw()
+      .toUint8Array()
+      .catch(() => {
+        throw new BadArgument(key, `${key} is "${assetId}", but that asset cannot be decoded.`);
+      });
+    const { width, height } = info;
+    return {
+      data: data as Uint8Array<ArrayBuffer>,
+      width,
+      height,
+      channels: info.channels as Pixels['channels'],
+      frames: 1,
+    };
+  };
+}
