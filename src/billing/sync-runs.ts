@@ -35,7 +35,12 @@ interface Batch {
  * A failed write is repeated, and counts once however often: rows have their ids from the start, and an account remembers
  * the batches that raised its count.
  */
-export function createSyncRuns(store: BillingStore, now: () => Date, onError: (error: unknown) => void) {
+export function createSyncRuns(
+  store: BillingStore,
+  now: () => Date,
+  onError: (error: unknown) => void,
+  pause: (pauseMs: number) => Promise<void> = sleep,
+) {
   let rows: SyncRun[] = [];
   let rises = new Map<string, number>();
   let timer: NodeJS.Timeout | null = null;
@@ -60,7 +65,7 @@ export function createSyncRuns(store: BillingStore, now: () => Date, onError: (e
         return;
       } catch (error) {
         if (tries === MOST_TRIES) throw error;
-        await sleep(FIRST_PAUSE_MS * 2 ** (tries - 1));
+        await pause(FIRST_PAUSE_MS * 2 ** (tries - 1));
       }
     }
   }
