@@ -4,8 +4,14 @@ import { join } from 'node:path';
 import autocannon from 'autocannon';
 import sharp from 'sharp';
 import type { BareAnswer, BareCase, BareQuestion } from './bare-sharp.ts';
+import { cpuMs } from './cpu.ts';
 import { type BenchServer, startBenchServer } from './server.ts';
 import { median, percentile, type Row, round, type SuiteResult } from './suite.ts';
+
+interface Measured extends BareAnswer {
+  /** CPU of the server, or of bare sharp, for one call. */
+  cpuMsEach: number;
+}
 
 interface Case extends Omit<BareCase, 'input'> {
   name: string;
@@ -52,12 +58,12 @@ async function measure(
   server: BenchServer,
   bare: ChildProcess,
 ): Promise<Row> {
-  const http: BareAnswer[] = [];
-  const plain: BareAnswer[] = [];
+  const http: Measured[] = [];
+  const plain: Measured[] = [];
   await overHttp(benchCase, inFlight, server, 500);
   for (let round = 0; round < ROUNDS; round += 1) {
-    plain.push(await barely(benchCase, inFlight, bare));
-    http.push(await overHttp(benchCase, inFlight, server, ROUND_MS));
+    plain.push(await withCpu(bare.pid ?? 0, () => barely(benchCase, inFlight, bare)));
+    http.push(await withCpu(server.pid, () => overHttp(benchCase, inFlight, server, ROUND_MS)));
   }
   const perSecond = (answers: BareAnswer[]) => median(answers.map((answer) => answer.perSecond));
   const times = (answers: BareAnswer[], share: number) =>
@@ -73,7 +79,15 @@ async function measure(
     p99: round(times(http, 0.99)),
     'bare p50': round(times(plain, 0.5)),
     'added p50': round(times(http, 0.5) - times(plain, 0.5)),
+    'CPU ms': round(median(http.map(({ cpuMsEach }) => cpuMsEach))),
+    'bare CPU ms': round(median(plain.map(({ cpuMsEach }) => cpuMsEach))),
   };
+}
+
+async function withCpu(pid: number, run: () => Promise<BareAnswer>): Promise<Measured> {
+  const before = cpuMs(pid);
+  const answer = await run();
+  return { ...answer, cpuMsEach: (cpuMs(pid) - before) / answer.durationsMs.length };
 }
 
 function barely(
