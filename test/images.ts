@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import sharp from 'sharp';
 import type { Test } from 'tap';
 
 const FOLDER = join(import.meta.dirname, '../../shared/images');
@@ -31,4 +32,10 @@ export function typeOf(name: string): string {
   const extension = name.split('.').at(-1)?.toLowerCase() ?? '';
   const types: Record<string, string> = { jpg: 'image/jpeg', svg: 'image/svg+xml', tif: 'image/tiff' };
   return types[extension] ?? `image/${extension}`;
+}
+
+/** A PNG of 32 by 32 px in one colour, for tests that need any image. */
+export async function redSquare(): Promise<Uint8Array<ArrayBuffer>> {
+  const create = { width: 32, height: 32, channels: 3, background: 'red' } as const;
+  return new Uint8Array(await sharp({ create }).png().toBuffer());
 }
