@@ -71,8 +71,7 @@ t.test('a call past the allowance costs a credit, or is refused before anything 
     { _id: id },
     { $set: { 'processing.period': '2026-03', 'processing.used': 499 } },
   );
-  const create = { width: 32, height: 32, channels: 3, background: 'red' } as const;
-  const body = new Uint8Array(await sharp({ create }).png().toBuffer());
+  const body = await redSquare();
   const transform = (content = body) =>
     server.call('/images/transform?op=flip', { key, body: content, type: 'image/png' });
   t.equal((await transform()).status, 200, 'the last one of the allowance');
