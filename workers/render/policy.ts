@@ -56,7 +56,7 @@ export function decide(request: { url: string; resourceType: string }, allowance
  * emptied before the next drawing; the content itself goes when the next is written.
  */
 export function leavesTraces(html: string): boolean {
-  return /<meta(?!\s+(?:charset|name=["']?viewport))/i.test(html);
+  return /http-equiv|<meta(?!\s+(?:charset|name=["']?viewport))/i.test(html);
 }
 
 /** Headers of the shell. Its policy binds before the first byte is written into it, and nothing in a page loosens it. */

@@ -136,6 +136,7 @@ t.test('nothing of a page is left in the next one', async (t) => {
   const reference = await studio.draw(card, { accountId: 'acc_fresh' });
   for (const page of [
     `<base href="http://elsewhere.invalid/"><meta http-equiv="Content-Security-Policy" content="style-src 'none'">`,
+    `<meta charset="utf-8" http-equiv="Content-Security-Policy" content="style-src 'none'">`,
     '<META name="color-scheme" content="dark">',
     '<meta http-equiv="refresh" content="1"><meta name="referrer" content="unsafe-url">',
     '<style>:root{color-scheme:dark;zoom:3;font-size:90px;writing-mode:vertical-rl;scroll-behavior:smooth}</style>',
