@@ -12,6 +12,7 @@ import { installGate } from './accounts/gate.ts';
 import { keyRoutes } from './accounts/key-routes.ts';
 import { sessionRoutes } from './accounts/session-routes.ts';
 import { openAccountsStore } from './accounts/store.ts';
+import { openAssets } from './assets/assets.ts';
 import { createAllowance } from './billing/allowance.ts';
 import { createDescription } from './billing/description.ts';
 import { createMovements } from './billing/movements.ts';
@@ -25,7 +26,6 @@ import { FeedbackStore } from './feedback/store.ts';
 import { installAccessLog } from './http/access-log.ts';
 import { installBodies, installBodyParsing } from './http/bodies.ts';
 import { drainServer } from './http/draining.ts';
-import { ApiError } from './http/errors.ts';
 import { asApiError, installFailures, sendFailure } from './http/failures.ts';
 import { healthRoutes } from './http/health.ts';
 import { installIdempotency } from './http/idempotency.ts';
@@ -102,6 +102,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     frameworkErrors: (error, request, reply) => sendFailure(request, reply, asApiError(error)),
   });
   const publicUrl = () => settings.http.PUBLIC_URL || addressOf(server, settings.http.HOST);
+  const topUpUrl = () => settings.billing.TOP_UP_URL || `${publicUrl()}/docs`;
 
   // Stores, and what stands on them alone.
   const accounts = await openAccountsStore(stores.documents);
@@ -119,20 +120,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     movements,
     syncRuns,
     plan: (id) => planNamed(plans, id),
-    topUpUrl: () => settings.billing.TOP_UP_URL || `${publicUrl()}/docs`,
-    now,
-  });
-  const describe = createDescription({
-    store: accounts,
-    syncRuns,
-    plan: (id) => planNamed(plans, id),
-    storedAssets: async () => 0,
-    limits: {
-      syncConcurrency: settings.accounts.SYNC_CALLS_PER_ACCOUNT,
-      jobWaits: JOB_WAITS,
-      requestsPerMinute: settings.http.REQUESTS_PER_MINUTE,
-      runningJobsPerType: RUNNING_JOBS_PER_TYPE,
-    },
+    topUpUrl,
     now,
   });
   const results = createResults({ objects: stores.objects, signatures, publicUrl, now });
@@ -152,6 +140,34 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const outbound = createOutbound({
     allowedSubnets: settings.outbound.OUTBOUND_ALLOWED_SUBNETS,
     allowsHttp: settings.outbound.OUTBOUND_ALLOW_HTTP,
+  });
+
+  // What stands on stores and threads together.
+  const assets = await openAssets({
+    documents: stores.documents,
+    objects: stores.objects,
+    pixels,
+    outbound,
+    signatures,
+    imageThreads: settings.pixels.IMAGE_THREADS,
+    storedAssets: (plan) => planNamed(plans, plan).storedAssets,
+    publicUrl,
+    upgradeUrl: topUpUrl,
+    now,
+    log,
+  });
+  const describe = createDescription({
+    store: accounts,
+    syncRuns,
+    plan: (id) => planNamed(plans, id),
+    storedAssets: assets.storedAssets,
+    limits: {
+      syncConcurrency: settings.accounts.SYNC_CALLS_PER_ACCOUNT,
+      jobWaits: JOB_WAITS,
+      requestsPerMinute: settings.http.REQUESTS_PER_MINUTE,
+      runningJobsPerType: RUNNING_JOBS_PER_TYPE,
+    },
+    now,
   });
 
   // Manners of every route.
@@ -205,7 +221,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       installBodyParsing(api);
 
       const catalogue = { plans, models, installedAt: INSTALLED_AT };
-      const lane = { gate, pixels, outbound, allowance, readAsset: noAssets, now };
+      const lane = { gate, pixels, outbound, allowance, readAsset: assets.readAsset, now };
       await api.register(catalogueRoutes, { prefix: '/v1', ...catalogue });
       await api.register(priceListRoutes, catalogue);
       await api.register(modelRoutes, { prefix: '/v1', models });
@@ -222,13 +238,14 @@ export async function buildApp(options: AppOptions): Promise<App> {
         now,
       });
       await api.register(feedbackRoutes, { prefix: '/v1', store: feedback, gate, now });
+      await api.register(assets.routes, { prefix: '/v1', gate });
       await api.register(templateRoutes, { prefix: '/v1', store: templates, gate, now });
       await api.register(presetRoutes, {
         prefix: '/v1',
         store: presets,
         gate,
         models,
-        missingAssets: async (_accountId, assetIds) => [...assetIds],
+        missingAssets: assets.missingAssets,
         usageOf: async () => new Map(),
         now,
       });
@@ -249,6 +266,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       { name: 'runs', sweep: (instant) => deleteExpired(billing.syncRuns, instant) },
       { name: 'reservations', sweep: () => allowance.sweep() },
       { name: 'results', sweep: () => results.sweep() },
+      ...assets.sweeps,
     ],
     intervalMs: settings.processes.SWEEP_INTERVAL_MS,
     now,
@@ -275,10 +293,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
 function renderStats(renders: Renders): PoolStats {
   const { threads, busy, waiting } = renders.stats();
   return { threads, busy, queued: waiting, waitMs: 0 };
-}
-
-async function noAssets(): Promise<never> {
-  throw new ApiError('asset_not_found', 'There is no such asset.', { param: 'assetId' });
 }
 
 /** Where the server really listens, when no public address was set. */

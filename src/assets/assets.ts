@@ -1,0 +1,76 @@
+import type { FastifyInstance } from 'fastify';
+import type { Gate } from '../accounts/gate.ts';
+import type { Signatures } from '../http/signatures.ts';
+import type { Outbound } from '../outbound/outbound.ts';
+import type { Pixels } from '../pixels/pixels.ts';
+import type { Documents } from '../stores/documents/port.ts';
+import type { Objects } from '../stores/objects/port.ts';
+import { createArrivals } from './arrivals.ts';
+import { collectionRoutes } from './collection-routes.ts';
+import { AssetCollections } from './collections.ts';
+import { contentRoutes } from './content-routes.ts';
+import { createIncoming } from './incoming.ts';
+import { createIntake } from './intake.ts';
+import { URL_LIMIT_BYTES } from './limits.ts';
+import { createLinks } from './links.ts';
+import { AssetPlaces } from './places.ts';
+import { createAssetReader } from './reading.ts';
+import { createRemoval } from './removal.ts';
+import { assetRoutes } from './routes.ts';
+import { AssetsStore } from './store.ts';
+import { createAssetSweeps } from './sweeps.ts';
+import { uploadRoutes } from './upload-routes.ts';
+
+export interface AssetsOptions {
+  documents: Documents;
+  objects: Objects;
+  pixels: Pixels;
+  outbound: Outbound;
+  signatures: Signatures;
+  imageThreads: number;
+  /** Assets that a plan stores. */
+  storedAssets: (plan: string) => number;
+  publicUrl: () => string;
+  /** Where a plan is changed; part of the refusal for want of places. */
+  upgradeUrl: () => string;
+  now: () => Date;
+  log: { warn(context: object, message: string): void };
+}
+
+/** The slice, put together: its routes, and what other slices ask of it. */
+export async function openAssets(options: AssetsOptions) {
+  const { documents, objects, now, log } = options;
+  const store = await AssetsStore.open(documents, now);
+  const places = await AssetPlaces.open(documents, now);
+  const collections = await AssetCollections.open(documents, store, now);
+  const intake = createIntake(options);
+  const incoming = createIncoming(options.outbound);
+  const links = createLinks(options);
+  const removal = createRemoval({ store, places, objects, log });
+  const arrivals = createArrivals({ ...options, store, places, collections, intake, removal });
+
+  return {
+    async routes(app: FastifyInstance, { gate }: { gate: Gate }): Promise<void> {
+      await app.register(uploadRoutes, { gate, arrivals, incoming, links });
+      await app.register(assetRoutes, { gate, store, removal, links, now });
+      await app.register(contentRoutes, { gate, store, objects, links });
+      await app.register(collectionRoutes, { gate, collections });
+    },
+
+    /** Reads an asset for a synchronous call; see reading.ts for what it throws. */
+    readAsset: createAssetReader(store, objects, URL_LIMIT_BYTES),
+
+    /** How many assets an account has, those on their way in and out included. */
+    storedAssets: (accountId: string): Promise<number> => places.stored(accountId),
+
+    /** Those of the ids that are no DONE asset of the account. */
+    async missingAssets(accountId: string, assetIds: readonly string[]): Promise<string[]> {
+      const there = new Set(await store.findDone(accountId, assetIds));
+      return assetIds.filter((id) => !there.has(id));
+    },
+
+    sweeps: createAssetSweeps({ store, places, removal, arrivals }),
+  };
+}
+
+export type Assets = Awaited<ReturnType<typeof openAssets>>;

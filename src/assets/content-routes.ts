@@ -1,0 +1,71 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Gate } from '../accounts/gate.ts';
+import type { Objects } from '../stores/objects/port.ts';
+import { attachment, isFresh, rangeOf } from './content.ts';
+import type { Links } from './links.ts';
+import { findDone, openContent } from './reading.ts';
+import { AssetPath, ContentQuery } from './schema.ts';
+import type { AssetsStore } from './store.ts';
+
+export interface ContentRoutesOptions {
+  gate: Gate;
+  store: AssetsStore;
+  objects: Objects;
+  links: Links;
+}
+
+/** An SVG that somebody uploaded, opened in a browser, runs nothing and loads nothing. */
+const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
+
+/** GET /assets/{id}/content: the bytes, for their owner and for whoever has a link. */
+export async function contentRoutes(
+  app: FastifyInstance,
+  { gate, store, objects, links }: ContentRoutesOptions,
+): Promise<void> {
+  app.get<{ Params: AssetPath; Querystring: ContentQuery }>(
+    '/assets/:assetId/content',
+    {
+      config: { access: 'public', answers: 'image/*' },
+      schema: {
+        summary: 'Read the bytes of an asset',
+        description: 'With a credential, or without one by a signed link. Answers single ranges and ETags.',
+        tags: ['Assets'],
+        security: [{ apiKey: [] }, { session: [] }, {}],
+        params: AssetPath,
+        querystring: ContentQuery,
+      },
+    },
+    async (request, reply) => {
+      const asset = await findDone(store, readerOf(request), request.params.assetId);
+      const { mimeType, bytes: sizeBytes } = asset.image;
+      const etag = `"${asset.digest}"`;
+      reply
+        .header('etag', etag)
+        .header('cache-control', 'private, immutable')
+        .header('accept-ranges', 'bytes')
+        .header('x-content-type-options', 'nosniff')
+        .header('content-security-policy', CONTENT_POLICY);
+      if (request.query.download === true) reply.header('content-disposition', attachment(asset));
+      if (isFresh(request.headers['if-none-match'], etag)) return reply.code(304).send();
+
+      const { headers } = request;
+      const range = rangeOf(headers.range, headers['if-range']?.toString(), { sizeBytes, etag });
+      const { body } = await openContent(objects, asset, range);
+      reply.type(mimeType);
+      if (range === null) return reply.header('content-length', String(sizeBytes)).send(body);
+      const { start, end } = range;
+      return reply
+        .code(206)
+        .header('content-range', `bytes ${start}-${end}/${sizeBytes}`)
+        .header('content-length', String(end - start + 1))
+        .send(body);
+    },
+  );
+
+  /** The account whose asset may be read: the link's, else the caller's. */
+  function readerOf(request: FastifyRequest<{ Params: AssetPath; Querystring: ContentQuery }>): string {
+    const { params, query } = request;
+    const isLink = query.signature !== undefined || query.expires !== undefined;
+    return isLink ? links.ownerOf('asset-content', params.assetId, query) : gate.callerOf(request).accountId;
+  }
+}

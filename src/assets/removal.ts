@@ -1,0 +1,53 @@
+import type { Objects } from '../stores/objects/port.ts';
+import type { AssetDocument } from './asset.ts';
+import type { AssetPlaces } from './places.ts';
+import type { AssetsStore } from './store.ts';
+
+export interface RemovalOptions {
+  store: AssetsStore;
+  places: AssetPlaces;
+  objects: Objects;
+  log: { warn(context: object, message: string): void };
+}
+
+/**
+ * How assets go. The document is hidden first: from there on the asset is deleted, whatever happens. Then the object
+ * goes, and only then the document, which until then is the note of what is still to be done. A crash at any line leaves
+ * such a note, and the sweep takes it up; an asset that is seen always has its bytes.
+ */
+export function createRemoval({ store, places, objects, log }: RemovalOptions) {
+  /** Each step may be done twice. */
+  async function finish(asset: AssetDocument): Promise<void> {
+    if (asset.state === 'leaving') await places.leaving(asset.accountId, asset._id);
+    if (asset.objectKey !== null) await objects.delete(asset.objectKey);
+    await store.erase(asset);
+    await places.leave(asset.accountId, asset._id);
+  }
+
+  /** What fails here is for the sweep: the caller's asset is gone either way. */
+  async function finishOrLeave(asset: AssetDocument): Promise<void> {
+    await finish(asset).catch((error: unknown) =>
+      log.warn({ err: error, assetId: asset._id }, 'An asset is left for the sweep to remove'),
+    );
+  }
+
+  return {
+    /** Deletes an asset; false when there is none. */
+    async remove(accountId: string, assetId: string): Promise<boolean> {
+      const hidden = await store.hide(accountId, assetId);
+      if (hidden === null) return false;
+      // Under a claimed PUT bytes may still be coming: the note stays until they are surely there.
+      const bytesMayCome = hidden.status === 'PENDING' && hidden.objectKey !== null;
+      if (!bytesMayCome) await finishOrLeave(hidden);
+      return true;
+    },
+    /** Undoes an upload. One that has arrived after all stays. */
+    async abandon(asset: AssetDocument): Promise<void> {
+      const givenUp = await store.giveUp(asset).catch(() => null);
+      if (givenUp !== null) await finishOrLeave(givenUp);
+    },
+    finish,
+  };
+}
+
+export type Removal = ReturnType<typeof createRemoval>;

@@ -1,0 +1,59 @@
+import type { Arrivals } from './arrivals.ts';
+import { UNFINISHED_MS } from './limits.ts';
+import type { AssetPlaces } from './places.ts';
+import type { Removal } from './removal.ts';
+import type { AssetsStore } from './store.ts';
+
+/** A duty of the sweeper: clears a batch of what is over, and answers how much it cleared. */
+export interface AssetSweep {
+  name: string;
+  sweep(now: Date): Promise<number>;
+}
+
+export interface AssetSweepsOptions {
+  store: AssetsStore;
+  places: AssetPlaces;
+  removal: Removal;
+  arrivals: Arrivals;
+}
+
+const MOST_AT_A_TIME = 100;
+
+/** What time and dead processes leave of assets. Each may run anywhere, twice and at once. */
+export function createAssetSweeps({ store, places, removal, arrivals }: AssetSweepsOptions): AssetSweep[] {
+  /** Outputs past their retention, failed assets, and reserved ones that nobody put. */
+  async function expired(now: Date): Promise<number> {
+    const assets = await store.expired(now, MOST_AT_A_TIME);
+    for (const { accountId, _id } of assets) await removal.remove(accountId, _id);
+    return assets.length;
+  }
+
+  /** Objects and documents of uploads that never arrived, and of deletions that were not finished. */
+  async function unfinished(now: Date): Promise<number> {
+    const assets = await store.unfinished(before(now), MOST_AT_A_TIME);
+    for (const asset of assets) await removal.finish(asset);
+    return assets.length;
+  }
+
+  /** Marks on the count of an account: the asset of one stays, or it is gone. Those between are removed above. */
+  async function marked(now: Date): Promise<number> {
+    let cleared = 0;
+    for (const { accountId, assetId } of await places.leftOver(before(now))) {
+      const asset = await store.findAny(accountId, assetId);
+      if (asset !== null && asset.state !== 'kept') continue;
+      await (asset === null ? places.leave(accountId, assetId) : arrivals.settle(asset));
+      cleared += 1;
+    }
+    return cleared;
+  }
+
+  return [
+    { name: 'expired assets', sweep: expired },
+    { name: 'unfinished assets', sweep: unfinished },
+    { name: 'places of assets', sweep: marked },
+  ];
+}
+
+function before(now: Date): Date {
+  return new Date(now.getTime() - UNFINISHED_MS);
+}
