@@ -1,5 +1,5 @@
 import t from 'tap';
-import { numbered, preset, refused, start } from './start.ts';
+import { numbered, preset, refused, start } from './harness.ts';
 
 const at = (day: number) => new Date(Date.UTC(2025, 0, day)).toISOString();
 const version = (number: number) => ({

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Answer } from '../harness.ts';
-import { numbered, preset, refused, start } from './start.ts';
+import { numbered, preset, refused, start } from './harness.ts';
 
 const statuses = (answers: Answer[], status: number) => answers.filter((answer) => answer.status === status);
 const numbers = (count: number, from = 1) => Array.from({ length: count }, (_, index) => index + from);

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { preset, refused, start } from './start.ts';
+import { preset, refused, start } from './harness.ts';
 
 const resize = { op: 'resize', parameters: { width: 100 } };
 const edit = { op: 'edit', prompt: 'Warm light' };

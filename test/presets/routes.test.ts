@@ -1,7 +1,7 @@
 import t from 'tap';
 import { BUILT_INS } from '../../src/presets/builtins.ts';
 import type { Answer } from '../harness.ts';
-import { numbered, preset, refused, start } from './start.ts';
+import { numbered, preset, refused, start } from './harness.ts';
 
 const BUILT_IN = 'builtin-avatar';
 

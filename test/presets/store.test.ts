@@ -6,7 +6,7 @@ import type { Preset } from '../../src/presets/preset.ts';
 import { type Draft, PresetsStore } from '../../src/presets/store.ts';
 import { openEmbeddedDocuments } from '../../src/stores/documents/embedded/actor.ts';
 import type { Collection, Documents, Update } from '../../src/stores/documents/port.ts';
-import { numbered } from './start.ts';
+import { numbered } from './harness.ts';
 
 const at = (second: number) => new Date(Date.UTC(2025, 0, 1, 0, 0, second));
 

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { BUILT_INS } from '../../src/presets/builtins.ts';
 import type { Answer } from '../harness.ts';
 import { image, needsImages, typeOf } from '../images.ts';
-import { refused, start } from './start.ts';
+import { refused, start } from './harness.ts';
 
 const crop = { op: 'crop', parameters: { aspect: '4:3', gravity: 'north' } };
 const resize = { op: 'resize', parameters: { width: 160 } };

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { WARNING_CODES } from '../../src/catalogue/warnings.ts';
 import { BUILT_INS } from '../../src/presets/builtins.ts';
-import { preset, start } from './start.ts';
+import { preset, start } from './harness.ts';
 
 const FINDINGS: Record<(typeof WARNING_CODES)[number], { steps: unknown[]; indexes: number[] }> = {
   format_shadowed: {
