@@ -1,99 +1,99 @@
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { FastifyRequest } from 'fastify';
-import { type ApiError, invalidParam } from '../http/errors.ts';
-import { tooLarge } from './input.ts';
-import { IMAGE_LIMIT_BYTES, MULTIPART_LIMIT_BYTES } from './limits.ts';
+import { type ApiError, invalidParam } from './errors.ts';
+import { announcedBytes, tooLarge, within } from './streamed-body.ts';
 
 const FIELD_LIMIT_BYTES = 1024 * 1024;
 const FIELDS_LIMIT = 64;
+const FILES_LIMIT = 8;
 
-export interface Multipart {
-  file: { bytes: Uint8Array<ArrayBuffer>; declaredType: string | null; filename: string | null };
-  /** Text fields by name; the last of equal names wins. */
-  fields: Record<string, string>;
+/** The `file` part while it streams. */
+export interface FilePart {
+  bytes: AsyncIterable<Buffer>;
+  /** The part's own type in lower case; null when it names no format. */
+  declaredType: string | null;
+  filename: string | null;
+}
+
+export interface MultipartOptions<T> {
+  bodyLimitBytes: number;
+  fileLimitBytes: number;
+  /** Takes the file's bytes to where they belong. Rejects when they end in an error, with that error. */
+  take: (part: FilePart) => Promise<T>;
 }
 
 /**
- * Reads a multipart body with one `file` part. Other files are skipped, not kept.
- * @throws ApiError invalid_param on `file` without one, or on `body` when malformed; payload_too_large on `file`.
+ * Reads a multipart body with one `file` part, which is taken as it comes. Other files are skipped. Settles when the
+ * taking has, so that nobody writes on behind a refusal.
+ * @returns what became of the file, and the text fields by name; the last of equal names wins.
+ * @throws ApiError invalid_param on `file` without one, or on `body` when malformed; payload_too_large on `file` or
+ *   `body`; what `take` throws.
  */
-export function readMultipart(request: FastifyRequest, body: Readable): Promise<Multipart> {
-  const announced = Number(request.headers['content-length'] ?? 0);
-  if (announced > MULTIPART_LIMIT_BYTES) throw tooLarge('body', MULTIPART_LIMIT_BYTES);
-  return new Promise((resolve, reject) => {
-    const parser = openParser(request);
-    const fields: Record<string, string> = Object.create(null);
-    let file: Promise<Multipart['file']> | null = null;
-    let received = 0;
+export async function readMultipart<T>(
+  request: FastifyRequest,
+  body: Readable,
+  { bodyLimitBytes, fileLimitBytes, take }: MultipartOptions<T>,
+): Promise<{ file: T; fields: Record<string, string> }> {
+  if ((announcedBytes(request) ?? 0) > bodyLimitBytes) throw tooLarge('body', bodyLimitBytes);
+  const parser = openParser(request, fileLimitBytes);
+  const fields: Record<string, string> = Object.create(null);
+  let part: Readable | null = null;
+  let taken: Promise<T> | null = null;
 
+  await new Promise<void>((resolve, reject) => {
+    let received = 0;
     const fail = (error: unknown) => {
       body.unpipe(parser);
       body.resume();
-      reject(error);
+      part?.destroy(error as Error);
+      Promise.allSettled([taken]).then(() => reject(error));
     };
     body.on('data', (chunk: Buffer) => {
       received += chunk.length;
-      if (received > MULTIPART_LIMIT_BYTES) fail(tooLarge('body', MULTIPART_LIMIT_BYTES));
+      if (received > bodyLimitBytes) fail(tooLarge('body', bodyLimitBytes));
     });
-    body.once('error', fail);
+    body.once('error', () => fail(malformed()));
     body.once('aborted', () => fail(malformed()));
     parser.on('file', (name, stream, filename, _encoding, type) => {
-      if (name !== 'file' || file !== null) {
+      if (name !== 'file' || part !== null) {
         stream.resume();
         return;
       }
-      file = collectPart(stream).then((bytes) => ({
-        bytes,
-        declaredType: type === '' || type === 'application/octet-stream' ? null : type.toLowerCase(),
-        filename: filename ?? null,
-      }));
-      file.catch(fail);
+      part = stream;
+      // Read or not: an error that nobody listens for would end the process.
+      stream.on('error', () => undefined);
+      const declaredType = type === '' || type === 'application/octet-stream' ? null : type.toLowerCase();
+      const bytes = within(stream, fileLimitBytes, 'file');
+      taken = take({ bytes, declaredType, filename: filename ?? null });
+      taken.catch(fail);
     });
     parser.on('field', (name, value) => {
       fields[name] = value;
     });
     parser.once('error', () => fail(malformed()));
-    parser.once('finish', () => {
-      if (file === null) fail(missingFile());
-      else file.then((part) => resolve({ file: part, fields }), fail);
-    });
+    parser.once('finish', resolve);
     body.pipe(parser);
   });
+  if (taken === null) throw missingFile();
+  return { file: await taken, fields };
 }
 
-function openParser(request: FastifyRequest): BusboyInstance {
+function openParser(request: FastifyRequest, fileLimitBytes: number): BusboyInstance {
   try {
     return new Busboy({
       headers: request.headers as { 'content-type': string },
       // One byte past the limit is enough to know.
       limits: {
-        fileSize: IMAGE_LIMIT_BYTES + 1,
+        fileSize: fileLimitBytes + 1,
         fields: FIELDS_LIMIT,
         fieldSize: FIELD_LIMIT_BYTES,
-        files: 8,
+        files: FILES_LIMIT,
       },
     });
   } catch {
     throw malformed();
   }
-}
-
-async function collectPart(stream: Readable): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > IMAGE_LIMIT_BYTES) throw tooLarge('file', IMAGE_LIMIT_BYTES);
-    chunks.push(chunk);
-  }
-  const bytes = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return bytes;
 }
 
 function missingFile(): ApiError {

@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import { parseJson } from '../http/bodies.ts';
-import { ApiError, invalidParam } from '../http/errors.ts';
-import { IMAGE_LIMIT_BYTES } from './limits.ts';
-import { readMultipart } from './multipart.ts';
-
-const JSON_LIMIT_BYTES = 8 * 1024 * 1024;
+import { JSON_BODY_LIMIT_BYTES, parseJson } from '../http/bodies.ts';
+import { invalidParam } from '../http/errors.ts';
+import { mediaTypeOf } from '../http/image-body.ts';
+import { type FilePart, readMultipart } from '../http/multipart.ts';
+import { collect } from '../http/streamed-body.ts';
+import { IMAGE_LIMIT_BYTES, MULTIPART_LIMIT_BYTES } from './limits.ts';
 
 /** What a call may say in a JSON body or in multipart fields, beside the image. The query wins over it. */
 export interface BodyFields {
@@ -20,33 +20,6 @@ export type Input =
   | { kind: 'url'; url: string; fields: BodyFields }
   | { kind: 'asset'; assetId: string; fields: BodyFields };
 
-const SUPPORTED = ['image/*', 'multipart/form-data', 'application/json'];
-
-/**
- * Refuses by the Content-Type alone, before the body is read.
- * @throws ApiError 415 unsupported_media_type, or 400 unsupported_format for bytes of no named format.
- */
-export function checkContentType(request: FastifyRequest): void {
-  const type = mediaTypeOf(request);
-  if (type === 'application/octet-stream') {
-    throw new ApiError(
-      'unsupported_format',
-      'application/octet-stream names no image format: send the image\'s own type, such as "Content-Type: image/jpeg".',
-      { param: 'file' },
-    );
-  }
-  if (type.startsWith('image/') || type === 'multipart/form-data' || type === 'application/json') return;
-  const received = type === '' ? 'no Content-Type' : type;
-  const hint =
-    type === 'application/x-www-form-urlencoded'
-      ? 'this is what curl sends with --data-binary unless told otherwise; add -H "Content-Type: image/jpeg" (the type of your file)'
-      : 'send an image with its own type (such as image/jpeg), multipart/form-data with a file part, or application/json with url or assetId';
-  throw new ApiError('unsupported_media_type', `${received} is not read here: ${hint}.`, {
-    param: 'Content-Type',
-    details: { supported: SUPPORTED, received: type },
-  });
-}
-
 /**
  * Reads the body of a synchronous call: raw bytes, a multipart `file` part, or a JSON reference.
  * @throws ApiError payload_too_large on `file` or `body`, invalid_param on the field at fault.
@@ -55,54 +28,28 @@ export async function readInput(request: FastifyRequest): Promise<Input> {
   const type = mediaTypeOf(request);
   const body = request.body as Readable;
   if (type === 'application/json')
-    return referenceOf(parseJson(await collect(body, request, JSON_LIMIT_BYTES, 'body')));
+    return referenceOf(parseJson(await collect(body, request, JSON_BODY_LIMIT_BYTES, 'body')));
   if (type === 'multipart/form-data') {
-    const { file, fields } = await readMultipart(request, body);
+    const { file, fields } = await readMultipart(request, body, {
+      bodyLimitBytes: MULTIPART_LIMIT_BYTES,
+      fileLimitBytes: IMAGE_LIMIT_BYTES,
+      take: wholePart,
+    });
     return { kind: 'bytes', ...file, fields: multipartFields(fields) };
   }
   const bytes = await collect(body, request, IMAGE_LIMIT_BYTES, 'file');
   return { kind: 'bytes', bytes, declaredType: type, fields: {} };
 }
 
-/**
- * Collects a stream into one buffer that owns its memory. A Content-Length tells the size, so that a whole body is
- * copied once; without one the buffer doubles as it fills.
- */
-async function collect(
-  stream: Readable,
-  request: FastifyRequest,
-  limitBytes: number,
-  param: 'file' | 'body',
-): Promise<Buffer<ArrayBuffer>> {
-  const announced = Number(request.headers['content-length'] ?? Number.NaN);
-  if (announced > limitBytes) throw tooLarge(param, limitBytes);
-  let buffer = Buffer.from(new ArrayBuffer(Number.isNaN(announced) ? 64 * 1024 : announced));
-  let length = 0;
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
-    if (length + chunk.length > limitBytes) throw tooLarge(param, limitBytes);
-    if (length + chunk.length > buffer.length) buffer = grown(buffer, length, length + chunk.length);
-    chunk.copy(buffer, length);
-    length += chunk.length;
+async function wholePart({ bytes, declaredType }: FilePart) {
+  const chunks = await Array.fromAsync(bytes);
+  const whole = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
+  let offset = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, offset);
+    offset += chunk.length;
   }
-  return length === buffer.length ? buffer : Buffer.from(buffer.buffer.slice(0, length));
-}
-
-function grown(buffer: Buffer<ArrayBuffer>, used: number, needed: number): Buffer<ArrayBuffer> {
-  const larger = Buffer.from(new ArrayBuffer(Math.max(needed, buffer.length * 2)));
-  buffer.copy(larger, 0, 0, used);
-  return larger;
-}
-
-/** 413 with the limit in bytes. */
-export function tooLarge(param: 'file' | 'body', limitBytes: number): ApiError {
-  return new ApiError('payload_too_large', `The ${param} is over ${limitBytes} bytes: send a smaller one.`, {
-    param,
-    details: { limit: limitBytes },
-  });
-}
-
-function mediaTypeOf(request: FastifyRequest): string {
-  return (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+  return { bytes: whole, declaredType };
 }
 
 /** A JSON body: exactly one of `url` and `assetId`, and perhaps op, preset and parameters. */

@@ -2,7 +2,8 @@ import type { FastifyReply } from 'fastify';
 import type { Caller } from '../accounts/authentication.ts';
 import type { Gate } from '../accounts/gate.ts';
 import type { Allowance, Run } from '../billing/allowance.ts';
-import { ApiError, invalidParam } from '../http/errors.ts';
+import { clientGoneSignal } from '../http/client-gone.ts';
+import { ApiError } from '../http/errors.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import { readHeader } from '../pixels/header/header.ts';
 import type { Pixels } from '../pixels/pixels.ts';
@@ -36,11 +37,10 @@ export interface CallLimits {
 
 /** Limits of the call that this reply answers, from its first byte on. */
 export function limitsOf(reply: FastifyReply, durationMs: number): CallLimits {
-  const gone = new AbortController();
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) gone.abort(clientGone());
-  });
-  return { signal: gone.signal, deadlineMs: Date.now() - Math.round(reply.elapsedTime) + durationMs };
+  return {
+    signal: clientGoneSignal(reply),
+    deadlineMs: Date.now() - Math.round(reply.elapsedTime) + durationMs,
+  };
 }
 
 /**
@@ -157,7 +157,3 @@ export function namedAs(declared: Record<string, unknown>): (passParam: string) 
 
 /** Registry arguments that an op calls otherwise. */
 const RENAMED: Record<string, string> = { left: 'x', top: 'y', extendWith: 'mode' };
-
-function clientGone(): ApiError {
-  return invalidParam('body', 'The client closed the connection before its answer.');
-}

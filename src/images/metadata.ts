@@ -1,7 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { envelopeOf, success } from '../http/envelope.ts';
-import { checkContentType, readInput } from './input.ts';
+import { checkImageBody } from '../http/image-body.ts';
+import { ImageObject, ImageTags } from '../pixels/image-object.ts';
+import { readInput } from './input.ts';
 import { bring, type LaneOptions, limitsOf } from './lane.ts';
 import { TRANSFORM_DEADLINE_MS } from './limits.ts';
 import { sendTiming, workerMs } from './timing.ts';
@@ -16,7 +18,7 @@ export async function metadataRoutes(
   app.post(
     '/images/metadata',
     {
-      config: { slot: true, body: 'stream', check: checkContentType },
+      config: { slot: true, body: 'stream', check: checkImageBody },
       schema: {
         summary: 'Read what an image is and says',
         description:
@@ -41,32 +43,8 @@ export async function metadataRoutes(
   );
 }
 
-/** The image object of the interface: the same that an asset carries. */
-export const ImageObject = Type.Object({
-  mimeType: Type.String(),
-  format: Type.String(),
-  width: Type.Integer({ description: 'As displayed, after EXIF orientation.' }),
-  height: Type.Integer(),
-  orientation: Type.Integer({ description: 'EXIF value, 1 to 8.' }),
-  bytes: Type.Integer(),
-  sha1: Type.String(),
-  hasAlpha: Type.Boolean(),
-  isOpaque: Type.Boolean(),
-  frames: Type.Integer(),
-  density: Type.Union([Type.Number(), Type.Null()]),
-  colorSpace: Type.String(),
-  bitDepth: Type.Integer(),
-  dominantColor: Type.String({ description: '#rrggbb' }),
-  averageColor: Type.String({ description: '#rrggbb' }),
-  entropy: Type.Number(),
-  sharpness: Type.Number(),
-  thumbhash: Type.String({ description: 'Base64.' }),
-});
-
 const Metadata = Type.Object({
   image: ImageObject,
-  metadata: Type.Record(Type.String(), Type.Record(Type.String(), Type.Unknown()), {
-    description: 'Tags under their own names, by group (exif, iptc, xmp, icc, png, …); no binary values.',
-  }),
+  metadata: ImageTags,
   durationMs: Type.Integer({ description: 'Time in the worker.' }),
 });

@@ -3,8 +3,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Pass } from '../../workers/protocol.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import { success } from '../http/envelope.ts';
+import { checkImageBody } from '../http/image-body.ts';
 import type { PixelResult } from '../pixels/pixels.ts';
-import { checkContentType, readInput } from './input.ts';
+import { readInput } from './input.ts';
 import { bring, counted, type LaneOptions, limitsOf, namedAs } from './lane.ts';
 import { RESULT_LIFE_SECONDS, TRANSFORM_DEADLINE_MS } from './limits.ts';
 import type { Results } from './results.ts';
@@ -87,7 +88,7 @@ const TransformQuery = Type.Object(
 );
 
 function checkBeforeBody(request: FastifyRequest): void {
-  checkContentType(request);
+  checkImageBody(request);
   const type = request.headers['content-type'] ?? '';
   checkQuery(request.query as Query, !type.startsWith('image/'));
 }

@@ -1,0 +1,34 @@
+import type { FastifyRequest } from 'fastify';
+import { ApiError } from './errors.ts';
+
+const SUPPORTED = ['image/*', 'multipart/form-data', 'application/json'];
+
+/** The media type of a body, in lower case and without parameters; empty when none was sent. */
+export function mediaTypeOf({ headers }: FastifyRequest): string {
+  return (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+}
+
+/**
+ * Refuses a body that carries no image by its Content-Type alone, before it is read.
+ * @throws ApiError 415 unsupported_media_type, or 400 unsupported_format for bytes of no named format.
+ */
+export function checkImageBody(request: FastifyRequest): void {
+  const type = mediaTypeOf(request);
+  if (type === 'application/octet-stream') {
+    throw new ApiError(
+      'unsupported_format',
+      'application/octet-stream names no image format: send the image\'s own type, such as "Content-Type: image/jpeg".',
+      { param: 'file' },
+    );
+  }
+  if (type.startsWith('image/') || type === 'multipart/form-data' || type === 'application/json') return;
+  const received = type === '' ? 'no Content-Type' : type;
+  const hint =
+    type === 'application/x-www-form-urlencoded'
+      ? 'this is what curl sends with --data-binary unless told otherwise; add -H "Content-Type: image/jpeg" (the type of your file)'
+      : 'send an image with its own type (such as image/jpeg), multipart/form-data with a file part, or application/json with a reference such as url';
+  throw new ApiError('unsupported_media_type', `${received} is not read here: ${hint}.`, {
+    param: 'Content-Type',
+    details: { supported: SUPPORTED, received: type },
+  });
+}
