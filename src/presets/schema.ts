@@ -22,7 +22,9 @@ export const PresetStep = Type.Object(
     op: Type.Optional(Type.String({ description: 'An op of kind ai or deterministic.' })),
     model: Type.Optional(Type.String({ description: "AI steps; the op's default when absent." })),
     prompt: Type.Optional(
-      Type.String({ description: 'AI steps; `{{subject.<name>}}` expands to the descriptor of that subject.' }),
+      Type.String({
+        description: 'AI steps; `{{subject.<name>}}` expands to the descriptor of that subject.',
+      }),
     ),
     parameters: Type.Optional(anyObject("The op's parameters.")),
     operation: Type.Optional(Type.String({ description: 'A key of the processing registry.' })),
