@@ -50,10 +50,14 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
     },
   );
 
-  app.post<{ Body: NewApiKeyBody | undefined }>(
+  app.post<{ Body: NewApiKeyBody }>(
     '/api-keys',
     {
       config: { access: 'session', idempotency: 'unkept' },
+      preValidation: async (request) => {
+        // A key needs no name, and a call that gives none needs no body.
+        if (request.body === undefined) request.body = {};
+      },
       schema: {
         summary: 'Issue an API key',
         tags: ['API keys'],
@@ -63,7 +67,7 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
     },
     async (request, reply) => {
       const { accountId } = gate.callerOf(request);
-      const { apiKey, key } = await createKey(store, accountId, request.body?.name ?? '', now());
+      const { apiKey, key } = await createKey(store, accountId, request.body.name ?? '', now());
       return reply
         .code(201)
         .send(success('API key issued; it is shown only now.', { ...apiKeyOf(apiKey), key }));
