@@ -1,5 +1,6 @@
 import cluster from 'node:cluster';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { AggregatorRegistry } from 'prom-client';
 import { readSettings, type Settings, SettingsError } from '../config/index.ts';
 import { readPlans } from '../config/plans.ts';
@@ -42,6 +43,8 @@ async function main(): Promise<void> {
       return {
         DARKROOM_HOST_ID: hostId,
         DARKROOM_PROCESS_ID: String(forked),
+        // A process that replaces another starts a third faster from what the first one compiled.
+        NODE_COMPILE_CACHE: join(settings.stores.DATA_DIR, 'compile-cache'),
         // sharp decodes on libuv's threads, beside file reads and DNS: neither may wait for the other.
         UV_THREADPOOL_SIZE: String(Math.max(8, 4 + 2 * settings.pixels.IMAGE_THREADS)),
       };

@@ -1,12 +1,8 @@
 import { join } from 'node:path';
 import type { SettingsOf } from '../../config/setting.ts';
 import type { storesSettings } from './config.ts';
-import { EmbeddedCoordination } from './coordination/embedded.ts';
 import { coordinationOverChannel, provideCoordination } from './coordination/over-channel.ts';
 import type { Coordination } from './coordination/port.ts';
-import { RedisCoordination } from './coordination/redis.ts';
-import { openEmbeddedDocuments } from './documents/embedded/actor.ts';
-import { connectMongoDocuments } from './documents/mongodb.ts';
 import { documentsOverChannel, provideDocuments } from './documents/over-channel.ts';
 import type { Documents } from './documents/port.ts';
 import type { Channel, ChannelHost } from './embedded/channel.ts';
@@ -30,11 +26,13 @@ export function isEmbedded(settings: StoresSettings): boolean {
 }
 
 /**
- * Opens the stores in the primary. Embedded ones are provided to the API processes over `host`.
+ * Opens the stores in the primary. What is not chosen is not loaded: clients and engines are most of the start. Embedded ones are provided to the API processes over `host`.
  * @throws Error with one sentence when the data directory is held by another server.
  */
 export async function openStores(settings: StoresSettings, host: ChannelHost): Promise<Stores> {
   if (!isEmbedded(settings)) return connectStores(settings, null);
+  const { EmbeddedCoordination } = await import('./coordination/embedded.ts');
+  const { openEmbeddedDocuments } = await import('./documents/embedded/actor.ts');
   const directory = openDataDirectory(settings.DATA_DIR);
   const documents = openEmbeddedDocuments(join(directory.path, 'documents.sqlite'));
   const coordination = await EmbeddedCoordination.open(documents);
@@ -49,6 +47,8 @@ export async function connectStores(settings: StoresSettings, channel: Channel |
   const objects = await openObjects(settings);
   if (channel !== null)
     return together(documentsOverChannel(channel), coordinationOverChannel(channel), objects);
+  const { connectMongoDocuments } = await import('./documents/mongodb.ts');
+  const { RedisCoordination } = await import('./coordination/redis.ts');
   const documents = await connectMongoDocuments(settings.MONGODB_URL);
   return together(documents, new RedisCoordination({ url: settings.REDIS_URL }), objects);
 }
