@@ -8,9 +8,7 @@ export const EFFORT = {
 export const LOSSLESS = { lossless: optional(flag('Keep every pixel exactly.')) };
 export const PROGRESSIVE = { progressive: optional(flag('Whether it appears in passes while it loads.')) };
 export const COLORS = {
-  colors: optional(
-    integer(2, 256, 'Size of the palette, rounded up to a power of two; for png 2, 4, 16 or 256.'),
-  ),
+  colors: optional(integer(2, 256, 'Size of the palette, rounded up to 2, 4, 16 or 256.')),
 };
 export const CHROMA = {
   chroma: optional(choice(['4:2:0', '4:4:4'], 'Chroma subsampling; 4:4:4 keeps fine colour edges.')),
