@@ -33,6 +33,9 @@ export const USAGE = `Commands of the operator:
   key revoke KEY_ID
 Every command takes --json.`;
 
+const EMAIL = /^[^\s@]+@[^\s@]+$/;
+const PASSWORD = /^.{8,200}$/su;
+
 /** A revoked key is refused everywhere at once as long as the mark outlives the caches of other processes. */
 const REVOCATION_MARK_MS = 60_000;
 
@@ -86,11 +89,12 @@ async function accountCreate(
   { documents, planIds, now }: CommandContext,
 ): Promise<CommandAnswer> {
   const email = String(values.email ?? '');
-  if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new UsageError('--email must be an e-mail address.');
+  if (!EMAIL.test(email)) throw new UsageError('--email must be an e-mail address.');
   const plan = String(values.plan ?? 'free');
   if (!planIds.includes(plan)) throw new UsageError(`--plan must be one of ${planIds.join(', ')}.`);
   const credits = creditsOf(String(values.credits ?? '0'), 0);
   const password = String(values.password ?? randomText(20));
+  if (!PASSWORD.test(password)) throw new UsageError('--password must be 8 to 200 characters.');
   const name = typeof values.name === 'string' ? { name: values.name } : {};
   const store = await openAccountsStore(documents);
   const account = await createAccount(store, { email, password, plan, ...name }, now());
