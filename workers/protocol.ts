@@ -3,6 +3,9 @@
  * Both sides import this page; neither imports the other.
  */
 
+/** The most that an image may hold, in pixels: width × height × frames of the file. */
+export const LIMIT_PIXELS = 50_000_000;
+
 /** One step of a pass: a registry operation and its checked arguments (see image/operations). */
 export interface Step {
   operation: string;

@@ -4,8 +4,6 @@ const MEGABYTE = 1024 * 1024;
 export const IMAGE_LIMIT_BYTES = 25 * MEGABYTE;
 /** Largest multipart body around one. */
 export const MULTIPART_LIMIT_BYTES = 34 * MEGABYTE;
-/** Largest width x height x frames of the file. */
-export const IMAGE_LIMIT_PIXELS = 50_000_000;
 /** Wall clock of a transform and of a metadata call, from the request to its answer. */
 export const TRANSFORM_DEADLINE_MS = 10_000;
 /** Wall clock of a render. */

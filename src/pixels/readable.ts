@@ -1,8 +1,6 @@
+import { LIMIT_PIXELS } from '../../workers/protocol.ts';
 import { unsupportedFormat } from './failures.ts';
 import { type Header, readHeader } from './header/header.ts';
-
-/** 50 megapixels: width × height × frames of the file. */
-export const LIMIT_PIXELS = 50_000_000;
 
 const READABLE = 'JPEG, PNG, WebP, GIF, AVIF, TIFF or SVG';
 

@@ -2,12 +2,16 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import type { Rasterized, RasterizeResult, RasterizeTask } from '../../workers/protocol.ts';
+import {
+  LIMIT_PIXELS,
+  type Rasterized,
+  type RasterizeResult,
+  type RasterizeTask,
+} from '../../workers/protocol.ts';
 import { createAdmission } from './admission.ts';
 import type { Clock } from './clock.ts';
 import { deadlineExceeded, refusalOf, unsupportedFormat, workerUnreachable } from './failures.ts';
 import { patienceUntil } from './patience.ts';
-import { LIMIT_PIXELS } from './readable.ts';
 
 export interface Drawing extends Rasterized {
   /** RGBA, row by row, owning the whole of its memory. */

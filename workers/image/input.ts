@@ -1,10 +1,13 @@
 import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
-import type { Decode, InputHeader, RawPixels, TransformTask } from '../protocol.ts';
+import {
+  type Decode,
+  type InputHeader,
+  LIMIT_PIXELS,
+  type RawPixels,
+  type TransformTask,
+} from '../protocol.ts';
 import type { Size } from './geometry.ts';
 import { invalid, unsupported } from './refusal.ts';
-
-/** The most a file may hold: width x height x frames. */
-const LIMIT_PIXELS = 50_000_000;
 
 /** What is read. libvips knows more (SVG, PDF, its own formats), each a door that stays shut. */
 const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif', 'Tiff'];

@@ -1,14 +1,11 @@
 import { createHash } from 'node:crypto';
 import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
-import type { Described, Failure, ImageFacts, RawPixels } from '../protocol.ts';
+import { type Described, type Failure, type ImageFacts, LIMIT_PIXELS, type RawPixels } from '../protocol.ts';
 import { failureOf } from './failure.ts';
 import { tooLarge, unreadable } from './input.ts';
 import { measure, type Sample } from './measure.ts';
 import { withoutBulkyTexts } from './png-guard.ts';
 import { readTags } from './tags.ts';
-
-/** The most a file may hold: width x height x frames. */
-const LIMIT_PIXELS = 50_000_000;
 
 /**
  * Longest side of the copy that colours, entropy, sharpness and ThumbHash are measured on. A picture no larger is
