@@ -1,0 +1,150 @@
+import { pino } from 'pino';
+import t, { type Test } from 'tap';
+import { openAccountsStore } from '../../src/accounts/store.ts';
+import { openBillingStore } from '../../src/billing/store.ts';
+import { newId } from '../../src/names/ids.ts';
+import { createSweeper, type Duty } from '../../src/processes/sweeper.ts';
+import { EmbeddedCoordination } from '../../src/stores/coordination/embedded.ts';
+import { openEmbeddedDocuments } from '../../src/stores/documents/embedded/actor.ts';
+import { startServer } from '../harness.ts';
+import { redSquare } from '../images.ts';
+import { until } from '../whole-service.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Sweepers of several processes over one coordination, on a clock that the test moves. */
+async function startSweepers(t: Test, duties: Duty[], intervalMs = 1) {
+  const clock = { nowMs: 0 };
+  const documents = openEmbeddedDocuments(':memory:');
+  t.teardown(() => documents.close());
+  const coordination = await EmbeddedCoordination.open(documents, () => clock.nowMs);
+  let logged = '';
+  const log = pino({}, { write: (line) => (logged += line) });
+  const now = () => new Date(clock.nowMs);
+  const sweeperOf = (owner: string) => createSweeper({ coordination, owner, duties, intervalMs, now, log });
+  return { clock, sweeperOf, logged: () => logged };
+}
+
+/** A duty with so many batches to clear. */
+function pile(name: string, batches: number) {
+  const duty = {
+    name,
+    calls: 0,
+    left: batches,
+    async sweep() {
+      duty.calls += 1;
+      if (duty.left === 0) return 0;
+      duty.left -= 1;
+      return 10;
+    },
+  };
+  return duty;
+}
+
+t.test('a round clears every duty, batch by batch', async (t) => {
+  const duties = [pile('one', 3), pile('two', 0), pile('three', 1)];
+  const { sweeperOf } = await startSweepers(t, duties);
+  await sweeperOf('a').sweep();
+  t.same(
+    duties.map(({ calls, left }) => [calls, left]),
+    [
+      [4, 0],
+      [1, 0],
+      [2, 0],
+    ],
+  );
+});
+
+t.test('a duty without an end does not starve the next', async (t) => {
+  const duties = [pile('endless', Number.POSITIVE_INFINITY), pile('next', 1)];
+  const { sweeperOf } = await startSweepers(t, duties);
+  await sweeperOf('a').sweep();
+  t.equal(duties[1]?.left, 0);
+});
+
+t.test('a duty that fails is told and spares the others', async (t) => {
+  const next = pile('next', 1);
+  const broken = { name: 'broken', sweep: () => Promise.reject(new Error('no store')) };
+  const { sweeperOf, logged } = await startSweepers(t, [broken, next]);
+  await sweeperOf('a').sweep();
+  t.equal(next.left, 0);
+  t.match(logged(), /"duty":"broken".*no store|no store.*"duty":"broken"/);
+});
+
+t.test('one process sweeps at a time; another follows when it stops or dies', async (t) => {
+  const duty = pile('pile', 0);
+  const { clock, sweeperOf } = await startSweepers(t, [duty]);
+  const [first, second, third] = [sweeperOf('a'), sweeperOf('b'), sweeperOf('c')];
+  await first.sweep();
+  await second.sweep();
+  t.equal(duty.calls, 1, 'the second leaves it to the first');
+  await first.stop();
+  await first.sweep();
+  t.equal(duty.calls, 1, 'one that was stopped sweeps no more');
+  await second.sweep();
+  t.equal(duty.calls, 2, 'the second follows at once');
+  await third.sweep();
+  clock.nowMs += 60_001;
+  await third.sweep();
+  t.equal(duty.calls, 3, 'the third follows when the second was not heard of');
+});
+
+t.test('rounds follow each other until the sweeper stops', async (t) => {
+  const duty = pile('pile', 0);
+  const { sweeperOf } = await startSweepers(t, [duty]);
+  const sweeper = sweeperOf('a');
+  sweeper.start();
+  await until(() => duty.calls >= 3);
+  await sweeper.stop();
+  const { calls } = duty;
+  for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate);
+  t.equal(duty.calls, calls);
+});
+
+t.test('a server clears what has expired, and nothing else', async (t) => {
+  const clock = { nowMs: Date.now() };
+  const now = () => new Date(clock.nowMs);
+  const server = await startServer(t, { now, settings: { SWEEP_INTERVAL_MS: '10' } });
+  const { id, email, password, key } = await server.account({ plan: 'free', credits: 1 });
+  const { documents, objects } = server.stores;
+  const { sessions } = await openAccountsStore(documents);
+  const { money, syncRuns } = await openBillingStore(documents);
+
+  await server.call('/auth/sign-in', { json: { email, password } });
+  const query = 'op=flip&response=url';
+  const body = await redSquare();
+  const linked = await server.call(`/images/transform?${query}`, { key, body, type: 'image/png' });
+  t.equal(linked.status, 200);
+  const reservedUntil = new Date(clock.nowMs + 60_000).toISOString();
+  const reservation = {
+    id: newId('run'),
+    period: now().toISOString().slice(0, 7),
+    credits: 1,
+    until: reservedUntil,
+  };
+  await money.updateOne(
+    { _id: id },
+    { $inc: { held: 1 }, $push: { 'processing.reservations': reservation } },
+  );
+  const left = async () => ({
+    sessions: await sessions.count({ accountId: id }),
+    runs: await syncRuns.count({ accountId: id }),
+    results: (await objects.listOlder('results/', Number.MAX_SAFE_INTEGER, 10)).length,
+    held: (await money.findOne({ _id: id }))?.held,
+  });
+  await until(async () => (await left()).runs === 1);
+  t.same(await left(), { sessions: 1, runs: 1, results: 1, held: 1 });
+
+  clock.nowMs += 61_000;
+  await until(async () => (await left()).held === 0);
+  t.match(await left(), { sessions: 1, runs: 1, results: 1 });
+  clock.nowMs += HOUR_MS;
+  await until(async () => (await left()).results === 0);
+  t.match(await left(), { sessions: 1, runs: 1 });
+  clock.nowMs += 12 * HOUR_MS;
+  await until(async () => (await left()).sessions === 0);
+  t.match(await left(), { runs: 1 });
+  clock.nowMs += 7 * DAY_MS;
+  await until(async () => (await left()).runs === 0);
+});
