@@ -1,8 +1,8 @@
 import sharp, { type Sharp } from 'sharp';
 import type { MetadataPolicy } from '../protocol.ts';
-import { type Chosen, openOptions, type Source } from './input.ts';
+import { type Chosen, openOptions, openPixels, type Source } from './input.ts';
 import type { Picture } from './picture.ts';
-import { openPixels, type Pixels } from './pixels.ts';
+import type { Pixels } from './pixels.ts';
 import { readTags } from './tags.ts';
 
 /** EXIF fields that say whose a picture is. */

@@ -7,6 +7,7 @@ import {
   type TransformTask,
 } from '../protocol.ts';
 import type { Size } from './geometry.ts';
+import type { Pixels } from './pixels.ts';
 import { invalid, unsupported } from './refusal.ts';
 
 /** What is read. libvips knows more (SVG, PDF, its own formats), each a door that stays shut. */
@@ -187,6 +188,13 @@ export function openOptions(
 /** Opens a still picture that comes without a header, upright. */
 export function openFile(file: Uint8Array): Sharp {
   return sharp(file, { ...STRICT, autoOrient: true });
+}
+
+/** A pipeline on pixels; grey ones it takes as RGB. */
+export function openPixels({ data, width, height, channels, frames }: Pixels): Sharp {
+  const raw = { width, height: height * frames, channels, ...(frames > 1 && { pageHeight: height }) };
+  const pipeline = sharp(data, { raw, limitInputPixels: false, ...(frames > 1 && { pages: -1 }) });
+  return channels === 1 ? pipeline.pipelineColourspace('srgb') : pipeline;
 }
 
 export function unreadable() {

@@ -1,7 +1,7 @@
 import type { TransformTask } from '../protocol.ts';
 import { openFile } from './input.ts';
 import type { PassContext } from './operations/operation.ts';
-import type { Pixels } from './pixels.ts';
+import { pixelsOf } from './pixels.ts';
 import { withoutBulkyTexts } from './png-guard.ts';
 import { BadArgument } from './refusal.ts';
 
@@ -12,19 +12,8 @@ export function layersOf({ layers = {} }: TransformTask): PassContext['layer'] {
     if (file === undefined)
       throw new BadArgument(key, `${key} is "${assetId}", but that asset is not at hand.`);
     const pipeline = openFile(withoutBulkyTexts(new Uint8Array(file)));
-    const { data, info } = await prepare(pipeline)
-      .raw()
-      .toUint8Array()
-      .catch(() => {
-        throw new BadArgument(key, `${key} is "${assetId}", but that asset cannot be decoded.`);
-      });
-    const { width, height } = info;
-    return {
-      data: data as Uint8Array<ArrayBuffer>,
-      width,
-      height,
-      channels: info.channels as Pixels['channels'],
-      frames: 1,
-    };
+    return pixelsOf(prepare(pipeline)).catch(() => {
+      throw new BadArgument(key, `${key} is "${assetId}", but that asset cannot be decoded.`);
+    });
   };
 }

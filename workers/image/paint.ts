@@ -73,6 +73,32 @@ export function paste(onto: Pixels, piece: Pixels, at: { left: number; top: numb
   }
 }
 
+/** Repeats a tile in every direction from where it lies, over an area of that size. */
+export function repeat(tile: Pixels, at: { left: number; top: number }, { width, height }: Size): Pixels {
+  const { channels } = tile;
+  const rowBytes = width * channels;
+  const tileBytes = tile.width * channels;
+  const shiftBytes = modulo(-at.left, tile.width) * channels;
+  const data = new Uint8Array(rowBytes * height);
+  for (let y = 0; y < Math.min(height, tile.height); y++) {
+    const start = modulo(y - at.top, tile.height) * tileBytes;
+    const source = tile.data.subarray(start, start + tileBytes);
+    const once = Buffer.concat([source.subarray(shiftBytes), source.subarray(0, shiftBytes)]).subarray(
+      0,
+      rowBytes,
+    );
+    data.set(once, y * rowBytes);
+    fillFrom(data.subarray(y * rowBytes, (y + 1) * rowBytes), once.length);
+  }
+  fillFrom(data, Math.min(height, tile.height) * rowBytes);
+  return { data, width, height, channels, frames: 1 };
+}
+
+/** Repeats the first bytes to the end. */
+function fillFrom(data: Uint8Array, lengthBytes: number): void {
+  for (let filled = lengthBytes; filled < data.length; filled *= 2) data.copyWithin(filled, 0, filled);
+}
+
 /** Makes RGBA pixels outside of elliptic corners transparent, with a soft edge of one pixel. */
 export function roundCorners({ data, width, height }: Pixels, radius: Size): void {
   const across = Math.min(radius.width, width / 2);
@@ -103,4 +129,8 @@ function coverage(dx: number, dy: number, across: number, down: number): number 
 export function fade({ data }: Pixels, opacity: number): void {
   const faded = Uint8Array.from({ length: 256 }, (_, alpha) => Math.round(alpha * opacity));
   for (let at = 3; at < data.length; at += 4) data[at] = faded[data[at] as number] as number;
+}
+
+function modulo(value: number, divisor: number): number {
+  return ((value % divisor) + divisor) % divisor;
 }

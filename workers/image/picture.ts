@@ -1,8 +1,10 @@
 import type { Blend, KernelEnum, Sharp } from 'sharp';
 import type { Rgba } from './colour.ts';
-import { assertSize, type Box, type Size } from './geometry.ts';
+import { assertSize, type Box, intersect, type Size } from './geometry.ts';
+import { openPixels } from './input.ts';
 import { comesTooLate, type Slot } from './order.ts';
-import { framesOf, joinFrames, openPixels, type Pixels } from './pixels.ts';
+import { cut } from './paint.ts';
+import { framesOf, joinFrames, type Pixels, pixelsOf } from './pixels.ts';
 
 /** What is known of a picture beside its pixels; width and height are of one frame, upright. */
 export interface PictureFacts extends Size {
@@ -12,13 +14,6 @@ export interface PictureFacts extends Size {
   oriented: boolean;
   /** Whether its pixels are RGB of 8 bits; grey ones, and those of 16 bits, take other colours and numbers. */
   isPlain: boolean;
-}
-
-export interface Layer {
-  /** RGBA pixels of a single frame. */
-  pixels: Pixels;
-  left: number;
-  top: number;
 }
 
 /**
@@ -180,19 +175,23 @@ export class Picture {
     this.height = height;
   }
 
-  /** Lays RGBA pictures over every frame; they must lie within it. */
-  async overlay(layers: readonly Layer[], blend: Blend = 'over'): Promise<void> {
-    const frames = Array.from({ length: this.frames }, (_, frame) => frame);
-    const composites = layers.flatMap(({ pixels, left, top }) =>
-      frames.map((frame) => ({
-        input: Buffer.from(pixels.data.buffer, pixels.data.byteOffset, pixels.data.byteLength),
-        raw: { width: pixels.width, height: pixels.height, channels: pixels.channels },
-        left,
-        top: top + frame * this.height,
-        blend,
-      })),
-    );
-    (await this.at('composite')).composite(composites);
+  /** Lays an RGBA picture over every frame; what reaches beyond is cut off. */
+  async overlay(layer: Pixels, at: { left: number; top: number }, blend: Blend = 'over'): Promise<void> {
+    const seen = intersect({ ...at, width: layer.width, height: layer.height }, this);
+    if (seen === undefined) return;
+    const { data, width, height, channels } = cut(layer, {
+      ...seen,
+      left: seen.left - at.left,
+      top: seen.top - at.top,
+    });
+    const image = {
+      input: Buffer.from(data.buffer),
+      raw: { width, height, channels },
+      left: seen.left,
+      blend,
+    };
+    const tops = Array.from({ length: this.frames }, (_, frame) => seen.top + frame * this.height);
+    (await this.at('composite')).composite(tops.map((top) => ({ ...image, top })));
     this.hasAlpha = true;
   }
 
@@ -203,14 +202,7 @@ export class Picture {
    */
   async pixels(as?: 'rgba'): Promise<Pixels> {
     if (as === 'rgba') (await this.at('ensureAlpha')).ensureAlpha();
-    const { data, info } = await this.#pipeline.timeout({ seconds: this.#timeout() }).raw().toUint8Array();
-    const pixels: Pixels = {
-      data: data as Uint8Array<ArrayBuffer>,
-      width: info.width,
-      height: info.height / this.frames,
-      channels: info.channels as Pixels['channels'],
-      frames: this.frames,
-    };
+    const pixels = await pixelsOf(this.#pipeline.timeout({ seconds: this.#timeout() }), this.frames);
     this.replace(pixels);
     return pixels;
   }

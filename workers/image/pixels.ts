@@ -1,4 +1,4 @@
-import sharp, { type Sharp } from 'sharp';
+import type { Sharp } from 'sharp';
 import type { Size } from './geometry.ts';
 
 /** 8-bit pixels in sRGB, frame under frame. */
@@ -9,11 +9,16 @@ export interface Pixels extends Size {
   frames: number;
 }
 
-/** A pipeline on pixels; grey ones it takes as RGB. */
-export function openPixels({ data, width, height, channels, frames }: Pixels): Sharp {
-  const raw = { width, height: height * frames, channels, ...(frames > 1 && { pageHeight: height }) };
-  const pipeline = sharp(data, { raw, limitInputPixels: false, ...(frames > 1 && { pages: -1 }) });
-  return channels === 1 ? pipeline.pipelineColourspace('srgb') : pipeline;
+/** Runs a pipeline for its pixels. @param frames that lie in it, one under the other. */
+export async function pixelsOf(pipeline: Sharp, frames = 1): Promise<Pixels> {
+  const { data, info } = await pipeline.raw().toUint8Array();
+  return {
+    data: data as Uint8Array<ArrayBuffer>,
+    width: info.width,
+    height: info.height / frames,
+    channels: info.channels as Pixels['channels'],
+    frames,
+  };
 }
 
 /** Each frame's pixels, as views on the strip. */

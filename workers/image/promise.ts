@@ -1,7 +1,8 @@
 import sharp, { type Sharp } from 'sharp';
 import type { Encode, OutputFormat } from '../protocol.ts';
 import { defaultQuality, encodeWith, type Motion } from './encoder.ts';
-import { openPixels, type Pixels } from './pixels.ts';
+import { openPixels } from './input.ts';
+import type { Pixels } from './pixels.ts';
 import { invalid } from './refusal.ts';
 import { type Luma, ssim } from './ssim.ts';
 

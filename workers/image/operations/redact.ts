@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { colourOf } from '../colour.ts';
 import { type Box, intersect } from '../geometry.ts';
 import { cut, fill, mosaic, paste } from '../paint.ts';
-import type { Pixels } from '../pixels.ts';
+import { type Pixels, pixelsOf } from '../pixels.ts';
 import { BadArgument } from '../refusal.ts';
 import { type PassContext, step } from './operation.ts';
 import { choice, colour, integer } from './parameter.ts';
@@ -64,9 +64,5 @@ async function coarsen(
   mosaic(pixels, box, blockPx);
   if (style === 'pixelate') return;
   const { data, ...piece } = cut(pixels, box);
-  const { data: soft } = await sharp(data, { raw: piece })
-    .blur(blockPx / 2)
-    .raw()
-    .toUint8Array();
-  paste(pixels, { ...piece, data: soft as Uint8Array<ArrayBuffer> }, box);
+  paste(pixels, await pixelsOf(sharp(data, { raw: piece }).blur(blockPx / 2)), box);
 }

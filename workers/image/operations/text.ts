@@ -1,8 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { colourOf, type Rgba, TRANSPARENT } from '../colour.ts';
-import { AREA_LIMIT_PX, type Box, intersect, place } from '../geometry.ts';
-import { cut } from '../paint.ts';
-import type { Pixels } from '../pixels.ts';
+import { AREA_LIMIT_PX, place } from '../geometry.ts';
+import { type Pixels, pixelsOf } from '../pixels.ts';
 import { BadArgument } from '../refusal.ts';
 import { type PassContext, step } from './operation.ts';
 import { colour, integer, number, position } from './parameter.ts';
@@ -37,11 +36,7 @@ export const text = step({
     const ink = { ...colour, alpha: colour.alpha * opacity };
     const label = await turned(inked(letters, ink), rotate, pass);
     const spot = place(label, room, position);
-    const at = { left: spot.left + margin, top: spot.top + margin };
-    const seen = intersect({ ...label, ...at }, picture);
-    if (seen === undefined) return;
-    const source: Box = { ...seen, left: seen.left - at.left, top: seen.top - at.top };
-    await picture.overlay([{ pixels: cut(label, source), left: seen.left, top: seen.top }]);
+    await picture.overlay(label, { left: spot.left + margin, top: spot.top + margin });
   },
 });
 
@@ -73,19 +68,8 @@ function lineWidth(text: string, sizePx: number, roomPx: number): number {
 
 /** The letters as a mask: one channel, 255 where ink is. */
 async function draw(text: string, font: string, width: number, { sharp }: PassContext): Promise<Pixels> {
-  const { data, info } = await sharp({
-    text: { text: escaped(text), font, width, dpi: 72, wrap: 'word-char' },
-  })
-    .toColourspace('b-w')
-    .raw()
-    .toUint8Array();
-  return {
-    data: data as Uint8Array<ArrayBuffer>,
-    width: info.width,
-    height: info.height,
-    channels: 1,
-    frames: 1,
-  };
+  const letters = sharp({ text: { text: escaped(text), font, width, dpi: 72, wrap: 'word-char' } });
+  return pixelsOf(letters.toColourspace('b-w'));
 }
 
 /** Pango reads markup: what means something there is written as entities. */
@@ -106,10 +90,6 @@ function inked({ data: mask, width, height }: Pixels, { r, g, b, alpha }: Rgba):
 
 async function turned(label: Pixels, angle: number, { sharp }: PassContext): Promise<Pixels> {
   if (angle % 360 === 0) return label;
-  const { data: upright, ...raw } = label;
-  const { data, info } = await sharp(upright, { raw })
-    .rotate(angle, { background: TRANSPARENT })
-    .raw()
-    .toUint8Array();
-  return { ...label, data: data as Uint8Array<ArrayBuffer>, width: info.width, height: info.height };
+  const { data, ...raw } = label;
+  return pixelsOf(sharp(data, { raw }).rotate(angle, { background: TRANSPARENT }));
 }
