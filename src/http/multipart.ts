@@ -11,7 +11,7 @@ const FILES_LIMIT = 8;
 /** The `file` part while it streams. */
 export interface FilePart {
   bytes: AsyncIterable<Buffer>;
-  /** The part's own type in lower case; null when it names no format. */
+  /** The part's own type in lower case; null when it names no image. */
   declaredType: string | null;
   filename: string | null;
 }
@@ -24,10 +24,10 @@ export interface MultipartOptions<T> {
 }
 
 /**
- * Reads a multipart body with one `file` part, which is taken as it comes. Other files are skipped. Settles when the
+ * Reads a multipart body with one `file` part, which is taken as it comes. Files of other names are skipped. Settles when the
  * taking has, so that nobody writes on behind a refusal.
  * @returns what became of the file, and the text fields by name; the last of equal names wins.
- * @throws ApiError invalid_param on `file` without one, or on `body` when malformed; payload_too_large on `file` or
+ * @throws ApiError invalid_param on `file` without one or with two, or on `body` when malformed; payload_too_large on `file` or
  *   `body`; what `take` throws.
  */
 export async function readMultipart<T>(
@@ -43,7 +43,9 @@ export async function readMultipart<T>(
 
   await new Promise<void>((resolve, reject) => {
     let received = 0;
+    let hasFailed = false;
     const fail = (error: unknown) => {
+      hasFailed = true;
       body.unpipe(parser);
       body.resume();
       part?.destroy(error as Error);
@@ -56,14 +58,20 @@ export async function readMultipart<T>(
     body.once('error', () => fail(malformed()));
     body.once('aborted', () => fail(malformed()));
     parser.on('file', (name, stream, filename, _encoding, type) => {
-      if (name !== 'file' || part !== null) {
+      // Read or not: an error that nobody listens for would end the process. The parser tells of it as well.
+      stream.on('error', () => undefined);
+      if (name !== 'file') {
         stream.resume();
         return;
       }
+      if (part !== null) {
+        stream.resume();
+        fail(secondFile());
+        return;
+      }
       part = stream;
-      // Read or not: an error that nobody listens for would end the process.
-      stream.on('error', () => undefined);
-      const declaredType = type === '' || type === 'application/octet-stream' ? null : type.toLowerCase();
+      // Without a type of its own a part is text/plain; what names no image is told by its bytes.
+      const declaredType = /^image\//i.test(type) ? type.toLowerCase() : null;
       const bytes = within(stream, fileLimitBytes, 'file');
       taken = take({ bytes, declaredType, filename: filename ?? null });
       taken.catch(fail);
@@ -71,8 +79,9 @@ export async function readMultipart<T>(
     parser.on('field', (name, value) => {
       fields[name] = value;
     });
-    parser.once('error', () => fail(malformed()));
-    parser.once('finish', resolve);
+    parser.on('error', () => fail(malformed()));
+    // It finishes after an error too.
+    parser.once('finish', () => !hasFailed && resolve());
     body.pipe(parser);
   });
   if (taken === null) throw missingFile();
@@ -100,6 +109,13 @@ function missingFile(): ApiError {
   return invalidParam(
     'file',
     'The multipart body has no part named "file": send the image as one (curl: -F file=@photo.jpg).',
+  );
+}
+
+function secondFile(): ApiError {
+  return invalidParam(
+    'file',
+    'The multipart body has more than one part named "file": send one image a call.',
   );
 }
 
