@@ -12,6 +12,8 @@ export interface BodyFields {
   op?: string;
   preset?: string;
   parameters?: Record<string, unknown>;
+  /** The op's own parameters as multipart fields, each the text of its value. */
+  texts?: Record<string, string>;
 }
 
 /** Where the image of a call comes from, and what the body said beside it. */
@@ -65,12 +67,13 @@ function referenceOf(body: unknown): Input {
   throw invalidParam('url', 'The image is missing: give its url, or the assetId of one of your assets.');
 }
 
-function multipartFields({ op, preset, parameters }: Record<string, string>): BodyFields {
-  return checkedFields({
+function multipartFields({ op, preset, parameters, ...texts }: Record<string, string>): BodyFields {
+  const named = checkedFields({
     op,
     preset,
     parameters: parameters === undefined ? undefined : parsed('parameters', parameters),
   });
+  return { ...named, texts };
 }
 
 function checkedFields({

@@ -3,22 +3,14 @@ import type { Caller } from '../accounts/authentication.ts';
 import type { Gate } from '../accounts/gate.ts';
 import type { Allowance, Run } from '../billing/allowance.ts';
 import { clientGoneSignal } from '../http/client-gone.ts';
-import { ApiError } from '../http/errors.ts';
 import type { Outbound } from '../outbound/outbound.ts';
-import { readHeader } from '../pixels/header/header.ts';
 import type { Pixels } from '../pixels/pixels.ts';
+import { asDeclared, type DeclaredImage, servedType } from './declared-type.ts';
 import type { Input } from './input.ts';
 import { IMAGE_LIMIT_BYTES } from './limits.ts';
 
-/** The image of a call, wherever it came from. */
-export interface SourceImage {
-  bytes: Uint8Array<ArrayBuffer>;
-  /** What it was said to be; null when nothing was said. */
-  declaredType: string | null;
-}
-
 /** Reads an asset of the account: bytes and type, by the errors of the interface. */
-export type ReadAsset = (accountId: string, assetId: string) => Promise<SourceImage>;
+export type ReadAsset = (accountId: string, assetId: string) => Promise<DeclaredImage>;
 
 export interface LaneOptions {
   gate: Gate;
@@ -45,19 +37,17 @@ export function limitsOf(reply: FastifyReply, durationMs: number): CallLimits {
 
 /**
  * Brings the image that a call names.
- * @throws ApiError of the fetcher, of the asset, or unsupported_format for an empty body.
+ * @throws ApiError of the fetcher, of the asset, or unsupported_format for bytes that are not what they are said to be.
  */
 export async function bring(
   input: Input,
   caller: Caller,
   { outbound, readAsset }: Pick<LaneOptions, 'outbound' | 'readAsset'>,
   { signal, deadlineMs }: CallLimits,
-): Promise<SourceImage> {
+): Promise<DeclaredImage> {
   switch (input.kind) {
     case 'bytes':
-      if (input.bytes.length === 0)
-        throw new ApiError('unsupported_format', 'The image is empty: send its bytes.', { param: 'file' });
-      return input;
+      return asDeclared(input);
     case 'asset':
       return readAsset(caller.accountId, input.assetId);
     case 'url': {
@@ -67,63 +57,10 @@ export async function bring(
         timeoutMs,
         signal,
       });
-      return asDeclared({ bytes, declaredType: declaredTypeOf(contentType, extension) });
+      return asDeclared({ bytes, declaredType: servedType(contentType, extension) });
     }
   }
 }
-
-/**
- * The image, when its bytes are what they were said to be.
- * @throws ApiError unsupported_format for an empty file, and for one of another format than its type names.
- */
-function asDeclared(image: SourceImage): SourceImage {
-  const { bytes, declaredType } = image;
-  if (bytes.length === 0) {
-    throw new ApiError('unsupported_format', 'The image is empty: send its bytes.', { param: 'file' });
-  }
-  const found = readHeader(bytes)?.mimeType;
-  if (declaredType === null || found === undefined || sameType(declaredType, found)) return image;
-  throw new ApiError(
-    'unsupported_format',
-    `The bytes are ${found}, but were sent as ${declaredType}: send the type that they are.`,
-    {
-      param: 'file',
-      details: { received: declaredType, found },
-    },
-  );
-}
-
-/** Media types as people write them: image/jpg is image/jpeg, image/svg is image/svg+xml. */
-function sameType(declared: string, found: string): boolean {
-  const plain = (type: string) =>
-    type
-      .replace('image/x-', 'image/')
-      .replace('image/jpg', 'image/jpeg')
-      .replace('pjpeg', 'jpeg')
-      .replace('apng', 'png')
-      .replace('+xml', '');
-  return plain(declared) === plain(found);
-}
-
-/** The served type when it names an image, else the one that the extension names. */
-function declaredTypeOf(contentType: string | null, extension: string | null): string | null {
-  if (contentType?.startsWith('image/')) return contentType;
-  return extension === null ? null : (TYPE_OF_EXTENSION[extension] ?? null);
-}
-
-const TYPE_OF_EXTENSION: Record<string, string> = {
-  jpg: 'image/jpeg',
-  jpeg: 'image/jpeg',
-  jfif: 'image/jpeg',
-  png: 'image/png',
-  apng: 'image/png',
-  webp: 'image/webp',
-  avif: 'image/avif',
-  gif: 'image/gif',
-  tif: 'image/tiff',
-  tiff: 'image/tiff',
-  svg: 'image/svg+xml',
-};
 
 /**
  * Runs work that counts against the allowance: let in before it starts, counted when it succeeded, given back when not.
@@ -150,8 +87,7 @@ export async function counted<T>(
 export function namedAs(declared: Record<string, unknown>): (passParam: string) => string {
   return (passParam) => {
     const name = passParam.split('.').at(-1) ?? passParam;
-    const renamed = RENAMED[name] ?? name;
-    return renamed in declared ? renamed : 'op';
+    return [name, RENAMED[name] ?? name].find((known) => known in declared) ?? 'op';
   };
 }
 

@@ -22,7 +22,7 @@ export interface ResultsOptions {
 export function createResults({ objects, signatures, publicUrl, now }: ResultsOptions) {
   return {
     /** Stores the bytes and answers their signed link. */
-    async store(data: Uint8Array, contentType: string): Promise<string> {
+    async store({ data, contentType }: { data: Uint8Array; contentType: string }): Promise<string> {
       const name = randomText(24);
       await objects.put(RESULTS_PREFIX + name, data, contentType);
       const expiresAt = new Date(now().getTime() + RESULT_LIFE_SECONDS * 1000);

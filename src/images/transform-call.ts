@@ -47,14 +47,19 @@ export function checkQuery(query: Query, bodyMaySayMore: boolean): void {
 }
 
 function opCall(op: PixelOp, query: Query, body: BodyFields): TransformCall {
-  const given: Given = { ...body.parameters, ...parametersFromQuery(op, parametersOf(query)) };
+  const given: Given = {
+    ...body.parameters,
+    ...parametersFromQuery(op, body.texts ?? {}),
+    ...parametersFromQuery(op, parametersOf(query)),
+  };
   const merged = mergeFragments([op.compile(checkParameters(op, given))]);
   if (merged.conflict !== undefined) throw invalidParam(merged.conflict.key, merged.conflict.message);
   return { kind: 'op', op, pass: merged.pass };
 }
 
 function presetCall(reference: string, query: Query, body: BodyFields): TransformCall {
-  const beside = [...Object.keys(parametersOf(query)), ...Object.keys(body.parameters ?? {})][0];
+  const given = { ...body.parameters, ...body.texts, ...parametersOf(query) };
+  const beside = Object.keys(given)[0];
   if (beside !== undefined) {
     throw invalidParam(
       beside,

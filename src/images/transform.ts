@@ -49,28 +49,17 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         const { accountId } = caller;
         const work = pixels.transform({ ...image, pass, accountId, ...limits, paramOf: paramOf(call) });
         gate.keepSlotUntil(request, work.ended);
-        return { fetchMs, ...(await work.result) };
+        const result = await work.result;
+        const link = request.query.response === 'url' ? await results.store(result) : null;
+        return { fetchMs, link, ...result };
       });
       sendTiming(reply, { admitMs, ...done, ...done.timings });
-      return request.query.response === 'url' ? answerLink(done) : answerBytes(reply, done);
+      return done.link === null ? answerBytes(reply, done) : answerLink(done.link, done);
     },
   );
 
   async function passOf(call: TransformCall, caller: Caller): Promise<Pass> {
     return call.kind === 'op' ? call.pass : presetPass(caller.accountId, call.reference);
-  }
-
-  async function answerLink({ data, contentType, width, height }: PixelResult) {
-    const url = await results.store(data, contentType);
-    const bytes = data.length;
-    return success('Image transformed.', {
-      url,
-      contentType,
-      bytes,
-      expiresInSeconds: RESULT_LIFE_SECONDS,
-      width,
-      height,
-    });
   }
 }
 
@@ -91,6 +80,17 @@ function checkBeforeBody(request: FastifyRequest): void {
   checkImageBody(request);
   const type = request.headers['content-type'] ?? '';
   checkQuery(request.query as Query, !type.startsWith('image/'));
+}
+
+function answerLink(url: string, { data, contentType, width, height }: PixelResult) {
+  return success('Image transformed.', {
+    url,
+    contentType,
+    bytes: data.length,
+    expiresInSeconds: RESULT_LIFE_SECONDS,
+    width,
+    height,
+  });
 }
 
 function answerBytes(reply: FastifyReply, { data, contentType, width, height }: PixelResult) {

@@ -5,6 +5,7 @@ import { image, imagesIn, needsImages } from '../images.ts';
 import { openLane, pictureOf, pngOf, rasterOf, refusalOf } from './lane.ts';
 
 const corpus = needsImages(t);
+const lane = await openLane(t);
 
 t.test(
   'every EXIF orientation comes out upright, in both shapes, through one pipeline or several',
@@ -157,7 +158,6 @@ t.test(
 );
 
 t.test('an animation stays one: frames, delays and loops, and the height of one frame', corpus, async (t) => {
-  const lane = await openLane(t);
   const animations: [file: string, type: string][] = [
     ['animated/anim.webp', 'image/webp'],
     ['animated/moon_impact.gif', 'image/gif'],
@@ -198,7 +198,6 @@ t.test('an animation stays one: frames, delays and loops, and the height of one 
 });
 
 t.test('frames are counted from 0, and one that is not there is refused on frame', corpus, async (t) => {
-  const lane = await openLane(t);
   const gif = image('animated/moon_impact.gif');
   const frames = 14;
   for (const frame of [0, 5, frames - 1]) {
@@ -240,7 +239,6 @@ t.test('frames are counted from 0, and one that is not there is refused on frame
 });
 
 t.test('the result has the format of its input unless told otherwise, and says so', corpus, async (t) => {
-  const lane = await openLane(t);
   const small = sharp(image('photos/kodak-20.png')).resize(64);
   for (const format of ['jpeg', 'png', 'webp', 'gif', 'tiff', 'avif'] as const) {
     const file = await small.clone().toFormat(format).toBuffer();
@@ -269,7 +267,6 @@ t.test('the result has the format of its input unless told otherwise, and says s
 });
 
 t.test('the encoder does as it is told', corpus, async (t) => {
-  const lane = await openLane(t);
   const file = await pngOf(sharp(image('photos/kodak-20.png')).resize(256));
   const convert = async (query: object) => (await lane.transform({ op: 'convert', ...query }, file)).bytes;
   const facts = async (query: object) => sharp(await convert(query)).metadata();
@@ -303,7 +300,6 @@ t.test('the encoder does as it is told', corpus, async (t) => {
 });
 
 t.test('compress keeps its promise, or says what it reached', corpus, async (t) => {
-  const lane = await openLane(t);
   const file = await pngOf(sharp(image('photos/kodak-20.png')).resize(256));
   const photo = await rasterOf(file);
   for (const format of ['jpeg', 'webp', 'png', 'gif']) {
@@ -326,7 +322,6 @@ t.test('compress keeps its promise, or says what it reached', corpus, async (t) 
 });
 
 t.test('photographs of cameras are told by what they are', corpus, async (t) => {
-  const lane = await openLane(t);
   for (const name of imagesIn('photos').filter((file) => file.endsWith('.jpg'))) {
     const { status, json } = await lane.metadata(image(name), 'image/jpeg');
     t.equal(status, 200, name);

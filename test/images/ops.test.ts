@@ -5,6 +5,7 @@ import { image, needsImages } from '../images.ts';
 import { openLane, pictureOf, pngOf, type Query, type Raster, type Rgba, rasterOf } from './lane.ts';
 
 const corpus = needsImages(t);
+const lane = await openLane(t);
 const PHOTO = 'photos/kodak-1.png';
 
 type Pixel = (x: number, y: number, photo: Raster) => readonly number[];
@@ -334,7 +335,6 @@ function firstWrong(result: Raster, photo: Raster, pixel: Pixel, within = 0): st
 }
 
 t.test('each op makes of a photograph what the catalogue says, pixel by pixel', corpus, async (t) => {
-  const lane = await openLane(t);
   const file = image(PHOTO);
   const photo = await rasterOf(file);
   for (const row of ROWS) {
@@ -391,7 +391,6 @@ t.test(
 );
 
 t.test('trim finds the picture in its margin, by the corner or by a named colour', corpus, async (t) => {
-  const lane = await openLane(t);
   const margin = { top: 12, bottom: 34, left: 56, right: 78, background: '#f0f' };
   const file = await pngOf(sharp(image(PHOTO)).extend(margin));
   const photo = await rasterOf(image(PHOTO));
@@ -408,7 +407,6 @@ t.test('trim finds the picture in its margin, by the corner or by a named colour
 });
 
 t.test('text is written where it should stand, as text and never as markup', corpus, async (t) => {
-  const lane = await openLane(t);
   const blank = await pngOf(sharp({ create: { width: 400, height: 200, channels: 3, background: 'black' } }));
   const write = async (query: Query) => pictureOf(await lane.transform({ op: 'text', ...query }, blank));
   const places: [position: string, isLeft: boolean | null, isTop: boolean | null][] = [
