@@ -7,6 +7,7 @@ export const median = step({
   cost: 10,
   frames: 'each',
   async apply(picture, { size }) {
-    (await picture.at('median')).median(size);
+    // libvips refuses a window that the picture does not fill; there is nothing beyond it to look at anyway.
+    (await picture.at('median')).median(Math.min(size, picture.width, picture.height));
   },
 });

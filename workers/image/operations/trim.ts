@@ -4,6 +4,9 @@ import { type Box, union } from '../geometry.ts';
 import { step } from './operation.ts';
 import { colour, number, optional } from './parameter.ts';
 
+/** What sharp needs of a picture to look for its edges. */
+const SMALLEST_EDGE_PX = 3;
+
 export const trim = step({
   description:
     'Cuts away edges that look like the background, by default like the top left pixel. Of an animation it cuts what is background in every frame.',
@@ -13,6 +16,7 @@ export const trim = step({
   },
   cost: 1,
   async apply(picture, { threshold, background }) {
+    if (Math.min(picture.width, picture.height) < SMALLEST_EDGE_PX) return;
     const options: TrimOptions = {
       threshold,
       ...(background !== undefined && { background: colourOf(background, 'background') }),
