@@ -1,0 +1,91 @@
+import { once } from 'node:events';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { json } from 'node:stream/consumers';
+import t from 'tap';
+import { openGallery, picture } from './gallery.ts';
+
+const MEGABYTE = 1024 * 1024;
+const BODY_BYTES = 5 * MEGABYTE;
+/** At once, each with all of its bytes on the way but the last. */
+const OPEN_UPLOADS = 40;
+/** How many are sent one after the other, eight at a time; `ASSETS_UPLOADS=1000` is the load that is measured. */
+const UPLOADS = Number(process.env.ASSETS_UPLOADS ?? 16);
+const AT_A_TIME = 8;
+
+/** The body of one upload: a picture, its number, and the same zeros for all of them. */
+async function body(number: number): Promise<Uint8Array[]> {
+  const head = await picture();
+  const tail = new TextEncoder().encode(String(number).padStart(8, '0'));
+  return [head, tail, ZEROS.subarray(head.length + tail.length)];
+}
+
+const ZEROS = new Uint8Array(BODY_BYTES);
+
+function begin(url: string, key: string): ClientRequest {
+  const headers = {
+    authorization: `ApiKey ${key}`,
+    'content-type': 'image/png',
+    'content-length': BODY_BYTES,
+  };
+  return request(`${url}/api/v1/assets/upload`, { method: 'POST', headers });
+}
+
+/** Resolves when the bytes are written to the connection, which is when the server has nearly all of them. */
+async function write(upload: ClientRequest, chunks: Uint8Array[]): Promise<void> {
+  for (const chunk of chunks) await new Promise((resolve) => upload.write(chunk, resolve));
+}
+
+async function answerTo(upload: ClientRequest): Promise<{ status: number; id: string }> {
+  const [response] = (await once(upload, 'response')) as [IncomingMessage];
+  const { data } = (await json(response)) as { data: { id: string } };
+  return { status: response.statusCode ?? 0, id: data.id };
+}
+
+t.test('bytes on their way are nowhere in memory', async (t) => {
+  const { server } = await openGallery(t);
+  const { key } = await server.account();
+  const before = process.memoryUsage().arrayBuffers;
+  const uploads = Array.from({ length: OPEN_UPLOADS }, () => begin(server.url, key));
+  const chunks = await Promise.all(uploads.map((_upload, index) => body(index)));
+  await Promise.all(
+    uploads.map((upload, index) =>
+      write(
+        upload,
+        (chunks[index] ?? []).map((chunk) => chunk.subarray(0, -1)),
+      ),
+    ),
+  );
+  const grown = process.memoryUsage().arrayBuffers - before;
+  t.comment(`${OPEN_UPLOADS} x 5 MB on their way: ${Math.round(grown / MEGABYTE)} MB more in buffers`);
+  t.ok(grown < (OPEN_UPLOADS * BODY_BYTES) / 4);
+  for (const upload of uploads) upload.end(new Uint8Array(3));
+  const answers = await Promise.all(uploads.map(answerTo));
+  t.ok(answers.every(({ status }) => status === 201));
+});
+
+t.test(`${UPLOADS} uploads of 5 MB leave memory as it was`, { timeout: 900_000 }, async (t) => {
+  const { server } = await openGallery(t);
+  const { key } = await server.account();
+  const peaks: number[] = [];
+  const started = performance.now();
+
+  async function uploadSome(first: number): Promise<void> {
+    for (let number = first; number < UPLOADS; number += AT_A_TIME) {
+      const upload = begin(server.url, key);
+      const answer = answerTo(upload);
+      await write(upload, await body(number));
+      upload.end();
+      t.equal((await answer).status, 201);
+      const tenth = Math.floor((number * 10) / UPLOADS);
+      peaks[tenth] = Math.max(peaks[tenth] ?? 0, process.memoryUsage().rss / MEGABYTE);
+    }
+  }
+
+  await Promise.all(Array.from({ length: AT_A_TIME }, (_, first) => uploadSome(first)));
+  const seconds = (performance.now() - started) / 1000;
+  t.comment(
+    `${(UPLOADS / seconds).toFixed(1)} uploads/s; peak RSS in MB by tenth: ${peaks.map(Math.round).join(' ')}`,
+  );
+  const [early = 0] = peaks;
+  t.ok(Math.max(...peaks) < early + 300, 'whatever their number');
+});
