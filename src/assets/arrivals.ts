@@ -86,7 +86,7 @@ export function createArrivals(options: ArrivalsOptions) {
   /** Who is full pays for no description. */
   async function refuseWhenFull({ accountId, plan }: Owner): Promise<void> {
     const limit = storedAssets(plan);
-    if ((await places.stored(accountId)) >= limit) throw await exceeded(accountId, limit);
+    if (await places.isFull(accountId, limit)) throw await exceeded(accountId, limit);
   }
 
   /** Shows an asset whose bytes are stored and known, unless its account has them. */

@@ -49,8 +49,12 @@ export class AssetPlaces {
       { $setOnInsert: { stored: 0, moving: [] } },
       { upsert: true },
     );
-    if (places === null || places.stored < limit) return 'moving';
-    return places.moving.length === 0 ? 'full' : 'moving';
+    return isFull(places, limit) ? 'full' : 'moving';
+  }
+
+  /** Whether there is surely no place: so many are stored, and none of them is between in and out. */
+  async isFull(accountId: string, limit: number): Promise<boolean> {
+    return isFull(await this.#places.findOne({ _id: accountId }), limit);
   }
 
   async #count(accountId: string, assetId: string, limit: number): Promise<boolean> {
@@ -94,4 +98,8 @@ export class AssetPlaces {
   #mark(assetId: string): PlacesDocument['moving'][number] {
     return { assetId, at: this.#now().toISOString() };
   }
+}
+
+function isFull(places: PlacesDocument | null, limit: number): boolean {
+  return places !== null && places.stored >= limit && places.moving.length === 0;
 }

@@ -16,6 +16,9 @@ t.test('content comes whole, with what a browser may do with it', async (t) => {
   t.match(headers.get('content-security-policy'), /sandbox/);
   t.match(headers.get('etag'), /^"[0-9a-f]{64}"$/);
   t.equal(headers.get('content-disposition'), null);
+  const head = await call(`/assets/${await stored(bytes)}/content`, { method: 'HEAD' });
+  t.same([head.status, head.bytes.length], [200, 0]);
+  t.equal(head.headers.get('content-length'), String(bytes.length));
 });
 
 t.test('an ETag that the caller has is answered with 304', async (t) => {
