@@ -15,14 +15,22 @@ t.test('an empty variable is an unset one', async (t) => {
   t.equal(readSettings({ PORT: '' }).http.PORT, 3000);
 });
 
-t.test('all violations are told at once, one sentence each, with name, value and what is accepted', async (t) => {
-  const wrong = { PORT: '70000', LOG_LEVEL: 'loud', OUTBOUND_ALLOW_HTTP: 'yes', MONGODB_URL: 'mongodb://db/x' };
-  const violations = violationsOf(wrong);
-  t.equal(violations.length, 3);
-  t.match(violations.join('\n'), /PORT is "70000", but a whole number from 0 to 65535 is expected\./);
-  t.match(violations.join('\n'), /LOG_LEVEL is "loud", but one of .*info.* is expected\./);
-  t.match(violations.join('\n'), /OUTBOUND_ALLOW_HTTP is "yes", but true or false is expected\./);
-});
+t.test(
+  'all violations are told at once, one sentence each, with name, value and what is accepted',
+  async (t) => {
+    const wrong = {
+      PORT: '70000',
+      LOG_LEVEL: 'loud',
+      OUTBOUND_ALLOW_HTTP: 'yes',
+      MONGODB_URL: 'mongodb://db/x',
+    };
+    const violations = violationsOf(wrong);
+    t.equal(violations.length, 3);
+    t.match(violations.join('\n'), /PORT is "70000", but a whole number from 0 to 65535 is expected\./);
+    t.match(violations.join('\n'), /LOG_LEVEL is "loud", but one of .*info.* is expected\./);
+    t.match(violations.join('\n'), /OUTBOUND_ALLOW_HTTP is "yes", but true or false is expected\./);
+  },
+);
 
 t.test('MONGODB_URL and REDIS_URL go together', async (t) => {
   t.match(violationsOf({ MONGODB_URL: 'mongodb://db/x' }), [/REDIS_URL is not/]);
