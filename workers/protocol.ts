@@ -229,20 +229,12 @@ export interface RenderThreadOptions {
 }
 
 /** `warm` starts the browser ahead of the first page; `stop` ends it, and its thread has nothing left to do. */
-export interface RenderCall {
-  id: number;
-  task: RenderTask | { kind: 'warm' } | { kind: 'stop' };
-}
+export type RenderCall = RenderTask | { kind: 'warm' } | { kind: 'stop' };
 
-export interface RenderAnswer {
-  kind: 'answer';
-  id: number;
-  result: RenderResult | { kind: 'done' };
-}
+export type RenderAnswer = RenderResult | { kind: 'done' };
 
-/** Something the operator should read. */
+/** Something the operator should read: the one message that a render thread sends of its own accord. */
 export interface RenderNotice {
-  kind: 'notice';
   level: 'info' | 'warn' | 'error';
   message: string;
 }

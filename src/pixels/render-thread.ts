@@ -1,4 +1,5 @@
-import { Worker } from 'node:worker_threads';
+import { fileURLToPath } from 'node:url';
+import { Piscina } from 'piscina';
 import type { RenderAnswer, RenderCall, RenderNotice, RenderThreadOptions } from '../../workers/protocol.ts';
 
 /** What the operator reads about renders; pino's logger is one. */
@@ -8,16 +9,14 @@ export interface RenderLog {
   error(message: string): void;
 }
 
-type Result = RenderAnswer['result'];
-
 /** A thread past its time is given this long to say so itself, before it is taken for hung. */
 const GRACE_MS = 3_000;
 
-const ENTRY = new URL('../../workers/render/thread.ts', import.meta.url);
+const ENTRY = fileURLToPath(new URL('../../workers/render/thread.ts', import.meta.url));
 
 /**
- * One render thread, started at its first call and again after it was lost. It is a plain Worker: the thread that hangs
- * is the one that is ended, and a thread that is to leave is told so, so that it takes its browser along.
+ * One render thread, started at its first call and again after it was lost. It is a pool of its own, because Piscina ends
+ * pools: so the thread that hangs is the one that is ended, and each is told to leave, so that it takes its browser along.
  */
 export interface RenderThread {
   /** Calls under way. */
@@ -26,61 +25,54 @@ export interface RenderThread {
    * Never hangs: a thread that has not answered 3 s after the deadline is ended, with every call in it.
    * @throws Error when the thread was lost
    */
-  call(task: RenderCall['task'], deadlineMs: number): Promise<Result>;
+  call(task: RenderCall, deadlineMs: number): Promise<RenderAnswer>;
   /** Ends the browser, then the thread. */
   stop(): Promise<void>;
 }
 
-interface Pending {
-  resolve(result: Result): void;
-  reject(error: Error): void;
-}
-
 export function createRenderThread(options: RenderThreadOptions, log: RenderLog): RenderThread {
-  const pending = new Map<number, Pending>();
-  let worker: Worker | undefined;
-  let lastId = 0;
+  const pool = new Piscina<RenderCall, RenderAnswer>({
+    filename: ENTRY,
+    workerData: options,
+    minThreads: 0,
+    maxThreads: 1,
+    idleTimeout: Number.POSITIVE_INFINITY,
+    // How many calls there are at once is the caller's to say.
+    concurrentTasksPerWorker: Number.POSITIVE_INFINITY,
+    // A thread that sleeps on an atomic between its calls would not hear its browser.
+    atomics: 'disabled',
+    recordTiming: false,
+  });
+  pool.on('message', ({ level, message }: RenderNotice) => log[level](message));
+  pool.on('error', (error: Error) => {
+    log.error(`A render thread failed: ${error.message}`);
+    // Calls that wait for a thread that does not start would wait for ever.
+    void pool.destroy();
+  });
+  let busy = 0;
 
-  function start(): Worker {
-    const started = new Worker(ENTRY, { workerData: options });
-    started.on('message', (message: RenderAnswer | RenderNotice) => {
-      if (message.kind === 'notice') log[message.level](message.message);
-      else pending.get(message.id)?.resolve(message.result);
-    });
-    started.on('error', (error) => log.error(`A render thread failed: ${error.message}`));
-    started.on('exit', () => {
-      worker = undefined;
-      for (const { reject } of pending.values()) reject(new Error('The render thread ended.'));
-    });
-    return started;
-  }
-
-  async function call(task: RenderCall['task'], deadlineMs: number): Promise<Result> {
-    worker ??= start();
-    const thread = worker;
-    lastId += 1;
-    const id = lastId;
-    const hung = setTimeout(() => thread.terminate(), Math.max(0, deadlineMs - Date.now()) + GRACE_MS);
+  async function call(task: RenderCall, deadlineMs: number): Promise<RenderAnswer> {
+    const hung = setTimeout(() => pool.destroy(), Math.max(0, deadlineMs - Date.now()) + GRACE_MS);
+    busy += 1;
     try {
-      return await new Promise<Result>((resolve, reject) => {
-        pending.set(id, { resolve, reject });
-        thread.postMessage({ id, task } satisfies RenderCall);
-      });
+      return await pool.run(task);
+    } catch (error) {
+      log.error(`A render thread was lost: ${String(error)}`);
+      throw error;
     } finally {
       clearTimeout(hung);
-      pending.delete(id);
+      busy -= 1;
     }
   }
 
   return {
     get busy() {
-      return pending.size;
+      return busy;
     },
     call,
     async stop() {
-      if (worker === undefined) return;
-      await call({ kind: 'stop' }, Date.now()).catch(() => {});
-      await worker?.terminate();
+      if (pool.threads.length > 0) await call({ kind: 'stop' }, Date.now()).catch(() => {});
+      await pool.destroy();
     },
   };
 }

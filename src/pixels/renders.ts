@@ -86,7 +86,7 @@ export function createRenders(options: RendersOptions): Renders {
   });
 
   /** The seat stays taken until the thread has really answered, however long its caller waits. */
-  async function draw(task: RenderTask, seat: Seat): Promise<RenderAnswer['result']> {
+  async function draw(task: RenderTask, seat: Seat): Promise<RenderAnswer> {
     const thread = threads.reduce((least, other) => (other.busy < least.busy ? other : least));
     try {
       return await thread.call(task, task.deadlineMs);
@@ -134,7 +134,7 @@ export function createRenders(options: RendersOptions): Renders {
   };
 }
 
-function pageOf(result: RenderAnswer['result'], queueMs: number, retryAfterSeconds: number): RenderedPage {
+function pageOf(result: RenderAnswer, queueMs: number, retryAfterSeconds: number): RenderedPage {
   if (result.kind === 'rendered') {
     const { data, contentType, width, height, timings } = result;
     return { data, contentType, width, height, timings: { ...timings, queueMs } };

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
-import { Connection } from './cdp.ts';
+import { chromium, type Browser as Driver } from 'playwright';
 import type { Executable } from './executable.ts';
+import { Pipe } from './pipe.ts';
 import { WALL_FLAGS } from './policy.ts';
 import { groupMemoryBytes, killGroup } from './process-group.ts';
 import { makeScratch, removeScratch } from './scratch.ts';
@@ -31,6 +32,7 @@ const DRAWING_FLAGS = [
 const PROCESS_FLAGS = [
   '--enable-features=NetworkServiceInProcess2',
   '--remote-debugging-pipe',
+  '--no-startup-window',
   '--no-first-run',
   '--no-default-browser-check',
   '--password-store=basic',
@@ -46,11 +48,10 @@ const PROCESS_FLAGS = [
 const START_TIMEOUT_MS = 15_000;
 const LAST_WORDS_CHARACTERS = 2_000;
 
-/** One browser: a process group that talks over a pipe, and a directory that goes with it. */
+/** One browser: a process group that Playwright drives over a pipe, and a directory that goes with it. */
 export interface Browser {
-  connection: Connection;
-  /** Such as `HeadlessChrome/156.0.8078.79`. */
-  product: string;
+  /** What Playwright holds of it. */
+  driver: Driver;
   memoryBytes(): number;
   /** Resolves when the process ended, however it did. */
   ended: Promise<void>;
@@ -61,6 +62,9 @@ export interface Browser {
 }
 
 /**
+ * The process is started here and not by Playwright, which tells nobody its id: at a page's deadline its whole group is
+ * killed, and its directory goes with it.
+ *
  * @param sandboxed false for root, which Chromium's sandbox refuses, and where the kernel grants no user namespaces
  * @throws StartError
  */
@@ -68,17 +72,17 @@ export async function startBrowser(executable: Executable, sandboxed: boolean): 
   const scratch = await makeScratch();
   const flags = [...DRAWING_FLAGS, ...PROCESS_FLAGS, ...WALL_FLAGS, ...(sandboxed ? [] : ['--no-sandbox'])];
   // Its own process group, so that one signal reaches the helpers that Chromium forks.
-  const child = spawn(executable.path, [...flags, `--user-data-dir=${scratch}`, 'about:blank'], {
+  const child = spawn(executable.path, [...flags, `--user-data-dir=${scratch}`], {
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
     env: browserEnvironment(scratch, executable.fontsDir),
   });
   const lastWords = listen(child);
   const [, , , input, output] = child.stdio;
-  const connection = new Connection(input as Writable, output as Readable);
+  const pipe = new Pipe(input as Writable, output as Readable);
   const ended = endOf(child);
   const gone = ended.then(() => {
-    connection.close();
+    pipe.close();
     // What outlives the first process (a launcher script's child, a helper) ends with it.
     if (child.pid !== undefined) killGroup(child.pid);
     // A file that cannot be removed is no reason to end the thread.
@@ -87,23 +91,14 @@ export async function startBrowser(executable: Executable, sandboxed: boolean): 
   const kill = () => {
     if (child.pid !== undefined) killGroup(child.pid);
   };
-  const timer = setTimeout(kill, START_TIMEOUT_MS);
   try {
-    const { product } = await connection.send<{ product: string }>('Browser.getVersion');
-    return {
-      connection,
-      product,
-      ended,
-      gone,
-      kill,
-      memoryBytes: () => groupMemoryBytes(child.pid ?? Number.NaN),
-    };
+    // What Playwright writes goes with the browser's directory.
+    const driver = await chromium.connectOverCDP(pipe, { artifactsDir: scratch, timeout: START_TIMEOUT_MS });
+    return { driver, ended, gone, kill, memoryBytes: () => groupMemoryBytes(child.pid ?? Number.NaN) };
   } catch (error) {
     kill();
     await gone;
     throw new StartError(`${executable.path} did not start: ${lastWords()}`, { cause: error });
-  } finally {
-    clearTimeout(timer);
   }
 }
 

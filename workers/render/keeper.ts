@@ -22,7 +22,7 @@ interface Running {
 /** Keeps one browser running: starts it, replaces it when it died or grew old, and gives each account its own page in it. */
 export class BrowserKeeper {
   readonly #options: RenderThreadOptions;
-  readonly #notify: (notice: Omit<RenderNotice, 'kind'>) => void;
+  readonly #notify: (notice: RenderNotice) => void;
   /** The browser as it starts, then as it runs. */
   #running: Promise<Running> | undefined;
   /** The browser that runs now. */
@@ -33,19 +33,19 @@ export class BrowserKeeper {
   #swept = false;
   #stopped = false;
 
-  constructor(options: RenderThreadOptions, notify: (notice: Omit<RenderNotice, 'kind'>) => void) {
+  constructor(options: RenderThreadOptions, notify: (notice: RenderNotice) => void) {
     this.#options = options;
     this.#notify = notify;
   }
 
   /**
    * The account's page, in a browser that is started when none runs.
-   * @throws NoBrowserError, StartError, BrowserGoneError
+   * @throws NoBrowserError, StartError; anything else when the browser goes away meanwhile
    */
   async pageOf(accountId: string): Promise<Page> {
     const { browser, pages } = await this.#current();
     const warm = pages.get(accountId);
-    const page = warm === undefined || warm.lost ? await Page.open(browser.connection) : warm;
+    const page = warm === undefined || warm.lost ? await Page.open(browser.driver) : warm;
     pages.delete(accountId);
     pages.set(accountId, page);
     const [oldest] = pages;
@@ -121,7 +121,10 @@ export class BrowserKeeper {
       });
       return startBrowser(executable, false);
     });
-    this.#notify({ level: 'info', message: `${browser.product} at ${executable.path} draws pages.` });
+    this.#notify({
+      level: 'info',
+      message: `Chromium ${browser.driver.version()} at ${executable.path} draws pages.`,
+    });
     return { browser, startedMs: Date.now(), pages: new Map(), drawn: 0 };
   }
 

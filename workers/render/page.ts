@@ -1,5 +1,5 @@
+import type { Browser, BrowserContext, CDPSession, Page as Tab } from 'playwright';
 import type { RenderTask } from '../protocol.ts';
-import { BrowserGoneError, type Connection, type Session } from './cdp.ts';
 import {
   type Allowance,
   assetHeaders,
@@ -9,6 +9,11 @@ import {
   shellUrl,
   withAssetUrls,
 } from './policy.ts';
+
+/** The page went away with its process, or its whole browser. */
+export class PageLostError extends Error {
+  override readonly name = 'PageLostError';
+}
 
 /** The document did not finish loading, and the browser is not the cause. */
 export class LoadError extends Error {
@@ -26,16 +31,24 @@ const REST_AFTER_MS = 100;
  */
 const SETTLE = "scrollTo({ top: 0, left: 0, behavior: 'instant' }); document.fonts.ready.then(() => {})";
 
+/** What Playwright sees to. No viewport of its own: each drawing sets its size. */
+const WALLED = {
+  javaScriptEnabled: false,
+  offline: true,
+  acceptDownloads: false,
+  viewport: null,
+} as const;
+
 /**
  * A warm page in a browser context of its own: no cookie, cache or process is shared with another context.
  * Drawings are written, one at a time, into an empty document that was opened before: a navigation for each costs 25 ms of two cores.
  * Nothing here watches a clock, the caller kills the browser at the deadline.
  */
 export class Page {
-  readonly #connection: Connection;
-  readonly #contextId: string;
-  readonly #targetId: string;
-  readonly #session: Session;
+  readonly #context: BrowserContext;
+  readonly #session: CDPSession;
+  /** Of the main frame. */
+  readonly #frameId: string;
   #allowance: Allowance = { shellUrl: undefined, drawing: 0, assets: {} };
   #shells = 0;
   /** Resolves when the page is empty and may be drawn on. */
@@ -50,47 +63,42 @@ export class Page {
   #loadedId = '';
   #onLoaded: () => void = () => {};
 
-  private constructor(connection: Connection, contextId: string, targetId: string, session: Session) {
-    this.#connection = connection;
-    this.#contextId = contextId;
-    this.#targetId = targetId;
+  private constructor(tab: Tab, session: CDPSession, frameId: string) {
+    this.#context = tab.context();
     this.#session = session;
-    session.on('Page.lifecycleEvent', (event) => this.#note(event as unknown as LifecycleEvent));
+    this.#frameId = frameId;
+    session.on('Page.lifecycleEvent', (event) => this.#note(event));
     session.on('Fetch.requestPaused', (event) => {
       // A request that its page has given up meanwhile refuses the answer: that is no failure of the render.
-      this.#answer(event as unknown as PausedRequest).catch(() => {});
+      this.#answer(event).catch(() => {});
     });
     const lose = () => {
       this.#lost = true;
-      this.#giveUp(new BrowserGoneError('The process behind the page died.'));
+      this.#giveUp(new PageLostError('The process behind the page died.'));
     };
-    session.on('Inspector.targetCrashed', lose);
-    session.on('Inspector.detached', lose);
+    tab.on('crash', lose);
+    tab.on('close', lose);
   }
 
-  static async open(connection: Connection): Promise<Page> {
-    const { browserContextId } = await connection.send<{ browserContextId: string }>(
-      'Target.createBrowserContext',
-      { disposeOnDetach: true },
-    );
-    await connection.send('Browser.setDownloadBehavior', { behavior: 'deny', browserContextId });
-    const { targetId } = await connection.send<{ targetId: string }>('Target.createTarget', {
-      url: 'about:blank',
-      browserContextId,
-    });
-    const { sessionId } = await connection.send<{ sessionId: string }>('Target.attachToTarget', {
-      targetId,
-      flatten: true,
-    });
-    const page = new Page(connection, browserContextId, targetId, connection.session(sessionId));
-    await page.#unlessLost(page.#wall());
+  /** @throws PageLostError, or what Playwright says of a browser that is gone */
+  static async open(browser: Browser): Promise<Page> {
+    const context = await browser.newContext(WALLED);
+    return Promise.race([Page.#openIn(context), lossIn(context)]);
+  }
+
+  static async #openIn(context: BrowserContext): Promise<Page> {
+    const tab = await context.newPage();
+    const session = await context.newCDPSession(tab);
+    const { frameTree } = await session.send('Page.getFrameTree');
+    const page = new Page(tab, session, frameTree.frame.id);
+    await page.#wall();
     page.#clear();
     return page;
   }
 
   /**
    * Draws one document and answers a PNG of at least its size (Chromium's fast, large encoding).
-   * @throws LoadError, BrowserGoneError
+   * @throws LoadError, PageLostError
    */
   async draw(drawing: Drawing): Promise<{ png: Buffer; loadMs: number; captureMs: number }> {
     clearTimeout(this.#rest);
@@ -111,15 +119,14 @@ export class Page {
   /** Ends the page and its context. */
   async close(): Promise<void> {
     clearTimeout(this.#rest);
-    this.#connection.forget(this.#session);
-    await this.#connection.send('Target.disposeBrowserContext', { browserContextId: this.#contextId });
+    await this.#context.close();
   }
 
   /** A process that died answers nothing: whoever waits for it has to be told. One at a time. */
   #unlessLost<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#giveUp = reject;
-      if (this.#lost) reject(new BrowserGoneError('The process behind the page had died.'));
+      if (this.#lost) reject(new PageLostError('The process behind the page had died.'));
       work.then(resolve, reject);
     });
   }
@@ -127,17 +134,13 @@ export class Page {
   async #wall(): Promise<void> {
     const session = this.#session;
     const transparent = { color: { r: 0, g: 0, b: 0, a: 0 } };
-    const offline = { offline: true, latency: 0, downloadThroughput: -1, uploadThroughput: -1 };
     await Promise.all([
-      session.send('Inspector.enable'),
       session.send('Page.enable'),
       session.send('Page.setLifecycleEventsEnabled', { enabled: true }),
       session.send('Network.enable'),
       session.send('Network.setCacheDisabled', { cacheDisabled: true }),
       session.send('Network.setBypassServiceWorker', { bypass: true }),
-      session.send('Network.emulateNetworkConditions', offline),
       session.send('Fetch.enable', { patterns: [{ urlPattern: '*' }] }),
-      session.send('Emulation.setScriptExecutionDisabled', { value: true }),
       session.send('Emulation.setDefaultBackgroundColorOverride', transparent),
     ]);
   }
@@ -156,9 +159,10 @@ export class Page {
 
   #write(html: string): Promise<unknown> {
     return this.#session
-      .send('Page.setDocumentContent', { frameId: this.#targetId, html })
+      .send('Page.setDocumentContent', { frameId: this.#frameId, html })
       .catch((error: Error) => {
-        throw error instanceof BrowserGoneError ? error : new LoadError(error.message);
+        // Playwright tells of a refusal of the browser in this way, and of a browser that is gone in another.
+        throw error.message.includes('Protocol error') ? new LoadError(error.message) : error;
       });
   }
 
@@ -173,10 +177,7 @@ export class Page {
   }
 
   async #open(url: string): Promise<void> {
-    const { errorText, loaderId } = await this.#session.send<{ errorText?: string; loaderId?: string }>(
-      'Page.navigate',
-      { url },
-    );
+    const { errorText, loaderId } = await this.#session.send('Page.navigate', { url });
     if (errorText !== undefined) throw new LoadError(`The page could not be emptied: ${errorText}.`);
     if (loaderId === this.#loadedId) return;
     await new Promise<void>((resolve) => {
@@ -187,8 +188,7 @@ export class Page {
   }
 
   #note({ name, frameId, loaderId }: LifecycleEvent): void {
-    // The id of a page's main frame is that of its target.
-    if (name !== 'load' || frameId !== this.#targetId) return;
+    if (name !== 'load' || frameId !== this.#frameId) return;
     this.#loadedId = loaderId;
     this.#onLoaded();
   }
@@ -206,7 +206,7 @@ export class Page {
   }
 
   async #capture(): Promise<Buffer> {
-    const { data } = await this.#session.send<{ data: string }>('Page.captureScreenshot', {
+    const { data } = await this.#session.send('Page.captureScreenshot', {
       format: 'png',
       optimizeForSpeed: true,
     });
@@ -238,6 +238,15 @@ export class Page {
     const body = Buffer.from(data).toString('base64');
     return this.#session.send('Fetch.fulfillRequest', { requestId, responseCode, responseHeaders, body });
   }
+}
+
+/** Rejects when a page of the context is lost: Playwright would wait for ever for one that it was just opening. */
+function lossIn(context: BrowserContext): Promise<never> {
+  return new Promise((_, reject) => {
+    const lose = () => reject(new PageLostError('The process behind the page died while it was opened.'));
+    context.once('close', lose);
+    context.once('page', (tab) => tab.once('crash', lose));
+  });
 }
 
 interface LifecycleEvent {

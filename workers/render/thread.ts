@@ -1,26 +1,32 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { move, transferableSymbol, valueSymbol } from 'piscina';
 import type { RenderAnswer, RenderCall, RenderThreadOptions } from '../protocol.ts';
 import { BrowserKeeper } from './keeper.ts';
 import { createRenderer } from './renderer.ts';
 
-/** A thread that owns one browser. Calls are answered by their id, in whichever order they end. */
-if (parentPort === null) throw new Error('This file is the entry of a render thread.');
-const port = parentPort;
 const keeper = new BrowserKeeper(workerData as RenderThreadOptions, (notice) =>
-  port.postMessage({ kind: 'notice', ...notice }),
+  parentPort?.postMessage(notice),
 );
 const renderer = createRenderer(keeper);
 
-port.on('message', async ({ id, task }: RenderCall) => {
-  const result = await answer(task);
-  const transfer = result.kind === 'rendered' ? [result.data.buffer] : [];
-  port.postMessage({ kind: 'answer', id, result } satisfies RenderAnswer, transfer);
-});
+/** A thread that owns one browser. Never throws: a failure is an answer. The bytes of a picture are moved to the receiver, not copied. */
+export default async function run(call: RenderCall): Promise<RenderAnswer> {
+  const answer = await answerTo(call);
+  if (answer.kind !== 'rendered') return answer;
+  return move({
+    get [transferableSymbol]() {
+      return [answer.data.buffer];
+    },
+    get [valueSymbol]() {
+      return answer;
+    },
+  }) as unknown as RenderAnswer;
+}
 
-function answer(task: RenderCall['task']): Promise<RenderAnswer['result']> {
-  switch (task.kind) {
+function answerTo(call: RenderCall): Promise<RenderAnswer> {
+  switch (call.kind) {
     case 'render':
-      return renderer.render(task);
+      return renderer.render(call);
     case 'warm':
       return renderer.warm();
     case 'stop':
