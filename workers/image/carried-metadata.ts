@@ -3,6 +3,7 @@ import type { MetadataPolicy } from '../protocol.ts';
 import { type Chosen, openOptions, openPixels, type Source } from './input.ts';
 import type { Picture } from './picture.ts';
 import type { Pixels } from './pixels.ts';
+import { blankPreviews } from './previews.ts';
 import { readTags } from './tags.ts';
 
 /** EXIF fields that say whose a picture is. */
@@ -14,6 +15,22 @@ export interface CarriedFile {
   source: Source;
   chosen: Chosen;
   policy: MetadataPolicy | undefined;
+  carried: CarriedBlocks;
+}
+
+/** Which blocks go along when metadata is kept; the ICC profile always does. */
+export interface CarriedBlocks {
+  exif: boolean;
+  /** XMP, IPTC and comments. */
+  others: boolean;
+}
+
+/**
+ * Readies a file for a pass that keeps metadata: no copy of the picture as it was goes along in a block.
+ * @param conceals whether the pass hides something: then blocks that cannot be searched stay behind.
+ */
+export async function readyBlocks(input: Uint8Array<ArrayBuffer>, conceals: boolean): Promise<CarriedBlocks> {
+  return { exif: await blankPreviews(input, { makerNote: conceals }), others: !conceals };
 }
 
 /** Whether the pixels stay in the file's own RGB, because its profile goes with them. */
@@ -52,10 +69,18 @@ export async function pixelsWithMetadata(pixels: Pixels, file: CarriedFile): Pro
 }
 
 /** The orientation is left out: sharp drops the tag once it has turned the picture upright. */
-function keepAll(pipeline: Sharp, { source }: CarriedFile): Sharp {
+function keepAll(pipeline: Sharp, { source, carried }: CarriedFile): Sharp {
   if (source.format === 'raw') return pipeline;
+  const kept = keepBlocks(pipeline, carried);
   // Other pixels than RGB have been converted to sRGB, of which their own profile knows nothing.
-  return source.isRgb ? pipeline.keepMetadata() : pipeline.keepMetadata().withIccProfile('srgb');
+  return source.isRgb ? kept : kept.withIccProfile('srgb');
+}
+
+function keepBlocks(pipeline: Sharp, { exif, others }: CarriedBlocks): Sharp {
+  if (exif && others) return pipeline.keepMetadata();
+  if (exif) pipeline.keepExif();
+  if (others) pipeline.keepXmp();
+  return pipeline.keepIccProfile();
 }
 
 async function withRights(pipeline: Sharp, { input, source, policy }: CarriedFile): Promise<Sharp> {

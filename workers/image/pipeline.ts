@@ -9,7 +9,14 @@ import type {
   Transformed,
   TransformTask,
 } from '../protocol.ts';
-import { type CarriedFile, keepsProfile, pixelsWithMetadata, withMetadata } from './carried-metadata.ts';
+import {
+  type CarriedBlocks,
+  type CarriedFile,
+  keepsProfile,
+  pixelsWithMetadata,
+  readyBlocks,
+  withMetadata,
+} from './carried-metadata.ts';
 import { colourOf, type Rgba, TRANSPARENT, WHITE } from './colour.ts';
 import { assertEncodable, canBeTransparent, contentTypeOf, encodeWith, type Motion } from './encoder.ts';
 import { argumentFailure, failureOf, TooLate } from './failure.ts';
@@ -29,12 +36,15 @@ interface Work {
   encode: Encode & { format: OutputFormat };
   source: Source;
   chosen: Chosen;
+  /** What of the file's metadata goes along. */
+  carried: CarriedBlocks;
   picture: Picture;
   /** Colour under transparent pixels; undefined where the output can be transparent. */
   ground: Rgba | undefined;
   context: PassContext;
 }
 
+const NO_BLOCKS: CarriedBlocks = { exif: false, others: false };
 /** What sharp accepts. */
 const LONGEST_DELAY_MS = 65_535;
 
@@ -105,6 +115,9 @@ async function open(sent: TransformTask): Promise<Work> {
   const canMove = steps.every(({ operation }) => operation.frames !== 'first');
   const chosen = chooseFrames(decode.frame, file, canMove, encode.format);
   const source = await chosenPage(file, task.input, chosen);
+  const keepsBlocks = encode.metadata === 'keep' && task.raw === undefined;
+  const conceals = steps.some(({ operation }) => operation.conceals);
+  const carried = keepsBlocks ? await readyBlocks(task.input, conceals) : NO_BLOCKS;
   const pipeline = sharp(task.input, openOptions(task, chosen, keepsProfile(source, encode.metadata)));
   const isPlain = source.isRgb && !source.isDeep;
   const picture = new Picture(pipeline, { ...source, isPlain, frames: chosen.count }, () =>
@@ -117,6 +130,7 @@ async function open(sent: TransformTask): Promise<Work> {
     encode,
     source,
     chosen,
+    carried,
     picture,
     ground,
     context: { sharp, fill, layer: layersOf(task) },
@@ -212,11 +226,12 @@ async function encode({
   encode,
   source,
   chosen,
+  carried,
   picture,
 }: Work): Promise<{ written: Written; processedMs: number }> {
   assertEncodable(encode, picture);
   const motion = motionOf(source, picture);
-  const file: CarriedFile = { input: task.input, source, chosen, policy: encode.metadata };
+  const file: CarriedFile = { input: task.input, source, chosen, policy: encode.metadata, carried };
   const { promise } = encode;
   if (promise === undefined) {
     const pipeline = await withMetadata(picture, file);

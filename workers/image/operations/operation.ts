@@ -38,6 +38,8 @@ export interface StepOperation extends OperationBase {
   commutesWithFlatten: boolean;
   /** The parameter that holds the id of a second asset. */
   readsSecondAsset?: string;
+  /** What it covers has to be gone from the file: of the kept metadata, what may hold a copy of the picture is not. */
+  conceals?: true;
   /** What one schema per argument cannot say, whatever the picture is: the argument at fault. `apply` keeps it too. */
   rule(params: Readonly<Record<string, unknown>>): BadArgument | undefined;
   /** Size of a frame after the step; an upper bound where the pixels decide. */
@@ -73,6 +75,7 @@ interface StepSource<P extends TProperties> {
   frames?: StepOperation['frames'];
   commutesWithFlatten?: boolean;
   readsSecondAsset?: string;
+  conceals?: true;
   rule?(params: Arguments<P>): BadArgument | undefined;
   size?(input: Size, params: Arguments<P>): Size;
   apply(picture: Picture, params: Arguments<P>, pass: PassContext): Promise<void>;

@@ -36,6 +36,7 @@ export const redact = step({
   },
   cost: 1,
   frames: 'each',
+  conceals: true,
   async apply(picture, { regions, style, color }, pass) {
     const ink = { ...colourOf(color, 'color'), alpha: 1 };
     const pixels = await picture.pixels();
