@@ -19,6 +19,7 @@ interface Counts {
   skip: number;
 }
 
+await buildRunner();
 const files = asked.length > 0 ? asked : await testFiles();
 const [redis, mongodb, minio] = await Promise.all([startRedis(), startMongo(), startMinio()]);
 const missing = Object.entries({ Redis: redis, MongoDB: mongodb, S3: minio }).filter(
@@ -60,20 +61,38 @@ async function filesWithServer(all: string[]): Promise<string[]> {
   return all.filter((_file, index) => /harness\.ts/.test(sources[index] ?? ''));
 }
 
+/** tap's runner is built from the plugins that .taprc leaves it: without its transpiler, Node runs the tests as they are. */
+async function buildRunner(): Promise<void> {
+  const code = await tapCommand(['build'], 'ignore');
+  if (code !== 0) throw new Error(`tap build ended with ${code}.`);
+}
+
 /** One run of tap; its failures and its own summary are shown, and the counts read from its output. */
 async function tap(stores: string, run: string[], environment: Record<string, string>): Promise<Counts> {
   console.log(`\n# ${run.length} test files on ${stores} stores`);
   await mkdir(join(root, '.tap'), { recursive: true });
   const output = join(root, '.tap', `${stores}.tap`);
-  const child = spawn('tap', ['run', '--reporter=terse', `--output-file=${output}`, ...run], {
-    cwd: root,
-    stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, ...environment, PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}` },
-  });
-  const code = await new Promise<number>((resolve) => child.once('exit', (exit) => resolve(exit ?? 1)));
+  const code = await tapCommand(
+    ['run', '--reporter=terse', `--output-file=${output}`, ...run],
+    'inherit',
+    environment,
+  );
   const counts = countsIn(await readFile(output, 'utf8'));
   // A run that broke without a failed test is a failure all the same.
   return code !== 0 && counts.fail === 0 ? { ...counts, fail: 1 } : counts;
+}
+
+function tapCommand(
+  words: string[],
+  output: 'inherit' | 'ignore',
+  environment: Record<string, string> = {},
+): Promise<number> {
+  const child = spawn('tap', words, {
+    cwd: root,
+    stdio: ['ignore', output, output],
+    env: { ...process.env, ...environment, PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}` },
+  });
+  return new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1)));
 }
 
 /** The counts of tap's closing comment, such as `# { total: 12, pass: 11, skip: 1 }`. */
