@@ -1,5 +1,5 @@
 import t from 'tap';
-import { openGallery, picture, refused } from './gallery.ts';
+import { openGallery, picture, refused } from './gallery-harness.ts';
 
 t.test('a collection is made by its name, by an upload or by a reservation', async (t) => {
   const { visitor, clock } = await openGallery(t);

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { openGallery, picture, refused, SVG } from './gallery.ts';
+import { openGallery, picture, refused, SVG } from './gallery-harness.ts';
 
 t.test('content comes whole, with what a browser may do with it', async (t) => {
   const { visitor } = await openGallery(t);

@@ -12,7 +12,7 @@ import { createOutbound } from '../../src/outbound/outbound.ts';
 import { createPixels } from '../../src/pixels/pixels.ts';
 import { startServer } from '../harness.ts';
 import { type Death, dyingStores } from './dying.ts';
-import { picture } from './gallery.ts';
+import { picture } from './gallery-harness.ts';
 
 const HOUR_MS = 60 * 60_000;
 const ACCOUNT = 'acc_one';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { openGallery, picture, tally } from './gallery.ts';
+import { openGallery, picture, tally } from './gallery-harness.ts';
 
 t.test('40 parallel uploads of the same bytes are one asset with one object and one place', async (t) => {
   const { visitor, objects } = await openGallery(t);

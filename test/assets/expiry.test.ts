@@ -1,5 +1,5 @@
 import t from 'tap';
-import { eventually, openGallery, picture, refused } from './gallery.ts';
+import { eventually, openGallery, picture, refused } from './gallery-harness.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;

@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import t from 'tap';
-import { openGallery, picture, refused } from './gallery.ts';
+import { openGallery, picture, refused } from './gallery-harness.ts';
 
 const red = { width: 40, height: 40, channels: 3, background: 'red' } as const;
 

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { TestServer } from '../harness.ts';
-import { openGallery, picture, refused, tally } from './gallery.ts';
+import { openGallery, picture, refused, tally } from './gallery-harness.ts';
 
 /** Leaves an account of the free plan so many of its 1,000 places. */
 async function leave(server: TestServer, accountId: string, left: number): Promise<void> {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { openGallery, picture, refused } from './gallery.ts';
+import { openGallery, picture, refused } from './gallery-harness.ts';
 
 t.test('a link reads the content without a credential until it expires', async (t) => {
   const { visitor, clock, follow } = await openGallery(t);

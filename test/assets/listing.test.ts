@@ -1,5 +1,5 @@
 import t from 'tap';
-import { openGallery, picture, refused } from './gallery.ts';
+import { openGallery, picture, refused } from './gallery-harness.ts';
 
 const idsOf = (rows: Array<{ id: string }>) => rows.map(({ id }) => id);
 

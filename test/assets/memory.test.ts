@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { json } from 'node:stream/consumers';
 import t from 'tap';
-import { openGallery, picture } from './gallery.ts';
+import { openGallery, picture } from './gallery-harness.ts';
 
 const MEGABYTE = 1024 * 1024;
 const BODY_BYTES = 5 * MEGABYTE;

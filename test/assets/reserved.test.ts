@@ -1,5 +1,5 @@
 import t from 'tap';
-import { openGallery, picture, refused, tally } from './gallery.ts';
+import { openGallery, picture, refused, tally } from './gallery-harness.ts';
 
 t.test('a reserved asset is PENDING until its bytes are put, without a credential', async (t) => {
   const { visitor, clock, follow } = await openGallery(t);

@@ -3,7 +3,7 @@ import t from 'tap';
 import { S3Objects } from '../../src/stores/objects/s3.ts';
 import { startServer } from '../harness.ts';
 import { startMinio, type TestMinio } from '../services/minio.ts';
-import { openGallery, picture, refused } from './gallery.ts';
+import { openGallery, picture, refused } from './gallery-harness.ts';
 
 const where = { bucket: 'darkroom-assets', region: 'us-east-1' };
 

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { CallOptions } from '../harness.ts';
-import { openGallery, picture } from './gallery.ts';
+import { openGallery, picture } from './gallery-harness.ts';
 
 /** Every route that takes an id, as it may be called. */
 const CALLS: Array<[path: string, options?: CallOptions]> = [

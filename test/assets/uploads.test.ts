@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import t from 'tap';
 import { serve } from '../outbound/listener.ts';
-import { eventually, openGallery, picture, refused, SVG } from './gallery.ts';
+import { eventually, openGallery, picture, refused, SVG } from './gallery-harness.ts';
 
 const MEGABYTE = 1024 * 1024;
 
