@@ -17,6 +17,7 @@ export function readable(bytes: Uint8Array): Header {
     });
   }
   checkPixels(header.pixels);
+  if (header.cutShort) throw unsupportedFormat('The image ends inside of a frame; send the whole file.');
   return header;
 }
 

@@ -16,9 +16,10 @@ interface Walk {
   bottom: number;
   hasAlpha: boolean;
   interlaced: boolean;
+  cutShort: boolean;
 }
 
-/** Walks the blocks; a frame counts when its data end inside the file, as the decoder counts it. */
+/** Walks the blocks; a frame counts when its data end inside the file. The decoder would draw what there is of one more. */
 export function readGif(bytes: Bytes): Header | null {
   if (bytes.text(0, 4) !== 'GIF8') return null;
   const walk = readBlocks(bytes);
@@ -38,6 +39,7 @@ export function readGif(bytes: Bytes): Header | null {
     hasAlpha: walk.hasAlpha,
     progressive: walk.interlaced,
     animated: walk.frames > 1,
+    ...(walk.cutShort && { cutShort: true }),
   };
 }
 
@@ -51,7 +53,7 @@ function trustedScreen(width: number, height: number): { width: number; height: 
 }
 
 function readBlocks(bytes: Bytes): Walk {
-  const walk: Walk = { frames: 0, right: 0, bottom: 0, hasAlpha: false, interlaced: false };
+  const walk: Walk = { frames: 0, right: 0, bottom: 0, hasAlpha: false, interlaced: false, cutShort: false };
   for (let at = 13 + colourTableBytes(bytes.u8(10)); at + 2 <= bytes.length; ) {
     const block = bytes.u8(at);
     if (block === EXTENSION) {
@@ -61,7 +63,8 @@ function readBlocks(bytes: Bytes): Walk {
       at = endOfSubBlocks(bytes, at + 2);
     } else if (block === IMAGE && at + 10 < bytes.length) {
       const end = endOfSubBlocks(bytes, at + 10 + colourTableBytes(bytes.u8(at + 9)) + 1);
-      if (end > bytes.length) break;
+      walk.cutShort = end > bytes.length;
+      if (walk.cutShort) break;
       countFrame(bytes, at, walk);
       at = end;
     } else break;

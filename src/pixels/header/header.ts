@@ -26,6 +26,8 @@ export interface Header {
   /** Interlaced or progressive: a decoder needs the whole picture before it has the first line of it. */
   progressive: boolean;
   animated: boolean;
+  /** The file ends inside of a frame, which its decoder takes for all of it. */
+  cutShort?: true;
 }
 
 /** A reader answers null for a file that is not of its format; it may read past the end, which ends the reading. */
