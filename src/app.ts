@@ -221,7 +221,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
       installBodyParsing(api);
 
       const catalogue = { plans, models, installedAt: INSTALLED_AT };
-      const lane = { gate, pixels, outbound, allowance, readAsset: assets.readAsset, now };
+      const timeoutMs = settings.pixels.TRANSFORM_TIMEOUT_MS;
+      const lane = { gate, pixels, outbound, allowance, readAsset: assets.readAsset, timeoutMs, now };
       await api.register(catalogueRoutes, { prefix: '/v1', ...catalogue });
       await api.register(priceListRoutes, catalogue);
       await api.register(modelRoutes, { prefix: '/v1', models });
@@ -252,7 +253,14 @@ export async function buildApp(options: AppOptions): Promise<App> {
       const presetPass = createPresetPass(presets, models);
       await api.register(transformRoutes, { prefix: '/v1', ...lane, results, presetPass });
       await api.register(metadataRoutes, { prefix: '/v1', ...lane });
-      await api.register(renderRoutes, { prefix: '/v1', ...lane, renders, templates, publicUrl });
+      await api.register(renderRoutes, {
+        prefix: '/v1',
+        ...lane,
+        timeoutMs: settings.renders.RENDER_TIMEOUT_MS,
+        renders,
+        templates,
+        publicUrl,
+      });
     },
     { prefix: '/api' },
   );

@@ -18,6 +18,8 @@ export interface LaneOptions {
   outbound: Outbound;
   allowance: Allowance;
   readAsset: ReadAsset;
+  /** Wall clock of a call, from the request to its answer. */
+  timeoutMs: number;
   now: () => Date;
 }
 

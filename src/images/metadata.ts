@@ -5,7 +5,6 @@ import { checkImageBody } from '../http/image-body.ts';
 import { ImageObject, ImageTags } from '../pixels/image-object.ts';
 import { readInput } from './input.ts';
 import { bring, type LaneOptions, limitsOf } from './lane.ts';
-import { TRANSFORM_DEADLINE_MS } from './limits.ts';
 import { sendTiming, workerMs } from './timing.ts';
 
 /** POST /images/metadata: what an image is and what its file says, while the caller waits. Free. */
@@ -29,7 +28,7 @@ export async function metadataRoutes(
     },
     async (request, reply) => {
       const caller = gate.callerOf(request);
-      const limits = limitsOf(reply, TRANSFORM_DEADLINE_MS);
+      const limits = limitsOf(reply, options.timeoutMs);
       const admitMs = reply.elapsedTime;
       const image = await bring(await readInput(request), caller, options, limits);
       const fetchMs = reply.elapsedTime - admitMs;

@@ -6,10 +6,9 @@ import { fill } from '../templates/document.ts';
 import { findForRender } from '../templates/reading.ts';
 import type { TemplatesStore } from '../templates/store.ts';
 import { counted, type LaneOptions, limitsOf, type ReadAsset } from './lane.ts';
-import { RENDER_DEADLINE_MS } from './limits.ts';
 import { sendTiming } from './timing.ts';
 
-export interface RenderOptions extends Pick<LaneOptions, 'gate' | 'allowance' | 'readAsset'> {
+export interface RenderOptions extends Pick<LaneOptions, 'gate' | 'allowance' | 'readAsset' | 'timeoutMs'> {
   renders: Renders;
   templates: TemplatesStore;
   publicUrl: () => string;
@@ -35,7 +34,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
     },
     async (request, reply) => {
       const caller = gate.callerOf(request);
-      const limits = limitsOf(reply, RENDER_DEADLINE_MS);
+      const limits = limitsOf(reply, options.timeoutMs);
       const admitMs = reply.elapsedTime;
       const template = await findForRender(templates, caller.accountId, request.body.templateId);
       const { width, height } = template;

@@ -7,7 +7,7 @@ import { checkImageBody } from '../http/image-body.ts';
 import type { PixelResult } from '../pixels/pixels.ts';
 import { readInput } from './input.ts';
 import { bring, counted, type LaneOptions, limitsOf, namedAs } from './lane.ts';
-import { RESULT_LIFE_SECONDS, TRANSFORM_DEADLINE_MS } from './limits.ts';
+import { RESULT_LIFE_SECONDS } from './limits.ts';
 import type { Results } from './results.ts';
 import { sendTiming } from './timing.ts';
 import { checkQuery, type Query, readCall, type TransformCall } from './transform-call.ts';
@@ -38,7 +38,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
     },
     async (request, reply) => {
       const caller = gate.callerOf(request);
-      const limits = limitsOf(reply, TRANSFORM_DEADLINE_MS);
+      const limits = limitsOf(reply, options.timeoutMs);
       const admitMs = reply.elapsedTime;
       const input = await readInput(request);
       const call = readCall(request.query, input.fields);

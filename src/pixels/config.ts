@@ -22,6 +22,12 @@ export const pixelsSettings = {
     min: 64,
     max: 1_048_576,
   }),
+  TRANSFORM_TIMEOUT_MS: integer({
+    description: 'Time that a transform or a metadata call may take, from the request to its answer.',
+    fallback: 10_000,
+    min: 100,
+    max: 60_000,
+  }),
   VECTOR_TIMEOUT_MS: integer({
     description: 'Time that one SVG may take to draw; its rasterizer is killed when it passes.',
     fallback: 5_000,

@@ -14,6 +14,13 @@ export const rendersSettings = {
     min: 0,
     max: 10_000,
   }),
+  RENDER_TIMEOUT_MS: integer({
+    description:
+      'Time that a render may take, from the request to its answer; its browser is killed when it passes.',
+    fallback: 20_000,
+    min: 100,
+    max: 120_000,
+  }),
   BROWSER_PATH: text({
     description: 'The Chromium that draws templates, preferably chromium-headless-shell.',
     defaultText: "Playwright's own install, else the system's, else the bundled one",
