@@ -32,7 +32,6 @@ t.test(
     const names = FOLDERS.flatMap(imagesIn).filter((name) => PICTURE.test(name));
     t.ok(names.length > 230, `${names.length} files`);
     await judge(image('photos/kodak-1.png'), 'image/png');
-    const before = process.memoryUsage.rss();
     for (const name of names) {
       // A name says little about its bytes, and only the type that they are is read.
       const type = name.startsWith('hostile/') && name.endsWith('.tif') ? 'image/tiff' : typeOf(name);
