@@ -71,6 +71,15 @@ export interface ServerOptions {
   hostId?: string;
 }
 
+/** On loopback, and with deadlines that a slow machine keeps: no test but those of deadlines is about time. */
+const PATIENT = {
+  HOST: '127.0.0.1',
+  PORT: '0',
+  TRANSFORM_TIMEOUT_MS: '60000',
+  RENDER_TIMEOUT_MS: '60000',
+  VECTOR_TIMEOUT_MS: '30000',
+};
+
 /**
  * A whole server in this process, listening on loopback: real HTTP, real threads, real stores. The stores are embedded,
  * or Redis and MongoDB when the run set TEST_STORES=cluster with their addresses. Ends with the test.
@@ -78,7 +87,7 @@ export interface ServerOptions {
 export async function startServer(t: Test, options: ServerOptions = {}): Promise<TestServer> {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-'));
   const now = options.now ?? (() => new Date());
-  const settings = readSettings({ HOST: '127.0.0.1', PORT: '0', DATA_DIR: directory, ...options.settings });
+  const settings = readSettings({ ...PATIENT, DATA_DIR: directory, ...options.settings });
   const stores = options.stores ?? (await openTestStores(directory, now));
   let logged = '';
   const log = pino({ level: 'info' }, { write: (line) => (logged += line) });
