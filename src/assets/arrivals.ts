@@ -45,7 +45,7 @@ export interface Arrived {
 }
 
 const MOST_ENTRY_ATTEMPTS = 100;
-const LONGEST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 100;
 
 /**
  * How assets come. The document is first, and hidden: it notes the key under which bytes are about to lie. The bytes
@@ -67,13 +67,13 @@ export function createArrivals(options: ArrivalsOptions) {
     identity: string | null,
   ): Promise<AssetDocument | null> {
     const limit = storedAssets(plan);
-    for (let attempts = 0; attempts < MOST_ENTRY_ATTEMPTS; attempts += 1) {
+    for (let attempts = 1; attempts <= MOST_ENTRY_ATTEMPTS; attempts += 1) {
       const entry = await places.enter(accountId, assetId, limit);
       if (entry === 'entered') return null;
       const same = identity === null ? null : await store.findSame(accountId, identity);
       if (same !== null) return same;
       if (entry === 'full') break;
-      await sleep(Math.random() * LONGEST_PAUSE_MS);
+      await sleep(Math.random() * Math.min(attempts * 5, LONGEST_PAUSE_MS));
     }
     throw await exceeded(accountId, limit);
   }

@@ -74,9 +74,9 @@ export function tally(answers: readonly Answer[]): Record<number, number> {
   return counts;
 }
 
-/** Waits, at most 200 times 25 ms, until something is so. */
+/** Waits, at most 400 times 25 ms, until something is so. */
 export async function eventually(isSo: () => Promise<boolean>): Promise<boolean> {
-  for (let look = 0; look < 200; look += 1) {
+  for (let look = 0; look < 400; look += 1) {
     if (await isSo()) return true;
     await sleep(25);
   }
