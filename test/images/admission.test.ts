@@ -1,0 +1,227 @@
+import { connect, type Socket } from 'node:net';
+import sharp from 'sharp';
+import t, { type Test } from 'tap';
+import type { Answer, TestServer } from '../harness.ts';
+import { openLane, pngOf, refusalOf } from './lane.ts';
+
+/** Drawings end sooner here than elsewhere, and all else is as it is. */
+const lane = await openLane(t, { VECTOR_TIMEOUT_MS: '2000' });
+const png = await pngOf(sharp({ create: { width: 40, height: 20, channels: 3, background: '#c04020' } }));
+/** Enough noise to keep an AVIF encoder at work for seconds. */
+const busywork = await pngOf(
+  sharp({
+    create: {
+      width: 400,
+      height: 300,
+      channels: 3,
+      background: '#888',
+      noise: { type: 'gaussian', mean: 128, sigma: 60 },
+    },
+  }),
+);
+const ENDLESS = Buffer.from(
+  '<svg xmlns="http://www.w3.org/2000/svg" width="4000" height="4000"><filter id="f"><feTurbulence baseFrequency="0.01" numOctaves="5000"/></filter><rect width="4000" height="4000" filter="url(#f)"/></svg>',
+);
+const TOO_MANY = {
+  status: 429,
+  code: 'rate_limited',
+  retryable: true,
+  details: { reason: 'account_concurrency' },
+};
+const MOST_TRIES = 300;
+
+/** Begins a call that goes on until its body comes, which it does not. */
+function begin(t: Test, { url }: TestServer, key: string, path: string, type: string): Socket {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.on('error', () => undefined);
+  t.teardown(() => socket.destroy());
+  const head = [
+    `POST /api/v1${path} HTTP/1.1`,
+    'host: darkroom',
+    `authorization: ApiKey ${key}`,
+    `content-type: ${type}`,
+    'content-length: 1000',
+    '',
+    '',
+  ];
+  socket.write(head.join('\r\n'));
+  return socket;
+}
+
+/** Repeats a call until its answer has the status; answers the last one. */
+async function until(status: number, call: () => Promise<Answer>): Promise<Answer> {
+  let answer = await call();
+  for (let tries = 1; answer.status !== status && tries < MOST_TRIES; tries += 1) answer = await call();
+  return answer;
+}
+
+t.test(
+  'four calls of an account are in flight, whatever they are; the fifth waits, others do not',
+  async (t) => {
+    const { server, key } = lane;
+    const other = await server.account();
+    const open = ['/images/transform?op=resize&width=8', '/images/metadata', '/images/transform?op=flip'].map(
+      (path) => begin(t, server, key, path, 'image/png'),
+    );
+    open.push(begin(t, server, key, '/images/render', 'application/json'));
+    const query = { op: 'resize', width: 8 };
+    const fifth = await until(429, () => lane.metadata(png));
+    t.match(refusalOf(fifth), TOO_MANY);
+    t.equal(fifth.headers.get('retry-after'), '1');
+    t.match(refusalOf(await lane.transform(query, png)), TOO_MANY);
+    const render = { templateId: 'builtin-template-quote', data: {} };
+    t.match(refusalOf(await server.call('/images/render', { key, json: render })), TOO_MANY);
+    t.equal(
+      (await lane.transform(query, png, 'image/png', other.key)).status,
+      200,
+      'another account is served',
+    );
+    t.equal((await server.call('/templates', { key })).status, 200, 'other calls of the account are too');
+    t.match(
+      refusalOf(await lane.transform({ op: 'resize', width: 0 }, png)),
+      { status: 400, param: 'width' },
+      'what is wrong anyway is told as such',
+    );
+
+    open[1]?.destroy();
+    const freed = await until(200, () => lane.transform(query, png));
+    t.equal(freed.status, 200, 'a client that goes away gives its place back');
+    for (const socket of open) socket.destroy();
+    for (let call = 0; call < 6; call += 1) await until(200, () => lane.metadata(png));
+    const together = await Promise.all(Array.from({ length: 4 }, () => lane.transform(query, png)));
+    t.same(
+      together.map(({ status }) => status),
+      [200, 200, 200, 200],
+      'and all four are there again',
+    );
+  },
+);
+
+t.test('a refused call gives its place back as well', async (t) => {
+  for (let call = 0; call < 12; call += 1) {
+    t.match(refusalOf(await lane.transform({ op: 'resize', width: 8 }, png.slice(0, 30))), { status: 400 });
+  }
+});
+
+/** What a gauge of the image pool says. */
+async function gauge(server: TestServer, name: string): Promise<number> {
+  const { bytes } = await server.call('//metrics');
+  const line = bytes
+    .toString()
+    .split('\n')
+    .find((text) => text.startsWith(`darkroom_pool_${name}{`) && text.includes('"image"'));
+  return Number(line?.split(' ').at(-1));
+}
+
+async function untilGauge(server: TestServer, name: string, wanted: number): Promise<number> {
+  let value = await gauge(server, name);
+  for (let tries = 1; value !== wanted && tries < MOST_TRIES; tries += 1) value = await gauge(server, name);
+  return value;
+}
+
+t.test('a full worker says so at once, and queued work of a client that left is dropped', async (t) => {
+  const lane = await openLane(t, { IMAGE_QUEUE: '1', IMAGE_THREADS: '1' });
+  const { server } = lane;
+  const [first, second, third] = [await server.account(), await server.account(), await server.account()];
+  const slow = lane.transform({ op: 'convert', format: 'avif', effort: 5 }, busywork, 'image/png', first.key);
+  t.equal(await untilGauge(server, 'busy', 1), 1, 'the thread is at work');
+
+  const leaving = new AbortController();
+  const queued = fetch(`${server.url}/api/v1/images/transform?op=flip`, {
+    method: 'POST',
+    body: png,
+    headers: { authorization: `ApiKey ${second.key}`, 'content-type': 'image/png' },
+    signal: leaving.signal,
+  }).catch(() => 'gone');
+  t.equal(await untilGauge(server, 'queued', 1), 1, 'one call waits');
+
+  const refused = await lane.transform({ op: 'flip' }, png, 'image/png', third.key);
+  t.match(refusalOf(refused), {
+    status: 503,
+    code: 'provider_unavailable',
+    retryable: true,
+    details: { reason: 'capacity' },
+  });
+  t.ok(Number(refused.headers.get('retry-after')) >= 1);
+
+  leaving.abort();
+  t.equal(await queued, 'gone');
+  t.equal(await untilGauge(server, 'queued', 0), 0, 'nobody waits any more');
+  t.equal(await gauge(server, 'busy'), 1, 'while the thread is still at work');
+  t.match((await slow).status, /^(200|503)$/);
+});
+
+t.test('without a queue a second call is refused while the first is at work', async (t) => {
+  const lane = await openLane(t, { IMAGE_QUEUE: '0', IMAGE_THREADS: '1' });
+  const other = await lane.server.account();
+  const slow = lane.transform({ op: 'convert', format: 'avif', effort: 5 }, busywork);
+  await untilGauge(lane.server, 'busy', 1);
+  const refused = await lane.transform({ op: 'flip' }, png, 'image/png', other.key);
+  t.match(refusalOf(refused), { status: 503, details: { reason: 'capacity' } });
+  t.match((await slow).status, /^(200|503)$/);
+  t.equal(
+    (await lane.transform({ op: 'flip' }, png, 'image/png', other.key)).status,
+    200,
+    'and then it is not',
+  );
+});
+
+t.test('four drawings without end stop nobody else, and end by themselves', async (t) => {
+  const { server } = lane;
+  const [attacker, other] = [await server.account(), await server.account()];
+  let ended = 0;
+  const bombs = Array.from({ length: 4 }, async (_, index) => {
+    const body = new Uint8Array(ENDLESS);
+    const path = index % 2 === 0 ? '/images/transform?op=flip' : '/images/metadata';
+    const answer = await server.call(path, {
+      method: 'POST',
+      key: attacker.key,
+      body,
+      type: 'image/svg+xml',
+    });
+    ended += 1;
+    return answer;
+  });
+  await until(429, () => lane.transform({ op: 'flip' }, png, 'image/png', attacker.key));
+  for (let call = 0; call < 10; call += 1) {
+    const { status } = await lane.transform({ op: 'resize', width: 8 }, png, 'image/png', other.key);
+    t.equal(status, 200);
+  }
+  t.ok(ended < 4, `${4 - ended} bombs were still in flight`);
+  for (const answer of await Promise.all(bombs)) {
+    t.match(refusalOf(answer), {
+      status: 503,
+      code: 'provider_unavailable',
+      retryable: true,
+      details: { reason: 'deadline_exceeded' },
+    });
+    t.ok(Number(answer.headers.get('retry-after')) >= 1);
+  }
+  const svg = Buffer.from(
+    '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>',
+  );
+  t.equal(
+    (await lane.transform({ op: 'flip' }, svg, 'image/svg+xml', other.key)).status,
+    200,
+    'drawings are drawn again',
+  );
+});
+
+t.test(
+  'a success is counted once and a failure costs nothing, down to the last of the allowance',
+  async (t) => {
+    const { server } = lane;
+    const { key } = await server.account({ plan: 'free', credits: 2 });
+    const used = async () => (await server.call('/account', { key })).json.data;
+    const flip = (body = png, response = '') =>
+      lane.transform({ op: 'flip', ...(response && { response }) }, body, 'image/png', key);
+    t.equal((await flip()).status, 200);
+    t.equal((await flip(png, 'url')).status, 200);
+    t.equal((await flip(png.slice(0, 30))).status, 400);
+    t.equal(
+      (await server.call('/images/metadata', { method: 'POST', key, body: png, type: 'image/png' })).status,
+      200,
+    );
+    t.match(await used(), { processing: { used: 2, limit: 500 }, credits: { balance: 2, held: 0 } });
+  },
+);
