@@ -3,6 +3,7 @@ import type { SettingsOf } from '../../config/setting.ts';
 import type {
   Described,
   DescribeTask,
+  Failure,
   ImageFacts,
   ImageTask,
   InputHeader,
@@ -11,6 +12,7 @@ import type {
   Transformed,
   TransformTask,
 } from '../../workers/protocol.ts';
+import type { ApiError } from '../http/errors.ts';
 import { type Admission, createAdmission } from './admission.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { pixelsSettings } from './config.ts';
@@ -184,6 +186,12 @@ export function createPixels(options: PixelsOptions): Pixels {
     return { result, queueMs };
   }
 
+  /** A thread may notice the deadline before the clock here does: it is the same refusal. */
+  function refused(failure: Failure, paramOf: (passParam: string) => string): ApiError {
+    const isLate = failure.details?.reason === 'deadline_exceeded';
+    return isLate ? deadlineExceeded(admission.retryAfterSeconds()) : refusalOf(failure, paramOf);
+  }
+
   async function transform(call: TransformCall, ending: Ending): Promise<PixelResult> {
     const { accountId, deadlineMs, pass, layers, paramOf = (name) => name } = call;
     const source = await sourceOf(call, pass, ending);
@@ -198,7 +206,7 @@ export function createPixels(options: PixelsOptions): Pixels {
     };
     const seating = { accountId, bytes: estimatedBytes(header, pass) };
     const { result, queueMs } = await runSeated(task, seating, ending);
-    if (result.kind === 'failure') throw refusalOf(result, paramOf);
+    if (result.kind === 'failure') throw refused(result, paramOf);
     return { ...result, queueMs: queueMs + source.queueMs };
   }
 
@@ -210,7 +218,7 @@ export function createPixels(options: PixelsOptions): Pixels {
     const task: DescribeTask = { kind: 'describe', ...file, deadlineMs };
     const seating = { accountId, bytes: estimatedBytes(header, null) };
     const { result, queueMs } = await runSeated(task, seating, ending);
-    if (result.kind === 'failure') throw refusalOf(result, (name) => name);
+    if (result.kind === 'failure') throw refused(result, (name) => name);
     return { ...result, image: { ...result.image, ...drawn }, queueMs: queueMs + source.queueMs };
   }
 

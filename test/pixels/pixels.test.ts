@@ -82,6 +82,14 @@ t.test("a thread's refusal names the parameter in the caller's words", async (t)
   });
 });
 
+t.test('a thread that notices the deadline first is told as the deadline', async (t) => {
+  const { pixels, clock } = open(t);
+  await t.rejects(pixels.transform(callOf(clock, 'late')).result, {
+    code: 'provider_unavailable',
+    details: { reason: 'deadline_exceeded' },
+  });
+});
+
 t.test('what is no image, or too large, never reaches a thread', async (t) => {
   const { pixels, clock } = open(t);
   for (const bytes of [Buffer.from('text'), pngOf(10_000, 5_001), gifOf(2_000, 1_000, 26)])

@@ -14,6 +14,10 @@ export default async function run(task: ImageTask): Promise<Transformed | Failur
       throw new Error('a fault of the thread');
     case 'fail':
       return { kind: 'failure', code: 'invalid_param', message: 'Too wide.', param: 'steps[0].params.width' };
+    case 'late': {
+      const details = { reason: 'deadline_exceeded' };
+      return { kind: 'failure', code: 'internal_error', message: 'Not done in time.', details };
+    }
     case 'hold':
       hold(task);
   }
