@@ -85,13 +85,26 @@ export async function counted<T>(
   }
 }
 
-/** The name of a pass-relative parameter in the words of the op that was called. */
-export function namedAs(declared: Record<string, unknown>): (passParam: string) => string {
+/**
+ * The name of a pass-relative parameter in the words of the op that was called: rather one that was sent than one that
+ * may be.
+ */
+export function namedAs(
+  declared: Record<string, unknown>,
+  given: Record<string, unknown>,
+): (passParam: string) => string {
   return (passParam) => {
     const name = passParam.split('.').at(-1) ?? passParam;
-    return [name, RENAMED[name] ?? name].find((known) => known in declared) ?? 'op';
+    const names = [name, ...(RENAMED[name] ?? [])];
+    return names.find((known) => known in given) ?? names.find((known) => known in declared) ?? 'op';
   };
 }
 
 /** Registry arguments that an op calls otherwise. */
-const RENAMED: Record<string, string> = { left: 'x', top: 'y', extendWith: 'mode' };
+const RENAMED: Record<string, readonly string[]> = {
+  left: ['x', 'all'],
+  top: ['y', 'all'],
+  right: ['all'],
+  bottom: ['all'],
+  extendWith: ['mode'],
+};

@@ -10,7 +10,9 @@ import type { BodyFields } from './input.ts';
 export type Query = Readonly<Record<string, string | string[] | undefined>>;
 
 /** What a transform shall do: one op, or one preset by reference. */
-export type TransformCall = { kind: 'op'; op: PixelOp; pass: Pass } | { kind: 'preset'; reference: string };
+export type TransformCall =
+  | { kind: 'op'; op: PixelOp; given: Given; pass: Pass }
+  | { kind: 'preset'; reference: string };
 
 /** Query keys that are no parameter of an op. */
 const OWN_KEYS = ['op', 'preset', 'response'];
@@ -54,7 +56,7 @@ function opCall(op: PixelOp, query: Query, body: BodyFields): TransformCall {
   };
   const merged = mergeFragments([op.compile(checkParameters(op, given))]);
   if (merged.conflict !== undefined) throw invalidParam(merged.conflict.key, merged.conflict.message);
-  return { kind: 'op', op, pass: merged.pass };
+  return { kind: 'op', op, given, pass: merged.pass };
 }
 
 function presetCall(reference: string, query: Query, body: BodyFields): TransformCall {

@@ -103,5 +103,5 @@ function nameOf(call: TransformCall): string {
 }
 
 function paramOf(call: TransformCall): (passParam: string) => string {
-  return call.kind === 'op' ? namedAs(call.op.parameters.properties) : () => 'preset';
+  return call.kind === 'op' ? namedAs(call.op.parameters.properties, call.given) : () => 'preset';
 }
