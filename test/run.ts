@@ -12,6 +12,7 @@ import { startRedis } from './services/redis.ts';
  */
 const root = join(import.meta.dirname, '..');
 const asked = process.argv.slice(2);
+const MOST_LINES_OF_A_FAILURE = 30;
 
 interface Counts {
   pass: number;
@@ -67,19 +68,32 @@ async function buildRunner(): Promise<void> {
   if (code !== 0) throw new Error(`tap build ended with ${code}.`);
 }
 
-/** One run of tap; its failures and its own summary are shown, and the counts read from its output. */
+/** One run of tap. A terminal follows it; elsewhere its failures and its closing line are printed when it has ended. */
 async function tap(stores: string, run: string[], environment: Record<string, string>): Promise<Counts> {
   console.log(`\n# ${run.length} test files on ${stores} stores`);
   await mkdir(join(root, '.tap'), { recursive: true });
-  const output = join(root, '.tap', `${stores}.tap`);
+  const file = join(root, '.tap', `${stores}.tap`);
+  const reporter = process.stdout.isTTY ? 'terse' : 'silent';
   const code = await tapCommand(
-    ['run', '--reporter=terse', `--output-file=${output}`, ...run],
+    ['run', `--reporter=${reporter}`, `--output-file=${file}`, ...run],
     'inherit',
     environment,
   );
-  const counts = countsIn(await readFile(output, 'utf8'));
+  const output = await readFile(file, 'utf8');
+  if (!process.stdout.isTTY) console.log([...failuresIn(output), closingIn(output)].join('\n'));
+  const counts = countsIn(output);
   // A run that broke without a failed test is a failure all the same.
   return code !== 0 && counts.fail === 0 ? { ...counts, fail: 1 } : counts;
+}
+
+/** The lines of what failed, as tap wrote them: each with the diagnosis below it, cut where it is long. */
+function failuresIn(output: string): string[] {
+  const lines = output.split('\n');
+  return lines.flatMap((line, at) => {
+    if (!/^ *not ok /.test(line)) return [];
+    const end = lines.findIndex((later, index) => index > at && /^ *\.\.\.$/.test(later));
+    return lines.slice(at, Math.min(end === -1 ? at : end, at + MOST_LINES_OF_A_FAILURE) + 1);
+  });
 }
 
 function tapCommand(
@@ -95,9 +109,13 @@ function tapCommand(
   return new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1)));
 }
 
-/** The counts of tap's closing comment, such as `# { total: 12, pass: 11, skip: 1 }`. */
+/** tap's closing comment, such as `# { total: 12, pass: 11, skip: 1 }`. */
+function closingIn(output: string): string {
+  return output.match(/^# \{ total: \d+,.*\}$/gm)?.at(-1) ?? 'tap did not come to its end';
+}
+
 function countsIn(output: string): Counts {
-  const closing = output.match(/^# \{ total: \d+,.*\}$/gm)?.at(-1) ?? '';
+  const closing = closingIn(output);
   const read = (key: string) => Number(new RegExp(`\\b${key}: (\\d+)`).exec(closing)?.[1] ?? 0);
   return { pass: read('pass'), fail: read('fail'), skip: read('skip') + read('todo') };
 }
