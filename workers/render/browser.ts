@@ -52,6 +52,8 @@ const LAST_WORDS_CHARACTERS = 2_000;
 export interface Browser {
   /** What Playwright holds of it. */
   driver: Driver;
+  /** Calls back when a page's process died, until the answer is called: for pages that Playwright has yet to report. */
+  onPageCrash(listener: () => void): () => void;
   memoryBytes(): number;
   /** Resolves when the process ended, however it did. */
   ended: Promise<void>;
@@ -94,12 +96,23 @@ export async function startBrowser(executable: Executable, sandboxed: boolean): 
   try {
     // What Playwright writes goes with the browser's directory.
     const driver = await chromium.connectOverCDP(pipe, { artifactsDir: scratch, timeout: START_TIMEOUT_MS });
-    return { driver, ended, gone, kill, memoryBytes: () => groupMemoryBytes(child.pid ?? Number.NaN) };
+    const onPageCrash = await watchPages(driver);
+    const memoryBytes = () => groupMemoryBytes(child.pid ?? Number.NaN);
+    return { driver, ended, gone, kill, onPageCrash, memoryBytes };
   } catch (error) {
     kill();
     await gone;
     throw new StartError(`${executable.path} did not start: ${lastWords()}`, { cause: error });
   }
+}
+
+async function watchPages(driver: Driver): Promise<Browser['onPageCrash']> {
+  const session = await driver.newBrowserCDPSession();
+  await session.send('Target.setDiscoverTargets', { discover: true });
+  return (listener) => {
+    session.on('Target.targetCrashed', listener);
+    return () => session.off('Target.targetCrashed', listener);
+  };
 }
 
 function endOf(child: ChildProcess): Promise<void> {

@@ -45,7 +45,7 @@ export class BrowserKeeper {
   async pageOf(accountId: string): Promise<Page> {
     const { browser, pages } = await this.#current();
     const warm = pages.get(accountId);
-    const page = warm === undefined || warm.lost ? await Page.open(browser.driver) : warm;
+    const page = warm === undefined || warm.lost ? await Page.open(browser) : warm;
     pages.delete(accountId);
     pages.set(accountId, page);
     const [oldest] = pages;

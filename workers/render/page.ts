@@ -1,5 +1,6 @@
-import type { Browser, BrowserContext, CDPSession, Page as Tab } from 'playwright';
+import type { BrowserContext, CDPSession, Page as Tab } from 'playwright';
 import type { RenderTask } from '../protocol.ts';
+import type { Browser } from './browser.ts';
 import {
   type Allowance,
   assetHeaders,
@@ -81,9 +82,19 @@ export class Page {
   }
 
   /** @throws PageLostError, or what Playwright says of a browser that is gone */
-  static async open(browser: Browser): Promise<Page> {
-    const context = await browser.newContext(WALLED);
-    return Promise.race([Page.#openIn(context), lossIn(context)]);
+  static async open({ driver, onPageCrash }: Browser): Promise<Page> {
+    const context = await driver.newContext(WALLED);
+    const loss = Promise.withResolvers<never>();
+    // Of a page that dies in its first moments Playwright says nothing, and would wait for it for ever.
+    const lose = () =>
+      loss.reject(new PageLostError('The process behind the page died while it was opened.'));
+    const unwatch = onPageCrash(lose);
+    context.once('close', lose);
+    try {
+      return await Promise.race([Page.#openIn(context), loss.promise]);
+    } finally {
+      unwatch();
+    }
   }
 
   static async #openIn(context: BrowserContext): Promise<Page> {
@@ -238,15 +249,6 @@ export class Page {
     const body = Buffer.from(data).toString('base64');
     return this.#session.send('Fetch.fulfillRequest', { requestId, responseCode, responseHeaders, body });
   }
-}
-
-/** Rejects when a page of the context is lost: Playwright would wait for ever for one that it was just opening. */
-function lossIn(context: BrowserContext): Promise<never> {
-  return new Promise((_, reject) => {
-    const lose = () => reject(new PageLostError('The process behind the page died while it was opened.'));
-    context.once('close', lose);
-    context.once('page', (tab) => tab.once('crash', lose));
-  });
 }
 
 interface LifecycleEvent {
