@@ -14,6 +14,7 @@ import { sessionRoutes } from './accounts/session-routes.ts';
 import { openAccountsStore } from './accounts/store.ts';
 import { openAssets } from './assets/assets.ts';
 import { createAllowance } from './billing/allowance.ts';
+import { openCatchUp } from './billing/catch-up.ts';
 import { createDescription } from './billing/description.ts';
 import { createMovements } from './billing/movements.ts';
 import { billingRoutes } from './billing/routes.ts';
@@ -115,6 +116,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const syncRuns = createSyncRuns(billing, now, (error) =>
     log.error({ err: error }, 'Usage could not be written'),
   );
+  const { catchUp, close: stopCatchingUp } = await openCatchUp(stores.coordination, syncRuns);
   const allowance = createAllowance({
     store: billing,
     movements,
@@ -158,7 +160,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   });
   const describe = createDescription({
     store: accounts,
-    syncRuns,
+    catchUp,
     plan: (id) => planNamed(plans, id),
     storedAssets: assets.storedAssets,
     limits: {
@@ -233,7 +235,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
         prefix: '/v1',
         store: billing,
         movements,
-        syncRuns,
+        catchUp,
         usageSources: [syncUsage(billing)],
         gate,
         now,
@@ -288,6 +290,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     await drainServer(server.server, timeoutMs);
     server.server.closeAllConnections();
     await server.close();
+    stopCatchingUp();
     await Promise.all([swept, syncRuns.flush()]);
     await Promise.race([
       Promise.all([pixels.close(), renders.close()]),

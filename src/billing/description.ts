@@ -3,11 +3,11 @@ import type { AccountDocument, AccountsStore } from '../accounts/store.ts';
 import type { PlanTerms } from './allowance.ts';
 import { creditsOf } from './answers.ts';
 import { boundsOf, periodOf } from './period.ts';
-import type { SyncRuns } from './sync-runs.ts';
 
 export interface DescriptionOptions {
   store: AccountsStore;
-  syncRuns: SyncRuns;
+  /** Has every process write down what it answered. */
+  catchUp: () => Promise<void>;
   plan: (id: string) => PlanTerms & { storedAssets: number };
   /** How many assets the account keeps. */
   storedAssets: (accountId: string) => Promise<number>;
@@ -19,10 +19,10 @@ const UNLIMITED = -1;
 
 /** Tells an account whole: who it is, what it has and what its plan leaves it. */
 export function createDescription(options: DescriptionOptions): (accountId: string) => Promise<Account> {
-  const { store, syncRuns, plan, storedAssets, limits, now } = options;
+  const { store, catchUp, plan, storedAssets, limits, now } = options;
 
   return async (accountId) => {
-    await syncRuns.flush();
+    await catchUp();
     const [account, stored] = await Promise.all([
       store.accounts.findOne({ _id: accountId }),
       storedAssets(accountId),

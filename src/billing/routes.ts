@@ -7,14 +7,14 @@ import { creditsOf, entryOf } from './answers.ts';
 import type { Movements } from './movements.ts';
 import { LedgerEntry, LedgerQuery, Usage, UsageQuery } from './schema.ts';
 import type { BillingStore } from './store.ts';
-import type { SyncRuns } from './sync-runs.ts';
 import { readUsage, type UsageSource } from './usage.ts';
 import { readWindow } from './usage-window.ts';
 
 export interface BillingRoutesOptions {
   store: BillingStore;
   movements: Movements;
-  syncRuns: SyncRuns;
+  /** Has every process write down what it answered. */
+  catchUp: () => Promise<void>;
   /** Every kind of work that usage tells of. */
   usageSources: readonly UsageSource[];
   gate: Gate;
@@ -25,7 +25,7 @@ const LEDGER: Listing = { name: 'ledger', filters: {}, sort: [['sequence', -1]] 
 
 /** What an account has, what moved it, and what it did. */
 export async function billingRoutes(app: FastifyInstance, options: BillingRoutesOptions): Promise<void> {
-  const { store, movements, syncRuns, usageSources, gate, now } = options;
+  const { store, movements, catchUp, usageSources, gate, now } = options;
 
   app.get(
     '/credits',
@@ -72,8 +72,7 @@ export async function billingRoutes(app: FastifyInstance, options: BillingRoutes
     async (request) => {
       const { accountId } = gate.callerOf(request);
       const window = readWindow(request.query, now());
-      // A caller that asks right after its calls finds them, unless another process ran them moments ago.
-      await syncRuns.flush();
+      await catchUp();
       return success('Usage read.', await readUsage(usageSources, accountId, window));
     },
   );

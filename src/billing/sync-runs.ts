@@ -4,7 +4,7 @@ import type { PlanTerms } from './allowance.ts';
 import { periodOf, turnPeriod } from './period.ts';
 import type { BillingStore, SyncRun } from './store.ts';
 
-const FLUSH_AFTER_MS = 25;
+const FLUSH_AFTER_MS = 100;
 const LARGEST_BATCH = 256;
 /** A write that fails is tried this often, with doubling pauses: 6 s in all. */
 const MOST_TRIES = 8;
@@ -31,7 +31,7 @@ interface Batch {
 
 /**
  * Writes down what succeeded, in batches: a process under load makes one write for many calls. What a kill -9 can lose is
- * the last 25 ms of counts that cost nobody anything; runs that cost money are settled one by one, not here.
+ * the last 100 ms of counts that cost nobody anything; runs that cost money are settled one by one, not here.
  * A failed write is repeated, and counts once however often: rows have their ids from the start, and an account remembers
  * the batches that raised its count.
  */
@@ -71,8 +71,8 @@ export function createSyncRuns(
   }
 
   async function writeOnce(batch: Batch): Promise<void> {
-    await store.syncRuns.insertMany(batch.rows);
-    await Promise.all(Array.from(batch.rises, ([accountId, count]) => raise(accountId, count, batch)));
+    const raised = Array.from(batch.rises, ([accountId, count]) => raise(accountId, count, batch));
+    await Promise.all([store.syncRuns.insertMany(batch.rows), ...raised]);
   }
 
   async function raise(accountId: string, count: number, batch: Batch): Promise<void> {

@@ -69,8 +69,8 @@ t.test('the primary itself is heard by its processes, and hears them', async (t)
   const heard: string[] = [];
   await remote.subscribe('wake', (message) => heard.push(`process ${message}`));
   await store.subscribe('wake', (message) => heard.push(`primary ${message}`));
-  await store.publish('wake', '1');
-  await remote.publish('wake', '2');
+  t.equal(await store.publish('wake', '1'), 2);
+  t.equal(await remote.publish('wake', '2'), 2);
   t.ok(await until(async () => heard.length === 4));
   t.same(heard.toSorted(), ['primary 1', 'primary 2', 'process 1', 'process 2']);
 

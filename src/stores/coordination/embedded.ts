@@ -14,6 +14,9 @@ import type {
 import { Slots } from './slots.ts';
 import { Windows } from './windows.ts';
 
+/** Passes a message on; answers to how many processes. */
+type Observer = (channel: string, message: string) => number;
+
 /**
  * Coordination of one host, kept by its primary. A step is one turn of the primary's event loop, so nothing in
  * `admit` may await. All but the idempotency records is memory, and a restart starts it anew.
@@ -27,7 +30,7 @@ export class EmbeddedCoordination implements Coordination {
   readonly #leases: ExpiringMap<string>;
   readonly #idempotency: IdempotencyRecords;
   readonly #listeners = new Listeners();
-  readonly #observers = new Set<(channel: string, message: string) => void>();
+  readonly #observers = new Set<Observer>();
 
   /** `now` answers epoch milliseconds. */
   static async open(documents: Documents, now: () => number = Date.now): Promise<EmbeddedCoordination> {
@@ -102,17 +105,21 @@ export class EmbeddedCoordination implements Coordination {
     if (this.#leases.get(name) === owner) this.#leases.delete(name);
   }
 
-  async publish(channel: string, message: string): Promise<void> {
-    this.#listeners.deliver(channel, message);
-    for (const observer of this.#observers) observer(channel, message);
+  async publish(channel: string, message: string): Promise<number> {
+    let processes = this.#listeners.deliver(channel, message) ? 1 : 0;
+    for (const observer of this.#observers) processes += observer(channel, message);
+    return processes;
   }
 
   async subscribe(channel: string, listener: (message: string) => void): Promise<() => void> {
     return this.#listeners.add(channel, listener);
   }
 
-  /** Hears the messages of every channel, for as long as the store lives: to pass them on to other processes. */
-  observe(observer: (channel: string, message: string) => void): void {
+  /**
+   * Hears the messages of every channel, for as long as the store lives: to pass them on to other processes, whose
+   * number it answers.
+   */
+  observe(observer: Observer): void {
     this.#observers.add(observer);
   }
 

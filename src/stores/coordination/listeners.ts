@@ -15,7 +15,10 @@ export class Listeners {
     };
   }
 
-  deliver(channel: string, message: string): void {
-    for (const listener of [...(this.#byChannel.get(channel) ?? [])]) listener(message);
+  /** Answers whether anybody listened. */
+  deliver(channel: string, message: string): boolean {
+    const listeners = [...(this.#byChannel.get(channel) ?? [])];
+    for (const listener of listeners) listener(message);
+    return listeners.length > 0;
   }
 }

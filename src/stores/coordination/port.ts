@@ -102,8 +102,11 @@ export interface Coordination {
   lease(name: string, owner: string, leaseMs: number): Promise<boolean>;
   endLease(name: string, owner: string): Promise<void>;
 
-  /** Sends a message to every process of every host. Messages may be lost; nothing durable hangs on one. */
-  publish(channel: string, message: string): Promise<void>;
+  /**
+   * Sends a message to every process of every host, this one too. Messages may be lost; nothing durable hangs on one.
+   * Answers to how many processes it went: one that just starts or ends may not listen.
+   */
+  publish(channel: string, message: string): Promise<number>;
   /** Returns the end of the subscription. */
   subscribe(channel: string, listener: (message: string) => void): Promise<() => void>;
 

@@ -135,8 +135,8 @@ export class RedisCoordination implements Coordination {
     await this.#commands.script('end-lease', [this.#key('leases', name)], [owner]);
   }
 
-  async publish(channel: string, message: string): Promise<void> {
-    await this.#commands.run(() => this.#commands.client.publish(this.#key('channel', channel), message));
+  publish(channel: string, message: string): Promise<number> {
+    return this.#commands.run(() => this.#commands.client.publish(this.#key('channel', channel), message));
   }
 
   async subscribe(channel: string, listener: (message: string) => void): Promise<() => void> {

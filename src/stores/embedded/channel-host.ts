@@ -66,7 +66,9 @@ export function hostOver(links: ProcessLinks): ChannelHost {
       handlers.set(service, handler);
     },
     broadcast(service, event) {
-      for (const processId of links.ids()) senderTo(processId)({ kind: 'event', service, event });
+      const processIds = links.ids();
+      for (const processId of processIds) senderTo(processId)({ kind: 'event', service, event });
+      return processIds.length;
     },
   };
 }

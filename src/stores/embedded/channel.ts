@@ -13,7 +13,8 @@ export interface Channel {
 export interface ChannelHost {
   /** A process that dies takes its questions along: their answers go nowhere. `processId` is the cluster's worker id. */
   provide(service: string, handler: ServiceHandler): void;
-  broadcast(service: string, event: unknown): void;
+  /** Answers to how many processes the event went. */
+  broadcast(service: string, event: unknown): number;
 }
 
 export type ServiceHandler = (
