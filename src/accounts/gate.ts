@@ -1,12 +1,15 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { ApiError } from '../http/errors.ts';
-import type { AdmitAnswer, Coordination, RateAnswer } from '../stores/coordination/port.ts';
+import type { AdmitAnswer, Coordination, RateAnswer, SlotQuestion } from '../stores/coordination/port.ts';
 import { type Authentication, type Caller, CREDENTIAL_CACHE_MS, notAccepted } from './authentication.ts';
 
 const WINDOW_MS = 60_000;
 /** Longer than any synchronous call can take, upload included: it only heals what a dead process left. */
 const SLOT_LEASE_MS = 120_000;
+/** Pauses before each further look for a place. */
+const SECOND_LOOKS_MS = [10, 30];
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -46,9 +49,9 @@ export interface Gate {
   strike(request: FastifyRequest, refusal: ApiError): Promise<ApiError>;
 }
 
+/** A place that a request holds. */
 interface Slot {
-  key: string;
-  holder: string;
+  /** It comes back when this has ended. */
   work: Promise<unknown>;
 }
 
@@ -103,33 +106,50 @@ export function installGate(app: FastifyInstance, options: GateOptions): Gate {
       blocked: { key: strikeKey(request), limit: options.failedAuthenticationsPerMinute },
       ...(credentialId ? { marked: credentialId } : {}),
       rate: { key: `${options.hostId}/${subject}`, limit: options.requestsPerMinute, windowMs: WINDOW_MS },
-      ...(slot === null
-        ? {}
-        : { slot: { ...slot, limit: options.syncCallsPerAccount, leaseMs: SLOT_LEASE_MS } }),
+      ...(slot === null ? {} : { slot }),
     });
-    if (slot !== null && answer.slot && answer.rate?.allowed) holdSlot(request, reply, slot);
-    return answer;
+    if (slot === null || answer.blockedMs > 0 || answer.marked || !answer.rate?.allowed) return answer;
+    const taken = answer.slot || (await takeSlotSoon(slot));
+    if (taken) holdSlot(request, reply, slot);
+    return { ...answer, slot: taken };
   }
 
-  function slotFor(accountId: string) {
+  /**
+   * Looks again for a place that is just given back. A client may have its answer and send its next call, through
+   * another process, before the place of the one before is back.
+   */
+  async function takeSlotSoon(slot: SlotQuestion): Promise<boolean> {
+    for (const pauseMs of SECOND_LOOKS_MS) {
+      await sleep(pauseMs);
+      const answer = await coordination.admit({ slot });
+      if (answer.slot) return true;
+    }
+    return false;
+  }
+
+  function slotFor(accountId: string): SlotQuestion {
     holders += 1;
-    return { key: `sync/${accountId}`, holder: `${options.hostId}/${options.processId}/${holders}` };
+    return {
+      key: `sync/${accountId}`,
+      holder: `${options.hostId}/${options.processId}/${holders}`,
+      limit: options.syncCallsPerAccount,
+      leaseMs: SLOT_LEASE_MS,
+    };
   }
 
   /** The place comes back when the connection is done with the call and the work behind it has ended. */
-  function holdSlot(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    place: { key: string; holder: string },
-  ): void {
-    const slot: Slot = { ...place, work: Promise.resolve() };
+  function holdSlot(request: FastifyRequest, reply: FastifyReply, { key, holder }: SlotQuestion): void {
+    const slot: Slot = { work: Promise.resolve() };
     slots.set(request, slot);
-    reply.raw.once('close', () => {
-      const release = () => coordination.releaseSlot(slot.key, slot.holder);
+    const release = () => coordination.releaseSlot(key, holder);
+    const giveBack = () => {
       slot.work
         .then(release, release)
         .catch((error) => request.log.warn({ err: error }, 'A place was not given back'));
-    });
+    };
+    // A client that left while the place was asked for closes nothing any more.
+    if (reply.raw.destroyed) giveBack();
+    else reply.raw.once('close', giveBack);
   }
 
   function refuseWrongAccess(request: FastifyRequest, caller: Caller | null): void {

@@ -4,9 +4,12 @@ import { type ApiError, invalidParam } from './errors.ts';
 /** Aborts when the client goes away before its answer. */
 export function clientGoneSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
-  reply.raw.once('close', () => {
+  const end = () => {
     if (!reply.raw.writableFinished) gone.abort(clientGone());
-  });
+  };
+  // A client that left before this closes nothing any more.
+  if (reply.raw.destroyed) end();
+  else reply.raw.once('close', end);
   return gone.signal;
 }
 

@@ -115,6 +115,22 @@ t.test('a refused call gives its place back as well', async (t) => {
   }
 });
 
+t.test('clients that leave at once, before they have a place or with it, keep none', async (t) => {
+  const { server } = lane;
+  const { key } = await server.account();
+  for (let call = 0; call < 40; call += 1) {
+    const held = hold(t, server, key, '/images/metadata', 'image/png');
+    for (let turn = 0; turn < call % 8; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    held.leave();
+  }
+  const flip = () => lane.transform({ op: 'flip' }, png, 'image/png', key);
+  const four = await Promise.all(Array.from({ length: 4 }, () => until(200, flip)));
+  t.same(
+    four.map(({ status }) => status),
+    [200, 200, 200, 200],
+  );
+});
+
 /** What a gauge of the image pool says. */
 async function gauge(server: TestServer, name: string): Promise<number> {
   const { bytes } = await server.call('//metrics');
