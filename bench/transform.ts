@@ -17,6 +17,14 @@ interface Case extends Omit<BareCase, 'input'> {
   name: string;
   type: string;
   input: Buffer;
+  /** The input was uploaded before, and the call names it: what a call costs without its upload. */
+  stored?: boolean;
+}
+
+/** What a call of a case sends. */
+interface Sent {
+  type: string;
+  body: Buffer | string;
 }
 
 const IN_FLIGHT = [1, 4, 16];
@@ -33,8 +41,9 @@ export async function run(): Promise<SuiteResult> {
   const rows: Row[] = [];
   try {
     for (const benchCase of await cases()) {
+      const sent = await sentFor(benchCase, server);
       for (const inFlight of IN_FLIGHT) {
-        const row = await measure(benchCase, inFlight, server, bare);
+        const row = await measure(benchCase, sent, inFlight, server, bare);
         rows.push(row);
         console.log(
           Object.entries(row)
@@ -52,18 +61,30 @@ export async function run(): Promise<SuiteResult> {
   return { method, rows };
 }
 
+async function sentFor({ stored, type, input }: Case, server: BenchServer): Promise<Sent> {
+  if (!stored) return { type, body: input };
+  const answer = await fetch(`${server.url}/api/v1/assets/upload`, {
+    method: 'POST',
+    headers: { authorization: `ApiKey ${server.key}`, 'content-type': type },
+    body: new Uint8Array(input),
+  });
+  const { data } = (await answer.json()) as { data: { id: string } };
+  return { type: 'application/json', body: JSON.stringify({ assetId: data.id }) };
+}
+
 async function measure(
   benchCase: Case,
+  sent: Sent,
   inFlight: number,
   server: BenchServer,
   bare: ChildProcess,
 ): Promise<Row> {
   const http: Measured[] = [];
   const plain: Measured[] = [];
-  await overHttp(benchCase, inFlight, server, 500);
+  await overHttp(benchCase, sent, inFlight, server, 500);
   for (let round = 0; round < ROUNDS; round += 1) {
     plain.push(await withCpu(bare.pid ?? 0, () => barely(benchCase, inFlight, bare)));
-    http.push(await withCpu(server.pid, () => overHttp(benchCase, inFlight, server, ROUND_MS)));
+    http.push(await withCpu(server.pid, () => overHttp(benchCase, sent, inFlight, server, ROUND_MS)));
   }
   const perSecond = (answers: BareAnswer[]) => median(answers.map((answer) => answer.perSecond));
   const times = (answers: BareAnswer[], share: number) =>
@@ -103,20 +124,20 @@ function barely(
 }
 
 async function overHttp(
-  benchCase: Case,
+  { size, format, quality }: Case,
+  sent: Sent,
   inFlight: number,
   server: BenchServer,
   durationMs: number,
 ): Promise<BareAnswer> {
-  const { size, format, quality, input, type } = benchCase;
   const durationsMs: number[] = [];
   const started = performance.now();
   const ended = Promise.withResolvers<void>();
   const options = {
     url: `${server.url}/api/v1/images/transform?op=resize&width=${size}&format=${format}&quality=${quality}`,
     method: 'POST' as const,
-    headers: { authorization: `ApiKey ${server.key}`, 'content-type': type },
-    body: input,
+    headers: { authorization: `ApiKey ${server.key}`, 'content-type': sent.type },
+    body: sent.body,
     connections: inFlight,
     // Whole seconds only; the run is stopped by hand at its end.
     duration: 3_600,
@@ -142,6 +163,7 @@ async function cases(): Promise<Case[]> {
   const base = { quality: QUALITY, type: 'image/jpeg' };
   return [
     { ...base, name: '12 MP JPEG to 512 px WebP', input: large, size: 512, format: 'webp' },
+    { ...base, name: '12 MP, stored, to 512 px WebP', input: large, size: 512, format: 'webp', stored: true },
     { ...base, name: '12 MP JPEG to 512 px JPEG', input: large, size: 512, format: 'jpeg' },
     { ...base, name: '1 MP PNG to 256 px WebP', input: png, size: 256, format: 'webp', type: 'image/png' },
     { ...base, name: '200 px JPEG to 64 px JPEG', input: tiny, size: 64, format: 'jpeg' },
