@@ -1,6 +1,6 @@
 import { AggregatorRegistry } from 'prom-client';
 import { readSettings } from '../config/index.ts';
-import { buildApp } from './app.ts';
+import { type App, buildApp } from './app.ts';
 import { createLog } from './processes/log.ts';
 import type { ProcessMessage } from './processes/supervisor.ts';
 import { channelToPrimary } from './stores/embedded/channel-client.ts';
@@ -12,6 +12,17 @@ import { connectStores, isEmbedded } from './stores/open.ts';
  */
 const settings = readSettings(process.env);
 const processId = process.env.DARKROOM_PROCESS_ID ?? '0';
+let drainAsked = false;
+let serving: App | null = null;
+process.on('message', (message: ProcessMessage) => {
+  if (message.type !== 'drain' || drainAsked) return;
+  drainAsked = true;
+  void drain();
+});
+// A terminal's Ctrl-C reaches the whole process group; the primary decides when this process ends.
+process.on('SIGINT', () => undefined);
+process.on('SIGTERM', () => undefined);
+
 const log = createLog(settings.http.LOG_LEVEL, { process: Number(processId) });
 const channel = channelToPrimary();
 const stores = await connectStores(settings.stores, isEmbedded(settings.stores) ? channel : null);
@@ -28,23 +39,15 @@ const app = await buildApp({
   collectMetrics: async () => String(await channel.call('metrics', 'collect', [])),
 });
 
+serving = app;
 const address = await app.server.listen({ host: settings.http.HOST, port: settings.http.PORT });
 const { port } = new URL(address);
 tellPrimary({ type: 'listening', port: Number(port) });
 
-let isDraining = false;
-process.on('message', (message: ProcessMessage) => {
-  if (message.type !== 'drain' || isDraining) return;
-  isDraining = true;
-  void drain();
-});
-// A terminal's Ctrl-C reaches the whole process group; the primary decides when this process ends.
-process.on('SIGINT', () => undefined);
-process.on('SIGTERM', () => undefined);
-
+/** Ends the process after its calls; one that does not listen yet has none, and ends at once. */
 async function drain(): Promise<void> {
-  await app.drain(settings.processes.DRAIN_TIMEOUT_MS);
-  await stores.close();
+  await serving?.drain(settings.processes.DRAIN_TIMEOUT_MS);
+  if (serving) await stores.close();
   process.exit(0);
 }
 

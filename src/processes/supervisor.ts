@@ -1,6 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { rescueConnections } from './handed-connections.ts';
 
 /** A process that lived at least this long was healthy: its end is no sign that the next one dies too. */
 const HEALTHY_MS = 5_000;
@@ -43,6 +44,8 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   const bornAt = new Map<Worker, number>();
   /** Processes that are meant to end, by a drain: their exit is no death. */
   const leaving = new Set<Worker>();
+  /** Processes that take connections. */
+  const serving = new Set<Worker>();
   let youngDeaths = 0;
   let stopping = false;
   let replacing: Promise<void> = Promise.resolve();
@@ -53,6 +56,9 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     worker.on('error', (error) =>
       log.warn({ err: error, processId: worker.id }, 'A message to a process failed'),
     );
+    worker.on('message', ({ type }: ProcessMessage) => type === 'listening' && serving.add(worker));
+    worker.once('exit', () => serving.delete(worker));
+    rescueConnections(worker, () => serving.size > 0);
     worker.once('exit', (code, signal) => buried(worker, code, signal));
     return worker;
   }
@@ -79,6 +85,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   async function drain(worker: Worker): Promise<void> {
     if (worker.isDead()) return;
     leaving.add(worker);
+    serving.delete(worker);
     const gone = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
     if (worker.isConnected()) worker.send({ type: 'drain' } satisfies ProcessMessage);
     // The process ends itself after its calls; the margin covers the closing of its pools.

@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { get, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
@@ -110,6 +112,23 @@ t.test(
   },
 );
 
+t.test('a connection handed to a process that dies before it takes it is served by another', async (t) => {
+  const service = await startWholeService(t, { PROCESSES: '2' });
+  const [victim = 0] = await service.children();
+  process.kill(victim, 'SIGSTOP');
+  await until(async () => /State:\tT/.test(await readFile(`/proc/${victim}/status`, 'utf8')));
+  let answered = 0;
+  const calls = Array.from({ length: 6 }, async () => {
+    const status = await statusOverNewConnection(`${service.url}/healthz`);
+    answered += 1;
+    return status;
+  });
+  // One waits for the stopped process; the other process takes the rest.
+  await until(() => answered === 5);
+  process.kill(victim, 'SIGKILL');
+  t.same(await Promise.all(calls), [200, 200, 200, 200, 200, 200]);
+});
+
 t.test('kill -9 of the primary takes its processes along', async (t) => {
   const service = await startWholeService(t, { PROCESSES: '2' });
   const children = await service.children();
@@ -178,6 +197,17 @@ function template({ url }: WholeService, key: string, method: string): Promise<R
     headers: { authorization: `ApiKey ${key}`, 'content-type': 'application/json' },
     ...(method === 'GET' ? {} : { body }),
   });
+}
+
+async function statusOverNewConnection(url: string): Promise<number | string | undefined> {
+  const call = get(url, { agent: false, timeout: 20_000 }).on('timeout', () => call.destroy());
+  try {
+    const [answer] = (await once(call, 'response')) as [IncomingMessage];
+    answer.resume();
+    return answer.statusCode;
+  } catch (error) {
+    return (error as Error).message;
+  }
 }
 
 function isAlive(pid: number): boolean {
