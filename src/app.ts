@@ -49,7 +49,7 @@ import { createRenders, type Renders } from './pixels/renders.ts';
 import { presetRoutes } from './presets/routes.ts';
 import { PresetsStore } from './presets/store.ts';
 import { createPresetPass } from './presets/transform-pass.ts';
-import { createSweeper } from './processes/sweeper.ts';
+import { createSweeper, type Sweeper } from './processes/sweeper.ts';
 import { deleteExpired } from './stores/documents/expiry.ts';
 import type { Stores } from './stores/open.ts';
 import { templateRoutes } from './templates/routes.ts';
@@ -82,27 +82,81 @@ const INSTALLED_AT = statSync(new URL('../package.json', import.meta.url)).mtime
 
 /** The composition root: what a process is made of, in the order that it starts. */
 export async function buildApp(options: AppOptions): Promise<App> {
-  const { settings, stores, log, now } = options;
-  const plans = readPlans();
-  const models = readModels();
+  const { settings, stores, now } = options;
+  const server = newServer(options);
+  const publicUrl = () => settings.http.PUBLIC_URL || addressOf(server, settings.http.HOST);
+  const parts = await openParts(options, publicUrl);
+  const { pixels, renders, signatures } = parts;
   let draining = false;
 
-  const server: FastifyInstance = Fastify({
+  installManners(server);
+  installMetrics(server, {
+    pools: { image: () => pixels.stats(), render: () => renderStats(renders) },
+    collect: options.collectMetrics,
+  });
+  server.addHook('onSend', async (_request, reply) => {
+    if (draining) reply.header('connection', 'close');
+  });
+  await installOpenApi(server, packageJson.version);
+
+  // Outside of the interface.
+  await server.register(healthRoutes, {
+    isDraining: () => draining,
+    checkTimeoutMs: READY_TIMEOUT_MS,
+    checks: {
+      documents: () => stores.documents.ping(),
+      coordination: () => stores.coordination.ping(),
+      objects: () => stores.objects.ping(),
+      pixels: () => pixels.selfTest(),
+    },
+  });
+  await server.register(resultRoutes, { objects: stores.objects, signatures, publicUrl, now });
+  await server.register((api) => registerInterface(api, options, parts), { prefix: '/api' });
+
+  const sweeper = newSweeper(options, parts);
+  sweeper.start();
+
+  async function drain(timeoutMs: number): Promise<void> {
+    draining = true;
+    const swept = sweeper.stop();
+    await drainServer(server.server, timeoutMs);
+    server.server.closeAllConnections();
+    await server.close();
+    parts.stopCatchingUp();
+    await Promise.all([swept, parts.syncRuns.flush()]);
+    await Promise.race([
+      Promise.all([pixels.close(), renders.close()]),
+      sleep(POOLS_TIMEOUT_MS, undefined, { ref: false }),
+    ]);
+  }
+
+  return { server, drain };
+}
+
+function newServer({ settings: { http }, log }: AppOptions): FastifyInstance {
+  return Fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     requestIdHeader: false,
     genReqId: requestIdOf,
-    trustProxy: settings.http.TRUST_PROXY === '' ? false : settings.http.TRUST_PROXY.split(','),
-    requestTimeout: settings.http.BODY_TIMEOUT_MS,
-    keepAliveTimeout: settings.http.IDLE_TIMEOUT_MS,
-    http: { headersTimeout: settings.http.HEADERS_TIMEOUT_MS, connectionsCheckingInterval: 1_000 },
+    trustProxy: http.TRUST_PROXY === '' ? false : http.TRUST_PROXY.split(','),
+    requestTimeout: http.BODY_TIMEOUT_MS,
+    keepAliveTimeout: http.IDLE_TIMEOUT_MS,
+    http: { headersTimeout: http.HEADERS_TIMEOUT_MS, connectionsCheckingInterval: 1_000 },
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     bodyLimit: Number.MAX_SAFE_INTEGER,
     routerOptions: { maxParamLength: 512, ignoreTrailingSlash: false },
     frameworkErrors: (error, request, reply) => sendFailure(request, reply, asApiError(error)),
   });
-  const publicUrl = () => settings.http.PUBLIC_URL || addressOf(server, settings.http.HOST);
+}
+
+type Parts = Awaited<ReturnType<typeof openParts>>;
+
+/** What the routes are built upon: the stores of each noun, the threads, and what stands on both. */
+async function openParts({ settings, stores, log, now }: AppOptions, publicUrl: () => string) {
+  const plans = readPlans();
+  const models = readModels();
   const topUpUrl = () => settings.billing.TOP_UP_URL || `${publicUrl()}/docs`;
 
   // Stores, and what stands on them alone.
@@ -172,7 +226,32 @@ export async function buildApp(options: AppOptions): Promise<App> {
     now,
   });
 
-  // Manners of every route.
+  return {
+    plans,
+    models,
+    accounts,
+    billing,
+    templates,
+    presets,
+    feedback,
+    signatures,
+    movements,
+    syncRuns,
+    catchUp,
+    stopCatchingUp,
+    allowance,
+    results,
+    pixels,
+    renders,
+    outbound,
+    assets,
+    describe,
+    publicUrl,
+  };
+}
+
+/** Manners that every route has, and every refusal too. */
+function installManners(server: FastifyInstance): void {
   installUnknownRoutes(server);
   installRequestIds(server);
   installFailures(server);
@@ -180,97 +259,82 @@ export async function buildApp(options: AppOptions): Promise<App> {
   installNegotiation(server);
   installBodies(server);
   installAccessLog(server);
-  installMetrics(server, {
-    pools: { image: () => pixels.stats(), render: () => renderStats(renders) },
-    collect: options.collectMetrics,
-  });
-  server.addHook('onSend', async (_request, reply) => {
-    if (draining) reply.header('connection', 'close');
-  });
-  await installOpenApi(server, packageJson.version);
+}
 
-  // Outside of the interface.
-  await server.register(healthRoutes, {
-    isDraining: () => draining,
-    checkTimeoutMs: READY_TIMEOUT_MS,
-    checks: {
-      documents: () => stores.documents.ping(),
-      coordination: () => stores.coordination.ping(),
-      objects: () => stores.objects.ping(),
-      pixels: () => pixels.selfTest(),
-    },
-  });
-  await server.register(resultRoutes, { objects: stores.objects, signatures, publicUrl, now });
-
-  // The interface: one gate, then the slices.
-  await server.register(
-    async (api) => {
-      const gate = installGate(api, {
-        coordination: stores.coordination,
-        authentication: createAuthentication(accounts, () => now().getTime()),
-        hostId: options.hostId,
-        processId: options.processId,
-        requestsPerMinute: settings.http.REQUESTS_PER_MINUTE,
-        failedAuthenticationsPerMinute: settings.http.FAILED_AUTHENTICATIONS_PER_MINUTE,
-        syncCallsPerAccount: settings.accounts.SYNC_CALLS_PER_ACCOUNT,
-        now: () => now().getTime(),
-      });
-      installIdempotency(
-        api,
-        stores.coordination,
-        (request) => gate.callerIfAny(request)?.accountId ?? request.ip,
-      );
-      installBodyParsing(api);
-
-      const catalogue = { plans, models, installedAt: INSTALLED_AT };
-      const timeoutMs = settings.pixels.TRANSFORM_TIMEOUT_MS;
-      const lane = { gate, pixels, outbound, allowance, readAsset: assets.readAsset, timeoutMs, now };
-      await api.register(catalogueRoutes, { prefix: '/v1', ...catalogue });
-      await api.register(priceListRoutes, catalogue);
-      await api.register(modelRoutes, { prefix: '/v1', models });
-      await api.register(keyRoutes, { prefix: '/v1', store: accounts, gate, now });
-      await api.register(sessionRoutes, { prefix: '/v1', store: accounts, gate, describe, now });
-      await api.register(accountRoutes, { prefix: '/v1', gate, describe });
-      await api.register(billingRoutes, {
-        prefix: '/v1',
-        store: billing,
-        movements,
-        catchUp,
-        usageSources: [syncUsage(billing)],
-        gate,
-        now,
-      });
-      await api.register(feedbackRoutes, { prefix: '/v1', store: feedback, gate, now });
-      await api.register(assets.routes, { prefix: '/v1', gate });
-      await api.register(templateRoutes, { prefix: '/v1', store: templates, gate, now });
-      await api.register(presetRoutes, {
-        prefix: '/v1',
-        store: presets,
-        gate,
-        models,
-        missingAssets: assets.missingAssets,
-        usageOf: async () => new Map(),
-        now,
-      });
-      const presetPass = createPresetPass(presets, models);
-      await api.register(transformRoutes, { prefix: '/v1', ...lane, results, presetPass });
-      await api.register(metadataRoutes, { prefix: '/v1', ...lane });
-      await api.register(renderRoutes, {
-        prefix: '/v1',
-        ...lane,
-        timeoutMs: settings.renders.RENDER_TIMEOUT_MS,
-        renders,
-        templates,
-        publicUrl,
-      });
-    },
-    { prefix: '/api' },
-  );
-
-  // What runs beside the calls.
-  const sweeper = createSweeper({
+/** The interface: one gate, then the slices. */
+async function registerInterface(
+  api: FastifyInstance,
+  { settings, stores, hostId, processId, now }: AppOptions,
+  parts: Parts,
+): Promise<void> {
+  const { plans, models, accounts, billing, assets, templates, presets } = parts;
+  const { pixels, outbound, allowance, catchUp, describe } = parts;
+  const gate = installGate(api, {
     coordination: stores.coordination,
-    owner: `${options.hostId}/${options.processId}`,
+    authentication: createAuthentication(accounts, () => now().getTime()),
+    hostId,
+    processId,
+    requestsPerMinute: settings.http.REQUESTS_PER_MINUTE,
+    failedAuthenticationsPerMinute: settings.http.FAILED_AUTHENTICATIONS_PER_MINUTE,
+    syncCallsPerAccount: settings.accounts.SYNC_CALLS_PER_ACCOUNT,
+    now: () => now().getTime(),
+  });
+  installIdempotency(
+    api,
+    stores.coordination,
+    (request) => gate.callerIfAny(request)?.accountId ?? request.ip,
+  );
+  installBodyParsing(api);
+
+  const catalogue = { plans, models, installedAt: INSTALLED_AT };
+  const timeoutMs = settings.pixels.TRANSFORM_TIMEOUT_MS;
+  const lane = { gate, pixels, outbound, allowance, readAsset: assets.readAsset, timeoutMs, now };
+  await api.register(catalogueRoutes, { prefix: '/v1', ...catalogue });
+  await api.register(priceListRoutes, catalogue);
+  await api.register(modelRoutes, { prefix: '/v1', models });
+  await api.register(keyRoutes, { prefix: '/v1', store: accounts, gate, now });
+  await api.register(sessionRoutes, { prefix: '/v1', store: accounts, gate, describe, now });
+  await api.register(accountRoutes, { prefix: '/v1', gate, describe });
+  await api.register(billingRoutes, {
+    prefix: '/v1',
+    store: billing,
+    movements: parts.movements,
+    catchUp,
+    usageSources: [syncUsage(billing)],
+    gate,
+    now,
+  });
+  await api.register(feedbackRoutes, { prefix: '/v1', store: parts.feedback, gate, now });
+  await api.register(assets.routes, { prefix: '/v1', gate });
+  await api.register(templateRoutes, { prefix: '/v1', store: templates, gate, now });
+  await api.register(presetRoutes, {
+    prefix: '/v1',
+    store: presets,
+    gate,
+    models,
+    missingAssets: assets.missingAssets,
+    usageOf: async () => new Map(),
+    now,
+  });
+  const presetPass = createPresetPass(presets, models);
+  await api.register(transformRoutes, { prefix: '/v1', ...lane, results: parts.results, presetPass });
+  await api.register(metadataRoutes, { prefix: '/v1', ...lane });
+  await api.register(renderRoutes, {
+    prefix: '/v1',
+    ...lane,
+    timeoutMs: settings.renders.RENDER_TIMEOUT_MS,
+    renders: parts.renders,
+    templates,
+    publicUrl: parts.publicUrl,
+  });
+}
+
+/** What runs beside the calls. */
+function newSweeper({ settings, stores, hostId, processId, now, log }: AppOptions, parts: Parts): Sweeper {
+  const { accounts, billing, allowance, results, assets } = parts;
+  return createSweeper({
+    coordination: stores.coordination,
+    owner: `${hostId}/${processId}`,
     duties: [
       { name: 'sessions', sweep: (instant) => deleteExpired(accounts.sessions, instant) },
       { name: 'runs', sweep: (instant) => deleteExpired(billing.syncRuns, instant) },
@@ -282,23 +346,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
     now,
     log,
   });
-  sweeper.start();
-
-  async function drain(timeoutMs: number): Promise<void> {
-    draining = true;
-    const swept = sweeper.stop();
-    await drainServer(server.server, timeoutMs);
-    server.server.closeAllConnections();
-    await server.close();
-    stopCatchingUp();
-    await Promise.all([swept, syncRuns.flush()]);
-    await Promise.race([
-      Promise.all([pixels.close(), renders.close()]),
-      sleep(POOLS_TIMEOUT_MS, undefined, { ref: false }),
-    ]);
-  }
-
-  return { server, drain };
 }
 
 function renderStats(renders: Renders): PoolStats {
