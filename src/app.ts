@@ -30,6 +30,7 @@ import { drainServer } from './http/draining.ts';
 import { asApiError, installFailures, sendFailure } from './http/failures.ts';
 import { healthRoutes } from './http/health.ts';
 import { installIdempotency } from './http/idempotency.ts';
+import { llmsRoutes } from './http/llms.ts';
 import { installMetrics, type PoolStats } from './http/metrics.ts';
 import { installNegotiation } from './http/negotiation.ts';
 import { installOpenApi } from './http/openapi.ts';
@@ -110,6 +111,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       pixels: () => pixels.selfTest(),
     },
   });
+  await server.register(llmsRoutes, { publicUrl });
   await server.register(resultRoutes, { objects: stores.objects, signatures, publicUrl, now });
   await server.register((api) => registerInterface(api, options, parts), { prefix: '/api' });
 
@@ -252,8 +254,8 @@ async function openParts({ settings, stores, log, now }: AppOptions, publicUrl: 
 
 /** Manners that every route has, and every refusal too. */
 function installManners(server: FastifyInstance): void {
-  installUnknownRoutes(server);
   installRequestIds(server);
+  installUnknownRoutes(server);
   installFailures(server);
   installValidation(server);
   installNegotiation(server);

@@ -1,3 +1,4 @@
+import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 
 export interface HealthOptions {
@@ -8,20 +9,27 @@ export interface HealthOptions {
   checkTimeoutMs: number;
 }
 
-interface Verdict {
-  status: 'ok' | 'failing';
-  parts: Record<string, string>;
-}
+const Alive = Type.Object({ status: Type.Literal('ok') });
+
+const Verdict = Type.Object({
+  status: Type.Union([Type.Literal('ok'), Type.Literal('failing')]),
+  parts: Type.Record(Type.String(), Type.String(), {
+    description: 'What each part says: `ok`, or that it fails.',
+  }),
+});
+type Verdict = Static<typeof Verdict>;
 
 /** /healthz: the process answers. /readyz: every part does; 503 names the ones that fail. */
 export async function healthRoutes(app: FastifyInstance, options: HealthOptions): Promise<void> {
-  app.get('/healthz', { schema: { summary: 'The process answers', tags: ['Health'] } }, async () => ({
-    status: 'ok',
-  }));
+  app.get(
+    '/healthz',
+    { schema: { summary: 'The process answers', tags: ['Health'], response: { 200: Alive } } },
+    async () => ({ status: 'ok' as const }),
+  );
 
   app.get(
     '/readyz',
-    { schema: { summary: 'Every part answers', tags: ['Health'] } },
+    { schema: { summary: 'Every part answers', tags: ['Health'], response: { 200: Verdict, 503: Verdict } } },
     async (_request, reply) => {
       const verdict = options.isDraining() ? DRAINING : await verdictOf(options);
       return reply.code(verdict.status === 'ok' ? 200 : 503).send(verdict);

@@ -48,7 +48,7 @@ export function installMetrics(app: FastifyInstance, options: MetricsOptions): v
 
   app.get(
     '/metrics',
-    { schema: { summary: 'Metrics for Prometheus', tags: ['Health'] } },
+    { config: { answers: 'text/plain' }, schema: { summary: 'Metrics for Prometheus', tags: ['Health'] } },
     async (_request, reply) => {
       return reply.type(register.contentType).send(await options.collect());
     },

@@ -29,14 +29,14 @@ export function installNegotiation(app: FastifyInstance): void {
   });
 }
 
-/** Whether an Accept header takes a media type (either may hold a wildcard subtype). Ranges of q=0 take nothing. */
+/** Whether an Accept header takes a media type (either may hold wildcards). Ranges of q=0 take nothing. */
 export function accepts(header: string, type: string): boolean {
   const [wantedMain, wantedSub] = type.split('/');
   return header.split(',').some((range) => {
     const [name = '', ...parameters] = range.trim().toLowerCase().split(';');
     if (parameters.some((parameter) => /^\s*q=0(\.0*)?\s*$/.test(parameter))) return false;
     const [main, sub] = name.trim().split('/');
-    if (main === '*') return true;
+    if (main === '*' || wantedMain === '*') return true;
     return main === wantedMain && (sub === '*' || wantedSub === '*' || sub === wantedSub);
   });
 }

@@ -28,6 +28,9 @@ export async function installOpenApi(app: FastifyInstance, version: string): Pro
       return { schema: { ...schema, response, ...(security === undefined ? {} : { security }) }, url };
     },
   });
+  app.addHook('onRoute', (route) => {
+    if (route.url.startsWith('/docs')) route.config = { ...route.config, answers: '*/*' };
+  });
   await app.register(swaggerUi, { routePrefix: '/docs' });
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
 }

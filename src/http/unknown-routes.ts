@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError } from './errors.ts';
 
 /**
@@ -10,7 +10,13 @@ export function installUnknownRoutes(app: FastifyInstance): void {
   app.addHook('onRoute', ({ url, method }) => {
     routes.push({ matches: patternOf(url), methods: [method].flat() });
   });
-  app.setNotFoundHandler((request) => {
+  app.setNotFoundHandler(refuse);
+  // Before anything is asked of the body.
+  app.addHook('onRequest', async (request) => {
+    if (request.is404) refuse(request);
+  });
+
+  function refuse(request: FastifyRequest): never {
     const path = request.url.split('?')[0] ?? '';
     const allowed = [
       ...new Set(routes.filter(({ matches }) => matches.test(path)).flatMap(({ methods }) => methods)),
@@ -27,7 +33,7 @@ export function installUnknownRoutes(app: FastifyInstance): void {
         headers: { allow: allowed.join(', ') },
       },
     );
-  });
+  }
 }
 
 /** `/templates/:id/versions` as a pattern over whole paths. */

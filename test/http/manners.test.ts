@@ -11,6 +11,7 @@ t.test('every refusal is the envelope with a complete error of the closed set', 
     ['/nowhere', {}, 404, 'not_found', undefined],
     ['/images/transform', { method: 'GET' }, 405, 'method_not_allowed', undefined],
     ['/ops', { method: 'POST' }, 405, 'method_not_allowed', undefined],
+    ['/ops', { method: 'QUERY' }, 405, 'method_not_allowed', undefined],
     ['/ops', { headers: { accept: 'text/csv' } }, 406, 'not_acceptable', undefined],
     ['/templates', {}, 401, 'unauthorized', undefined],
     [
@@ -129,6 +130,26 @@ t.test(
     t.ok([200, 302].includes(docs.status));
   },
 );
+
+t.test('/llms.txt maps every route for a language model', async (t) => {
+  const server = await startServer(t);
+  const answer = await server.call('//llms.txt', { headers: { accept: 'text/plain' } });
+  t.match(answer.headers.get('content-type'), /^text\/plain/);
+  const text = answer.bytes.toString();
+  t.match(text, /^# Darkroom\n\n> /);
+  const { json } = await server.call('//openapi.json');
+  for (const [path, methods] of Object.entries<Record<string, { summary: string }>>(json.paths)) {
+    for (const [method, { summary }] of Object.entries(methods)) {
+      t.ok(text.includes(`[${method.toUpperCase()} ${path}](${server.url}/docs): ${summary}\n`), path);
+    }
+  }
+});
+
+t.test('what answers text is there for a caller who asks for text', async (t) => {
+  const server = await startServer(t);
+  t.equal((await server.call('//metrics', { headers: { accept: 'text/plain' } })).status, 200);
+  t.equal((await server.call('//docs/', { headers: { accept: 'text/html' } })).status, 200);
+});
 
 t.test(
   '/healthz answers, /readyz runs a transform, /metrics counts requests, refusals and threads',
