@@ -9,7 +9,7 @@ import type { IncomingImages } from './incoming.ts';
 import { PUT_LIFE_MS } from './limits.ts';
 import type { Links } from './links.ts';
 import { assetName, collectionName } from './rules.ts';
-import { Asset, AssetPath, PutQuery, Reservation, Reserved, UploadQuery } from './schema.ts';
+import { Asset, AssetPath, PutQuery, Reservation, Reserved, UploadQuery, UrlUpload } from './schema.ts';
 
 export interface UploadRoutesOptions {
   gate: Gate;
@@ -27,7 +27,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
   app.post<{ Querystring: UploadQuery }>(
     '/assets/upload',
     {
-      config: { body: 'stream', check: checkImageBody },
+      config: { body: 'stream', reference: UrlUpload, check: checkImageBody },
       schema: {
         summary: 'Upload an image',
         description:

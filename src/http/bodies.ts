@@ -1,3 +1,4 @@
+import type { TSchema } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError } from './errors.ts';
 
@@ -8,6 +9,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** `json` (default): the body is read, and parsed before validation. `stream`: the handler reads it itself. */
     body?: 'json' | 'stream';
+    /** The JSON that may come instead of the bytes of an image, and so may a multipart `file`. Absent: bytes alone. */
+    reference?: TSchema;
   }
 }
 

@@ -1,6 +1,6 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, RouteOptions } from 'fastify';
 import { FailureEnvelope } from './envelope.ts';
 
 /** /openapi.json from the routes' own schemas, and its pages at /docs. Register before any route is declared. */
@@ -24,8 +24,9 @@ export async function installOpenApi(app: FastifyInstance, version: string): Pro
     transform: ({ schema, url, route }) => {
       const access = route.config?.access;
       const security = access === 'public' ? [] : access === 'session' ? [{ session: [] }] : undefined;
-      const response = { ...(schema?.response as object), default: FailureEnvelope };
-      return { schema: { ...schema, response, ...(security === undefined ? {} : { security }) }, url };
+      const response = { ...responsesOf(route), default: FailureEnvelope };
+      const described = { ...schema, ...bodyOf(route), response };
+      return { schema: security === undefined ? described : { ...described, security }, url };
     },
   });
   app.addHook('onRoute', (route) => {
@@ -33,4 +34,31 @@ export async function installOpenApi(app: FastifyInstance, version: string): Pro
   });
   await app.register(swaggerUi, { routePrefix: '/docs' });
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
+}
+
+const BYTES = { type: 'string', format: 'binary' };
+
+/** The forms of a body that a route reads itself. */
+function bodyOf({ config = {} }: RouteOptions): { body?: object } {
+  if (config.body !== 'stream') return {};
+  const bytes = { 'image/*': { schema: BYTES } };
+  if (config.reference === undefined) return { body: { content: bytes } };
+  const form = {
+    type: 'object',
+    required: ['file'],
+    properties: { file: BYTES },
+    additionalProperties: true,
+  };
+  const json = { 'application/json': { schema: config.reference } };
+  return { body: { content: { ...bytes, 'multipart/form-data': { schema: form }, ...json } } };
+}
+
+/** The answers of a route: its schemas, and beside the JSON of a success what else it makes. */
+function responsesOf({ config = {}, schema }: RouteOptions): Record<string, unknown> {
+  const responses = (schema?.response ?? {}) as Record<string, unknown>;
+  if (config.answers === undefined) return responses;
+  const schemaOfBytes = config.answers.startsWith('text/') ? { type: 'string' } : BYTES;
+  const json = responses[200] === undefined ? {} : { 'application/json': { schema: responses[200] } };
+  const content = { [config.answers]: { schema: schemaOfBytes }, ...json };
+  return { ...responses, 200: { description: 'Success', content } };
 }

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { Type } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
 import { JSON_BODY_LIMIT_BYTES, parseJson } from '../http/bodies.ts';
 import { invalidParam } from '../http/errors.ts';
@@ -53,6 +54,25 @@ async function wholePart({ bytes, declaredType }: FilePart) {
   }
   return { bytes: whole, declaredType };
 }
+
+/** Where an image is, in JSON: one of its own assets or a public address. */
+export const ImageReference = Type.Object({
+  assetId: Type.Optional(Type.String({ description: 'One of the assets of the account; give this or url.' })),
+  url: Type.Optional(
+    Type.String({
+      format: 'uri',
+      description: 'http or https, public, without redirects; give this or assetId.',
+    }),
+  ),
+});
+
+/** What may accompany it in a transform. The query wins. */
+export const TransformReference = Type.Object({
+  ...ImageReference.properties,
+  op: Type.Optional(Type.String()),
+  parameters: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Of op.' })),
+  preset: Type.Optional(Type.String()),
+});
 
 /** A JSON body: exactly one of `url` and `assetId`, and perhaps op, preset and parameters. */
 function referenceOf(body: unknown): Input {

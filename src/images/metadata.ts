@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { envelopeOf, success } from '../http/envelope.ts';
 import { checkImageBody } from '../http/image-body.ts';
 import { ImageObject, ImageTags } from '../pixels/image-object.ts';
-import { readInput } from './input.ts';
+import { ImageReference, readInput } from './input.ts';
 import { bring, type LaneOptions, limitsOf } from './lane.ts';
 import { sendTiming, workerMs } from './timing.ts';
 
@@ -17,7 +17,7 @@ export async function metadataRoutes(
   app.post(
     '/images/metadata',
     {
-      config: { slot: true, body: 'stream', check: checkImageBody },
+      config: { slot: true, body: 'stream', reference: ImageReference, check: checkImageBody },
       schema: {
         summary: 'Read what an image is and says',
         description:

@@ -2,10 +2,10 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Pass } from '../../workers/protocol.ts';
 import type { Caller } from '../accounts/authentication.ts';
-import { success } from '../http/envelope.ts';
+import { envelopeOf, success } from '../http/envelope.ts';
 import { checkImageBody } from '../http/image-body.ts';
 import type { PixelResult } from '../pixels/pixels.ts';
-import { readInput } from './input.ts';
+import { readInput, TransformReference } from './input.ts';
 import { bring, counted, type LaneOptions, limitsOf, namedAs } from './lane.ts';
 import { RESULT_LIFE_SECONDS } from './limits.ts';
 import type { Results } from './results.ts';
@@ -25,13 +25,20 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
   app.post<{ Querystring: Query }>(
     '/images/transform',
     {
-      config: { slot: true, body: 'stream', answers: 'image/*', check: checkBeforeBody },
+      config: {
+        slot: true,
+        body: 'stream',
+        reference: TransformReference,
+        answers: 'image/*',
+        check: checkBeforeBody,
+      },
       schema: {
         summary: 'Transform an image',
         description:
           'Runs one op of the catalogue, or one saved preset without an AI step, on one image: raw bytes with their own Content-Type, a multipart `file` part, or a JSON reference with `url` or `assetId`. Nothing is stored.',
         tags: ['Synchronous images'],
         querystring: TransformQuery,
+        response: { 200: envelopeOf(ResultLink) },
       },
       // The catalogue checks the query: each op has its own contract.
       validatorCompiler: () => () => true,
@@ -75,6 +82,15 @@ const TransformQuery = Type.Object(
   },
   { additionalProperties: Type.String({ description: "The op's own parameters." }) },
 );
+
+const ResultLink = Type.Object({
+  url: Type.String({ format: 'uri', description: 'Signed, good for 5 minutes.' }),
+  contentType: Type.String(),
+  bytes: Type.Integer(),
+  expiresInSeconds: Type.Integer(),
+  width: Type.Integer(),
+  height: Type.Integer(),
+});
 
 function checkBeforeBody(request: FastifyRequest): void {
   checkImageBody(request);

@@ -126,6 +126,10 @@ t.test(
       t.ok(json.paths[path], `${path} is described`);
     }
     t.ok(json.paths['/api/v1/templates'].post.requestBody.content['application/json'].schema.properties.html);
+    const { requestBody, responses } = json.paths['/api/v1/images/transform'].post;
+    t.same(Object.keys(requestBody.content), ['image/*', 'multipart/form-data', 'application/json']);
+    t.ok(requestBody.content['application/json'].schema.properties.assetId);
+    t.same(Object.keys(responses['200'].content), ['image/*', 'application/json']);
     const docs = await server.call('//docs');
     t.ok([200, 302].includes(docs.status));
   },
