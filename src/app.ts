@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { maxHeaderSize } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
@@ -37,6 +38,7 @@ import { installOpenApi } from './http/openapi.ts';
 import { installRequestIds, requestIdOf } from './http/request-ids.ts';
 import { openSignatures } from './http/signatures.ts';
 import { installUnknownRoutes } from './http/unknown-routes.ts';
+import { refuseExpectations, refuseUnreadable } from './http/unreadable.ts';
 import { installValidation } from './http/validation.ts';
 import { metadataRoutes } from './images/metadata.ts';
 import { renderRoutes } from './images/render.ts';
@@ -91,6 +93,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   let draining = false;
 
   installManners(server);
+  refuseExpectations(server.server);
   installMetrics(server, {
     pools: { image: () => pixels.stats(), render: () => renderStats(renders) },
     collect: options.collectMetrics,
@@ -144,11 +147,18 @@ function newServer({ settings: { http }, log }: AppOptions): FastifyInstance {
     trustProxy: http.TRUST_PROXY === '' ? false : http.TRUST_PROXY.split(','),
     requestTimeout: http.BODY_TIMEOUT_MS,
     keepAliveTimeout: http.IDLE_TIMEOUT_MS,
-    http: { headersTimeout: http.HEADERS_TIMEOUT_MS, connectionsCheckingInterval: 1_000 },
+    connectionTimeout: http.STALL_TIMEOUT_MS,
+    clientErrorHandler: refuseUnreadable,
+    http: {
+      headersTimeout: http.HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: 1_000,
+      requireHostHeader: false,
+    },
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     bodyLimit: Number.MAX_SAFE_INTEGER,
-    routerOptions: { maxParamLength: 512, ignoreTrailingSlash: false },
+    // As long as a path can be: what is no id is refused by the route that is asked for it.
+    routerOptions: { maxParamLength: maxHeaderSize, ignoreTrailingSlash: false },
     frameworkErrors: (error, request, reply) => sendFailure(request, reply, asApiError(error)),
   });
 }

@@ -85,7 +85,8 @@ export function createAuthentication(store: AccountsStore, now: () => number): A
       const header = request.headers.authorization;
       if (header === undefined) return null;
       const [, scheme = '', secret = ''] = SCHEME.exec(header.trim()) ?? [];
-      if (secret === '') throw notAccepted();
+      const isSession = scheme.toLowerCase() === 'bearer';
+      if (secret === '') throw notAccepted(isSession);
       const hash = secretHash(secret);
       const cacheKey = `${scheme.toLowerCase()} ${hash}`;
       let found: Cached | null | undefined = cache.get(cacheKey);
@@ -93,7 +94,7 @@ export function createAuthentication(store: AccountsStore, now: () => number): A
         found = await lookUp(scheme.toLowerCase(), hash);
         if (found !== null) cache.set(cacheKey, found);
       }
-      if (found === null || found.expiresAtMs <= now()) throw notAccepted();
+      if (found === null || found.expiresAtMs <= now()) throw notAccepted(isSession);
       return found.caller;
     },
     forget(credentialId) {
@@ -104,10 +105,12 @@ export function createAuthentication(store: AccountsStore, now: () => number): A
   };
 }
 
-/** 401 for a credential that is wrong, revoked or malformed: one answer, so that nothing is learnt from it. */
-export function notAccepted(): ApiError {
+/** 401 for a credential that is wrong, revoked or malformed: one answer a kind, so that nothing is learnt from it. */
+export function notAccepted(isSession: boolean): ApiError {
   return new ApiError(
     'unauthorized',
-    'This credential is not accepted: send "Authorization: ApiKey <API_KEY>" with a key that was not revoked.',
+    isSession
+      ? 'This session is not accepted or is over: sign in again at POST /auth/sign-in.'
+      : 'This credential is not accepted: send "Authorization: ApiKey <API_KEY>" with a key that was not revoked.',
   );
 }

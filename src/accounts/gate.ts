@@ -15,6 +15,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Who may call; default `any`: a key or a console session. A credential sent to a public route must still be good. */
     access?: 'public' | 'any' | 'session';
+    /** On a public route: whatever credential comes along is not looked at. */
+    ignoresCredential?: (request: FastifyRequest) => boolean;
     /** The call takes one of the account's places for synchronous image calls. */
     slot?: true;
     /** Refuses by path and query alone, before a place is taken or the body is read. */
@@ -83,6 +85,7 @@ export function installGate(app: FastifyInstance, options: GateOptions): Gate {
   });
 
   async function authenticate(request: FastifyRequest): Promise<Caller | null> {
+    if (request.routeOptions.config.ignoresCredential?.(request)) return null;
     try {
       return await authentication.callerOf(request);
     } catch (error) {
@@ -161,7 +164,7 @@ export function installGate(app: FastifyInstance, options: GateOptions): Gate {
   async function dropMarked(request: FastifyRequest, caller: Caller | null): Promise<ApiError> {
     const credentialId = caller?.apiKeyId ?? caller?.sessionId;
     if (credentialId) authentication.forget(credentialId);
-    return gate.strike(request, notAccepted());
+    return gate.strike(request, notAccepted(caller?.sessionId != null));
   }
 
   function strikeKey(request: FastifyRequest): string {

@@ -28,7 +28,7 @@ export async function sessionRoutes(
   app.post<{ Body: SignInBody }>(
     '/auth/sign-in',
     {
-      config: { access: 'public', idempotency: 'unkept' },
+      config: { access: 'public', ignoresCredential: () => true, idempotency: 'unkept' },
       schema: {
         summary: 'Sign in to a console session',
         tags: ['Accounts'],

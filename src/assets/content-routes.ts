@@ -25,7 +25,7 @@ export async function contentRoutes(
   app.get<{ Params: AssetPath; Querystring: ContentQuery }>(
     '/assets/:assetId/content',
     {
-      config: { access: 'public', answers: 'image/*' },
+      config: { access: 'public', ignoresCredential: isLink, answers: 'image/*' },
       schema: {
         summary: 'Read the bytes of an asset',
         description: 'With a credential, or without one by a signed link. Answers single ranges and ETags.',
@@ -65,7 +65,12 @@ export async function contentRoutes(
   /** The account whose asset may be read: the link's, else the caller's. */
   function readerOf(request: FastifyRequest<{ Params: AssetPath; Querystring: ContentQuery }>): string {
     const { params, query } = request;
-    const isLink = query.signature !== undefined || query.expires !== undefined;
-    return isLink ? links.ownerOf('asset-content', params.assetId, query) : gate.callerOf(request).accountId;
+    if (!isLink(request)) return gate.callerOf(request).accountId;
+    return links.ownerOf('asset-content', params.assetId, query);
   }
+}
+
+function isLink({ query }: FastifyRequest): boolean {
+  const { signature, expires } = query as ContentQuery;
+  return signature !== undefined || expires !== undefined;
 }

@@ -1,6 +1,9 @@
+import { isUtf8 } from 'node:buffer';
+import type { Readable } from 'node:stream';
 import type { TSchema } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ApiError } from './errors.ts';
+import { ApiError, invalidParam } from './errors.ts';
+import { collect } from './streamed-body.ts';
 
 /** Largest JSON body, in bytes. */
 export const JSON_BODY_LIMIT_BYTES = 8 * 1024 * 1024;
@@ -23,27 +26,33 @@ export function rawBodyOf(request: FastifyRequest): Buffer | undefined {
 
 /**
  * Reads bodies. JSON is kept as bytes first, so that a request's sameness is judged on what was sent, and parsed by
- * `parseBody` when that is done. A stream route gets the raw stream, whatever its type.
+ * `installBodyParsing` when that is done. A stream route gets the raw stream, whatever its type.
+ *
+ * Fastify's own parsers do nothing but hand on the stream: what they refuse closes the connection under a client that
+ * is still sending, which then never sees the answer.
  */
 export function installBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', async (request: FastifyRequest, stream: NodeJS.ReadableStream) => {
-    if (request.routeOptions.config.body === 'stream') return stream;
-    if (!takesBody(request)) return undefined;
-    const type = request.headers['content-type'] ?? '';
-    if (!/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(type)) throw unsupportedType(type);
-    const raw = await collect(stream, Number(request.headers['content-length'] ?? 0));
-    rawBodies.set(request, raw);
-    return undefined;
-  });
-  // Fastify runs no parser when a body comes without a Content-Type: that is a type not read, not an absent body.
+  app.addContentTypeParser('*', async (_request: FastifyRequest, stream: Readable) => stream);
   app.addHook('preParsing', async (request) => {
-    const { headers, routeOptions } = request;
-    const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-    if (!hasBody || headers['content-type'] !== undefined || routeOptions.config.body === 'stream') return;
-    if (takesBody(request)) throw unsupportedType('');
+    const { 'content-encoding': encoding = 'identity' } = request.headers;
+    if (hasBody(request) && encoding.toLowerCase() !== 'identity') throw unsupportedEncoding(encoding);
+  });
+  app.addHook('preValidation', async (request) => {
+    if (request.routeOptions.config.body === 'stream') return;
+    const stream = request.body as Readable | undefined;
+    request.body = undefined;
+    if (!hasBody(request) || !takesBody(request)) return;
+    const type = request.headers['content-type'] ?? '';
+    if (!JSON_TYPE.test(type)) throw unsupportedType(type);
+    if (stream === undefined) return;
+    const raw = await collect(stream, request, JSON_BODY_LIMIT_BYTES, 'body');
+    if (raw.length > 0) rawBodies.set(request, raw);
   });
 }
+
+/** JSON in UTF-8, the only encoding that it has between machines. */
+const JSON_TYPE = /^application\/([\w.+-]+\+)?json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
 
 /**
  * Parses the kept bytes into `request.body`. Runs after idempotency has judged them, before validation.
@@ -58,52 +67,41 @@ export function installBodyParsing(app: FastifyInstance): void {
 
 /**
  * JSON text as a value.
- * @throws ApiError invalid_param on `body` when empty or malformed.
+ * @throws ApiError invalid_param on `body` when empty, malformed or no Unicode.
  */
 export function parseJson(raw: Buffer): unknown {
+  if (!isUtf8(raw)) throw badBody('The body is not valid UTF-8: encode its text so.');
   const text = raw.toString('utf8');
-  if (text.trim() === '')
-    throw new ApiError('invalid_param', 'The body is empty: send a JSON document.', { param: 'body' });
+  if (text.trim() === '') throw badBody('The body is empty: send a JSON document.');
   try {
-    return JSON.parse(text, refusePrototype);
+    return JSON.parse(text, refuseTraps);
   } catch (error) {
     if (error instanceof ApiError) throw error;
+    if (error instanceof RangeError)
+      throw badBody('The body is nested more deeply than is read here: flatten it.');
     const reason = (error as Error).message.replace(/, ?(".*"|\.\.\..*) is not valid JSON$/s, '');
-    throw new ApiError('invalid_param', `The body is not valid JSON: ${reason}.`, { param: 'body' });
+    throw badBody(`The body is not valid JSON: ${reason}.`);
   }
 }
 
-/** `__proto__` as a key is an own property for JSON.parse, and a prototype for whoever copies it. */
-function refusePrototype(this: unknown, key: string, value: unknown): unknown {
+/**
+ * `__proto__` as a key is an own property for JSON.parse, and a prototype for whoever copies it. Half of a surrogate pair
+ * is no character: it cannot be stored as UTF-8, nor stand in a URL.
+ */
+function refuseTraps(this: unknown, key: string, value: unknown): unknown {
   if (key === '__proto__') {
-    throw new ApiError('invalid_param', 'The body has a key "__proto__", which is not allowed: rename it.', {
-      param: 'body',
-    });
+    throw badBody('The body has a key "__proto__", which is not allowed: rename it.');
+  }
+  if (!key.isWellFormed() || (typeof value === 'string' && !value.isWellFormed())) {
+    throw badBody(
+      'The body holds half of a surrogate pair (\\ud800 to \\udfff), which is no character: leave it out.',
+    );
   }
   return value;
 }
 
-async function collect(stream: NodeJS.ReadableStream, announcedBytes: number): Promise<Buffer> {
-  if (announcedBytes > JSON_BODY_LIMIT_BYTES) throw tooLarge();
-  const chunks: Buffer[] = [];
-  let sizeBytes = 0;
-  for await (const chunk of stream) {
-    sizeBytes += chunk.length;
-    if (sizeBytes > JSON_BODY_LIMIT_BYTES) throw tooLarge();
-    chunks.push(chunk as Buffer);
-  }
-  return Buffer.concat(chunks, sizeBytes);
-}
-
-function tooLarge(): ApiError {
-  return new ApiError(
-    'payload_too_large',
-    `The body is over ${JSON_BODY_LIMIT_BYTES} bytes: send a smaller one.`,
-    {
-      param: 'body',
-      details: { limit: JSON_BODY_LIMIT_BYTES },
-    },
-  );
+function badBody(message: string): ApiError {
+  return invalidParam('body', message);
 }
 
 function unsupportedType(received: string): ApiError {
@@ -116,6 +114,18 @@ function unsupportedType(received: string): ApiError {
       details: { supported: ['application/json'], received },
     },
   );
+}
+
+function unsupportedEncoding(received: string): ApiError {
+  return new ApiError(
+    'unsupported_media_type',
+    `The Content-Encoding ${received} is not read here: send the body as it is.`,
+    { param: 'Content-Encoding', details: { supported: ['identity'], received } },
+  );
+}
+
+function hasBody({ headers }: FastifyRequest): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 /** A route without a body schema ignores what is sent with it. */

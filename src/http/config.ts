@@ -47,6 +47,12 @@ export const httpSettings = {
     min: 100,
     max: 3_600_000,
   }),
+  STALL_TIMEOUT_MS: integer({
+    description: 'Time in which not a byte moves, in either direction, after which a connection is closed.',
+    fallback: 120_000,
+    min: 100,
+    max: 3_600_000,
+  }),
   IDLE_TIMEOUT_MS: integer({
     description: 'Time a connection may stay open between two requests.',
     fallback: 75_000,

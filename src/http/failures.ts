@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DuplicateKeyError, StoreUnavailableError } from '../stores/documents/port.ts';
 import { ApiError, type ApiErrorContext, type ErrorCode } from './errors.ts';
+import { closeAfterAnswer } from './lingering.ts';
 import { validationFailure } from './validation.ts';
 
 /**
@@ -31,24 +32,29 @@ export function sendFailure(request: FastifyRequest, reply: FastifyReply, failur
     reply.header('retry-after', String(Math.max(1, Math.ceil(failure.retryAfterSeconds))));
   }
   for (const [name, value] of Object.entries(failure.headers ?? {})) reply.header(name, value);
-  // Node reads and drops the rest of a refused body; one without a near end is cut off instead.
+  // The rest of a refused body is read and dropped; a connection whose body has no near end is closed after the answer.
+  if (!request.raw.complete) {
+    request.raw.resume();
+    closeAfterAnswer(request.socket);
+  }
   if (hasEndlessBody(request)) reply.header('connection', 'close');
+  // What the router refuses on its own passes no hook.
+  reply.header('x-request-id', request.id);
   return reply
     .code(failure.status)
     .type('application/json; charset=utf-8')
     .serializer(JSON.stringify)
-    .send({
-      success: false,
-      error: {
-        code: failure.code,
-        message: failure.message,
-        retryable: failure.retryable,
-        param: failure.param,
-        details: failure.details,
-        requestId: request.id,
-      },
-      timestamp: new Date().toISOString(),
-    });
+    .send(failureBody(failure, request.id));
+}
+
+/** The envelope of a refusal. */
+export function failureBody(failure: ApiError, requestId: string) {
+  const { code, message, retryable, param, details } = failure;
+  return {
+    success: false,
+    error: { code, message, retryable, param, details, requestId },
+    timestamp: new Date().toISOString(),
+  };
 }
 
 /** Any thrown thing as a refusal of the closed set. */
@@ -86,7 +92,6 @@ const FASTIFY_FAILURES: Record<string, readonly [ErrorCode, string, ApiErrorCont
     { param: 'body' },
   ],
   FST_ERR_BAD_URL: ['invalid_param', 'The path is not a valid URL: percent-encode it.', { param: 'path' }],
-  FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'There is nothing at this path: it is longer than any id.'],
 };
 
 function fromFastify(error: Partial<FastifyError>): ApiError {

@@ -4,6 +4,8 @@ import type { ListMeta } from './envelope.ts';
 import { invalidParam } from './errors.ts';
 
 const LARGEST_PAGE = 100;
+/** Its rows can still be counted exactly. */
+const FARTHEST_PAGE = Math.floor(Number.MAX_SAFE_INTEGER / LARGEST_PAGE);
 
 /** Query of every paged listing; spread its properties into the route's own query schema. */
 export const PagingQuery = {
@@ -69,9 +71,9 @@ export function pageSize(query: PagingQuery): number {
   return Math.min(Math.max(query.perPage ?? LARGEST_PAGE, 1), LARGEST_PAGE);
 }
 
-/** The page asked for, never below 0 (and never past what a number can skip to). */
+/** The page asked for, clamped to what can be skipped to. */
 export function pageNumber(query: PagingQuery): number {
-  return Math.min(Math.max(query.page ?? 0, 0), Number.MAX_SAFE_INTEGER / LARGEST_PAGE);
+  return Math.min(Math.max(query.page ?? 0, 0), FARTHEST_PAGE);
 }
 
 /** Cursor that continues after a row: its sort values, bound to the listing. */

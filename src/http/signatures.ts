@@ -4,7 +4,7 @@ import { ApiError } from './errors.ts';
 
 /** Signs what a link grants, so that it can be read without a credential until it ends. */
 export interface Signatures {
-  /** Query string of a link: `expires` (epoch seconds) and `signature`, over the purpose, the subject and the end. */
+  /** Query string of a link: `expires` (epoch milliseconds) and `signature`, over the purpose, the subject and the end. */
   sign(purpose: string, subject: string, expiresAt: Date): string;
   /**
    * @throws ApiError 403 forbidden with details.reason link_expired or link_invalid.
@@ -33,7 +33,7 @@ export function signaturesWith(key: Buffer): Signatures {
       .digest('base64url');
   return {
     sign(purpose, subject, expiresAt) {
-      const expires = String(Math.floor(expiresAt.getTime() / 1000));
+      const expires = String(expiresAt.getTime());
       return new URLSearchParams({
         expires,
         signature: signatureOf(purpose, subject, expires),
@@ -48,7 +48,7 @@ export function signaturesWith(key: Buffer): Signatures {
           details: { reason: 'link_invalid' },
         });
       }
-      if (Number(expires) * 1000 <= now.getTime()) {
+      if (Number(expires) <= now.getTime()) {
         throw new ApiError('forbidden', 'This link has expired: ask for a new one.', {
           details: { reason: 'link_expired' },
         });

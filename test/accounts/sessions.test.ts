@@ -22,6 +22,8 @@ t.test('an e-mail, in any case, and its password give a token for 12 hours', asy
     const headers = { authorization: `${scheme} ${token}` };
     t.equal((await server.call('/account', { headers })).status, 200, scheme);
   }
+  const withOver = await signIn({ email, password }, { authorization: 'Bearer ses_over' });
+  t.equal(withOver.status, 201, 'a session that is over does not keep anyone from signing in');
   const asKey = await server.call('/account', { key: token });
   t.equal(asKey.status, 401, 'a token is no API key');
 

@@ -15,6 +15,7 @@ t.test('a link reads the content without a credential until it expires', async (
     const { data } = (await call(`/assets/${id}/link${query}`)).json;
     t.equal(Date.parse(data.expiresAt), clock.ms + seconds * 1000);
     t.same((await follow(data.url)).bytes, Buffer.from(bytes), query);
+    t.equal((await follow(data.url, { headers: { authorization: 'ApiKey old' } })).status, 200);
     clock.ms += seconds * 1000 - 1000;
     t.equal((await follow(`${data.url}&download=true`)).status, 200, 'a second before');
     clock.ms += 1000;

@@ -106,9 +106,10 @@ t.test('a client that never finishes its headers, or its body, is cut off', asyn
   const server = await startServer(t, { settings: { HEADERS_TIMEOUT_MS: '200', BODY_TIMEOUT_MS: '600' } });
   const { key } = await server.account();
   const lines = ['POST /api/v1/templates HTTP/1.1', 'host: x', `authorization: ApiKey ${key}`];
-  t.match(await untilClosed(server.url, `${lines[0]}\r\n${lines[1]}\r\n`), /^HTTP\/1\.1 408/);
+  const late = await untilClosed(server.url, `${lines[0]}\r\n${lines[1]}\r\n`);
+  t.match(late, /^HTTP\/1\.1 400 .*"code":"invalid_param".*"param":"body"/s);
   const half = [...lines, 'content-type: application/json', 'content-length: 100', '', '{"na'].join('\r\n');
-  t.match(await untilClosed(server.url, half), /^HTTP\/1\.1 408/);
+  t.match(await untilClosed(server.url, half), /^HTTP\/1\.1 400 .*"param":"body"/s);
 });
 
 t.test(
@@ -146,6 +147,35 @@ t.test('/llms.txt maps every route for a language model', async (t) => {
     for (const [method, { summary }] of Object.entries(methods)) {
       t.ok(text.includes(`[${method.toUpperCase()} ${path}](${server.url}/docs): ${summary}\n`), path);
     }
+  }
+});
+
+t.test('a page past any end is empty, and harms no call after it', async (t) => {
+  const server = await startServer(t);
+  const { key } = await server.account();
+  for (const path of ['/feedback', '/assets', '/templates?filter=user', '/credits/ledger']) {
+    for (const page of ['1e20', '99999999999999999999', '1e15', '9007199254740991']) {
+      const far = await server.call(`${path}${path.includes('?') ? '&' : '?'}page=${page}&perPage=7`, {
+        key,
+      });
+      t.same([far.status, far.json.data], [200, []], `${path} ${page}`);
+    }
+    t.equal((await server.call(path, { key })).status, 200);
+  }
+});
+
+t.test('Accept is read by its closest range', async (t) => {
+  const server = await startServer(t);
+  const rows: Array<[accept: string, status: number]> = [
+    ['', 200],
+    ['text/html, */*;q=0.1', 200],
+    ['application/*', 200],
+    ['application/json;q=0, */*', 406],
+    ['*/*;q=0, application/json', 200],
+    ['text/html', 406],
+  ];
+  for (const [accept, status] of rows) {
+    t.equal((await server.call('/ops', { headers: { accept } })).status, status, accept);
   }
 });
 

@@ -32,16 +32,21 @@ export class Database {
 
   /** The count of rows changed. */
   run(sql: string, params: SQLInputValue[]): number {
-    return Number(this.#prepare(sql).run(...params).changes);
+    return this.#using(sql, (statement) => Number(statement.run(...params).changes));
   }
 
   get(sql: string, params: SQLInputValue[]): Record<string, unknown> | undefined {
-    return this.#prepare(sql).get(...params);
+    return this.#using(sql, (statement) => statement.get(...params));
   }
 
   /** One row in memory at a time. */
-  iterate(sql: string, params: SQLInputValue[]): Iterable<Record<string, unknown>> {
-    return this.#prepare(sql).iterate(...params);
+  *iterate(sql: string, params: SQLInputValue[]): Iterable<Record<string, unknown>> {
+    try {
+      yield* this.#prepare(sql).iterate(...params);
+    } catch (error) {
+      this.#statements.delete(sql);
+      throw error;
+    }
   }
 
   /** Forgets the prepared statements: the tables below them have changed. */
@@ -51,6 +56,16 @@ export class Database {
 
   close(): void {
     this.#sqlite.close();
+  }
+
+  /** A statement that failed is prepared anew: its next use would report this failure again. */
+  #using<T>(sql: string, use: (statement: StatementSync) => T): T {
+    try {
+      return use(this.#prepare(sql));
+    } catch (error) {
+      this.#statements.delete(sql);
+      throw error;
+    }
   }
 
   #prepare(sql: string): StatementSync {

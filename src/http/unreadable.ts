@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type IncomingMessage,
+  maxHeaderSize,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import type { Socket } from 'node:net';
+import { ApiError, invalidParam } from './errors.ts';
+import { failureBody } from './failures.ts';
+import { closeAfterAnswer } from './lingering.ts';
+
+/** What Node's parser and its timers throw at a connection. */
+interface ConnectionError extends Error {
+  code?: string;
+}
+
+/** For Fastify's `clientErrorHandler`: a request that never became one is refused in the envelope too. */
+export function refuseUnreadable(error: ConnectionError, socket: Socket): void {
+  const answering = (socket as { _httpMessage?: ServerResponse })._httpMessage;
+  // A second answer within one that has begun would be read as part of it.
+  if (error.code === 'ECONNRESET' || !socket.writable || answering?.headersSent) {
+    socket.destroy();
+    return;
+  }
+  answerAndClose(socket, refusalOf(error));
+}
+
+/** An Expect that nobody here meets is refused like anything else that cannot be read. */
+export function refuseExpectations(server: Server): void {
+  server.on('checkExpectation', ({ headers, socket }: IncomingMessage) => {
+    answerAndClose(
+      socket,
+      invalidParam('Expect', `"Expect: ${headers.expect}" is not met here: leave it out.`),
+    );
+  });
+}
+
+function refusalOf({ code = '' }: ConnectionError): ApiError {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    const message = `The path and the headers are over ${maxHeaderSize} bytes together: send fewer or shorter ones.`;
+    return new ApiError('payload_too_large', message, {
+      param: 'headers',
+      details: { limit: maxHeaderSize },
+    });
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return invalidParam('body', 'The request did not arrive whole within its time: send it without pauses.');
+  }
+  const why = code.startsWith('HPE_') ? ` (${code.slice(4).toLowerCase().replaceAll('_', ' ')})` : '';
+  return invalidParam('request', `What was sent is not an HTTP request${why}: mend the client.`);
+}
+
+function answerAndClose(socket: Socket, refusal: ApiError): void {
+  const requestId = randomUUID();
+  const body = JSON.stringify(failureBody(refusal, requestId));
+  const lines = [
+    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}`,
+    `x-request-id: ${requestId}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+    '',
+    body,
+  ];
+  closeAfterAnswer(socket);
+  socket.write(lines.join('\r\n'));
+  socket.destroySoon();
+}
