@@ -1,6 +1,6 @@
 import type { Encode, Pass } from '../../workers/protocol.ts';
 import type { Fragment } from './op.ts';
-import { isStill } from './pass-parameters.ts';
+import { isStill, lossyWriter } from './pass-parameters.ts';
 
 /** A step that cannot join the pass: `index` counts within the fragments, `key` is the parameter at fault. */
 export interface Conflict {
@@ -18,7 +18,7 @@ export type Merged =
  * input is read, and which metadata stays, can be said in one way only.
  */
 export function mergeFragments(fragments: readonly Fragment[]): Merged {
-  const conflict = firstTwoValued(fragments) ?? allFramesOfStill(fragments) ?? losslessJpeg(fragments);
+  const conflict = firstTwoValued(fragments) ?? allFramesOfStill(fragments) ?? losslessInLossy(fragments);
   if (conflict !== undefined) return { conflict };
   const pass: Pass = {
     decode: Object.assign({}, ...fragments.map((fragment) => fragment.decode)),
@@ -78,10 +78,10 @@ function allFramesOfStill(fragments: readonly Fragment[]): Conflict | undefined 
 }
 
 /** What was meant for another format is void by now; what is left was said without one. */
-function losslessJpeg(fragments: readonly Fragment[]): Conflict | undefined {
-  const { format, lossless } = encodeOf(fragments);
-  if (format !== 'jpeg' || lossless !== true) return undefined;
+function losslessInLossy(fragments: readonly Fragment[]): Conflict | undefined {
+  const lossy = lossyWriter(encodeOf(fragments));
+  if (lossy === undefined) return undefined;
   const index = fragments.findLastIndex(({ encode }) => encode.lossless === true);
-  const message = 'lossless is true, but the pass writes jpeg, which cannot be: write webp, avif or png.';
+  const message = `lossless is true, but ${lossy}, which the pass writes: write webp, avif or png.`;
   return { index, key: 'lossless', message };
 }

@@ -70,10 +70,16 @@ export function passRule(given: Given): Violation | undefined {
       details: { received: 'all', allowed: ['first', 'an index from 0'] },
     };
   }
-  if (given.lossless === true && given.format === 'jpeg') {
-    return { key: 'lossless', message: 'lossless is true, but jpeg cannot be: ask for webp, avif or png.' };
-  }
-  return undefined;
+  const lossy = lossyWriter(given as Encode);
+  if (lossy === undefined) return undefined;
+  return { key: 'lossless', message: `lossless is true, but ${lossy}: ask for webp, avif or png.` };
+}
+
+/** What does not keep lossless=true, in words that go on from "but"; undefined when it is not sent, or kept. */
+export function lossyWriter({ lossless, format, palette, colors }: Encode): string | undefined {
+  if (lossless !== true || format === undefined || format === 'webp' || format === 'avif') return undefined;
+  if (format !== 'png') return `${format} does not know it`;
+  return (palette ?? colors !== undefined) ? 'a palette is not' : undefined;
 }
 
 function pick(params: PassParameters): PassParameters {

@@ -140,6 +140,10 @@ t.test('parameters that do not fit each other are refused on one of them', (t) =
     ['rotate', { angle: 90, frame: 'all', format: 'png' }, 'frame'],
     ['rotate', { angle: 90, frame: 'all', format: 'webp' }, undefined],
     ['convert', { format: 'jpeg', lossless: true }, 'lossless'],
+    ['convert', { format: 'tiff', lossless: true, quality: 50 }, 'lossless'],
+    ['convert', { format: 'gif', lossless: true }, 'lossless'],
+    ['convert', { format: 'png', lossless: true, palette: true }, 'lossless'],
+    ['convert', { format: 'png', lossless: true }, undefined],
     ['convert', { format: 'avif', lossless: true }, undefined],
     ['convert', {}, 'format'],
   ];

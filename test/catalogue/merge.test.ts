@@ -210,6 +210,14 @@ t.test('every frame cannot go into a format that holds one picture', (t) => {
 });
 
 t.test('a pass that ends as jpeg cannot be lossless, unless that was meant for another format', (t) => {
+  for (const format of ['gif', 'tiff'])
+    t.match(merged(['sepia', { lossless: true }], ['convert', { format }]), {
+      conflict: { index: 0, key: 'lossless', message: new RegExp(`but ${format} does not know it`) },
+    });
+  t.match(merged(['sepia', { lossless: true }], ['convert', { format: 'png', colors: 16 }]), {
+    conflict: { index: 0, key: 'lossless' },
+  });
+  t.match(merged(['sepia', { lossless: true }], ['convert', { format: 'png' }]), { pass: {} });
   t.match(merged(['sepia', { lossless: true }], ['negate', {}], ['convert', { format: 'jpeg' }]), {
     conflict: { index: 0, key: 'lossless' },
   });

@@ -7,9 +7,10 @@ import { invalid } from './refusal.ts';
 interface Encoder {
   contentType: string;
   hasAlpha: boolean;
-  /** Longest side that the format has room for. */
+  /** Longest side that the encoder writes; more than any picture has where the format sets none. */
   edgeLimitPx: number;
-  apply(pipeline: Sharp, encode: Encode, motion: Motion): Sharp;
+  /** @param size of one frame. */
+  apply(pipeline: Sharp, encode: Encode, motion: Motion, size: Size): Sharp;
 }
 
 /** How an animation plays; empty for a still picture. */
@@ -21,8 +22,15 @@ export interface Motion {
 /** Defaults that look alike across formats: those of imgproxy. */
 const QUALITY = { jpeg: 80, webp: 79, avif: 63, tiff: 80 } as const;
 
-/** The encoder's own default of 4 takes seven to nine times as long, for files at most a tenth smaller. */
+/** The longest side of a JPEG that the encoder takes: less than the 65535 that the format has room for. */
+const JPEG_EDGE_PX = 65_500;
+
+/** The usual effort of the AVIF encoder, on its own scale from 0 to 9. */
 const AVIF_EFFORT = 2;
+/** The highest that is worth its time: 4 takes five times as long, and the files are as large or larger. */
+const AVIF_TOP_EFFORT = 3;
+/** Above this many pixels the top effort may not end in time where the usual one does; lossless, nothing but haste does. */
+const AVIF_TOP_EFFORT_LIMIT_PX = { lossy: 16_000_000, lossless: 4_000_000 };
 /** From here on a JPEG is worth trellis quantization: a fifth smaller, in seven to nine times the time. */
 const JPEG_TRELLIS_FROM_EFFORT = 7;
 
@@ -30,7 +38,7 @@ const ENCODERS = {
   jpeg: {
     contentType: 'image/jpeg',
     hasAlpha: false,
-    edgeLimitPx: 65535,
+    edgeLimitPx: JPEG_EDGE_PX,
     apply: (pipeline, { quality = QUALITY.jpeg, progressive = false, chroma = '4:2:0', effort = 0 }) =>
       pipeline.jpeg({
         quality,
@@ -42,7 +50,7 @@ const ENCODERS = {
   png: {
     contentType: 'image/png',
     hasAlpha: true,
-    edgeLimitPx: 65535,
+    edgeLimitPx: Number.POSITIVE_INFINITY,
     apply: (pipeline, { quality, palette, colors, effort, progressive = false }) =>
       (palette ?? colors !== undefined)
         ? pipeline.png({
@@ -70,8 +78,13 @@ const ENCODERS = {
     contentType: 'image/avif',
     hasAlpha: true,
     edgeLimitPx: 16384,
-    apply: (pipeline, { quality = QUALITY.avif, lossless = false, effort = AVIF_EFFORT, chroma = '4:2:0' }) =>
-      pipeline.avif({ quality, lossless, effort, chromaSubsampling: lossless ? '4:4:4' : chroma }),
+    apply: (pipeline, { quality = QUALITY.avif, lossless = false, effort, chroma = '4:2:0' }, _, size) =>
+      pipeline.avif({
+        quality,
+        lossless,
+        effort: avifEffort(effort, lossless, size),
+        chromaSubsampling: lossless ? '4:4:4' : chroma,
+      }),
   },
   gif: {
     contentType: 'image/gif',
@@ -89,7 +102,7 @@ const ENCODERS = {
   tiff: {
     contentType: 'image/tiff',
     hasAlpha: true,
-    edgeLimitPx: 65535,
+    edgeLimitPx: Number.POSITIVE_INFINITY,
     apply: (pipeline, { quality }) =>
       quality === undefined
         ? pipeline.tiff({ compression: 'lzw', predictor: 'horizontal' })
@@ -119,21 +132,46 @@ export function encodeWith(
   pipeline: Sharp,
   encode: Encode & { format: OutputFormat },
   motion: Motion,
+  size: Size,
 ): Sharp {
   const encoder: Encoder = ENCODERS[encode.format];
-  return encoder.apply(pipeline, encode, motion);
+  return encoder.apply(pipeline, encode, motion, size);
 }
 
 /** @throws Refusal invalid_param on `lossless` or `format`. */
-export function assertEncodable({ format, lossless }: Encode & { format: OutputFormat }, size?: Size): void {
-  if (format === 'jpeg' && lossless === true) {
-    throw invalid('lossless', 'lossless is true, but jpeg cannot be: ask for webp, avif or png.');
+export function assertEncodable(encode: Encode & { format: OutputFormat }, size?: Size): void {
+  const { format } = encode;
+  if (encode.lossless === true && !keepsLossless(encode)) {
+    throw invalid('lossless', `lossless is true, but ${lossyWord(encode)}: ask for webp, avif or png.`);
   }
-  const { edgeLimitPx } = ENCODERS[format];
-  if (size !== undefined && Math.max(size.width, size.height) > edgeLimitPx) {
-    const message = `The result is ${size.width} × ${size.height} pixels, but an edge of a ${format} has at most ${edgeLimitPx}: ask for a smaller size or another format.`;
-    throw invalid('format', message, { limit: edgeLimitPx });
+  const limitPx = edgeLimitPx(encode);
+  if (size !== undefined && Math.max(size.width, size.height) > limitPx) {
+    const message = `The result is ${size.width} × ${size.height} pixels, but an edge of a ${format} has at most ${limitPx}: ask for a smaller size or another format.`;
+    throw invalid('format', message, { limit: limitPx });
   }
+}
+
+/** Whether lossless=true is a promise that the encoder keeps. */
+function keepsLossless({ format, palette, colors }: Encode & { format: OutputFormat }): boolean {
+  if (format === 'png') return !(palette ?? colors !== undefined);
+  return format === 'webp' || format === 'avif';
+}
+
+function lossyWord({ format }: { format: OutputFormat }): string {
+  return format === 'png' ? 'a palette is not' : `${format} does not know it`;
+}
+
+/** A TIFF with a quality is one of JPEG strips. */
+function edgeLimitPx({ format, quality }: Encode & { format: OutputFormat }): number {
+  return format === 'tiff' && quality !== undefined ? JPEG_EDGE_PX : ENCODERS[format].edgeLimitPx;
+}
+
+/** Large pictures get the usual effort at most, and lossless ones none: whatever is asked for, they end about when the default does. */
+function avifEffort(effort: number | undefined, lossless: boolean, { width, height }: Size): number {
+  const isLarge = width * height > AVIF_TOP_EFFORT_LIMIT_PX[lossless ? 'lossless' : 'lossy'];
+  if (isLarge && lossless) return 0;
+  if (effort === undefined) return AVIF_EFFORT;
+  return scaled(effort, isLarge ? AVIF_EFFORT : AVIF_TOP_EFFORT);
 }
 
 /** Effort 0 to 9 on an encoder's scale from 0 to `top`. */

@@ -230,18 +230,20 @@ async function encode({
   picture,
 }: Work): Promise<{ written: Written; processedMs: number }> {
   assertEncodable(encode, picture);
-  const motion = motionOf(source, picture);
   const file: CarriedFile = { input: task.input, source, chosen, policy: encode.metadata, carried };
   const { promise } = encode;
   if (promise === undefined) {
+    const motion = motionOf(source, picture);
     const pipeline = await withMetadata(picture, file);
-    const written = await encodeWith(pipeline, encode, motion).toUint8Array();
+    const written = await encodeWith(pipeline, encode, motion, picture).toUint8Array();
     return { written, processedMs: performance.now() };
   }
   const pixels = await picture.pixels();
   const processedMs = performance.now();
   const prepare = async () =>
     (await pixelsWithMetadata(pixels, file)).timeout({ seconds: secondsLeft(task.deadlineMs) });
+  // Only now that it has been taken out of its file does the picture have to be told how it moves.
+  const motion = motionOf(source, picture);
   const written = await keepPromise(pixels, { ...encode, promise }, motion, task.deadlineMs, prepare);
   return { written, processedMs };
 }

@@ -29,7 +29,7 @@ export async function keepPromise(
   prepare: () => Promise<Sharp>,
 ): Promise<Written> {
   const write = async (setting: Encode) =>
-    encodeWith(await prepare(), { ...encode, ...setting }, motion).toUint8Array();
+    encodeWith(await prepare(), { ...encode, ...setting }, motion, pixels).toUint8Array();
   const { promise } = encode;
   if ('maxBytes' in promise) return withinBytes(promise.maxBytes, settingsOf(encode), write, deadlineMs);
   const original = await lumaOf(openPixels(pixels));

@@ -1,5 +1,6 @@
 import sharp from 'sharp';
 import t from 'tap';
+import type { Encode } from '../../../workers/protocol.ts';
 import { image, needsImages } from '../../images.ts';
 import {
   difference,
@@ -248,13 +249,63 @@ t.test('every format is written with every setting it has', async (t) => {
     (await sharp((await made(input, passOf([], { format: 'jpeg', progressive: true }))).data).metadata())
       .isProgressive,
   );
-  t.match(await refused(input, passOf([], { format: 'jpeg', lossless: true })), {
-    code: 'invalid_param',
-    param: 'lossless',
-  });
+  for (const lossy of [
+    { format: 'jpeg' },
+    { format: 'gif' },
+    { format: 'tiff' },
+    { format: 'png', colors: 8 },
+  ])
+    t.match(await refused(input, passOf([], { ...lossy, lossless: true } as object)), {
+      code: 'invalid_param',
+      param: 'lossless',
+    });
   const asSteps = await made(
     input,
     passOf([['webp', { lossless: true }], ['keepMetadata'], ['decode', { frame: 'first' }]]),
   );
   t.equal(asSteps.contentType, 'image/webp', 'settings may stand among the steps');
+});
+
+t.test(
+  'the efforts of an AVIF are worth their time: none makes a file larger than less effort did',
+  corpus,
+  async (t) => {
+    for (const name of ['photos/kodak-1.png', 'photos/kodak-4.png']) {
+      const input = image(name);
+      const sizeAt = async (encode: Encode) =>
+        (await made(input, passOf([], { format: 'avif', ...encode }))).data.byteLength;
+      const [least, usual, most] = [
+        await sizeAt({ effort: 0 }),
+        await sizeAt({}),
+        await sizeAt({ effort: 9 }),
+      ];
+      t.ok(usual < least && most < least, `${name}: ${least}, ${usual}, ${most}`);
+      t.ok(most < usual * 1.01, `${name}: the most effort is no worse than the usual`);
+    }
+  },
+);
+
+t.test('an edge is as long as its encoder takes it', async (t) => {
+  const line = async (width: number) =>
+    (
+      await sharp({ create: { width, height: 2, channels: 3, background: 'red' } })
+        .png()
+        .toUint8Array()
+    ).data;
+  t.equal((await made(await line(100_000), passOf([['flip']], { format: 'png' }))).width, 100_000);
+  t.equal((await made(await line(100_000), passOf([['flip']], { format: 'tiff' }))).width, 100_000);
+  const table: [Encode, number][] = [
+    [{ format: 'jpeg' }, 65_500],
+    [{ format: 'tiff', quality: 80 }, 65_500],
+    [{ format: 'gif' }, 65_535],
+    [{ format: 'webp' }, 16_383],
+    [{ format: 'avif' }, 16_384],
+  ];
+  for (const [encode, limit] of table)
+    t.match(
+      await refused(await line(limit + 1), passOf([], encode)),
+      { param: 'format', details: { limit } },
+      JSON.stringify(encode),
+    );
+  t.equal((await made(await line(65_500), passOf([], { format: 'jpeg' }))).width, 65_500);
 });
