@@ -65,20 +65,25 @@ export function installBodyParsing(app: FastifyInstance): void {
   });
 }
 
+/** Lists and objects within each other; more is for programs that count on the reader's stack. */
+const DEEPEST_JSON = 200;
+
 /**
  * JSON text as a value.
- * @throws ApiError invalid_param on `body` when empty, malformed or no Unicode.
+ * @throws ApiError invalid_param on `body` when empty, malformed, nested too deeply or no Unicode.
  */
 export function parseJson(raw: Buffer): unknown {
   if (!isUtf8(raw)) throw badBody('The body is not valid UTF-8: encode its text so.');
   const text = raw.toString('utf8');
   if (text.trim() === '') throw badBody('The body is empty: send a JSON document.');
+  if (depthOf(raw) > DEEPEST_JSON) {
+    const message = `The body has more than ${DEEPEST_JSON} lists and objects within each other: flatten it.`;
+    throw invalidParam('body', message, { limit: DEEPEST_JSON });
+  }
   try {
     return JSON.parse(text, refuseTraps);
   } catch (error) {
     if (error instanceof ApiError) throw error;
-    if (error instanceof RangeError)
-      throw badBody('The body is nested more deeply than is read here: flatten it.');
     const reason = (error as Error).message.replace(/, ?(".*"|\.\.\..*) is not valid JSON$/s, '');
     throw badBody(`The body is not valid JSON: ${reason}.`);
   }
@@ -99,6 +104,25 @@ function refuseTraps(this: unknown, key: string, value: unknown): unknown {
   }
   return value;
 }
+
+/** How deeply lists and objects lie within each other, judged by the brackets outside of strings. */
+function depthOf(json: Buffer): number {
+  let depth = 0;
+  let deepest = 0;
+  let isInString = false;
+  for (let index = 0; index < json.length; index += 1) {
+    const byte = json[index];
+    if (isInString) {
+      if (byte === BACKSLASH) index += 1;
+      else if (byte === QUOTE) isInString = false;
+    } else if (byte === QUOTE) isInString = true;
+    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) deepest = Math.max(deepest, ++depth);
+    else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1;
+  }
+  return deepest;
+}
+
+const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\[]{}');
 
 function badBody(message: string): ApiError {
   return invalidParam('body', message);

@@ -46,7 +46,8 @@ export interface ApiErrorContext {
 
 /**
  * A refusal, complete where it is born: the boundary only prints it.
- * The message is one sentence for a person and says how to mend the call.
+ * The message is one sentence for a person and says how to mend the call. What a caller sent is told back in part only
+ * when it is long: an answer must not grow with what it refuses.
  */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
@@ -59,12 +60,15 @@ export class ApiError extends Error {
   readonly headers: Record<string, string> | undefined;
 
   constructor(code: ErrorCode, message: string, context: ApiErrorContext = {}) {
-    super(message, context.cause === undefined ? undefined : { cause: context.cause });
+    super(
+      cutInside(message, LONGEST_MESSAGE),
+      context.cause === undefined ? undefined : { cause: context.cause },
+    );
     this.code = code;
     this.status = ERROR_CODES[code].status;
     this.retryable = ERROR_CODES[code].retryable;
-    this.param = context.param;
-    this.details = context.details;
+    this.param = context.param === undefined ? undefined : cutInside(context.param, LONGEST_PARAM);
+    this.details = context.details && boundedDetails(context.details);
     this.retryAfterSeconds = context.retryAfterSeconds;
     this.headers = context.headers;
   }
@@ -73,4 +77,26 @@ export class ApiError extends Error {
 /** 400 invalid_param on one parameter: the refusal that most rules end in. */
 export function invalidParam(param: string, message: string, details?: Record<string, unknown>): ApiError {
   return new ApiError('invalid_param', message, { param, details });
+}
+
+/** In characters. */
+const LONGEST_MESSAGE = 1_500;
+const LONGEST_PARAM = 200;
+const LONGEST_DETAIL = 4_000;
+
+/** A text whose middle is left out when it is too long: its end says how to mend the call. */
+function cutInside(text: string, longest: number): string {
+  if (text.length <= longest) return text;
+  const half = Math.floor((longest - 3) / 2);
+  return `${text.slice(0, half)} … ${text.slice(-half)}`.toWellFormed();
+}
+
+function boundedDetails(details: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(details).map(([name, value]) => {
+      if (typeof value === 'string') return [name, cutInside(value, LONGEST_DETAIL)];
+      const text = JSON.stringify(value) ?? '';
+      return [name, text.length > LONGEST_DETAIL ? cutInside(text, LONGEST_DETAIL) : value];
+    }),
+  );
 }

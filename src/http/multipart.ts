@@ -26,8 +26,8 @@ export interface MultipartOptions<T> {
 /**
  * Reads a multipart body with one `file` part, which is taken as it comes. Files of other names are skipped. Settles when the
  * taking has, so that nobody writes on behind a refusal.
- * @returns what became of the file, and the text fields by name; the last of equal names wins.
- * @throws ApiError invalid_param on `file` without one or with two, or on `body` when malformed; payload_too_large on `file` or
+ * @returns what became of the file, and the text fields by name.
+ * @throws ApiError invalid_param on `file` without one or with two, on a field given twice, or on `body` when malformed; payload_too_large on `file` or
  *   `body`; what `take` throws.
  */
 export async function readMultipart<T>(
@@ -77,6 +77,7 @@ export async function readMultipart<T>(
       taken.catch(fail);
     });
     parser.on('field', (name, value) => {
+      if (name in fields) fail(invalidParam(name, `${name} is given more than once: send it once.`));
       fields[name] = value;
     });
     parser.on('error', () => fail(malformed()));
@@ -84,7 +85,7 @@ export async function readMultipart<T>(
     parser.once('finish', () => !hasFailed && resolve());
     body.pipe(parser);
   });
-  if (taken === null) throw missingFile();
+  if (taken === null) throw missingFile('file' in fields);
   return { file: await taken, fields };
 }
 
@@ -105,10 +106,11 @@ function openParser(request: FastifyRequest, fileLimitBytes: number): BusboyInst
   }
 }
 
-function missingFile(): ApiError {
+function missingFile(isText: boolean): ApiError {
+  const found = isText ? 'a part named "file" that is text, not a file' : 'no part named "file"';
   return invalidParam(
     'file',
-    'The multipart body has no part named "file": send the image as one (curl: -F file=@photo.jpg).',
+    `The multipart body has ${found}: send the image as one, with a file name (curl: -F file=@photo.jpg).`,
   );
 }
 

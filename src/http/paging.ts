@@ -91,7 +91,8 @@ export function readCursor(cursor: string, listing: Listing, page: number | unde
     throw invalidParam('cursor', 'cursor and page exclude each other: send nextCursor back as cursor alone.');
   }
   const [mark, ...values] = decode(cursor);
-  if (mark !== fingerprint(listing) || values.length !== listing.sort.length) {
+  const isOurs = mark === fingerprint(listing) && values.length === listing.sort.length;
+  if (!isOurs || values.some((value) => typeof value === 'object' && value !== null)) {
     throw invalidParam(
       'cursor',
       'This cursor is not of this listing: send back the nextCursor of an answer to the same path and filters.',

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { Type } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
 import { JSON_BODY_LIMIT_BYTES, parseJson } from '../http/bodies.ts';
-import { invalidParam } from '../http/errors.ts';
+import { type ApiError, invalidParam } from '../http/errors.ts';
 import { mediaTypeOf } from '../http/image-body.ts';
 import { type FilePart, readMultipart } from '../http/multipart.ts';
 import { collect } from '../http/streamed-body.ts';
@@ -79,12 +79,19 @@ function referenceOf(body: unknown): Input {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw invalidParam('body', 'The body must be a JSON object with url or assetId.');
   }
-  const { assetId, url, op, preset, parameters } = body as Record<string, unknown>;
+  const { assetId, url, op, preset, parameters, ...others } = body as Record<string, unknown>;
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw unknownField(other);
   const fields = checkedFields({ op, preset, parameters });
   if (assetId !== undefined && url !== undefined) throw invalidParam('url', 'Give assetId or url, not both.');
   if (url !== undefined) return { kind: 'url', url: textOf('url', url), fields };
   if (assetId !== undefined) return { kind: 'asset', assetId: textOf('assetId', assetId), fields };
   throw invalidParam('url', 'The image is missing: give its url, or the assetId of one of your assets.');
+}
+
+function unknownField(name: string): ApiError {
+  const message = `${name} is not a field of this call: the parameters of op go into parameters, or into the query.`;
+  return invalidParam(name, message, { allowed: Object.keys(TransformReference.properties) });
 }
 
 function multipartFields({ op, preset, parameters, ...texts }: Record<string, string>): BodyFields {
@@ -121,8 +128,9 @@ function objectOf(param: string, value: unknown): Record<string, unknown> {
 
 function parsed(param: string, text: string): unknown {
   try {
-    return JSON.parse(text);
-  } catch {
-    throw invalidParam(param, `${param} must be the text of a JSON object.`);
+    return parseJson(Buffer.from(text));
+  } catch (error) {
+    const why = (error as Error).message.replace('The body', param);
+    throw invalidParam(param, `${param} must be the text of a JSON object. ${why}`);
   }
 }

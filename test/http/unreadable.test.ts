@@ -158,3 +158,38 @@ async function isEstablished({ url }: TestServer, { localPort = 0 }: Socket): Pr
   const ends = new RegExp(`:${hex(Number(new URL(url).port))} \\S+:${hex(localPort)} 01 `);
   return ends.test(await readFile('/proc/net/tcp', 'utf8'));
 }
+
+t.test('an answer does not grow with what it refuses', async (t) => {
+  const server = await startServer(t);
+  const { key } = await server.account();
+  const long = 'x'.repeat(4_000_000);
+  const preset = (step: object) => ({ name: 'n', steps: [step] });
+  const rows: Array<[path: string, json: unknown]> = [
+    ['/presets', preset({ op: long })],
+    ['/presets', preset({ op: 'flip', parameters: { [long]: 1 } })],
+    ['/presets', preset({ op: 'resize', parameters: { width: long } })],
+    ['/presets', preset({ op: 'resize', parameters: { width: Array(100_000).fill(1) } })],
+    ['/images/transform', { assetId: 'x', op: 'flip', parameters: { [long]: 1 } }],
+    ['/images/transform', { assetId: 'x', op: long }],
+    ['/images/transform', { assetId: 'x', op: 'flip', [long]: 1 }],
+    ['/images/transform', { assetId: 'x', op: 'text', parameters: { text: long } }],
+  ];
+  for (const [path, json] of rows) {
+    const answer = await server.call(path, { key, json });
+    t.equal(answer.status, 400);
+    t.ok(answer.bytes.length < 12_000, `${path} ${answer.bytes.length} bytes`);
+    t.match(answer.json.error.message, /[^…]$/, 'it ends as it was written');
+  }
+});
+
+t.test('JSON is read to 200 levels, brackets in strings left aside', async (t) => {
+  const server = await startServer(t);
+  const { key } = await server.account();
+  const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+  const report = (context: string) =>
+    `{"kind":"bug","message":"${'[{\\"'.repeat(300)}","context":{"a":${context}}}`;
+  const send = (body: string) => server.call('/feedback', { key, body, type: 'application/json' });
+  t.equal((await send(report(nested(198)))).status, 201);
+  const refused = await send(report(nested(199)));
+  t.match([refused.status, refused.json.error], [400, { param: 'body', details: { limit: 200 } }]);
+});

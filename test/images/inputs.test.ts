@@ -137,6 +137,7 @@ t.test('a JSON body names one image', async (t) => {
     [{ url: 'http://10.0.0.1/a.png' }, { param: 'url' }],
     [{ assetId: 7 }, { param: 'assetId' }],
     [[1], { param: 'body' }],
+    [{ assetId: 'ast_1', axis: 'vertical' }, { param: 'axis' }],
   ];
   for (const path of ['/images/transform?op=resize&width=8', '/images/metadata']) {
     const send = (json: object) => lane.server.call(path, { key: lane.key, json });

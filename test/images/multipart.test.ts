@@ -103,3 +103,20 @@ t.test('a multipart body that ends too early is refused, wherever it ends', asyn
   }
   t.equal((await lane.transform({ op: 'resize', width: 8 }, png)).status, 200, 'the process lives');
 });
+
+t.test('a field given twice, a text called file, and deep parameters are refused by name', async (t) => {
+  const deep = `${'['.repeat(300)}${']'.repeat(300)}`;
+  const rows: Array<[parts: Part[], param: string, message: RegExp]> = [
+    [[field('op', 'resize'), field('op', 'flip'), filePart(png)], 'op', /more than once/],
+    [[field('op', 'flip'), field('file', 'a.png')], 'file', /that is text/],
+    [
+      [field('op', 'flip'), field('parameters', `{"axis":${deep}}`), filePart(png)],
+      'parameters',
+      /200 lists/,
+    ],
+  ];
+  for (const [parts, param, message] of rows) {
+    const { status, json } = await sendParts(lane, '', parts);
+    t.match([status, json.error], [400, { code: 'invalid_param', param, message }]);
+  }
+});
