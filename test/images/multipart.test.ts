@@ -8,10 +8,10 @@ const picture = sharp({ create: { width: 40, height: 20, channels: 3, background
 const png = await pngOf(picture);
 const jpeg = new Uint8Array(await picture.clone().jpeg().toBuffer());
 const lane = await openLane(t);
+const field = (name: string, value: string): Part => ({ name, value });
 const INVALID = { status: 400, code: 'invalid_param', retryable: false };
 
 t.test('multipart fields are parameters in text, as in a query', async (t) => {
-  const field = (name: string, value: string): Part => ({ name, value });
   const widthOf = async (answer: Promise<Answer>) => (await pictureOf(await answer)).width;
   t.equal(await widthOf(sendParts(lane, '', [field('op', 'resize'), field('width', '8'), filePart(png)])), 8);
   t.equal(
