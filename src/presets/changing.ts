@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
+import { isSameJson } from './json.ts';
 import type { Preset } from './preset.ts';
 import { type ContentRules, checkedContent } from './rules.ts';
 import type { PresetChange } from './schema.ts';
@@ -27,8 +27,8 @@ export async function revisionOf(
   const subjects = sent === undefined ? before.subjects : readSubjects(sent, 'subjects');
   const { slug, name, description, steps } = { ...before, ...change };
   const revision: Revision = { slug, name, description, steps, subjects };
-  if (isDeepStrictEqual(revision, before)) return null;
-  const isNewVersion = !isDeepStrictEqual([steps, subjects], [before.steps, before.subjects]);
+  if (isSameJson(revision, before)) return null;
+  const isNewVersion = !isSameJson([steps, subjects], [before.steps, before.subjects]);
   if (isNewVersion) await checkedContent(revision, accountId, rules);
   return { revision, isNewVersion };
 }

@@ -206,3 +206,16 @@ t.test('no call is answered without a credential', async (t) => {
     refused(t, await server.call(path, { method }), 401, 'unauthorized');
   }
 });
+
+t.test(
+  'parameters as deep as a body may be are compared, and the same ones are no new version',
+  async (t) => {
+    const { call, create } = await start(t);
+    let hint: unknown = 1;
+    for (let level = 0; level < 190; level++) hint = [hint];
+    const steps = [{ op: 'upscale', parameters: { hint } }];
+    const { slug } = await create({ steps });
+    const answer = await call('PUT', `/presets/${slug}`, { steps });
+    t.match(answer, { status: 200, json: { data: { version: 1 } } });
+  },
+);
