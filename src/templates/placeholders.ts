@@ -62,11 +62,15 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
 }
 
-/** Own properties only: `constructor` or `__proto__` reads nothing unless the row itself brought it. */
+/**
+ * What the row itself brought, and nothing that a language adds: `constructor` and `__proto__` are no names of every
+ * object, `length` is none of a list.
+ */
 function read(row: Row, name: string): unknown {
   let value: unknown = row;
   for (const key of name.split('.')) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
+    if (typeof value !== 'object' || value === null) return undefined;
+    if (!Object.prototype.propertyIsEnumerable.call(value, key)) return undefined;
     value = (value as Row)[key];
   }
   return value;

@@ -53,6 +53,8 @@ t.test('nothing but own properties is read', async (t) => {
     'a.__proto__',
   ];
   for (const name of names) t.equal(fill(`[{{{ ${name} }}}]`, { a: {} }), '[]', name);
+  t.equal(fill('[{{ list.length }}{{ text.length }}]', { list: ['x', 'y'], text: 'xy' }), '[]');
+  t.equal(fill('{{ size.length }}', { size: { length: 2 } }), '2');
   t.equal(fill('{{ __proto__ }}', JSON.parse('{"__proto__": "own"}')), 'own');
 });
 
