@@ -44,6 +44,15 @@ export function tooManyTemplates(limit: number, left: number): ApiError {
   );
 }
 
+/** 422: an import of more entries than an account can hold at all. None of them is looked at. */
+export function tooManyEntries(limit: number, received: number): ApiError {
+  return new ApiError(
+    'resource_limit_exceeded',
+    `The import has ${received} templates, and an account holds at most ${limit}: nothing was imported, send fewer.`,
+    { details: { limit, received } },
+  );
+}
+
 /** 500, retryable: other writers of the same account won every attempt. */
 export function tooContended(): ApiError {
   return new ApiError('internal_error', 'Too many writes met over the same template: repeat the same call.', {

@@ -91,8 +91,8 @@ function checkVariables(names: readonly string[]): void {
     const message = `variables has ${names.length} names: at most ${VARIABLES_MAX} are allowed, those of the placeholders too.`;
     throw invalidParam('variables', message, { limit: VARIABLES_MAX, received: names.length });
   }
-  const bad = names.find((name) => !VARIABLE.test(name));
-  if (bad === undefined) return;
-  const message = 'variables holds a name that is not made of letters, digits, "_" and "." alone.';
-  throw invalidParam('variables', message, { received: bad.slice(0, 100) });
+  const index = names.findIndex((name) => typeof name !== 'string' || !VARIABLE.test(name));
+  if (index === -1) return;
+  const message = `variables holds a name, at index ${index}, that is not text of letters, digits, "_" and "." alone.`;
+  throw invalidParam('variables', message, { index });
 }

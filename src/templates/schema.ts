@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { PagingQuery } from '../http/paging.ts';
-import { SLUG_MAX_CHARACTERS, SLUG_PATTERN } from '../names/slugs.ts';
+import { SLUG_MAX_CHARACTERS } from '../names/slugs.ts';
 
 export const NAME_MAX_CHARACTERS = 200;
 export const HTML_MAX_BYTES = 256 * 1024;
@@ -36,9 +36,15 @@ const content = {
 };
 
 const slug = Type.String({
-  pattern: SLUG_PATTERN,
+  pattern: '^[a-z0-9-]+$',
   maxLength: SLUG_MAX_CHARACTERS,
   description: 'Unique in the account. Made from the name when omitted; `builtin-` is reserved.',
+});
+
+/** Variables as sent: whatever is wrong with a name is named `variables`, so each is checked behind this schema. */
+const sentVariables = Type.Array(Type.Unsafe<string>({ description: 'A name, as text.' }), {
+  maxItems: VARIABLES_MAX,
+  description: content.variables.description ?? '',
 });
 
 /** A template without its slug: what an entry of an import may carry. Other fields are ignored. */
@@ -49,7 +55,7 @@ export const TemplateEntry = Type.Object({
   css: Type.Optional(content.css),
   width: content.width,
   height: content.height,
-  variables: Type.Optional(content.variables),
+  variables: Type.Optional(sentVariables),
 });
 export type TemplateEntry = Static<typeof TemplateEntry>;
 
@@ -110,7 +116,7 @@ export const TemplateImportResult = Type.Object({
 });
 
 export const TemplateListQuery = Type.Object({
-  filter: Type.Optional(Type.Union([Type.Literal('builtin'), Type.Literal('user')])),
+  filter: Type.Optional(Type.Unsafe<'builtin' | 'user'>({ type: 'string', enum: ['builtin', 'user'] })),
   ...PagingQuery,
 });
 export type TemplateListQuery = Static<typeof TemplateListQuery>;

@@ -70,6 +70,8 @@ t.test('POST refuses every field that breaks its rule', async (t) => {
     ['height', { height: 1.5 }],
     ['variables', { variables: Array.from({ length: 101 }, (_, index) => `v${index}`) }],
     ['variables', { variables: ['a b'] }],
+    ['variables', { variables: [1] }],
+    ['variables', { variables: 'a' }],
     ['variables', { html: Array.from({ length: 101 }, (_, index) => `{{ v${index} }}`).join('') }],
     ['slug', { slug: 'Not A Slug' }],
     ['slug', { slug: '' }],
@@ -83,14 +85,36 @@ t.test('POST refuses every field that breaks its rule', async (t) => {
   refused(t, await call('POST', '/templates', []), 400, 'invalid_param', 'body');
 });
 
+t.test('a slug is lowercase letters, digits and hyphens, wherever the hyphens stand', async (t) => {
+  const { call } = await start();
+  for (const slug of ['a-', '-', 'a--b-', '-7']) {
+    const answer = await call('POST', '/templates', { ...card, slug });
+    t.equal(answer.status, 201, slug);
+    t.equal((await call('GET', `/templates/${slug}`)).json.data.id, answer.json.data.id);
+  }
+});
+
+t.test('a filter that is none is told those that there are', async (t) => {
+  const { call } = await start();
+  const answer = await call('GET', '/templates?filter=x');
+  refused(t, answer, 400, 'invalid_param', 'filter');
+  t.match(answer.json.error, { message: /builtin, user/, details: { allowed: ['builtin', 'user'] } });
+});
+
 t.test('the two hundred and first template is refused, alone and in an import', async (t) => {
   const { call } = await start();
   const many = (count: number) => Array.from({ length: count }, () => card);
-  refused(t, await call('POST', '/templates/import', many(201)), 422, 'resource_limit_exceeded');
+  for (const sent of [many(201), Array.from({ length: 500_000 }, () => 0)]) {
+    const answer = await call('POST', '/templates/import', sent);
+    refused(t, answer, 422, 'resource_limit_exceeded');
+    t.same(answer.json.error.details, { limit: 200, received: sent.length });
+  }
   t.equal((await call('GET', '/templates?filter=user')).json.meta.total, 0, 'nothing was imported');
-  const answer = await call('POST', '/templates/import', [...many(200), { name: 'refused' }]);
+  const answer = await call('POST', '/templates/import', [...many(199), { name: 'refused' }]);
   t.equal(answer.status, 201);
-  t.equal(answer.json.data.importedCount, 200);
+  t.equal(answer.json.data.importedCount, 199);
+  refused(t, await call('POST', '/templates/import', many(2)), 422, 'resource_limit_exceeded');
+  t.equal((await call('POST', '/templates', card)).status, 201);
   refused(t, await call('POST', '/templates', card), 422, 'resource_limit_exceeded');
   refused(t, await call('POST', '/templates/import', [card]), 422, 'resource_limit_exceeded');
 });
@@ -210,6 +234,8 @@ t.test('PUT refuses what create refuses, a taken slug, a version and what is not
     ['width', { width: 0 }],
     ['height', { height: 4097 }],
     ['variables', { variables: ['a b'] }],
+    ['variables', { variables: [1] }],
+    ['variables', { variables: 'a' }],
     ['variables', { html: Array.from({ length: 101 }, (_, index) => `{{ v${index} }}`).join('') }],
     ['slug', { slug: 'Bad Slug' }],
     ['slug', { slug: 'builtin-mine' }],

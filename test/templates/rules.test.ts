@@ -62,7 +62,7 @@ t.test('a blank name and a bad variable are refused, and so are too many derived
     refusedOn(() => newContent({ ...sent, name: ' \n\t' })),
     'name',
   );
-  for (const name of ['', 'a b', 'a-b', 'é', 'a\n']) {
+  for (const name of ['', 'a b', 'a-b', 'é', 'a\n', 1, null, ['a']] as string[]) {
     t.equal(
       refusedOn(() => newContent({ ...sent, variables: ['good', name] })),
       'variables',
