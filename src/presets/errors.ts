@@ -39,6 +39,12 @@ export function tooManyPresets(limit: number, left: number): ApiError {
   return new ApiError('resource_limit_exceeded', message, { details: { limit, left } });
 }
 
+/** 422: an import of more entries than an account can hold at all. None of them is looked at. */
+export function tooManyEntries(limit: number, received: number): ApiError {
+  const message = `The import has ${received} presets, and an account holds at most ${limit}: nothing was imported, send fewer.`;
+  return new ApiError('resource_limit_exceeded', message, { details: { limit, received } });
+}
+
 /** 422: the preset has as many versions on record as it may. */
 export function tooManyVersions(): ApiError {
   const message = `A preset keeps at most ${VERSIONS_MAX} versions: delete one with DELETE /presets/{slug}/versions/{version}.`;

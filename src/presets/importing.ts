@@ -1,64 +1,107 @@
+import { setImmediate as letOthersIn } from 'node:timers/promises';
 import { ApiError, invalidParam } from '../http/errors.ts';
 import { checkOf } from '../http/validation.ts';
+import type { Models } from '../models/models.ts';
 import { slugFromName } from '../names/slugs.ts';
+import { tooManyEntries } from './errors.ts';
+import { checkNamedAssets, type MissingAssets, type NamedAsset } from './named-assets.ts';
 import type { PresetVersion } from './preset.ts';
-import { type ContentRules, checkedContent, checkName, checkSlug } from './rules.ts';
+import { type ContentRules, checkName, isOwnSlug, readContent } from './rules.ts';
 import { PresetEntry, VERSIONS_MAX } from './schema.ts';
-import type { Draft } from './store.ts';
+import { type Draft, PRESETS_PER_ACCOUNT } from './store.ts';
+
+/** Ids that the store of assets is asked for at once. */
+const ASSETS_PER_TRIP = 1_000;
 
 const checkEntry = checkOf(PresetEntry, 'entry');
 
+/** An entry that may land once its assets are known to be there. */
+interface ReadEntry {
+  draft: Draft;
+  named: NamedAsset[];
+}
+
 /**
  * Sorts the entries of an import into what may land, in the order sent, and one line per refused entry with its
- * index and reason. Each entry is checked like a create, its earlier versions too.
+ * index and reason. Each entry is checked like a create, its earlier versions too; the store is asked once for the
+ * assets of all, and between two entries others get their turn.
+ * @throws ApiError resource_limit_exceeded, before any entry is checked, for more than an account can hold at all.
  */
 export async function sortEntries(
   entries: readonly unknown[],
   accountId: string,
-  rules: ContentRules,
+  { models, missingAssets }: ContentRules,
   now: Date,
 ): Promise<{ drafts: Draft[]; errors: string[] }> {
+  if (entries.length > PRESETS_PER_ACCOUNT) throw tooManyEntries(PRESETS_PER_ACCOUNT, entries.length);
+  const read: Array<ReadEntry | ApiError> = [];
+  for (const entry of entries) {
+    read.push(await orRefusal(async () => readEntry(checkEntry(entry), models, now)));
+    await letOthersIn();
+  }
+  const named = read.flatMap((entry) => (entry instanceof ApiError ? [] : entry.named));
+  const missing = await missingAmong(named, accountId, missingAssets);
   const drafts: Draft[] = [];
   const errors: string[] = [];
-  for (const [index, entry] of entries.entries()) {
-    try {
-      drafts.push(await draftOf(checkEntry(entry), accountId, rules, now));
-    } catch (error) {
-      if (!(error instanceof ApiError && error.status < 500)) throw error;
-      errors.push(`[${index}] ${error.param}: ${error.message}`);
-    }
+  for (const [index, entry] of read.entries()) {
+    const sorted = entry instanceof ApiError ? entry : await orRefusal(() => landing(entry, missing));
+    if (sorted instanceof ApiError) errors.push(`[${index}] ${sorted.param}: ${sorted.message}`);
+    else drafts.push(sorted);
   }
   return { drafts, errors };
+
+  async function landing({ draft, named }: ReadEntry, missing: ReadonlySet<string>): Promise<Draft> {
+    await checkNamedAssets(named, accountId, async (_, ids) => ids.filter((id) => missing.has(id)));
+    return draft;
+  }
 }
 
-async function draftOf(
-  entry: PresetEntry,
+async function orRefusal<T>(work: () => Promise<T>): Promise<T | ApiError> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ApiError && error.status < 500) return error;
+    throw error;
+  }
+}
+
+/** Those of all the assets named that are not there. */
+async function missingAmong(
+  named: readonly NamedAsset[],
   accountId: string,
-  rules: ContentRules,
-  now: Date,
-): Promise<Draft> {
+  missingAssets: MissingAssets,
+): Promise<Set<string>> {
+  const ids = [...new Set(named.map(({ assetId }) => assetId))];
+  const missing = new Set<string>();
+  for (let start = 0; start < ids.length; start += ASSETS_PER_TRIP) {
+    const trip = ids.slice(start, start + ASSETS_PER_TRIP);
+    for (const id of await missingAssets(accountId, trip)) missing.add(id);
+  }
+  return missing;
+}
+
+function readEntry(entry: PresetEntry, models: Models, now: Date): ReadEntry {
   const { name, description = '', version = 1, slug } = entry;
   checkName(name);
-  if (slug !== undefined) checkSlug(slug);
-  const content = await checkedContent(entry, accountId, rules);
-  const history = await historyOf(entry, accountId, rules, now);
-  return {
+  const { content, named } = readContent(entry, models);
+  const earlier = historyOf(entry, models, now);
+  const draft: Draft = {
     name,
     description,
     version,
     ...content,
-    history,
-    slug: slug ?? slugFromName(name, 'preset'),
+    history: earlier.history,
+    slug: isOwnSlug(slug) ? slug : slugFromName(name, 'preset'),
     takesSuffix: true,
   };
+  return { draft, named: [...named, ...earlier.named] };
 }
 
-async function historyOf(
+function historyOf(
   { version: current = 1, versions = [] }: PresetEntry,
-  accountId: string,
-  rules: ContentRules,
+  models: Models,
   now: Date,
-): Promise<PresetVersion[]> {
+): { history: PresetVersion[]; named: NamedAsset[] } {
   if (versions.length >= VERSIONS_MAX) {
     const message = `The entry has ${versions.length + 1} versions with the current one: at most ${VERSIONS_MAX} are kept.`;
     throw invalidParam('versions', message, { limit: VERSIONS_MAX, received: versions.length + 1 });
@@ -69,12 +112,15 @@ async function historyOf(
     throw invalidParam('versions', message, { received: numbers });
   }
   const history: PresetVersion[] = [];
+  const named: NamedAsset[] = [];
   for (const [index, { version, updatedAt, ...sent }] of versions.entries()) {
     const where = `versions[${index}].`;
-    const content = await checkedContent(sent, accountId, rules, where);
-    history.push({ version, ...content, updatedAt: instantOf(updatedAt, `${where}updatedAt`, now) });
+    const earlier = readContent(sent, models, where);
+    const savedAt = instantOf(updatedAt, `${where}updatedAt`, now);
+    history.push({ version, ...earlier.content, updatedAt: savedAt });
+    named.push(...earlier.named);
   }
-  return history;
+  return { history, named };
 }
 
 function instantOf(text: string | undefined, param: string, now: Date): string {

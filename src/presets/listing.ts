@@ -4,8 +4,10 @@ import type { Preset } from './preset.ts';
 import type { PresetData, PresetListQuery } from './schema.ts';
 import type { PresetsStore } from './store.ts';
 
-/** Presets in memory at once: each may be 3 MB with its versions, and an account may have a thousand. */
+/** Presets in memory at once: each may be 512 KB, and an account may have a thousand. */
 const BATCH = 16;
+/** With their versions each may be 25 MB. */
+const BATCH_WITH_VERSIONS = 1;
 
 /**
  * The built-ins, then the account's presets, most recently updated first. Which ones is settled at once, so that none is
@@ -17,12 +19,13 @@ export async function listPresets(
   { filter, includeVersions = false }: PresetListQuery,
   usageOf: UsageOf,
 ): Promise<AsyncGenerator<PresetData>> {
+  const batch = includeVersions ? BATCH_WITH_VERSIONS : BATCH;
   const ids = filter === 'builtin' ? [] : await store.ids(accountId);
 
   async function* rows(): AsyncGenerator<PresetData> {
     if (filter !== 'user') yield* await rowsOf(BUILT_INS);
-    for (let start = 0; start < ids.length; start += BATCH) {
-      yield* await rowsOf(await store.findAll(accountId, ids.slice(start, start + BATCH)));
+    for (let start = 0; start < ids.length; start += batch) {
+      yield* await rowsOf(await store.findAll(accountId, ids.slice(start, start + batch)));
     }
   }
 

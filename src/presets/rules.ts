@@ -1,10 +1,17 @@
 import { invalidParam } from '../http/errors.ts';
 import type { Models } from '../models/models.ts';
 import { isReservedSlug, RESERVED_PREFIX } from '../names/slugs.ts';
+import {
+  assetsOfSteps,
+  assetsOfSubjects,
+  checkNamedAssets,
+  type MissingAssets,
+  type NamedAsset,
+} from './named-assets.ts';
 import type { Content } from './preset.ts';
-import type { PresetStep } from './schema.ts';
+import { type PresetStep, SLUG_MAX_CHARACTERS, SLUG_PATTERN } from './schema.ts';
 import { compileSteps } from './steps.ts';
-import { checkReferences, checkSubjectsAreUsed, type MissingAssets, readSubjects } from './subjects.ts';
+import { checkSubjectsAreUsed, readSubjects } from './subjects.ts';
 
 /** What steps and subjects are held against. */
 export interface ContentRules {
@@ -13,26 +20,52 @@ export interface ContentRules {
 }
 
 /** Largest steps and subjects of a version, as JSON: an account may hold a thousand presets, and lists them unpaged. */
-const CONTENT_MAX_BYTES = 64 * 1024;
+const CONTENT_MAX_BYTES = 512 * 1024;
+
+const SLUG = new RegExp(SLUG_PATTERN);
+
+/** Steps and subjects as they are sent: whatever is wrong within them is still to be found. */
+export interface SentContent {
+  steps: PresetStep[];
+  subjects?: readonly unknown[] | undefined;
+}
+
+/** A version that keeps its rules, and the assets that it runs on: whether those are there is for a store to tell. */
+export interface ReadContent {
+  content: Content;
+  named: NamedAsset[];
+}
 
 /**
  * The content of one version, once it is known to run.
- * @param where goes before the names of the fields: '', or `versions[2].` for an earlier version.
  * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
  */
 export async function checkedContent(
-  sent: { steps: PresetStep[]; subjects?: readonly unknown[] | undefined },
+  sent: SentContent,
   accountId: string,
   { models, missingAssets }: ContentRules,
-  where = '',
 ): Promise<Content> {
+  const { content, named } = readContent(sent, models);
+  await checkNamedAssets(named, accountId, missingAssets);
+  return content;
+}
+
+/**
+ * Holds the content of one version against all rules but the existence of its assets.
+ * @param where goes before the names of the fields: '', or `versions[2].` for an earlier version.
+ * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
+ */
+export function readContent(sent: SentContent, models: Models, where = ''): ReadContent {
   const { steps } = sent;
-  compileSteps(steps, models, `${where}steps`);
+  const compiled = compileSteps(steps, models, `${where}steps`);
   const subjects = readSubjects(sent.subjects ?? [], `${where}subjects`);
   checkSubjectsAreUsed(steps, subjects, where);
   checkSize({ steps, subjects }, where);
-  await checkReferences(subjects, accountId, missingAssets, `${where}subjects`);
-  return { steps, subjects };
+  const named = [
+    ...assetsOfSteps(steps, compiled, `${where}steps`),
+    ...assetsOfSubjects(subjects, `${where}subjects`),
+  ];
+  return { content: { steps, subjects }, named };
 }
 
 /** @throws ApiError invalid_param on name. */
@@ -48,6 +81,12 @@ export function checkSlug(slug: string): void {
   if (!isReservedSlug(slug)) return;
   const message = `slug must not begin with "${RESERVED_PREFIX}", which is kept for built-in presets.`;
   throw invalidParam('slug', message);
+}
+
+/** Whether what an import sent as slug can be one of the account's own; anything else is ignored there. */
+export function isOwnSlug(sent: unknown): sent is string {
+  if (typeof sent !== 'string' || sent.length > SLUG_MAX_CHARACTERS) return false;
+  return SLUG.test(sent) && !isReservedSlug(sent);
 }
 
 function checkSize(content: Content, where: string): void {

@@ -1,9 +1,13 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { SLUG_MAX_CHARACTERS, SLUG_PATTERN } from '../names/slugs.ts';
 
-export const NAME_MAX_CHARACTERS = 200;
+/** Limits that only protect the store and its readers, far from what a preset needs. */
+export const NAME_MAX_CHARACTERS = 1_000;
 export const DESCRIPTION_MAX_CHARACTERS = 10_000;
-export const STEPS_MAX = 100;
+export const SLUG_MAX_CHARACTERS = 1_000;
+export const STEPS_MAX = 1_000;
+
+/** Lowercase letters, digits and hyphens, in any order. */
+export const SLUG_PATTERN = '^[a-z0-9-]+$';
 export const SUBJECTS_MAX = 4;
 export const REFERENCES_MAX = 4;
 export const DESCRIPTOR_MAX_CHARACTERS = 300;
@@ -87,9 +91,10 @@ export type PresetChange = Static<typeof PresetChange>;
 
 const version = Type.Integer({ minimum: 1, format: 'int32' });
 
-/** An entry of an import: a preset as it was exported. */
+/** An entry of an import: a preset as it was exported. A slug that cannot be had is ignored. */
 export const PresetEntry = Type.Object({
   ...NewPreset.properties,
+  slug: Type.Optional(Type.Unknown()),
   version: Type.Optional(Type.Integer({ minimum: 1, maximum: IMPORTED_VERSION_MAX })),
   versions: Type.Optional(
     Type.Array(
@@ -166,7 +171,7 @@ export const PresetImportResult = Type.Object({
 });
 
 export const PresetListQuery = Type.Object({
-  filter: Type.Optional(Type.Union([Type.Literal('builtin'), Type.Literal('user')])),
+  filter: Type.Optional(Type.Unsafe<'builtin' | 'user'>({ type: 'string', enum: ['builtin', 'user'] })),
   includeVersions: Type.Optional(Type.Boolean({ description: 'Whether rows carry their history.' })),
 });
 export type PresetListQuery = Static<typeof PresetListQuery>;

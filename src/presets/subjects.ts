@@ -8,16 +8,13 @@ import {
   type Subject,
 } from './schema.ts';
 
-/** Which of these ids are not the account's own assets with status DONE. */
-export type MissingAssets = (accountId: string, assetIds: readonly string[]) => Promise<string[]>;
-
 /** The ops whose model is shown the subjects. */
 const SUBJECT_OPS: readonly (string | undefined)[] = ['generate', 'edit'];
 
 const NAME = new RegExp(SUBJECT_NAME_PATTERN);
 
 /**
- * The subjects that were sent, when they keep their rules; whether their images exist is `checkReferences`'.
+ * The subjects that were sent, when they keep their rules; whether their images exist is `checkNamedAssets`'.
  * @param param `subjects`, or the place of an earlier version's subjects.
  * @throws ApiError invalid_param on `param`.
  */
@@ -82,24 +79,6 @@ export function checkSubjectsAreUsed(
       throw invalidParam(`${where}steps[${index}].prompt`, message, { received: name, allowed: names });
     }
   }
-}
-
-/**
- * Refuses subjects with an image that is not the caller's own DONE asset.
- * @throws ApiError invalid_param on `param`, with the ids in details.missing.
- */
-export async function checkReferences(
-  subjects: readonly Subject[],
-  accountId: string,
-  missingAssets: MissingAssets,
-  param: string,
-): Promise<void> {
-  const ids = referencesOf(subjects);
-  if (ids.length === 0) return;
-  const missing = await missingAssets(accountId, ids);
-  if (missing.length === 0) return;
-  const message = `${param} refers to ${missing.join(', ')}: send ids of your own assets with status DONE.`;
-  throw invalidParam(param, message, { missing });
 }
 
 function referencesOf(subjects: readonly Subject[]): string[] {

@@ -1,5 +1,7 @@
 import type { Test } from 'tap';
-import { type Answer, startServer } from '../harness.ts';
+import { type Answer, startServer, type TestServer } from '../harness.ts';
+
+const TINY_GIF = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
 
 /** Asserts a refusal by status, code and parameter. */
 export function refused(t: Test, answer: Answer, status: number, code: string, param?: string, message = '') {
@@ -12,6 +14,12 @@ export function refused(t: Test, answer: Answer, status: number, code: string, p
 export const numbered = (number: number) => [{ op: 'resize', parameters: { width: number } }];
 
 export const preset = { name: 'Small', steps: numbered(100) };
+
+/** The id of a tiny picture that an account owns. */
+export async function uploaded(server: TestServer, key: string): Promise<string> {
+  const body = Uint8Array.from(Buffer.from(TINY_GIF, 'base64'));
+  return (await server.call('/assets/upload', { key, body, type: 'image/gif' })).json.data.id;
+}
 
 /** A server with one account, on a clock that moves a second with every call. */
 export async function start(t: Test) {

@@ -1,4 +1,6 @@
 import t from 'tap';
+import { readModels } from '../../src/models/models.ts';
+import { sortEntries } from '../../src/presets/importing.ts';
 import { numbered, preset, refused, start } from './harness.ts';
 
 const at = (day: number) => new Date(Date.UTC(2025, 0, day)).toISOString();
@@ -67,14 +69,64 @@ t.test('a slug that is in use gets a suffix, within one import as well', async (
   t.same(made, ['small-2', 'small-3', 'mine', 'mine-2', long, `${'x'.repeat(95)}-2`]);
 });
 
+t.test('a slug that cannot be had is ignored, so that an export of a built-in lands', async (t) => {
+  const { call } = await start(t);
+  const slugs = ['Bad Slug', '', 'builtin-mine', 7, null, {}, 'x'.repeat(1_001)];
+  const sent = slugs.map((slug) => ({ ...preset, slug }));
+  const builtIn = (await call('GET', '/presets/builtin-avatar')).json.data;
+  const { data, errors } = (await call('POST', '/presets/import', [...sent, builtIn])).json.data;
+  t.same(errors, undefined);
+  const made = data.map(({ slug }: { slug: string }) => slug);
+  t.same(made, ['small', ...[2, 3, 4, 5, 6, 7].map((number) => `small-${number}`), 'avatar']);
+  t.match(data.at(-1), { builtIn: false, steps: builtIn.steps });
+});
+
+t.test('an import of more than an account can hold is refused before any entry is looked at', async (t) => {
+  const { call } = await start(t);
+  for (const sent of [
+    Array.from({ length: 1_001 }, () => preset),
+    Array.from({ length: 500_000 }, () => 0),
+  ]) {
+    const answer = await call('POST', '/presets/import', sent);
+    refused(t, answer, 422, 'resource_limit_exceeded');
+    t.same(answer.json.error.details, { limit: 1_000, received: sent.length });
+  }
+  t.same((await call('GET', '/presets?filter=user')).json.data, [], 'nothing was imported');
+});
+
+t.test(
+  'an import asks for the assets of all its entries at once, and lets others in meanwhile',
+  async (t) => {
+    const trips: string[][] = [];
+    let turns = 0;
+    const rules = {
+      models: readModels(),
+      missingAssets: async (_: string, ids: readonly string[]) => {
+        trips.push([...ids]);
+        return ids.filter((id) => id === 'ast_3');
+      },
+    };
+    const others = setInterval(() => {
+      turns += 1;
+    }, 0);
+    const entries = Array.from({ length: 1_000 }, (_, index) => ({
+      ...preset,
+      steps: [{ op: 'overlay', parameters: { layerAssetId: `ast_${index % 5}` } }],
+    }));
+    const { drafts, errors } = await sortEntries(entries, 'acc_a', rules, new Date());
+    clearInterval(others);
+    t.same([drafts.length, errors.length], [800, 200]);
+    t.same(trips, [['ast_0', 'ast_1', 'ast_2', 'ast_3', 'ast_4']]);
+    t.ok(turns > 0);
+  },
+);
+
 t.test('entries that fail are told by index and reason, and the rest land in order', async (t) => {
   const { call } = await start(t);
   const history = (...versions: unknown[]) => ({ ...preset, version: 60, versions });
   const refusedEntries: Array<[entry: unknown, reason: RegExp]> = [
     [null, /entry/],
     [{ ...preset, name: ' ' }, /name/],
-    [{ ...preset, slug: 'Bad Slug' }, /slug/],
-    [{ ...preset, slug: 'builtin-mine' }, /slug/],
     [{ ...preset, steps: [{ op: 'zoom' }] }, /steps\[0\]\.op/],
     [{ ...preset, version: 0 }, /version/],
     [{ ...preset, subjects: [{ name: 'a', referenceAssetIds: ['ast_1'] }] }, /subjects/],

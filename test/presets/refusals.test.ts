@@ -1,5 +1,5 @@
 import t from 'tap';
-import { preset, refused, start } from './harness.ts';
+import { preset, refused, start, uploaded } from './harness.ts';
 
 const resize = { op: 'resize', parameters: { width: 100 } };
 const edit = { op: 'edit', prompt: 'Warm light' };
@@ -14,13 +14,9 @@ t.test('POST refuses a name, a slug and a list of steps that break their rules',
     ['name', { name: undefined }],
     ['name', { name: ' ' }],
     ['name', { name: 7 }],
-    ['name', { name: 'x'.repeat(201) }],
-    ['description', { description: 'x'.repeat(10_001) }],
     ['steps', { steps: undefined }],
     ['steps', { steps: [] }],
     ['steps', { steps: 'resize' }],
-    ['steps', { steps: Array.from({ length: 101 }, () => resize) }],
-    ['steps', { steps: [{ ...upscale, parameters: { hint: 'x'.repeat(64 * 1024) } }] }],
     ['slug', { slug: 'Not A Slug' }],
     ['slug', { slug: '' }],
     ['slug', { slug: 'builtin-mine' }],
@@ -31,6 +27,73 @@ t.test('POST refuses a name, a slug and a list of steps that break their rules',
     refused(t, answer, 400, 'invalid_param', param, JSON.stringify(fields).slice(0, 80));
   }
   refused(t, await call('POST', '/presets', []), 400, 'invalid_param', 'body');
+});
+
+t.test('limits that protect the store are told, and are far from what a preset needs', async (t) => {
+  const { call } = await start(t);
+  const hint = (characters: number) => [{ ...upscale, parameters: { hint: 'x'.repeat(characters) } }];
+  const rows: Array<[param: string, limit: number, fields: object]> = [
+    ['name', 1_000, { name: 'x'.repeat(1_001) }],
+    ['description', 10_000, { description: 'x'.repeat(10_001) }],
+    ['slug', 1_000, { slug: 'x'.repeat(1_001) }],
+    ['steps', 1_000, { steps: Array.from({ length: 1_001 }, () => resize) }],
+    ['steps', 512 * 1024, { steps: hint(512 * 1024) }],
+  ];
+  for (const [param, limit, fields] of rows) {
+    const answer = await call('POST', '/presets', { ...preset, ...fields });
+    refused(t, answer, 400, 'invalid_param', param);
+    t.equal(answer.json.error.details.limit, limit, param);
+  }
+  const prompts = Array.from({ length: 9 }, () => ({ ...edit, prompt: '漢'.repeat(8_000) }));
+  for (const fields of [
+    { name: 'x'.repeat(201) },
+    { slug: 'x'.repeat(101) },
+    { steps: Array.from({ length: 101 }, () => resize) },
+    { steps: prompts },
+  ]) {
+    const answer = await call('POST', '/presets', { ...preset, ...fields });
+    t.equal(answer.status, 201, answer.json.error?.message);
+    t.match((await call('GET', `/presets/${answer.json.data.slug}`)).json.data, fields);
+  }
+});
+
+t.test('a slug is lowercase letters, digits and hyphens, wherever the hyphens stand', async (t) => {
+  const { call } = await start(t);
+  for (const slug of ['a-', '-', 'a--b-', '-7']) {
+    const answer = await call('POST', '/presets', { ...preset, slug });
+    t.equal(answer.status, 201, slug);
+    t.equal((await call('GET', `/presets/${slug}`)).json.data.id, answer.json.data.id);
+  }
+});
+
+t.test('a filter that is none is told those that there are', async (t) => {
+  const { call } = await start(t);
+  const answer = await call('GET', '/presets?filter=x');
+  refused(t, answer, 400, 'invalid_param', 'filter');
+  t.match(answer.json.error, { message: /builtin, user/, details: { allowed: ['builtin', 'user'] } });
+});
+
+t.test("an asset that a step reads has to be the account's own", async (t) => {
+  const { server, call } = await start(t);
+  const strangers = await uploaded(server, (await server.account()).key);
+  for (const assetId of ['ast_1', strangers]) {
+    const rows: Array<[param: string, steps: unknown[]]> = [
+      [
+        'steps[1].parameters.layerAssetId',
+        [resize, { op: 'overlay', parameters: { layerAssetId: assetId } }],
+      ],
+      ['steps[0].parameters.otherAssetId', [{ op: 'compare', parameters: { otherAssetId: assetId } }]],
+      ['steps[0].params', [{ operation: 'composite', params: { layerAssetId: assetId } }, edit]],
+      ['steps[1].params', [edit, { operation: 'joinChannel', params: { assetId } }]],
+    ];
+    for (const [param, steps] of rows) {
+      const answer = await call('POST', '/presets', { ...preset, steps });
+      refused(t, answer, 400, 'invalid_param', param);
+      t.same(answer.json.error.details, { missing: [assetId] });
+      const { json } = await call('POST', '/presets/import', [{ ...preset, steps }]);
+      t.match(json.data.errors, [`[0] ${param}: `], param);
+    }
+  }
 });
 
 const STEPS: Array<[param: string, steps: unknown[]]> = [
@@ -105,7 +168,8 @@ t.test('a model that does not fit is told those that do', async (t) => {
 });
 
 t.test('POST takes steps of both forms, AI steps alone, in chains and at the end', async (t) => {
-  const { call } = await start(t);
+  const { server, key, call } = await start(t);
+  const assetId = await uploaded(server, key);
   const accepted: unknown[][] = [
     [{ operation: 'greyscale' }, { operation: 'webp', params: { quality: 50 } }],
     [resize, { operation: 'sharpen', params: { sigma: 1 } }, convert('webp')],
@@ -116,7 +180,8 @@ t.test('POST takes steps of both forms, AI steps alone, in chains and at the end
       resize,
       { op: 'analyze', prompt: 'What is it?', parameters: { schema: { $ref: '#/$defs/a', 'a.b': 1 } } },
     ],
-    [resize, { op: 'compare', parameters: { otherAssetId: 'ast_1' } }],
+    [resize, { op: 'compare', parameters: { otherAssetId: assetId } }],
+    [{ op: 'overlay', parameters: { layerAssetId: assetId } }, edit],
     [{ ...upscale, parameters: { scale: 4, anything: ['as', 'sent'] } }],
     [sepia({ frame: 0 }), sepia({ frame: 0 })],
     [sepia({ frame: 0 }), upscale, sepia({ frame: 1 })],

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { BUILT_INS } from '../../src/presets/builtins.ts';
 import type { Answer } from '../harness.ts';
 import { image, needsImages, typeOf } from '../images.ts';
-import { refused, start } from './harness.ts';
+import { refused, start, uploaded } from './harness.ts';
 
 const crop = { op: 'crop', parameters: { aspect: '4:3', gravity: 'north' } };
 const resize = { op: 'resize', parameters: { width: 160 } };
@@ -102,19 +102,20 @@ t.test('slug, id and slug@version name the same preset; an import runs as its or
 });
 
 t.test('a transform refuses a preset that is not one pass on one image', async (t) => {
-  const { call, transform } = await begin(t);
+  const { server, key, call, transform } = await begin(t);
   const picture = await drawn();
   const edit = { op: 'edit', prompt: 'Warm light' };
-  const asset = { assetId: 'ast_1' };
+  const assetId = await uploaded(server, key);
+  const layer = { layerAssetId: assetId };
   const rows: Array<[slug: string, steps: unknown[]]> = [
     ['ai', [edit]],
     ['chain', [resize, edit, border]],
     ['generate', [{ op: 'generate', prompt: 'A boat' }]],
-    ['overlay', [resize, { op: 'overlay', parameters: { layerAssetId: 'ast_1' } }]],
-    ['compare', [resize, { op: 'compare', parameters: { otherAssetId: 'ast_1' } }]],
-    ['composite', [{ operation: 'composite', params: { layerAssetId: 'ast_1' } }]],
-    ['boolean', [{ operation: 'boolean', params: { ...asset, operator: 'and' } }]],
-    ['join-channel', [{ operation: 'joinChannel', params: asset }]],
+    ['overlay', [resize, { op: 'overlay', parameters: layer }]],
+    ['compare', [resize, { op: 'compare', parameters: { otherAssetId: assetId } }]],
+    ['composite', [{ operation: 'composite', params: layer }]],
+    ['boolean', [{ operation: 'boolean', params: { assetId, operator: 'and' } }]],
+    ['join-channel', [{ operation: 'joinChannel', params: { assetId } }]],
   ];
   for (const [slug, steps] of rows) {
     t.equal((await call('POST', '/presets', { name: slug, slug, steps })).status, 201, slug);
