@@ -33,6 +33,9 @@ export const USAGE = `Commands of the operator:
   key revoke KEY_ID
 Every command takes --json.`;
 
+/** Of one grant. A balance of nine thousand of them can still be counted exactly. */
+const MOST_CREDITS = 1_000_000_000_000;
+
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
 const PASSWORD = /^.{8,200}$/su;
 
@@ -174,8 +177,10 @@ async function grant(
 
 function creditsOf(text: string, least: number): number {
   const credits = Number(text);
-  if (Number.isSafeInteger(credits) && credits >= least) return credits;
-  throw new UsageError(`"${text}" is no number of credits: a whole number from ${least} is expected.`);
+  if (Number.isInteger(credits) && credits >= least && credits <= MOST_CREDITS) return credits;
+  throw new UsageError(
+    `"${text}" is no number of credits: a whole number from ${least} to ${MOST_CREDITS} is expected.`,
+  );
 }
 
 function publicAccount({ _id: id, email, name, plan, createdAt }: AccountDocument, balance: number) {

@@ -27,7 +27,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
   app.post<{ Querystring: UploadQuery }>(
     '/assets/upload',
     {
-      config: { body: 'stream', reference: UrlUpload, check: checkImageBody },
+      config: { body: 'stream', reference: UrlUpload, check: checkImageBody, isNoId: true },
       schema: {
         summary: 'Upload an image',
         description:

@@ -1,39 +1,60 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError } from './errors.ts';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Nothing has this path's last word for an id: another method is 405, and not a look for a thing of that name. */
+    isNoId?: true;
+  }
+}
+
 /**
  * An unknown path is 404 not_found, a known one with another method 405 with Allow. Both come before authentication.
  * Call before any route is declared: it learns the routes as they come.
  */
 export function installUnknownRoutes(app: FastifyInstance): void {
   const routes: Array<{ matches: RegExp; methods: string[] }> = [];
-  app.addHook('onRoute', ({ url, method }) => {
-    routes.push({ matches: patternOf(url), methods: [method].flat() });
+  const noIds = new Map<string, string[]>();
+  app.addHook('onRoute', ({ url, method, config }) => {
+    const methods = [method].flat();
+    routes.push({ matches: patternOf(url), methods });
+    if (config?.isNoId) noIds.set(url, [...(noIds.get(url) ?? []), ...methods]);
   });
   app.setNotFoundHandler(refuse);
   // Before anything is asked of the body.
   app.addHook('onRequest', async (request) => {
+    const path = pathOf(request);
+    const methods = noIds.get(path);
+    if (methods !== undefined && request.routeOptions.url !== path) throw methodNotAllowed(request, methods);
     if (request.is404) refuse(request);
   });
 
   function refuse(request: FastifyRequest): never {
-    const path = request.url.split('?')[0] ?? '';
+    const path = pathOf(request);
     const allowed = [
       ...new Set(routes.filter(({ matches }) => matches.test(path)).flatMap(({ methods }) => methods)),
     ];
     if (allowed.length === 0) {
       throw new ApiError('not_found', `There is nothing at ${path}: GET /openapi.json lists every path.`);
     }
-    allowed.sort();
-    throw new ApiError(
-      'method_not_allowed',
-      `${request.method} is not a method of this path: use ${allowed.join(' or ')}.`,
-      {
-        details: { allowed },
-        headers: { allow: allowed.join(', ') },
-      },
-    );
+    throw methodNotAllowed(request, allowed);
   }
+}
+
+function pathOf({ url }: FastifyRequest): string {
+  return url.split('?')[0] ?? '';
+}
+
+function methodNotAllowed({ method }: FastifyRequest, methods: readonly string[]): ApiError {
+  const allowed = methods.toSorted();
+  return new ApiError(
+    'method_not_allowed',
+    `${method} is not a method of this path: use ${allowed.join(' or ')}.`,
+    {
+      details: { allowed },
+      headers: { allow: allowed.join(', ') },
+    },
+  );
 }
 
 /** `/templates/:id/versions` as a pattern over whole paths. */

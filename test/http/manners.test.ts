@@ -11,6 +11,8 @@ t.test('every refusal is the envelope with a complete error of the closed set', 
     ['/nowhere', {}, 404, 'not_found', undefined],
     ['/images/transform', { method: 'GET' }, 405, 'method_not_allowed', undefined],
     ['/ops', { method: 'POST' }, 405, 'method_not_allowed', undefined],
+    ['/assets/upload', { method: 'GET' }, 405, 'method_not_allowed', undefined],
+    ['/assets/upload', { method: 'DELETE' }, 405, 'method_not_allowed', undefined],
     ['/ops', { method: 'QUERY' }, 405, 'method_not_allowed', undefined],
     ['/ops', { headers: { accept: 'text/csv' } }, 406, 'not_acceptable', undefined],
     ['/templates', {}, 401, 'unauthorized', undefined],
@@ -166,6 +168,10 @@ t.test('a page past any end is empty, and harms no call after it', async (t) => 
 
 t.test('Accept is read by its closest range', async (t) => {
   const server = await startServer(t);
+  const { key } = await server.account();
+  const known = await server.call('/account', { key, headers: { accept: 'text/html' } });
+  t.equal(known.status, 406);
+  t.ok(known.headers.get('ratelimit-remaining'), 'after it is known who calls');
   const rows: Array<[accept: string, status: number]> = [
     ['', 200],
     ['text/html, */*;q=0.1', 200],
