@@ -139,6 +139,27 @@ export function turnedSize({ width, height }: Size, angle: number): Size {
   return { width: Math.round(width * cos + height * sin), height: Math.round(width * sin + height * cos) };
 }
 
+/** The radius of round corners, the same on both axes: at most half of the shorter edge. */
+export function cornerRadius(radiusPx: number, { width, height }: Size): Size {
+  const most = Math.min(radiusPx, width / 2, height / 2);
+  return { width: most, height: most };
+}
+
+/** A box in so many columns and rows of parts as equal as whole pixels can be. */
+export function partsOf({ left, top, width, height }: Box, columns: number, rows: number): Box[] {
+  const edge = (length: number, parts: number, part: number) => Math.round((length * part) / parts);
+  return Array.from({ length: columns * rows }, (_, index) => {
+    const [column, row] = [index % columns, Math.floor(index / columns)];
+    const [x, y] = [edge(width, columns, column), edge(height, rows, row)];
+    return {
+      left: left + x,
+      top: top + y,
+      width: edge(width, columns, column + 1) - x,
+      height: edge(height, rows, row + 1) - y,
+    };
+  });
+}
+
 function scale({ width, height }: Size, factor: number): Size {
   return { width: Math.max(1, Math.round(width * factor)), height: Math.max(1, Math.round(height * factor)) };
 }

@@ -20,9 +20,22 @@ export function mosaic(pixels: Pixels, box: Box, blockPx: number): void {
   for (let top = box.top; top < box.top + box.height; top += blockPx) {
     const height = Math.min(blockPx, box.top + box.height - top);
     for (let left = box.left; left < box.left + box.width; left += blockPx) {
-      const block = { left, top, width: Math.min(blockPx, box.left + box.width - left), height };
-      fillWithBytes(pixels, block, meanOf(pixels, block));
+      average(pixels, { left, top, width: Math.min(blockPx, box.left + box.width - left), height });
     }
+  }
+}
+
+/** Replaces a box by its mean. */
+export function average(pixels: Pixels, box: Box): void {
+  fillWithBytes(pixels, box, meanOf(pixels, box));
+}
+
+/** Sets each colour channel to what is answered for its value, of 0 to 255; transparency stays. */
+export function recolour({ data, channels }: Pixels, answer: (value: number) => number): void {
+  const answers = Uint8Array.from({ length: 256 }, (_, value) => answer(value));
+  for (let at = 0; at < data.length; at++) {
+    if (channels === 4 && at % 4 === 3) continue;
+    data[at] = answers[data[at] as number] as number;
   }
 }
 
@@ -100,7 +113,34 @@ function fillFrom(data: Uint8Array, lengthBytes: number): void {
 }
 
 /** Makes RGBA pixels outside of elliptic corners transparent, with a soft edge of one pixel. */
-export function roundCorners({ data, width, height }: Pixels, radius: Size): void {
+export function roundCorners(pixels: Pixels, radius: Size): void {
+  const { data } = pixels;
+  eachInCorners(pixels, radius, (at, kept) => {
+    data[at + 3] = Math.round((data[at + 3] as number) * kept);
+  });
+}
+
+/** Sets RGBA pixels outside of elliptic corners to a colour, with a soft edge of one pixel. */
+export function fillCorners(pixels: Pixels, radius: Size, { r, g, b, alpha }: Rgba): void {
+  const { data } = pixels;
+  eachInCorners(pixels, radius, (at, kept) => {
+    const pictured = kept * (data[at + 3] as number);
+    const inked = (1 - kept) * alpha * 255;
+    const opacity = pictured + inked;
+    for (const [channel, ink] of [r, g, b].entries()) {
+      const mixed = pictured * (data[at + channel] as number) + inked * ink;
+      data[at + channel] = opacity === 0 ? 0 : Math.round(mixed / opacity);
+    }
+    data[at + 3] = Math.round(opacity);
+  });
+}
+
+/** Calls for each RGBA pixel of the corners that does not lie within wholly, with where it begins and how much of it does. */
+function eachInCorners(
+  { width, height }: Size,
+  radius: Size,
+  visit: (at: number, kept: number) => void,
+): void {
   const across = Math.min(radius.width, width / 2);
   const down = Math.min(radius.height, height / 2);
   for (let y = 0; y < Math.ceil(down); y++) {
@@ -108,10 +148,7 @@ export function roundCorners({ data, width, height }: Pixels, radius: Size): voi
       const kept = coverage(across - x - 0.5, down - y - 0.5, across, down);
       if (kept === 1) break;
       for (const row of [y, height - 1 - y]) {
-        for (const column of [x, width - 1 - x]) {
-          const at = (row * width + column) * 4 + 3;
-          data[at] = Math.round((data[at] as number) * kept);
-        }
+        for (const column of [x, width - 1 - x]) visit((row * width + column) * 4, kept);
       }
     }
   }

@@ -4,7 +4,7 @@ import { assertSize, type Box, intersect, type Size } from './geometry.ts';
 import { openPixels } from './input.ts';
 import { comesTooLate, type Slot } from './order.ts';
 import { cut } from './paint.ts';
-import { framesOf, joinFrames, type Pixels, pixelsOf } from './pixels.ts';
+import { framesOf, joinFrames, type Pixels, pixelsOf, withAlphaOf, withoutAlpha } from './pixels.ts';
 
 /** What is known of a picture beside its pixels; width and height are of one frame, upright. */
 export interface PictureFacts extends Size {
@@ -229,6 +229,16 @@ export class Picture {
       done.push(await picture.pixels());
     }
     this.replace(joinFrames(done));
+  }
+
+  /** Does something to the colours that sharp would do to transparency as well, which stays as it was. */
+  async coloursAlone(work: () => Promise<void>): Promise<void> {
+    if (!this.hasAlpha) return work();
+    const whole = await this.pixels();
+    if (whole.channels !== 4) return work();
+    this.replace(withoutAlpha(whole));
+    await work();
+    this.replace(withAlphaOf(whole, await this.pixels()));
   }
 
   /** The pipeline, for the encoder. */

@@ -41,3 +41,25 @@ export function joinFrames(frames: Pixels[]): Pixels {
   });
   return { ...first, data, frames: frames.length };
 }
+
+/** The colours of RGBA pixels. */
+export function withoutAlpha({ data, ...facts }: Pixels): Pixels {
+  const colours = new Uint8Array((data.length / 4) * 3);
+  for (let from = 0, to = 0; from < data.length; from += 4, to += 3) {
+    colours[to] = data[from] as number;
+    colours[to + 1] = data[from + 1] as number;
+    colours[to + 2] = data[from + 2] as number;
+  }
+  return { ...facts, data: colours, channels: 3 };
+}
+
+/** RGBA pixels of the one's transparency and the other's colours, which may be grey. */
+export function withAlphaOf(whole: Pixels, { data: colours, channels }: Pixels): Pixels {
+  const data = new Uint8Array(whole.data.length);
+  for (let to = 0, from = 0; to < data.length; to += 4, from += channels) {
+    for (let channel = 0; channel < 3; channel++)
+      data[to + channel] = colours[from + Math.min(channel, channels - 1)] as number;
+    data[to + 3] = whole.data[to + 3] as number;
+  }
+  return { ...whole, data };
+}

@@ -12,7 +12,7 @@ export const roundCorners = pixelOp({
       ],
       {
         description:
-          'Radius in pixels, or as a share of the edges up to 50%, which makes a circle of a square.',
+          'Radius in pixels, at most half of the shorter edge, or as a share of both edges up to 50%, which makes a circle of a square.',
       },
     ),
   },

@@ -24,6 +24,7 @@ const corpus = needsImages(t);
 /** 40 x 20: red, green over blue, white. */
 const four = await quarters(40, 20);
 const clearLeft = await drawn(20, 20, (x) => (x < 10 ? [255, 255, 255, 0] : [255, 0, 0, 255]));
+const halfRed = await drawn(4, 4, () => [255, 0, 0, 128]);
 const ramp = await drawn(256, 4, (x) => [x, x, x]);
 
 interface Row {
@@ -212,6 +213,48 @@ const ROWS: Row[] = [
     ],
   },
   {
+    // The inner corners have the outer radius less the width: 20 - 5 around pixel 20, 20.
+    step: ['border', { width: 5, color: 'blue', radius: 20 }],
+    input: await drawn(100, 80, () => [255, 0, 0]),
+    size: [110, 90],
+    pixels: [
+      [0, 0, CLEAR],
+      [8, 8, BLUE],
+      [101, 81, BLUE],
+      [10, 10, RED],
+      [5, 45, RED],
+      [4, 45, BLUE],
+      [55, 5, RED],
+    ],
+  },
+  {
+    step: ['border', { width: 5, color: '#0000ff80', radius: 20 }],
+    input: await drawn(100, 80, () => [255, 0, 0]),
+    pixels: [[8, 8, [0, 0, 255, 128]]],
+  },
+  {
+    step: ['roundCorners', { radius: 120 }],
+    input: await drawn(300, 200, () => [255, 0, 0]),
+    // A pill: half circles of radius 100 at both ends.
+    pixels: [
+      [0, 100, RED],
+      [101, 0, RED],
+      [60, 12, RED],
+      [60, 5, [255, 0, 0, 0]],
+      [28, 28, [255, 0, 0, 0]],
+      [31, 31, RED],
+    ],
+  },
+  {
+    step: ['roundCorners', { radius: 8192 }],
+    input: await drawn(200, 300, () => [255, 0, 0]),
+    pixels: [
+      [28, 28, [255, 0, 0, 0]],
+      [31, 31, RED],
+      [0, 101, RED],
+    ],
+  },
+  {
     step: ['roundCorners', { radius: 5 }],
     pixels: [
       [0, 0, [255, 0, 0, 0]],
@@ -335,6 +378,34 @@ const ROWS: Row[] = [
       [39, 0, RED],
     ],
   },
+  {
+    step: ['gamma', { gamma: 3 }],
+    input: ramp,
+    pixels: [
+      [255, 0, WHITE],
+      [32, 0, [128, 128, 128, 255]],
+      [0, 0, BLACK],
+    ],
+  },
+  { step: ['gamma', { gamma: 3 }], input: halfRed, pixels: [[0, 0, [255, 0, 0, 128]]] },
+  {
+    step: ['modulate', { brightness: 0 }],
+    pixels: [
+      [0, 0, BLACK],
+      [39, 0, BLACK],
+      [0, 19, BLACK],
+      [39, 19, BLACK],
+    ],
+  },
+  {
+    step: ['modulate', { lightness: -100 }],
+    pixels: [
+      [0, 0, BLACK],
+      [0, 19, BLACK],
+      [39, 19, BLACK],
+    ],
+  },
+  { step: ['modulate', { brightness: 0.5 }], pixels: [[39, 19, [119, 119, 119, 255]]], within: 1 },
   { step: ['modulate', { saturation: 0 }], pixels: [[39, 19, WHITE]], within: 1 },
   { step: ['modulate', { hue: 120 }], size: [40, 20] },
   { step: ['tint', { color: 'red' }], size: [40, 20] },
@@ -355,6 +426,22 @@ const ROWS: Row[] = [
       [128, 0, WHITE],
     ],
   },
+  {
+    step: ['threshold', { threshold: 128 }],
+    input: await drawn(4, 1, (x) => [x * 80, x * 80, x * 80, x * 70]),
+    pixels: [
+      [0, 0, [0, 0, 0, 0]],
+      [1, 0, [0, 0, 0, 70]],
+      [2, 0, [255, 255, 255, 140]],
+      [3, 0, [255, 255, 255, 210]],
+    ],
+  },
+  {
+    step: ['threshold', { threshold: 128, greyscale: false }],
+    input: halfRed,
+    pixels: [[0, 0, [255, 0, 0, 128]]],
+  },
+  { step: ['threshold', { threshold: 0 }], input: halfRed, pixels: [[0, 0, [255, 255, 255, 128]]] },
   { step: ['threshold', { threshold: 0 }], input: ramp, pixels: [[0, 0, WHITE]] },
   {
     step: ['blur', { sigma: 2 }],
@@ -566,3 +653,34 @@ t.test('photographs come out as an independent computation makes them', corpus, 
     t.ok(likeness > 0.995, `${step[0]} ${JSON.stringify(step[1])}: ${likeness}`);
   }
 });
+
+t.test(
+  'a redacted region of one or few pixels is gone in every style, and so is every edge of a larger one',
+  async (t) => {
+    const noise = (x: number, y: number) => [
+      (x * 97 + y * 31) % 256,
+      (x * 53 + y * 211) % 256,
+      (x * y * 7) % 256,
+    ];
+    const picture = await drawn(64, 64, noise);
+    const regions = [
+      { x: 5, y: 5, width: 1, height: 1 },
+      { x: 10, y: 5, width: 3, height: 5 },
+      { x: 20, y: 20, width: 13, height: 13 },
+      { x: 2, y: 40, width: 25, height: 1 },
+    ];
+    for (const style of ['blur', 'pixelate']) {
+      const { at } = await rasterOf(picture, [['redact', { regions, style, color: '#123456' }]]);
+      t.same(at(5, 5), [0x12, 0x34, 0x56, 255], `${style}: a single pixel`);
+      for (const { x: left, y: top, width, height } of regions) {
+        for (let y = top; y < top + height; y++) {
+          for (let x = left; x < left + width; x++) {
+            const alone = at(x, y).join() === [...noise(x, y), 255].join();
+            if (alone) t.fail(`${style}: pixel ${x}, ${y} is as it was`);
+          }
+        }
+      }
+      t.same(at(6, 5), [...noise(6, 5), 255], `${style}: what lies beside is as it was`);
+    }
+  },
+);

@@ -1,5 +1,6 @@
 import { colourOf } from '../colour.ts';
-import { roundCorners } from '../paint.ts';
+import { cornerRadius } from '../geometry.ts';
+import { fillCorners, roundCorners } from '../paint.ts';
 import { step } from './operation.ts';
 import { colour, integer } from './parameter.ts';
 
@@ -8,15 +9,27 @@ export const border = step({
   parameters: {
     width: integer(0, 2048, 'Thickness of the frame in pixels.'),
     color: colour('Colour of the frame.', { default: '#000000' }),
-    radius: integer(0, 8192, 'Radius of the rounded outer corners in pixels; 0 leaves them square.', {
-      default: 0,
-    }),
+    radius: integer(
+      0,
+      8192,
+      'Radius of the rounded outer corners in pixels, which the inner ones follow; 0 leaves them square.',
+      { default: 0 },
+    ),
   },
   cost: 0.5,
   frames: 'each',
   size: (input, { width }) => ({ width: input.width + 2 * width, height: input.height + 2 * width }),
   async apply(picture, { width, color, radius }) {
-    await picture.pad({ top: width, right: width, bottom: width, left: width }, colourOf(color, 'color'));
-    if (radius > 0) roundCorners(await picture.pixels('rgba'), { width: radius, height: radius });
+    const ink = colourOf(color, 'color');
+    const outer = cornerRadius(radius, {
+      width: picture.width + 2 * width,
+      height: picture.height + 2 * width,
+    });
+    const innerPx = outer.width - width;
+    if (width > 0 && innerPx > 0) {
+      fillCorners(await picture.pixels('rgba'), { width: innerPx, height: innerPx }, ink);
+    }
+    await picture.pad({ top: width, right: width, bottom: width, left: width }, ink);
+    if (radius > 0) roundCorners(await picture.pixels('rgba'), outer);
   },
 });

@@ -1,3 +1,4 @@
+import { recolour } from '../paint.ts';
 import { step } from './operation.ts';
 import { number } from './parameter.ts';
 
@@ -6,7 +7,8 @@ export const gamma = step({
   parameters: { gamma: number(1, 3, '1 changes nothing.', { default: 2.2 }) },
   cost: 0.3,
   async apply(picture, { gamma }) {
-    // The first of sharp's two gammas darkens before other steps, so that they work on linear light: 1 leaves that out.
-    (await picture.at('gammaIn', 'gammaOut')).gamma(1, gamma);
+    if (gamma === 1) return;
+    // sharp's own cuts off where it should round: white would become 254.
+    recolour(await picture.pixels(), (value) => Math.round(255 * (value / 255) ** (1 / gamma)));
   },
 });

@@ -10,7 +10,17 @@ export const modulate = step({
     lightness: number(-100, 100, 'Added to the lightness, which runs from 0 to 100.', { default: 0 }),
   },
   cost: 1.5,
-  async apply(picture, { hue, ...factors }) {
-    (await picture.at('modulate')).modulate({ ...factors, hue: Math.round(hue) });
+  async apply(picture, { brightness, saturation, hue, lightness }) {
+    (await picture.at('modulate')).modulate({
+      brightness,
+      saturation: saturation * darkening(brightness, lightness),
+      hue: Math.round(hue),
+      lightness,
+    });
   },
 });
+
+/** How much darker a colour becomes, 0 to 1. Its saturation has to go along: red without any light is black. */
+function darkening(brightness: number, lightness: number): number {
+  return Math.min(1, brightness) * Math.min(1, (100 + lightness) / 100);
+}

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { colourOf } from '../colour.ts';
-import { type Box, intersect } from '../geometry.ts';
-import { cut, fill, mosaic, paste } from '../paint.ts';
+import { type Box, intersect, partsOf } from '../geometry.ts';
+import { average, cut, fill, paste } from '../paint.ts';
 import { type Pixels, pixelsOf } from '../pixels.ts';
 import { BadArgument } from '../refusal.ts';
 import { type PassContext, step } from './operation.ts';
@@ -12,6 +12,8 @@ const EDGE = 100_000;
 /** A region keeps at most this many blocks along its longer side: too few to read a letter or know a face. */
 const BLOCKS_ACROSS = 8;
 const SMALLEST_BLOCK_PX = 12;
+/** The mean of fewer pixels than these tells what they were. */
+const FEWEST_PIXELS = 16;
 
 const REGION = Type.Object(
   {
@@ -31,8 +33,12 @@ export const redact = step({
       maxItems: 100,
       description: 'The rectangles, each {x, y, width, height}.',
     }),
-    style: choice(['fill', 'blur', 'pixelate'], 'How a rectangle is covered.', { default: 'fill' }),
-    color: colour('Colour of the rectangles with style fill; always opaque.', { default: '#000000' }),
+    style: choice(
+      ['fill', 'blur', 'pixelate'],
+      'How a rectangle is covered; one of fewer than 16 pixels is filled in any style.',
+      { default: 'fill' },
+    ),
+    color: colour('Colour of the rectangles that are filled; always opaque.', { default: '#000000' }),
   },
   cost: 1,
   frames: 'each',
@@ -49,6 +55,7 @@ export const redact = step({
         );
       }
       if (style === 'fill') fill(pixels, box, ink);
+      else if (box.width * box.height < FEWEST_PIXELS) fill(pixels, box, ink);
       else await coarsen(pixels, box, style, pass);
     }
   },
@@ -62,7 +69,9 @@ async function coarsen(
   { sharp }: PassContext,
 ): Promise<void> {
   const blockPx = Math.max(SMALLEST_BLOCK_PX, Math.ceil(Math.max(box.width, box.height) / BLOCKS_ACROSS));
-  mosaic(pixels, box, blockPx);
+  // No block is smaller than that, at the edges neither: one of a single pixel would show it.
+  const blocksAlong = (edgePx: number) => Math.max(1, Math.floor(edgePx / blockPx));
+  for (const part of partsOf(box, blocksAlong(box.width), blocksAlong(box.height))) average(pixels, part);
   if (style === 'pixelate') return;
   const { data, ...piece } = cut(pixels, box);
   paste(pixels, await pixelsOf(sharp(data, { raw: piece }).blur(blockPx / 2)), box);

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import type { Size } from '../geometry.ts';
+import { cornerRadius, type Size } from '../geometry.ts';
 import { roundCorners as round } from '../paint.ts';
 import { step } from './operation.ts';
 
@@ -13,7 +13,7 @@ export const roundCorners = step({
       ],
       {
         description:
-          'Radius in pixels, or as a share of the edges up to 50%, which makes a circle of a square.',
+          'Radius in pixels, at most half of the shorter edge, or as a share of both edges up to 50%, which makes a circle of a square.',
       },
     ),
   },
@@ -24,8 +24,9 @@ export const roundCorners = step({
   },
 });
 
-function radiusOf(radius: number | string, { width, height }: Size): Size {
-  if (typeof radius === 'number') return { width: radius, height: radius };
+function radiusOf(radius: number | string, size: Size): Size {
+  if (typeof radius === 'number') return cornerRadius(radius, size);
+  const { width, height } = size;
   const share = Number.parseInt(radius, 10) / 100;
   return { width: width * share, height: height * share };
 }

@@ -11,6 +11,9 @@ export const threshold = step({
   async apply(picture, { threshold, greyscale }) {
     // sharp reads 0 as "off", where it means that every pixel is white.
     if (threshold === 0) (await picture.at('linear')).linear(0, 255);
-    else (await picture.at('threshold')).threshold(threshold, { greyscale });
+    else
+      await picture.coloursAlone(async () => {
+        (await picture.at('threshold')).threshold(threshold, { greyscale });
+      });
   },
 });
