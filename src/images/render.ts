@@ -29,7 +29,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
   app.post<{ Body: RenderBody }>(
     '/images/render',
     {
-      config: { slot: true, answers: 'image/*' },
+      config: { slot: true, answers: 'image/png' },
       schema: { summary: 'Render a template to a PNG', tags: ['Synchronous images'], body: RenderBody },
     },
     async (request, reply) => {
@@ -42,15 +42,10 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
       const picture = await counted(options.allowance, caller, 'render_template', async () => {
         const assets = await assetsOf(html, publicUrl(), caller.accountId, readAsset);
         const fetchMs = reply.elapsedTime - admitMs;
-        const drawn = await renders.render({
-          html,
-          width,
-          height,
-          accountId: caller.accountId,
-          assets,
-          ...limits,
-        });
-        return { ...drawn, fetchMs };
+        const { accountId } = caller;
+        const work = renders.begin({ html, width, height, accountId, assets, ...limits });
+        gate.keepSlotUntil(request, work.ended);
+        return { ...(await work.result), fetchMs };
       });
       sendTiming(reply, { admitMs, fetchMs: picture.fetchMs, ...picture.timings });
       const { data } = picture;

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { transferableAbortSignal } from 'node:util';
 import { Piscina } from 'piscina';
 import type { RenderAnswer, RenderCall, RenderNotice, RenderThreadOptions } from '../../workers/protocol.ts';
 
@@ -14,6 +15,17 @@ const GRACE_MS = 3_000;
 
 const ENTRY = fileURLToPath(new URL('../../workers/render/thread.ts', import.meta.url));
 
+/** A call as it crosses to the thread. */
+type Watched = RenderCall & { client?: AbortSignal };
+
+/** What goes with a call, for as long as it is under way. */
+export interface CallTies {
+  /** Aborts when nobody wants the answer any more: the thread then ends the page, and answers. */
+  client?: AbortSignal | undefined;
+  /** Called once, when no earlier call is under way in the thread: from then on its time is spent on this one. */
+  onTurn?: (() => void) | undefined;
+}
+
 /**
  * One render thread, started at its first call and again after it was lost. It is a pool of its own, because Piscina ends
  * pools: so the thread that hangs is the one that is ended, and each is told to leave, so that it takes its browser along.
@@ -25,13 +37,13 @@ export interface RenderThread {
    * Never hangs: a thread that has not answered 3 s after the deadline is ended, with every call in it.
    * @throws Error when the thread was lost
    */
-  call(task: RenderCall, deadlineMs: number): Promise<RenderAnswer>;
+  call(task: RenderCall, deadlineMs: number, ties?: CallTies): Promise<RenderAnswer>;
   /** Ends the browser, then the thread. */
   stop(): Promise<void>;
 }
 
 export function createRenderThread(options: RenderThreadOptions, log: RenderLog): RenderThread {
-  const pool = new Piscina<RenderCall, RenderAnswer>({
+  const pool = new Piscina<Watched, RenderAnswer>({
     filename: ENTRY,
     workerData: options,
     minThreads: 0,
@@ -49,25 +61,41 @@ export function createRenderThread(options: RenderThreadOptions, log: RenderLog)
     // Calls that wait for a thread that does not start would wait for ever.
     void pool.destroy();
   });
-  let busy = 0;
+  /** Calls under way, in the order that the thread takes them. */
+  const line: CallTies[] = [];
 
-  async function call(task: RenderCall, deadlineMs: number): Promise<RenderAnswer> {
+  async function call(task: RenderCall, deadlineMs: number, ties: CallTies = {}): Promise<RenderAnswer> {
     const hung = setTimeout(() => pool.destroy(), Math.max(0, deadlineMs - Date.now()) + GRACE_MS);
-    busy += 1;
+    line.push(ties);
+    if (line[0] === ties) ties.onTurn?.();
     try {
-      return await pool.run(task);
+      return await send(task, ties.client);
     } catch (error) {
       log.error(`A render thread was lost: ${String(error)}`);
       throw error;
     } finally {
       clearTimeout(hung);
-      busy -= 1;
+      leave(ties);
     }
+  }
+
+  /** The client's signal goes along: it aborts in the thread, too. */
+  function send(task: RenderCall, client: AbortSignal | undefined): Promise<RenderAnswer> {
+    if (client === undefined) return pool.run(task);
+    const watched = transferableAbortSignal(client);
+    return pool.run({ ...task, client: watched }, { transferList: [watched] });
+  }
+
+  /** A page is encoded while the next is drawn, so the next one's turn is told a little late, never too early. */
+  function leave(ties: CallTies): void {
+    const wasFirst = line[0] === ties;
+    line.splice(line.indexOf(ties), 1);
+    if (wasFirst) line[0]?.onTurn?.();
   }
 
   return {
     get busy() {
-      return busy;
+      return line.length;
     },
     call,
     async stop() {

@@ -4,7 +4,8 @@ import { type AdmissionStats, createAdmission, type Seat } from './admission.ts'
 import { withAssetScheme } from './asset-references.ts';
 import { systemClock } from './clock.ts';
 import { patienceUntil, unlessAborted } from './patience.ts';
-import { createRenderThread, type RenderLog } from './render-thread.ts';
+import type { Work } from './pixels.ts';
+import { type CallTies, createRenderThread, type RenderLog } from './render-thread.ts';
 
 export { assetIdsIn } from './asset-references.ts';
 
@@ -36,7 +37,7 @@ export interface RenderRequest {
   assets: RenderTask['assets'];
   /** Epoch milliseconds. */
   deadlineMs: number;
-  /** Ends the waiting when nobody wants the picture any more. */
+  /** Ends the waiting, and the page itself, when nobody wants the picture any more. */
   signal?: AbortSignal;
 }
 
@@ -58,9 +59,11 @@ export interface Renders {
   /**
    * Draws a page. A page of one account never shares a browser context with another account's.
    *
-   * @throws invalid_param on templateId when the document does not finish loading; provider_unavailable (details.reason
-   * capacity, deadline_exceeded, worker_unreachable; with Retry-After); the signal's reason when it aborts
+   * The result rejects with invalid_param on templateId when the document does not finish loading; provider_unavailable (details.reason
+   * capacity, deadline_exceeded, worker_unreachable; with Retry-After); the signal's reason when it aborts.
    */
+  begin(request: RenderRequest): Work<RenderedPage>;
+  /** The result alone, for whoever gives nothing back when the work has ended. */
   render(request: RenderRequest): Promise<RenderedPage>;
   /** Starts the browsers ahead of the first render. When none can start, the log says how to get one, and this resolves. */
   warm(): Promise<void>;
@@ -86,10 +89,10 @@ export function createRenders(options: RendersOptions): Renders {
   });
 
   /** The seat stays taken until the thread has really answered, however long its caller waits. */
-  async function draw(task: RenderTask, seat: Seat): Promise<RenderAnswer> {
+  async function draw(task: RenderTask, seat: Seat, ties: CallTies): Promise<RenderAnswer> {
     const thread = threads.reduce((least, other) => (other.busy < least.busy ? other : least));
     try {
-      return await thread.call(task, task.deadlineMs);
+      return await thread.call(task, task.deadlineMs, ties);
     } catch (error) {
       throw unavailable('worker_unreachable', 'The renderer was lost; make the same call again.', 1, error);
     } finally {
@@ -97,27 +100,51 @@ export function createRenders(options: RendersOptions): Renders {
     }
   }
 
-  return {
-    async render({ html, signal, ...page }) {
-      const patience = patienceUntil({
-        deadlineMs: page.deadlineMs,
-        client: signal,
-        clock: systemClock,
-        late: () => deadlineExceeded(admission.retryAfterSeconds()),
-      });
-      try {
-        const seat = await admission.acquire({
-          accountId: page.accountId,
-          bytes: 0,
-          signal: patience.signal,
-        });
-        const task: RenderTask = { kind: 'render', html: withAssetScheme(html, publicUrl), ...page };
-        const result = await unlessAborted(draw(task, seat), patience.signal);
-        return pageOf(result, seat.queueMs, admission.retryAfterSeconds());
-      } finally {
-        patience.end();
+  /** What a page past its deadline is told: whether the renderer had no time for it, or it took its time. */
+  function lateness(): { onTurn: () => void; late: () => ApiError } {
+    const cameMs = Date.now();
+    let turnMs = Number.POSITIVE_INFINITY;
+    return {
+      onTurn() {
+        turnMs = Date.now();
+      },
+      late() {
+        const retryAfterSeconds = admission.retryAfterSeconds();
+        const drewLongerThanItWaited = Date.now() - turnMs > turnMs - cameMs;
+        return drewLongerThanItWaited ? deadlineExceeded(retryAfterSeconds) : rendererBusy(retryAfterSeconds);
+      },
+    };
+  }
+
+  function begin({ html, signal: client, ...page }: RenderRequest): Work<RenderedPage> {
+    const { accountId, deadlineMs } = page;
+    const { onTurn, late } = lateness();
+    const patience = patienceUntil({ deadlineMs, client, clock: systemClock, late });
+    let drawing: Promise<unknown> = Promise.resolve();
+
+    async function run(): Promise<RenderedPage> {
+      const seat = await admission.acquire({ accountId, bytes: 0, signal: patience.signal });
+      if (patience.signal.aborted) {
+        seat.release();
+        throw patience.signal.reason;
       }
-    },
+      const task: RenderTask = { kind: 'render', html: withAssetScheme(html, publicUrl), ...page };
+      const answer = draw(task, seat, { client, onTurn });
+      drawing = answer;
+      return pageOf(await unlessAborted(answer, patience.signal), seat.queueMs, late);
+    }
+
+    const result = run().finally(patience.end);
+    const ended = result
+      .then(ignore, ignore)
+      .then(() => drawing)
+      .then(ignore, ignore);
+    return { result, ended };
+  }
+
+  return {
+    begin,
+    render: (request) => begin(request).result,
     async warm() {
       await Promise.allSettled(
         threads.map((thread) => thread.call({ kind: 'warm' }, Date.now() + WARM_TIMEOUT_MS)),
@@ -134,21 +161,23 @@ export function createRenders(options: RendersOptions): Renders {
   };
 }
 
-function pageOf(result: RenderAnswer, queueMs: number, retryAfterSeconds: number): RenderedPage {
-  if (result.kind === 'rendered') {
-    const { data, contentType, width, height, timings } = result;
+function ignore(): void {}
+
+function pageOf(answer: RenderAnswer, queueMs: number, late: () => ApiError): RenderedPage {
+  if (answer.kind === 'rendered') {
+    const { data, contentType, width, height, timings } = answer;
     return { data, contentType, width, height, timings: { ...timings, queueMs } };
   }
-  if (result.kind === 'render_failure') throw refusalOf(result, retryAfterSeconds);
+  if (answer.kind === 'render_failure') throw refusalOf(answer, late);
   throw new Error('A render thread answered a render with something else.');
 }
 
-function refusalOf({ reason, message }: RenderFailure, retryAfterSeconds: number): ApiError {
+function refusalOf({ reason, message }: RenderFailure, late: () => ApiError): ApiError {
   switch (reason) {
     case 'load':
       return invalidParam('templateId', `The renderer could not load this template: ${message}`);
     case 'deadline':
-      return deadlineExceeded(retryAfterSeconds);
+      return late();
     case 'crash':
       return unavailable(
         'worker_unreachable',
@@ -168,6 +197,14 @@ function deadlineExceeded(retryAfterSeconds: number): ApiError {
   return unavailable(
     'deadline_exceeded',
     'The page was not drawn in time; make it simpler, or make the same call again later.',
+    retryAfterSeconds,
+  );
+}
+
+function rendererBusy(retryAfterSeconds: number): ApiError {
+  return unavailable(
+    'capacity',
+    'The renderer was busy with other pages until the time of this one was over; make the same call again later.',
     retryAfterSeconds,
   );
 }

@@ -188,6 +188,40 @@ t.test(
   },
 );
 
+t.test("a page whose client leaves is ended, and another account's is drawn", browser, async (t) => {
+  const stranger = await server.account();
+  const hanging = await ownTemplate(server, stranger.key, {
+    html: `<svg width="4096" height="4096"><filter id="f"><feTurbulence baseFrequency=".9" numOctaves="9999"/></filter>${TURBULENCE.repeat(50)}</svg>`,
+    width: 4096,
+    height: 4096,
+  });
+  const templateId = await ownTemplate(server, key, { html: '<body style="background:lime">' });
+  const client = new AbortController();
+  const left = fetch(`${server.url}/api/v1/images/render`, {
+    method: 'POST',
+    headers: { authorization: `ApiKey ${stranger.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ templateId: hanging }),
+    signal: client.signal,
+  });
+  setTimeout(() => client.abort(), 500);
+  await t.rejects(left, { name: 'AbortError' });
+  const drawn = await pictureOf(await render({ templateId }));
+  t.same(drawn.at(100, 50), [0, 255, 0, 255]);
+});
+
+t.test('an Accept that takes neither JSON nor PNG is refused', async (t) => {
+  const templateId = await ownTemplate(server, key, { html: 'x' });
+  const call = (accept: string) =>
+    server.call('/images/render', { key, json: { templateId }, headers: { accept } });
+  for (const accept of ['image/jpeg', 'image/webp, text/html']) {
+    const answer = await call(accept);
+    t.match(refusalOf(answer), { status: 406, code: 'not_acceptable' }, accept);
+    t.same(answer.json.error.details.supported, ['application/json', 'image/png']);
+  }
+  for (const accept of ['image/png', 'image/*', '*/*', 'image/jpeg, */*;q=0.1'])
+    t.not((await call(accept)).status, 406, accept);
+});
+
 function render(json: unknown, as = key) {
   return server.call('/images/render', { key: as, json });
 }

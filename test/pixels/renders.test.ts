@@ -12,6 +12,8 @@ const HANGING =
 
 interface Door extends Renders {
   /** 200 × 100, 15 s unless told. */
+  start(request: Partial<RenderRequest>): ReturnType<Renders['begin']>;
+  /** Its result. */
   draw(request: Partial<RenderRequest>): ReturnType<Renders['render']>;
   lines: string[];
 }
@@ -33,8 +35,8 @@ function openDoor(t: Test, options: { queueLimit?: number; browserPath?: string 
     },
   });
   t.teardown(() => renders.close());
-  const draw = (request: Partial<RenderRequest>) =>
-    renders.render({
+  const start = (request: Partial<RenderRequest>) =>
+    renders.begin({
       html: LIME,
       width: 200,
       height: 100,
@@ -43,7 +45,8 @@ function openDoor(t: Test, options: { queueLimit?: number; browserPath?: string 
       deadlineMs: Date.now() + 15_000,
       ...request,
     });
-  return { ...renders, draw, lines };
+  const draw = (request: Partial<RenderRequest>) => start(request).result;
+  return { ...renders, start, draw, lines };
 }
 
 t.test('a page comes back as PNG of its size, with the assets it names by address', async (t) => {
@@ -81,6 +84,52 @@ t.test('a page past its deadline is refused, and the next one is drawn', async (
     retryAfterSeconds: Number,
   });
   t.same((await pictureOf((await door.draw({})).data)).pixel(9, 9), [0, 255, 0, 255]);
+});
+
+t.test(
+  'a page that never had its turn is told that the renderer was busy, not that it was too costly',
+  async (t) => {
+    const door = openDoor(t, { queueLimit: 8 });
+    await door.warm();
+    const deadlineMs = Date.now() + 1_500;
+    const hanging = door.draw({ html: HANGING, width: 4096, height: 4096, deadlineMs });
+    const behind = ['acc_b', 'acc_c', 'acc_d'].map((accountId) => door.draw({ accountId, deadlineMs }));
+    for (const waiting of behind) {
+      await t.rejects(waiting, {
+        code: 'provider_unavailable',
+        message: /busy with other pages/,
+        details: { reason: 'capacity' },
+        retryAfterSeconds: Number,
+      });
+    }
+    await t.rejects(hanging, { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } });
+  },
+);
+
+t.test('a page whose client leaves is ended, and the place behind it is free again', async (t) => {
+  const door = openDoor(t);
+  await door.draw({});
+  const before = new Set(browserProcesses().map(({ group }) => group));
+  const client = new AbortController();
+  const deadlineMs = Date.now() + 120_000;
+  const hanging = door.start({ html: HANGING, width: 4096, height: 4096, deadlineMs, signal: client.signal });
+  const waiting = new AbortController();
+  const behind = door.start({ deadlineMs, signal: waiting.signal });
+  let ended = false;
+  hanging.ended.then(() => {
+    ended = true;
+  });
+  setTimeout(() => {
+    waiting.abort(new Error('gone'));
+    client.abort(new Error('gone'));
+  }, 300);
+  await t.rejects(hanging.result, { message: 'gone' });
+  t.notOk(ended, 'it works on for a moment');
+  await t.rejects(behind.result, { message: 'gone' });
+  await Promise.all([hanging.ended, behind.ended]);
+  const left = await untilEmpty(() => browserProcesses(before).filter(({ group }) => before.has(group)));
+  t.same(left, [], 'nothing of the killed browser is left');
+  t.same((await pictureOf((await door.draw({ accountId: 'acc_b' })).data)).pixel(9, 9), [0, 255, 0, 255]);
 });
 
 t.test('a page whose browser dies may be asked for again', async (t) => {

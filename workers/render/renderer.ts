@@ -8,6 +8,11 @@ import { LoadError } from './page.ts';
 sharp.concurrency(1);
 sharp.cache(false);
 
+/** How long a page that nobody waits for may still take: most are done sooner than a browser is replaced. */
+const ABANDONED_MS = 200;
+
+const NOBODY_LEAVES = new AbortController().signal;
+
 class LateError extends Error {
   override readonly name = 'LateError';
 }
@@ -19,7 +24,8 @@ interface Drawn {
 }
 
 export interface Renderer {
-  render(task: RenderTask): Promise<RenderResult>;
+  /** Ends the page when its client aborts, as at its deadline. */
+  render(task: RenderTask, client?: AbortSignal): Promise<RenderResult>;
   warm(): Promise<{ kind: 'done' } | RenderFailure>;
 }
 
@@ -36,28 +42,39 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
     return turn;
   }
 
-  async function draw(task: RenderTask): Promise<Drawn> {
+  async function draw(task: RenderTask, client: AbortSignal): Promise<Drawn> {
+    if (client.aborted) throw new LateError('Nobody waits for the page any more.');
     if (Date.now() >= task.deadlineMs) throw new LateError('The page waited past its deadline.');
-    const work = keeper.pageOf(task.accountId).then((page) => page.draw(task));
-    return beforeDeadline(work, task.deadlineMs).catch(async (error) => {
+    const ending = endingOf(task.deadlineMs, client);
+    const work = keeper.pageOf(task.accountId).then((page) => {
+      // A browser that was long in starting draws nothing that nobody waits for.
+      ending.signal.throwIfAborted();
+      return page.draw(task);
+    });
+    try {
+      return await unlessEnded(work, ending.signal);
+    } catch (error) {
       // Whatever went wrong, the next page gets a browser that nothing went wrong in.
       if (!isNoBrowser(error)) await keeper.kill();
       throw error;
-    });
+    } finally {
+      ending.forget();
+    }
   }
 
   /** A document that does not load is tried in a second browser: it may have been the first that failed. */
-  function drawTwice(task: RenderTask): Promise<Drawn> {
-    return draw(task).catch((error) => {
-      if (error instanceof LoadError) return draw(task);
+  function drawTwice(task: RenderTask, client: AbortSignal): Promise<Drawn> {
+    return draw(task, client).catch((error) => {
+      if (error instanceof LoadError) return draw(task, client);
       throw error;
     });
   }
 
   return {
-    async render(task) {
+    async render(task, client = NOBODY_LEAVES) {
       try {
-        const { png, loadMs, captureMs } = await inTurn(() => drawTwice(task));
+        const { png, loadMs, captureMs } = await inTurn(() => drawTwice(task, client));
+        if (client.aborted) throw new LateError('Nobody waits for the picture any more.');
         const startedMs = performance.now();
         const data = (await sharp(png).png().toUint8Array()).data as Uint8Array<ArrayBuffer>;
         const encodeMs = performance.now() - startedMs;
@@ -76,18 +93,37 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
   };
 }
 
-/** The work's outcome, or LateError at the deadline. What is late goes on until the browser under it is killed. */
-async function beforeDeadline<T>(work: Promise<T>, deadlineMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const end = () => reject(new LateError('The page was not drawn before its deadline.'));
-    timer = setTimeout(end, Math.max(0, deadlineMs - Date.now()));
+/** What ends a drawing before it is done. */
+interface Ending {
+  /** Aborts with a LateError. */
+  signal: AbortSignal;
+  /** Stops watching. */
+  forget(): void;
+}
+
+function endingOf(deadlineMs: number, client: AbortSignal): Ending {
+  const controller = new AbortController();
+  const end = (message: string) => controller.abort(new LateError(message));
+  const timers = [
+    setTimeout(end, Math.max(0, deadlineMs - Date.now()), 'The page was not drawn before its deadline.'),
+  ];
+  const leave = () => timers.push(setTimeout(end, ABANDONED_MS, 'Nobody waits for the page any more.'));
+  client.addEventListener('abort', leave, { once: true });
+  return {
+    signal: controller.signal,
+    forget() {
+      client.removeEventListener('abort', leave);
+      for (const timer of timers) clearTimeout(timer);
+    },
+  };
+}
+
+/** The work's outcome, or the signal's reason when it aborts. The work then goes on until the browser under it is killed. */
+function unlessEnded<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    work.then(resolve, reject);
   });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function isNoBrowser(error: unknown): boolean {

@@ -9,8 +9,11 @@ const keeper = new BrowserKeeper(workerData as RenderThreadOptions, (notice) =>
 );
 const renderer = createRenderer(keeper);
 
+/** A call, and the signal of whoever waits for its answer. */
+type Watched = RenderCall & { client?: AbortSignal };
+
 /** A thread that owns one browser. Never throws: a failure is an answer. The bytes of a picture are moved to the receiver, not copied. */
-export default async function run(call: RenderCall): Promise<RenderAnswer> {
+export default async function run(call: Watched): Promise<RenderAnswer> {
   const answer = await answerTo(call);
   if (answer.kind !== 'rendered') return answer;
   return move({
@@ -23,10 +26,10 @@ export default async function run(call: RenderCall): Promise<RenderAnswer> {
   }) as unknown as RenderAnswer;
 }
 
-function answerTo(call: RenderCall): Promise<RenderAnswer> {
+function answerTo(call: Watched): Promise<RenderAnswer> {
   switch (call.kind) {
     case 'render':
-      return renderer.render(call);
+      return renderer.render(call, call.client);
     case 'warm':
       return renderer.warm();
     case 'stop':

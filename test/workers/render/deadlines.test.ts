@@ -66,3 +66,27 @@ t.test('a page that waits behind a hanging one is drawn by the next browser', as
   t.match(await hanging, { reason: 'deadline' });
   t.same((await behind).pixel(100, 50), [0, 255, 0, 255]);
 });
+
+t.test('a page whose client leaves is killed long before its deadline', async (t) => {
+  await studio.draw(LIME);
+  const before = new Set(browserProcesses().map(({ group }) => group));
+  const client = new AbortController();
+  const deadlineMs = Date.now() + 120_000;
+  const hanging = studio.render(turbulence, { ...LARGE, deadlineMs }, client.signal);
+  setTimeout(() => client.abort(), 200);
+  t.match(await hanging, { reason: 'deadline', message: /Nobody waits/ });
+  t.ok(Date.now() < deadlineMs);
+  const left = await untilEmpty(() => browserProcesses(before).filter(({ group }) => before.has(group)));
+  t.same(left, [], 'nothing of the killed browser is left');
+  t.same((await studio.draw(LIME)).pixel(100, 50), [0, 255, 0, 255]);
+});
+
+t.test(
+  'a client that leaves a page which is soon done, or has not begun, costs nobody the browser',
+  async (t) => {
+    await studio.draw(LIME);
+    const [browser] = browserProcesses();
+    t.match(await studio.render(LIME, {}, AbortSignal.abort()), { reason: 'deadline' });
+    t.equal(browserProcesses()[0]?.pid, browser?.pid);
+  },
+);

@@ -23,7 +23,7 @@ export interface Studio {
   keeper: BrowserKeeper;
   notices: string[];
   /** 200 × 100, account `acc_a`, 15 s unless told. */
-  render(html: string, task?: Partial<RenderTask>): Promise<Picture | RenderFailure>;
+  render(html: string, task?: Partial<RenderTask>, client?: AbortSignal): Promise<Picture | RenderFailure>;
   /** The same for a page that has to succeed. */
   draw(html: string, task?: Partial<RenderTask>): Promise<Picture>;
 }
@@ -43,8 +43,12 @@ export function openStudio(
   t.teardown(() => keeper.stop());
   const renderer = createRenderer(keeper);
 
-  async function render(html: string, task: Partial<RenderTask> = {}): Promise<Picture | RenderFailure> {
-    const result = await renderer.render({
+  async function render(
+    html: string,
+    task: Partial<RenderTask> = {},
+    client?: AbortSignal,
+  ): Promise<Picture | RenderFailure> {
+    const whole: RenderTask = {
       kind: 'render',
       html,
       width: 200,
@@ -53,7 +57,8 @@ export function openStudio(
       assets: {},
       deadlineMs: Date.now() + 15_000,
       ...task,
-    });
+    };
+    const result = await renderer.render(whole, client);
     return result.kind === 'rendered' ? pictureOf(result.data) : result;
   }
 
