@@ -9,6 +9,7 @@ import type {
   Transformed,
   TransformTask,
 } from '../protocol.ts';
+import { isBare } from './bare-file.ts';
 import {
   type CarriedBlocks,
   type CarriedFile,
@@ -26,7 +27,7 @@ import { operationNamed, type StepOperation } from './operations/index.ts';
 import type { PassContext } from './operations/operation.ts';
 import { Picture } from './picture.ts';
 import { withoutBulkyTexts } from './png-guard.ts';
-import { keepPromise, type Written } from './promise.ts';
+import { keepPromise, type Original, type Written } from './promise.ts';
 import { invalid } from './refusal.ts';
 
 /** A pass on its way: every choice is made, and the picture goes from stage to stage. */
@@ -45,6 +46,8 @@ interface Work {
 }
 
 const NO_BLOCKS: CarriedBlocks = { exif: false, others: false };
+/** What an encoder is told beside settings of its own: what does not change how a file of the same picture is written. */
+const BESIDE_SETTINGS = ['format', 'metadata', 'background', 'promise'];
 /** What sharp accepts. */
 const LONGEST_DELAY_MS = 65_535;
 
@@ -221,14 +224,8 @@ async function flattenLate({ picture, ground }: Work): Promise<void> {
   picture.hasAlpha = false;
 }
 
-async function encode({
-  task,
-  encode,
-  source,
-  chosen,
-  carried,
-  picture,
-}: Work): Promise<{ written: Written; processedMs: number }> {
+async function encode(work: Work): Promise<{ written: Written; processedMs: number }> {
+  const { task, encode, source, chosen, carried, picture } = work;
   assertEncodable(encode, picture);
   const file: CarriedFile = { input: task.input, source, chosen, policy: encode.metadata, carried };
   const { promise } = encode;
@@ -244,8 +241,29 @@ async function encode({
     (await pixelsWithMetadata(pixels, file)).timeout({ seconds: secondsLeft(task.deadlineMs) });
   // Only now that it has been taken out of its file does the picture have to be told how it moves.
   const motion = motionOf(source, picture);
-  const written = await keepPromise(pixels, { ...encode, promise }, motion, task.deadlineMs, prepare);
+  const written = await keepPromise({
+    pixels,
+    encode: { ...encode, promise },
+    motion,
+    original: originalOf(work),
+    deadlineMs: task.deadlineMs,
+    prepare,
+  });
   return { written, processedMs };
+}
+
+/** The input of a pass that asks for nothing but a smaller file of the same format; undefined for any other. */
+function originalOf({ task, steps, encode, source, chosen }: Work): Original | undefined {
+  const { input } = task;
+  const isSame = writableFormat(source.format) === encode.format && chosen.count === source.frames;
+  const asksMore = Object.keys(encode).some((key) => !BESIDE_SETTINGS.includes(key));
+  if (task.raw !== undefined || steps.length > 0 || !isSame || asksMore) return undefined;
+  const bytes = input.byteLength;
+  const mayStay = !source.oriented && (encode.metadata === 'keep' || isBare(input, encode.format));
+  if (!mayStay) return { bytes };
+  const info = { width: source.width, height: source.height * source.frames, size: bytes };
+  // A copy: the thread frees the input once the pass is done.
+  return { bytes, file: { data: input.slice(), info } };
 }
 
 /** An animation plays on as it did; pixels have to be told how. */

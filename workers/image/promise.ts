@@ -1,4 +1,4 @@
-import sharp, { type Sharp } from 'sharp';
+import sharp, { type OutputInfo, type Sharp } from 'sharp';
 import type { Encode, OutputFormat } from '../protocol.ts';
 import { defaultQuality, encodeWith, type Motion } from './encoder.ts';
 import { openPixels } from './input.ts';
@@ -7,7 +7,30 @@ import { invalid } from './refusal.ts';
 import { type Luma, ssim } from './ssim.ts';
 
 type Known = Encode & { format: OutputFormat };
-export type Written = Awaited<ReturnType<Sharp['toUint8Array']>>;
+
+/** A file; its height is that of all frames. */
+export interface Written {
+  data: Uint8Array;
+  info: Pick<OutputInfo, 'width' | 'height' | 'size'>;
+}
+
+/** The input, where the pass makes a file of the same format of the same picture. */
+export interface Original {
+  bytes: number;
+  /** The input itself, where it may be the answer. */
+  file?: Written;
+}
+
+/** What a search works on. */
+export interface Search {
+  pixels: Pixels;
+  encode: Known & { promise: NonNullable<Encode['promise']> };
+  motion: Motion;
+  original: Original | undefined;
+  deadlineMs: number;
+  /** Answers a pipeline on the pixels with all that a trial carries beside its settings. */
+  prepare(): Promise<Sharp>;
+}
 
 /** Palettes are 1, 2, 4 or 8 bits deep. */
 const PALETTE_SIZES = [2, 4, 16, 256];
@@ -17,64 +40,63 @@ const LAST_CALL_MS = 1_000;
 
 /**
  * Searches the settings of an encoder, from the smallest file to the largest, for the one that keeps a promise: the best
- * picture of at most `maxBytes`, or the smallest file of at least `minSsim`. Each trial encodes the same pixels.
- * @param prepare answers a pipeline on the pixels with all that a trial carries beside its settings.
+ * picture of at most `maxBytes`, or the smallest file of at least `minSsim`. Each trial encodes the same pixels. No file
+ * becomes larger than it was, where that can be: the input may be the best that there is.
  * @throws Refusal invalid_param on `maxBytes` or `minSsim` with what was reached, when no setting keeps it.
  */
-export async function keepPromise(
-  pixels: Pixels,
-  encode: Known & { promise: NonNullable<Encode['promise']> },
-  motion: Motion,
-  deadlineMs: number,
-  prepare: () => Promise<Sharp>,
-): Promise<Written> {
+export async function keepPromise(wanted: Search): Promise<Written> {
+  const { pixels, encode, motion, prepare } = wanted;
   const write = async (setting: Encode) =>
     encodeWith(await prepare(), { ...encode, ...setting }, motion, pixels).toUint8Array();
   const { promise } = encode;
-  if ('maxBytes' in promise) return withinBytes(promise.maxBytes, settingsOf(encode), write, deadlineMs);
-  const original = await lumaOf(openPixels(pixels));
-  return likeOriginal(promise.minSsim, original, settingsOf(encode), write, deadlineMs);
+  return 'maxBytes' in promise
+    ? withinBytes(promise.maxBytes, wanted, write)
+    : likeOriginal(promise.minSsim, wanted, write);
 }
 
 type Write = (setting: Encode) => Promise<Written>;
 
-/** The largest file that is small enough: the best picture. */
+/** The largest file that is small enough, and no larger than the original: the best picture. */
 async function withinBytes(
   maxBytes: number,
-  settings: Encode[],
+  { encode, original, deadlineMs }: Search,
   write: Write,
-  deadlineMs: number,
 ): Promise<Written> {
-  let smallest = Number.POSITIVE_INFINITY;
-  const found = await search(settings, 'larger', deadlineMs, async (setting) => {
+  if (original?.file !== undefined && original.bytes <= maxBytes) return original.file;
+  const limitBytes = Math.min(maxBytes, original?.bytes ?? maxBytes);
+  let smallest: Written | undefined;
+  const found = await search(settingsOf(encode), 'larger', deadlineMs, async (setting) => {
     const written = await write(setting);
-    smallest = Math.min(smallest, written.info.size);
-    return { written, keeps: written.info.size <= maxBytes };
+    smallest = smallerOf(written, smallest);
+    return { written, keeps: written.info.size <= limitBytes };
   });
-  if (found !== undefined) return found;
-  const message = `maxBytes is ${maxBytes}, but the smallest file that was reached has ${smallest} bytes: allow more, or make the picture smaller.`;
-  throw invalid('maxBytes', message, { reached: smallest });
+  const reached = found ?? smallest;
+  if (reached !== undefined && reached.info.size <= maxBytes) return reached;
+  const reachedBytes = reached?.info.size;
+  const message = `maxBytes is ${maxBytes}, but the smallest file that was reached has ${reachedBytes} bytes: allow more, or make the picture smaller.`;
+  throw invalid('maxBytes', message, { reached: reachedBytes });
+}
+
+function smallerOf(written: Written, other: Written | undefined): Written {
+  return other === undefined || written.info.size < other.info.size ? written : other;
 }
 
 /** The smallest file that is like enough. */
 async function likeOriginal(
   minSsim: number,
-  original: Luma,
-  settings: Encode[],
+  { pixels, encode, original, deadlineMs }: Search,
   write: Write,
-  deadlineMs: number,
 ): Promise<Written> {
+  const model = await lumaOf(openPixels(pixels));
   let closest = 0;
-  const found = await search(settings, 'smaller', deadlineMs, async (setting) => {
+  const found = await search(settingsOf(encode), 'smaller', deadlineMs, async (setting) => {
     const written = await write(setting);
-    const likeness = ssim(
-      original,
-      await lumaOf(sharp(written.data, { pages: -1, limitInputPixels: false })),
-    );
+    const likeness = ssim(model, await lumaOf(sharp(written.data, { pages: -1, limitInputPixels: false })));
     closest = Math.max(closest, likeness);
     return { written, keeps: likeness >= minSsim };
   });
-  if (found !== undefined) return found;
+  const kept = found ?? original?.file;
+  if (kept !== undefined) return smallerOf(kept, original?.file);
   const reached = Math.floor(closest * 1e4) / 1e4;
   const message = `minSsim is ${minSsim}, but the closest that was reached is ${reached}: allow less, or ask for a lossless format.`;
   throw invalid('minSsim', message, { reached });
@@ -108,9 +130,10 @@ function settingsOf({ format, quality, lossless, colors, promise }: Known): Enco
   if (format === 'png') return colors === undefined ? [...palettes, { effort: 9 }] : palettes;
   if (lossless) return [{ effort: 9 }, { effort: 4 }];
   // A likeness may be worth more than the usual quality; a size is not a reason to blow a file up.
-  const best =
-    quality ?? (promise !== undefined && 'minSsim' in promise ? 100 : (defaultQuality(format) ?? 100));
-  return Array.from({ length: best }, (_, index) => ({ quality: index + 1 }));
+  const seeksLikeness = promise !== undefined && 'minSsim' in promise;
+  const best = quality ?? (seeksLikeness ? 100 : (defaultQuality(format) ?? 100));
+  const lossy = Array.from({ length: best }, (_, index) => ({ quality: index + 1 }));
+  return seeksLikeness && quality === undefined && format !== 'jpeg' ? [...lossy, { lossless: true }] : lossy;
 }
 
 /** The brightness of a picture, transparency laid on grey. */

@@ -3,7 +3,7 @@ import { ssim as ssimJs } from 'ssim.js';
 import t from 'tap';
 import { type Luma, ssim } from '../../../workers/image/ssim.ts';
 import { image, needsImages } from '../../images.ts';
-import { drawn, made, passOf, raster, refused, type StepText } from './passes.ts';
+import { difference, drawn, made, passOf, raster, refused, type StepText } from './passes.ts';
 
 const corpus = needsImages(t);
 const SMALL: StepText[] = [['resize', { width: 256 }]];
@@ -56,6 +56,96 @@ t.test('minSsim is kept by the smallest file', corpus, async (t) => {
   const exact = await made(photo, passOf(SMALL, { format: 'png', promise: { minSsim: 1 } }));
   t.equal(ssim(original, await lumaOf(exact.data)), 1);
 });
+
+t.test('a format that can be lossless keeps any likeness', corpus, async (t) => {
+  const small = (await made(image('photos/kodak-4.png'), passOf(SMALL, { format: 'png' }))).data;
+  for (const format of ['tiff', 'webp', 'avif'] as const) {
+    for (const minSsim of [0.999, 1]) {
+      const { data } = await made(small, passOf([], { format, promise: { minSsim } }));
+      t.ok(ssim(await lumaOf(small), await lumaOf(data)) >= minSsim, `${format}: ${minSsim}`);
+      if (format !== 'avif' && minSsim === 1)
+        t.equal(difference(await raster(small), await raster(data)), 0, format);
+    }
+  }
+  const bounded = await refused(small, passOf([], { format: 'webp', quality: 50, promise: { minSsim: 1 } }));
+  t.match(bounded, { param: 'minSsim' }, 'a quality that is asked for is not passed over');
+});
+
+t.test('an input that keeps the promise already is the answer', corpus, async (t) => {
+  const small = sharp(image('photos/kodak-4.png')).resize(128);
+  const files = {
+    jpeg: await small.clone().jpeg({ quality: 30 }).toBuffer(),
+    png: await small.clone().png({ palette: true, colours: 16 }).toBuffer(),
+    webp: await small.clone().webp({ quality: 20 }).toBuffer(),
+    avif: await small.clone().avif({ quality: 30, effort: 2 }).toBuffer(),
+    tiff: await small.clone().tiff({ compression: 'jpeg', quality: 40 }).toBuffer(),
+    gif: Buffer.from(image('animated/interlaced.gif')),
+  };
+  for (const [format, file] of Object.entries(files)) {
+    const result = await made(file, passOf([], { promise: { maxBytes: 1_000_000 } }));
+    t.ok(Buffer.from(result.data).equals(file), `${format}: byte for byte`);
+    const { width, height } = await sharp(file).metadata();
+    t.match(result, { width, height, contentType: `image/${format}` });
+  }
+  const { jpeg } = files;
+  const alike = await made(jpeg, passOf([], { format: 'jpeg', promise: { minSsim: 1 } }));
+  t.ok(Buffer.from(alike.data).equals(jpeg), 'nothing is more like it than itself');
+  const loose = await made(jpeg, passOf([], { format: 'jpeg', promise: { minSsim: 0.8 } }));
+  t.ok(loose.data.byteLength < jpeg.byteLength, 'a smaller file that keeps the promise is better');
+  const moving = await made(
+    image('animated/moon_impact.gif'),
+    passOf([], { promise: { maxBytes: 25_000_000 } }),
+  );
+  t.ok(moving.data.byteLength <= image('animated/moon_impact.gif').byteLength, 'an animation grows no more');
+});
+
+t.test('what has to go from the input does, in a file that is no larger', corpus, async (t) => {
+  const base = sharp(image('photos/kodak-4.png')).resize(128).jpeg({ quality: 50 });
+  const secret = { IFD0: { ImageDescription: 'secret' } };
+  const exif = await base.clone().withExif(secret).toBuffer();
+  const table: Record<string, Buffer> = {
+    exif,
+    profile: await base.clone().withIccProfile('p3').toBuffer(),
+    'rest after the end': Buffer.concat([await base.clone().toBuffer(), Buffer.from('secret')]),
+    'text chunk': await sharp(image('photos/kodak-4.png'))
+      .resize(64)
+      .png()
+      .withXmp('<x>secret</x>')
+      .toBuffer(),
+    'gif comment': withComment(Buffer.from(image('animated/interlaced.gif'))),
+    webp: await sharp(image('photos/kodak-4.png')).resize(64).webp().withExif(secret).toBuffer(),
+    avif: await sharp(image('photos/kodak-4.png')).resize(64).avif({ effort: 2 }).withExif(secret).toBuffer(),
+    tiff: await sharp(image('photos/kodak-4.png')).resize(64).tiff().withXmp('<x>secret</x>').toBuffer(),
+  };
+  for (const [name, file] of Object.entries(table)) {
+    const { data } = await made(file, passOf([], { promise: { maxBytes: 1_000_000 } }));
+    t.notOk(Buffer.from(data).includes('secret'), name);
+    t.notOk((await sharp(data).metadata()).icc, name);
+    if (name !== 'tiff')
+      t.ok(data.byteLength <= file.byteLength, `${name}: ${data.byteLength} of ${file.byteLength}`);
+  }
+  const kept = await made(exif, passOf([], { metadata: 'keep', promise: { maxBytes: 1_000_000 } }));
+  t.ok(
+    kept.data.byteLength <= exif.byteLength && Buffer.from(kept.data).includes('secret'),
+    'kept, it stays',
+  );
+  const turned = await base.clone().withMetadata({ orientation: 6 }).toBuffer();
+  const upright = await made(turned, passOf([], { promise: { maxBytes: 1_000_000 } }));
+  t.equal(upright.width > upright.height, true, 'and it is turned upright');
+  const asked = await made(exif, passOf([], { quality: 95, promise: { maxBytes: 1_000_000 } }));
+  t.ok(asked.data.byteLength > exif.byteLength, 'a quality that is asked for is what is wanted');
+});
+
+/** A GIF with a comment before its first frame. */
+function withComment(gif: Buffer): Buffer {
+  const start = 13 + 3 * 2 ** (((gif[10] as number) & 7) + 1);
+  return Buffer.concat([
+    gif.subarray(0, start),
+    Buffer.from([0x21, 0xfe, 6]),
+    Buffer.from('secret\0'),
+    gif.subarray(start),
+  ]);
+}
 
 t.test('animations and transparency keep promises too', async (t) => {
   const soft = await drawn(64, 64, (x, y) => [x * 4, y * 4, (x * y) % 256, x * 4]);
