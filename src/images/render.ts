@@ -1,14 +1,17 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
+import type { Pass } from '../../workers/protocol.ts';
 import { ApiError, invalidParam } from '../http/errors.ts';
 import { assetIdsIn, type RenderRequest, type Renders } from '../pixels/renders.ts';
 import { fill } from '../templates/document.ts';
 import { findForRender } from '../templates/reading.ts';
 import type { TemplatesStore } from '../templates/store.ts';
-import { counted, type LaneOptions, limitsOf, type ReadAsset } from './lane.ts';
+import type { DeclaredImage } from './declared-type.ts';
+import { type CallLimits, counted, type LaneOptions, limitsOf } from './lane.ts';
 import { sendTiming } from './timing.ts';
 
-export interface RenderOptions extends Pick<LaneOptions, 'gate' | 'allowance' | 'readAsset' | 'timeoutMs'> {
+export interface RenderOptions
+  extends Pick<LaneOptions, 'gate' | 'pixels' | 'allowance' | 'readAsset' | 'timeoutMs'> {
   renders: Renders;
   templates: TemplatesStore;
   publicUrl: () => string;
@@ -24,7 +27,7 @@ type RenderBody = Static<typeof RenderBody>;
 
 /** POST /images/render: one template and one row of data to one PNG, while the caller waits. */
 export async function renderRoutes(app: FastifyInstance, options: RenderOptions): Promise<void> {
-  const { gate, renders, templates, publicUrl, readAsset } = options;
+  const { gate, renders, templates } = options;
 
   app.post<{ Body: RenderBody }>(
     '/images/render',
@@ -40,11 +43,12 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
       const { width, height } = template;
       const html = fill(template, request.body.data ?? {});
       const picture = await counted(options.allowance, caller, 'render_template', async () => {
-        const assets = await assetsOf(html, publicUrl(), caller.accountId, readAsset);
-        const fetchMs = reply.elapsedTime - admitMs;
         const { accountId } = caller;
+        const keepSlotUntil = (work: Promise<void>) => gate.keepSlotUntil(request, work);
+        const assets = await assetsOf(html, { ...options, accountId, limits, keepSlotUntil });
+        const fetchMs = reply.elapsedTime - admitMs;
         const work = renders.begin({ html, width, height, accountId, assets, ...limits });
-        gate.keepSlotUntil(request, work.ended);
+        keepSlotUntil(work.ended);
         return { ...(await work.result), fetchMs };
       });
       sendTiming(reply, { admitMs, fetchMs: picture.fetchMs, ...picture.timings });
@@ -57,17 +61,23 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
 const MOST_ASSETS = 50;
 const MOST_ASSET_BYTES = 64 * 1024 * 1024;
 
+/** Formats that the service reads and a browser does not draw. */
+const UNDRAWN: readonly (string | null)[] = ['image/tiff'];
+
+/** What a call brings its assets with. */
+interface Bringing extends Pick<RenderOptions, 'publicUrl' | 'pixels' | 'readAsset'> {
+  accountId: string;
+  limits: CallLimits;
+  /** Keeps the account's place until this work for the call has ended. */
+  keepSlotUntil(work: Promise<void>): void;
+}
+
 /**
  * The account's own assets that a document names. One that is not there, or not the account's, does not load, and the
  * page is drawn without it.
  */
-async function assetsOf(
-  html: string,
-  publicUrl: string,
-  accountId: string,
-  readAsset: ReadAsset,
-): Promise<RenderRequest['assets']> {
-  const ids = assetIdsIn(html, publicUrl);
+async function assetsOf(html: string, bringing: Bringing): Promise<RenderRequest['assets']> {
+  const ids = assetIdsIn(html, bringing.publicUrl());
   if (ids.length > MOST_ASSETS) {
     throw invalidParam('data', `The page names ${ids.length} assets: at most ${MOST_ASSETS} are loaded.`, {
       limit: MOST_ASSETS,
@@ -76,9 +86,10 @@ async function assetsOf(
   const assets: RenderRequest['assets'] = {};
   let sizeBytes = 0;
   for (const id of ids) {
-    const asset = await readAsset(accountId, id).catch(unlessAbsent);
+    const asset = await bringing.readAsset(bringing.accountId, id).catch(unlessAbsent);
     if (asset === null) continue;
-    sizeBytes += asset.bytes.length;
+    const drawable = await drawableOf(id, asset, bringing);
+    sizeBytes += drawable.data.length;
     if (sizeBytes > MOST_ASSET_BYTES) {
       throw invalidParam(
         'data',
@@ -86,10 +97,33 @@ async function assetsOf(
         { limit: MOST_ASSET_BYTES },
       );
     }
-    assets[id] = { data: asset.bytes, contentType: asset.declaredType ?? 'application/octet-stream' };
+    assets[id] = drawable;
   }
   return assets;
 }
+
+/**
+ * An asset as a browser draws it: its file, or a PNG of its first picture.
+ * @throws ApiError invalid_param on data when no PNG can be made of it; provider_unavailable.
+ */
+async function drawableOf(
+  id: string,
+  { bytes, declaredType }: DeclaredImage,
+  { pixels, accountId, limits, keepSlotUntil }: Bringing,
+): Promise<RenderRequest['assets'][string]> {
+  if (!UNDRAWN.includes(declaredType)) {
+    return { data: bytes, contentType: declaredType ?? 'application/octet-stream' };
+  }
+  const work = pixels.transform({ bytes, pass: AS_PNG, accountId, ...limits });
+  keepSlotUntil(work.ended);
+  const { data, contentType } = await work.result.catch((error) => {
+    if (!(error instanceof ApiError) || error.status >= 500) throw error;
+    throw invalidParam('data', `The page names ${id}, of which no picture can be made: ${error.message}`);
+  });
+  return { data, contentType };
+}
+
+const AS_PNG: Pass = { decode: { frame: 'first' }, steps: [], encode: { format: 'png' } };
 
 function unlessAbsent(error: unknown): null {
   if (error instanceof ApiError && (error.code === 'asset_not_found' || error.code === 'invalid_state'))

@@ -113,6 +113,28 @@ t.test('an asset of another account does not load', browser, async (t) => {
   t.same(await colourFor(key), [0, 255, 0, 255]);
 });
 
+t.test('an asset of a format that no browser draws is drawn, upright', browser, async (t) => {
+  const halves = sharp({ create: { width: 40, height: 80, channels: 3, background: 'red' } }).composite([
+    { input: { create: { width: 40, height: 40, channels: 3, background: 'blue' } }, gravity: 'south' },
+  ]);
+  const body = new Uint8Array(
+    await halves.withMetadata({ orientation: 3 }).tiff({ compression: 'lzw' }).toBuffer(),
+  );
+  const uploaded = await server.call('/assets/upload', { key, body, type: 'image/tiff' });
+  const templateId = await ownTemplate(server, key, {
+    html: '<body style="margin:0;background:lime"><img alt="" src="asset://{{ asset }}">',
+  });
+  const picture = await pictureOf(await render({ templateId, data: { asset: uploaded.json.data.id } }));
+  t.same(
+    [picture.at(20, 20), picture.at(20, 60), picture.at(60, 20)],
+    [
+      [0, 0, 255, 255],
+      [255, 0, 0, 255],
+      [0, 255, 0, 255],
+    ],
+  );
+});
+
 t.test('a call that names no template, or none of its own, is refused', async (t) => {
   const stranger = await server.account();
   const theirs = await ownTemplate(server, stranger.key, { html: 'theirs', slug: 'theirs' });
