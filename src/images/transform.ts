@@ -119,5 +119,6 @@ function nameOf(call: TransformCall): string {
 }
 
 function paramOf(call: TransformCall): (passParam: string) => string {
-  return call.kind === 'op' ? namedAs(call.op.parameters.properties, call.given) : () => 'preset';
+  if (call.kind === 'op') return namedAs(call.op.parameters.properties, call.given);
+  return (passParam) => (passParam === 'frame' ? 'frame' : 'preset');
 }

@@ -131,6 +131,24 @@ t.test('a transform refuses a preset that is not one pass on one image', async (
   refused(t, await transform('preset=ai&op=resize', picture), 400, 'invalid_param', 'preset');
 });
 
+t.test('a frame past the last one is refused by its own name', async (t) => {
+  const { call, transform } = await begin(t);
+  const frames = ['red', 'lime', 'blue'].map((background) => ({
+    create: { width: 8, height: 8, channels: 3 as const, background },
+  }));
+  const gif = new Uint8Array(
+    await sharp(frames as unknown as string[], { join: { animated: true } })
+      .gif()
+      .toBuffer(),
+  );
+  for (const frame of [2, 3]) {
+    const steps = [{ op: 'flip', parameters: { axis: 'horizontal', frame } }];
+    await call('POST', '/presets', { name: 'Frame', slug: `frame-${frame}`, steps });
+  }
+  t.equal((await transform('preset=frame-2', gif, 'image/gif')).status, 200);
+  refused(t, await transform('preset=frame-3', gif, 'image/gif'), 400, 'invalid_param', 'frame');
+});
+
 t.test('every built-in runs on photos', needsImages(t), async (t) => {
   const { transform } = await begin(t);
   const formats: Record<string, string> = {
