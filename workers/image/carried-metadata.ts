@@ -1,5 +1,6 @@
 import sharp, { type Sharp } from 'sharp';
-import type { MetadataPolicy } from '../protocol.ts';
+import type { Encode, MetadataPolicy, OutputFormat } from '../protocol.ts';
+import { canCarryProfile } from './encoder.ts';
 import { type Chosen, openOptions, openPixels, type Source } from './input.ts';
 import type { Picture } from './picture.ts';
 import type { Pixels } from './pixels.ts';
@@ -16,7 +17,14 @@ export interface CarriedFile {
   chosen: Chosen;
   policy: MetadataPolicy | undefined;
   carried: CarriedBlocks;
+  profile: CarriedProfile;
 }
+
+/**
+ * The profile that goes along when metadata is kept: the file's own, whose numbers the pixels then stay in; that of sRGB,
+ * which they are converted to; or none, for a result that is not RGB.
+ */
+export type CarriedProfile = 'own' | 'srgb' | 'none';
 
 /** Which blocks go along when metadata is kept; the ICC profile always does. */
 export interface CarriedBlocks {
@@ -33,9 +41,15 @@ export async function readyBlocks(input: Uint8Array<ArrayBuffer>, conceals: bool
   return { exif: await blankPreviews(input, { makerNote: conceals }), others: !conceals };
 }
 
-/** Whether the pixels stay in the file's own RGB, because its profile goes with them. */
-export function keepsProfile({ isRgb, format }: Source, policy: MetadataPolicy | undefined): boolean {
-  return policy === 'keep' && isRgb && format !== 'raw';
+/** @param writes what each step makes the result carry, where it is not the picture's own profile. */
+export function profileOf(
+  { isRgb, format }: Source,
+  encode: Encode & { format: OutputFormat },
+  writes: readonly (CarriedProfile | undefined)[],
+): CarriedProfile {
+  if (writes.includes('none')) return 'none';
+  const carries = canCarryProfile(encode.format) && !writes.includes('srgb');
+  return encode.metadata === 'keep' && isRgb && format !== 'raw' && carries ? 'own' : 'srgb';
 }
 
 /** The picture's pipeline, which writes the metadata that the policy says. */
@@ -50,11 +64,11 @@ export async function withMetadata(picture: Picture, file: CarriedFile): Promise
  * file is shrunk to the pixels' size, and the pixels are laid over it.
  */
 export async function pixelsWithMetadata(pixels: Pixels, file: CarriedFile): Promise<Sharp> {
-  const { input, source, chosen, policy } = file;
+  const { input, source, chosen, policy, profile } = file;
   if (policy !== 'keep' || source.format === 'raw') return withRights(openPixels(pixels), file);
   const { data, width, height, channels, frames } = pixels;
   const area = { width, height: height * frames };
-  const canvas = sharp(input, openOptions({}, chosen, keepsProfile(source, policy)))
+  const canvas = sharp(input, openOptions({}, chosen, profile === 'own'))
     .resize({ width, height, fit: 'fill', kernel: 'nearest' })
     .composite([
       {
@@ -69,18 +83,19 @@ export async function pixelsWithMetadata(pixels: Pixels, file: CarriedFile): Pro
 }
 
 /** The orientation is left out: sharp drops the tag once it has turned the picture upright. */
-function keepAll(pipeline: Sharp, { source, carried }: CarriedFile): Sharp {
+function keepAll(pipeline: Sharp, { source, carried, profile }: CarriedFile): Sharp {
   if (source.format === 'raw') return pipeline;
-  const kept = keepBlocks(pipeline, carried);
-  // Other pixels than RGB have been converted to sRGB, of which their own profile knows nothing.
-  return source.isRgb ? kept : kept.withIccProfile('srgb');
+  if (profile === 'none') return keepApart(pipeline, carried);
+  const kept =
+    carried.exif && carried.others ? pipeline.keepMetadata() : keepApart(pipeline, carried).keepIccProfile();
+  // Of pixels that have been converted to sRGB their own profile knows nothing.
+  return profile === 'own' ? kept : kept.withIccProfile('srgb');
 }
 
-function keepBlocks(pipeline: Sharp, { exif, others }: CarriedBlocks): Sharp {
-  if (exif && others) return pipeline.keepMetadata();
+function keepApart(pipeline: Sharp, { exif, others }: CarriedBlocks): Sharp {
   if (exif) pipeline.keepExif();
   if (others) pipeline.keepXmp();
-  return pipeline.keepIccProfile();
+  return pipeline;
 }
 
 async function withRights(pipeline: Sharp, { input, source, policy }: CarriedFile): Promise<Sharp> {

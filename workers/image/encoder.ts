@@ -119,6 +119,11 @@ export function canBeTransparent({ format, quality }: Encode & { format: OutputF
   return ENCODERS[format].hasAlpha && !(format === 'tiff' && quality !== undefined);
 }
 
+/** Whether a file of this format can say what its numbers mean. */
+export function canCarryProfile(format: OutputFormat): boolean {
+  return format !== 'gif';
+}
+
 /** The quality that is taken when none is asked for; undefined for formats that have none. */
 export function defaultQuality(format: OutputFormat): number | undefined {
   return format in QUALITY ? QUALITY[format as keyof typeof QUALITY] : undefined;

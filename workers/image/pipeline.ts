@@ -13,8 +13,9 @@ import { isBare } from './bare-file.ts';
 import {
   type CarriedBlocks,
   type CarriedFile,
-  keepsProfile,
+  type CarriedProfile,
   pixelsWithMetadata,
+  profileOf,
   readyBlocks,
   withMetadata,
 } from './carried-metadata.ts';
@@ -27,6 +28,7 @@ import { operationNamed, type StepOperation } from './operations/index.ts';
 import type { PassContext } from './operations/operation.ts';
 import { Picture } from './picture.ts';
 import { withoutBulkyTexts } from './png-guard.ts';
+import { inProfile } from './profile-colours.ts';
 import { keepPromise, type Original, type Written } from './promise.ts';
 import { invalid } from './refusal.ts';
 
@@ -39,6 +41,7 @@ interface Work {
   chosen: Chosen;
   /** What of the file's metadata goes along. */
   carried: CarriedBlocks;
+  profile: CarriedProfile;
   picture: Picture;
   /** Colour under transparent pixels; undefined where the output can be transparent. */
   ground: Rgba | undefined;
@@ -111,17 +114,23 @@ async function attempt(task: TransformTask): Promise<Transformed | Failure> {
 async function open(sent: TransformTask): Promise<Work> {
   const task = sent.raw === undefined ? { ...sent, input: withoutBulkyTexts(sent.input) } : sent;
   const { decode, encode: asked } = foldSettings(task.pass);
-  const steps = planSteps(task.pass.steps);
+  const planned = planSteps(task.pass.steps);
   const file = await readSource(task, asked.metadata === 'keep');
-  const encode = { ...asked, format: asked.format ?? writableFormat(file.format) };
-  assertEncodable(encode);
-  const canMove = steps.every(({ operation }) => operation.frames !== 'first');
-  const chosen = chooseFrames(decode.frame, file, canMove, encode.format);
+  const wanted = { ...asked, format: asked.format ?? writableFormat(file.format) };
+  assertEncodable(wanted);
+  const canMove = planned.every(({ operation }) => operation.frames !== 'first');
+  const chosen = chooseFrames(decode.frame, file, canMove, wanted.format);
   const source = await chosenPage(file, task.input, chosen);
+  const profile = profileOf(
+    source,
+    wanted,
+    planned.map(({ operation, params }) => operation.profile?.(params)),
+  );
+  const { steps, encode } = await paintable({ steps: planned, encode: wanted }, task, source, profile);
   const keepsBlocks = encode.metadata === 'keep' && task.raw === undefined;
   const conceals = steps.some(({ operation }) => operation.conceals);
   const carried = keepsBlocks ? await readyBlocks(task.input, conceals) : NO_BLOCKS;
-  const pipeline = sharp(task.input, openOptions(task, chosen, keepsProfile(source, encode.metadata)));
+  const pipeline = sharp(task.input, openOptions(task, chosen, profile === 'own'));
   const isPlain = source.isRgb && !source.isDeep;
   const picture = new Picture(pipeline, { ...source, isPlain, frames: chosen.count }, () =>
     secondsLeft(task.deadlineMs),
@@ -134,6 +143,7 @@ async function open(sent: TransformTask): Promise<Work> {
     source,
     chosen,
     carried,
+    profile,
     picture,
     ground,
     context: { sharp, fill, layer: layersOf(task) },
@@ -158,6 +168,39 @@ function planSteps(steps: readonly Step[]): PlannedStep[] {
     if (operation === undefined) throw invalid(`steps[${index}].operation`, `"${name}" is no operation.`);
     return operation.kind === 'step' ? [{ operation, params, index }] : [];
   });
+}
+
+type Painting = Pick<Work, 'steps' | 'encode'>;
+
+/** The steps, with their colours in the numbers that the pixels stay in: those of the profile that goes with them. */
+async function paintable(
+  painting: Painting,
+  { input }: TransformTask,
+  source: Source,
+  profile: CarriedProfile,
+): Promise<Painting> {
+  const { steps, encode } = painting;
+  const texts = [...steps.flatMap(coloursOf).map(([, text]) => text), encode.background ?? []].flat();
+  if (profile !== 'own' || !source.hasProfile || texts.length === 0) return painting;
+  const { icc } = await sharp(input, { failOn: 'error', limitInputPixels: false }).metadata();
+  if (icc === undefined) return painting;
+  const said = await inProfile(texts, icc);
+  const again = (text: string) => said.get(text) ?? text;
+  return {
+    steps: steps.map((step) => {
+      const colours = coloursOf(step).map(([name, text]) => [name, again(text)]);
+      return { ...step, params: { ...step.params, ...Object.fromEntries(colours) } };
+    }),
+    encode: { ...encode, ...(encode.background !== undefined && { background: again(encode.background) }) },
+  };
+}
+
+/** The CSS colours among the arguments of a step, by name; one with a default that is left out is none: those are black or white. */
+function coloursOf({ operation, params }: PlannedStep): [string, string][] {
+  return Object.entries(params).filter(
+    (argument): argument is [string, string] =>
+      typeof argument[1] === 'string' && operation.parameters.properties[argument[0]]?.format === 'css-color',
+  );
 }
 
 /** The input's own format where it can be written. */
@@ -192,8 +235,8 @@ function secondsLeft(deadlineMs: number): number {
 }
 
 /** sharp takes 16-bit pictures with a profile to Display P3, and has to be told to come back to sRGB. */
-function convertColours({ picture, source, encode }: Work): void {
-  if (source.isDeep && source.hasProfile && !keepsProfile(source, encode.metadata)) picture.convertToSrgb();
+function convertColours({ picture, source, profile }: Work): void {
+  if (source.isDeep && source.hasProfile && profile !== 'own') picture.convertToSrgb();
 }
 
 /**
@@ -225,9 +268,9 @@ async function flattenLate({ picture, ground }: Work): Promise<void> {
 }
 
 async function encode(work: Work): Promise<{ written: Written; processedMs: number }> {
-  const { task, encode, source, chosen, carried, picture } = work;
+  const { task, encode, source, chosen, carried, profile, picture } = work;
   assertEncodable(encode, picture);
-  const file: CarriedFile = { input: task.input, source, chosen, policy: encode.metadata, carried };
+  const file: CarriedFile = { input: task.input, source, chosen, policy: encode.metadata, carried, profile };
   const { promise } = encode;
   if (promise === undefined) {
     const motion = motionOf(source, picture);

@@ -309,3 +309,61 @@ t.test('an edge is as long as its encoder takes it', async (t) => {
     );
   t.equal((await made(await line(65_500), passOf([], { format: 'jpeg' }))).width, 65_500);
 });
+
+/** A picture in Display P3 whose pixels are the colour that CSS calls so, with a Copyright. */
+async function inP3(background: string): Promise<Buffer> {
+  return sharp({ create: { width: 8, height: 8, channels: 3, background } })
+    .withIccProfile('p3')
+    .withExif({ IFD0: { Copyright: 'Jane' } })
+    .png()
+    .toBuffer();
+}
+
+t.test('where the result carries no profile, its colours are sRGB though metadata is kept', async (t) => {
+  const green = await inP3('#00ff00');
+  const near = (actual: number[], wanted: number[]) =>
+    actual.every((value, index) => Math.abs(value - (wanted[index] as number)) <= 8);
+  const gif = await made(green, passOf([], { format: 'gif', metadata: 'keep' }));
+  t.ok(near((await raster(gif.data)).at(4, 4), GREEN), 'gif');
+  for (const format of ['png', 'jpeg', 'webp', 'avif', 'tiff'] as const) {
+    const { data } = await made(
+      green,
+      passOf([['extractChannel', { channel: 'red' }]], { format, metadata: 'keep' }),
+    );
+    t.ok(near((await raster(data)).at(4, 4), [0, 0, 0, 255]), `the red of green in ${format}`);
+    if (format !== 'tiff')
+      t.ok((await sharp(data).metadata()).exif?.includes('Jane'), `${format}: the rest is kept`);
+  }
+  const grey = await made(green, passOf([['toColourspace', { space: 'b-w' }]], { metadata: 'keep' }));
+  t.match(await sharp(grey.data).metadata(), { space: 'b-w', channels: 1, icc: undefined });
+});
+
+t.test('a CSS colour looks as it says on a picture that keeps its own profile', async (t) => {
+  const picture = await inP3('#204080');
+  const table: [StepText, number, number][] = [
+    [['border', { width: 2, color: '#00ff00' }], 0, 0],
+    [['extend', { left: 2, background: '#00ff00' }], 0, 0],
+    [['rotate', { angle: 45, background: '#00ff00' }], 0, 0],
+    [['redact', { regions: [{ x: 0, y: 0, width: 4, height: 4 }], color: '#00ff00' }], 1, 1],
+    [['resize', { width: 8, height: 16, fit: 'contain', background: '#00ff00' }], 0, 0],
+  ];
+  for (const format of ['png', 'tiff'] as const) {
+    for (const [step, x, y] of table) {
+      const { data } = await made(picture, passOf([step], { format, metadata: 'keep' }));
+      const [red = 0, green = 0, blue = 0] = (await raster(data)).at(x, y);
+      t.ok(red <= 4 && green >= 251 && blue <= 4, `${format} ${step[0]}: ${red}, ${green}, ${blue}`);
+      t.ok((await sharp(data).metadata()).icc, 'and the profile is there');
+    }
+  }
+  const ground = await made(
+    picture,
+    passOf([['extend', { left: 2 }]], { background: '#00ff00', metadata: 'keep' }),
+  );
+  t.ok(((await raster(ground.data)).at(0, 0)[1] as number) >= 251, 'the background of the pass');
+  t.match(
+    await refused(picture, passOf([['border', { width: 1, color: 'nocolour' }]], { metadata: 'keep' })),
+    {
+      param: 'steps[0].params.color',
+    },
+  );
+});

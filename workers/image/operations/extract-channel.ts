@@ -6,6 +6,7 @@ export const extractChannel = step({
   description: 'Shows one channel of the picture in shades of grey.',
   parameters: { channel: choice(['red', 'green', 'blue', 'alpha'], 'The channel.') },
   cost: 0.2,
+  profile: () => 'srgb',
   async apply(picture, { channel }) {
     if (channel === 'alpha' && !picture.hasAlpha) {
       throw new BadArgument(

@@ -36,6 +36,11 @@ export interface StepOperation extends OperationBase {
    * nothing of colours. Other steps are given RGB pixels of 8 bits.
    */
   commutesWithFlatten: boolean;
+  /**
+   * Which profile the result carries, where it is not the picture's own: that of sRGB, which then is what the step finds,
+   * or none, because it is not RGB.
+   */
+  profile?(params: Readonly<Record<string, unknown>>): 'srgb' | 'none' | undefined;
   /** The parameter that holds the id of a second asset. */
   readsSecondAsset?: string;
   /** What it covers has to be gone from the file: of the kept metadata, what may hold a copy of the picture is not. */
@@ -74,6 +79,7 @@ interface StepSource<P extends TProperties> {
   cost: number;
   frames?: StepOperation['frames'];
   commutesWithFlatten?: boolean;
+  profile?(params: Arguments<P>): 'srgb' | 'none' | undefined;
   readsSecondAsset?: string;
   conceals?: true;
   rule?(params: Arguments<P>): BadArgument | undefined;
@@ -85,7 +91,7 @@ type Arguments<P extends TProperties> = Readonly<Static<TObject<P>>>;
 
 /** A step: by default it takes an animation as one strip, does not commute with flattening and keeps the size. */
 export function step<P extends TProperties>(source: StepSource<P>): StepOperation {
-  const { parameters, rule, size, apply } = source;
+  const { parameters, rule, size, profile, apply } = source;
   const filled = filler(parameters);
   return {
     frames: 'strip',
@@ -95,6 +101,7 @@ export function step<P extends TProperties>(source: StepSource<P>): StepOperatio
     parameters: contract(parameters),
     size: (input, params) => size?.(input, filled(params)) ?? { width: input.width, height: input.height },
     rule: (params) => rule?.(filled(params)),
+    profile: (params) => profile?.(filled(params)),
     async apply(picture, params, pass) {
       const refusal = rule?.(filled(params));
       if (refusal !== undefined) throw refusal;

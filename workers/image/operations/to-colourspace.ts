@@ -7,6 +7,7 @@ export const toColourspace = step({
   parameters: { space: choice(['srgb', 'b-w', 'cmyk', 'rgb16', 'grey16'], 'The colour space.') },
   cost: 0.3,
   commutesWithFlatten: true,
+  profile: ({ space }) => (space === 'srgb' || space === 'rgb16' ? undefined : 'none'),
   async apply(picture, { space }) {
     picture.writtenIn = space;
   },
