@@ -1,4 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
+import { COLOUR_NOTATIONS } from '../../workers/image/operations/parameter.ts';
 
 /** What a schema accepts, in words that end the sentence "… is expected". */
 export function expectationOf(schema: TSchema): string {
@@ -23,7 +24,7 @@ export function expectationOf(schema: TSchema): string {
 }
 
 function textExpectation(schema: TSchema): string {
-  if (schema.format === 'css-color') return 'a CSS colour such as #ff8800, rgb(255, 136, 0) or orange';
+  if (schema.format === 'css-color') return `a CSS colour such as ${COLOUR_NOTATIONS}`;
   if (schema.examples !== undefined) return `text such as ${schema.examples.join(', ')}`;
   if (schema.pattern !== undefined) return `text that matches ${schema.pattern}`;
   return `text${count(schema.minLength, schema.maxLength, 'characters')}`;

@@ -168,6 +168,16 @@ t.test('colours are CSS colours', (t) => {
     'rgb(1 2 3 / 50%)',
     'hsl(120, 50%, 50%)',
     'hsla(120deg 50% 50% / 1)',
+    'hsla(0,100%,50%,50%)',
+    'hsl(0.5turn 100% 50%)',
+    'hsl(200grad, 100%, 50%, .5)',
+    'hsl(3.14rad 100% 50% / 50%)',
+    'hsl(120 100 50)',
+    'hsl(none 0% 50%)',
+    'hwb(0.5turn 0% 0% / 1)',
+    'rgb(100% 50% 0 / .5)',
+    'rgba(100%, 50%, 0%, 50%)',
+    'rgb(1e2 2.5 -3)',
   ];
   const bad = [
     '',
@@ -177,11 +187,25 @@ t.test('colours are CSS colours', (t) => {
     'rgb(1,2)',
     'rgb(1,2,3',
     'hsl(1,2,3)',
+    'hsl(1 2 3 4)',
+    'hsl(1 2 3 / 4 / 5)',
+    'hsl(1%, 2%, 3%)',
+    'hwb(1, 2%, 3%)',
+    'rgb(1, 2%, 3)',
+    'rgb(1deg 2 3)',
+    'rgb(1 2 3 / 1deg)',
+    'rgb(1 2 / 3)',
+    'rgb()',
+    'rgb(1,,2)',
+    'lab(50% 40 59)',
+    'oklch(0.6 0.2 30)',
+    'color(srgb 1 0 0)',
     '#ggg',
     'url(x)',
     'red;',
   ];
   for (const color of good) t.equal(refusal('tint', { color }), undefined, color);
+  t.match(refusal('tint', { color: 'lab(50% 40 59)' })?.message, /such as orange, #ff8800, rgb.*hsl.*hwb/);
   for (const color of bad) t.equal(refusal('tint', { color })?.param, 'color', color);
   t.end();
 });

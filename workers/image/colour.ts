@@ -1,16 +1,7 @@
-import colour from '@img/colour';
+import { COLOUR_NOTATIONS, cssColour, type Rgba } from './css-colour.ts';
 import { BadArgument } from './refusal.ts';
 
-/** Channels 0 to 255, alpha 0 to 1: as sharp takes colours. */
-export interface Rgba {
-  r: number;
-  g: number;
-  b: number;
-  alpha: number;
-}
-
-/** The package exports its function as the module itself, where its types say a default within. */
-const parse = colour as unknown as typeof colour.default;
+export type { Rgba };
 
 export const WHITE: Rgba = { r: 255, g: 255, b: 255, alpha: 1 };
 export const TRANSPARENT: Rgba = { r: 0, g: 0, b: 0, alpha: 0 };
@@ -21,14 +12,10 @@ export const TRANSPARENT: Rgba = { r: 0, g: 0, b: 0, alpha: 0 };
  * @throws BadArgument on that parameter when it is none.
  */
 export function colourOf(text: string, key: string): Rgba {
-  try {
-    const parsed = parse(text);
-    const [r = 0, g = 0, b = 0] = parsed.rgb().round().array();
-    return { r, g, b, alpha: parsed.alpha() };
-  } catch {
-    throw new BadArgument(
-      key,
-      `${key} is "${text}", but a CSS colour such as #ff8800 or orange is expected.`,
-    );
-  }
+  const parsed = cssColour(text);
+  if (parsed !== undefined) return parsed;
+  throw new BadArgument(
+    key,
+    `${key} is "${text}", but a CSS colour such as ${COLOUR_NOTATIONS} is expected.`,
+  );
 }

@@ -3,7 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { colourOf, type Rgba } from './colour.ts';
+import { cssColour, type Rgba } from './css-colour.ts';
 import type { Pixels } from './pixels.ts';
 import { pixelsOf } from './pixels.ts';
 
@@ -18,7 +18,7 @@ const CHANNELS = 3;
  */
 export async function inProfile(texts: readonly string[], profile: Uint8Array): Promise<Map<string, string>> {
   const colours = texts.flatMap((text): [string, Rgba][] => {
-    const parsed = parsedOrNone(text);
+    const parsed = cssColour(text);
     return parsed === undefined ? [] : [[text, parsed]];
   });
   if (colours.length === 0) return new Map();
@@ -26,14 +26,6 @@ export async function inProfile(texts: readonly string[], profile: Uint8Array): 
   const converted = await convert(row, profile).catch(() => undefined);
   if (converted === undefined) return new Map();
   return new Map(colours.map(([text, { alpha }], index) => [text, written(converted, index, alpha)]));
-}
-
-function parsedOrNone(text: string): Rgba | undefined {
-  try {
-    return colourOf(text, '');
-  } catch {
-    return undefined;
-  }
 }
 
 /** sharp reads a profile from a file only. */

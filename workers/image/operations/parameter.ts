@@ -9,6 +9,8 @@ import {
 } from '@sinclair/typebox';
 import { PLACE_NAMES, type Place } from '../geometry.ts';
 
+export { COLOUR_NOTATIONS, cssColour } from '../css-colour.ts';
+
 export function integer(
   minimum: number,
   maximum: number,

@@ -1,0 +1,39 @@
+import t from 'tap';
+import { cssColour } from '../../../workers/image/css-colour.ts';
+import { drawn, rasterOf } from './passes.ts';
+
+/** What a browser computes for each. */
+const TABLE: [string, [r: number, g: number, b: number, alpha: number]][] = [
+  ['orange', [255, 165, 0, 1]],
+  ['Transparent', [0, 0, 0, 0]],
+  ['#f80', [255, 136, 0, 1]],
+  ['#ff880080', [255, 136, 0, 0.5]],
+  ['rgb(255, 136, 0)', [255, 136, 0, 1]],
+  ['rgb(255 136 0 / 50%)', [255, 136, 0, 0.5]],
+  ['rgba(100%, 50%, 0%, .25)', [255, 128, 0, 0.25]],
+  ['rgb(300 -5 1e2)', [255, 0, 100, 1]],
+  ['hsl(120, 100%, 25%)', [0, 128, 0, 1]],
+  ['hsla(0,100%,50%,50%)', [255, 0, 0, 0.5]],
+  ['HSL(0.5turn 100% 50%)', [0, 255, 255, 1]],
+  ['hsl(200grad 100% 50% / 0.5)', [0, 255, 255, 0.5]],
+  ['hsl(3.14159265rad, 100%, 50%)', [0, 255, 255, 1]],
+  ['hsl(-240deg 100% 50%)', [0, 255, 0, 1]],
+  ['hsl(480 100 50)', [0, 255, 0, 1]],
+  ['hsl(none none 50%)', [128, 128, 128, 1]],
+  ['hwb(0.5turn 0% 0%)', [0, 255, 255, 1]],
+  ['hwb(0 50% 0% / 50%)', [255, 128, 128, 0.5]],
+];
+
+t.test('every form of a notation is the colour that CSS says', async (t) => {
+  for (const [text, [r, g, b, alpha]] of TABLE) {
+    const found = cssColour(text);
+    t.match(found, { r, g, b }, text);
+    t.ok(Math.abs((found?.alpha ?? -1) - alpha) < 0.01, `${text}: ${found?.alpha}`);
+  }
+});
+
+t.test('and that is what is painted', async (t) => {
+  const dot = await drawn(4, 4, () => [0, 0, 0]);
+  const { at } = await rasterOf(dot, [['border', { width: 1, color: 'hsla(0.5turn, 100%, 50%, 50%)' }]]);
+  t.same(at(0, 0), [0, 255, 255, 128]);
+});
