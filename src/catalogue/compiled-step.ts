@@ -12,6 +12,8 @@ export interface DeterministicStep {
 export interface AiStep {
   kind: 'ai';
   index: number;
+  /** Which op, where what it makes of a picture is to be known. */
+  op?: string;
 }
 
 export type CompiledStep = DeterministicStep | AiStep;

@@ -39,8 +39,27 @@ function opSection(definition: OpDefinition): string {
 }
 
 function parameterLine({ type, enum: words, min, max, default: fallback, description }: OpParameter): string {
-  const bounds = min === undefined && max === undefined ? '' : ` ${min ?? ''} to ${max ?? ''}`;
-  const values = words === undefined ? '' : ` (${words.join(', ')})`;
+  const types = type.split(' or ');
+  // Of several types numbers alone have bounds: text beside them is a choice of words.
+  const bounded = types.filter(isNumeric).length > 0 ? isNumeric : () => true;
+  const worded = types.includes('string') ? 'string' : types[0];
+  const told = types.map((one) => {
+    const values = words === undefined || one !== worded ? '' : ` (${words.join(', ')})`;
+    return `${one}${bounded(one) ? boundsOf(one, min, max) : ''}${values}`;
+  });
   const otherwise = fallback === undefined ? '' : `, default ${fallback}`;
-  return `${type}${bounds}${values}${otherwise}. ${description}`;
+  return `${told.join(' or ')}${otherwise}. ${description}`;
+}
+
+function isNumeric(type: string): boolean {
+  return type === 'integer' || type === 'number';
+}
+
+/** Bounds of a number's value, or of how long a text or a list is. */
+function boundsOf(type: string, min: number | undefined, max: number | undefined): string {
+  if (min === undefined && max === undefined) return '';
+  const counted = isNumeric(type) ? '' : type === 'array' ? ' entries' : ' characters';
+  if (max === undefined) return ` of at least ${min}${counted}`;
+  if (min === undefined) return ` of at most ${max}${counted}`;
+  return counted === '' ? ` ${min} to ${max}` : ` of ${min} to ${max}${counted}`;
 }

@@ -1,4 +1,5 @@
-import type { TProperties } from '@sinclair/typebox';
+import { type TProperties, Type } from '@sinclair/typebox';
+import { firstViolation } from './contract.ts';
 import type { AiOp, Given, ModelCategory } from './op.ts';
 import { contract } from './pixel-op.ts';
 
@@ -18,8 +19,14 @@ interface ImageModelOpSource {
 /** An op that a model turns into an image; its model category carries its own name. */
 export function imageModelOp(source: ImageModelOpSource): AiOp {
   const { parameters, fields = {}, ...rest } = source;
+  const known = contract(
+    Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, Type.Optional(schema)])),
+    { open: true },
+  );
   return {
     ...rest,
+    // A field that is sent among the parameters is held to its bounds there as well.
+    rule: (given) => firstViolation(known, given, source.op),
     kind: 'ai',
     parameters: contract(parameters, { open: true }),
     fields,

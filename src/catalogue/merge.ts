@@ -1,3 +1,4 @@
+import { operationNamed } from '../../workers/image/operations/index.ts';
 import type { Encode, Pass } from '../../workers/protocol.ts';
 import type { Fragment } from './op.ts';
 import { isStill, lossyWriter } from './pass-parameters.ts';
@@ -18,7 +19,7 @@ export type Merged =
  * input is read, and which metadata stays, can be said in one way only.
  */
 export function mergeFragments(fragments: readonly Fragment[]): Merged {
-  const conflict = firstTwoValued(fragments) ?? allFramesOfStill(fragments) ?? losslessInLossy(fragments);
+  const conflict = firstTwoValued(fragments) ?? allFrames(fragments) ?? losslessInLossy(fragments);
   if (conflict !== undefined) return { conflict };
   const pass: Pass = {
     decode: Object.assign({}, ...fragments.map((fragment) => fragment.decode)),
@@ -60,7 +61,7 @@ function firstTwoValued(fragments: readonly Fragment[]): Conflict | undefined {
       if (value === undefined) continue;
       const first = seen.get(key);
       if (first === undefined) seen.set(key, { value, index });
-      else if (first.value !== value) {
+      else if (!isSame(key, first.value, value)) {
         const message = `${key} is ${value}, but an earlier step of the same pass says ${first.value}: the pass has one ${key}, give one value.`;
         return { index, key, message };
       }
@@ -69,12 +70,30 @@ function firstTwoValued(fragments: readonly Fragment[]): Conflict | undefined {
   return undefined;
 }
 
-function allFramesOfStill(fragments: readonly Fragment[]): Conflict | undefined {
+/** The first frame has a name and an index. */
+function isSame(key: Conflict['key'], one: unknown, other: unknown): boolean {
+  const plain = (value: unknown) => (key === 'frame' && value === 'first' ? 0 : value);
+  return plain(one) === plain(other);
+}
+
+/** All frames need a format that holds them, and steps that work on each. */
+function allFrames(fragments: readonly Fragment[]): Conflict | undefined {
   const index = fragments.findIndex((fragment) => fragment.decode.frame === 'all');
+  if (index === -1) return undefined;
   const format = formatOf(fragments);
-  if (index === -1 || !isStill(format)) return undefined;
-  const message = `frame is all, but the pass writes ${format}, which holds one picture: write gif or webp, or take one frame.`;
+  if (isStill(format)) {
+    const message = `frame is all, but the pass writes ${format}, which holds one picture: write gif or webp, or take one frame.`;
+    return { index, key: 'frame', message };
+  }
+  const maker = fragments.flatMap(({ steps }) => steps).find(({ operation }) => makesOnePicture(operation));
+  if (maker === undefined) return undefined;
+  const message = `frame is all, but ${maker.operation} makes one picture of the first frame: leave it out, or take one frame.`;
   return { index, key: 'frame', message };
+}
+
+function makesOnePicture(name: string): boolean {
+  const operation = operationNamed(name);
+  return operation?.kind === 'step' && operation.frames === 'first';
 }
 
 /** What was meant for another format is void by now; what is left was said without one. */

@@ -61,15 +61,8 @@ export function passPartsOf(params: PassParameters): { decode: Decode; encode: E
   };
 }
 
-/** Refuses what no encoder can do at once. */
+/** Refuses what no encoder can do at once; what other steps of the pass have a say in is left to the merge. */
 export function passRule(given: Given): Violation | undefined {
-  if (given.frame === 'all' && isStill(given.format as string | undefined)) {
-    return {
-      key: 'frame',
-      message: `frame is all, but ${given.format} holds one picture: ask for gif or webp, or for one frame.`,
-      details: { received: 'all', allowed: ['first', 'an index from 0'] },
-    };
-  }
   const lossy = lossyWriter(given as Encode);
   if (lossy === undefined) return undefined;
   return { key: 'lossless', message: `lossless is true, but ${lossy}: ask for webp, avif or png.` };

@@ -12,16 +12,23 @@ const EFFECTS: Partial<Record<OperationName, (params: Params) => boolean | undef
   extractChannel: () => false,
   joinChannel: () => true,
   roundCorners: () => true,
-  border: ({ radius }) => (Number(radius ?? 0) > 0 ? true : undefined),
+  border: ({ radius, width, color }) =>
+    Number(radius ?? 0) > 0 || (Number(width ?? 0) > 0 && isTranslucent(color)) ? true : undefined,
   opacity: () => true,
   unflatten: () => true,
   ensureAlpha: ({ alpha }) => (Number(alpha ?? 1) < 1 ? true : undefined),
   rotate: ({ angle, background }) =>
-    Number(angle ?? 0) % 90 !== 0 && isTranslucent(background) ? true : undefined,
+    Number(angle ?? 0) % 90 !== 0 && opensUp(background) ? true : undefined,
   affine: ({ background }) => (isTranslucent(background) ? true : undefined),
-  extend: ({ background }) => (isTranslucent(background) ? true : undefined),
+  extend: ({ background, extendWith = 'background' }) =>
+    extendWith === 'background' && opensUp(background) ? true : undefined,
   resize: ({ fit, background }) => (fit === 'contain' && isTranslucent(background) ? true : undefined),
 };
+
+/** Whether room of that colour shows what lies under it: without a colour it is transparent. */
+function opensUp(background: unknown): boolean {
+  return background === undefined || isTranslucent(background);
+}
 
 /** Whether the picture certainly is transparent after the step, certainly is not, or as it was before (undefined). */
 export function transparencyAfter(step: Step): boolean | undefined {

@@ -28,14 +28,17 @@ type Pass = readonly DeterministicStep[];
 
 /** Everything worth a word about a list of steps that passed its checks; each finding looks at one pass. */
 export function warningsOf(steps: readonly CompiledStep[]): StepWarning[] {
-  const passes = segmentsOf(steps).map((segment) => segment.filter((step) => step.kind === 'deterministic'));
-  return passes.flatMap((pass) => [
-    ...formatShadowed(pass),
-    ...resizesOf(pass),
-    ...metadataDropped(pass),
-    ...alphaLost(pass),
-    ...noEffect(pass),
-  ]);
+  const segments = segmentsOf(steps);
+  return segments.flatMap((segment, place) => {
+    const pass = segment.filter((step) => step.kind === 'deterministic');
+    return [
+      ...formatShadowed(pass),
+      ...resizesOf(pass),
+      ...metadataDropped(pass),
+      ...alphaLost(pass, segments[place - 1]?.at(-1)),
+      ...noEffect(pass),
+    ];
+  });
 }
 
 function formatShadowed(pass: Pass): StepWarning[] {
@@ -78,14 +81,18 @@ const KEEPS_SIZE: ReadonlySet<string> = new Set<OperationName>([
   'unflatten',
 ]);
 
-/** Each two resizes of a pass that have nothing between them that depends on the size. */
+/** Steps that say which size they leave: a resize at most that, a rectangle exactly. */
+const SAYS_SIZE: ReadonlySet<string> = new Set<OperationName>(['resize', 'extract']);
+
+/** Each resize of a pass after a step that says its size, with nothing between them that depends on it. */
 function resizesOf(pass: Pass): StepWarning[] {
   const found: StepWarning[] = [];
   let earlier: { index: number; step: Step } | undefined;
   for (const { index, fragment } of pass) {
     for (const step of fragment.steps) {
-      if (step.operation === 'resize') {
-        if (earlier !== undefined) found.push(...resizedTwice(earlier, { index, step }));
+      if (SAYS_SIZE.has(step.operation)) {
+        if (earlier !== undefined && step.operation === 'resize')
+          found.push(...resizedTwice(earlier, { index, step }));
         earlier = { index, step };
       } else if (!KEEPS_SIZE.has(step.operation)) {
         earlier = undefined;
@@ -112,8 +119,8 @@ function resizedTwice(
 }
 
 /** A resize that neither crops nor pads: repeated, only the last one counts. */
-function isPlain({ params }: Step): boolean {
-  return params.fit !== 'cover' && params.fit !== 'contain';
+function isPlain({ operation, params }: Step): boolean {
+  return operation === 'resize' && params.fit !== 'cover' && params.fit !== 'contain';
 }
 
 function asksForMore(earlier: Step, later: Step): boolean {
@@ -137,7 +144,11 @@ function metadataDropped(pass: Pass): StepWarning[] {
   return [{ code: 'metadata_dropped', message, steps: distinct(keeper.index, writer.index) }];
 }
 
-function alphaLost(pass: Pass): StepWarning[] {
+/** AI ops whose result is transparent. */
+const CUTS_OUT = ['remove_background'];
+
+/** @param before the step that the pass goes on from. */
+function alphaLost(pass: Pass, before: CompiledStep | undefined): StepWarning[] {
   const writer = writerOf(pass);
   const chosen = pass.some(
     ({ fragment: { encode } }) => encode.background !== undefined && !isTranslucent(encode.background),
@@ -146,6 +157,8 @@ function alphaLost(pass: Pass): StepWarning[] {
   const touching = pass.flatMap(({ index, fragment }) =>
     fragment.steps.map((step) => ({ index, transparent: transparencyAfter(step) })),
   );
+  if (before?.kind === 'ai' && CUTS_OUT.includes(before.op ?? ''))
+    touching.unshift({ index: before.index, transparent: true });
   const last = touching.findLast(({ transparent }) => transparent !== undefined);
   if (last?.transparent !== true) return [];
   const message = `Step ${last.index} makes the picture transparent, but step ${writer.index} writes jpeg, which cannot be.`;

@@ -137,7 +137,6 @@ t.test('parameters that do not fit each other are refused on one of them', (t) =
     ['normalize', { lower: 60, upper: 60 }, 'lower'],
     ['normalize', { lower: 99 }, 'lower'],
     ['overlay', { layerAssetId: 'ast_1', x: 5 }, 'y'],
-    ['rotate', { angle: 90, frame: 'all', format: 'png' }, 'frame'],
     ['rotate', { angle: 90, frame: 'all', format: 'webp' }, undefined],
     ['convert', { format: 'jpeg', lossless: true }, 'lossless'],
     ['convert', { format: 'tiff', lossless: true, quality: 50 }, 'lossless'],
@@ -207,6 +206,12 @@ t.test('colours are CSS colours', (t) => {
   for (const color of good) t.equal(refusal('tint', { color }), undefined, color);
   t.match(refusal('tint', { color: 'lab(50% 40 59)' })?.message, /such as orange, #ff8800, rgb.*hsl.*hwb/);
   for (const color of bad) t.equal(refusal('tint', { color })?.param, 'color', color);
+  t.end();
+});
+
+t.test('a field among the parameters of an image model is held to its bounds', (t) => {
+  t.match(refusal('generate', { count: 11 }), { param: 'count', details: { received: 11, min: 1, max: 10 } });
+  t.equal(refusal('generate', { count: 10 }), undefined);
   t.end();
 });
 

@@ -209,6 +209,35 @@ t.test('every frame cannot go into a format that holds one picture', (t) => {
   t.end();
 });
 
+t.test('all frames are refused where a step makes one picture', (t) => {
+  t.match(merged(['placeholder', { frame: 'all' }]), {
+    conflict: { index: 0, key: 'frame', message: /placeholder makes one picture/ },
+  });
+  t.match(merged(['negate', { frame: 'all' }], ['placeholder', {}]), {
+    conflict: { index: 0, key: 'frame' },
+  });
+  t.match(merged(['placeholder', { frame: 'first' }]), { pass: {} });
+  t.end();
+});
+
+t.test('a frame is one frame, by whichever of its names', (t) => {
+  t.match(merged(['negate', { frame: 'first' }], ['sepia', { frame: 0 }]), {
+    pass: { decode: { frame: 0 } },
+  });
+  t.match(merged(['negate', { frame: 'first' }], ['sepia', { frame: 1 }]), {
+    conflict: { index: 1, key: 'frame' },
+  });
+  t.end();
+});
+
+t.test('the format that counts for frames is the one that is written', (t) => {
+  t.match(merged(['negate', { frame: 'all', format: 'png' }], ['convert', { format: 'gif' }]), { pass: {} });
+  t.match(merged(['rotate', { angle: 90, frame: 'all', format: 'png' }]), {
+    conflict: { index: 0, key: 'frame' },
+  });
+  t.end();
+});
+
 t.test('a pass that ends as jpeg cannot be lossless, unless that was meant for another format', (t) => {
   for (const format of ['gif', 'tiff'])
     t.match(merged(['sepia', { lossless: true }], ['convert', { format }]), {

@@ -10,7 +10,7 @@ type Written = [string, Given?];
 function compiled(steps: readonly Written[]): CompiledStep[] {
   return steps.map(([name, given], index) => {
     const op = findOp(name);
-    if (op === undefined || !isPixelOp(op)) return { kind: 'ai', index };
+    if (op === undefined || !isPixelOp(op)) return { kind: 'ai', index, op: name };
     return { kind: 'deterministic', index, fragment: op.compile(checkParameters(op, given)) };
   });
 }
@@ -89,6 +89,22 @@ const TABLE: Record<(typeof WARNING_CODES)[number], { said: [Written[], string][
       [[['alpha', { opacity: 0.5, format: 'jpeg' }]], 'alpha_lost 0'],
       [[['rotate', { angle: 45, background: '#ff000080', format: 'jpeg' }]], 'alpha_lost 0'],
       [[['flatten'], ['border', { width: 4, radius: 9, format: 'jpeg' }]], 'alpha_lost 1'],
+      [[['rotate', { angle: 45, format: 'jpeg' }]], 'alpha_lost 0'],
+      [
+        [
+          ['border', { width: 4, color: 'transparent' }],
+          ['convert', { format: 'jpeg' }],
+        ],
+        'alpha_lost 0,1',
+      ],
+      [
+        [
+          ['pad', { all: 4 }],
+          ['convert', { format: 'jpeg' }],
+        ],
+        'alpha_lost 0,1',
+      ],
+      [[['remove_background'], ['convert', { format: 'jpeg' }]], 'alpha_lost 0,1'],
     ],
     silent: [
       [['round_corners', { radius: 9 }], ['flatten'], ['convert', { format: 'jpeg' }]],
@@ -102,6 +118,12 @@ const TABLE: Record<(typeof WARNING_CODES)[number], { said: [Written[], string][
       ],
       [['rotate', { angle: 90, background: 'transparent', format: 'jpeg' }]],
       [['rotate', { angle: 45, background: '#ff0000ff', format: 'jpeg' }]],
+      [['border', { width: 4, color: 'red', format: 'jpeg' }]],
+      [['border', { width: 0, color: 'transparent', format: 'jpeg' }]],
+      [['pad', { all: 4, mode: 'mirror', format: 'jpeg' }]],
+      [['remove_background'], ['flatten'], ['convert', { format: 'jpeg' }]],
+      [['remove_background'], ['convert', { format: 'jpeg', background: 'white' }]],
+      [['upscale'], ['convert', { format: 'jpeg' }]],
     ],
   },
   enlarge_ignored: {
@@ -120,6 +142,21 @@ const TABLE: Record<(typeof WARNING_CODES)[number], { said: [Written[], string][
         ],
         'enlarge_ignored 1,0',
       ],
+      [
+        [
+          ['crop', { width: 10, height: 10 }],
+          ['resize', { width: 500 }],
+        ],
+        'enlarge_ignored 1,0',
+      ],
+      [
+        [
+          ['crop', { width: 10, height: 10 }],
+          ['flip', { axis: 'both' }],
+          ['resize', { width: 500 }],
+        ],
+        'enlarge_ignored 2,0',
+      ],
     ],
     silent: [
       [
@@ -134,6 +171,18 @@ const TABLE: Record<(typeof WARNING_CODES)[number], { said: [Written[], string][
         ['resize', { width: 100 }],
         ['pad', { all: 500 }],
         ['resize', { width: 400 }],
+      ],
+      [
+        ['crop', { width: 10, height: 10 }],
+        ['resize', { width: 5 }],
+      ],
+      [
+        ['crop', { width: 10, height: 10 }],
+        ['resize', { width: 500, enlarge: true }],
+      ],
+      [
+        ['crop', { aspect: '1:1' }],
+        ['resize', { width: 500 }],
       ],
       [
         ['resize', { width: 400 }],

@@ -14,6 +14,10 @@ import { readTags } from './tags.ts';
  */
 const WORKING_PX = 1024;
 
+/** The other unit of a PNG's pHYs is none: it tells the shape of a pixel only. */
+const PNG_UNIT_METRE = 1;
+const METRES_PER_INCH = 0.0254;
+
 const BITS_BY_DEPTH: Record<string, number> = {
   char: 8,
   ushort: 16,
@@ -87,10 +91,12 @@ function fileFacts(input: Uint8Array, { format, mediaType }: Metadata): FileFact
   };
 }
 
-/** libvips answers its own 72 for a PNG that says nothing. */
-function densityOf({ format, density }: Metadata, tags: Described['metadata']): number | null {
-  if (format === 'png' && tags.png?.['Pixels Per Unit X'] === undefined) return null;
-  return density ?? null;
+/** libvips answers its own 72 for a PNG that says nothing, and takes any unit for a metre: it is read from the tags. */
+function densityOf({ format, density }: Metadata, { png = {} }: Described['metadata']): number | null {
+  if (format !== 'png') return density ?? null;
+  const perMetre = png['Pixels Per Unit X'];
+  if (typeof perMetre !== 'number' || png['Pixel Units'] !== PNG_UNIT_METRE) return null;
+  return Math.round(perMetre * METRES_PER_INCH * 10) / 10;
 }
 
 /** Every decode of this input goes by the same rules; a warning of the decoder is no reason to know nothing. */

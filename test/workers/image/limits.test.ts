@@ -49,6 +49,19 @@ for (const [steps, param, input = dot] of REFUSED) {
   });
 }
 
+t.test(
+  'a rectangle past the edge is told in words that hold for crop as well, whose parameters are x and y',
+  async (t) => {
+    const wide = await refused(dot, passOf([['extract', { left: 4, top: 0, width: 5, height: 1 }]]));
+    t.match(
+      wide.message,
+      'The rectangle reaches to pixel 9 from the left, but the picture has 8: make its width at most 4.',
+    );
+    const beside = await refused(dot, passOf([['extract', { left: 0, top: 8, width: 1, height: 1 }]]));
+    t.match(beside.message, 'The rectangle begins at pixel 8 from the top, but the picture has 8.');
+  },
+);
+
 t.test('what a format has no room for is refused before it is made', async (t) => {
   const steps: StepText[] = [['resize', { width: 16384, height: 1, fit: 'fill', enlarge: true }]];
   t.match(await refused(dot, passOf(steps, { format: 'webp' })), { code: 'invalid_param', param: 'format' });

@@ -147,6 +147,14 @@ t.test('modern formats tell their own depth and colour space', corpus, async (t)
   });
   t.match((await told(read('modern/rgb32f_color.tiff'))).image, { bitDepth: 32, colorSpace: 'scrgb' });
   t.match((await told(read('pngsuite/basn3p02.png'))).image, { bitDepth: 2, density: null });
+  t.equal(
+    (await told(read('pngsuite/cdhn2c08.png'))).image.density,
+    null,
+    'a pixel has a shape, but no size',
+  );
+  t.equal((await told(read('pngsuite/cdun2c08.png'))).image.density, 25.4, '1000 pixels a metre');
+  const at72 = await sharp(read('pngsuite/basn3p02.png')).png().withDensity(72).toBuffer();
+  t.equal((await told(at72)).image.density, 72);
 });
 
 t.test('colours, entropy and sharpness are those of the pixels', async (t) => {

@@ -30,11 +30,11 @@ function assertWithin(
   edge: number,
 ): void {
   if (start >= edge) {
-    const message = `${startKey} is ${start}, but the picture has ${edge} pixels there.`;
+    const message = `The rectangle begins at pixel ${start} from the ${startKey}, but the picture has ${edge}.`;
     throw new BadArgument(startKey, message, { received: start, limit: edge - 1 });
   }
   if (start + length > edge) {
-    const message = `${startKey} and ${lengthKey} reach to pixel ${start + length}, but the picture ends at ${edge}.`;
+    const message = `The rectangle reaches to pixel ${start + length} from the ${startKey}, but the picture has ${edge}: make its ${lengthKey} at most ${edge - start}.`;
     throw new BadArgument(lengthKey, message, { received: length, limit: edge - start });
   }
 }
