@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { transferableAbortSignal } from 'node:util';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import type { RenderAnswer, RenderCall, RenderNotice, RenderThreadOptions } from '../../workers/protocol.ts';
 
@@ -15,8 +15,8 @@ const GRACE_MS = 3_000;
 
 const ENTRY = fileURLToPath(new URL('../../workers/render/thread.ts', import.meta.url));
 
-/** A call as it crosses to the thread. */
-type Watched = RenderCall & { client?: AbortSignal };
+/** A call as it crosses to the thread. A message on `client` says that nobody waits for its answer any more. */
+type Watched = RenderCall & { client?: MessagePort };
 
 /** What goes with a call, for as long as it is under way. */
 export interface CallTies {
@@ -79,11 +79,19 @@ export function createRenderThread(options: RenderThreadOptions, log: RenderLog)
     }
   }
 
-  /** The client's signal goes along: it aborts in the thread, too. */
-  function send(task: RenderCall, client: AbortSignal | undefined): Promise<RenderAnswer> {
+  /** A channel goes along that is closed with the call: a signal that is transferred keeps its own for ever. */
+  async function send(task: RenderCall, client: AbortSignal | undefined): Promise<RenderAnswer> {
     if (client === undefined) return pool.run(task);
-    const watched = transferableAbortSignal(client);
-    return pool.run({ ...task, client: watched }, { transferList: [watched] });
+    const { port1: teller, port2: told } = new MessageChannel();
+    const tell = () => teller.postMessage('left');
+    client.addEventListener('abort', tell, { once: true });
+    if (client.aborted) tell();
+    try {
+      return await pool.run({ ...task, client: told }, { transferList: [told] });
+    } finally {
+      client.removeEventListener('abort', tell);
+      teller.close();
+    }
   }
 
   /** A page is encoded while the next is drawn, so the next one's turn is told a little late, never too early. */

@@ -1,4 +1,4 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import type { RenderAnswer, RenderCall, RenderThreadOptions } from '../protocol.ts';
 import { BrowserKeeper } from './keeper.ts';
@@ -9,8 +9,8 @@ const keeper = new BrowserKeeper(workerData as RenderThreadOptions, (notice) =>
 );
 const renderer = createRenderer(keeper);
 
-/** A call, and the signal of whoever waits for its answer. */
-type Watched = RenderCall & { client?: AbortSignal };
+/** A call. A message on `client` says that nobody waits for its answer any more. */
+type Watched = RenderCall & { client?: MessagePort };
 
 /** A thread that owns one browser. Never throws: a failure is an answer. The bytes of a picture are moved to the receiver, not copied. */
 export default async function run(call: Watched): Promise<RenderAnswer> {
@@ -29,10 +29,16 @@ export default async function run(call: Watched): Promise<RenderAnswer> {
 function answerTo(call: Watched): Promise<RenderAnswer> {
   switch (call.kind) {
     case 'render':
-      return renderer.render(call, call.client);
+      return renderer.render(call, call.client && departureOf(call.client));
     case 'warm':
       return renderer.warm();
     case 'stop':
       return keeper.stop().then(() => ({ kind: 'done' }));
   }
+}
+
+function departureOf(client: MessagePort): AbortSignal {
+  const departure = new AbortController();
+  client.once('message', () => departure.abort());
+  return departure.signal;
 }
