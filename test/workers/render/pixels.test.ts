@@ -93,6 +93,36 @@ t.test('a large image is decoded before the page is captured', async (t) => {
   t.same((await studio.draw(bare + lazily)).pixel(100, 50), LIME);
 });
 
+t.test(
+  'a picture, a drawing and a document in a data: address are drawn in frames and objects',
+  async (t) => {
+    const addressOf = (type: string, text: string) => `data:${type},${encodeURIComponent(text)}`;
+    const image = `data:image/png;base64,${(await swatch('#00ff00', 200)).toString('base64')}`;
+    const drawing = addressOf(
+      'image/svg+xml',
+      '<svg xmlns="http://www.w3.org/2000/svg" width="200" height="100"><rect id="r" width="200" height="100" fill="lime"/><script>document.getElementById("r").setAttribute("fill","red")</script></svg>',
+    );
+    const document = addressOf(
+      'text/html',
+      '<body style="margin:0;background:lime"><script>document.body.style.background="red"</script>',
+    );
+    for (const address of [image, drawing, document]) {
+      for (const frame of [
+        `<object data="${address}" width="200" height="100"></object>`,
+        `<embed src="${address}" width="200" height="100">`,
+        `<iframe src="${address}" width="200" height="100" style="border:0"></iframe>`,
+      ]) {
+        const picture = await studio.draw(bare + frame);
+        t.same([picture.pixel(20, 20), picture.pixel(150, 80)], [LIME, LIME], frame.slice(0, 60));
+      }
+    }
+    t.notOk(
+      (await studio.draw(bare)).some(([, , , a]) => a > 0),
+      'nothing of a frame is left',
+    );
+  },
+);
+
 t.test('a style sheet in a data: address applies', async (t) => {
   const picture = await studio.draw(
     `<link rel="stylesheet" href="data:text/css,html{background:lime}">${bare}`,

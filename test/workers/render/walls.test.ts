@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { findExecutable } from '../../../workers/render/executable.ts';
 import { killGroup } from '../../../workers/render/process-group.ts';
-import { ATTACKS } from './attacks.ts';
+import { ATTACKS, framed } from './attacks.ts';
 import { type Canary, isMagenta, openCanary, openNameServer } from './canary.ts';
 import { openStudio, type Studio, swatchAsset } from './studio.ts';
 
@@ -56,8 +56,10 @@ t.test('no page asks a name server', async (t) => {
   const studio = openStudio(t, { browserPath });
   const named: Canary = { ...canary, url: (name) => `http://${name || 'root'}.canary.example/${name}` };
   for (const [name, attack] of Object.entries(ATTACKS)) {
-    const result = await studio.render(attack(named));
-    t.notOk('reason' in result, name);
+    for (const html of [attack(named), framed(attack(named))]) {
+      const result = await studio.render(html);
+      t.notOk('reason' in result, name);
+    }
   }
   await studio.keeper.stop();
   t.same(hits, []);
@@ -73,6 +75,7 @@ async function attempt(
   for (const html of [
     attack(canary),
     `<!doctype html><html><head>${attack(canary)}</head><body>x</body></html>`,
+    framed(attack(canary)),
   ]) {
     const result = await studio.render(html, { assets });
     if ('reason' in result) t.fail(`${name}: ${result.reason}, ${result.message}`);
