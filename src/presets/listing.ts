@@ -7,7 +7,7 @@ import type { PresetsStore } from './store.ts';
 /** Presets in memory at once: each may be 512 KB, and an account may have a thousand. */
 const BATCH = 16;
 /** With their versions each may be 25 MB. */
-const BATCH_WITH_VERSIONS = 1;
+const BATCH_WITH_VERSIONS = 4;
 
 /**
  * The built-ins, then the account's presets, most recently updated first. Which ones is settled at once, so that none is
