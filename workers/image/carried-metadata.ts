@@ -5,10 +5,8 @@ import { type Chosen, openOptions, openPixels, type Source } from './input.ts';
 import type { Picture } from './picture.ts';
 import type { Pixels } from './pixels.ts';
 import { blankPreviews } from './previews.ts';
-import { readTags } from './tags.ts';
-
-/** EXIF fields that say whose a picture is. */
-const RIGHTS = ['Copyright', 'Artist'];
+import { rightsOf } from './rights.ts';
+import { withExifTags } from './tiff-tags.ts';
 
 /** A file, and what its metadata policy needs to know of how it was opened. */
 export interface CarriedFile {
@@ -98,13 +96,25 @@ function keepApart(pipeline: Sharp, { exif, others }: CarriedBlocks): Sharp {
   return pipeline;
 }
 
+/** A file that was written, with the EXIF that libvips has no way to put there: that of a TIFF. */
+export async function withTags(
+  data: Uint8Array<ArrayBuffer>,
+  format: OutputFormat,
+  { input, source, policy, carried }: CarriedFile,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const keeps = (policy === 'keep' && carried.exif) || policy === 'copyright';
+  if (format !== 'tiff' || !keeps || source.format === 'raw') return data;
+  const exif = source.format === 'tiff' ? input : await exifOf(input);
+  return exif === undefined ? data : withExifTags(data, exif, policy === 'keep' ? 'all' : 'rights');
+}
+
+async function exifOf(input: Uint8Array<ArrayBuffer>): Promise<Uint8Array | undefined> {
+  return (await sharp(input, { failOn: 'error', limitInputPixels: false }).metadata()).exif;
+}
+
 async function withRights(pipeline: Sharp, { input, source, policy }: CarriedFile): Promise<Sharp> {
   if (policy !== 'copyright' || source.format === 'raw') return pipeline;
-  const { exif = {} } = readTags(input, await sharp(input, { failOn: 'error' }).metadata());
-  const rights = RIGHTS.map((name) => [name, exif[name]] as const).filter(
-    ([, value]) => typeof value === 'string',
-  );
-  return rights.length === 0
-    ? pipeline
-    : pipeline.withExif({ IFD0: Object.fromEntries(rights) as Record<string, string> });
+  const { exif, xmp } = rightsOf(input, await sharp(input, { failOn: 'error' }).metadata());
+  if (Object.keys(exif).length > 0) pipeline.withExif({ IFD0: exif });
+  return xmp === undefined ? pipeline : pipeline.withXmp(xmp);
 }

@@ -18,6 +18,7 @@ import {
   profileOf,
   readyBlocks,
   withMetadata,
+  withTags,
 } from './carried-metadata.ts';
 import { colourOf, type Rgba, TRANSPARENT, WHITE } from './colour.ts';
 import { assertEncodable, canBeTransparent, contentTypeOf, encodeWith, type Motion } from './encoder.ts';
@@ -28,6 +29,7 @@ import { operationNamed, type StepOperation } from './operations/index.ts';
 import type { PassContext } from './operations/operation.ts';
 import { Picture } from './picture.ts';
 import { withoutBulkyTexts } from './png-guard.ts';
+import { withProfileChunks } from './png-profiles.ts';
 import { inProfile } from './profile-colours.ts';
 import { keepPromise, type Original, type Written } from './promise.ts';
 import { invalid } from './refusal.ts';
@@ -112,8 +114,8 @@ async function attempt(task: TransformTask): Promise<Transformed | Failure> {
 
 /** Reads the header, makes every choice that the pass leaves open, and opens the chosen frames. */
 async function open(sent: TransformTask): Promise<Work> {
-  const task = sent.raw === undefined ? { ...sent, input: withoutBulkyTexts(sent.input) } : sent;
-  const { decode, encode: asked } = foldSettings(task.pass);
+  const { decode, encode: asked } = foldSettings(sent.pass);
+  const task = sent.raw === undefined ? { ...sent, input: readied(sent.input, asked) } : sent;
   const planned = planSteps(task.pass.steps);
   const file = await readSource(task, asked.metadata === 'keep');
   const wanted = { ...asked, format: asked.format ?? writableFormat(file.format) };
@@ -148,6 +150,12 @@ async function open(sent: TransformTask): Promise<Work> {
     ground,
     context: { sharp, fill, layer: layersOf(task) },
   };
+}
+
+/** The input without what costs more than it weighs, and with its metadata where it can be carried from. */
+function readied(input: Uint8Array<ArrayBuffer>, { metadata }: Encode): Uint8Array<ArrayBuffer> {
+  const safe = withoutBulkyTexts(input);
+  return metadata === 'keep' ? withProfileChunks(safe) : safe;
 }
 
 /** Presets may say how to read and to write in steps: what comes later wins. */
@@ -271,12 +279,16 @@ async function encode(work: Work): Promise<{ written: Written; processedMs: numb
   const { task, encode, source, chosen, carried, profile, picture } = work;
   assertEncodable(encode, picture);
   const file: CarriedFile = { input: task.input, source, chosen, policy: encode.metadata, carried, profile };
+  const finish = async ({ data, info }: Written): Promise<Written> => {
+    const tagged = await withTags(data as Uint8Array<ArrayBuffer>, encode.format, file);
+    return { data: tagged, info: { ...info, size: tagged.byteLength } };
+  };
   const { promise } = encode;
   if (promise === undefined) {
     const motion = motionOf(source, picture);
     const pipeline = await withMetadata(picture, file);
     const written = await encodeWith(pipeline, encode, motion, picture).toUint8Array();
-    return { written, processedMs: performance.now() };
+    return { written: await finish(written), processedMs: performance.now() };
   }
   const pixels = await picture.pixels();
   const processedMs = performance.now();
@@ -291,6 +303,7 @@ async function encode(work: Work): Promise<{ written: Written; processedMs: numb
     original: originalOf(work),
     deadlineMs: task.deadlineMs,
     prepare,
+    finish,
   });
   return { written, processedMs };
 }
@@ -302,8 +315,8 @@ function originalOf({ task, steps, encode, source, chosen }: Work): Original | u
   const asksMore = Object.keys(encode).some((key) => !BESIDE_SETTINGS.includes(key));
   if (task.raw !== undefined || steps.length > 0 || !isSame || asksMore) return undefined;
   const bytes = input.byteLength;
-  const mayStay = !source.oriented && (encode.metadata === 'keep' || isBare(input, encode.format));
-  if (!mayStay) return { bytes };
+  // Kept metadata too loses its previews, which only a file that is written anew does.
+  if (source.oriented || !isBare(input, encode.format)) return { bytes };
   const info = { width: source.width, height: source.height * source.frames, size: bytes };
   // A copy: the thread frees the input once the pass is done.
   return { bytes, file: { data: input.slice(), info } };

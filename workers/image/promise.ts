@@ -30,6 +30,8 @@ export interface Search {
   deadlineMs: number;
   /** Answers a pipeline on the pixels with all that a trial carries beside its settings. */
   prepare(): Promise<Sharp>;
+  /** Adds to a file what the encoder could not. */
+  finish(written: Written): Promise<Written>;
 }
 
 /** Palettes are 1, 2, 4 or 8 bits deep. */
@@ -45,9 +47,9 @@ const LAST_CALL_MS = 1_000;
  * @throws Refusal invalid_param on `maxBytes` or `minSsim` with what was reached, when no setting keeps it.
  */
 export async function keepPromise(wanted: Search): Promise<Written> {
-  const { pixels, encode, motion, prepare } = wanted;
+  const { pixels, encode, motion, prepare, finish } = wanted;
   const write = async (setting: Encode) =>
-    encodeWith(await prepare(), { ...encode, ...setting }, motion, pixels).toUint8Array();
+    finish(await encodeWith(await prepare(), { ...encode, ...setting }, motion, pixels).toUint8Array());
   const { promise } = encode;
   return 'maxBytes' in promise
     ? withinBytes(promise.maxBytes, wanted, write)

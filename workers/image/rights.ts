@@ -1,0 +1,69 @@
+import type { Metadata } from 'sharp';
+import type { Plain } from './plain.ts';
+import { readTags } from './tags.ts';
+
+/** What a file says of whose it is: EXIF fields as they are, and an XMP document of the rights fields alone. */
+export interface Rights {
+  exif: Record<string, string>;
+  xmp: string | undefined;
+}
+
+type Tags = Record<string, Plain>;
+
+/** EXIF fields that say whose a picture is. */
+const EXIF_FIELDS = ['Copyright', 'Artist'];
+
+/** XMP's, each in the shape that its schema gives it: one text, one text in some languages, or a list in order. */
+const XMP_FIELDS: readonly (readonly [name: string, tag: string, shape: 'text' | 'Alt' | 'Seq' | 'Bag'])[] = [
+  ['dc:rights', 'rights', 'Alt'],
+  ['dc:creator', 'creator', 'Seq'],
+  ['xmpRights:Marked', 'Marked', 'text'],
+  ['xmpRights:WebStatement', 'WebStatement', 'text'],
+  ['xmpRights:Certificate', 'Certificate', 'text'],
+  ['xmpRights:UsageTerms', 'UsageTerms', 'Alt'],
+  ['xmpRights:Owner', 'Owner', 'Bag'],
+];
+/** What IPTC says instead, which is written as XMP: every format carries that. */
+const IPTC_FIELDS: Record<string, string> = { rights: 'Copyright Notice', creator: 'By-line' };
+
+/** Reads the rights fields of a file. */
+export function rightsOf(input: Uint8Array<ArrayBuffer>, header: Metadata): Rights {
+  const { exif = {}, xmp = {}, iptc = {} } = readTags(input, header);
+  const fields = EXIF_FIELDS.flatMap((name) => textsOf(exif[name]).map((text) => [name, text] as const));
+  return { exif: Object.fromEntries(fields), xmp: documentOf(xmp, iptc) };
+}
+
+function documentOf(xmp: Tags, iptc: Tags): string | undefined {
+  const elements = XMP_FIELDS.map(([name, tag, shape]) => {
+    const texts = textsOf(xmp[tag] ?? iptc[IPTC_FIELDS[tag] ?? '']);
+    return texts.length === 0 ? '' : `<${name}>${shaped(texts, shape)}</${name}>`;
+  }).join('');
+  if (elements === '') return undefined;
+  return [
+    '<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">',
+    '<rdf:Description rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/"',
+    ` xmlns:xmpRights="http://ns.adobe.com/xap/1.0/rights/">${elements}</rdf:Description></rdf:RDF></x:xmpmeta>`,
+  ].join('');
+}
+
+/** Which languages a text is in is not told: the first stands for all. */
+function shaped(texts: string[], shape: 'text' | 'Alt' | 'Seq' | 'Bag'): string {
+  const [first = ''] = texts;
+  if (shape === 'text') return escaped(first);
+  if (shape === 'Alt') return `<rdf:Alt><rdf:li xml:lang="x-default">${escaped(first)}</rdf:li></rdf:Alt>`;
+  return `<rdf:${shape}>${texts.map((text) => `<rdf:li>${escaped(text)}</rdf:li>`).join('')}</rdf:${shape}>`;
+}
+
+/** The texts of a tag that holds one or a list. */
+function textsOf(value: Plain | undefined): string[] {
+  const values = Array.isArray(value) ? value : [value];
+  return values.filter((one): one is string => typeof one === 'string' && one.trim() !== '');
+}
+
+/** As XML, without the characters that it has no room for. */
+function escaped(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/[^\P{Cc}\n\t]|[\uFFFE\uFFFF]/gu, '')
+    .replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+}
