@@ -80,29 +80,45 @@ export function parseJson(raw: Buffer): unknown {
     const message = `The body has more than ${DEEPEST_JSON} lists and objects within each other: flatten it.`;
     throw invalidParam('body', message, { limit: DEEPEST_JSON });
   }
+  let value: unknown;
   try {
-    return JSON.parse(text, refuseTraps);
+    value = JSON.parse(text);
   } catch (error) {
-    if (error instanceof ApiError) throw error;
     const reason = (error as Error).message.replace(/, ?(".*"|\.\.\..*) is not valid JSON$/s, '');
     throw badBody(`The body is not valid JSON: ${reason}.`);
   }
+  if (TRAPS.test(text)) refuseTraps(value);
+  return value;
 }
+
+/** What a trap cannot be written without: its name, or an escape. */
+const TRAPS = /__proto__|\\u/;
 
 /**
  * `__proto__` as a key is an own property for JSON.parse, and a prototype for whoever copies it. Half of a surrogate pair
  * is no character: it cannot be stored as UTF-8, nor stand in a URL.
  */
-function refuseTraps(this: unknown, key: string, value: unknown): unknown {
-  if (key === '__proto__') {
-    throw badBody('The body has a key "__proto__", which is not allowed: rename it.');
+function refuseTraps(value: unknown): void {
+  if (typeof value === 'string') refuseHalfPairs(value);
+  if (typeof value !== 'object' || value === null) return;
+  if (Array.isArray(value)) {
+    for (const entry of value) refuseTraps(entry);
+    return;
   }
-  if (!key.isWellFormed() || (typeof value === 'string' && !value.isWellFormed())) {
+  for (const [key, entry] of Object.entries(value)) {
+    if (key === '__proto__')
+      throw badBody('The body has a key "__proto__", which is not allowed: rename it.');
+    refuseHalfPairs(key);
+    refuseTraps(entry);
+  }
+}
+
+function refuseHalfPairs(text: string): void {
+  if (!text.isWellFormed()) {
     throw badBody(
       'The body holds half of a surrogate pair (\\ud800 to \\udfff), which is no character: leave it out.',
     );
   }
-  return value;
 }
 
 /** How deeply lists and objects lie within each other, judged by the brackets outside of strings. */

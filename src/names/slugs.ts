@@ -9,8 +9,8 @@ export const RESERVED_PREFIX = 'builtin-';
 /** Longest slug, sent or made. */
 export const SLUG_MAX_CHARACTERS = 100;
 
-/** What a slug looks like, for JSON schemas: letters and digits at both ends, hyphens between. */
-export const SLUG_PATTERN = '^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$';
+/** What a slug looks like, for JSON schemas: lowercase letters, digits, hyphens. */
+export const SLUG_PATTERN = '^[a-z0-9-]+$';
 
 const SLUG = new RegExp(SLUG_PATTERN);
 

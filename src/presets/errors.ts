@@ -39,9 +39,9 @@ export function tooManyPresets(limit: number, left: number): ApiError {
   return new ApiError('resource_limit_exceeded', message, { details: { limit, left } });
 }
 
-/** 422: an import of more entries than an account can hold at all. None of them is looked at. */
+/** 422: an import of far more entries than an account can hold. None of them is looked at. */
 export function tooManyEntries(limit: number, received: number): ApiError {
-  const message = `The import has ${received} presets, and an account holds at most ${limit}: nothing was imported, send fewer.`;
+  const message = `The import has ${received} entries, and at most ${limit} are read: nothing was imported, send fewer.`;
   return new ApiError('resource_limit_exceeded', message, { details: { limit, received } });
 }
 

@@ -21,11 +21,14 @@ interface ReadEntry {
   named: NamedAsset[];
 }
 
+/** Ten times what an account can hold: the refused among them may be many, but not without end. */
+const ENTRIES_MAX = 10 * PRESETS_PER_ACCOUNT;
+
 /**
  * Sorts the entries of an import into what may land, in the order sent, and one line per refused entry with its
  * index and reason. Each entry is checked like a create, its earlier versions too; the store is asked once for the
  * assets of all, and between two entries others get their turn.
- * @throws ApiError resource_limit_exceeded, before any entry is checked, for more than an account can hold at all.
+ * @throws ApiError resource_limit_exceeded, before any entry is checked, for far more than an account can hold.
  */
 export async function sortEntries(
   entries: readonly unknown[],
@@ -33,7 +36,7 @@ export async function sortEntries(
   { models, missingAssets }: ContentRules,
   now: Date,
 ): Promise<{ drafts: Draft[]; errors: string[] }> {
-  if (entries.length > PRESETS_PER_ACCOUNT) throw tooManyEntries(PRESETS_PER_ACCOUNT, entries.length);
+  if (entries.length > ENTRIES_MAX) throw tooManyEntries(ENTRIES_MAX, entries.length);
   const read: Array<ReadEntry | ApiError> = [];
   for (const entry of entries) {
     read.push(await orRefusal(async () => readEntry(checkEntry(entry), models, now)));

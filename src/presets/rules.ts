@@ -1,6 +1,6 @@
 import { invalidParam } from '../http/errors.ts';
 import type { Models } from '../models/models.ts';
-import { isReservedSlug, RESERVED_PREFIX } from '../names/slugs.ts';
+import { isReservedSlug, RESERVED_PREFIX, SLUG_PATTERN } from '../names/slugs.ts';
 import {
   assetsOfSteps,
   assetsOfSubjects,
@@ -9,7 +9,7 @@ import {
   type NamedAsset,
 } from './named-assets.ts';
 import type { Content } from './preset.ts';
-import { type PresetStep, SLUG_MAX_CHARACTERS, SLUG_PATTERN } from './schema.ts';
+import { type PresetStep, SLUG_MAX_CHARACTERS } from './schema.ts';
 import { compileSteps } from './steps.ts';
 import { checkSubjectsAreUsed, readSubjects } from './subjects.ts';
 

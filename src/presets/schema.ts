@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { SLUG_PATTERN } from '../names/slugs.ts';
 
 /** Limits that only protect the store and its readers, far from what a preset needs. */
 export const NAME_MAX_CHARACTERS = 1_000;
@@ -6,8 +7,6 @@ export const DESCRIPTION_MAX_CHARACTERS = 10_000;
 export const SLUG_MAX_CHARACTERS = 1_000;
 export const STEPS_MAX = 1_000;
 
-/** Lowercase letters, digits and hyphens, in any order. */
-export const SLUG_PATTERN = '^[a-z0-9-]+$';
 export const SUBJECTS_MAX = 4;
 export const REFERENCES_MAX = 4;
 export const DESCRIPTOR_MAX_CHARACTERS = 300;

@@ -44,11 +44,11 @@ export function tooManyTemplates(limit: number, left: number): ApiError {
   );
 }
 
-/** 422: an import of more entries than an account can hold at all. None of them is looked at. */
+/** 422: an import of far more entries than an account can hold. None of them is looked at. */
 export function tooManyEntries(limit: number, received: number): ApiError {
   return new ApiError(
     'resource_limit_exceeded',
-    `The import has ${received} templates, and an account holds at most ${limit}: nothing was imported, send fewer.`,
+    `The import has ${received} entries, and at most ${limit} are read: nothing was imported, send fewer.`,
     { details: { limit, received } },
   );
 }

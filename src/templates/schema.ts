@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { PagingQuery } from '../http/paging.ts';
-import { SLUG_MAX_CHARACTERS } from '../names/slugs.ts';
+import { SLUG_MAX_CHARACTERS, SLUG_PATTERN } from '../names/slugs.ts';
 
 export const NAME_MAX_CHARACTERS = 200;
 export const HTML_MAX_BYTES = 256 * 1024;
@@ -36,7 +36,7 @@ const content = {
 };
 
 const slug = Type.String({
-  pattern: '^[a-z0-9-]+$',
+  pattern: SLUG_PATTERN,
   maxLength: SLUG_MAX_CHARACTERS,
   description: 'Unique in the account. Made from the name when omitted; `builtin-` is reserved.',
 });

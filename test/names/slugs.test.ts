@@ -56,20 +56,9 @@ t.test('a taken slug gets the lowest free number', async (t) => {
 });
 
 t.test('a slug is told from anything else', async (t) => {
-  for (const slug of ['a', '7', 'a-b', 'a--b', 'x'.repeat(SLUG_MAX_CHARACTERS)]) t.ok(isSlug(slug), slug);
-  const others = [
-    '',
-    '-',
-    '-a',
-    'a-',
-    'A',
-    'a b',
-    'a_b',
-    'a@2',
-    'é',
-    'a\n',
-    'x'.repeat(SLUG_MAX_CHARACTERS + 1),
-  ];
+  for (const slug of ['a', '7', 'a-b', 'a--b', '-', '-a', 'a-', 'x'.repeat(SLUG_MAX_CHARACTERS)])
+    t.ok(isSlug(slug), slug);
+  const others = ['', 'A', 'a b', 'a_b', 'a@2', 'é', 'a\n', 'x'.repeat(SLUG_MAX_CHARACTERS + 1)];
   for (const text of others) t.notOk(isSlug(text), JSON.stringify(text));
 });
 
