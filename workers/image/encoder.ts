@@ -29,8 +29,14 @@ const JPEG_EDGE_PX = 65_500;
 const AVIF_EFFORT = 2;
 /** The highest that is worth its time: 4 takes five times as long, and the files are as large or larger. */
 const AVIF_TOP_EFFORT = 3;
-/** Above this many pixels the top effort may not end in time where the usual one does; lossless, nothing but haste does. */
-const AVIF_TOP_EFFORT_LIMIT_PX = { lossy: 16_000_000, lossless: 4_000_000 };
+/** Larger pictures end in time with less only, whatever is asked for; lossless ones take three times as long. */
+const AVIF_TOP_EFFORTS = {
+  lossy: [
+    { overPx: 24_000_000, top: 1 },
+    { overPx: 16_000_000, top: 2 },
+  ],
+  lossless: [{ overPx: 4_000_000, top: 0 }],
+};
 /** From here on a JPEG is worth trellis quantization: a fifth smaller, in seven to nine times the time. */
 const JPEG_TRELLIS_FROM_EFFORT = 7;
 
@@ -171,12 +177,11 @@ function edgeLimitPx({ format, quality }: Encode & { format: OutputFormat }): nu
   return format === 'tiff' && quality !== undefined ? JPEG_EDGE_PX : ENCODERS[format].edgeLimitPx;
 }
 
-/** Large pictures get the usual effort at most, and lossless ones none: whatever is asked for, they end about when the default does. */
+/** The encoder's own effort: as it is asked for, as far as a picture of that size has the time. */
 function avifEffort(effort: number | undefined, lossless: boolean, { width, height }: Size): number {
-  const isLarge = width * height > AVIF_TOP_EFFORT_LIMIT_PX[lossless ? 'lossless' : 'lossy'];
-  if (isLarge && lossless) return 0;
-  if (effort === undefined) return AVIF_EFFORT;
-  return scaled(effort, isLarge ? AVIF_EFFORT : AVIF_TOP_EFFORT);
+  const steps = AVIF_TOP_EFFORTS[lossless ? 'lossless' : 'lossy'];
+  const top = steps.find(({ overPx }) => width * height > overPx)?.top ?? AVIF_TOP_EFFORT;
+  return effort === undefined ? Math.min(AVIF_EFFORT, top) : scaled(effort, top);
 }
 
 /** Effort 0 to 9 on an encoder's scale from 0 to `top`. */

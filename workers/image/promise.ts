@@ -37,6 +37,9 @@ export interface Search {
 /** Palettes are 1, 2, 4 or 8 bits deep. */
 const PALETTE_SIZES = [2, 4, 16, 256];
 
+/** Up to here an AVIF is searched for with the usual effort. */
+const UNHURRIED_LIMIT_PX = 2_000_000;
+
 /** Once the promise is kept, no search goes on for a better file when less than this is left to answer in. */
 const LAST_CALL_MS = 1_000;
 
@@ -48,12 +51,21 @@ const LAST_CALL_MS = 1_000;
  */
 export async function keepPromise(wanted: Search): Promise<Written> {
   const { pixels, encode, motion, prepare, finish } = wanted;
+  const haste = hasteOf(encode, pixels);
   const write = async (setting: Encode) =>
-    finish(await encodeWith(await prepare(), { ...encode, ...setting }, motion, pixels).toUint8Array());
+    finish(
+      await encodeWith(await prepare(), { ...encode, ...haste, ...setting }, motion, pixels).toUint8Array(),
+    );
   const { promise } = encode;
   return 'maxBytes' in promise
     ? withinBytes(promise.maxBytes, wanted, write)
     : likeOriginal(promise.minSsim, wanted, write);
+}
+
+/** A search encodes many times: of a large AVIF it has the time for that only with the least effort. */
+function hasteOf({ format, effort }: Known, { width, height, frames }: Pixels): Encode {
+  const isLarge = width * height * frames > UNHURRIED_LIMIT_PX;
+  return format === 'avif' && effort === undefined && isLarge ? { effort: 0 } : {};
 }
 
 type Write = (setting: Encode) => Promise<Written>;

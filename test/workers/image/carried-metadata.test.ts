@@ -58,6 +58,30 @@ t.test('copyright keeps the rights of EXIF and XMP, and nothing else, in every f
   }
 });
 
+t.test('rights that IPTC alone tells are carried as XMP', async (t) => {
+  const record = (dataset: number, text: string) =>
+    Buffer.concat([Buffer.from([0x1c, 2, dataset, 0, text.length]), Buffer.from(text)]);
+  const iptc = Buffer.concat([record(80, 'Jane'), record(116, '(c) Jane'), record(5, 'secret')]);
+  const resource = Buffer.from('Photoshop 3.0\x008BIM\x04\x04\0\0\0\0\0\0', 'latin1');
+  resource.writeUInt32BE(iptc.length, resource.length - 4);
+  const segment = Buffer.concat([
+    Buffer.from([0xff, 0xed, 0, 0]),
+    resource,
+    iptc,
+    Buffer.alloc(iptc.length % 2),
+  ]);
+  segment.writeUInt16BE(segment.length - 2, 2);
+  const plain = await sharp(await drawn(16, 16, () => [1, 2, 3]))
+    .jpeg()
+    .toBuffer();
+  const input = Buffer.concat([plain.subarray(0, 2), segment, plain.subarray(2)]);
+  for (const format of FORMATS) {
+    const { data } = await made(input, passOf([], { format, metadata: 'copyright' }));
+    t.strictSame((await tagsOf(data)).xmp, { rights: ['(c) Jane'], creator: ['Jane'] }, format);
+    t.notOk(Buffer.from(data).includes('secret'), format);
+  }
+});
+
 t.test('keep keeps the tags of cameras in every format', async (t) => {
   for (const format of FORMATS) {
     for (const steps of PASSES) {

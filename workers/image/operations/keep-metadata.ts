@@ -6,7 +6,7 @@ export const keepMetadata = setting({
   parameters: {
     metadata: choice(
       ['strip', 'keep', 'copyright'],
-      'Nothing, all of EXIF, XMP, IPTC and the ICC profile, or the rights fields alone.',
+      'Nothing, all of EXIF, XMP, IPTC (in jpeg and tiff) and the ICC profile, or the rights fields alone.',
       { default: 'keep' },
     ),
   },
