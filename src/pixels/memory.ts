@@ -39,6 +39,7 @@ const COPIES: Readonly<Partial<Record<string, number>>> = {
   crop: 0,
   rotate: 3,
   affine: 2,
+  threshold: 3,
 };
 
 /** Memory that a pass is estimated to take at its peak; null is a description. */
