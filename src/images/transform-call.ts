@@ -2,7 +2,7 @@ import type { Pass } from '../../workers/protocol.ts';
 import { checkParameters } from '../catalogue/check.ts';
 import { findOp, OPS } from '../catalogue/index.ts';
 import { mergeFragments } from '../catalogue/merge.ts';
-import { type Given, isPixelOp, type PixelOp } from '../catalogue/op.ts';
+import { type Given, isPixelOp, type Op, type PixelOp } from '../catalogue/op.ts';
 import { parametersFromQuery } from '../catalogue/query.ts';
 import { invalidParam } from '../http/errors.ts';
 import type { BodyFields } from './input.ts';
@@ -86,8 +86,15 @@ function syncOp(name: string): PixelOp {
       allowed: transformOps(),
     });
   if (isPixelOp(op) && op.syncEndpoint !== undefined) return op;
-  const elsewhere = op.kind === 'sync' ? `is answered by ${op.endpoint}` : 'runs only as a job (POST /jobs)';
-  throw invalidParam('op', `The op ${name} ${elsewhere}: it has no form here.`, { allowed: transformOps() });
+  throw invalidParam('op', `The op ${name} ${whereItRuns(op)}: it has no form here.`, {
+    allowed: transformOps(),
+  });
+}
+
+function whereItRuns(op: Op): string {
+  if (op.kind === 'sync') return `is answered by ${op.endpoint}`;
+  const endpoint = 'syncEndpoint' in op ? op.syncEndpoint : undefined;
+  return endpoint === undefined ? 'runs only as a job (POST /jobs)' : `is answered by ${endpoint}`;
 }
 
 function transformOps(): string[] {

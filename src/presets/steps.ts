@@ -53,7 +53,7 @@ function compileStep(step: PresetStep, index: number, models: Models, at: string
   const parameters = checkParameters(op, step.parameters, `${at}.parameters.`);
   if (op.kind === 'ai') {
     checkModelAndPrompt(step, op, models, at);
-    return { kind: 'ai', index };
+    return { kind: 'ai', index, op: op.op };
   }
   refuseFields(step, ['model', 'prompt'], at, `${op.op} is deterministic and runs no model`);
   return { kind: 'deterministic', index, fragment: op.compile(parameters) };

@@ -11,8 +11,8 @@ const png = await pngOf(sharp({ create: { width: 40, height: 20, channels: 3, ba
 const busywork = await pngOf(
   sharp({
     create: {
-      width: 400,
-      height: 300,
+      width: 1600,
+      height: 1200,
       channels: 3,
       background: '#888',
       noise: { type: 'gaussian', mean: 128, sigma: 60 },
@@ -151,7 +151,7 @@ t.test('a full worker says so at once, and queued work of a client that left is 
   const lane = await openLane(t, { IMAGE_QUEUE: '1', IMAGE_THREADS: '1' });
   const { server } = lane;
   const [first, second, third] = [await server.account(), await server.account(), await server.account()];
-  const slow = lane.transform({ op: 'convert', format: 'avif', effort: 5 }, busywork, 'image/png', first.key);
+  const slow = lane.transform({ op: 'convert', format: 'avif', effort: 9 }, busywork, 'image/png', first.key);
   t.equal(await untilGauge(server, 'busy', 1), 1, 'the thread is at work');
 
   const leaving = new AbortController();
@@ -182,7 +182,7 @@ t.test('a full worker says so at once, and queued work of a client that left is 
 t.test('without a queue a second call is refused while the first is at work', async (t) => {
   const lane = await openLane(t, { IMAGE_QUEUE: '0', IMAGE_THREADS: '1' });
   const other = await lane.server.account();
-  const slow = lane.transform({ op: 'convert', format: 'avif', effort: 5 }, busywork);
+  const slow = lane.transform({ op: 'convert', format: 'avif', effort: 9 }, busywork);
   await untilGauge(lane.server, 'busy', 1);
   const refused = await lane.transform({ op: 'flip' }, png, 'image/png', other.key);
   t.match(refusalOf(refused), { status: 503, details: { reason: 'capacity' } });

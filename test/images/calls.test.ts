@@ -66,6 +66,7 @@ t.test('the op is one that runs here, named once, with the parameters that it de
     t.match(refusalOf(answer), { ...INVALID, param }, `${query}: ${answer.json?.error?.message}`);
   }
   t.match((await send('?op=overlay')).json.error.message, /runs only as a job/);
+  t.match((await send('?op=render_template')).json.error.message, /\/images\/render/);
   t.match((await send('?op=read_metadata')).json.error.message, /\/images\/metadata/);
 });
 

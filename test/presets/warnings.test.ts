@@ -41,6 +41,13 @@ const FINDINGS: Record<(typeof WARNING_CODES)[number], { steps: unknown[]; index
   no_effect: { steps: [{ op: 'negate' }, { op: 'rotate', parameters: { angle: 0 } }], indexes: [1] },
 };
 
+t.test('a cutout that is written as a JPEG loses what was cut', async (t) => {
+  const { call } = await start(t);
+  const steps = [{ op: 'remove_background' }, { op: 'convert', parameters: { format: 'jpeg' } }];
+  const { warnings } = (await call('POST', '/presets', { ...preset, steps })).json.data;
+  t.match(warnings, [{ code: 'alpha_lost', steps: [0, 1] }]);
+});
+
 t.test('each finding is answered on create, on PUT and on import, the redundant step first', async (t) => {
   const { call } = await start(t);
   for (const code of WARNING_CODES) {
