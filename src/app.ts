@@ -94,6 +94,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
 
   installManners(server);
   refuseExpectations(server.server);
+  await installOpenApi(server, packageJson.version);
   installMetrics(server, {
     pools: { image: () => pixels.stats(), render: () => renderStats(renders) },
     collect: options.collectMetrics,
@@ -101,7 +102,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
   server.addHook('onSend', async (_request, reply) => {
     if (draining) reply.header('connection', 'close');
   });
-  await installOpenApi(server, packageJson.version);
 
   // Outside of the interface.
   await server.register(healthRoutes, {

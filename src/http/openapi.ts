@@ -23,7 +23,8 @@ export async function installOpenApi(app: FastifyInstance, version: string): Pro
     },
     transform: ({ schema, url, route }) => {
       const access = route.config?.access;
-      const security = access === 'public' ? [] : access === 'session' ? [{ session: [] }] : undefined;
+      const isOpen = access === 'public' || !url.startsWith('/api/');
+      const security = isOpen ? [] : access === 'session' ? [{ session: [] }] : undefined;
       const response = { ...responsesOf(route), default: FailureEnvelope };
       const described = { ...schema, ...bodyOf(route), response };
       return { schema: security === undefined ? described : { ...described, security }, url };

@@ -133,6 +133,8 @@ t.test(
     t.same(Object.keys(requestBody.content), ['image/*', 'multipart/form-data', 'application/json']);
     t.ok(requestBody.content['application/json'].schema.properties.assetId);
     t.same(Object.keys(responses['200'].content), ['image/*', 'application/json']);
+    for (const path of ['/healthz', '/readyz', '/metrics', '/results/{name}', '/api/v1/ops'])
+      t.same(json.paths[path].get.security, [], `${path} asks for no credential`);
     const docs = await server.call('//docs');
     t.ok([200, 302].includes(docs.status));
   },

@@ -591,6 +591,12 @@ t.test('text is drawn as text, never parsed as markup', async (t) => {
   t.equal(await ink(' \n '), 0);
   t.ok((await ink('x', { rotate: 30 })) > 0);
   t.ok((await ink('WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW', { size: 40 })) > 0, 'longer than the picture');
+  const word = 'x'.repeat(30);
+  const broken = await ink(word);
+  const inLines = (letters: number) => word.replace(new RegExp(`.{${letters}}(?=.)`, 'g'), '$&\n');
+  const splits = await Promise.all(Array.from({ length: 20 }, (_, index) => ink(inLines(index + 1))));
+  t.ok(splits.includes(broken), 'a word that is broken gets no hyphen');
+  t.equal(await ink('x', { font: 'sans\u0000' }), await ink('x'), 'nor does a font');
   const half = await ink('x', { opacity: 0.5 });
   t.ok(Math.abs(half / (await ink('x')) - 0.5) < 0.05);
   const huge = passOf([['text', { text: 'W\n'.repeat(250), size: 1000 }]]);

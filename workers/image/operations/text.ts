@@ -32,7 +32,12 @@ export const text = step({
       width: Math.max(1, picture.width - 2 * margin),
       height: Math.max(1, picture.height - 2 * margin),
     };
-    const letters = await draw(written, `${font} ${size}`, lineWidth(written, size, room.width), pass);
+    const letters = await draw(
+      written,
+      `${printable(font)} ${size}`,
+      lineWidth(written, size, room.width),
+      pass,
+    );
     const ink = { ...colour, alpha: colour.alpha * opacity };
     const label = await turned(inked(letters, ink), rotate, pass);
     const spot = place(label, room, position);
@@ -66,9 +71,10 @@ function lineWidth(text: string, sizePx: number, roomPx: number): number {
   return width;
 }
 
-/** The letters as a mask: one channel, 255 where ink is. */
+/** The letters as a mask: one channel, 255 where ink is. A word that is broken gets no hyphen that nobody sent. */
 async function draw(text: string, font: string, width: number, { sharp }: PassContext): Promise<Pixels> {
-  const letters = sharp({ text: { text: escaped(text), font, width, dpi: 72, wrap: 'word-char' } });
+  const markup = `<span insert_hyphens="false">${escaped(text)}</span>`;
+  const letters = sharp({ text: { text: markup, font, width, dpi: 72, wrap: 'word-char' } });
   return pixelsOf(letters.toColourspace('b-w'));
 }
 
