@@ -15,37 +15,44 @@ const XMP_KEYWORD = 'XML:com.adobe.xmp';
 /** More than a profile of tags has; the guard against bulky texts has seen to larger ones. */
 const TEXT_LIMIT_BYTES = 4 * 1024 * 1024;
 
-/** Answers the same bytes, or a copy whose raw profiles have become chunks of their own. What is no PNG is answered as it is. */
+/** The kinds of chunk that raw profiles become: EXIF, XMP. */
+const KINDS = ['eXIf', 'iTXt'];
+
+/**
+ * Answers the same bytes, or a copy whose raw profiles have become chunks of their own, the first of each kind and where
+ * the file has none already. What is no PNG is answered as it is.
+ */
 export function withProfileChunks(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const png = Buffer.from(input.buffer, input.byteOffset, input.byteLength);
   if (!png.subarray(0, SIGNATURE.byteLength).equals(SIGNATURE)) return input;
-  const chunks = chunksOf(png);
-  const isTold = (type: string) => chunks.some((chunk) => chunk.toString('latin1', 4, 8) === type);
-  const replaced = chunks.map((chunk) => {
-    const profile = rawProfileOf(chunk);
+  const told = new Set<string>();
+  for (const { type } of chunksOf(png)) if (type === 'eXIf') told.add(type);
+  const kept: Buffer[] = [];
+  let keptFrom = 0;
+  for (const { type, at, end } of chunksOf(png)) {
+    if (told.size === KINDS.length) break;
+    if (type !== 'zTXt' && type !== 'tEXt') continue;
+    const profile = rawProfileOf(type, png.subarray(at + 8, end - 4));
     const own = profile && chunkOf(profile);
-    return own === undefined || (isTold('eXIf') && own.toString('latin1', 4, 8) === 'eXIf') ? chunk : own;
-  });
-  return replaced.every((chunk, index) => chunk === chunks[index])
-    ? input
-    : Buffer.concat([SIGNATURE, ...replaced]);
+    const kind = own?.toString('latin1', 4, 8) ?? '';
+    if (own === undefined || told.has(kind)) continue;
+    told.add(kind);
+    kept.push(png.subarray(keptFrom, at), own);
+    keptFrom = end;
+  }
+  return keptFrom === 0 ? input : Buffer.concat([...kept, png.subarray(keptFrom)]);
 }
 
-function chunksOf(png: Buffer): Buffer[] {
-  const chunks: Buffer[] = [];
-  for (let at = SIGNATURE.byteLength; at < png.byteLength; ) {
-    const end = at + FRAME_BYTES <= png.byteLength ? at + FRAME_BYTES + png.readUInt32BE(at) : png.byteLength;
-    chunks.push(png.subarray(at, end));
+function* chunksOf(png: Buffer): Generator<{ type: string; at: number; end: number }> {
+  for (let at = SIGNATURE.byteLength; at + FRAME_BYTES <= png.byteLength; ) {
+    const end = Math.min(at + FRAME_BYTES + png.readUInt32BE(at), png.byteLength);
+    yield { type: png.toString('latin1', at + 4, at + 8), at, end };
     at = end;
   }
-  return chunks;
 }
 
 /** The bytes that a text chunk spells: its name, its length, and hex digits in lines. */
-function rawProfileOf(chunk: Buffer): Buffer | undefined {
-  const type = chunk.toString('latin1', 4, 8);
-  if (type !== 'zTXt' && type !== 'tEXt') return undefined;
-  const data = chunk.subarray(8, -4);
+function rawProfileOf(type: 'zTXt' | 'tEXt', data: Buffer): Buffer | undefined {
   const keywordEnd = data.indexOf(0);
   if (!RAW_PROFILE.test(data.toString('latin1', 0, Math.max(0, keywordEnd)))) return undefined;
   const text = type === 'tEXt' ? data.subarray(keywordEnd + 1) : inflated(data.subarray(keywordEnd + 2));

@@ -1,5 +1,3 @@
-import { withoutBulkyTags } from './exif-guard.ts';
-
 /**
  * A TIFF's own directory is its EXIF, and libvips writes none there: so the tags are added to the file that it wrote. A
  * longer directory takes the place of the first, at the end of the file; nothing that was written is moved.
@@ -14,10 +12,14 @@ interface Entry {
   below?: Entry[];
 }
 
-/** Reads numbers in the byte order of a TIFF structure. */
-interface Numbers {
+/** A TIFF structure while it is read, in its byte order, with what may still be read of it. */
+interface Reading {
+  tiff: Buffer;
+  isLittle: boolean;
   short(at: number): number;
   long(at: number): number;
+  directoriesLeft: number;
+  bytesLeft: number;
 }
 
 const TIFF_MAGIC = 42;
@@ -42,8 +44,11 @@ const TYPES: Record<number, [value: number, number: number]> = {
 const POINTERS: ReadonlySet<number> = new Set([0x8769, 0x8825, 0xa005]);
 /** It names places of the file that it stood in, and may hold further copies of the picture. */
 const MAKER_NOTE = 0x927c;
-const DEEPEST = 3;
 const ENTRY_LIMIT = 512;
+/** A hostile structure leads to the same directories again and again, and claims the same bytes. */
+const DIRECTORY_LIMIT = 8;
+const VALUE_LIMIT_BYTES = 64 * 1024;
+const TOTAL_LIMIT_BYTES = 512 * 1024;
 
 /** Of a first directory, what says something about the picture and nothing about its pixels. */
 const DESCRIPTIVE: ReadonlySet<number> = new Set([
@@ -92,43 +97,52 @@ function rawEntries(file: Buffer, start: number, end: number): Buffer[] {
 }
 
 function entriesOf(exif: Buffer): Entry[] {
-  const tiff = withoutBulkyTags(exif.toString('latin1', 0, 4) === 'Exif' ? exif.subarray(6) : exif);
-  if (tiff === undefined) return [];
+  const tiff = exif.toString('latin1', 0, 4) === 'Exif' ? exif.subarray(6) : exif;
+  if (tiff.byteLength < 8) return [];
   const isLittle = tiff[0] === 0x49;
-  const numbers: Numbers = {
+  const reading: Reading = {
+    tiff,
+    isLittle,
     short: (at) => (isLittle ? tiff.readUInt16LE(at) : tiff.readUInt16BE(at)),
     long: (at) => (isLittle ? tiff.readUInt32LE(at) : tiff.readUInt32BE(at)),
+    directoriesLeft: DIRECTORY_LIMIT,
+    bytesLeft: TOTAL_LIMIT_BYTES,
   };
-  return numbers.short(2) === TIFF_MAGIC
-    ? directoryOf(tiff, numbers.long(4), numbers, isLittle, DEEPEST)
-    : [];
+  return reading.short(2) === TIFF_MAGIC ? directoryOf(reading, reading.long(4)) : [];
 }
 
-function directoryOf(tiff: Buffer, at: number, numbers: Numbers, isLittle: boolean, depth: number): Entry[] {
-  if (depth === 0 || at + 2 > tiff.byteLength) return [];
+function directoryOf(reading: Reading, at: number): Entry[] {
+  const { tiff, short } = reading;
+  if (reading.directoriesLeft === 0 || at + 2 > tiff.byteLength) return [];
+  reading.directoriesLeft -= 1;
   const room = Math.floor((tiff.byteLength - at - 2) / ENTRY_BYTES);
-  const count = Math.min(numbers.short(at), room, ENTRY_LIMIT);
-  return Array.from({ length: count }, (_, index) => at + 2 + index * ENTRY_BYTES).flatMap(
-    (place): Entry[] => {
-      const entry = {
-        tag: numbers.short(place),
-        type: numbers.short(place + 2),
-        count: numbers.long(place + 4),
-      };
-      if (entry.tag === MAKER_NOTE) return [];
-      if (POINTERS.has(entry.tag)) {
-        const below = directoryOf(tiff, numbers.long(place + 8), numbers, isLittle, depth - 1);
-        return below.length === 0
-          ? []
-          : [{ tag: entry.tag, type: LONG, count: 1, value: Buffer.alloc(4), below }];
-      }
-      const [valueBytes, numberBytes] = TYPES[entry.type] ?? [0, 1];
-      const bytes = valueBytes * entry.count;
-      const start = bytes <= 4 ? place + 8 : numbers.long(place + 8);
-      if (bytes === 0 || start + bytes > tiff.byteLength) return [];
-      return [{ ...entry, value: littleEndian(tiff.subarray(start, start + bytes), numberBytes, isLittle) }];
-    },
+  const count = Math.min(short(at), room, ENTRY_LIMIT);
+  return Array.from({ length: count }, (_, index) => entryAt(reading, at + 2 + index * ENTRY_BYTES)).flatMap(
+    (entry) => entry ?? [],
   );
+}
+
+/** Undefined for an entry that is not carried, or cannot be read. */
+function entryAt(reading: Reading, place: number): Entry | undefined {
+  const { tiff, isLittle, short, long } = reading;
+  const [tag, type, count] = [short(place), short(place + 2), long(place + 4)];
+  if (tag === MAKER_NOTE) return undefined;
+  if (POINTERS.has(tag)) {
+    const below = directoryOf(reading, long(place + 8));
+    return below.length === 0 ? undefined : { tag, type: LONG, count: 1, value: Buffer.alloc(4), below };
+  }
+  const [valueBytes, numberBytes] = TYPES[type] ?? [0, 1];
+  const bytes = valueBytes * count;
+  const start = bytes <= 4 ? place + 8 : long(place + 8);
+  const isReadable = bytes > 0 && start + bytes <= tiff.byteLength;
+  if (!isReadable || bytes > Math.min(VALUE_LIMIT_BYTES, reading.bytesLeft)) return undefined;
+  reading.bytesLeft -= bytes;
+  return {
+    tag,
+    type,
+    count,
+    value: littleEndian(tiff.subarray(start, start + bytes), numberBytes, isLittle),
+  };
 }
 
 function littleEndian(value: Buffer, numberBytes: number, isLittle: boolean): Buffer {
