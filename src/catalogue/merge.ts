@@ -1,7 +1,8 @@
 import { operationNamed } from '../../workers/image/operations/index.ts';
+import { lossyWriter } from '../../workers/image/operations/parameter.ts';
 import type { Encode, Pass } from '../../workers/protocol.ts';
 import type { Fragment } from './op.ts';
-import { isStill, lossyWriter } from './pass-parameters.ts';
+import { isStill } from './pass-parameters.ts';
 
 /** A step that cannot join the pass: `index` counts within the fragments, `key` is the parameter at fault. */
 export interface Conflict {

@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { lossyWriter } from '../../workers/image/operations/parameter.ts';
 import type { Decode, Encode } from '../../workers/protocol.ts';
 import type { Given, Violation } from './op.ts';
 import { choice, colour, flag, integer, optional } from './parameter.ts';
@@ -66,13 +67,6 @@ export function passRule(given: Given): Violation | undefined {
   const lossy = lossyWriter(given as Encode);
   if (lossy === undefined) return undefined;
   return { key: 'lossless', message: `lossless is true, but ${lossy}: ask for webp, avif or png.` };
-}
-
-/** What does not keep lossless=true, in words that go on from "but"; undefined when it is not sent, or kept. */
-export function lossyWriter({ lossless, format, palette, colors }: Encode): string | undefined {
-  if (lossless !== true || format === undefined || format === 'webp' || format === 'avif') return undefined;
-  if (format !== 'png') return `${format} does not know it`;
-  return (palette ?? colors !== undefined) ? 'a palette is not' : undefined;
 }
 
 function pick(params: PassParameters): PassParameters {

@@ -1,6 +1,7 @@
 import type { Sharp } from 'sharp';
 import type { Encode, OutputFormat } from '../protocol.ts';
 import type { Size } from './geometry.ts';
+import { lossyWriter } from './lossless.ts';
 import { invalid } from './refusal.ts';
 
 /** What an encoder can do, and how it is told to. */
@@ -152,24 +153,15 @@ export function encodeWith(
 /** @throws Refusal invalid_param on `lossless` or `format`. */
 export function assertEncodable(encode: Encode & { format: OutputFormat }, size?: Size): void {
   const { format } = encode;
-  if (encode.lossless === true && !keepsLossless(encode)) {
-    throw invalid('lossless', `lossless is true, but ${lossyWord(encode)}: ask for webp, avif or png.`);
+  const lossy = lossyWriter(encode);
+  if (lossy !== undefined) {
+    throw invalid('lossless', `lossless is true, but ${lossy}: ask for webp, avif or png.`);
   }
   const limitPx = edgeLimitPx(encode);
   if (size !== undefined && Math.max(size.width, size.height) > limitPx) {
     const message = `The result is ${size.width} × ${size.height} pixels, but an edge of a ${format} has at most ${limitPx}: ask for a smaller size or another format.`;
     throw invalid('format', message, { limit: limitPx });
   }
-}
-
-/** Whether lossless=true is a promise that the encoder keeps. */
-function keepsLossless({ format, palette, colors }: Encode & { format: OutputFormat }): boolean {
-  if (format === 'png') return !(palette ?? colors !== undefined);
-  return format === 'webp' || format === 'avif';
-}
-
-function lossyWord({ format }: { format: OutputFormat }): string {
-  return format === 'png' ? 'a palette is not' : `${format} does not know it`;
 }
 
 /** A TIFF with a quality is one of JPEG strips. */

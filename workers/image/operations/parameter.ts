@@ -10,6 +10,7 @@ import {
 import { PLACE_NAMES, type Place } from '../geometry.ts';
 
 export { COLOUR_NOTATIONS, cssColour } from '../css-colour.ts';
+export { lossyWriter } from '../lossless.ts';
 
 export function integer(
   minimum: number,
