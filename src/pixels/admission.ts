@@ -1,6 +1,10 @@
 import type { Clock } from './clock.ts';
 import { systemClock } from './clock.ts';
 import { capacity } from './failures.ts';
+import { createTurns } from './turns.ts';
+
+/** A call has somebody who waits for its answer; a job has not. */
+export type WorkClass = 'call' | 'job';
 
 /** A place at work. */
 export interface Seat {
@@ -13,6 +17,8 @@ export interface Seat {
 export interface SeatRequest {
   /** Whose work this is; accounts are served in turn. */
   accountId: string;
+  /** Calls are served first, but a job at least every fourth time; absent: a call. */
+  work?: WorkClass | undefined;
   /** Memory the work is estimated to take. More than the whole budget is admitted alone. */
   bytes: number;
   /** Ends the waiting; acquire rejects with its reason. */
@@ -22,7 +28,10 @@ export interface SeatRequest {
 export interface AdmissionStats {
   seats: number;
   busy: number;
+  /** Calls that wait. */
   waiting: number;
+  /** Jobs that wait. */
+  jobsWaiting: number;
   reservedBytes: number;
   budgetBytes: number;
   /** Recent mean of how long a seat was taken. */
@@ -31,14 +40,15 @@ export interface AdmissionStats {
   meanWaitMs: number;
 }
 
-/** A waiting room of bounded length before a number of seats and a budget of memory. */
+/** A waiting room before a number of seats and a budget of memory: bounded for calls, without end for jobs. */
 export interface Admission {
   /**
    * Waits for a seat.
-   * @throws provider_unavailable (capacity, with Retry-After) when the waiting room is full; the signal's reason when it aborts.
+   * @throws provider_unavailable (capacity, with Retry-After) when a call finds the waiting room full; the signal's reason
+   * when it aborts.
    */
   acquire(request: SeatRequest): Promise<Seat>;
-  /** When a place is to be expected for somebody who came now: whole seconds, 1 to 60. */
+  /** When a place is to be expected for a call that came now: whole seconds, 1 to 60. */
   retryAfterSeconds(): number;
   /** Resolves when nobody works and nobody waits. */
   idle(): Promise<void>;
@@ -57,77 +67,86 @@ const withLatest = (mean: number, latest: number) => mean + LATEST_WEIGHT * (lat
 
 const FIRST_GUESS_MS = 200;
 const LONGEST_RETRY_SECONDS = 60;
+/** Calls that are served in a row while a job waits: the next turn is the job's. */
+const CALLS_IN_A_ROW = 3;
 
 export function createAdmission(options: {
   seats: number;
   budgetBytes: number;
+  /** Calls that may wait. */
   queueLimit: number;
   clock?: Clock;
 }): Admission {
   const { seats, budgetBytes, queueLimit, clock = systemClock } = options;
-  /** Accounts that wait, the next to be served first; a served account goes to the end. */
-  const lanes = new Map<string, Waiter[]>();
-  let waiting = 0;
+  const lines = { call: createTurns<Waiter>(), job: createTurns<Waiter>() };
+  /** Places that each account has now. */
+  const held = new Map<string, number>();
+  let callsInARow = 0;
   let busy = 0;
   let reservedBytes = 0;
   let meanServiceMs = FIRST_GUESS_MS;
   let meanWaitMs = 0;
   let idlers: (() => void)[] = [];
 
+  const placesOf = (accountId: string) => held.get(accountId) ?? 0;
+  const waiting = () => lines.call.size + lines.job.size;
   const fits = (bytes: number) => busy < seats && (busy === 0 || reservedBytes + bytes <= budgetBytes);
 
-  function take(bytes: number, queueMs: number): Seat {
+  function count(accountId: string, change: 1 | -1): void {
+    const places = placesOf(accountId) + change;
+    if (places === 0) held.delete(accountId);
+    else held.set(accountId, places);
+  }
+
+  function take({ accountId, bytes }: SeatRequest, queueMs: number): Seat {
     const takenMs = clock.nowMs();
-    let held = true;
+    let isHeld = true;
     busy += 1;
     reservedBytes += bytes;
+    count(accountId, 1);
     meanWaitMs = withLatest(meanWaitMs, queueMs);
     return {
       queueMs,
       release() {
-        if (!held) return;
-        held = false;
+        if (!isHeld) return;
+        isHeld = false;
         busy -= 1;
         reservedBytes -= bytes;
+        count(accountId, -1);
         meanServiceMs = withLatest(meanServiceMs, clock.nowMs() - takenMs);
         admitNext();
       },
     };
   }
 
-  /**
-   * The account whose turn it is goes first even when a smaller pass of another would fit: a large one that is
-   * overtaken for as long as small ones come would never run.
-   */
-  function admitNext(): void {
-    for (const [accountId, lane] of lanes) {
-      const waiter = lane[0];
-      if (waiter === undefined || !fits(waiter.request.bytes)) break;
-      leave(accountId, waiter);
-      if (lane.length > 0) {
-        lanes.delete(accountId);
-        lanes.set(accountId, lane);
-      }
-      waiter.grant(take(waiter.request.bytes, clock.nowMs() - waiter.arrivedMs));
-    }
-    if (busy === 0 && waiting === 0) {
-      for (const resolve of idlers) resolve();
-      idlers = [];
-    }
+  function classWhoseTurnItIs(): WorkClass {
+    if (lines.job.size === 0) return 'call';
+    return lines.call.size === 0 || callsInARow >= CALLS_IN_A_ROW ? 'job' : 'call';
   }
 
-  function leave(accountId: string, waiter: Waiter): void {
-    const lane = lanes.get(accountId) ?? [];
-    lane.splice(lane.indexOf(waiter), 1);
-    waiting -= 1;
-    if (lane.length === 0) lanes.delete(accountId);
+  /**
+   * Whoever's turn it is goes first even when a smaller pass of another would fit: a large one that is overtaken for as
+   * long as small ones come would never run.
+   */
+  function admitNext(): void {
+    for (;;) {
+      const work = classWhoseTurnItIs();
+      const next = lines[work].next(placesOf);
+      if (next === undefined || !fits(next.waiter.request.bytes)) break;
+      callsInARow = work === 'call' && lines.job.size > 0 ? callsInARow + 1 : 0;
+      lines[work].serve(next.accountId, next.waiter);
+      next.waiter.grant(take(next.waiter.request, clock.nowMs() - next.waiter.arrivedMs));
+    }
+    if (busy > 0 || waiting() > 0) return;
+    for (const resolve of idlers) resolve();
+    idlers = [];
   }
 
   function wait(request: SeatRequest): Promise<Seat> {
-    const { accountId, signal } = request;
+    const { accountId, signal, work = 'call' } = request;
     return new Promise((resolve, reject) => {
       const giveUp = () => {
-        leave(accountId, waiter);
+        lines[work].remove(accountId, waiter);
         reject(signal.reason);
         admitNext();
       };
@@ -139,29 +158,38 @@ export function createAdmission(options: {
           resolve(seat);
         },
       };
-      const lane = lanes.get(accountId);
-      if (lane === undefined) lanes.set(accountId, [waiter]);
-      else lane.push(waiter);
-      waiting += 1;
+      lines[work].add(accountId, waiter);
       signal.addEventListener('abort', giveUp, { once: true });
+      // A call may go before a job that waits for memory.
+      admitNext();
     });
   }
 
   function retryAfterSeconds(): number {
-    const aheadMs = ((waiting + busy) / seats) * meanServiceMs;
+    const aheadMs = ((lines.call.size + busy) / seats) * meanServiceMs;
     return Math.min(LONGEST_RETRY_SECONDS, Math.max(1, Math.ceil(aheadMs / 1000)));
   }
 
   return {
     async acquire(request) {
       request.signal.throwIfAborted();
-      if (waiting === 0 && fits(request.bytes)) return take(request.bytes, 0);
-      if (waiting >= queueLimit) throw capacity(retryAfterSeconds());
+      if (waiting() === 0 && fits(request.bytes)) return take(request, 0);
+      const isCall = request.work !== 'job';
+      if (isCall && lines.call.size >= queueLimit) throw capacity(retryAfterSeconds());
       return wait(request);
     },
     retryAfterSeconds,
     idle: () =>
-      busy === 0 && waiting === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve)),
-    stats: () => ({ seats, busy, waiting, reservedBytes, budgetBytes, meanServiceMs, meanWaitMs }),
+      busy === 0 && waiting() === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve)),
+    stats: () => ({
+      seats,
+      busy,
+      waiting: lines.call.size,
+      jobsWaiting: lines.job.size,
+      reservedBytes,
+      budgetBytes,
+      meanServiceMs,
+      meanWaitMs,
+    }),
   };
 }

@@ -1,9 +1,14 @@
+import type { WorkClass } from './admission.ts';
 import type { Clock } from './clock.ts';
 
 /** How long somebody wants an answer. */
 export interface Patience {
   /** Aborts with the reason that the caller is to be told. */
   signal: AbortSignal;
+  /** Epoch milliseconds of the deadline as it is now. */
+  deadlineMs(): number;
+  /** Awaits a place to work in. Of a job's time this takes nothing: its deadline moves by what it waited. */
+  waiting<T>(place: Promise<T>): Promise<T>;
   /** Stops the timer; call it once the answer is there. */
   end(): void;
 }
@@ -14,18 +19,36 @@ export interface Patience {
  */
 export function patienceUntil(options: {
   deadlineMs: number;
+  /** The deadline of a call counts all its time, that of a job its work alone. Absent: a call. */
+  work?: WorkClass | undefined;
   client: AbortSignal | undefined;
   clock: Clock;
   late: () => Error;
 }): Patience {
-  const { client, clock } = options;
+  const { client, clock, work = 'call' } = options;
   const controller = new AbortController();
   const leave = () => controller.abort(client?.reason);
-  const cancel = clock.after(options.deadlineMs - clock.nowMs(), () => controller.abort(options.late()));
+  const startTimer = () => clock.after(deadlineMs - clock.nowMs(), () => controller.abort(options.late()));
+  let { deadlineMs } = options;
+  let cancel = startTimer();
   if (client?.aborted) leave();
   client?.addEventListener('abort', leave, { once: true });
+
+  async function withoutTimer<T>(place: Promise<T>): Promise<T> {
+    const sinceMs = clock.nowMs();
+    cancel();
+    try {
+      return await place;
+    } finally {
+      deadlineMs += clock.nowMs() - sinceMs;
+      cancel = startTimer();
+    }
+  }
+
   return {
     signal: controller.signal,
+    deadlineMs: () => deadlineMs,
+    waiting: (place) => (work === 'job' ? withoutTimer(place) : place),
     end() {
       cancel();
       client?.removeEventListener('abort', leave);

@@ -13,7 +13,7 @@ import type {
   TransformTask,
 } from '../../workers/protocol.ts';
 import type { ApiError } from '../http/errors.ts';
-import { type Admission, createAdmission } from './admission.ts';
+import { type Admission, createAdmission, type SeatRequest, type WorkClass } from './admission.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { pixelsSettings } from './config.ts';
 import { drawingSizeOf } from './drawing-size.ts';
@@ -21,7 +21,7 @@ import { deadlineExceeded, refusalOf, workerUnreachable } from './failures.ts';
 import type { Header } from './header/header.ts';
 import { estimatedBytes, memoryBudgetBytes } from './memory.ts';
 import { ownedBytes } from './owned.ts';
-import { patienceUntil, unlessAborted } from './patience.ts';
+import { type Patience, patienceUntil, unlessAborted } from './patience.ts';
 import { createPool, type ResultOf } from './pool.ts';
 import { readable } from './readable.ts';
 import { createRasterizer } from './vector.ts';
@@ -31,7 +31,9 @@ export interface PixelCall {
   bytes: Uint8Array;
   /** Whose call it is; accounts take turns. */
   accountId: string;
-  /** Epoch milliseconds after which the caller gets deadline_exceeded. */
+  /** Jobs give way to calls, wait without end, and are never refused for want of room. Absent: a call. */
+  work?: WorkClass;
+  /** Epoch milliseconds after which the caller gets deadline_exceeded. A job's moves by the time that it waits. */
   deadlineMs: number;
   /** Aborts when the client goes away; the result then rejects with its reason. */
   signal?: AbortSignal;
@@ -110,9 +112,8 @@ interface Source {
   queueMs: number;
 }
 
-/** The ending of a call: its signal, and where it says which native work was begun for it. */
-interface Ending {
-  signal: AbortSignal;
+/** What goes with a call: how long it is wanted, and where it says which native work was begun for it. */
+interface Ending extends Patience {
   follow(native: Promise<unknown>): void;
 }
 
@@ -139,23 +140,23 @@ export function createPixels(options: PixelsOptions): Pixels {
 
   /** Runs a call under its patience, and knows when the last native work for it has ended. */
   function begin<T>(call: PixelCall, run: (ending: Ending) => Promise<T>): Work<T> {
-    const { deadlineMs, signal: client } = call;
+    const { deadlineMs, work, signal: client } = call;
     const late = () => deadlineExceeded(admission.retryAfterSeconds());
-    const patience = patienceUntil({ deadlineMs, client, clock, late });
+    const patience = patienceUntil({ deadlineMs, work, client, clock, late });
     const begun: Promise<unknown>[] = [];
     const follow = (native: Promise<unknown>) => begun.push(native);
-    const result = run({ signal: patience.signal, follow }).finally(patience.end);
+    const result = run({ ...patience, follow }).finally(patience.end);
     const settled = result.then(ignore, ignore);
     const ended = settled.then(() => Promise.allSettled(begun)).then(ignore);
     return { result, ended };
   }
 
   /** A file as a thread reads it: itself, or the pixels of a drawing. */
-  async function sourceOf(call: PixelCall, pass: Pass | null, { signal }: Ending): Promise<Source> {
-    const { accountId, bytes } = call;
+  async function sourceOf(call: PixelCall, pass: Pass | null, patience: Patience): Promise<Source> {
+    const { accountId, work, bytes } = call;
     const header = readable(bytes);
     if (header.format !== 'svg') return { file: { input: ownedBytes(bytes) }, header, queueMs: 0 };
-    const drawing = await rasterizer.draw({ bytes, ...drawingSizeOf(pass) }, { accountId, signal });
+    const drawing = await rasterizer.draw({ bytes, ...drawingSizeOf(pass) }, { accountId, work, patience });
     const { width, height, channels, pixels, queueMs } = drawing;
     return {
       file: { input: pixels, raw: { width, height, channels } },
@@ -166,16 +167,16 @@ export function createPixels(options: PixelsOptions): Pixels {
 
   /** Waits for a seat, then for the thread or the call's ending. The seat is given back when the thread has ended. */
   async function runSeated<T extends ImageTask>(
-    task: T,
-    seating: { accountId: string; bytes: number },
-    { signal, follow }: Ending,
+    taskUntil: (deadlineMs: number) => T,
+    seating: Omit<SeatRequest, 'signal'>,
+    { signal, deadlineMs, waiting, follow }: Ending,
   ): Promise<{ result: ResultOf<T>; queueMs: number }> {
-    const { release, queueMs } = await admission.acquire({ ...seating, signal });
+    const { release, queueMs } = await waiting(admission.acquire({ ...seating, signal }));
     if (signal.aborted) {
       release();
       throw signal.reason;
     }
-    const native = pool.run(task).finally(release);
+    const native = pool.run(taskUntil(deadlineMs())).finally(release);
     follow(native);
     const reached = native.catch((cause: Error) => {
       onLost(cause);
@@ -193,31 +194,31 @@ export function createPixels(options: PixelsOptions): Pixels {
   }
 
   async function transform(call: TransformCall, ending: Ending): Promise<PixelResult> {
-    const { accountId, deadlineMs, pass, layers, paramOf = (name) => name } = call;
+    const { accountId, work, pass, layers, paramOf = (name) => name } = call;
     const source = await sourceOf(call, pass, ending);
     const { file, header } = source;
-    const task: TransformTask = {
+    const taskUntil = (deadlineMs: number): TransformTask => ({
       kind: 'transform',
       ...file,
       ...hintOf(header),
       ...(layers !== undefined && { layers }),
       pass,
       deadlineMs,
-    };
-    const seating = { accountId, bytes: estimatedBytes(header, pass) };
-    const { result, queueMs } = await runSeated(task, seating, ending);
+    });
+    const seating = { accountId, work, bytes: estimatedBytes(header, pass) };
+    const { result, queueMs } = await runSeated(taskUntil, seating, ending);
     if (result.kind === 'failure') throw refused(result, paramOf);
     return { ...result, queueMs: queueMs + source.queueMs };
   }
 
   async function describe(call: PixelCall, ending: Ending): Promise<PixelFacts> {
-    const { accountId, deadlineMs, bytes } = call;
+    const { accountId, work, bytes } = call;
     const source = await sourceOf(call, null, ending);
     const { file, header } = source;
     const drawn = header.format === 'svg' ? drawingFacts(bytes) : {};
-    const task: DescribeTask = { kind: 'describe', ...file, deadlineMs };
-    const seating = { accountId, bytes: estimatedBytes(header, null) };
-    const { result, queueMs } = await runSeated(task, seating, ending);
+    const taskUntil = (deadlineMs: number): DescribeTask => ({ kind: 'describe', ...file, deadlineMs });
+    const seating = { accountId, work, bytes: estimatedBytes(header, null) };
+    const { result, queueMs } = await runSeated(taskUntil, seating, ending);
     if (result.kind === 'failure') throw refused(result, (name) => name);
     return { ...result, image: { ...result.image, ...drawn }, queueMs: queueMs + source.queueMs };
   }

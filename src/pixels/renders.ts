@@ -1,6 +1,6 @@
 import type { RenderAnswer, RenderFailure, RenderTask, Timings } from '../../workers/protocol.ts';
 import { ApiError, invalidParam } from '../http/errors.ts';
-import { type AdmissionStats, createAdmission, type Seat } from './admission.ts';
+import { type AdmissionStats, createAdmission, type Seat, type WorkClass } from './admission.ts';
 import { withAssetScheme } from './asset-references.ts';
 import { systemClock } from './clock.ts';
 import { patienceUntil, unlessAborted } from './patience.ts';
@@ -33,9 +33,11 @@ export interface RenderRequest {
   width: number;
   height: number;
   accountId: string;
+  /** Jobs give way to calls and wait without end. Absent: a call. */
+  work?: WorkClass;
   /** Assets that the page may load, by id: see assetIdsIn. One that is not here does not load. */
   assets: RenderTask['assets'];
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds. A job's deadline moves by the time that it waits. */
   deadlineMs: number;
   /** Ends the waiting, and the page itself, when nobody wants the picture any more. */
   signal?: AbortSignal;
@@ -116,19 +118,25 @@ export function createRenders(options: RendersOptions): Renders {
     };
   }
 
-  function begin({ html, signal: client, ...page }: RenderRequest): Work<RenderedPage> {
+  function begin({ html, signal: client, work, ...page }: RenderRequest): Work<RenderedPage> {
     const { accountId, deadlineMs } = page;
     const { onTurn, late } = lateness();
-    const patience = patienceUntil({ deadlineMs, client, clock: systemClock, late });
+    const patience = patienceUntil({ deadlineMs, work, client, clock: systemClock, late });
     let drawing: Promise<unknown> = Promise.resolve();
 
     async function run(): Promise<RenderedPage> {
-      const seat = await admission.acquire({ accountId, bytes: 0, signal: patience.signal });
+      const { signal, waiting } = patience;
+      const seat = await waiting(admission.acquire({ accountId, work, bytes: 0, signal }));
       if (patience.signal.aborted) {
         seat.release();
         throw patience.signal.reason;
       }
-      const task: RenderTask = { kind: 'render', html: withAssetScheme(html, publicUrl), ...page };
+      const task: RenderTask = {
+        kind: 'render',
+        html: withAssetScheme(html, publicUrl),
+        ...page,
+        deadlineMs: patience.deadlineMs(),
+      };
       const answer = draw(task, seat, { client, onTurn });
       drawing = answer;
       return pageOf(await unlessAborted(answer, patience.signal), seat.queueMs, late);

@@ -8,10 +8,10 @@ import {
   type RasterizeResult,
   type RasterizeTask,
 } from '../../workers/protocol.ts';
-import { createAdmission } from './admission.ts';
+import { createAdmission, type WorkClass } from './admission.ts';
 import type { Clock } from './clock.ts';
 import { deadlineExceeded, refusalOf, unsupportedFormat, workerUnreachable } from './failures.ts';
-import { patienceUntil } from './patience.ts';
+import { type Patience, patienceUntil } from './patience.ts';
 
 export interface Drawing extends Rasterized {
   /** RGBA, row by row, owning the whole of its memory. */
@@ -23,13 +23,20 @@ export interface DrawingRequest extends Pick<RasterizeTask, 'density' | 'atLeast
   bytes: Uint8Array;
 }
 
+/** For whom it is drawn. */
+export interface DrawingCaller {
+  accountId: string;
+  work?: WorkClass | undefined;
+  patience: Pick<Patience, 'signal' | 'waiting'>;
+}
+
 /** Draws SVG in a process of its own, one drawing at a time, accounts in turn. */
 export interface Rasterizer {
   /**
    * @throws unsupported_format when it is no drawing or too large; provider_unavailable (capacity, deadline_exceeded,
    * worker_unreachable); the signal's reason when it aborts.
    */
-  draw(request: DrawingRequest, caller: { accountId: string; signal: AbortSignal }): Promise<Drawing>;
+  draw(request: DrawingRequest, caller: DrawingCaller): Promise<Drawing>;
   /** Waits for the drawings under way, then ends the process. */
   close(): Promise<void>;
 }
@@ -111,8 +118,8 @@ export function createRasterizer(options: RasterizerOptions): Rasterizer {
   }
 
   return {
-    async draw({ bytes, ...size }, { accountId, signal }) {
-      const seat = await admission.acquire({ accountId, bytes: 0, signal });
+    async draw({ bytes, ...size }, { accountId, work, patience: { signal, waiting } }) {
+      const seat = await waiting(admission.acquire({ accountId, work, bytes: 0, signal }));
       const late = () => deadlineExceeded(admission.retryAfterSeconds());
       const patience = patienceUntil({ deadlineMs: clock.nowMs() + timeoutMs, client: signal, clock, late });
       try {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { type Admission, createAdmission, type Seat } from '../../src/pixels/admission.ts';
+import { type Admission, createAdmission, type Seat, type WorkClass } from '../../src/pixels/admission.ts';
 import { handClock } from './clock.ts';
 
 const forever = new AbortController().signal;
@@ -10,8 +10,8 @@ function visitors(admission: Admission) {
   return {
     seated,
     names: () => seated.map(({ name }) => name).join(' '),
-    async ask(name: string, accountId = name, bytes = 0, signal = forever): Promise<void> {
-      const seat = await admission.acquire({ accountId, bytes, signal });
+    async ask(name: string, accountId = name, bytes = 0, signal = forever, work?: WorkClass): Promise<void> {
+      const seat = await admission.acquire({ accountId, bytes, signal, work });
       seated.push({ name, seat });
     },
     async leave(): Promise<void> {
@@ -98,6 +98,68 @@ t.test('a full waiting room refuses with a computed Retry-After', async (t) => {
     retryAfterSeconds: Math.ceil((4 * meanMs) / 1000),
   });
   t.equal(seated.length, 1);
+});
+
+/** The names in the order in which they were served, one after the other. */
+async function servedInTurn({ seated, leave }: ReturnType<typeof open>, count: number): Promise<string> {
+  const order: string[] = [];
+  for (let served = 0; served < count; served += 1) {
+    await turn();
+    order.push(seated[0]?.name ?? 'nobody');
+    await leave();
+  }
+  return order.join(' ');
+}
+
+t.test('calls go before jobs, and a job has every fourth turn', async (t) => {
+  const room = open({ queueLimit: 20 });
+  for (const name of ['j1', 'j2', 'j3']) void room.ask(name, 'batch', 0, forever, 'job');
+  for (let call = 1; call <= 7; call += 1) void room.ask(`c${call}`, 'a');
+  t.equal(await servedInTurn(room, 10), 'j1 c1 c2 c3 j2 c4 c5 c6 j3 c7');
+});
+
+t.test('jobs of several accounts take turns among themselves', async (t) => {
+  const room = open();
+  for (const name of ['a1', 'a2', 'a3']) void room.ask(name, 'a', 0, forever, 'job');
+  for (const name of ['b1', 'b2']) void room.ask(name, 'b', 0, forever, 'job');
+  t.equal(await servedInTurn(room, 5), 'a1 a2 b1 a3 b2');
+});
+
+t.test('jobs wait without limit, and take no room from calls', async (t) => {
+  const { ask, admission } = open({ queueLimit: 1 });
+  void ask('working');
+  for (let job = 0; job < 50; job += 1) void ask(`j${job}`, 'batch', 0, forever, 'job');
+  await turn();
+  const secondsForCalls = admission.retryAfterSeconds();
+  void ask('call', 'c');
+  await turn();
+  t.match(admission.stats(), { waiting: 1, jobsWaiting: 50 });
+  t.equal(secondsForCalls, 1, 'a Retry-After counts no jobs');
+  await t.rejects(ask('one too many', 'd'), {
+    code: 'provider_unavailable',
+    details: { reason: 'capacity' },
+  });
+});
+
+t.test('a call goes before a job that waits for memory', async (t) => {
+  const { ask, names } = open({ seats: 2 });
+  void ask('working', 'a', 60);
+  void ask('large job', 'b', 60, forever, 'job');
+  void ask('call', 'c', 10);
+  await turn();
+  t.equal(names(), 'working call');
+});
+
+t.test('an account has a second place only while nobody else waits', async (t) => {
+  const { ask, seated, names } = open({ seats: 2 });
+  for (const name of ['a1', 'a2', 'a3']) void ask(name, 'a');
+  await turn();
+  t.equal(names(), 'a1 a2');
+  void ask('b1', 'b');
+  await turn();
+  seated.shift()?.seat.release();
+  await turn();
+  t.equal(names(), 'a2 b1', 'a3 came first, but a has a place');
 });
 
 t.test('who leaves the waiting room is told why and holds nobody up', async (t) => {

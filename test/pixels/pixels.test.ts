@@ -228,6 +228,29 @@ t.test('the self-test runs a pass, unless a call has just proved the same', asyn
   await result;
 });
 
+t.test("a job's deadline counts its work and not its waiting", async (t) => {
+  const { pixels, clock } = open(t);
+  const { call, letGo } = heldCall(clock);
+  const ahead = pixels.transform({ ...call, deadlineMs: clock.nowMs() + 60_000 });
+  await new Promise(setImmediate);
+  const patient = pixels.transform({ ...callOf(clock), accountId: 'batch', work: 'job' });
+  await new Promise(setImmediate);
+  clock.advance(20_000);
+  letGo();
+  await ahead.result;
+  t.match(await patient.result, { kind: 'transformed', queueMs: 20_000 });
+
+  const slow = heldCall(clock);
+  const late = pixels.transform({ ...slow.call, work: 'job' });
+  await new Promise(setImmediate);
+  clock.advance(10_000);
+  await t.rejects(late.result, {
+    code: 'provider_unavailable',
+    details: { reason: 'deadline_exceeded' },
+  });
+  slow.letGo();
+});
+
 t.test('close waits for the calls under way', async (t) => {
   const { pixels, clock } = open(t);
   const { call, letGo } = heldCall(clock);

@@ -26,7 +26,10 @@ function open(t: Test, options: { clock?: Clock; memoryMegabytes?: number } = {}
   });
   t.teardown(() => rasterizer.close());
   const draw = (bytes: Uint8Array, size: Partial<DrawingRequest> = {}, signal = forever): Promise<Drawing> =>
-    rasterizer.draw({ bytes, density: 72, ...size }, { accountId: 'acc', signal });
+    rasterizer.draw(
+      { bytes, density: 72, ...size },
+      { accountId: 'acc', patience: { signal, waiting: (place) => place } },
+    );
   return { rasterizer, draw };
 }
 
