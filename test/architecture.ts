@@ -18,6 +18,7 @@ const RANKS: Record<string, number> = {
   templates: 4,
   assets: 4,
   feedback: 4,
+  events: 5,
   catalogue: 5,
   models: 6,
   billing: 5,

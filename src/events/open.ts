@@ -1,0 +1,59 @@
+import type { Coordination } from '../stores/coordination/port.ts';
+import type { Documents } from '../stores/documents/port.ts';
+import type { EventType, OutboxEvent } from './event.ts';
+import { Outbox, type OutboxDocument } from './outbox.ts';
+import { openSubscriptions } from './subscriptions.ts';
+
+export interface EventsOptions {
+  documents: Documents;
+  coordination: Coordination;
+}
+
+/** Hears of events that were just written by this process, in the order of their outcomes. */
+export type EventsListener = (events: OutboxDocument[]) => void;
+
+/** The door through which slices announce outcomes. */
+export interface Events {
+  /**
+   * Whether any endpoint wants events of this type, for the writer to spare itself the trouble. See subscriptions.ts
+   * for how old a no may be.
+   */
+  isWanted(accountId: string, type: EventType): Promise<boolean>;
+  /**
+   * Resolves when the events are on disk: from then on they are delivered, whatever dies. Writing an event again is
+   * harmless, also when it was delivered meanwhile, for the 14 days that its deliveries are on record.
+   */
+  write(events: readonly OutboxEvent[]): Promise<void>;
+}
+
+/**
+ * The outbox: events wait here until the webhooks slice has made a delivery for each endpoint that wants them. Each
+ * process spreads what it wrote itself; what a dead one left is found by a duty of the sweeper.
+ */
+export async function openEvents({ documents, coordination }: EventsOptions) {
+  const outbox = await Outbox.open(documents);
+  const subscriptions = await openSubscriptions(documents, coordination);
+  let listener: EventsListener = () => undefined;
+
+  const events: Events = {
+    isWanted: subscriptions.isWanted,
+    async write(written) {
+      listener(await outbox.insert(written));
+    },
+  };
+
+  return {
+    ...events,
+    outbox,
+    subscriptionsChanged: subscriptions.changed,
+    /** Sets who spreads what this process writes. */
+    onWritten(spread: EventsListener): void {
+      listener = spread;
+    },
+    async stop(): Promise<void> {
+      subscriptions.close();
+    },
+  };
+}
+
+export type OpenEvents = Awaited<ReturnType<typeof openEvents>>;
