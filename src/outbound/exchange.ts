@@ -2,14 +2,13 @@ import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { BlockList, LookupFunction, Socket } from 'node:net';
 import { abortionOf, OutboundError, targetRefused, tooSlow } from './errors.ts';
+import { watchStatus } from './status-line.ts';
 import { isAllowed, type Target } from './target.ts';
 
 export interface Call {
   method: 'GET' | 'POST';
   headers: Record<string, string>;
   body?: Uint8Array;
-  /** TCP and TLS together. */
-  connectTimeoutMs: number;
   /** From the connection to the end of the headers. */
   answerTimeoutMs: number;
   /** Ends the call at any time, the body included. */
@@ -27,21 +26,31 @@ const TLS_AGENT = new https.Agent({
   rejectUnauthorized: true,
 });
 
-const STATUS_LINE = /^HTTP\/1\.[01] ([2-5]\d\d)/;
+/** Node tells a 101 as an upgrade, or as an answer where it names no protocol. */
+const SWITCHING_PROTOCOLS = 101;
+/** The headers of an answer, in bytes; Node's own default, said here because a peer decides how many it sends. */
+const MOST_HEADER_BYTES = 16 * 1024;
+/** Interim answers (1xx) before the final one. A server sends one or two; a flood of them is no answer. */
+const MOST_INTERIM_ANSWERS = 16;
+
 /** Codes of node:tls and OpenSSL: the name, the date or the issuer of a certificate is not accepted, or no TLS is spoken. */
 const TLS_CODES = /CERT|TLS|SSL|UNABLE_TO|SELF_SIGNED|HOSTNAME/;
 
 /**
  * One HTTP/1.1 exchange with a vetted target, up to its headers; the body stays with the caller, who destroys what it
  * does not read. The vetted addresses are dialled, Host and TLS name are those of the URL; no redirect is followed, no
- * proxy of the environment is asked and no connection is kept.
+ * proxy of the environment is asked and no connection is kept. Whatever the peer does, it ends within the two timeouts.
  * @throws OutboundError; the signal's reason when the caller aborted.
  */
 export function exchange(target: Target, call: Call, allowed: BlockList): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const client = open(target, call);
   let begun: () => number | undefined = () => undefined;
-  let timer = setTimeout(() => client.destroy(tooSlow('to connect')), call.connectTimeoutMs);
+  let timer = setTimeout(() => client.destroy(tooSlow('to connect')), target.connectByMs - performance.now());
+  const fail = (error: unknown) => {
+    clearTimeout(timer);
+    reject(faultOf(error, call.signal, begun()));
+  };
   client.once('socket', (socket) => {
     socket.prependOnceListener('connect', () => checkPeer(client, socket, allowed));
     begun = watchStatus(socket);
@@ -52,14 +61,35 @@ export function exchange(target: Target, call: Call, allowed: BlockList): Promis
   });
   client.once('response', (response) => {
     clearTimeout(timer);
-    resolve(response);
+    if (response.statusCode === SWITCHING_PROTOCOLS) client.destroy(protocolSwitched());
+    else resolve(response);
   });
-  client.on('error', (error) => {
-    clearTimeout(timer);
-    reject(faultOf(error, call.signal, begun()));
-  });
+  refuseOtherAnswers(client);
+  client.on('error', fail);
+  // The last word of every exchange. Nothing happens after an answer or an error.
+  client.once('close', () =>
+    fail(new OutboundError('connection', 'connection failed: it was closed without an answer')),
+  );
   client.end(call.body);
   return promise;
+}
+
+/** What a peer may send in place of an answer: a switch of protocols (101), or interim answers without end. */
+function refuseOtherAnswers(client: ClientRequest): void {
+  client.once('upgrade', (_response, socket) => {
+    socket.destroy();
+    client.destroy(protocolSwitched());
+  });
+  let interimAnswers = 0;
+  client.on('information', () => {
+    interimAnswers += 1;
+    if (interimAnswers <= MOST_INTERIM_ANSWERS) return;
+    client.destroy(new OutboundError('connection', 'connection failed: it sent interim answers without end'));
+  });
+}
+
+function protocolSwitched(): OutboundError {
+  return new OutboundError('connection', 'connection failed: it switched protocols (HTTP 101)');
 }
 
 /** What an error of a socket, a parser or a signal means; also for errors that come while the body is read. */
@@ -79,7 +109,13 @@ function open({ url, addresses }: Target, { method, headers, signal }: Call): Cl
     if (all) answer(null, [...addresses]);
     else answer(null, first?.address ?? '', first?.family);
   };
-  const options = { method, headers, lookup, ...(signal === undefined ? {} : { signal }) };
+  const options = {
+    method,
+    headers,
+    lookup,
+    maxHeaderSize: MOST_HEADER_BYTES,
+    ...(signal === undefined ? {} : { signal }),
+  };
   return url.protocol === 'https:'
     ? https.request(url, { ...options, agent: TLS_AGENT })
     : http.request(url, { ...options, agent: PLAIN_AGENT });
@@ -90,18 +126,4 @@ function checkPeer(client: ClientRequest, socket: Socket, allowed: BlockList): v
   if (!isAllowed(socket.remoteAddress ?? '', allowed)) {
     client.destroy(targetRefused('the connected address is not public'));
   }
-}
-
-/** Reads along until the status line is there: a peer may begin an answer and never end its headers. */
-function watchStatus(socket: Socket): () => number | undefined {
-  let head = '';
-  const read = (chunk: Buffer) => {
-    head += chunk.subarray(0, 16).toString('latin1');
-    if (head.length >= 16) socket.off('data', read);
-  };
-  socket.on('data', read);
-  return () => {
-    const status = STATUS_LINE.exec(head)?.[1];
-    return status === undefined ? undefined : Number(status);
-  };
 }

@@ -44,7 +44,6 @@ export async function fetchImage(
     const call: Call = {
       method: 'GET',
       headers: HEADERS,
-      connectTimeoutMs: network.connectTimeoutMs,
       answerTimeoutMs: timeoutMs,
       signal: ended,
     };

@@ -11,7 +11,7 @@ export interface PostOptions {
 
 /**
  * Posts to a URL that a user gave, vetting it anew, and answers the status, whichever it is. The body of the answer is
- * not read.
+ * not read. It ends within the network's time to connect and the time to answer, one after the other.
  * @throws OutboundError, with the status of an answer that began and never ended its headers; the signal's reason when
  *   the caller aborted.
  */
@@ -22,9 +22,8 @@ export async function post(
   network: Network,
 ): Promise<number> {
   const target = await vet(text, rules, network, signal);
-  const { connectTimeoutMs, allowed } = network;
-  const call: Call = { method: 'POST', headers, body, connectTimeoutMs, answerTimeoutMs };
-  const response = await exchange(target, signal === undefined ? call : { ...call, signal }, allowed);
+  const call: Call = { method: 'POST', headers, body, answerTimeoutMs };
+  const response = await exchange(target, signal === undefined ? call : { ...call, signal }, network.allowed);
   response.destroy();
   return response.statusCode ?? 0;
 }

@@ -23,7 +23,7 @@ export interface Network {
   /** Networks that may be reached although they are not public. */
   allowed: BlockList;
   resolve: Resolve;
-  /** For the name, then again for TCP and TLS together. */
+  /** For the name, TCP and TLS together. */
   connectTimeoutMs: number;
 }
 
@@ -31,6 +31,8 @@ export interface Network {
 export interface Target {
   url: URL;
   addresses: readonly Address[];
+  /** When its connection has to stand, by `performance.now()`: the look-up of its name has taken of that time. */
+  connectByMs: number;
 }
 
 const HTTPS_PORT = '443';
@@ -54,13 +56,14 @@ export async function vet(
   signal?: AbortSignal,
 ): Promise<Target> {
   const url = parse(text, rules);
+  const connectByMs = performance.now() + network.connectTimeoutMs;
   const deadline = AbortSignal.timeout(network.connectTimeoutMs);
   const ended = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
   const addresses = await untilAborted(addressesOf(url, network.resolve), ended);
   if (!addresses.every(({ address }) => isAllowed(address, network.allowed))) {
     throw targetRefused(`${url.hostname} is not a public address`);
   }
-  return { url, addresses };
+  return { url, addresses, connectByMs };
 }
 
 /** Whether this address may be connected to. */
