@@ -21,7 +21,7 @@ import { createMovements } from './billing/movements.ts';
 import { billingRoutes } from './billing/routes.ts';
 import { openBillingStore } from './billing/store.ts';
 import { createSyncRuns } from './billing/sync-runs.ts';
-import { syncUsage } from './billing/usage.ts';
+import { syncUsage } from './billing/sync-usage.ts';
 import { catalogueRoutes, priceListRoutes } from './catalogue/routes.ts';
 import { feedbackRoutes } from './feedback/routes.ts';
 import { FeedbackStore } from './feedback/store.ts';
@@ -128,7 +128,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     server.server.closeAllConnections();
     await server.close();
     parts.stopCatchingUp();
-    await Promise.all([swept, parts.syncRuns.flush()]);
+    await Promise.all([swept, parts.syncRuns.end()]);
     await Promise.race([
       Promise.all([pixels.close(), renders.close()]),
       sleep(POOLS_TIMEOUT_MS, undefined, { ref: false }),
@@ -312,7 +312,7 @@ async function registerInterface(
     store: billing,
     movements: parts.movements,
     catchUp,
-    usageSources: [syncUsage(billing)],
+    usageSources: [syncUsage(billing.usage)],
     gate,
     now,
   });
@@ -349,7 +349,9 @@ function newSweeper({ settings, stores, hostId, processId, now, log }: AppOption
     owner: `${hostId}/${processId}`,
     duties: [
       { name: 'sessions', sweep: (instant) => deleteExpired(accounts.sessions, instant) },
-      { name: 'runs', sweep: (instant) => deleteExpired(billing.syncRuns, instant) },
+      { name: 'usage by the hour', sweep: (instant) => deleteExpired(billing.usage.hours, instant) },
+      { name: 'usage by the day', sweep: (instant) => deleteExpired(billing.usage.days, instant) },
+      { name: 'usage by the call', sweep: (instant) => deleteExpired(billing.usage.runs, instant) },
       { name: 'reservations', sweep: () => allowance.sweep() },
       { name: 'results', sweep: () => results.sweep() },
       ...assets.sweeps,

@@ -38,8 +38,8 @@ export const UsageBucket = Type.Object({
 export type UsageBucket = Static<typeof UsageBucket>;
 
 export const Usage = Type.Object({
-  from: Type.String({ format: 'date-time', description: 'Inclusive.' }),
-  to: Type.String({ format: 'date-time', description: 'Exclusive.' }),
+  from: Type.String({ format: 'date-time', description: 'Inclusive; a whole minute.' }),
+  to: Type.String({ format: 'date-time', description: 'Exclusive; a whole minute.' }),
   groupBy: Type.String(),
   groups: Type.Array(UsageBucket, { description: 'Ordered by key; only those with usage.' }),
   total: UsageTotal,
@@ -49,9 +49,17 @@ export type Usage = Static<typeof Usage>;
 /** Read as text: usage-window.ts says what is accepted. */
 export const UsageQuery = Type.Object({
   from: Type.Optional(
-    Type.String({ description: 'YYYY-MM-DD or an ISO-8601 instant; 30 days before `to` unless told.' }),
+    Type.String({
+      description:
+        'YYYY-MM-DD or an ISO-8601 instant, rounded down to a whole minute; 30 days before `to` when left out.',
+    }),
   ),
-  to: Type.Optional(Type.String({ description: 'YYYY-MM-DD or an ISO-8601 instant; now unless told.' })),
-  groupBy: Type.Optional(Type.String({ description: 'op (unless told), key or day.' })),
+  to: Type.Optional(
+    Type.String({
+      description:
+        'YYYY-MM-DD or an ISO-8601 instant, rounded down to a whole minute; the end of the present minute when left out.',
+    }),
+  ),
+  groupBy: Type.Optional(Type.String({ description: 'op (when left out), key or day.' })),
 });
 export type UsageQuery = Static<typeof UsageQuery>;

@@ -1,4 +1,5 @@
 import type { Collection, Documents } from '../stores/documents/port.ts';
+import { openUsageStore, type UsageStore } from './usage-store.ts';
 
 /** `hold` and `release` move no balance; `charge` and `overage` may consume what was held. */
 export type MovementType = 'grant' | 'charge' | 'overage' | 'hold' | 'release';
@@ -50,27 +51,14 @@ export interface Processing {
   batches?: string[];
 }
 
-/** A synchronous call that succeeded: what usage counts. */
-export interface SyncRun {
-  _id: string;
-  accountId: string;
-  op: string;
-  /** Null for a console session. */
-  apiKeyId: string | null;
-  at: string;
-  /** `YYYY-MM-DD` of `at`. */
-  day: string;
-  expiresAt: string;
-}
-
 export interface BillingStore {
   money: Collection<Money>;
   ledger: Collection<LedgerRow>;
-  syncRuns: Collection<SyncRun>;
+  usage: UsageStore;
 }
 
 export async function openBillingStore(documents: Documents): Promise<BillingStore> {
-  const [money, ledger, syncRuns] = await Promise.all([
+  const [money, ledger, usage] = await Promise.all([
     documents.collection<Money>({ name: 'accounts', indexes: [] }),
     documents.collection<LedgerRow>({
       name: 'ledger',
@@ -93,19 +81,7 @@ export async function openBillingStore(documents: Documents): Promise<BillingSto
         },
       ],
     }),
-    documents.collection<SyncRun>({
-      name: 'syncRuns',
-      indexes: [
-        {
-          name: 'account',
-          fields: [
-            ['accountId', 1],
-            ['at', 1],
-          ],
-        },
-        { name: 'expiresAt', fields: [['expiresAt', 1]] },
-      ],
-    }),
+    openUsageStore(documents),
   ]);
-  return { money, ledger, syncRuns };
+  return { money, ledger, usage };
 }

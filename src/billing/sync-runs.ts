@@ -1,16 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newId, randomText } from '../names/ids.ts';
+import { randomText } from '../names/ids.ts';
 import type { PlanTerms } from './allowance.ts';
 import { periodOf, turnPeriod } from './period.ts';
-import type { BillingStore, SyncRun } from './store.ts';
+import type { BillingStore } from './store.ts';
+import { addCounts, type MinuteCount } from './usage-counts.ts';
 
 const FLUSH_AFTER_MS = 100;
-const LARGEST_BATCH = 256;
-/** A write that fails is tried this often, with doubling pauses: 6 s in all. */
-const MOST_TRIES = 8;
 const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 5_000;
+/** A store that is away is told of after so many tries, 6 s, and again each time their number has doubled. */
+const TOLD_AFTER_TRIES = 8;
+/** Tries that are left to a batch when the process ends. */
+const LAST_TRIES = 3;
 /** Batches that an account remembers: more than all processes write to it while one of them tries again. */
 const REMEMBERED_BATCHES = 64;
+/** Counts that may wait for a store: 15 MB, or an hour of 800 accounts, ops and keys. */
+const MOST_WAITING = 50_000;
 
 export interface SucceededRun {
   accountId: string;
@@ -23,17 +28,20 @@ export interface SucceededRun {
 
 interface Batch {
   id: string;
+  sequence: number;
   period: string;
-  rows: SyncRun[];
+  counts: MinuteCount[];
   /** How much each account's count rises. */
   rises: Map<string, number>;
 }
 
 /**
- * Writes down what succeeded, in batches: a process under load makes one write for many calls. What a kill -9 can lose is
+ * Counts what succeeded, in batches: a process under load makes one write for many calls. What a kill -9 can lose is
  * the last 100 ms of counts that cost nobody anything; runs that cost money are settled one by one, not here.
- * A failed write is repeated, and counts once however often: rows have their ids from the start, and an account remembers
- * the batches that raised its count.
+ *
+ * A failed write is repeated until it succeeds, and counts once however often: a batch keeps its number, and what it
+ * raises remembers the numbers it has seen. Meanwhile everything new waits together as one batch, whose size is the
+ * number of minutes, accounts, ops and keys and not that of the calls. Past its bound new counts are dropped, and told.
  */
 export function createSyncRuns(
   store: BillingStore,
@@ -41,38 +49,57 @@ export function createSyncRuns(
   onError: (error: unknown) => void,
   pause: (pauseMs: number) => Promise<void> = sleep,
 ) {
-  let rows: SyncRun[] = [];
+  const writer = `w${randomText(12)}`;
+  let sequence = 0;
+  let waiting = new Map<string, MinuteCount>();
   let rises = new Map<string, number>();
+  let dropped = 0;
   let timer: NodeJS.Timeout | null = null;
+  /** The batch that is being written, and the promise of everything that waits behind it. */
   let writing: Promise<void> = Promise.resolve();
+  let following: Promise<void> | null = null;
+  const ending = Promise.withResolvers<void>();
+  let triesLeft = Number.POSITIVE_INFINITY;
 
   function flush(): Promise<void> {
     if (timer !== null) clearTimeout(timer);
     timer = null;
-    if (rows.length > 0) {
-      const batch = { id: randomText(12), period: periodOf(now()), rows, rises };
-      rows = [];
-      rises = new Map();
-      writing = writing.then(() => write(batch)).catch(onError);
-    }
-    return writing;
+    following ??= writing.then(() => {
+      following = null;
+      writing = writeWaiting();
+      return writing;
+    });
+    return following;
   }
 
-  async function write(batch: Batch): Promise<void> {
+  async function writeWaiting(): Promise<void> {
+    tellDropped();
+    if (waiting.size === 0) return;
+    sequence += 1;
+    const id = `${writer}-${sequence}`;
+    const batch = { id, sequence, period: periodOf(now()), counts: [...waiting.values()], rises };
+    waiting = new Map();
+    rises = new Map();
     for (let tries = 1; ; tries += 1) {
       try {
         await writeOnce(batch);
         return;
       } catch (error) {
-        if (tries === MOST_TRIES) throw error;
-        await pause(FIRST_PAUSE_MS * 2 ** (tries - 1));
+        triesLeft -= 1;
+        if (isTold(tries) || triesLeft <= 0) onError(error);
+        if (triesLeft <= 0) return;
+        const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1));
+        await Promise.race([pause(pauseMs), ending.promise]);
       }
     }
   }
 
   async function writeOnce(batch: Batch): Promise<void> {
     const raised = Array.from(batch.rises, ([accountId, count]) => raise(accountId, count, batch));
-    await Promise.all([store.syncRuns.insertMany(batch.rows), ...raised]);
+    await Promise.all([
+      addCounts(store.usage, batch.counts, { writer, sequence: batch.sequence }),
+      ...raised,
+    ]);
   }
 
   async function raise(accountId: string, count: number, batch: Batch): Promise<void> {
@@ -93,30 +120,40 @@ export function createSyncRuns(
     return modified === 1;
   }
 
+  function tellDropped(): void {
+    if (dropped === 0) return;
+    onError(new Error(`${dropped} calls were not counted in usage: the documents store was away too long.`));
+    dropped = 0;
+  }
+
   return {
     /** Takes a run down; it is written within moments. */
-    record(run: SucceededRun): void {
-      rows.push(rowOf(run, now()));
-      if (run.counts) rises.set(run.accountId, (rises.get(run.accountId) ?? 0) + 1);
-      if (rows.length >= LARGEST_BATCH) void flush();
-      else timer ??= setTimeout(flush, FLUSH_AFTER_MS);
+    record({ accountId, op, apiKeyId, terms, counts }: SucceededRun): void {
+      const minute = now().toISOString().slice(0, 16);
+      const key = `${accountId}/${minute}/${op}/${apiKeyId}`;
+      const count = waiting.get(key);
+      if (count !== undefined) count.calls += 1;
+      else if (waiting.size < MOST_WAITING) {
+        const { retentionDays } = terms;
+        waiting.set(key, { accountId, op, apiKeyId, minute, calls: 1, retentionDays });
+      } else dropped += 1;
+      if (counts) rises.set(accountId, (rises.get(accountId) ?? 0) + 1);
+      timer ??= setTimeout(flush, FLUSH_AFTER_MS);
     },
-    /** Resolves when everything recorded so far is written, or was given up and told to `onError`. */
+    /** Resolves when everything recorded so far is written. */
     flush,
+    /** The last flush of a process: what cannot be written within a few tries is given up, and told to `onError`. */
+    end(): Promise<void> {
+      triesLeft = LAST_TRIES;
+      ending.resolve();
+      return flush();
+    },
   };
 }
 
 export type SyncRuns = ReturnType<typeof createSyncRuns>;
 
-function rowOf({ accountId, op, apiKeyId, terms }: SucceededRun, instant: Date): SyncRun {
-  const at = instant.toISOString();
-  return {
-    _id: newId('run', instant.getTime()),
-    accountId,
-    op,
-    apiKeyId,
-    at,
-    day: at.slice(0, 10),
-    expiresAt: new Date(instant.getTime() + terms.retentionDays * 86_400_000).toISOString(),
-  };
+/** After 8, 16, 32 … tries: once an outage, and now and then while it lasts. */
+function isTold(tries: number): boolean {
+  return tries >= TOLD_AFTER_TRIES && Number.isInteger(Math.log2(tries));
 }

@@ -1,5 +1,4 @@
 import type { Usage, UsageBucket, UsageTotal } from './schema.ts';
-import type { BillingStore } from './store.ts';
 import type { UsageWindow } from './usage-window.ts';
 
 /** What one kind of work adds to the keys of a window. Keys may come in any order; sums left out are 0. */
@@ -10,20 +9,6 @@ export type UsageSource = (
 
 /** The key of calls from a console session, which has no API key. */
 export const CONSOLE_KEY = 'console';
-
-const FIELDS = { op: 'op', key: 'apiKeyId', day: 'day' } as const;
-
-/** Synchronous calls that counted. */
-export function syncUsage({ syncRuns }: BillingStore): UsageSource {
-  return async (accountId, { from, to, groupBy }) => {
-    const rows = await syncRuns.group({
-      filter: { accountId, at: { $gte: from.toISOString(), $lt: to.toISOString() } },
-      by: { key: FIELDS[groupBy] },
-      sums: { sync: 1 },
-    });
-    return rows.map(({ key, sync }) => ({ key: String(key ?? CONSOLE_KEY), sync: Number(sync) }));
-  };
-}
 
 /** Adds up every source over a window. */
 export async function readUsage(

@@ -42,8 +42,8 @@ onEachStore(
     await run.succeed(USE);
     await syncRuns.flush();
     t.match(await moneyOf(store, accountId), { balance: 5, processing: { used: 1, reservations: [] } });
-    t.match(await store.syncRuns.find({ accountId }), [
-      { ...USE, at: '2026-03-31T23:59:00.000Z', day: '2026-03-31', expiresAt: '2026-04-07T23:59:00.000Z' },
+    t.match(await store.usage.days.find({ accountId }), [
+      { ...USE, sync: 1, day: '2026-03-31', expiresAt: '2026-04-08T00:00:00.000Z' },
     ]);
     t.equal((await checkLedger(t, store, accountId)).length, 1);
   },
@@ -95,7 +95,7 @@ onEachStore(t, 'a failure costs nothing and counts for nothing', async (t, { doc
     if (used < 2) await runOnce(allowance, caller);
   }
   await syncRuns.flush();
-  t.equal(await store.syncRuns.count({ accountId }), 2, 'usage holds what succeeded');
+  t.match(await store.usage.days.find({ accountId }), [{ sync: 2 }], 'usage holds what succeeded');
   t.equal((await checkLedger(t, store, accountId)).length, 1);
 });
 
@@ -164,15 +164,16 @@ onEachStore(
 
 t.test('a run on an unlimited plan waits for no write', async (t) => {
   const answers: Array<(answer: object) => void> = [];
-  const waiting = { insertMany: () => new Promise<object>((resolve) => answers.push(resolve)) };
-  const store = { money: { updateOne: async () => ({ modified: 1 }) }, syncRuns: waiting } as unknown;
+  const waiting = { updateOne: () => new Promise<object>((resolve) => answers.push(resolve)) };
+  const usage = { hours: waiting, days: waiting };
+  const store = { money: { updateOne: async () => ({ modified: 1 }) }, usage } as unknown;
   const { allowance, syncRuns } = processAt(t, store as BillingStore);
   const run = await allowance.begin({ accountId: 'acc_1', plan: UNLIMITED.id });
   await run.succeed(USE);
   await run.release();
   const written = syncRuns.flush();
   await new Promise(setImmediate);
-  t.equal(answers.length, 1, 'it ended while its write has no answer');
-  answers[0]?.({ duplicates: [] });
+  t.equal(answers.length, 2, 'it ended while its writes have no answer');
+  for (const answer of answers) answer({ matched: 1 });
   await written;
 });

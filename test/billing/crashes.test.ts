@@ -69,7 +69,9 @@ onEachStore(
 /** The allowance of a process that reaches its stores through a failpoint. */
 function allowanceOf(store: BillingStore, clock: () => Date) {
   const movements = createMovements(store, clock);
-  const syncRuns = createSyncRuns(store, clock, () => undefined);
+  // A dead process writes nothing a second time.
+  const never = () => new Promise<void>(() => undefined);
+  const syncRuns = createSyncRuns(store, clock, () => undefined, never);
   const topUpUrl = () => 'http://localhost/docs';
   return createAllowance({ store, movements, syncRuns, plan: planOf, topUpUrl, now: clock });
 }

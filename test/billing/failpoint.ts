@@ -47,6 +47,10 @@ export function failingStore(store: BillingStore, failpoint: Failpoint): Billing
   return {
     money: through(store.money),
     ledger: through(store.ledger),
-    syncRuns: through(store.syncRuns),
+    usage: {
+      hours: through(store.usage.hours),
+      days: through(store.usage.days),
+      runs: through(store.usage.runs),
+    },
   };
 }

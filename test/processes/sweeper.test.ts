@@ -109,7 +109,7 @@ t.test('a server clears what has expired, and nothing else', async (t) => {
   const { id, email, password, key } = await server.account({ plan: 'free', credits: 1 });
   const { documents, objects } = server.stores;
   const { sessions } = await openAccountsStore(documents);
-  const { money, syncRuns } = await openBillingStore(documents);
+  const { money, usage } = await openBillingStore(documents);
 
   await server.call('/auth/sign-in', { json: { email, password } });
   const query = 'op=flip&response=url';
@@ -129,22 +129,22 @@ t.test('a server clears what has expired, and nothing else', async (t) => {
   );
   const left = async () => ({
     sessions: await sessions.count({ accountId: id }),
-    runs: await syncRuns.count({ accountId: id }),
+    usage: (await usage.hours.count({ accountId: id })) + (await usage.days.count({ accountId: id })),
     results: (await objects.listOlder('results/', Number.MAX_SAFE_INTEGER, 10)).length,
     held: (await money.findOne({ _id: id }))?.held,
   });
-  await until(async () => (await left()).runs === 1);
-  t.same(await left(), { sessions: 1, runs: 1, results: 1, held: 1 });
+  await until(async () => (await left()).usage === 2);
+  t.same(await left(), { sessions: 1, usage: 2, results: 1, held: 1 });
 
   clock.nowMs += 61_000;
   await until(async () => (await left()).held === 0);
-  t.match(await left(), { sessions: 1, runs: 1, results: 1 });
+  t.match(await left(), { sessions: 1, usage: 2, results: 1 });
   clock.nowMs += HOUR_MS;
   await until(async () => (await left()).results === 0);
-  t.match(await left(), { sessions: 1, runs: 1 });
+  t.match(await left(), { sessions: 1, usage: 2 });
   clock.nowMs += 12 * HOUR_MS;
   await until(async () => (await left()).sessions === 0);
-  t.match(await left(), { runs: 1 });
-  clock.nowMs += 7 * DAY_MS;
-  await until(async () => (await left()).runs === 0);
+  t.match(await left(), { usage: 2 });
+  clock.nowMs += 8 * DAY_MS;
+  await until(async () => (await left()).usage === 0);
 });
