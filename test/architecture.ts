@@ -38,6 +38,9 @@ const SHARED_BY_WORKERS = [
   'workers/image/operations/index.ts',
   'workers/image/operations/parameter.ts',
 ];
+/** What a pipeline made leaves it in one place: see there why. */
+const OUTPUT_DOOR = 'workers/output.ts';
+const OUTPUT_CALL = /\.(toUint8Array|toBuffer)\(/;
 const FORBIDDEN_NAMES = /^(utils?|helpers?|common|types|services?)(\.ts)?$/;
 
 const root = join(import.meta.dirname, '..');
@@ -48,6 +51,7 @@ for (const file of files) {
   for (const part of file.split('/'))
     if (FORBIDDEN_NAMES.test(part)) violations.push(`${file}: "${part}" names no noun of the product`);
   for (const target of importsOf(file)) judge(file, target);
+  judgeOutput(file);
 }
 if (files.length < 50) violations.push(`only ${files.length} files were read: the check is blind`);
 report();
@@ -58,10 +62,13 @@ function filesBelow(folder: string): string[] {
     .map((name) => join(folder, name));
 }
 
+function sourceOf(file: string): string {
+  return readFileSync(join(root, file), 'utf8');
+}
+
 /** Files of the project that a file imports, as paths from the root. */
 function importsOf(file: string): string[] {
-  const source = readFileSync(join(root, file), 'utf8');
-  const specifiers = source.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'|new URL\('(\.[^']+)'/g);
+  const specifiers = sourceOf(file).matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'|new URL\('(\.[^']+)'/g);
   return [...specifiers].map(([, imported, spawned]) =>
     normalize(join(dirname(file), imported ?? spawned ?? '')),
   );
@@ -88,14 +95,19 @@ function judge(file: string, target: string): void {
 function judgeWorkers(file: string, target: string): void {
   const room = roomOf(file);
   const isThread =
-    room === 'pixels' &&
-    readFileSync(join(root, file), 'utf8').includes(`new URL('${relative(dirname(file), target)}'`);
+    room === 'pixels' && sourceOf(file).includes(`new URL('${relative(dirname(file), target)}'`);
   if (isThread) return;
   if (!MAY_LOOK_INTO_WORKERS.includes(room) || !SHARED_BY_WORKERS.includes(target)) {
     violations.push(
       `${file} looks into ${target}: only ${MAY_LOOK_INTO_WORKERS.join(', ')} may, at ${SHARED_BY_WORKERS.join(' and ')}`,
     );
   }
+}
+
+function judgeOutput(file: string): void {
+  const [, call] = (file !== OUTPUT_DOOR && OUTPUT_CALL.exec(sourceOf(file))) || [];
+  if (call !== undefined)
+    violations.push(`${file} calls ${call}(): take what a pipeline made by ${OUTPUT_DOOR}`);
 }
 
 function roomOf(file: string): string {

@@ -1,5 +1,6 @@
 import sharp from 'sharp';
 import { rgbaToThumbHash } from 'thumbhash';
+import { outputOf } from '../output.ts';
 import type { ImageFacts } from '../protocol.ts';
 
 /** Raw pixels of 8 bits in sRGB (three channels, or four with alpha). */
@@ -26,11 +27,10 @@ const BIN_FIELDS = 4;
 export async function measure(pixels: Sample): Promise<Measured> {
   const raw = { width: pixels.width, height: pixels.height, channels: pixels.channels };
   const { entropy, sharpness } = await sharp(pixels.data, { raw }).stats();
-  const thumb = await sharp(pixels.data, { raw })
+  const small = sharp(pixels.data, { raw })
     .resize({ width: THUMB_PX, height: THUMB_PX, fit: 'inside', withoutEnlargement: true })
-    .ensureAlpha()
-    .raw()
-    .toBuffer({ resolveWithObject: true });
+    .ensureAlpha();
+  const thumb = await outputOf(small.raw());
   const thumbhash = rgbaToThumbHash(thumb.info.width, thumb.info.height, thumb.data);
   return { ...colors(pixels), entropy, sharpness, thumbhash: Buffer.from(thumbhash).toString('base64') };
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
+import { outputOf } from '../output.ts';
 import { type Described, type Failure, type ImageFacts, LIMIT_PIXELS, type RawPixels } from '../protocol.ts';
 import { failureOf } from './failure.ts';
 import { tooLarge, unreadable } from './input.ts';
@@ -106,12 +107,10 @@ function open(input: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined): Sharp
 }
 
 async function workingCopy(input: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined): Promise<Sample> {
-  const { data, info } = await open(input, raw)
+  const small = open(input, raw)
     .autoOrient()
-    .resize({ width: WORKING_PX, height: WORKING_PX, fit: 'inside', withoutEnlargement: true })
-    .toColourspace('srgb')
-    .raw()
-    .toBuffer({ resolveWithObject: true });
+    .resize({ width: WORKING_PX, height: WORKING_PX, fit: 'inside', withoutEnlargement: true });
+  const { data, info } = await outputOf(small.toColourspace('srgb').raw());
   if (info.channels !== 3 && info.channels !== 4) throw unreadable();
   return { data, width: info.width, height: info.height, channels: info.channels };
 }
@@ -128,7 +127,8 @@ async function isOpaqueAll(
 ): Promise<boolean> {
   if (copy.channels === 4 && !isFull(copy.data, 3, 4)) return false;
   if (copy.width * copy.height === pixels) return true;
-  return isFull(await open(input, raw).extractChannel('alpha').raw().toBuffer(), 0, 1);
+  const alpha = await outputOf(open(input, raw).extractChannel('alpha').raw());
+  return isFull(alpha.data, 0, 1);
 }
 
 function isFull(data: Uint8Array, offset: number, step: number): boolean {

@@ -1,4 +1,5 @@
 import sharp from 'sharp';
+import { outputOf } from '../output.ts';
 import type {
   Decode,
   Encode,
@@ -97,7 +98,7 @@ async function attempt(task: TransformTask): Promise<Transformed | Failure> {
     const { written, processedMs } = await encode(work);
     return {
       kind: 'transformed',
-      data: written.data as Uint8Array<ArrayBuffer>,
+      data: written.data,
       contentType: contentTypeOf(work.encode.format),
       width: written.info.width,
       height: written.info.height / picture.frames,
@@ -280,14 +281,14 @@ async function encode(work: Work): Promise<{ written: Written; processedMs: numb
   assertEncodable(encode, picture);
   const file: CarriedFile = { input: task.input, source, chosen, policy: encode.metadata, carried, profile };
   const finish = async ({ data, info }: Written): Promise<Written> => {
-    const tagged = await withTags(data as Uint8Array<ArrayBuffer>, encode.format, file);
+    const tagged = await withTags(data, encode.format, file);
     return { data: tagged, info: { ...info, size: tagged.byteLength } };
   };
   const { promise } = encode;
   if (promise === undefined) {
     const motion = motionOf(source, picture);
     const pipeline = await withMetadata(picture, file);
-    const written = await encodeWith(pipeline, encode, motion, picture).toUint8Array();
+    const written = await outputOf(encodeWith(pipeline, encode, motion, picture));
     return { written: await finish(written), processedMs: performance.now() };
   }
   const pixels = await picture.pixels();

@@ -1,4 +1,5 @@
 import type { Sharp } from 'sharp';
+import { outputOf } from '../output.ts';
 import type { Size } from './geometry.ts';
 
 /** 8-bit pixels in sRGB, frame under frame. */
@@ -11,9 +12,9 @@ export interface Pixels extends Size {
 
 /** Runs a pipeline for its pixels. @param frames that lie in it, one under the other. */
 export async function pixelsOf(pipeline: Sharp, frames = 1): Promise<Pixels> {
-  const { data, info } = await pipeline.raw().toUint8Array();
+  const { data, info } = await outputOf(pipeline.raw());
   return {
-    data: data as Uint8Array<ArrayBuffer>,
+    data,
     width: info.width,
     height: info.height / frames,
     channels: info.channels as Pixels['channels'],

@@ -1,4 +1,5 @@
 import sharp, { type OutputInfo, type Sharp } from 'sharp';
+import { outputOf } from '../output.ts';
 import type { Encode, OutputFormat } from '../protocol.ts';
 import { defaultQuality, encodeWith, type Motion } from './encoder.ts';
 import { openPixels } from './input.ts';
@@ -10,7 +11,7 @@ type Known = Encode & { format: OutputFormat };
 
 /** A file; its height is that of all frames. */
 export interface Written {
-  data: Uint8Array;
+  data: Uint8Array<ArrayBuffer>;
   info: Pick<OutputInfo, 'width' | 'height' | 'size'>;
 }
 
@@ -53,9 +54,7 @@ export async function keepPromise(wanted: Search): Promise<Written> {
   const { pixels, encode, motion, prepare, finish } = wanted;
   const haste = hasteOf(encode, pixels);
   const write = async (setting: Encode) =>
-    finish(
-      await encodeWith(await prepare(), { ...encode, ...haste, ...setting }, motion, pixels).toUint8Array(),
-    );
+    finish(await outputOf(encodeWith(await prepare(), { ...encode, ...haste, ...setting }, motion, pixels)));
   const { promise } = encode;
   return 'maxBytes' in promise
     ? withinBytes(promise.maxBytes, wanted, write)
@@ -152,11 +151,7 @@ function settingsOf({ format, quality, lossless, colors, promise }: Known): Enco
 
 /** The brightness of a picture, transparency laid on grey. */
 async function lumaOf(pipeline: Sharp): Promise<Luma> {
-  const { data, info } = await pipeline
-    .flatten({ background: '#808080' })
-    .greyscale()
-    .toColourspace('b-w')
-    .raw()
-    .toUint8Array();
+  const grey = pipeline.flatten({ background: '#808080' }).greyscale().toColourspace('b-w').raw();
+  const { data, info } = await outputOf(grey);
   return { data, width: info.width, height: info.height };
 }

@@ -1,4 +1,5 @@
 import sharp from 'sharp';
+import { outputOf } from '../output.ts';
 import type { RenderFailure, RenderResult, RenderTask } from '../protocol.ts';
 import { StartError } from './browser.ts';
 import { NoBrowserError } from './executable.ts';
@@ -76,7 +77,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
         const { png, loadMs, captureMs } = await inTurn(() => drawTwice(task, client));
         if (client.aborted) throw new LateError('Nobody waits for the picture any more.');
         const startedMs = performance.now();
-        const data = (await sharp(png).png().toUint8Array()).data as Uint8Array<ArrayBuffer>;
+        const { data } = await outputOf(sharp(png).png());
         const encodeMs = performance.now() - startedMs;
         const { width, height } = task;
         const timings = { decodeMs: loadMs, processMs: captureMs, encodeMs };

@@ -1,4 +1,5 @@
 import sharp from 'sharp';
+import { outputOf } from '../output.ts';
 import type { Failure, Rasterized, RasterizeTask } from '../protocol.ts';
 import { sanitize, UnsafeDrawing } from './sanitize.ts';
 
@@ -77,11 +78,8 @@ async function sizeAt(drawing: Buffer, density: number): Promise<Size> {
 }
 
 async function draw(drawing: Buffer, density: number, natural: Size): Promise<Raster> {
-  const { data, info } = await sharp(drawing, { density, limitInputPixels: false })
-    .toColourspace('srgb')
-    .ensureAlpha()
-    .raw()
-    .toUint8Array();
+  const opened = sharp(drawing, { density, limitInputPixels: false });
+  const { data, info } = await outputOf(opened.toColourspace('srgb').ensureAlpha().raw());
   const verdict: Rasterized = {
     kind: 'rasterized',
     width: info.width,

@@ -1,4 +1,5 @@
 import type { KernelEnum } from 'sharp';
+import { outputOf } from '../../output.ts';
 import { type Anchor, place, type Size } from '../geometry.ts';
 import type { Picture } from '../picture.ts';
 import type { Gravity } from './parameter.ts';
@@ -32,10 +33,8 @@ export async function scaleAndCrop(
     await picture.scaleTo(scaled, kernel);
     const [first] = await picture.frameByFrame();
     if (first === undefined) return;
-    const { info } = await first
-      .resize({ ...result, fit: 'cover', position: anchor })
-      .raw()
-      .toUint8Array();
+    const cut = first.resize({ ...result, fit: 'cover', position: anchor });
+    const { info } = await outputOf(cut.raw());
     // sharp tells offsets as what was moved: zero or negative.
     await picture.cropTo({ ...result, left: -(info.cropOffsetLeft ?? 0), top: -(info.cropOffsetTop ?? 0) });
   }

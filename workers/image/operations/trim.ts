@@ -1,4 +1,5 @@
 import type { Sharp, TrimOptions } from 'sharp';
+import { outputOf } from '../../output.ts';
 import { colourOf } from '../colour.ts';
 import { type Box, union } from '../geometry.ts';
 import { step } from './operation.ts';
@@ -37,7 +38,7 @@ export const trim = step({
 });
 
 async function boxOf(frame: Sharp, options: TrimOptions): Promise<Box> {
-  const { info } = await frame.trim(options).raw().toUint8Array();
+  const { info } = await outputOf(frame.trim(options).raw());
   // sharp tells offsets as what was moved: zero or negative.
   return {
     left: -(info.trimOffsetLeft ?? 0),

@@ -1,0 +1,29 @@
+import sharp from 'sharp';
+import { describe } from '../../../workers/image/metadata.ts';
+import { staysFlat } from '../growth.ts';
+import { made, passOf } from './passes.ts';
+
+sharp.concurrency(1);
+sharp.cache(false);
+
+/** Which no encoder makes small. */
+const noise = await sharp({
+  create: {
+    width: 512,
+    height: 512,
+    channels: 3,
+    background: '#808080',
+    noise: { type: 'gaussian', mean: 128, sigma: 60 },
+  },
+})
+  .png({ compressionLevel: 0 })
+  .toBuffer();
+
+staysFlat('a large file', 150, () => made(noise, passOf([], { format: 'png', effort: 0 })));
+staysFlat('a search for a setting', 20, () =>
+  made(noise, passOf([], { format: 'jpeg', promise: { minSsim: 0.9 } })),
+);
+staysFlat('steps that need pixels', 30, () =>
+  made(noise, passOf([['trim'], ['roundCorners', { radius: 9 }]], { format: 'png', effort: 0 })),
+);
+staysFlat('a description', 25, () => describe(new Uint8Array(noise)));
