@@ -41,10 +41,14 @@ function promisesOnRedis(sharedUrl: string, ownUrl: string): void {
       body: '',
     });
 
+    await store.schedule('k', [{ member: 'claimed', afterMs: 0 }]);
+    await store.claimDue('k', 1, MINUTE_MS, 'a/1/1');
+    await store.schedule('k', [{ member: 'claimed', afterMs: 0 }]);
+
     const client = new Redis(sharedUrl);
     t.teardown(() => client.disconnect());
     const keys = await client.keys(`${keyPrefix}*`);
-    t.equal(keys.length, 7);
+    t.equal(keys.length, 10);
     for (const key of keys) t.ok((await client.pttl(key)) > 0, key);
   });
 
@@ -67,6 +71,7 @@ function promisesOnRedis(sharedUrl: string, ownUrl: string): void {
       slot: true,
     });
     t.equal(await store.renewSlot('k', 'a/1/1', MINUTE_MS), false);
+    t.equal(await store.renewDue('k', 'm', 'a/1/1', MINUTE_MS), true);
     await store.keepIdempotent('k', token, { status: 200, headers: {}, body: '' });
     await begun(store, 'k', 'print');
     await store.publish('wake', 'up');

@@ -1,4 +1,5 @@
 import type { Documents } from '../documents/port.ts';
+import { DueSet } from './due-set.ts';
 import { ExpiringMap } from './expiring-map.ts';
 import { IdempotencyRecords } from './idempotency-records.ts';
 import { Listeners } from './listeners.ts';
@@ -6,6 +7,8 @@ import type {
   AdmitAnswer,
   AdmitQuestion,
   Coordination,
+  Due,
+  DueClaims,
   IdempotencyAnswer,
   RateAnswer,
   RateQuestion,
@@ -28,6 +31,7 @@ export class EmbeddedCoordination implements Coordination {
   readonly #marks: ExpiringMap<true>;
   readonly #slots: Slots;
   readonly #leases: ExpiringMap<string>;
+  readonly #dueSets = new Map<string, DueSet>();
   readonly #idempotency: IdempotencyRecords;
   readonly #listeners = new Listeners();
   readonly #observers = new Set<Observer>();
@@ -105,6 +109,27 @@ export class EmbeddedCoordination implements Coordination {
     if (this.#leases.get(name) === owner) this.#leases.delete(name);
   }
 
+  async schedule(key: string, dues: readonly Due[]): Promise<void> {
+    const set = this.#dueSet(key);
+    for (const { member, afterMs } of dues) set.schedule(member, afterMs);
+  }
+
+  async claimDue(key: string, limit: number, leaseMs: number, holder: string): Promise<DueClaims> {
+    return this.#dueSet(key).claim(limit, leaseMs, holder);
+  }
+
+  async renewDue(key: string, member: string, holder: string, leaseMs: number): Promise<boolean> {
+    return this.#dueSet(key).renew(member, holder, leaseMs);
+  }
+
+  async settleDue(key: string, member: string, holder: string, afterMs: number | null): Promise<void> {
+    this.#dueSet(key).settle(member, holder, afterMs);
+  }
+
+  async releaseDueOf(key: string, prefix: string): Promise<void> {
+    this.#dueSet(key).releaseOf(prefix);
+  }
+
   async publish(channel: string, message: string): Promise<number> {
     let processes = this.#listeners.deliver(channel, message) ? 1 : 0;
     for (const observer of this.#observers) processes += observer(channel, message);
@@ -127,6 +152,13 @@ export class EmbeddedCoordination implements Coordination {
 
   async close(): Promise<void> {
     await this.#idempotency.close();
+  }
+
+  /** One for each key, which are few and known: none is ever dropped. */
+  #dueSet(key: string): DueSet {
+    const set = this.#dueSets.get(key) ?? new DueSet(this.#now);
+    this.#dueSets.set(key, set);
+    return set;
   }
 
   #countRequest({ key, limit, windowMs }: RateQuestion): RateAnswer {

@@ -18,6 +18,11 @@ const ASKED = [
   'forgetIdempotent',
   'lease',
   'endLease',
+  'schedule',
+  'claimDue',
+  'renewDue',
+  'settleDue',
+  'releaseDueOf',
   'publish',
   'ping',
 ] as const satisfies ReadonlyArray<keyof Coordination>;

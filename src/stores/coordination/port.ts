@@ -68,6 +68,19 @@ export type IdempotencyAnswer =
   /** The key means another request, or its answer could not be kept. */
   | { state: 'reused' };
 
+/** A member of a due set, and when it is due: milliseconds from now, 0 or less for at once. */
+export interface Due {
+  member: string;
+  afterMs: number;
+}
+
+export interface DueClaims {
+  /** The longest due first. */
+  members: string[];
+  /** Milliseconds until another one can be claimed: 0 when more are due than were asked for, null when the set is empty. */
+  nextInMs: number | null;
+}
+
 export interface Coordination {
   /** Rate window, blocked window and slot of one request, in one trip. */
   admit(question: AdmitQuestion): Promise<AdmitAnswer>;
@@ -101,6 +114,20 @@ export interface Coordination {
   /** Takes a named lease for one owner at a time (the sweeper). True while held by `owner`, which calls again to renew. */
   lease(name: string, owner: string, leaseMs: number): Promise<boolean>;
   endLease(name: string, owner: string): Promise<void>;
+
+  /**
+   * Due sets: members, each with the instant when it is due next, and one claim at a time. The earlier of two instants
+   * counts. A member that is claimed keeps what is asked for meanwhile until its claim is settled, so no word is lost.
+   */
+  schedule(key: string, dues: readonly Due[]): Promise<void>;
+  /** Claims at most `limit` members that are due. A claim ends by itself after `leaseMs`, and its member is due again. */
+  claimDue(key: string, limit: number, leaseMs: number, holder: string): Promise<DueClaims>;
+  /** Extends a claim, and takes it anew where the set was lost; false when another holds the member. */
+  renewDue(key: string, member: string, holder: string, leaseMs: number): Promise<boolean>;
+  /** Ends a claim. Without a next instant (null), and none asked for meanwhile, the member leaves the set. */
+  settleDue(key: string, member: string, holder: string, afterMs: number | null): Promise<void>;
+  /** Makes everything due at once that holders with this prefix (a dead process) have claimed. */
+  releaseDueOf(key: string, prefix: string): Promise<void>;
 
   /**
    * Sends a message to every process of every host, this one too. Messages may be lost; nothing durable hangs on one.

@@ -1,10 +1,20 @@
 import { randomText } from '../../names/ids.ts';
 import { Listeners } from './listeners.ts';
-import type { AdmitAnswer, AdmitQuestion, Coordination, IdempotencyAnswer, StoredResponse } from './port.ts';
+import type {
+  AdmitAnswer,
+  AdmitQuestion,
+  Coordination,
+  Due,
+  DueClaims,
+  IdempotencyAnswer,
+  StoredResponse,
+} from './port.ts';
 import { RedisConnection } from './redis-connection.ts';
 
 const SCAN_COUNT = 1000;
 const TOKEN_CHARACTERS = 16;
+/** Of a due set since it was last written: longer than anything in it waits. */
+const DUE_SET_LIFE_MS = 24 * 60 * 60 * 1000;
 
 type AdmitReply = [
   blockedMs: number,
@@ -135,6 +145,33 @@ export class RedisCoordination implements Coordination {
     await this.#commands.script('end-lease', [this.#key('leases', name)], [owner]);
   }
 
+  async schedule(key: string, dues: readonly Due[]): Promise<void> {
+    const pairs = dues.flatMap(({ member, afterMs }) => [member, Math.round(afterMs)]);
+    await this.#commands.script('schedule-due', this.#dueKeys(key), [DUE_SET_LIFE_MS, ...pairs]);
+  }
+
+  async claimDue(key: string, limit: number, leaseMs: number, holder: string): Promise<DueClaims> {
+    const args = [limit, leaseMs, holder, DUE_SET_LIFE_MS];
+    const answer = await this.#commands.script('claim-due', this.#dueKeys(key), args);
+    const [nextInMs, ...members] = answer as [number, ...string[]];
+    return { members, nextInMs: nextInMs === -1 ? null : nextInMs };
+  }
+
+  async renewDue(key: string, member: string, holder: string, leaseMs: number): Promise<boolean> {
+    const args = [member, holder, leaseMs, DUE_SET_LIFE_MS];
+    return (await this.#commands.script('renew-due', this.#dueKeys(key), args)) === 1;
+  }
+
+  async settleDue(key: string, member: string, holder: string, afterMs: number | null): Promise<void> {
+    const nextMs = afterMs === null ? -1 : Math.max(Math.round(afterMs), 0);
+    const args = [member, holder, nextMs, DUE_SET_LIFE_MS];
+    await this.#commands.script('settle-due', this.#dueKeys(key), args);
+  }
+
+  async releaseDueOf(key: string, prefix: string): Promise<void> {
+    await this.#commands.script('release-due-of', this.#dueKeys(key), [prefix]);
+  }
+
   publish(channel: string, message: string): Promise<number> {
     return this.#commands.run(() => this.#commands.client.publish(this.#key('channel', channel), message));
   }
@@ -166,6 +203,10 @@ export class RedisCoordination implements Coordination {
   /** A failure costs messages that nobody hears, until the connection is made anew. */
   #unsubscribe(name: string): void {
     this.#subscriber.client.unsubscribe(name).catch(() => undefined);
+  }
+
+  #dueKeys(key: string): string[] {
+    return [this.#key('due', key), this.#key('due-claims', key), this.#key('due-asked', key)];
   }
 
   #key(kind: string, name = ''): string {

@@ -12,6 +12,11 @@ const KEYS_OF = {
   'forget-idempotent': 1,
   lease: 1,
   'end-lease': 1,
+  'schedule-due': 3,
+  'claim-due': 3,
+  'renew-due': 3,
+  'settle-due': 3,
+  'release-due-of': 3,
 } as const;
 
 export type ScriptName = keyof typeof KEYS_OF;

@@ -1,0 +1,104 @@
+import TinyQueue from 'tinyqueue';
+import type { DueClaims } from './port.ts';
+
+interface Place {
+  /** When the member may be claimed: its due instant, or the end of its claim. */
+  claimableMs: number;
+  holder: string | null;
+  /** The earliest instant asked for while it was claimed. */
+  askedMs: number | null;
+}
+
+interface Turn {
+  member: string;
+  claimableMs: number;
+}
+
+/**
+ * Members with the instant when each is due, on one clock in epoch milliseconds. The queue keeps turns that were
+ * overtaken by a later word on their member; they are dropped when they come to the front.
+ */
+export class DueSet {
+  readonly #places = new Map<string, Place>();
+  readonly #turns = new TinyQueue<Turn>([], (a, b) => a.claimableMs - b.claimableMs);
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  schedule(member: string, afterMs: number): void {
+    const dueMs = this.#now() + afterMs;
+    const place = this.#places.get(member);
+    if (place === undefined) this.#put(member, { claimableMs: dueMs, holder: null, askedMs: null });
+    else if (place.holder !== null) place.askedMs = earliest(place.askedMs, dueMs);
+    else if (dueMs < place.claimableMs) this.#put(member, { ...place, claimableMs: dueMs });
+  }
+
+  claim(limit: number, leaseMs: number, holder: string): DueClaims {
+    const now = this.#now();
+    const members: string[] = [];
+    for (let turn = this.#first(); turn && turn.claimableMs <= now; turn = this.#first()) {
+      if (members.length === limit) return { members, nextInMs: 0 };
+      this.#put(turn.member, { claimableMs: now + leaseMs, holder, askedMs: null });
+      members.push(turn.member);
+    }
+    const next = this.#first();
+    return { members, nextInMs: next === undefined ? null : next.claimableMs - now };
+  }
+
+  renew(member: string, holder: string, leaseMs: number): boolean {
+    const place = this.#places.get(member);
+    if (place !== undefined && isAnothers(place, holder)) return false;
+    this.#put(member, { claimableMs: this.#now() + leaseMs, holder, askedMs: otherInstant(place) });
+    return true;
+  }
+
+  settle(member: string, holder: string, afterMs: number | null): void {
+    const place = this.#places.get(member);
+    const saidMs = afterMs === null ? null : this.#now() + afterMs;
+    if (place !== undefined && isAnothers(place, holder)) {
+      if (saidMs !== null) place.askedMs = earliest(place.askedMs, saidMs);
+      return;
+    }
+    const otherMs = otherInstant(place);
+    const dueMs = otherMs === null ? saidMs : earliest(saidMs, otherMs);
+    if (dueMs === null) this.#places.delete(member);
+    else this.#put(member, { claimableMs: dueMs, holder: null, askedMs: null });
+  }
+
+  releaseOf(prefix: string): void {
+    const claimableMs = this.#now();
+    for (const [member, { holder }] of [...this.#places]) {
+      if (holder?.startsWith(prefix)) this.#put(member, { claimableMs, holder: null, askedMs: null });
+    }
+  }
+
+  #put(member: string, place: Place): void {
+    this.#places.set(member, place);
+    this.#turns.push({ member, claimableMs: place.claimableMs });
+  }
+
+  /** The first turn that still holds. */
+  #first(): Turn | undefined {
+    for (let turn = this.#turns.peek(); turn !== undefined; turn = this.#turns.peek()) {
+      if (this.#places.get(turn.member)?.claimableMs === turn.claimableMs) return turn;
+      this.#turns.pop();
+    }
+    return undefined;
+  }
+}
+
+function isAnothers({ holder }: Place, mine: string): boolean {
+  return holder !== null && holder !== mine;
+}
+
+/** What others said of a member, of one whose claim was lost too: then it was scheduled since. */
+function otherInstant(place: Place | undefined): number | null {
+  if (place === undefined) return null;
+  return place.holder === null ? place.claimableMs : place.askedMs;
+}
+
+function earliest(oneMs: number | null, otherMs: number): number {
+  return oneMs === null ? otherMs : Math.min(oneMs, otherMs);
+}

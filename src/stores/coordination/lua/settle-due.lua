@@ -1,0 +1,28 @@
+-- Ends a claim. The member is due next at the earliest of: what the holder says, what was asked for meanwhile.
+-- With neither it leaves the set. Another's claim stays, and hears of the instant.
+--
+-- KEYS 1 due set   2 claims   3 asked for while claimed (see schedule-due.lua)
+-- ARGV 1 member   2 holder   3 ms from now, or -1 for none   4 life of the keys, ms
+-- Answer: 1 when the member is not held by another, else 0
+
+local member = ARGV[1]
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local due = tonumber(ARGV[3]) >= 0 and now + ARGV[3] or nil
+local asked = tonumber(redis.call('HGET', KEYS[3], member))
+local holder = redis.call('HGET', KEYS[2], member)
+if holder and holder ~= ARGV[2] then
+  if due and (not asked or due < asked) then redis.call('HSET', KEYS[3], member, due) end
+  redis.call('PEXPIRE', KEYS[3], ARGV[4])
+  return 0
+end
+-- Without a claim the set was lost: an instant scheduled since then counts too.
+local scheduled = not holder and tonumber(redis.call('ZSCORE', KEYS[1], member)) or nil
+for _, instant in pairs({asked or false, scheduled or false}) do
+  if instant and (not due or instant < due) then due = instant end
+end
+redis.call('HDEL', KEYS[2], member)
+redis.call('HDEL', KEYS[3], member)
+if due then redis.call('ZADD', KEYS[1], due, member) else redis.call('ZREM', KEYS[1], member) end
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
+return 1
