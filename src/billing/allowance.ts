@@ -2,7 +2,7 @@ import type { ApiError } from '../http/errors.ts';
 import { randomText } from '../names/ids.ts';
 import { insufficientCredit } from './errors.ts';
 import type { Movements } from './movements.ts';
-import { periodOf, turnPeriod } from './period.ts';
+import { periodOf, turnBackPeriods, turnPeriod } from './period.ts';
 import type { BillingStore, Money, Reservation } from './store.ts';
 import type { SyncRuns } from './sync-runs.ts';
 
@@ -140,6 +140,7 @@ export function createAllowance(options: AllowanceOptions) {
 
     /** Gives back what died with its process, for every account; answers how many reservations. */
     async sweep(): Promise<number> {
+      await turnBackPeriods(store, now());
       const instant = now().toISOString();
       const left = await store.money.find(
         { 'processing.reservations': { $elemMatch: { until: { $lt: instant } } } },

@@ -14,13 +14,27 @@ export interface Movement {
   note?: string;
   /** A reservation of the account that this movement uses up, in the same update. */
   reservationId?: string;
+  /** Runs of the allowance that the same update counts, or gives back. */
+  runs?: RunsChange;
 }
+
+export interface RunsChange {
+  /** `YYYY-MM`: the billing period that they belong to; one that is over is left as it is. */
+  period: string;
+  /** Signed change of the runs counted as used. */
+  change: number;
+  /** Of the runs that are counted, those beyond the allowance. */
+  past: number;
+}
+
+/** A movement, or how it follows from what the account has: asked anew whenever another one came first. */
+export type MovementPlan = Movement | ((account: Money) => Movement);
 
 export type MovementOutcome = 'moved' | 'already' | 'insufficient';
 
 const MOST_ATTEMPTS = 400;
 const LONGEST_PAUSE_MS = 20;
-const MONEY_FIELDS = ['balance', 'held', 'movement', 'processing'] as const;
+const MONEY_FIELDS = ['plan', 'balance', 'held', 'movement', 'processing'] as const;
 
 /**
  * Every change of a balance. The account document carries balance, held and its last movement whole, so that one
@@ -50,11 +64,12 @@ export function createMovements(store: BillingStore, now: () => Date) {
     return turn;
   }
 
-  async function attempt(accountId: string, movement: Movement): Promise<MovementOutcome | 'overtaken'> {
+  async function attempt(accountId: string, plan: MovementPlan): Promise<MovementOutcome | 'overtaken'> {
     const account = await store.money.findOne({ _id: accountId }, { fields: MONEY_FIELDS });
     if (account === null) return 'insufficient';
+    const movement = typeof plan === 'function' ? plan(account) : plan;
     const last = account.movement;
-    if (last?.reference === movement.reference || (await isWritten(accountId, movement.reference)))
+    if (last?.reference === movement.reference || (await rowUnder(accountId, movement)) !== null)
       return 'already';
     if (!hasReservation(account, movement.reservationId)) return 'already';
     const spent = spentBy(movement);
@@ -62,9 +77,18 @@ export function createMovements(store: BillingStore, now: () => Date) {
     if (last !== null) await writeRow(last);
     const row = rowOf(accountId, account, movement, now());
     const { modified } = await store.money.updateOne(
-      { _id: accountId, 'movement.reference': last?.reference ?? null, ...covers(movement) },
       {
-        $inc: { balance: movement.credits, held: movement.heldChange },
+        _id: accountId,
+        'movement.reference': last?.reference ?? null,
+        ...covers(movement),
+        ...countsIn(account, movement),
+      },
+      {
+        $inc: {
+          balance: movement.credits,
+          held: movement.heldChange,
+          'processing.used': usedChange(account, movement),
+        },
         $set: { movement: row },
         ...(movement.reservationId === undefined
           ? {}
@@ -77,13 +101,19 @@ export function createMovements(store: BillingStore, now: () => Date) {
     return 'moved';
   }
 
-  async function isWritten(accountId: string, reference: string): Promise<boolean> {
-    return (await store.ledger.findOne({ accountId, reference }, { fields: ['_id'] })) !== null;
+  /** The row of a reference. Only a job's movement may have moved no credits. */
+  async function rowUnder(
+    accountId: string,
+    { reference, jobId }: Pick<Movement, 'reference' | 'jobId'>,
+  ): Promise<LedgerRow | null> {
+    const row = await store.ledger.findOne({ accountId, reference });
+    if (row !== null || jobId === undefined) return row;
+    return store.runMovements.findOne({ accountId, reference });
   }
 
   async function writeRow(row: LedgerRow): Promise<void> {
     try {
-      await store.ledger.insertOne(row);
+      await (movesCredits(row) ? store.ledger : store.runMovements).insertOne(row);
     } catch (error) {
       if (!(error instanceof DuplicateKeyError)) throw error;
     }
@@ -94,15 +124,22 @@ export function createMovements(store: BillingStore, now: () => Date) {
      * Moves credits once.
      * @returns `insufficient` when what is available does not cover it; nothing moved then.
      */
-    move(accountId: string, movement: Movement): Promise<MovementOutcome> {
+    move(accountId: string, movement: MovementPlan): Promise<MovementOutcome> {
       return queued(accountId, async () => {
         for (let attempts = 1; attempts <= MOST_ATTEMPTS; attempts += 1) {
           const outcome = await attempt(accountId, movement);
           if (outcome !== 'overtaken') return outcome;
           await sleep(Math.random() * Math.min(attempts, LONGEST_PAUSE_MS));
         }
-        throw new Error(`The movement ${movement.reference} was overtaken ${MOST_ATTEMPTS} times.`);
+        throw new Error(`A movement of ${accountId} was overtaken ${MOST_ATTEMPTS} times.`);
       });
+    },
+
+    /** The row of a movement that was made for a job, written out or not yet; null when there was none. */
+    async rowOfJob(accountId: string, jobId: string, reference: string): Promise<LedgerRow | null> {
+      const account = await store.money.findOne({ _id: accountId }, { fields: ['movement'] });
+      if (account?.movement?.reference === reference) return account.movement;
+      return rowUnder(accountId, { reference, jobId });
     },
 
     /** Writes out the row of the account's last movement, if its mover died before it did. */
@@ -129,6 +166,22 @@ function covers(movement: Movement): Filter {
   };
 }
 
+/** Runs are counted against what was read: nobody may have counted, or turned the period, since then. */
+function countsIn({ processing }: Money, { runs }: Movement): Filter {
+  if (runs === undefined) return {};
+  const { period, used } = processing;
+  return { 'processing.period': period, ...(runs.change > 0 && { 'processing.used': used }) };
+}
+
+function usedChange({ processing }: Money, { runs }: Movement): number {
+  return runs !== undefined && runs.period === processing.period ? runs.change : 0;
+}
+
+/** What moves no credits (runs inside of the allowance) is no line of a ledger, and is noted beside it. */
+function movesCredits({ credits, held }: LedgerRow): boolean {
+  return credits !== 0 || held !== 0;
+}
+
 function hasReservation(account: Money, reservationId: string | undefined): boolean {
   return (
     reservationId === undefined || account.processing.reservations.some(({ id }) => id === reservationId)
@@ -152,6 +205,7 @@ function rowOf(
     held: movesBalance ? 0 : Math.abs(movement.heldChange),
     balanceAfter: account.balance + movement.credits,
     jobId: movement.jobId ?? null,
+    ...(movement.runs !== undefined && { runs: movement.runs }),
     note: movement.note ?? null,
     createdAt: now.toISOString(),
   };

@@ -25,3 +25,19 @@ export async function turnPeriod(
   );
   return modified === 1;
 }
+
+/** How far the clocks of two hosts may differ. */
+const LARGEST_SKEW_MS = 24 * 60 * 60_000;
+
+/**
+ * Turns counts back that a clock which was ahead has begun: their period is none that any host could be in by now, and
+ * would take every later run until then. What was counted meanwhile stays counted.
+ */
+export async function turnBackPeriods({ money }: BillingStore, now: Date): Promise<number> {
+  const latest = periodOf(new Date(now.getTime() + LARGEST_SKEW_MS));
+  const { modified } = await money.updateMany(
+    { 'processing.period': { $gt: latest } },
+    { $set: { 'processing.period': periodOf(now) } },
+  );
+  return modified;
+}

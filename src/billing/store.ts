@@ -18,6 +18,8 @@ export interface LedgerRow {
   held: number;
   balanceAfter: number;
   jobId: string | null;
+  /** Runs of the allowance that the movement counted or gave back. */
+  runs?: { period: string; change: number; past: number };
   note: string | null;
   createdAt: string;
 }
@@ -54,11 +56,13 @@ export interface Processing {
 export interface BillingStore {
   money: Collection<Money>;
   ledger: Collection<LedgerRow>;
+  /** Movements that counted runs and moved no credits: no line of the ledger, but each is made once as well. */
+  runMovements: Collection<LedgerRow>;
   usage: UsageStore;
 }
 
 export async function openBillingStore(documents: Documents): Promise<BillingStore> {
-  const [money, ledger, usage] = await Promise.all([
+  const [money, ledger, runMovements, usage] = await Promise.all([
     documents.collection<Money>({ name: 'accounts', indexes: [] }),
     documents.collection<LedgerRow>({
       name: 'ledger',
@@ -81,7 +85,21 @@ export async function openBillingStore(documents: Documents): Promise<BillingSto
         },
       ],
     }),
+    documents.collection<LedgerRow>({
+      name: 'runMovements',
+      indexes: [
+        {
+          name: 'reference',
+          fields: [
+            ['accountId', 1],
+            ['reference', 1],
+          ],
+          unique: true,
+        },
+        { name: 'createdAt', fields: [['createdAt', 1]] },
+      ],
+    }),
     openUsageStore(documents),
   ]);
-  return { money, ledger, usage };
+  return { money, ledger, runMovements, usage };
 }

@@ -52,5 +52,6 @@ export function failingStore(store: BillingStore, failpoint: Failpoint): Billing
       days: through(store.usage.days),
       runs: through(store.usage.runs),
     },
+    runMovements: through(store.runMovements),
   };
 }
