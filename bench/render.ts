@@ -110,6 +110,8 @@ async function renderThreads(): Promise<Way> {
     browserPath: process.env.BROWSER_PATH ?? '',
     cacheDir: CACHE_DIR,
     recycleAfterPages: 1_000,
+    sandbox: 'auto',
+    sandboxed: true,
     recycleAboveBytes: 2 ** 30,
     publicUrl: 'http://127.0.0.1',
     log: { info: () => {}, warn: console.warn, error: console.error },

@@ -49,6 +49,7 @@ import { modelRoutes } from './models/routes.ts';
 import { createOutbound } from './outbound/outbound.ts';
 import { createPixels } from './pixels/pixels.ts';
 import { createRenders, type Renders } from './pixels/renders.ts';
+import { sandboxObstacle } from './pixels/sandbox.ts';
 import { presetRoutes } from './presets/routes.ts';
 import { PresetsStore } from './presets/store.ts';
 import { createPresetPass } from './presets/transform-pass.ts';
@@ -78,6 +79,7 @@ export interface App {
 /** Limits of an account that no setting changes. */
 const JOB_WAITS = 8;
 const RUNNING_JOBS_PER_TYPE = 2;
+const UNSANDBOXED = 'The browser that draws templates has no sandbox: see RENDER_SANDBOX.';
 const READY_TIMEOUT_MS = 5_000;
 const POOLS_TIMEOUT_MS = 3_000;
 /** When this release was unpacked: the guidelines' date. */
@@ -107,6 +109,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   await server.register(healthRoutes, {
     isDraining: () => draining,
     checkTimeoutMs: READY_TIMEOUT_MS,
+    remarks: () => (renders.isSandboxed() ? [] : [UNSANDBOXED]),
     checks: {
       documents: () => stores.documents.ping(),
       coordination: () => stores.coordination.ping(),
@@ -201,6 +204,8 @@ async function openParts({ settings, stores, log, now }: AppOptions, publicUrl: 
     browserPath: settings.renders.BROWSER_PATH,
     cacheDir: join(settings.stores.DATA_DIR, 'browser'),
     recycleAfterPages: settings.renders.RENDER_RECYCLE_PAGES,
+    sandbox: settings.renders.RENDER_SANDBOX,
+    sandboxed: (await sandboxObstacle()) === null,
     recycleAboveBytes: settings.renders.RENDER_MEMORY_MEGABYTES * 1024 * 1024,
     publicUrl: settings.http.PUBLIC_URL || `http://${settings.http.HOST}:${settings.http.PORT}`,
     log,

@@ -11,6 +11,7 @@ import { openAdminSocket } from './admin/socket.ts';
 import { createMovements } from './billing/movements.ts';
 import { openBillingStore } from './billing/store.ts';
 import { randomText } from './names/ids.ts';
+import { sandboxObstacle } from './pixels/sandbox.ts';
 import { createLog } from './processes/log.ts';
 import { createSupervisor } from './processes/supervisor.ts';
 import { hostForProcesses } from './stores/embedded/channel-host.ts';
@@ -20,7 +21,7 @@ import { isEmbedded, openStores, type Stores } from './stores/open.ts';
 async function main(): Promise<void> {
   const settings = readSettings(process.env);
   const log = createLog(settings.http.LOG_LEVEL, { process: 'primary' });
-  for (const warning of warningsOf(settings)) log.warn(warning);
+  for (const warning of [...warningsOf(settings), ...(await sandboxWarnings(settings))]) log.warn(warning);
 
   const hostId = randomText(12);
   const host = hostForProcesses();
@@ -99,6 +100,17 @@ function warningsOf({ outbound, processes }: Settings): string[] {
     );
   }
   return warnings;
+}
+
+/** Templates are HTML of callers, which the sandbox of the browser is the second wall around. */
+async function sandboxWarnings({ renders }: Settings): Promise<string[]> {
+  const obstacle = await sandboxObstacle();
+  if (obstacle === null) return [];
+  const follows =
+    renders.RENDER_SANDBOX === 'required'
+      ? 'renders are refused, because RENDER_SANDBOX is required'
+      : 'templates are drawn without it (RENDER_SANDBOX=required refuses them instead)';
+  return [`Chromium cannot have its sandbox, because ${obstacle}: ${follows}.`];
 }
 
 async function makeFirstAccount({ accounts }: Settings, { documents }: Stores) {

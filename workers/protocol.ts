@@ -222,6 +222,10 @@ export interface RenderThreadOptions {
   browserPath: string;
   /** Where the bundled browser is unpacked when there is no other. */
   cacheDir: string;
+  /** `auto`: where Chromium's sandbox cannot be had, the browser runs without it. `required`: it does not run then. */
+  sandbox: 'auto' | 'required';
+  /** Added to the niceness of the browser; absent: nothing. */
+  niceness?: number;
   /** Pages drawn before the browser is replaced by a fresh one. */
   recycleAfterPages: number;
   /** Memory above which it is replaced. */
@@ -237,4 +241,6 @@ export type RenderAnswer = RenderResult | { kind: 'done' };
 export interface RenderNotice {
   level: 'info' | 'warn' | 'error';
   message: string;
+  /** The browser turned out to have no sandbox. */
+  unsandboxed?: true;
 }

@@ -4,6 +4,8 @@ import type { FastifyInstance } from 'fastify';
 export interface HealthOptions {
   /** Each part that must answer before traffic is sent here; rejects when it does not. */
   checks: Record<string, () => Promise<unknown>>;
+  /** What an operator should know though every part answers, a sentence each. */
+  remarks: () => string[];
   /** True once this process takes no new calls. */
   isDraining: () => boolean;
   checkTimeoutMs: number;
@@ -16,6 +18,9 @@ const Verdict = Type.Object({
   parts: Type.Record(Type.String(), Type.String(), {
     description: 'What each part says: `ok`, or that it fails.',
   }),
+  remarks: Type.Optional(
+    Type.Array(Type.String(), { description: 'What an operator should know though every part answers.' }),
+  ),
 });
 type Verdict = Static<typeof Verdict>;
 
@@ -39,14 +44,15 @@ export async function healthRoutes(app: FastifyInstance, options: HealthOptions)
 
 const DRAINING: Verdict = { status: 'failing', parts: { process: 'is draining' } };
 
-async function verdictOf({ checks, checkTimeoutMs }: HealthOptions): Promise<Verdict> {
+async function verdictOf({ checks, checkTimeoutMs, remarks }: HealthOptions): Promise<Verdict> {
   const parts = await Promise.all(
     Object.entries(checks).map(
       async ([name, check]) => [name, await outcome(check, checkTimeoutMs)] as const,
     ),
   );
   const status = parts.every(([, result]) => result === 'ok') ? 'ok' : 'failing';
-  return { status, parts: Object.fromEntries(parts) };
+  const said = remarks();
+  return { status, parts: Object.fromEntries(parts), ...(said.length > 0 && { remarks: said }) };
 }
 
 /** `ok`, or that the part fails; why is in the log, not in an answer that anyone may read. */

@@ -10,6 +10,13 @@ export interface RenderLog {
   error(message: string): void;
 }
 
+/** What a thread tells beside its answers. */
+export interface RenderThreadEvents {
+  log: RenderLog;
+  /** Its browser turned out to have no sandbox. */
+  onUnsandboxed: () => void;
+}
+
 /** A thread past its time is given this long to say so itself, before it is taken for hung. */
 const GRACE_MS = 3_000;
 
@@ -17,6 +24,11 @@ const ENTRY = fileURLToPath(new URL('../../workers/render/thread.ts', import.met
 
 /** A call as it crosses to the thread. A message on `client` says that nobody waits for its answer any more. */
 type Watched = RenderCall & { client?: MessagePort };
+
+/** The thread ended with the call in it. */
+export class LostThreadError extends Error {
+  override readonly name = 'LostThreadError';
+}
 
 /** What goes with a call, for as long as it is under way. */
 export interface CallTies {
@@ -35,14 +47,19 @@ export interface RenderThread {
   readonly busy: number;
   /**
    * Never hangs: a thread that has not answered 3 s after the deadline is ended, with every call in it.
-   * @throws Error when the thread was lost
+   * @throws LostThreadError
    */
   call(task: RenderCall, deadlineMs: number, ties?: CallTies): Promise<RenderAnswer>;
+  /** Ends the browser, then the thread, when no call is under way; the next call starts them again. */
+  rest(): Promise<void>;
   /** Ends the browser, then the thread. */
   stop(): Promise<void>;
 }
 
-export function createRenderThread(options: RenderThreadOptions, log: RenderLog): RenderThread {
+export function createRenderThread(
+  options: RenderThreadOptions,
+  { log, onUnsandboxed }: RenderThreadEvents,
+): RenderThread {
   const pool = new Piscina<Watched, RenderAnswer>({
     filename: ENTRY,
     workerData: options,
@@ -55,7 +72,10 @@ export function createRenderThread(options: RenderThreadOptions, log: RenderLog)
     atomics: 'disabled',
     recordTiming: false,
   });
-  pool.on('message', ({ level, message }: RenderNotice) => log[level](message));
+  pool.on('message', ({ level, message, unsandboxed }: RenderNotice) => {
+    log[level](message);
+    if (unsandboxed) onUnsandboxed();
+  });
   pool.on('error', (error: Error) => {
     log.error(`A render thread failed: ${error.message}`);
     // Calls that wait for a thread that does not start would wait for ever.
@@ -72,7 +92,7 @@ export function createRenderThread(options: RenderThreadOptions, log: RenderLog)
       return await send(task, ties.client);
     } catch (error) {
       log.error(`A render thread was lost: ${String(error)}`);
-      throw error;
+      throw new LostThreadError('A render thread was lost.', { cause: error });
     } finally {
       clearTimeout(hung);
       leave(ties);
@@ -101,14 +121,19 @@ export function createRenderThread(options: RenderThreadOptions, log: RenderLog)
     if (wasFirst) line[0]?.onTurn?.();
   }
 
+  async function end(): Promise<void> {
+    if (pool.threads.length > 0) await call({ kind: 'stop' }, Date.now()).catch(() => {});
+    await pool.destroy();
+  }
+
   return {
     get busy() {
       return line.length;
     },
     call,
-    async stop() {
-      if (pool.threads.length > 0) await call({ kind: 'stop' }, Date.now()).catch(() => {});
-      await pool.destroy();
+    async rest() {
+      if (line.length === 0) await end();
     },
+    stop: end,
   };
 }

@@ -1,4 +1,4 @@
-import { integer, text } from '../../config/setting.ts';
+import { choice, integer, text } from '../../config/setting.ts';
 
 export const rendersSettings = {
   RENDER_THREADS: integer({
@@ -25,6 +25,12 @@ export const rendersSettings = {
     description: 'The Chromium that draws templates, preferably chromium-headless-shell.',
     defaultText: "Playwright's own install, else the system's, else the bundled one",
     accepts: 'the path of a program is expected',
+  }),
+  RENDER_SANDBOX: choice({
+    description:
+      "Chromium's sandbox around templates: auto goes without it, with a warning, for root and where the kernel grants no user namespaces; required refuses renders there.",
+    fallback: 'auto',
+    values: ['auto', 'required'],
   }),
   RENDER_RECYCLE_PAGES: integer({
     description: 'Pages that a browser draws before a fresh one takes its place.',

@@ -1,11 +1,13 @@
 import type { RenderAnswer, RenderFailure, RenderTask, Timings } from '../../workers/protocol.ts';
 import { ApiError, invalidParam } from '../http/errors.ts';
-import { type AdmissionStats, createAdmission, type Seat, type WorkClass } from './admission.ts';
+import type { AdmissionStats, WorkClass } from './admission.ts';
 import { withAssetScheme } from './asset-references.ts';
 import { systemClock } from './clock.ts';
 import { patienceUntil, unlessAborted } from './patience.ts';
 import type { Work } from './pixels.ts';
-import { type CallTies, createRenderThread, type RenderLog } from './render-thread.ts';
+import { createRenderLane, type LaneOutcome, type LanePage, type RenderLane } from './render-lane.ts';
+import { createRenderThread, LostThreadError, type RenderLog } from './render-thread.ts';
+import { createSlowAccounts } from './slow-accounts.ts';
 
 export { assetIdsIn } from './asset-references.ts';
 
@@ -22,6 +24,12 @@ export interface RendersOptions {
   recycleAfterPages: number;
   /** RENDER_MEMORY_MEGABYTES, in bytes. */
   recycleAboveBytes: number;
+  /** RENDER_SANDBOX. */
+  sandbox: 'auto' | 'required';
+  /** Whether the host lets a browser have its sandbox, as far as it is known before one was started. */
+  sandboxed: boolean;
+  /** How long a page is drawn while pages of other accounts wait; absent: 5 s. */
+  fairDrawingMs?: number;
   /** PUBLIC_URL: addresses below it name the service's own assets. */
   publicUrl: string;
   log: RenderLog;
@@ -59,7 +67,9 @@ export interface RendersStats extends Pick<AdmissionStats, 'busy' | 'waiting'> {
 /** The one door to the render threads and their browsers. */
 export interface Renders {
   /**
-   * Draws a page. A page of one account never shares a browser context with another account's.
+   * Draws a page. A page of one account never shares a browser context with another account's. While pages of other
+   * accounts wait it is drawn for 5 s at most; an account whose page was stopped is drawn apart for the next minute, one
+   * page at a time.
    *
    * The result rejects with invalid_param on templateId when the document does not finish loading; provider_unavailable (details.reason
    * capacity, deadline_exceeded, worker_unreachable; with Retry-After); the signal's reason when it aborts.
@@ -70,82 +80,110 @@ export interface Renders {
   /** Starts the browsers ahead of the first render. When none can start, the log says how to get one, and this resolves. */
   warm(): Promise<void>;
   stats(): RendersStats;
+  /** False where the browser has no sandbox. */
+  isSandboxed(): boolean;
   /** Waits for the renders under way, then ends browsers and threads. */
   close(): Promise<void>;
 }
 
 /** In a thread one page is drawn while the one before it is encoded. */
 const SEATS_PER_THREAD = 2;
+/** How long a page is drawn while pages of other accounts wait. */
+const FAIR_DRAWING_MS = 5_000;
+/** The browser of the slow lane ends when nobody needed it for so long. */
+const SLOW_LANE_IDLE_MS = 60_000;
+/** The slow lane gives way: others have the CPU first. */
+const SLOW_NICENESS = 10;
 const WARM_TIMEOUT_MS = 90_000;
 /** A browser that an operator has to install is not there in a second. */
 const NO_BROWSER_RETRY_SECONDS = 60;
 
 export function createRenders(options: RendersOptions): Renders {
-  const { publicUrl, log, queueLimit, ...threadOptions } = options;
-  const threads = Array.from({ length: options.threads }, () => createRenderThread(threadOptions, log));
-  // Memory is bounded by the number of browsers, which draw a page at a time: nothing to reserve here.
-  const admission = createAdmission({
-    seats: options.threads * SEATS_PER_THREAD,
-    budgetBytes: Number.MAX_SAFE_INTEGER,
+  const { publicUrl, log, queueLimit, fairDrawingMs = FAIR_DRAWING_MS, threads: threadCount } = options;
+  const { browserPath, cacheDir, sandbox, recycleAfterPages, recycleAboveBytes } = options;
+  const browser = { browserPath, cacheDir, sandbox, recycleAfterPages, recycleAboveBytes };
+  let isSandboxed = options.sandboxed;
+  const onUnsandboxed = () => {
+    isSandboxed = false;
+  };
+  const newThread = (niceness?: number) =>
+    createRenderThread({ ...browser, ...(niceness && { niceness }) }, { log, onUnsandboxed });
+  const threads = Array.from({ length: threadCount }, () => newThread());
+  const slowThread = newThread(SLOW_NICENESS);
+  const slowAccounts = createSlowAccounts();
+  let slowLaneIdle: (() => void) | undefined;
+  let slowLaneRests: Promise<void> = Promise.resolve();
+
+  function onStopped(accountId: string): void {
+    slowAccounts.mark(accountId, Date.now());
+    commonLane.withdraw(accountId);
+  }
+  const commonLane = createRenderLane({
+    threads,
+    seatsPerThread: SEATS_PER_THREAD,
     queueLimit,
+    fairDrawingMs,
+    onStopped,
+  });
+  /** Where accounts go whose page was stopped: one browser, one page at a time, apart from those of others. */
+  const slowLane = createRenderLane({
+    threads: [slowThread],
+    seatsPerThread: 1,
+    queueLimit,
+    fairDrawingMs,
+    onStopped,
   });
 
-  /** The seat stays taken until the thread has really answered, however long its caller waits. */
-  async function draw(task: RenderTask, seat: Seat, ties: CallTies): Promise<RenderAnswer> {
-    const thread = threads.reduce((least, other) => (other.busy < least.busy ? other : least));
+  async function drawSlowly(page: LanePage): Promise<LaneOutcome> {
+    slowLaneIdle?.();
+    await slowLaneRests;
     try {
-      return await thread.call(task, task.deadlineMs, ties);
-    } catch (error) {
-      throw unavailable('worker_unreachable', 'The renderer was lost; make the same call again.', 1, error);
+      return await slowLane.draw(page);
     } finally {
-      seat.release();
+      slowLaneIdle?.();
+      slowLaneIdle = systemClock.after(SLOW_LANE_IDLE_MS, () => {
+        slowLaneRests = slowThread.rest();
+      });
     }
   }
 
-  /** What a page past its deadline is told: whether the renderer had no time for it, or it took its time. */
-  function lateness(): { onTurn: () => void; late: () => ApiError } {
-    const cameMs = Date.now();
-    let turnMs = Number.POSITIVE_INFINITY;
-    return {
-      onTurn() {
-        turnMs = Date.now();
-      },
-      late() {
-        const retryAfterSeconds = admission.retryAfterSeconds();
-        const drewLongerThanItWaited = Date.now() - turnMs > turnMs - cameMs;
-        return drewLongerThanItWaited ? deadlineExceeded(retryAfterSeconds) : rendererBusy(retryAfterSeconds);
-      },
-    };
+  async function drawIn(page: LanePage): Promise<{ outcome: LaneOutcome; lane: RenderLane }> {
+    if (!slowAccounts.has(page.accountId, Date.now())) {
+      const outcome = await commonLane.draw(page);
+      if (outcome.kind !== 'withdrawn') return { outcome, lane: commonLane };
+    }
+    return { outcome: await drawSlowly(page), lane: slowLane };
   }
 
-  function begin({ html, signal: client, work, ...page }: RenderRequest): Work<RenderedPage> {
-    const { accountId, deadlineMs } = page;
-    const { onTurn, late } = lateness();
+  function begin({ html, signal: client, work, ...drawing }: RenderRequest): Work<RenderedPage> {
+    const { accountId, deadlineMs } = drawing;
+    const { onTurn, late } = lateness(() => commonLane.retryAfterSeconds());
     const patience = patienceUntil({ deadlineMs, work, client, clock: systemClock, late });
-    let drawing: Promise<unknown> = Promise.resolve();
-
-    async function run(): Promise<RenderedPage> {
-      const { signal, waiting } = patience;
-      const seat = await waiting(admission.acquire({ accountId, work, bytes: 0, signal }));
-      if (patience.signal.aborted) {
-        seat.release();
-        throw patience.signal.reason;
-      }
-      const task: RenderTask = {
+    const page: LanePage = {
+      accountId,
+      work,
+      signal: patience.signal,
+      waiting: patience.waiting,
+      onTurn,
+      task: () => ({
         kind: 'render',
         html: withAssetScheme(html, publicUrl),
-        ...page,
+        ...drawing,
         deadlineMs: patience.deadlineMs(),
-      };
-      const answer = draw(task, seat, { client, onTurn });
-      drawing = answer;
-      return pageOf(await unlessAborted(answer, patience.signal), seat.queueMs, late);
+      }),
+    };
+    const drawn = drawIn(page);
+
+    async function run(): Promise<RenderedPage> {
+      const { outcome, lane } = await unlessAborted(drawn, patience.signal);
+      if (outcome.kind === 'answered') return pageOf(outcome.answer, outcome.queueMs, late);
+      throw madeRoom(fairDrawingMs, lane.retryAfterSeconds());
     }
 
-    const result = run().finally(patience.end);
+    const result = run().catch(rethrown).finally(patience.end);
     const ended = result
       .then(ignore, ignore)
-      .then(() => drawing)
+      .then(() => drawn)
       .then(ignore, ignore);
     return { result, ended };
   }
@@ -159,14 +197,43 @@ export function createRenders(options: RendersOptions): Renders {
       );
     },
     stats() {
-      const { busy, waiting } = admission.stats();
-      return { threads: options.threads, busy, waiting };
+      const [common, slow] = [commonLane.stats(), slowLane.stats()];
+      return {
+        threads: threadCount,
+        busy: common.busy + slow.busy,
+        waiting: common.waiting + slow.waiting,
+      };
     },
+    isSandboxed: () => isSandboxed,
     async close() {
-      await admission.idle();
-      await Promise.all(threads.map((thread) => thread.stop()));
+      await Promise.all([commonLane.idle(), slowLane.idle()]);
+      slowLaneIdle?.();
+      await Promise.all([...threads, slowThread].map((thread) => thread.stop()));
     },
   };
+}
+
+/** What a page past its deadline is refused with: whether the renderer had no time for it, or it took its time. */
+function lateness(retryAfterSeconds: () => number): { onTurn: () => void; late: () => ApiError } {
+  const cameMs = Date.now();
+  let turnMs = Number.POSITIVE_INFINITY;
+  return {
+    onTurn() {
+      turnMs = Date.now();
+    },
+    late() {
+      const drewLongerThanItWaited = Date.now() - turnMs > turnMs - cameMs;
+      return drewLongerThanItWaited
+        ? deadlineExceeded(retryAfterSeconds())
+        : rendererBusy(retryAfterSeconds());
+    },
+  };
+}
+
+/** What a lane throws is complete, but for a thread that was lost. */
+function rethrown(error: unknown): never {
+  if (!(error instanceof LostThreadError)) throw error;
+  throw unavailable('worker_unreachable', 'The renderer was lost; make the same call again.', 1, error);
 }
 
 function ignore(): void {}
@@ -213,6 +280,14 @@ function rendererBusy(retryAfterSeconds: number): ApiError {
   return unavailable(
     'capacity',
     'The renderer was busy with other pages until the time of this one was over; make the same call again later.',
+    retryAfterSeconds,
+  );
+}
+
+function madeRoom(drawnMs: number, retryAfterSeconds: number): ApiError {
+  return unavailable(
+    'capacity',
+    `The page was stopped after ${drawnMs / 1000} s of drawing, because others waited: make it simpler, or make the same call again later.`,
     retryAfterSeconds,
   );
 }

@@ -1,7 +1,12 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { createRenders, type RenderRequest, type Renders } from '../../src/pixels/renders.ts';
+import {
+  createRenders,
+  type RenderRequest,
+  type Renders,
+  type RendersOptions,
+} from '../../src/pixels/renders.ts';
 import { browserDirectories, browserProcesses, untilEmpty } from '../workers/render/processes.ts';
 import { pictureOf, swatchAsset } from '../workers/render/studio.ts';
 
@@ -18,7 +23,10 @@ interface Door extends Renders {
   lines: string[];
 }
 
-function openDoor(t: Test, options: { queueLimit?: number; browserPath?: string } = {}): Door {
+interface DoorOptions
+  extends Partial<Pick<RendersOptions, 'queueLimit' | 'browserPath' | 'sandbox' | 'fairDrawingMs'>> {}
+
+function openDoor(t: Test, options: DoorOptions = {}): Door {
   const lines: string[] = [];
   const renders = createRenders({
     threads: 1,
@@ -26,6 +34,9 @@ function openDoor(t: Test, options: { queueLimit?: number; browserPath?: string 
     browserPath: options.browserPath ?? process.env.BROWSER_PATH ?? '',
     cacheDir: join(tmpdir(), 'darkroom-test-browser'),
     recycleAfterPages: 1_000,
+    sandbox: options.sandbox ?? 'auto',
+    sandboxed: true,
+    ...(options.fairDrawingMs !== undefined && { fairDrawingMs: options.fairDrawingMs }),
     recycleAboveBytes: 2 ** 32,
     publicUrl: PUBLIC,
     log: {
@@ -103,6 +114,57 @@ t.test(
       });
     }
     await t.rejects(hanging, { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } });
+  },
+);
+
+t.test(
+  'a costly page makes room for the pages of others, and its account is drawn apart for a while',
+  async (t) => {
+    const door = openDoor(t, { fairDrawingMs: 400 });
+    await door.warm();
+    const costly = { html: HANGING, width: 4096, height: 4096, accountId: 'acc_costly' };
+    const deadlineMs = Date.now() + 120_000;
+    const stopped = door.draw({ ...costly, deadlineMs });
+    const second = new AbortController();
+    const withdrawn = door.start({ ...costly, deadlineMs, signal: second.signal });
+    const other = door.draw({ accountId: 'acc_b', deadlineMs });
+    await t.rejects(stopped, {
+      code: 'provider_unavailable',
+      message: /because others waited/,
+      details: { reason: 'capacity' },
+      retryAfterSeconds: Number,
+    });
+    t.same((await pictureOf((await other).data)).pixel(9, 9), [0, 255, 0, 255]);
+    // The second page of the costly account hangs by now, in a browser where it keeps nobody waiting.
+    for (const accountId of ['acc_b', 'acc_c', 'acc_d']) await door.draw({ accountId, deadlineMs });
+    second.abort(new Error('gone'));
+    await t.rejects(withdrawn.result, { message: 'gone' });
+    await withdrawn.ended;
+    const late = await door.draw({ accountId: 'acc_costly', deadlineMs });
+    t.equal(late.width, 200, 'a cheap page of the account is drawn, apart from the others');
+  },
+);
+
+t.test('a page that keeps nobody waiting is drawn for as long as its deadline lets it', async (t) => {
+  const door = openDoor(t, { fairDrawingMs: 100 });
+  await door.warm();
+  const alone = door.draw({ html: HANGING, width: 4096, height: 4096, deadlineMs: Date.now() + 1_500 });
+  await t.rejects(alone, { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } });
+});
+
+t.test(
+  'where the sandbox is required and cannot be had, renders are refused and the log says why',
+  async (t) => {
+    if (process.getuid?.() !== 0) return t.comment('Only root is sure to have no sandbox.');
+    const door = openDoor(t, { sandbox: 'required' });
+    await door.warm();
+    await t.rejects(door.draw({}), {
+      code: 'provider_unavailable',
+      details: { reason: 'worker_unreachable' },
+    });
+    t.match(door.lines, [
+      /^error: Renders are refused: RENDER_SANDBOX is required, but the service runs as root/,
+    ]);
   },
 );
 

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { setPriority } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { chromium, type Browser as Driver } from 'playwright';
 import type { Executable } from './executable.ts';
@@ -67,10 +68,14 @@ export interface Browser {
  * The process is started here and not by Playwright, which tells nobody its id: at a page's deadline its whole group is
  * killed, and its directory goes with it.
  *
- * @param sandboxed false for root, which Chromium's sandbox refuses, and where the kernel grants no user namespaces
+ * @param options.niceness of the whole group; a positive one gives way to others.
+ * @param options.sandboxed false for root, which Chromium's sandbox refuses, and where the kernel grants no user namespaces
  * @throws StartError
  */
-export async function startBrowser(executable: Executable, sandboxed: boolean): Promise<Browser> {
+export async function startBrowser(
+  executable: Executable,
+  { sandboxed, niceness = 0 }: { sandboxed: boolean; niceness?: number | undefined },
+): Promise<Browser> {
   const scratch = await makeScratch();
   const flags = [...DRAWING_FLAGS, ...PROCESS_FLAGS, ...WALL_FLAGS, ...(sandboxed ? [] : ['--no-sandbox'])];
   // Its own process group, so that one signal reaches the helpers that Chromium forks.
@@ -80,6 +85,7 @@ export async function startBrowser(executable: Executable, sandboxed: boolean): 
     env: browserEnvironment(scratch, executable.fontsDir),
   });
   const lastWords = listen(child);
+  if (niceness > 0 && child.pid !== undefined) giveWay(child.pid, niceness);
   const [, , , input, output] = child.stdio;
   const pipe = new Pipe(input as Writable, output as Readable);
   const ended = endOf(child);
@@ -104,6 +110,13 @@ export async function startBrowser(executable: Executable, sandboxed: boolean): 
     await gone;
     throw new StartError(`${executable.path} did not start: ${lastWords()}`, { cause: error });
   }
+}
+
+/** What it forks later is as nice. One that is gone already tells of it elsewhere. */
+function giveWay(pid: number, niceness: number): void {
+  try {
+    setPriority(pid, niceness);
+  } catch {}
 }
 
 async function watchPages(driver: Driver): Promise<Browser['onPageCrash']> {

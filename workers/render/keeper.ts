@@ -1,6 +1,6 @@
 import type { RenderNotice, RenderThreadOptions } from '../protocol.ts';
 import { type Browser, StartError, startBrowser } from './browser.ts';
-import { findExecutable } from './executable.ts';
+import { type Executable, findExecutable } from './executable.ts';
 import { Page } from './page.ts';
 import { sweepScratch } from './scratch.ts';
 
@@ -112,15 +112,7 @@ export class BrowserKeeper {
     if (!this.#swept) await sweepScratch();
     this.#swept = true;
     const executable = await findExecutable(this.#options.browserPath, this.#options.cacheDir);
-    const browser = await startBrowser(executable, this.#sandboxed).catch((error: Error) => {
-      if (!this.#sandboxed || !/sandbox|namespace/i.test(error.message)) throw error;
-      this.#sandboxed = false;
-      this.#notify({
-        level: 'warn',
-        message: 'The kernel grants no user namespaces: the browser runs without its sandbox.',
-      });
-      return startBrowser(executable, false);
-    });
+    const browser = await this.#startWalled(executable);
     this.#notify({
       level: 'info',
       message: `Chromium ${browser.driver.version()} at ${executable.path} draws pages.`,
@@ -128,9 +120,34 @@ export class BrowserKeeper {
     return { browser, startedMs: Date.now(), pages: new Map(), drawn: 0 };
   }
 
+  /** Starts a browser with its sandbox, or without where it cannot have one and need not. */
+  async #startWalled(executable: Executable): Promise<Browser> {
+    const { niceness, sandbox } = this.#options;
+    if (!this.#sandboxed && sandbox === 'required')
+      throw new StartError(noSandbox('the service runs as root'));
+    try {
+      return await startBrowser(executable, { sandboxed: this.#sandboxed, niceness });
+    } catch (error) {
+      const lacksSandbox = this.#sandboxed && /sandbox|namespace/i.test((error as Error).message);
+      if (!lacksSandbox) throw error;
+      if (sandbox === 'required') throw new StartError(noSandbox('the kernel grants no user namespaces'));
+      this.#sandboxed = false;
+      this.#notify({
+        level: 'warn',
+        message: 'The kernel grants no user namespaces: the browser runs without its sandbox.',
+        unsandboxed: true,
+      });
+      return startBrowser(executable, { sandboxed: false, niceness });
+    }
+  }
+
   #replace({ startedMs }: Running): void {
     this.#live = undefined;
     this.#running = undefined;
     if (Date.now() - startedMs >= SHORTEST_LIFE_MS) this.#current().catch(() => {});
   }
+}
+
+function noSandbox(why: string): string {
+  return `RENDER_SANDBOX is required, but ${why}, so the browser has no sandbox.`;
 }

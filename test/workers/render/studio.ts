@@ -37,7 +37,7 @@ export function openStudio(
   const { recycleAfterPages = 10_000, browserPath = process.env.BROWSER_PATH ?? '' } = options;
   const cacheDir = join(tmpdir(), 'darkroom-test-browser');
   const keeper = new BrowserKeeper(
-    { browserPath, cacheDir, recycleAfterPages, recycleAboveBytes: 2 ** 32 },
+    { browserPath, cacheDir, sandbox: 'auto', recycleAfterPages, recycleAboveBytes: 2 ** 32 },
     (notice) => notices.push(`${notice.level}: ${notice.message}`),
   );
   t.teardown(() => keeper.stop());

@@ -1,0 +1,19 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+const PROBE_TIMEOUT_MS = 2_000;
+
+/**
+ * Why Chromium would run without its sandbox here, found out without starting it; null where nothing speaks against one.
+ * A host without `unshare` (util-linux) is not probed: the browser itself finds out at its first page.
+ */
+export async function sandboxObstacle(): Promise<string | null> {
+  if (process.getuid?.() === 0) return 'the service runs as root';
+  try {
+    await promisify(execFile)('unshare', ['--user', 'true'], { timeout: PROBE_TIMEOUT_MS });
+    return null;
+  } catch (error) {
+    const isAbsent = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    return isAbsent ? null : 'the kernel grants no user namespaces';
+  }
+}
