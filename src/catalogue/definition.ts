@@ -1,6 +1,6 @@
 import type { TProperties, TSchema } from '@sinclair/typebox';
 import type { Plan } from '../../config/plans.ts';
-import { findModel, type Models } from '../models/models.ts';
+import { defaultModelFor, type Models } from '../models/models.ts';
 import type { Op } from './op.ts';
 import { pricingOf } from './pricing.ts';
 import type { OpDefinition, OpParameter } from './schema.ts';
@@ -34,11 +34,12 @@ function kindFieldsOf(op: Op, models: Models): Partial<OpDefinition> {
         ...(op.syncEndpoint !== undefined && { syncEndpoint: op.syncEndpoint }),
       };
     case 'ai': {
-      const maxInputEdge = findModel(models, op.defaultModel)?.maxInputEdge;
+      const model = defaultModelFor(models, op.modelCategory);
+      const maxInputEdge = model?.maxInputEdge;
       return {
         jobType: op.jobType,
         example: jobBodyOf(op),
-        defaultModel: op.defaultModel,
+        ...(model !== undefined && { defaultModel: model.id }),
         modelCategory: op.modelCategory,
         ...(op.requiresAssets && maxInputEdge !== undefined && { maxInputEdge }),
         ...(op.defaultPrompt !== undefined && { defaultPrompt: op.defaultPrompt }),

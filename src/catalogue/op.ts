@@ -70,6 +70,8 @@ export interface Fragment {
 
 interface OpBase {
   op: OpName;
+  /** What an item of it is at work: a pass over pixels, a page that is drawn, a model, or an endpoint's answer. */
+  runs: 'pass' | 'render' | 'model' | 'answer';
   /** One sentence that says what the op does, for an agent that has to choose. */
   description: string;
   /** Contract of the job's `parameters`. */
@@ -85,6 +87,7 @@ interface OpBase {
 
 /** An image pipeline on one image: compiles to a part of a pass. */
 export interface PixelOp extends OpBase {
+  runs: 'pass';
   kind: 'deterministic';
   jobType: 'process';
   syncEndpoint?: string;
@@ -94,6 +97,7 @@ export interface PixelOp extends OpBase {
 
 /** Draws a template: deterministic, but no step of a pass. */
 export interface RenderOp extends OpBase {
+  runs: 'render';
   kind: 'deterministic';
   jobType: 'render';
   syncEndpoint: string;
@@ -102,18 +106,23 @@ export interface RenderOp extends OpBase {
 
 /** Answered by an endpoint of its own, never a job. */
 export interface SyncOp extends OpBase {
+  runs: 'answer';
   kind: 'sync';
   endpoint: string;
 }
 
+/** What an op asks of a model; each AI op asks for what it is called. */
 export type ModelCategory = 'generate' | 'edit' | 'upscale' | 'remove_background' | 'expand' | 'analyze';
 
 /** Runs a model. */
 export interface AiOp extends OpBase {
+  op: ModelCategory;
+  runs: 'model';
   kind: 'ai';
   jobType: 'ai-generate' | 'ai-edit' | 'parse';
   modelCategory: ModelCategory;
-  defaultModel: string;
+  /** Its parameters go to the model as sent: the contract describes them, and the model has the last word. */
+  parametersAsSent: boolean;
   example: Given;
   /** The instruction when none is sent. */
   defaultPrompt?: string;
@@ -126,5 +135,5 @@ export type JobType = (PixelOp | RenderOp | AiOp)['jobType'];
 
 /** Whether the op is a step of a pass, and so compiles. */
 export function isPixelOp(op: Op): op is PixelOp {
-  return op.kind === 'deterministic' && op.jobType === 'process';
+  return op.runs === 'pass';
 }

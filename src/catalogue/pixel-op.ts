@@ -26,6 +26,7 @@ export function pixelOp<P extends TProperties>(source: PixelOpSource<P>): PixelO
   const parameters = contract({ ...PASS_PARAMETERS, ...source.parameters });
   return {
     op,
+    runs: 'pass',
     kind: 'deterministic',
     description,
     parameters,

@@ -1,6 +1,6 @@
 import type { Plan } from '../../config/plans.ts';
-import { findModel, type Models } from '../models/models.ts';
-import { creditsPerItem, imageModelPrice } from '../models/prices.ts';
+import { defaultModelFor, type Models } from '../models/models.ts';
+import { imageModelPrice, lowestCredits } from '../models/prices.ts';
 import type { AiOp, Op } from './op.ts';
 import type { OpPricing } from './schema.ts';
 
@@ -34,16 +34,21 @@ function quotaPricing(plans: readonly Plan[]): OpPricing {
 }
 
 function itemPricing(op: AiOp, models: Models): OpPricing {
-  const model = findModel(models, op.defaultModel);
-  if (model === undefined)
-    throw new Error(`${op.op} runs on ${op.defaultModel}, which config/models.json lacks.`);
-  const credits = creditsPerItem(models, model);
-  return {
-    basis: 'per_item',
-    defaultModel: imageModelPrice(models, model),
+  const model = defaultModelFor(models, op.modelCategory);
+  const shared = {
+    basis: 'per_item' as const,
     markup: models.markup,
     creditsPerUsd: models.creditsPerUsd,
     exactPrice: EXACT_PRICE,
+  };
+  if (model === undefined) {
+    const summary = 'Priced per item by its model; no model is offered by default, so name one.';
+    return { ...shared, summary };
+  }
+  const credits = lowestCredits(models, model);
+  return {
+    ...shared,
+    defaultModel: imageModelPrice(models, model),
     summary: `From ${credits} ${credits === 1 ? 'credit' : 'credits'} per item on ${model.id}; only items that complete are charged.`,
   };
 }

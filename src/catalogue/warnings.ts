@@ -1,9 +1,9 @@
 import type { OperationName } from '../../workers/image/operations/index.ts';
 import type { Step } from '../../workers/protocol.ts';
 import { isTranslucent } from './colour.ts';
-import type { CompiledStep, DeterministicStep } from './compiled-step.ts';
 import { changesNothing } from './identity.ts';
-import { segmentsOf } from './segments.ts';
+import type { CompiledStep, DeterministicStep } from './plan/compiled-step.ts';
+import { segmentsOf } from './plan/segments.ts';
 import { transparencyAfter } from './transparency.ts';
 
 /** An advisory finding: the steps run, but they say something that they do not mean. */

@@ -1,9 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { checkedData } from '../../config/data.ts';
 import data from '../../config/models.json' with { type: 'json' };
-import { invalidParam } from '../http/errors.ts';
 
-const Usd = Type.String({ pattern: '^\\d{1,5}(\\.\\d{1,6})?$', description: 'US dollars as a decimal.' });
+const Usd = Type.String({ pattern: '^\\d{1,5}(\\.\\d{1,8})?$', description: 'US dollars as a decimal.' });
 
 /** One choice that a model offers beyond its op's own parameters. */
 const ModelParameter = Type.Object(
@@ -19,21 +18,42 @@ const ModelParameter = Type.Object(
   { additionalProperties: false },
 );
 
+/** A list price per item before markup, with where it was read and when. */
+const Price = Type.Object(
+  {
+    by: Type.Array(Type.String(), {
+      description: 'The parameters that decide; none where one price is all.',
+    }),
+    rows: Type.Array(
+      Type.Object(
+        {
+          when: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()])),
+          usd: Usd,
+        },
+        { additionalProperties: false },
+      ),
+      { minItems: 1 },
+    ),
+    source: Type.String({ minLength: 1, description: "The provider's page that lists it." }),
+    asOf: Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'When it was listed so.' }),
+  },
+  { additionalProperties: false },
+);
+
 const Model = Type.Object(
   {
     id: Type.String({ minLength: 1 }),
     name: Type.String({ minLength: 1 }),
     description: Type.String({ minLength: 1 }),
     series: Type.String({ minLength: 1 }),
+    provider: Type.Unsafe<'openai' | 'gemini' | 'replicate' | 'sandbox' | 'local'>({
+      type: 'string',
+      enum: ['openai', 'gemini', 'replicate', 'sandbox', 'local'],
+    }),
+    providerModel: Type.String({ minLength: 1, description: "The model's name at its provider." }),
     mode: Type.Union([Type.Literal('ai_image'), Type.Literal('analyze')]),
     categories: Type.Array(Type.String(), { minItems: 1 }),
-    providerPrice: Type.Object(
-      { min: Usd, max: Usd },
-      {
-        additionalProperties: false,
-        description: 'List price per image before markup; a span where a parameter decides.',
-      },
-    ),
+    price: Price,
     created: Type.Integer({ description: 'Unix timestamp.' }),
     imageRequired: Type.Union([Type.Boolean(), Type.Null()], { description: 'null when it takes no image.' }),
     inputModalities: Type.Array(Type.String(), { minItems: 1 }),
@@ -45,11 +65,18 @@ const Model = Type.Object(
     completionPrice: Type.Optional(Usd),
     contextLength: Type.Optional(Type.Integer({ minimum: 1 })),
     structuredOutput: Type.Boolean(),
+    answerSchema: Type.Optional(
+      Type.Unsafe<Record<string, unknown>>({
+        type: 'object',
+        description: 'JSON Schema of its answers, where it has one of its own and takes none.',
+      }),
+    ),
   },
   { additionalProperties: false },
 );
 export type Model = Static<typeof Model>;
 export type ModelMode = Model['mode'];
+export type ProviderName = Model['provider'];
 
 const Book = Type.Object(
   {
@@ -65,10 +92,19 @@ export type Models = Static<typeof Book>;
 
 /**
  * Reads models.json.
- * @throws Error that names every violation.
+ * @throws Error that names every violation, or an id that is given twice.
  */
 export function readModels(book: unknown = data): Models {
-  return checkedData('config/models.json', Book, book);
+  const checked = checkedData('config/models.json', Book, book);
+  const ids = checked.models.map(({ id }) => id);
+  const repeated = ids.find((id, index) => ids.indexOf(id) < index);
+  if (repeated !== undefined) throw new Error(`config/models.json names the model ${repeated} twice.`);
+  return checked;
+}
+
+/** The models of the providers that are offered; the others are in no listing, and naming one is refused. */
+export function offeredModels(book: Models, isOffered: (provider: ProviderName) => boolean): Models {
+  return { ...book, models: book.models.filter(({ provider }) => isOffered(provider)) };
 }
 
 /** The models of a mode, in the order of the file. */
@@ -87,16 +123,9 @@ export function modelsFor({ models }: Models, category: string): Model[] {
 }
 
 /**
- * The model that a job or a step names.
- * @param category what the op asks of a model.
- * @param param where the name was given, such as `model` or `steps[1].model`.
- * @throws ApiError invalid_param with the fitting models in details.allowed.
+ * The model that an op runs on when none is named: the first of its category in the order of the file, where real ones
+ * stand before the sandbox's. Local models read one kind of thing only, and are never meant without being named.
  */
-export function modelRunning(models: Models, id: string, category: string, param: string): Model {
-  const fitting = modelsFor(models, category);
-  const model = fitting.find((candidate) => candidate.id === id);
-  if (model !== undefined) return model;
-  const allowed = fitting.map((candidate) => candidate.id);
-  const message = `${param} is ${JSON.stringify(id)}, but only ${allowed.join(', ')} can ${category.replaceAll('_', ' ')}: name one of them or leave it out.`;
-  throw invalidParam(param, message, { received: id, allowed });
+export function defaultModelFor(models: Models, category: string): Model | undefined {
+  return modelsFor(models, category).find(({ provider }) => provider !== 'local');
 }

@@ -1,42 +1,88 @@
+import { ceiling, compare, type Decimal, decimal, plus, textOf, times } from './decimal.ts';
 import type { Model, Models } from './models.ts';
 import type { ImageModelPrice } from './schema.ts';
 
-/** Decimal dollars are counted in whole millionths, so that no sum of binary fractions shows. */
-const MICROS = 1_000_000;
-
 /** What an image on this model costs, as data. */
 export function imageModelPrice({ markup }: Models, model: Model): ImageModelPrice {
-  const { id, name, description, series, categories, providerPrice } = model;
-  const low = marked(providerPrice.min, markup);
-  const high = marked(providerPrice.max, markup);
+  const { id, name, description, series, categories } = model;
+  const { low, high } = spanOf(model);
+  const [markedLow, markedHigh] = [marked(low, markup), marked(high, markup)];
   return {
     id,
     name,
     description,
     series,
     categories,
-    priceFrom: dollars(low),
-    priceRange: spanOf(dollars(low), dollars(high)),
-    providerPrice: providerPrice.min,
-    ...(low !== high && { providerPriceRange: spanOf(providerPrice.min, providerPrice.max) }),
+    priceFrom: textOf(markedLow),
+    priceRange: rangeText(markedLow, markedHigh),
+    providerPrice: textOf(low),
+    ...(compare(low, high) !== 0 && { providerPriceRange: rangeText(low, high) }),
   };
 }
 
-/** Credits for one item on this model, at the price of its defaults; a part of a credit counts as a whole one. */
-export function creditsPerItem({ markup, creditsPerUsd }: Models, model: Model): number {
-  return Math.ceil((marked(model.providerPrice.min, markup) * creditsPerUsd) / MICROS);
+/**
+ * Credits for one item on this model with these parameters: the provider's list price with the markup, a part of a
+ * credit counted as a whole one, and one at least.
+ */
+export function creditsPerItem(
+  { markup, creditsPerUsd }: Models,
+  model: Model,
+  parameters: Readonly<Record<string, unknown>>,
+): number {
+  const usd = providerPrice(model, parameters);
+  return Math.max(1, ceiling(times(marked(usd, markup), decimal(String(creditsPerUsd)))));
 }
 
-function marked(usd: string, markup: number): number {
-  return Math.round(Math.round(Number(usd) * MICROS) * (1 + markup));
+/** Credits for one item at the model's lowest price. */
+export function lowestCredits({ markup, creditsPerUsd }: Models, model: Model): number {
+  return Math.max(1, ceiling(times(marked(spanOf(model).low, markup), decimal(String(creditsPerUsd)))));
 }
 
-function dollars(micros: number): string {
-  const text = (micros / MICROS).toFixed(6).replace(/0+$/, '');
-  return text.endsWith('.') ? text.slice(0, -1) : text;
+/**
+ * The parameters that decide the price, with the model's own defaults where they are not sent. They go to the provider as
+ * well: what it would take by default is then what was priced.
+ */
+export function pricedParameters(
+  { price, parameters: declared }: Model,
+  sent: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const entries = price.by.map((key): [string, unknown] => [
+    key,
+    sent[key] ?? declared.find((parameter) => parameter.key === key)?.defaultValue,
+  ]);
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined && value !== null));
+}
+
+/** The list price in dollars. A value that the list lacks is priced at its highest. */
+function providerPrice(model: Model, sent: Readonly<Record<string, unknown>>): Decimal {
+  const { by, rows } = model.price;
+  const asked = pricedParameters(model, sent);
+  const listed = by.filter((key) => rows.some(({ when }) => isSame(when[key], asked[key])));
+  const matching = rows.filter(({ when }) => listed.every((key) => isSame(when[key], asked[key])));
+  return highest(matching.length === 0 ? rows : matching);
+}
+
+/** `2` and `"2"` are one value: a list price is data, and clients write numbers either way. */
+function isSame(listed: unknown, asked: unknown): boolean {
+  return listed !== undefined && String(listed) === String(asked);
+}
+
+function highest(rows: Model['price']['rows']): Decimal {
+  return rows.map(({ usd }) => decimal(usd)).reduce((most, usd) => (compare(usd, most) > 0 ? usd : most));
+}
+
+function spanOf({ price }: Model): { low: Decimal; high: Decimal } {
+  const sorted = price.rows.map(({ usd }) => decimal(usd)).sort(compare);
+  const [low = decimal('0')] = sorted;
+  return { low, high: sorted.at(-1) ?? low };
+}
+
+/** Of the markup, six places count. */
+function marked(usd: Decimal, markup: number): Decimal {
+  return times(usd, plus(decimal('1'), decimal(markup.toFixed(6))));
 }
 
 /** One figure, or both ends. */
-export function spanOf(low: string, high: string): string {
-  return low === high ? `$${low}` : `$${low} - $${high}`;
+function rangeText(low: Decimal, high: Decimal): string {
+  return compare(low, high) === 0 ? `$${textOf(low)}` : `$${textOf(low)} - $${textOf(high)}`;
 }

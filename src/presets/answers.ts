@@ -1,9 +1,10 @@
-import { warningsOf } from '../catalogue/warnings.ts';
+import { compileSteps } from '../catalogue/plan/steps.ts';
+import { type StepWarning, warningsOf } from '../catalogue/warnings.ts';
+import { ApiError } from '../http/errors.ts';
 import type { Models } from '../models/models.ts';
 import { isBuiltIn } from './builtins.ts';
 import type { Preset, PresetVersion } from './preset.ts';
 import type { PresetData, PresetUsage } from './schema.ts';
-import { compileSteps } from './steps.ts';
 
 /** How often each of these presets ran; one that is left out never did. */
 export type UsageOf = (
@@ -43,7 +44,17 @@ export function earlierDataOf(preset: Preset, version: PresetVersion): PresetDat
 
 /** A preset as a write answers it. */
 export function savedDataOf(preset: Preset, versions: PresetVersion[], models: Models): PresetData {
-  return { ...exportOf(preset, versions), warnings: warningsOf(compileSteps(preset.steps, models)) };
+  return { ...exportOf(preset, versions), warnings: adviceOn(preset, models) };
+}
+
+/** A rename saves a preset whose steps are no longer accepted, when its model is not offered any more: no advice then. */
+function adviceOn({ steps }: Preset, models: Models): StepWarning[] {
+  try {
+    return warningsOf(compileSteps(steps, models));
+  } catch (error) {
+    if (error instanceof ApiError) return [];
+    throw error;
+  }
 }
 
 /** Adds what a read tells beside the preset itself. */

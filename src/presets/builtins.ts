@@ -1,5 +1,5 @@
+import type { PresetStep } from '../catalogue/plan/step.ts';
 import type { Preset } from './preset.ts';
-import type { PresetStep } from './schema.ts';
 
 /** When the built-ins were last changed: they have one version, and it ships with the service. */
 const SAVED_AT = '2025-01-01T00:00:00.000Z';

@@ -1,9 +1,9 @@
+import { readSubjects } from '../catalogue/plan/subjects.ts';
 import { isSameJson } from './json.ts';
 import type { Preset } from './preset.ts';
 import { type ContentRules, checkedContent } from './rules.ts';
 import type { PresetChange } from './schema.ts';
 import type { Revision } from './store.ts';
-import { readSubjects } from './subjects.ts';
 
 /**
  * What a PUT makes of the current preset: sent fields win. Null when the merged preset is the one there is. Steps and

@@ -1,10 +1,11 @@
 import { setImmediate as letOthersIn } from 'node:timers/promises';
+import type { NamedAsset } from '../catalogue/plan/named-assets.ts';
 import { ApiError, invalidParam } from '../http/errors.ts';
 import { checkOf } from '../http/validation.ts';
 import type { Models } from '../models/models.ts';
 import { slugFromName } from '../names/slugs.ts';
 import { tooManyEntries } from './errors.ts';
-import { checkNamedAssets, type MissingAssets, type NamedAsset } from './named-assets.ts';
+import { checkNamedAssets, type MissingAssets } from './named-assets.ts';
 import type { PresetVersion } from './preset.ts';
 import { type ContentRules, checkName, isOwnSlug, readContent } from './rules.ts';
 import { PresetEntry, VERSIONS_MAX } from './schema.ts';

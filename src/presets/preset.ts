@@ -1,4 +1,4 @@
-import type { PresetStep, Subject } from './schema.ts';
+import type { PresetStep, Subject } from '../catalogue/plan/step.ts';
 
 /** What one version of a preset runs. Under its number it never changes. */
 export interface Content {

@@ -1,17 +1,13 @@
+import { assetsOfSteps, assetsOfSubjects, type NamedAsset } from '../catalogue/plan/named-assets.ts';
+import type { PresetStep } from '../catalogue/plan/step.ts';
+import { compileSteps } from '../catalogue/plan/steps.ts';
+import { checkSubjectsAreUsed, readSubjects } from '../catalogue/plan/subjects.ts';
 import { invalidParam } from '../http/errors.ts';
 import type { Models } from '../models/models.ts';
 import { isReservedSlug, RESERVED_PREFIX, SLUG_PATTERN } from '../names/slugs.ts';
-import {
-  assetsOfSteps,
-  assetsOfSubjects,
-  checkNamedAssets,
-  type MissingAssets,
-  type NamedAsset,
-} from './named-assets.ts';
+import { checkNamedAssets, type MissingAssets } from './named-assets.ts';
 import type { Content } from './preset.ts';
-import { type PresetStep, SLUG_MAX_CHARACTERS } from './schema.ts';
-import { compileSteps } from './steps.ts';
-import { checkSubjectsAreUsed, readSubjects } from './subjects.ts';
+import { SLUG_MAX_CHARACTERS } from './schema.ts';
 
 /** What steps and subjects are held against. */
 export interface ContentRules {
@@ -59,7 +55,7 @@ export function readContent(sent: SentContent, models: Models, where = ''): Read
   const { steps } = sent;
   const compiled = compileSteps(steps, models, `${where}steps`);
   const subjects = readSubjects(sent.subjects ?? [], `${where}subjects`);
-  checkSubjectsAreUsed(steps, subjects, where);
+  checkSubjectsAreUsed(compiled, subjects, models, where);
   checkSize({ steps, subjects }, where);
   const named = [
     ...assetsOfSteps(steps, compiled, `${where}steps`),

@@ -1,66 +1,18 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { SentSubjects, Steps, SUBJECTS_MAX, Subject } from '../catalogue/plan/step.ts';
 import { SLUG_PATTERN } from '../names/slugs.ts';
 
 /** Limits that only protect the store and its readers, far from what a preset needs. */
 export const NAME_MAX_CHARACTERS = 1_000;
 export const DESCRIPTION_MAX_CHARACTERS = 10_000;
 export const SLUG_MAX_CHARACTERS = 1_000;
-export const STEPS_MAX = 1_000;
 
-export const SUBJECTS_MAX = 4;
-export const REFERENCES_MAX = 4;
-export const DESCRIPTOR_MAX_CHARACTERS = 300;
-export const SUBJECT_NAME_PATTERN = '^[a-z0-9][a-z0-9_-]{0,39}$';
 /** Versions on record of one preset, the current one included. */
 export const VERSIONS_MAX = 50;
 /** Largest version that an import may carry: far from where the numbers that follow would leave an int32. */
 const IMPORTED_VERSION_MAX = 1_000_000_000;
 
-const anyObject = (description: string) =>
-  Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, description });
-
-/** One of two forms: an op of the catalogue, or an operation of the processing registry. */
-export const PresetStep = Type.Object(
-  {
-    op: Type.Optional(Type.String({ description: 'An op of kind ai or deterministic.' })),
-    model: Type.Optional(Type.String({ description: "AI steps; the op's default when absent." })),
-    prompt: Type.Optional(
-      Type.String({
-        description: 'AI steps; `{{subject.<name>}}` expands to the descriptor of that subject.',
-      }),
-    ),
-    parameters: Type.Optional(anyObject("The op's parameters.")),
-    operation: Type.Optional(Type.String({ description: 'A key of the processing registry.' })),
-    params: Type.Optional(Type.Unsafe<unknown>({ description: "The operation's arguments." })),
-  },
-  { additionalProperties: false },
-);
-export type PresetStep = Static<typeof PresetStep>;
-
-export const Subject = Type.Object({
-  name: Type.String({ pattern: SUBJECT_NAME_PATTERN, description: 'Unique within the preset.' }),
-  referenceAssetIds: Type.Array(Type.String({ minLength: 1 }), {
-    minItems: 1,
-    description: `Your own assets with status DONE; at most ${REFERENCES_MAX} across all subjects.`,
-  }),
-  descriptor: Type.Optional(Type.String({ maxLength: DESCRIPTOR_MAX_CHARACTERS })),
-});
-export type Subject = Static<typeof Subject>;
-
-const steps = Type.Array(PresetStep, {
-  minItems: 1,
-  maxItems: STEPS_MAX,
-  description:
-    'Run in order. Adjacent deterministic steps are one pass; each AI step is a segment of its own.',
-});
-
 const subjects = Type.Array(Subject, { maxItems: SUBJECTS_MAX });
-
-/** Subjects as sent: whatever is wrong within them is named `subjects`, so they are checked behind this schema. */
-const sentSubjects = Type.Array(
-  Type.Unsafe<unknown>({ description: 'name, referenceAssetIds and descriptor.' }),
-  { description: `At most ${SUBJECTS_MAX}; a preset with subjects needs a generate or edit step.` },
-);
 
 const name = Type.String({ maxLength: NAME_MAX_CHARACTERS, description: 'Not blank.' });
 const description = Type.String({
@@ -71,9 +23,9 @@ const description = Type.String({
 /** Body of POST /presets. Fields that an answer carries beside these are ignored. */
 export const NewPreset = Type.Object({
   name,
-  steps,
+  steps: Steps,
   description: Type.Optional(description),
-  subjects: Type.Optional(sentSubjects),
+  subjects: Type.Optional(SentSubjects),
   slug: Type.Optional(
     Type.String({
       pattern: SLUG_PATTERN,
@@ -99,8 +51,8 @@ export const PresetEntry = Type.Object({
     Type.Array(
       Type.Object({
         version: Type.Integer({ minimum: 1 }),
-        steps,
-        subjects: Type.Optional(sentSubjects),
+        steps: Steps,
+        subjects: Type.Optional(SentSubjects),
         updatedAt: Type.Optional(Type.String()),
       }),
     ),
@@ -118,7 +70,7 @@ const savedAt = (description: string) => Type.String({ format: 'date-time', desc
 
 export const PresetVersionData = Type.Object({
   version,
-  steps,
+  steps: Steps,
   subjects,
   updatedAt: savedAt('When that version was saved.'),
 });
@@ -146,7 +98,7 @@ export const PresetData = Type.Object({
   name,
   slug: Type.String(),
   description,
-  steps,
+  steps: Steps,
   subjects,
   version,
   versionCount: Type.Integer({ format: 'int32', description: 'Current and superseded versions.' }),

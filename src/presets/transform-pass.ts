@@ -1,12 +1,11 @@
 import type { Pass } from '../../workers/protocol.ts';
-import type { DeterministicStep } from '../catalogue/compiled-step.ts';
-import { mergeFragments } from '../catalogue/merge.ts';
-import { layersOf } from '../catalogue/registry.ts';
+import type { CompiledStep } from '../catalogue/plan/compiled-step.ts';
+import { planOf } from '../catalogue/plan/plan.ts';
+import type { PresetStep } from '../catalogue/plan/step.ts';
+import { compileSteps } from '../catalogue/plan/steps.ts';
 import { ApiError, invalidParam } from '../http/errors.ts';
 import type { Models } from '../models/models.ts';
 import { findPreset } from './reading.ts';
-import type { PresetStep } from './schema.ts';
-import { compileSteps } from './steps.ts';
 import type { PresetsStore } from './store.ts';
 
 /** Where a transform names its preset. */
@@ -28,19 +27,16 @@ export function createPresetPass(store: PresetsStore, models: Models): PresetPas
 }
 
 function passOf(steps: readonly PresetStep[], models: Models): Pass {
-  const compiled = recompiled(steps, models);
-  const pass = compiled.filter((step): step is DeterministicStep => step.kind === 'deterministic');
-  if (pass.length < compiled.length) throw jobsOnly('has a step that runs a model');
-  const merged = mergeFragments(pass.map(({ fragment }) => fragment));
-  if (merged.conflict !== undefined) throw invalidParam(PARAM, merged.conflict.message);
-  if (merged.compareWith !== undefined || layersOf(merged.pass.steps).length > 0) {
+  const segments = planOf(compiled(steps, models));
+  const [segment] = segments;
+  if (segment?.runs !== 'pass' || segments.length > 1) throw jobsOnly('has a step that runs a model');
+  if (segment.compareWith !== undefined || segment.layers.length > 0)
     throw jobsOnly('has a step that reads a second asset');
-  }
-  return merged.pass;
+  return segment.pass;
 }
 
 /** Steps were checked when they were saved, but perhaps by an earlier release with other contracts. */
-function recompiled(steps: readonly PresetStep[], models: Models) {
+function compiled(steps: readonly PresetStep[], models: Models): CompiledStep[] {
   try {
     return compileSteps(steps, models);
   } catch (error) {

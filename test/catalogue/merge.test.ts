@@ -3,7 +3,7 @@ import { checkParameters } from '../../src/catalogue/check.ts';
 import { findOp } from '../../src/catalogue/index.ts';
 import { mergeFragments } from '../../src/catalogue/merge.ts';
 import { type Fragment, type Given, isPixelOp } from '../../src/catalogue/op.ts';
-import { segmentsOf } from '../../src/catalogue/segments.ts';
+import { segmentsOf } from '../../src/catalogue/plan/segments.ts';
 
 function compiled(name: string, given: Given): Fragment {
   const op = findOp(name);

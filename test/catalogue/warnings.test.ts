@@ -1,8 +1,8 @@
 import t from 'tap';
 import { checkParameters } from '../../src/catalogue/check.ts';
-import type { CompiledStep } from '../../src/catalogue/compiled-step.ts';
 import { findOp } from '../../src/catalogue/index.ts';
-import { type Given, isPixelOp } from '../../src/catalogue/op.ts';
+import type { Given } from '../../src/catalogue/op.ts';
+import type { CompiledStep } from '../../src/catalogue/plan/compiled-step.ts';
 import { WARNING_CODES, warningsOf } from '../../src/catalogue/warnings.ts';
 
 type Written = [string, Given?];
@@ -10,7 +10,8 @@ type Written = [string, Given?];
 function compiled(steps: readonly Written[]): CompiledStep[] {
   return steps.map(([name, given], index) => {
     const op = findOp(name);
-    if (op === undefined || !isPixelOp(op)) return { kind: 'ai', index, op: name };
+    if (op?.runs === 'model') return { kind: 'ai', index, op: op.op, model: 'any', parameters: {} };
+    if (op?.runs !== 'pass') throw new Error(`${name} is no step`);
     return { kind: 'deterministic', index, fragment: op.compile(checkParameters(op, given)) };
   });
 }

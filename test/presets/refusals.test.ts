@@ -126,16 +126,17 @@ const STEPS: Array<[param: string, steps: unknown[]]> = [
   ['steps[2].parameters.frame', [upscale, resize, sepia({ frame: 'all' }), convert('png')]],
   ['steps[0].parameters.lossless', [sepia({ lossless: true }), convert('jpeg')]],
   ['steps[0].model', [{ ...edit, model: 'no-such-model' }]],
-  ['steps[0].model', [{ ...edit, model: 'crisp-upscale-2' }]],
+  ['steps[0].model', [{ ...edit, model: 'sandbox-vision' }]],
   ['steps[0].model', [{ ...edit, model: 5 }]],
-  ['steps[0].model', [{ ...resize, model: 'lumen-image-1' }]],
-  ['steps[0].model', [{ operation: 'greyscale', model: 'lumen-image-1' }]],
+  ['steps[0].model', [{ ...resize, model: 'sandbox-image' }]],
+  ['steps[0].model', [{ operation: 'greyscale', model: 'sandbox-image' }]],
   ['steps[0].prompt', [{ ...resize, prompt: 'Please' }]],
   ['steps[0].prompt', [{ operation: 'greyscale', prompt: 'Please' }]],
   ['steps[1].prompt', [resize, { op: 'edit' }]],
   ['steps[0].prompt', [{ ...edit, prompt: '' }]],
   ['steps[0].prompt', [{ ...edit, prompt: 'x'.repeat(8001) }]],
-  ['steps[0].prompt', [{ ...upscale, prompt: 'Sharper' }]],
+  ['steps[0].prompt', [{ ...upscale, prompt: '' }]],
+  ['steps[0].parameters.schema', [{ op: 'analyze', parameters: { schema: { $ref: '#/$defs/none' } } }]],
   ['steps[0].prompt', [{ ...edit, prompt: 'A portrait of {{subject.hero}}' }]],
   ['steps[1].operation', [resize, { operation: 'zoom' }]],
   ['steps[0].params', [{ operation: 'blur', params: { sigma: 0 } }]],
@@ -163,8 +164,8 @@ t.test('POST names the step, field or parameter at fault', async (t) => {
 
 t.test('a model that does not fit is told those that do', async (t) => {
   const { call } = await start(t);
-  const answer = await call('POST', '/presets', { ...preset, steps: [{ ...edit, model: 'cutout-2' }] });
-  t.ok(answer.json.error.details.allowed.includes('lumen-image-1'));
+  const answer = await call('POST', '/presets', { ...preset, steps: [{ ...edit, model: 'sandbox-vision' }] });
+  t.ok(answer.json.error.details.allowed.includes('sandbox-image'));
 });
 
 t.test('POST takes steps of both forms, AI steps alone, in chains and at the end', async (t) => {
@@ -173,12 +174,16 @@ t.test('POST takes steps of both forms, AI steps alone, in chains and at the end
   const accepted: unknown[][] = [
     [{ operation: 'greyscale' }, { operation: 'webp', params: { quality: 50 } }],
     [resize, { operation: 'sharpen', params: { sigma: 1 } }, convert('webp')],
-    [{ op: 'generate', prompt: 'A boat', model: 'lumen-image-1-fast' }],
+    [{ op: 'generate', prompt: 'A boat', model: 'sandbox-image-draft' }],
     [resize, edit, convert('webp'), upscale, sepia({})],
-    [edit, upscale, { op: 'remove_background' }],
+    [edit, { ...upscale, prompt: 'Sharper' }, { op: 'remove_background' }],
     [
       resize,
-      { op: 'analyze', prompt: 'What is it?', parameters: { schema: { $ref: '#/$defs/a', 'a.b': 1 } } },
+      {
+        op: 'analyze',
+        prompt: 'What is it?',
+        parameters: { schema: { $ref: '#/$defs/a', $defs: { a: {} }, 'a.b': 1 } },
+      },
     ],
     [resize, { op: 'compare', parameters: { otherAssetId: assetId } }],
     [{ op: 'overlay', parameters: { layerAssetId: assetId } }, edit],

@@ -18,6 +18,7 @@ const DEFAULT_SCHEMA = {
 
 export const analyze: AiOp = {
   op: 'analyze',
+  runs: 'model',
   kind: 'ai',
   description: 'Answers a question about each picture as JSON of a given schema.',
   parameters: contract({
@@ -35,7 +36,7 @@ export const analyze: AiOp = {
   requiresPrompt: false,
   jobType: 'parse',
   modelCategory: 'analyze',
-  defaultModel: 'insight-vision-1',
+  parametersAsSent: false,
   defaultPrompt: DEFAULT_PROMPT,
   defaultSchema: DEFAULT_SCHEMA,
   example: { prompt: 'Which products are in the picture?' },

@@ -4,6 +4,7 @@ import { contract } from '../pixel-op.ts';
 
 export const compare: PixelOp = {
   op: 'compare',
+  runs: 'pass',
   kind: 'deterministic',
   description:
     'Compares each picture with another asset and answers JSON: ssim, changedShare, maxDifference and the changed regions; in jobs, as the last step.',

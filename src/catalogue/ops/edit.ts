@@ -19,6 +19,5 @@ export const edit = imageModelOp({
   jobType: 'ai-edit',
   requiresAssets: true,
   requiresPrompt: true,
-  defaultModel: 'lumen-image-1',
   example: { prompt: 'Replace the sky with a clear sunset' },
 });

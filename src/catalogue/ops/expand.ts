@@ -1,7 +1,7 @@
 import { imageModelOp } from '../image-model-op.ts';
 import { integer } from '../parameter.ts';
 
-const MAX_PIXELS = 4096;
+const MAX_PIXELS = 2000;
 
 export const expand = imageModelOp({
   op: 'expand',
@@ -15,6 +15,5 @@ export const expand = imageModelOp({
   jobType: 'ai-edit',
   requiresAssets: true,
   requiresPrompt: false,
-  defaultModel: 'horizon-expand-1',
   example: { parameters: { left: 256, right: 256 } },
 });

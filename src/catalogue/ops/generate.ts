@@ -22,6 +22,5 @@ export const generate = imageModelOp({
   jobType: 'ai-generate',
   requiresAssets: false,
   requiresPrompt: true,
-  defaultModel: 'lumen-image-1',
   example: { prompt: 'A lighthouse at dusk, watercolour', count: 1, parameters: { size: '1024x1024' } },
 });

@@ -3,6 +3,7 @@ import { contract } from '../pixel-op.ts';
 
 export const readMetadata: SyncOp = {
   op: 'read_metadata',
+  runs: 'answer',
   kind: 'sync',
   description: "Reads a picture's dimensions, colours and embedded metadata without changing or storing it.",
   parameters: contract({}),

@@ -7,6 +7,5 @@ export const removeBackground = imageModelOp({
   jobType: 'ai-edit',
   requiresAssets: true,
   requiresPrompt: false,
-  defaultModel: 'cutout-2',
   example: {},
 });

@@ -4,6 +4,7 @@ import { contract } from '../pixel-op.ts';
 
 export const renderTemplate: RenderOp = {
   op: 'render_template',
+  runs: 'render',
   kind: 'deterministic',
   description: 'Draws an HTML/CSS template as a PNG image, once for each row of data.',
   parameters: contract({}),

@@ -15,6 +15,5 @@ export const upscale = imageModelOp({
   jobType: 'ai-edit',
   requiresAssets: true,
   requiresPrompt: false,
-  defaultModel: 'crisp-upscale-2',
   example: { parameters: { scale: 2 } },
 });

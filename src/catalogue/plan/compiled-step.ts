@@ -1,4 +1,4 @@
-import type { Fragment } from './op.ts';
+import type { AiOp, Fragment, Given } from '../op.ts';
 
 /** A deterministic step of a list, checked and compiled. */
 export interface DeterministicStep {
@@ -12,8 +12,12 @@ export interface DeterministicStep {
 export interface AiStep {
   kind: 'ai';
   index: number;
-  /** Which op, where what it makes of a picture is to be known. */
-  op?: string;
+  op: AiOp['op'];
+  /** Id of the model: the one that was named, else the op's default. */
+  model: string;
+  /** As sent: subjects are not yet expanded. */
+  prompt?: string;
+  parameters: Given;
 }
 
 export type CompiledStep = DeterministicStep | AiStep;

@@ -1,27 +1,18 @@
-import type { TObject } from '@sinclair/typebox';
-import { checkParameters } from '../catalogue/check.ts';
-import type { CompiledStep, DeterministicStep } from '../catalogue/compiled-step.ts';
-import { firstViolation } from '../catalogue/contract.ts';
-import { findOp, OPS } from '../catalogue/index.ts';
-import { mergeFragments } from '../catalogue/merge.ts';
-import { type AiOp, isPixelOp, type Op, type PixelOp } from '../catalogue/op.ts';
-import { contract } from '../catalogue/pixel-op.ts';
-import { checkRegistryStep } from '../catalogue/registry.ts';
-import { segmentsOf } from '../catalogue/segments.ts';
-import { invalidParam } from '../http/errors.ts';
-import { type Models, modelRunning } from '../models/models.ts';
-import type { PresetStep } from './schema.ts';
+import { invalidParam } from '../../http/errors.ts';
+import { chosenModel } from '../../models/choice.ts';
+import type { Models } from '../../models/models.ts';
+import { checkParameters } from '../check.ts';
+import { findOp, OPS } from '../index.ts';
+import { mergeFragments } from '../merge.ts';
+import { type AiOp, isPixelOp, type Op, type PixelOp } from '../op.ts';
+import { checkRegistryStep } from '../registry.ts';
+import { checkAiStep, placeOfStep } from './ai-step.ts';
+import type { AiStep, CompiledStep, DeterministicStep } from './compiled-step.ts';
+import { segmentsOf } from './segments.ts';
+import type { PresetStep } from './step.ts';
 
 /** Ops that a step can be, in the catalogue's order. */
 const STEP_OPS = Object.values<Op>(OPS).filter(isStepOp);
-
-/** What each AI op takes beside its parameters in a step. */
-const PROMPTS = new Map(
-  STEP_OPS.filter(({ kind }) => kind === 'ai').map(({ op, fields }): [string, TObject] => [
-    op,
-    contract(fields.prompt === undefined ? {} : { prompt: fields.prompt }),
-  ]),
-);
 
 /**
  * Checks a list of steps so that what passes can run, and compiles the deterministic ones.
@@ -50,13 +41,15 @@ function compileStep(step: PresetStep, index: number, models: Models, at: string
   }
   const op = stepOp(step.op, at);
   refuseFields(step, ['params'], at, 'a step with op takes parameters');
-  const parameters = checkParameters(op, step.parameters, `${at}.parameters.`);
-  if (op.kind === 'ai') {
-    checkModelAndPrompt(step, op, models, at);
-    return { kind: 'ai', index, op: op.op };
-  }
+  if (op.runs === 'model') return aiStep(step, op, index, models, at);
   refuseFields(step, ['model', 'prompt'], at, `${op.op} is deterministic and runs no model`);
+  const parameters = checkParameters(op, step.parameters, `${at}.parameters.`);
   return { kind: 'deterministic', index, fragment: op.compile(parameters) };
+}
+
+function aiStep(step: PresetStep, op: AiOp, index: number, models: Models, at: string): AiStep {
+  const model = chosenModel(models, step.model, op.modelCategory, `${at}.model`);
+  return { kind: 'ai', index, ...checkAiStep(op, model, step, placeOfStep(at)) };
 }
 
 function stepOp(name: string, at: string): PixelOp | AiOp {
@@ -71,7 +64,7 @@ function stepOp(name: string, at: string): PixelOp | AiOp {
 }
 
 function isStepOp(op: Op): op is PixelOp | AiOp {
-  return op.kind === 'ai' || isPixelOp(op);
+  return op.runs === 'model' || isPixelOp(op);
 }
 
 function refuseFields(
@@ -82,14 +75,6 @@ function refuseFields(
 ): void {
   const sent = fields.find((field) => step[field] !== undefined);
   if (sent !== undefined) throw invalidParam(`${at}.${sent}`, `${at}.${sent} must be left out: ${because}.`);
-}
-
-function checkModelAndPrompt({ model, prompt }: PresetStep, op: AiOp, models: Models, at: string): void {
-  if (model !== undefined) modelRunning(models, model, op.modelCategory, `${at}.model`);
-  const beside = PROMPTS.get(op.op);
-  const violation =
-    beside && firstViolation(beside, prompt === undefined ? {} : { prompt }, `${at} (${op.op})`);
-  if (violation !== undefined) throw invalidParam(`${at}.prompt`, violation.message, violation.details);
 }
 
 /** What each step alone cannot tell: answers in JSON end a list, and what takes no image cannot stand in a chain. */

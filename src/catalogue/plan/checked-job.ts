@@ -1,0 +1,55 @@
+import type { Given, JobType, OpName } from '../op.ts';
+import type { StepWarning } from '../warnings.ts';
+import type { NamedAsset } from './named-assets.ts';
+import type { Segment, Taken } from './plan.ts';
+import type { PresetStep, Subject } from './step.ts';
+
+/** What a job body says of the work; its other fields are of no concern here. The schema of the route has seen the types. */
+export interface JobWork {
+  op?: string | undefined;
+  type?: string | undefined;
+  steps?: readonly PresetStep[] | undefined;
+  subjects?: readonly unknown[] | undefined;
+  presetId?: string | undefined;
+  model?: string | undefined;
+  prompt?: string | undefined;
+  parameters?: Given | undefined;
+  count?: number | undefined;
+  variants?: readonly Variant[] | undefined;
+  templateId?: string | undefined;
+  items?: readonly unknown[] | undefined;
+  assetIds?: readonly unknown[] | undefined;
+}
+
+export interface Variant {
+  name?: string | undefined;
+  parameters?: Given | undefined;
+}
+
+/** What every item of a job runs, known to run before anything is stored, held or charged. */
+export interface CheckedJob {
+  type: JobType | 'chain';
+  /** Only where the job was submitted as an op. */
+  op?: OpName;
+  takes: Taken;
+  /** Items for each variant where none is made of an asset; 1 but for generate. */
+  count: number;
+  /** One at least. */
+  variants: CheckedVariant[];
+  subjects: Subject[];
+  /** Assets that every call of generate and edit is shown, in order. */
+  references: string[];
+  /** Assets beside the items' own, whose existence is for a store to tell. */
+  named: NamedAsset[];
+  warnings: StepWarning[];
+  produces: 'image' | 'json';
+}
+
+export interface CheckedVariant {
+  /** The variant's name, or its index as text; absent where no variants were sent. */
+  name?: string;
+  /** What the variant's parameters are, merged over the job's. */
+  parameters: Given;
+  /** A render has none. */
+  segments: Segment[];
+}

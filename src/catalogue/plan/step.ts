@@ -1,0 +1,60 @@
+import { type Static, Type } from '@sinclair/typebox';
+
+/** Far from what a list of steps needs: it only protects the store and its readers. */
+export const STEPS_MAX = 1_000;
+
+export const SUBJECTS_MAX = 4;
+export const REFERENCES_MAX = 4;
+export const DESCRIPTOR_MAX_CHARACTERS = 300;
+export const SUBJECT_NAME_PATTERN = '^[a-z0-9][a-z0-9_-]{0,39}$';
+
+/** One of two forms: an op of the catalogue, or an operation of the processing registry. */
+export const PresetStep = Type.Object(
+  {
+    op: Type.Optional(Type.String({ description: 'An op of kind ai or deterministic.' })),
+    model: Type.Optional(Type.String({ description: "AI steps; the op's default when absent." })),
+    prompt: Type.Optional(
+      Type.String({
+        description: 'AI steps; `{{subject.<name>}}` expands to the descriptor of that subject.',
+      }),
+    ),
+    parameters: Type.Optional(
+      Type.Unsafe<Record<string, unknown>>({
+        type: 'object',
+        additionalProperties: true,
+        description: "The op's parameters.",
+      }),
+    ),
+    operation: Type.Optional(Type.String({ description: 'A key of the processing registry.' })),
+    params: Type.Optional(Type.Unsafe<unknown>({ description: "The operation's arguments." })),
+  },
+  { additionalProperties: false },
+);
+export type PresetStep = Static<typeof PresetStep>;
+
+/** A list of steps as it is sent, in a preset or in a job. */
+export const Steps = Type.Array(PresetStep, {
+  minItems: 1,
+  maxItems: STEPS_MAX,
+  description:
+    'Run in order. Adjacent deterministic steps are one pass; each AI step is a segment of its own.',
+});
+
+/** Somebody or something that prompts name, with pictures that the model is shown. */
+export const Subject = Type.Object({
+  name: Type.String({ pattern: SUBJECT_NAME_PATTERN, description: 'Unique within the preset.' }),
+  referenceAssetIds: Type.Array(Type.String({ minLength: 1 }), {
+    minItems: 1,
+    description: `Your own assets with status DONE; at most ${REFERENCES_MAX} across all subjects.`,
+  }),
+  descriptor: Type.Optional(Type.String({ maxLength: DESCRIPTOR_MAX_CHARACTERS })),
+});
+export type Subject = Static<typeof Subject>;
+
+/** Subjects as sent: whatever is wrong within them is named `subjects`, so they are checked behind this schema. */
+export const SentSubjects = Type.Array(
+  Type.Unsafe<unknown>({ description: 'name, referenceAssetIds and descriptor.' }),
+  {
+    description: `At most ${SUBJECTS_MAX}; a list of steps with subjects needs a generate or edit step.`,
+  },
+);
