@@ -41,7 +41,10 @@ t.test('every category has a model, and naming one that does not carry it is ref
       details: { received: 'nobody', allowed: fitting },
     });
   }
-  t.throws(() => chosenModel(sandbox, 'sandbox-vision', 'generate', 'model'), { param: 'model' });
+  t.throws(() => chosenModel(sandbox, 'sandbox-vision', 'generate', 'model'), {
+    message: /is not offered/,
+    param: 'model',
+  });
   t.end();
 });
 
