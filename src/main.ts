@@ -5,7 +5,7 @@ import { AggregatorRegistry } from 'prom-client';
 import { readSettings, type Settings, SettingsError } from '../config/index.ts';
 import { readPlans } from '../config/plans.ts';
 import { bootstrap } from './accounts/bootstrap.ts';
-import { openAccountsStore } from './accounts/store.ts';
+import { AccountsStore } from './accounts/store.ts';
 import type { CommandContext } from './admin/commands.ts';
 import { openAdminSocket } from './admin/socket.ts';
 import { createMovements } from './billing/movements.ts';
@@ -126,7 +126,7 @@ async function makeFirstAccount({ accounts }: Settings, { documents }: Stores) {
     } as const;
     await movements.move(accountId, movement);
   };
-  return bootstrap(await openAccountsStore(documents), accounts, grant, new Date());
+  return bootstrap(await AccountsStore.open(documents), accounts, grant, new Date());
 }
 
 /** The address, and what the first start made up: shown on the terminal once, and never in a log line. */

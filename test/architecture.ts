@@ -9,6 +9,7 @@ const RANKS: Record<string, number> = {
   main: 1,
   server: 1,
   app: 1,
+  slices: 1,
   admin: 1,
   processes: 1,
   jobs: 2,
@@ -19,6 +20,7 @@ const RANKS: Record<string, number> = {
   assets: 4,
   feedback: 4,
   events: 5,
+  providers: 5,
   catalogue: 5,
   models: 6,
   billing: 5,
@@ -26,8 +28,9 @@ const RANKS: Record<string, number> = {
   pixels: 6,
   outbound: 6,
   http: 7,
-  stores: 8,
-  names: 9,
+  sweeping: 8,
+  stores: 9,
+  names: 10,
 };
 
 /** Rooms of the top rank make up the composition and may see each other. */

@@ -6,7 +6,7 @@ import { register } from 'prom-client';
 import type { Test } from 'tap';
 import { readSettings } from '../config/index.ts';
 import { createAccount, createKey } from '../src/accounts/accounts.ts';
-import { openAccountsStore } from '../src/accounts/store.ts';
+import { AccountsStore } from '../src/accounts/store.ts';
 import { buildApp } from '../src/app.ts';
 import { createMovements } from '../src/billing/movements.ts';
 import { openBillingStore } from '../src/billing/store.ts';
@@ -150,7 +150,7 @@ async function makeAccount(
   now: () => Date,
   { plan = 'scale', credits = 0 }: { plan?: string; credits?: number } = {},
 ): Promise<TestAccount> {
-  const store = await openAccountsStore(documents);
+  const store = await AccountsStore.open(documents);
   const email = `${randomText(8).toLowerCase()}@example.test`;
   const password = randomText(16);
   const account = await createAccount(store, { email, password, plan }, now());

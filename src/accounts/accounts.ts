@@ -29,13 +29,9 @@ export async function createAccount(
     plan: account.plan,
     passwordHash: await hashPassword(account.password),
     createdAt: now.toISOString(),
-    balance: 0,
-    held: 0,
-    movement: null,
-    processing: { period: '', used: 0, reservations: [] },
   };
   try {
-    await store.accounts.insertOne(document);
+    await store.insert(document);
   } catch (error) {
     if (!(error instanceof DuplicateKeyError)) throw error;
     throw new ApiError('invalid_param', `An account with the e-mail ${email} exists already: use another.`, {
@@ -66,23 +62,6 @@ export async function createKey(
     lastUsedAt: null,
     revokedAt: null,
   };
-  await store.keys.insertOne(apiKey);
+  await store.insertKey(apiKey);
   return { apiKey, key: text };
-}
-
-/** The keys of an account that were not revoked, oldest first. */
-export function listKeys(store: AccountsStore, accountId: string): Promise<ApiKeyDocument[]> {
-  return store.keys.find({ accountId, revokedAt: null }, { sort: [['_id', 1]] });
-}
-
-/** Marks a key revoked for good; false when there is no such live key of this account. */
-export async function revokeKey(
-  store: AccountsStore,
-  accountId: string,
-  keyId: string,
-  now: Date,
-): Promise<boolean> {
-  const live = { _id: keyId, accountId, revokedAt: null };
-  const { modified } = await store.keys.updateOne(live, { $set: { revokedAt: now.toISOString() } });
-  return modified === 1;
 }

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { ApiError } from '../http/errors.ts';
 import { secretHash } from './keys.ts';
-import type { AccountsStore } from './store.ts';
+import type { AccountsStore, ApiKeyDocument } from './store.ts';
 
 /** Who calls: an account, by one of its API keys or by a console session. */
 export interface Caller {
@@ -13,7 +13,9 @@ export interface Caller {
 }
 
 /** How long another host may go on accepting a credential that was revoked. */
-export const CREDENTIAL_CACHE_MS = 30_000;
+const CREDENTIAL_CACHE_MS = 30_000;
+/** The mark of a revoked credential outlives every cache, so that it is refused wherever the mark is seen. */
+export const REVOCATION_MARK_MS = 2 * CREDENTIAL_CACHE_MS;
 const CACHED_CREDENTIALS = 10_000;
 const LAST_USED_RESOLUTION_MS = 60_000;
 const SCHEME = /^(apikey|bearer) +(\S+)$/i;
@@ -50,34 +52,28 @@ export function createAuthentication(store: AccountsStore, now: () => number): A
   }
 
   async function keyCaller(hash: string): Promise<Cached | null> {
-    const key = await store.keys.findOne({ hash });
+    const key = await store.findKeyByHash(hash);
     if (key === null || key.revokedAt !== null) return null;
-    noteUse(key._id, key.lastUsedAt);
-    const plan = await planOf(key.accountId);
+    noteUse(key);
+    const plan = await store.planOf(key.accountId);
     if (plan === null) return null;
     const caller = { accountId: key.accountId, plan, apiKeyId: key._id, sessionId: null };
     return { caller, expiresAtMs: Number.POSITIVE_INFINITY };
   }
 
   async function sessionCaller(hash: string): Promise<Cached | null> {
-    const session = await store.sessions.findOne({ hash });
+    const session = await store.findSessionByHash(hash);
     if (session === null) return null;
-    const plan = await planOf(session.accountId);
+    const plan = await store.planOf(session.accountId);
     if (plan === null) return null;
     const caller = { accountId: session.accountId, plan, apiKeyId: null, sessionId: session._id };
     return { caller, expiresAtMs: Date.parse(session.expiresAt) };
   }
 
-  async function planOf(accountId: string): Promise<string | null> {
-    const account = await store.accounts.findOne({ _id: accountId }, { fields: ['plan'] });
-    return account?.plan ?? null;
-  }
-
   /** At most one write a minute; its loss costs nothing. */
-  function noteUse(keyId: string, lastUsedAt: string | null): void {
-    if (lastUsedAt !== null && now() - Date.parse(lastUsedAt) < LAST_USED_RESOLUTION_MS) return;
-    const use = { $set: { lastUsedAt: new Date(now()).toISOString() } };
-    store.keys.updateOne({ _id: keyId, lastUsedAt }, use).catch(() => undefined);
+  function noteUse(key: ApiKeyDocument): void {
+    if (key.lastUsedAt !== null && now() - Date.parse(key.lastUsedAt) < LAST_USED_RESOLUTION_MS) return;
+    store.noteKeyUse(key, new Date(now())).catch(() => undefined);
   }
 
   return {

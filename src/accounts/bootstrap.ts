@@ -31,7 +31,7 @@ export async function bootstrap(
   grant: (accountId: string, credits: number) => Promise<void>,
   now: Date,
 ): Promise<Bootstrapped | null> {
-  if ((await store.accounts.findOne({}, { fields: ['_id'] })) !== null) return null;
+  if (!(await store.isEmpty())) return null;
   const password = settings.BOOTSTRAP_PASSWORD || randomText(20);
   const key = settings.BOOTSTRAP_API_KEY || newKeyText();
   try {

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { ApiError } from '../http/errors.ts';
 import type { AdmitAnswer, Coordination, RateAnswer, SlotQuestion } from '../stores/coordination/port.ts';
-import { type Authentication, type Caller, CREDENTIAL_CACHE_MS, notAccepted } from './authentication.ts';
+import { type Authentication, type Caller, notAccepted, REVOCATION_MARK_MS } from './authentication.ts';
 
 const WINDOW_MS = 60_000;
 /** Longer than any synchronous call can take, upload included: it only heals what a dead process left. */
@@ -39,6 +39,8 @@ export interface GateOptions {
 }
 
 export interface Gate {
+  /** Puts the gate before every route of `app` and of the plugins registered in it. */
+  install(app: FastifyInstance): void;
   /** The caller of a route that is not public. */
   callerOf(request: FastifyRequest): Caller;
   /** The caller, or null on a public route without a credential. */
@@ -58,10 +60,10 @@ interface Slot {
 }
 
 /**
- * The gate of /api/v1, for every request in this order: the failed-authentication window of the address, the
+ * The gate of /api, for every request in this order: the failed-authentication window of the address, the
  * credential, the rate window, the route's own check, the place. Windows and place are asked in one trip.
  */
-export function installGate(app: FastifyInstance, options: GateOptions): Gate {
+export function createGate(options: GateOptions): Gate {
   const { coordination, authentication, now } = options;
   const callers = new WeakMap<FastifyRequest, Caller>();
   const slots = new WeakMap<FastifyRequest, Slot>();
@@ -69,7 +71,7 @@ export function installGate(app: FastifyInstance, options: GateOptions): Gate {
   const blockedUntil = new LRUCache<string, number>({ max: 10_000 });
   let holders = 0;
 
-  app.addHook('onRequest', async (request, reply) => {
+  async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     refuseBlocked(Math.max(0, (blockedUntil.get(request.ip) ?? 0) - now()));
     const caller = await authenticate(request);
     if (caller !== null) callers.set(request, caller);
@@ -82,7 +84,7 @@ export function installGate(app: FastifyInstance, options: GateOptions): Gate {
     refuseWrongAccess(request, caller);
     if (refusal !== null) throw refusal;
     if (!answer.slot) throw tooManyInFlight(options.syncCallsPerAccount);
-  });
+  }
 
   async function authenticate(request: FastifyRequest): Promise<Caller | null> {
     if (request.routeOptions.config.ignoresCredential?.(request)) return null;
@@ -176,6 +178,9 @@ export function installGate(app: FastifyInstance, options: GateOptions): Gate {
   }
 
   const gate: Gate = {
+    install(app) {
+      app.addHook('onRequest', admit);
+    },
     callerOf(request) {
       const caller = callers.get(request);
       if (caller === undefined) throw missingCredential();
@@ -188,7 +193,7 @@ export function installGate(app: FastifyInstance, options: GateOptions): Gate {
     },
     async revoke(credentialId) {
       authentication.forget(credentialId);
-      await coordination.mark(credentialId, 2 * CREDENTIAL_CACHE_MS);
+      await coordination.mark(credentialId, REVOCATION_MARK_MS);
     },
     async strike(request, refusal) {
       const { count, resetMs } = await coordination.strike(strikeKey(request), WINDOW_MS);

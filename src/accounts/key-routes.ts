@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { envelopeOf, success } from '../http/envelope.ts';
 import { ApiError } from '../http/errors.ts';
-import { createKey, listKeys, revokeKey } from './accounts.ts';
+import { createKey } from './accounts.ts';
 import type { Gate } from './gate.ts';
 import { ApiKey, KeyPath, NewApiKey, NewApiKeyBody } from './schema.ts';
 import type { AccountsStore, ApiKeyDocument } from './store.ts';
@@ -28,7 +28,7 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
     async (request, reply) => {
       const { accountId, apiKeyId } = gate.callerOf(request);
       if (apiKeyId === null) throw noKeyToRevoke();
-      await revokeKey(store, accountId, apiKeyId, now());
+      await store.revokeKey(accountId, apiKeyId, now());
       await gate.revoke(apiKeyId);
       return reply.code(204).send();
     },
@@ -45,7 +45,7 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
       },
     },
     async (request) => {
-      const keys = await listKeys(store, gate.callerOf(request).accountId);
+      const keys = await store.findLiveKeys(gate.callerOf(request).accountId);
       return success('API keys listed.', keys.map(apiKeyOf));
     },
   );
@@ -87,7 +87,7 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
     },
     async (request, reply) => {
       const { keyId } = request.params;
-      const revoked = await revokeKey(store, gate.callerOf(request).accountId, keyId, now());
+      const revoked = await store.revokeKey(gate.callerOf(request).accountId, keyId, now());
       if (!revoked)
         throw new ApiError('not_found', 'There is no such API key: GET /api-keys lists them.', {
           param: 'keyId',

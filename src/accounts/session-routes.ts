@@ -38,7 +38,7 @@ export async function sessionRoutes(
     },
     async (request, reply) => {
       const { email, password } = request.body;
-      const account = await store.accounts.findOne({ email: email.toLowerCase() });
+      const account = await store.findByEmail(email.toLowerCase());
       const matches = await passwordMatches(password, account?.passwordHash ?? null);
       if (account === null || !matches) throw await gate.strike(request, wrongPassword());
       const { token, session } = await openSession(store, account._id, now());
@@ -54,9 +54,9 @@ export async function sessionRoutes(
       schema: { summary: 'End this session', tags: ['Accounts'], response: { 204: Type.Null() } },
     },
     async (request, reply) => {
-      const { sessionId } = gate.callerOf(request);
+      const { accountId, sessionId } = gate.callerOf(request);
       if (sessionId !== null) {
-        await store.sessions.deleteOne({ _id: sessionId });
+        await store.removeSession(accountId, sessionId);
         await gate.revoke(sessionId);
       }
       return reply.code(204).send();
@@ -79,7 +79,7 @@ async function openSession(
     createdAt: now.toISOString(),
     expiresAt,
   };
-  await store.sessions.insertOne(session);
+  await store.insertSession(session);
   return { token, session };
 }
 

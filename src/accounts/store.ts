@@ -1,3 +1,4 @@
+import { deleteExpired } from '../stores/documents/expiry.ts';
 import type { Collection, Documents } from '../stores/documents/port.ts';
 
 /** Who an account is. The same document carries its money, which is billing's alone (see billing/store.ts). */
@@ -8,10 +9,6 @@ export interface AccountDocument {
   plan: string;
   passwordHash: string;
   createdAt: string;
-  balance: number;
-  held: number;
-  movement: null | Record<string, unknown>;
-  processing: { period: string; used: number; reservations: unknown[] };
 }
 
 export interface ApiKeyDocument {
@@ -25,7 +22,7 @@ export interface ApiKeyDocument {
   revokedAt: string | null;
 }
 
-/** A console session. The token itself is its id's secret and is stored as a hash alone. */
+/** A console session. Its token is stored as a hash alone. */
 export interface SessionDocument {
   _id: string;
   accountId: string;
@@ -34,38 +31,133 @@ export interface SessionDocument {
   expiresAt: string;
 }
 
-export interface AccountsStore {
-  accounts: Collection<AccountDocument>;
-  keys: Collection<ApiKeyDocument>;
-  sessions: Collection<SessionDocument>;
-}
+/** The money of a new account, in the fields that billing counts on from then on. */
+const NO_MONEY = {
+  balance: 0,
+  held: 0,
+  movement: null,
+  processing: { period: '', used: 0, reservations: [] },
+};
 
-export async function openAccountsStore(documents: Documents): Promise<AccountsStore> {
-  const [accounts, keys, sessions] = await Promise.all([
-    documents.collection<AccountDocument>({
-      name: 'accounts',
-      indexes: [{ name: 'email', fields: [['email', 1]], unique: true }],
-    }),
-    documents.collection<ApiKeyDocument>({
-      name: 'apiKeys',
-      indexes: [
-        { name: 'hash', fields: [['hash', 1]], unique: true },
-        {
-          name: 'account',
-          fields: [
-            ['accountId', 1],
-            ['_id', 1],
-          ],
-        },
+type StoredAccount = AccountDocument & Partial<typeof NO_MONEY>;
+
+/**
+ * Accounts, their keys and their sessions. A finder takes the account first; the others look up what a caller proves to
+ * know (an e-mail, a secret's hash), or are the operator's, and say so in their names.
+ */
+export class AccountsStore {
+  readonly #accounts: Collection<StoredAccount>;
+  readonly #keys: Collection<ApiKeyDocument>;
+  readonly #sessions: Collection<SessionDocument>;
+
+  private constructor(
+    accounts: Collection<StoredAccount>,
+    keys: Collection<ApiKeyDocument>,
+    sessions: Collection<SessionDocument>,
+  ) {
+    this.#accounts = accounts;
+    this.#keys = keys;
+    this.#sessions = sessions;
+  }
+
+  static async open(documents: Documents): Promise<AccountsStore> {
+    const hash = { name: 'hash', fields: [['hash', 1]], unique: true } as const;
+    const account = {
+      name: 'account',
+      fields: [
+        ['accountId', 1],
+        ['_id', 1],
       ],
-    }),
-    documents.collection<SessionDocument>({
-      name: 'sessions',
-      indexes: [
-        { name: 'hash', fields: [['hash', 1]], unique: true },
-        { name: 'expiresAt', fields: [['expiresAt', 1]] },
-      ],
-    }),
-  ]);
-  return { accounts, keys, sessions };
+    } as const;
+    const email = { name: 'email', fields: [['email', 1]], unique: true } as const;
+    const expiresAt = { name: 'expiresAt', fields: [['expiresAt', 1]] } as const;
+    const [accounts, keys, sessions] = await Promise.all([
+      documents.collection<StoredAccount>({ name: 'accounts', indexes: [email] }),
+      documents.collection<ApiKeyDocument>({ name: 'apiKeys', indexes: [hash, account] }),
+      documents.collection<SessionDocument>({ name: 'sessions', indexes: [hash, expiresAt] }),
+    ]);
+    return new AccountsStore(accounts, keys, sessions);
+  }
+
+  /** @throws DuplicateKeyError when the e-mail is taken. */
+  async insert(account: AccountDocument): Promise<void> {
+    await this.#accounts.insertOne({ ...account, ...NO_MONEY });
+  }
+
+  find(accountId: string): Promise<AccountDocument | null> {
+    return this.#accounts.findOne({ _id: accountId });
+  }
+
+  /** The plan of an account, or null when there is no such account. */
+  async planOf(accountId: string): Promise<string | null> {
+    const account = await this.#accounts.findOne({ _id: accountId }, { fields: ['plan'] });
+    return account?.plan ?? null;
+  }
+
+  /** @param email in lower case. */
+  findByEmail(email: string): Promise<AccountDocument | null> {
+    return this.#accounts.findOne({ email });
+  }
+
+  /** For the operator: every account, oldest first. */
+  findEveryAccount(): Promise<AccountDocument[]> {
+    return this.#accounts.find({}, { sort: [['_id', 1]] });
+  }
+
+  /** For the operator: whether nobody has an account yet. */
+  async isEmpty(): Promise<boolean> {
+    return (await this.#accounts.findOne({}, { fields: ['_id'] })) === null;
+  }
+
+  async insertKey(key: ApiKeyDocument): Promise<void> {
+    await this.#keys.insertOne(key);
+  }
+
+  /** The keys of an account that were not revoked, oldest first. */
+  findLiveKeys(accountId: string): Promise<ApiKeyDocument[]> {
+    return this.#keys.find({ accountId, revokedAt: null }, { sort: [['_id', 1]] });
+  }
+
+  /** The key whose text has this hash, revoked or not. */
+  findKeyByHash(hash: string): Promise<ApiKeyDocument | null> {
+    return this.#keys.findOne({ hash });
+  }
+
+  /** Marks a key revoked for good; false when there is no such live key of this account. */
+  async revokeKey(accountId: string, keyId: string, now: Date): Promise<boolean> {
+    const change = { $set: { revokedAt: now.toISOString() } };
+    const { modified } = await this.#keys.updateOne({ _id: keyId, accountId, revokedAt: null }, change);
+    return modified === 1;
+  }
+
+  /** For the operator: marks a key revoked, whoever has it; false when there is no such live key. */
+  async revokeAnyKey(keyId: string, now: Date): Promise<boolean> {
+    const change = { $set: { revokedAt: now.toISOString() } };
+    const { modified } = await this.#keys.updateOne({ _id: keyId, revokedAt: null }, change);
+    return modified === 1;
+  }
+
+  /** Writes when a key was used, unless another process wrote it since `key` was read. */
+  async noteKeyUse({ accountId, _id, lastUsedAt }: ApiKeyDocument, now: Date): Promise<void> {
+    const change = { $set: { lastUsedAt: now.toISOString() } };
+    await this.#keys.updateOne({ _id, accountId, lastUsedAt }, change);
+  }
+
+  async insertSession(session: SessionDocument): Promise<void> {
+    await this.#sessions.insertOne(session);
+  }
+
+  /** The session whose token has this hash; it may be over. */
+  findSessionByHash(hash: string): Promise<SessionDocument | null> {
+    return this.#sessions.findOne({ hash });
+  }
+
+  async removeSession(accountId: string, sessionId: string): Promise<void> {
+    await this.#sessions.deleteOne({ _id: sessionId, accountId });
+  }
+
+  /** Deletes a batch of sessions that are over; answers how many. */
+  sweepSessions(now: Date): Promise<number> {
+    return deleteExpired(this.#sessions, now);
+  }
 }

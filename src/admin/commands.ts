@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { createAccount, createKey } from '../accounts/accounts.ts';
-import { type AccountDocument, openAccountsStore } from '../accounts/store.ts';
+import { REVOCATION_MARK_MS } from '../accounts/authentication.ts';
+import { type AccountDocument, AccountsStore } from '../accounts/store.ts';
 import { createMovements } from '../billing/movements.ts';
 import { openBillingStore } from '../billing/store.ts';
 import { newId, randomText } from '../names/ids.ts';
@@ -38,9 +39,6 @@ const MOST_CREDITS = 1_000_000_000_000;
 
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
 const PASSWORD = /^.{8,200}$/su;
-
-/** A revoked key is refused everywhere at once as long as the mark outlives the caches of other processes. */
-const REVOCATION_MARK_MS = 60_000;
 
 /**
  * Runs one command of the operator against the stores.
@@ -99,7 +97,7 @@ async function accountCreate(
   const password = String(values.password ?? randomText(20));
   if (!PASSWORD.test(password)) throw new UsageError('--password must be 8 to 200 characters.');
   const name = typeof values.name === 'string' ? { name: values.name } : {};
-  const store = await openAccountsStore(documents);
+  const store = await AccountsStore.open(documents);
   const account = await createAccount(store, { email, password, plan, ...name }, now());
   if (credits > 0) await grant(account._id, credits, documents, now);
   const { key } = await createKey(store, account._id, 'first key', now());
@@ -115,10 +113,10 @@ async function accountCredit(
   { documents, now }: CommandContext,
 ): Promise<CommandAnswer> {
   const credits = creditsOf(amount, 1);
-  const { accounts } = await openAccountsStore(documents);
-  if ((await accounts.findOne({ _id: id })) === null) throw new UsageError(`There is no account ${id}.`);
+  const accounts = await AccountsStore.open(documents);
+  if ((await accounts.find(id)) === null) throw new UsageError(`There is no account ${id}.`);
   await grant(id, credits, documents, now);
-  const balance = (await accounts.findOne({ _id: id }))?.balance ?? 0;
+  const balance = (await balancesOf([id], documents)).get(id) ?? 0;
   return {
     data: { accountId: id, credits, balance },
     text: `${credits} credits granted; the balance is ${balance}.`,
@@ -126,9 +124,11 @@ async function accountCredit(
 }
 
 async function accountList({ documents }: CommandContext): Promise<CommandAnswer> {
-  const { accounts } = await openAccountsStore(documents);
-  const all = await accounts.find({}, { sort: [['_id', 1]] });
-  const rows = all.map((account) => publicAccount(account, account.balance));
+  const accounts = await AccountsStore.open(documents);
+  const all = await accounts.findEveryAccount();
+  const ids = all.map(({ _id }) => _id);
+  const balances = await balancesOf(ids, documents);
+  const rows = all.map((account) => publicAccount(account, balances.get(account._id) ?? 0));
   const lines = rows.map(({ id, email, plan, balance }) => `${id}  ${email}  ${plan}  ${balance} credits`);
   return { data: { accounts: rows }, text: lines.join('\n') };
 }
@@ -138,9 +138,8 @@ async function keyCreate(
   values: Values,
   { documents, now }: CommandContext,
 ): Promise<CommandAnswer> {
-  const store = await openAccountsStore(documents);
-  if ((await store.accounts.findOne({ _id: accountId })) === null)
-    throw new UsageError(`There is no account ${accountId}.`);
+  const store = await AccountsStore.open(documents);
+  if ((await store.find(accountId)) === null) throw new UsageError(`There is no account ${accountId}.`);
   const { apiKey, key } = await createKey(store, accountId, String(values.name ?? ''), now());
   const { _id: id, name, hint, createdAt } = apiKey;
   return { data: { apiKey: { id, accountId, name, hint, createdAt }, key }, text: `${id}\n${key}` };
@@ -150,12 +149,20 @@ async function keyRevoke(
   [keyId = '']: string[],
   { documents, coordination, now }: CommandContext,
 ): Promise<CommandAnswer> {
-  const { keys } = await openAccountsStore(documents);
-  const revokedAt = now().toISOString();
-  const { modified } = await keys.updateOne({ _id: keyId, revokedAt: null }, { $set: { revokedAt } });
-  if (modified === 0) throw new UsageError(`There is no live key ${keyId}.`);
+  const accounts = await AccountsStore.open(documents);
+  const instant = now();
+  if (!(await accounts.revokeAnyKey(keyId, instant))) throw new UsageError(`There is no live key ${keyId}.`);
   await coordination.mark(keyId, REVOCATION_MARK_MS);
-  return { data: { keyId, revokedAt }, text: `${keyId} is revoked.` };
+  return { data: { keyId, revokedAt: instant.toISOString() }, text: `${keyId} is revoked.` };
+}
+
+async function balancesOf(
+  accountIds: readonly string[],
+  documents: Documents,
+): Promise<ReadonlyMap<string, number>> {
+  const { money } = await openBillingStore(documents);
+  const rows = await money.find({ _id: { $in: accountIds } }, { fields: ['balance'] });
+  return new Map(rows.map(({ _id, balance }) => [_id, balance]));
 }
 
 async function grant(

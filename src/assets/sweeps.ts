@@ -1,14 +1,9 @@
+import type { Duty } from '../sweeping/sweeper.ts';
 import type { Arrivals } from './arrivals.ts';
 import { UNFINISHED_MS } from './limits.ts';
 import type { AssetPlaces } from './places.ts';
 import type { Removal } from './removal.ts';
 import type { AssetsStore } from './store.ts';
-
-/** A duty of the sweeper: clears a batch of what is over, and answers how much it cleared. */
-export interface AssetSweep {
-  name: string;
-  sweep(now: Date): Promise<number>;
-}
 
 export interface AssetSweepsOptions {
   store: AssetsStore;
@@ -20,7 +15,7 @@ export interface AssetSweepsOptions {
 const MOST_AT_A_TIME = 100;
 
 /** What time and dead processes leave of assets. Each may run anywhere, twice and at once. */
-export function createAssetSweeps({ store, places, removal, arrivals }: AssetSweepsOptions): AssetSweep[] {
+export function createAssetSweeps({ store, places, removal, arrivals }: AssetSweepsOptions): Duty[] {
   /** Outputs past their retention, failed assets, and reserved ones that nobody put. */
   async function expired(now: Date): Promise<number> {
     const assets = await store.expired(now, MOST_AT_A_TIME);

@@ -1,11 +1,13 @@
 import type { Account, AccountLimits } from '../accounts/schema.ts';
-import type { AccountDocument, AccountsStore } from '../accounts/store.ts';
+import type { AccountsStore } from '../accounts/store.ts';
 import type { PlanTerms } from './allowance.ts';
 import { creditsOf } from './answers.ts';
 import { boundsOf, periodOf } from './period.ts';
+import type { BillingStore, Processing } from './store.ts';
 
 export interface DescriptionOptions {
-  store: AccountsStore;
+  accounts: AccountsStore;
+  billing: BillingStore;
   /** Has every process write down what it answered. */
   catchUp: () => Promise<void>;
   plan: (id: string) => PlanTerms & { storedAssets: number };
@@ -19,15 +21,16 @@ const UNLIMITED = -1;
 
 /** Tells an account whole: who it is, what it has and what its plan leaves it. */
 export function createDescription(options: DescriptionOptions): (accountId: string) => Promise<Account> {
-  const { store, catchUp, plan, storedAssets, limits, now } = options;
+  const { accounts, billing, catchUp, plan, storedAssets, limits, now } = options;
 
   return async (accountId) => {
     await catchUp();
-    const [account, stored] = await Promise.all([
-      store.accounts.findOne({ _id: accountId }),
+    const [account, money, stored] = await Promise.all([
+      accounts.find(accountId),
+      billing.money.findOne({ _id: accountId }, { fields: ['balance', 'held', 'processing'] }),
       storedAssets(accountId),
     ]);
-    if (account === null) throw new Error(`The account ${accountId} is gone.`);
+    if (account === null || money === null) throw new Error(`The account ${accountId} is gone.`);
     const terms = plan(account.plan);
     const { _id: id, email, name, createdAt } = account;
     return {
@@ -36,8 +39,8 @@ export function createDescription(options: DescriptionOptions): (accountId: stri
       name,
       plan: account.plan,
       createdAt,
-      credits: creditsOf(account),
-      processing: processingOf(account, terms, now()),
+      credits: creditsOf(money),
+      processing: processingOf(money.processing, terms, now()),
       assets: { limit: terms.storedAssets, stored, left: Math.max(0, terms.storedAssets - stored) },
       limits,
     };
@@ -45,7 +48,7 @@ export function createDescription(options: DescriptionOptions): (accountId: stri
 }
 
 /** The count of the month. What was counted last may be of a month that is over. */
-function processingOf({ processing }: AccountDocument, terms: PlanTerms, now: Date): Account['processing'] {
+function processingOf(processing: Processing, terms: PlanTerms, now: Date): Account['processing'] {
   const period = periodOf(now);
   const used = processing.period < period ? 0 : processing.used;
   const limit = terms.processLimit;

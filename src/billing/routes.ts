@@ -16,7 +16,7 @@ export interface BillingRoutesOptions {
   /** Has every process write down what it answered. */
   catchUp: () => Promise<void>;
   /** Every kind of work that usage tells of. */
-  usageSources: readonly UsageSource[];
+  usageSources: () => readonly UsageSource[];
   gate: Gate;
   now: () => Date;
 }
@@ -73,7 +73,7 @@ export async function billingRoutes(app: FastifyInstance, options: BillingRoutes
       const { accountId } = gate.callerOf(request);
       const window = readWindow(request.query, now());
       await catchUp();
-      return success('Usage read.', await readUsage(usageSources, accountId, window));
+      return success('Usage read.', await readUsage(usageSources(), accountId, window));
     },
   );
 }

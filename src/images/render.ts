@@ -4,8 +4,7 @@ import type { Pass } from '../../workers/protocol.ts';
 import { ApiError, invalidParam } from '../http/errors.ts';
 import { assetIdsIn, type RenderRequest, type Renders } from '../pixels/renders.ts';
 import { fill } from '../templates/document.ts';
-import { findForRender } from '../templates/reading.ts';
-import type { TemplatesStore } from '../templates/store.ts';
+import type { Templates } from '../templates/open.ts';
 import type { DeclaredImage } from './declared-type.ts';
 import { type CallLimits, counted, type LaneOptions, limitsOf } from './lane.ts';
 import { sendTiming } from './timing.ts';
@@ -13,7 +12,7 @@ import { sendTiming } from './timing.ts';
 export interface RenderOptions
   extends Pick<LaneOptions, 'gate' | 'pixels' | 'allowance' | 'readAsset' | 'timeoutMs'> {
   renders: Renders;
-  templates: TemplatesStore;
+  templates: Pick<Templates, 'findForRender'>;
   publicUrl: () => string;
 }
 
@@ -39,7 +38,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
       const caller = gate.callerOf(request);
       const limits = limitsOf(reply, options.timeoutMs);
       const admitMs = reply.elapsedTime;
-      const template = await findForRender(templates, caller.accountId, request.body.templateId);
+      const template = await templates.findForRender(caller.accountId, request.body.templateId);
       const { width, height } = template;
       const html = fill(template, request.body.data ?? {});
       const picture = await counted(options.allowance, caller, 'render_template', async () => {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { openAccountsStore } from '../../src/accounts/store.ts';
+import { AccountsStore } from '../../src/accounts/store.ts';
 import { startServer } from '../harness.ts';
 
 const clock = { nowMs: Date.parse('2026-03-04T05:06:00.000Z') };
@@ -81,8 +81,9 @@ t.test('a session revokes the keys of its own account', async (t) => {
 
 t.test('the last use of a key is written at most once a minute', async (t) => {
   const { id, key } = (await issue({ name: 'busy' })).json.data;
-  const { keys } = await openAccountsStore(server.stores.documents);
-  const lastUsedAt = async () => (await keys.findOne({ _id: id }))?.lastUsedAt;
+  const store = await AccountsStore.open(server.stores.documents);
+  const lastUsedAt = async () =>
+    (await store.findLiveKeys(account.id)).find(({ _id }) => _id === id)?.lastUsedAt;
   const seen = new Set<unknown>();
   for (let second = 0; second <= 120; second += 10) {
     t.equal((await server.call('/account', { key })).status, 200);

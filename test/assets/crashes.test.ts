@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { readSettings } from '../../config/index.ts';
 import type { Gate } from '../../src/accounts/gate.ts';
 import type { AssetDocument } from '../../src/assets/asset.ts';
-import { type Assets, openAssets } from '../../src/assets/assets.ts';
+import { type Assets, openAssets } from '../../src/assets/open.ts';
 import { installBodies, installBodyParsing } from '../../src/http/bodies.ts';
 import { installFailures } from '../../src/http/failures.ts';
 import { signaturesWith } from '../../src/http/signatures.ts';
@@ -25,7 +25,11 @@ t.teardown(() => pixels.close());
 const { stores } = await startServer(t);
 const clock = { ms: Date.now() };
 
+const caller = { accountId: ACCOUNT, plan: 'free', apiKeyId: null, sessionId: null };
+const gate = { callerOf: () => caller, callerIfAny: () => caller } as unknown as Gate;
+
 const common = {
+  gate,
   pixels,
   outbound: createOutbound({ allowedSubnets: [], allowsHttp: false }),
   signatures: signaturesWith(Buffer.alloc(32)),
@@ -44,9 +48,7 @@ async function serve(assets: Assets) {
   installValidation(app);
   installBodies(app);
   installBodyParsing(app);
-  const caller = { accountId: ACCOUNT, plan: 'free', apiKeyId: null, sessionId: null };
-  const gate = { callerOf: () => caller, callerIfAny: () => caller } as unknown as Gate;
-  await app.register(assets.routes, { gate });
+  await app.register(assets.routes);
   return app;
 }
 

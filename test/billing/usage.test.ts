@@ -1,6 +1,6 @@
 import t from 'tap';
 import { createKey } from '../../src/accounts/accounts.ts';
-import { openAccountsStore } from '../../src/accounts/store.ts';
+import { AccountsStore } from '../../src/accounts/store.ts';
 import { openBillingStore } from '../../src/billing/store.ts';
 import { readUsage } from '../../src/billing/usage.ts';
 import { startServer } from '../harness.ts';
@@ -16,7 +16,7 @@ async function usage(key: string, query = '') {
 
 t.test('usage counts successful synchronous calls by op, by key and by day', async (t) => {
   const { id, key, keyId, email, password } = await server.account();
-  const second = await createKey(await openAccountsStore(server.stores.documents), id, 'second', now());
+  const second = await createKey(await AccountsStore.open(server.stores.documents), id, 'second', now());
   const { token } = (await server.call('/auth/sign-in', { json: { email, password } })).json.data;
   const body = await redSquare();
   const transform = async (query: string, credential: { key: string } | { session: string }) =>

@@ -1,10 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import type { Gate } from '../accounts/gate.ts';
 import type { Signatures } from '../http/signatures.ts';
+import type { Slice } from '../http/slice.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import type { Documents } from '../stores/documents/port.ts';
 import type { Objects } from '../stores/objects/port.ts';
+import type { Duty } from '../sweeping/sweeper.ts';
 import { createArrivals } from './arrivals.ts';
 import { collectionRoutes } from './collection-routes.ts';
 import { AssetCollections } from './collections.ts';
@@ -22,6 +24,7 @@ import { createAssetSweeps } from './sweeps.ts';
 import { uploadRoutes } from './upload-routes.ts';
 
 export interface AssetsOptions {
+  gate: Gate;
   documents: Documents;
   objects: Objects;
   pixels: Pixels;
@@ -37,9 +40,19 @@ export interface AssetsOptions {
   log: { warn(context: object, message: string): void };
 }
 
-/** The slice, put together: its routes, and what other slices ask of it. */
-export async function openAssets(options: AssetsOptions) {
-  const { documents, objects, now, log } = options;
+export interface Assets extends Slice {
+  sweeps: readonly Duty[];
+  /** Reads an asset for a synchronous call; see reading.ts for what it throws. */
+  readAsset: ReturnType<typeof createAssetReader>;
+  /** How many assets an account has, those on their way in and out included. */
+  storedAssets(accountId: string): Promise<number>;
+  /** Those of the ids that are no DONE asset of the account. */
+  missingAssets(accountId: string, assetIds: readonly string[]): Promise<string[]>;
+}
+
+/** Uploads, collections, content and links. */
+export async function openAssets(options: AssetsOptions): Promise<Assets> {
+  const { documents, objects, gate, now, log } = options;
   const store = await AssetsStore.open(documents, now);
   const places = await AssetPlaces.open(documents, now);
   const collections = await AssetCollections.open(documents, store, now);
@@ -50,21 +63,18 @@ export async function openAssets(options: AssetsOptions) {
   const arrivals = createArrivals({ ...options, store, places, collections, intake, removal });
 
   return {
-    async routes(app: FastifyInstance, { gate }: { gate: Gate }): Promise<void> {
+    async routes(app: FastifyInstance) {
       await app.register(uploadRoutes, { gate, arrivals, incoming, links });
       await app.register(assetRoutes, { gate, store, removal, links, now });
       await app.register(contentRoutes, { gate, store, objects, links });
       await app.register(collectionRoutes, { gate, collections });
     },
 
-    /** Reads an asset for a synchronous call; see reading.ts for what it throws. */
     readAsset: createAssetReader(store, objects, URL_LIMIT_BYTES),
 
-    /** How many assets an account has, those on their way in and out included. */
-    storedAssets: (accountId: string): Promise<number> => places.stored(accountId),
+    storedAssets: (accountId) => places.stored(accountId),
 
-    /** Those of the ids that are no DONE asset of the account. */
-    async missingAssets(accountId: string, assetIds: readonly string[]): Promise<string[]> {
+    async missingAssets(accountId, assetIds) {
       const there = new Set(await store.findDone(accountId, assetIds));
       return assetIds.filter((id) => !there.has(id));
     },
@@ -72,5 +82,3 @@ export async function openAssets(options: AssetsOptions) {
     sweeps: createAssetSweeps({ store, places, removal, arrivals }),
   };
 }
-
-export type Assets = Awaited<ReturnType<typeof openAssets>>;

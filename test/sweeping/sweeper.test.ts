@@ -1,11 +1,10 @@
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
-import { openAccountsStore } from '../../src/accounts/store.ts';
 import { openBillingStore } from '../../src/billing/store.ts';
 import { newId } from '../../src/names/ids.ts';
-import { createSweeper, type Duty } from '../../src/processes/sweeper.ts';
 import { EmbeddedCoordination } from '../../src/stores/coordination/embedded.ts';
 import { openEmbeddedDocuments } from '../../src/stores/documents/embedded/actor.ts';
+import { createSweeper, type Duty } from '../../src/sweeping/sweeper.ts';
 import { startServer } from '../harness.ts';
 import { redSquare } from '../images.ts';
 import { until } from '../whole-service.ts';
@@ -108,7 +107,7 @@ t.test('a server clears what has expired, and nothing else', async (t) => {
   const server = await startServer(t, { now, settings: { SWEEP_INTERVAL_MS: '10' } });
   const { id, email, password, key } = await server.account({ plan: 'free', credits: 1 });
   const { documents, objects } = server.stores;
-  const { sessions } = await openAccountsStore(documents);
+  const sessions = await documents.collection({ name: 'sessions', indexes: [] });
   const { money, usage } = await openBillingStore(documents);
 
   await server.call('/auth/sign-in', { json: { email, password } });

@@ -1,0 +1,78 @@
+import type { FastifyInstance } from 'fastify';
+import type { Plan } from '../../config/plans.ts';
+import type { Gate } from '../accounts/gate.ts';
+import type { Account, AccountLimits } from '../accounts/schema.ts';
+import type { AccountsStore } from '../accounts/store.ts';
+import type { Slice } from '../http/slice.ts';
+import type { Coordination } from '../stores/coordination/port.ts';
+import { deleteExpired } from '../stores/documents/expiry.ts';
+import type { Documents } from '../stores/documents/port.ts';
+import { type Allowance, createAllowance } from './allowance.ts';
+import { openCatchUp } from './catch-up.ts';
+import { createDescription } from './description.ts';
+import { createMovements, type Movements } from './movements.ts';
+import { billingRoutes } from './routes.ts';
+import { type BillingStore, openBillingStore } from './store.ts';
+import { createSyncRuns } from './sync-runs.ts';
+import { syncUsage } from './sync-usage.ts';
+import type { UsageSource } from './usage.ts';
+
+export interface BillingOptions {
+  documents: Documents;
+  coordination: Coordination;
+  gate: Gate;
+  accounts: AccountsStore;
+  /** The plan of this id. */
+  plan: (id: string) => Plan;
+  /** Where credits are added; part of the refusal for want of them. */
+  topUpUrl: () => string;
+  /** What other slices count beside the synchronous calls. Asked when usage is read. */
+  usageSources: () => readonly UsageSource[];
+  /** How many assets an account keeps. */
+  storedAssets: (accountId: string) => Promise<number>;
+  /** The limits of an account that its plan does not change. */
+  limits: AccountLimits;
+  now: () => Date;
+  log: { error(context: object, message: string): void };
+}
+
+export interface Billing extends Slice {
+  store: BillingStore;
+  movements: Movements;
+  allowance: Allowance;
+  /** Describes an account whole: who it is, what it has and what its plan leaves it. */
+  describe: (accountId: string) => Promise<Account>;
+}
+
+/** What accounts have, what moves it, and what they did. */
+export async function openBilling(options: BillingOptions): Promise<Billing> {
+  const { documents, coordination, gate, plan, topUpUrl, now, log } = options;
+  const store = await openBillingStore(documents);
+  const movements = createMovements(store, now);
+  const syncRuns = createSyncRuns(store, now, (error) =>
+    log.error({ err: error }, 'Usage could not be written'),
+  );
+  const { catchUp, close: stopCatchingUp } = await openCatchUp(coordination, syncRuns);
+  const allowance = createAllowance({ store, movements, syncRuns, plan, topUpUrl, now });
+  const usageSources = () => [syncUsage(store.usage), ...options.usageSources()];
+
+  return {
+    store,
+    movements,
+    allowance,
+    describe: createDescription({ ...options, billing: store, catchUp }),
+    async routes(app: FastifyInstance) {
+      await app.register(billingRoutes, { store, movements, catchUp, usageSources, gate, now });
+    },
+    sweeps: [
+      { name: 'usage by the hour', sweep: (instant) => deleteExpired(store.usage.hours, instant) },
+      { name: 'usage by the day', sweep: (instant) => deleteExpired(store.usage.days, instant) },
+      { name: 'usage by the call', sweep: (instant) => deleteExpired(store.usage.runs, instant) },
+      { name: 'reservations', sweep: () => allowance.sweep() },
+    ],
+    async stop() {
+      stopCatchingUp();
+      await syncRuns.end();
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { maxHeaderSize } from 'node:http';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import type { Logger } from 'pino';
+import type { SettingsOf } from '../../config/setting.ts';
+import { installAccessLog } from './access-log.ts';
+import { installBodies } from './bodies.ts';
+import type { httpSettings } from './config.ts';
+import { asApiError, installFailures, sendFailure } from './failures.ts';
+import { installNegotiation } from './negotiation.ts';
+import { installRequestIds, requestIdOf } from './request-ids.ts';
+import { installUnknownRoutes } from './unknown-routes.ts';
+import { refuseExpectations, refuseUnreadable } from './unreadable.ts';
+import { installValidation } from './validation.ts';
+
+/** A server without routes, with the manners that every route has, and every refusal too. */
+export function createServer(settings: SettingsOf<typeof httpSettings>, log: Logger): FastifyInstance {
+  const server = bareServer(settings, log);
+  installRequestIds(server);
+  installUnknownRoutes(server);
+  installFailures(server);
+  installValidation(server);
+  installNegotiation(server);
+  installBodies(server);
+  installAccessLog(server);
+  refuseExpectations(server.server);
+  return server;
+}
+
+function bareServer(http: SettingsOf<typeof httpSettings>, log: Logger): FastifyInstance {
+  return Fastify({
+    loggerInstance: log as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    requestIdHeader: false,
+    genReqId: requestIdOf,
+    trustProxy: http.TRUST_PROXY === '' ? false : http.TRUST_PROXY.split(','),
+    requestTimeout: http.BODY_TIMEOUT_MS,
+    keepAliveTimeout: http.IDLE_TIMEOUT_MS,
+    connectionTimeout: http.STALL_TIMEOUT_MS,
+    clientErrorHandler: refuseUnreadable,
+    http: {
+      headersTimeout: http.HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: 1_000,
+      requireHostHeader: false,
+    },
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    bodyLimit: Number.MAX_SAFE_INTEGER,
+    // As long as a path can be: what is no id is refused by the route that is asked for it.
+    routerOptions: { maxParamLength: maxHeaderSize, ignoreTrailingSlash: false },
+    frameworkErrors: (error, request, reply) => sendFailure(request, reply, asApiError(error)),
+  });
+}
+
+/** Where the server really listens, when no public address was set. */
+export function addressOf(server: FastifyInstance, host: string): string {
+  const address = server.server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

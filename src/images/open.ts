@@ -1,0 +1,39 @@
+import type { FastifyInstance } from 'fastify';
+import type { Signatures } from '../http/signatures.ts';
+import type { Slice } from '../http/slice.ts';
+import type { Presets } from '../presets/open.ts';
+import type { Objects } from '../stores/objects/port.ts';
+import type { LaneOptions } from './lane.ts';
+import { metadataRoutes } from './metadata.ts';
+import { type RenderOptions, renderRoutes } from './render.ts';
+import { createResults, resultRoutes } from './results.ts';
+import { transformRoutes } from './transform.ts';
+
+export interface ImagesOptions
+  extends Omit<LaneOptions, 'timeoutMs'>,
+    Pick<RenderOptions, 'renders' | 'templates' | 'publicUrl'> {
+  objects: Objects;
+  signatures: Signatures;
+  presets: Pick<Presets, 'passOf'>;
+  settings: { TRANSFORM_TIMEOUT_MS: number; RENDER_TIMEOUT_MS: number };
+}
+
+export interface Images extends Slice {
+  /** Results behind signed links, which lie below / and need no credential. */
+  resultRoutes(app: FastifyInstance): Promise<void>;
+}
+
+/** The synchronous lane: transform, metadata and render, each answered while its caller waits. */
+export function openImages({ presets, settings, ...options }: ImagesOptions): Images {
+  const results = createResults(options);
+  const timeoutMs = settings.TRANSFORM_TIMEOUT_MS;
+  return {
+    async routes(app) {
+      await app.register(transformRoutes, { ...options, timeoutMs, results, presetPass: presets.passOf });
+      await app.register(metadataRoutes, { ...options, timeoutMs });
+      await app.register(renderRoutes, { ...options, timeoutMs: settings.RENDER_TIMEOUT_MS });
+    },
+    resultRoutes: (app) => resultRoutes(app, options),
+    sweeps: [{ name: 'results', sweep: () => results.sweep() }],
+  };
+}

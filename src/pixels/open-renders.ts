@@ -1,0 +1,32 @@
+import { join } from 'node:path';
+import type { SettingsOf } from '../../config/setting.ts';
+import type { RenderLog } from './render-thread.ts';
+import { createRenders, type Renders } from './renders.ts';
+import type { rendersSettings } from './renders-config.ts';
+import { sandboxObstacle } from './sandbox.ts';
+
+export interface OpenRendersOptions {
+  settings: SettingsOf<typeof rendersSettings>;
+  /** DATA_DIR: the bundled browser is unpacked below it. */
+  dataDir: string;
+  /** Base of the service's own links. */
+  publicUrl: string;
+  log: RenderLog;
+}
+
+/** The render threads, by the operator's settings. */
+export async function openRenders(options: OpenRendersOptions): Promise<Renders> {
+  const { settings, dataDir, publicUrl, log } = options;
+  return createRenders({
+    threads: settings.RENDER_THREADS,
+    queueLimit: settings.RENDER_QUEUE,
+    browserPath: settings.BROWSER_PATH,
+    cacheDir: join(dataDir, 'browser'),
+    sandbox: settings.RENDER_SANDBOX,
+    sandboxed: (await sandboxObstacle()) === null,
+    recycleAfterPages: settings.RENDER_RECYCLE_PAGES,
+    recycleAboveBytes: settings.RENDER_MEMORY_MEGABYTES * 1024 * 1024,
+    publicUrl,
+    log,
+  });
+}

@@ -1,0 +1,34 @@
+import type { Gate } from '../accounts/gate.ts';
+import type { Slice } from '../http/slice.ts';
+import type { Models } from '../models/models.ts';
+import type { Documents } from '../stores/documents/port.ts';
+import type { UsageOf } from './answers.ts';
+import type { MissingAssets } from './named-assets.ts';
+import { presetRoutes } from './routes.ts';
+import { PresetsStore } from './store.ts';
+import { createPresetPass, type PresetPass } from './transform-pass.ts';
+
+export interface PresetsOptions {
+  documents: Documents;
+  gate: Gate;
+  models: Models;
+  missingAssets: MissingAssets;
+  /** How often presets ran, which jobs know. */
+  usageOf: UsageOf;
+  now: () => Date;
+}
+
+export interface Presets extends Slice {
+  store: PresetsStore;
+  /** The one pass of a preset that runs while its caller waits; see transform-pass.ts for what it throws. */
+  passOf: PresetPass;
+}
+
+export async function openPresets({ documents, ...options }: PresetsOptions): Promise<Presets> {
+  const store = await PresetsStore.open(documents);
+  return {
+    store,
+    passOf: createPresetPass(store, options.models),
+    routes: (app) => presetRoutes(app, { store, ...options }),
+  };
+}

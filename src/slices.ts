@@ -1,0 +1,127 @@
+import { statSync } from 'node:fs';
+import type { Logger } from 'pino';
+import type { Settings } from '../config/index.ts';
+import { planNamed, readPlans } from '../config/plans.ts';
+import { type Accounts, openAccounts } from './accounts/open.ts';
+import { type Assets, openAssets } from './assets/open.ts';
+import { type Billing, openBilling } from './billing/open.ts';
+import { openCatalogue } from './catalogue/open.ts';
+import { openFeedback } from './feedback/open.ts';
+import { openSignatures } from './http/signatures.ts';
+import type { Slice } from './http/slice.ts';
+import { openImages } from './images/open.ts';
+import { readModels } from './models/models.ts';
+import { openModels } from './models/open.ts';
+import { createOutbound } from './outbound/outbound.ts';
+import type { Pixels } from './pixels/pixels.ts';
+import type { Renders } from './pixels/renders.ts';
+import { openPresets } from './presets/open.ts';
+import type { Coordination } from './stores/coordination/port.ts';
+import type { Documents } from './stores/documents/port.ts';
+import type { Objects } from './stores/objects/port.ts';
+import { openTemplates } from './templates/open.ts';
+
+/** What every slice may be given; each names in its own options what it takes. */
+export interface SlicesOptions {
+  settings: Settings;
+  documents: Documents;
+  coordination: Coordination;
+  objects: Objects;
+  pixels: Pixels;
+  renders: Renders;
+  hostId: string;
+  processId: string;
+  /** Base of the links that the service gives out. */
+  publicUrl: () => string;
+  /** Aborts when the process stops taking calls: what waits answers, and nothing new begins. */
+  draining: AbortSignal;
+  now: () => Date;
+  log: Logger;
+}
+
+/** Limits of an account that no setting changes. */
+const JOB_WAITS = 8;
+const RUNNING_JOBS_PER_TYPE = 2;
+/** When this release was unpacked: the guidelines' date. */
+const INSTALLED_AT = statSync(new URL('../package.json', import.meta.url)).mtime;
+
+/**
+ * Opens the slices, one statement each, in an order in which each finds what it needs. What a slice asks of a later one,
+ * it asks through a function, which is called when all of them are open.
+ */
+export async function openSlices(options: SlicesOptions) {
+  const { settings, documents, pixels, renders, publicUrl } = options;
+  const all: Slice[] = [];
+  const added = <S extends Slice>(slice: S): S => {
+    all.push(slice);
+    return slice;
+  };
+
+  const plans = readPlans();
+  const models = readModels();
+  const signatures = await openSignatures(documents);
+  const outbound = createOutbound({
+    allowedSubnets: settings.outbound.OUTBOUND_ALLOWED_SUBNETS,
+    allowsHttp: settings.outbound.OUTBOUND_ALLOW_HTTP,
+  });
+  const plan = (id: string) => planNamed(plans, id);
+  const topUpUrl = () => settings.billing.TOP_UP_URL || `${publicUrl()}/docs`;
+
+  const accounts: Accounts = added(
+    await openAccounts({
+      ...options,
+      settings: { ...settings.http, ...settings.accounts },
+      describe: (id) => billing.describe(id),
+    }),
+  );
+  const { gate } = accounts;
+  const base = { ...options, gate, models, plan, topUpUrl };
+
+  const billing: Billing = added(
+    await openBilling({
+      ...base,
+      accounts: accounts.store,
+      storedAssets: (id) => assets.storedAssets(id),
+      usageSources: () => [],
+      limits: {
+        syncConcurrency: settings.accounts.SYNC_CALLS_PER_ACCOUNT,
+        jobWaits: JOB_WAITS,
+        requestsPerMinute: settings.http.REQUESTS_PER_MINUTE,
+        runningJobsPerType: RUNNING_JOBS_PER_TYPE,
+      },
+    }),
+  );
+  const catalogue = added(openCatalogue({ plans, models, installedAt: INSTALLED_AT }));
+  added(openModels({ models }));
+  added(await openFeedback(base));
+  const assets: Assets = added(
+    await openAssets({
+      ...base,
+      pixels,
+      outbound,
+      signatures,
+      imageThreads: settings.pixels.IMAGE_THREADS,
+      storedAssets: (id) => plan(id).storedAssets,
+      upgradeUrl: topUpUrl,
+    }),
+  );
+  const templates = added(await openTemplates(base));
+  const presets = added(
+    await openPresets({ ...base, missingAssets: assets.missingAssets, usageOf: async () => new Map() }),
+  );
+  const images = added(
+    openImages({
+      ...base,
+      pixels,
+      renders,
+      outbound,
+      signatures,
+      allowance: billing.allowance,
+      readAsset: assets.readAsset,
+      templates,
+      presets,
+      settings: { ...settings.pixels, ...settings.renders },
+    }),
+  );
+  return { all, gate, catalogue, images };
+}
