@@ -3,7 +3,7 @@
 FROM node:24-bookworm-slim
 
 RUN apt-get update \
-  && apt-get install -y --no-install-recommends tini ca-certificates chromium-headless-shell \
+  && apt-get install -y --no-install-recommends tini ca-certificates libjemalloc2 chromium-headless-shell \
      fontconfig fonts-noto-core fonts-noto-color-emoji fonts-dejavu-core fonts-liberation \
   && rm -rf /var/lib/apt/lists/*
 

@@ -10,7 +10,8 @@ export function cpuMs(pid: number): number {
   return treeOf(pid).reduce((total, member) => total + ownCpuMs(member), 0);
 }
 
-function treeOf(pid: number): number[] {
+/** A process and everything below it. */
+export function treeOf(pid: number): number[] {
   const parents = new Map<number, number>();
   for (const name of readdirSync('/proc')) {
     const fields = fieldsOf(Number(name));

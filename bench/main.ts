@@ -13,6 +13,7 @@ const SUITES: Record<string, () => Promise<Suite>> = {
   stores: () => import('./stores.ts'),
   render: () => import('./render.ts'),
   presets: () => import('./presets.ts'),
+  memory: () => import('./memory.ts'),
 };
 
 const asked = process.argv.slice(2).filter((word) => !word.startsWith('--'));

@@ -12,6 +12,7 @@ import { createMovements } from './billing/movements.ts';
 import { openBillingStore } from './billing/store.ts';
 import { randomText } from './names/ids.ts';
 import { sandboxObstacle } from './pixels/sandbox.ts';
+import { chooseAllocator } from './processes/allocator.ts';
 import { createLog } from './processes/log.ts';
 import { createSupervisor } from './processes/supervisor.ts';
 import { hostForProcesses } from './stores/embedded/channel-host.ts';
@@ -21,6 +22,7 @@ import { isEmbedded, openStores, type Stores } from './stores/open.ts';
 async function main(): Promise<void> {
   const settings = readSettings(process.env);
   const log = createLog(settings.http.LOG_LEVEL, { process: 'primary' });
+  const allocator = chooseAllocator(settings.processes.ALLOCATOR);
   for (const warning of [...warningsOf(settings), ...(await sandboxWarnings(settings))]) log.warn(warning);
 
   const hostId = randomText(12);
@@ -42,6 +44,7 @@ async function main(): Promise<void> {
     environment: () => {
       forked += 1;
       return {
+        ...allocator.environment,
         DARKROOM_HOST_ID: hostId,
         DARKROOM_PROCESS_ID: String(forked),
         // A process that replaces another starts a third faster from what the first one compiled.
@@ -77,7 +80,8 @@ async function main(): Promise<void> {
 
   const port = await supervisor.start();
   announce(settings, port, firstStart);
-  log.info({ host: settings.http.HOST, port, processes: settings.processes.PROCESSES }, 'listening');
+  const { PROCESSES: processes } = settings.processes;
+  log.info({ host: settings.http.HOST, port, processes, allocator: allocator.name }, 'listening');
 }
 
 function commandContext(stores: Stores): CommandContext {

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { integer } from '../../config/setting.ts';
+import { integer, text } from '../../config/setting.ts';
 
 export const processesSettings = {
   PROCESSES: integer({
@@ -14,6 +14,13 @@ export const processesSettings = {
     fallback: 20_000,
     min: 0,
     max: 600_000,
+  }),
+  ALLOCATOR: text({
+    description:
+      "Memory allocator of the API processes and their workers: auto (jemalloc or mimalloc where the host has one), system, or the path of an allocator's shared library.",
+    fallback: 'auto',
+    pattern: /^(auto|system|\/.+)$/,
+    accepts: 'auto, system or an absolute path is expected',
   }),
   SWEEP_INTERVAL_MS: integer({
     description: 'Time between two rounds that clear away what has expired.',

@@ -1,0 +1,160 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { treeOf } from './cpu.ts';
+import { type BenchServer, startBenchServer } from './server.ts';
+import { type Row, round, type SuiteResult } from './suite.ts';
+
+const CALLS = Number(process.env.BENCH_CALLS ?? 5_000);
+const SAMPLE_EVERY = 250;
+/** From here on caches, compilers and allocators have what they keep. */
+const SETTLED_AT = 0.4 * CALLS;
+const IN_FLIGHT = 4;
+const SEED = 20_240_229;
+const IMAGES = join(import.meta.dirname, '../../shared/images');
+const MEGABYTE = 1_048_576;
+
+interface Call {
+  path: string;
+  type: string;
+  body: Uint8Array<ArrayBuffer> | string;
+}
+
+/** Weight, path behind /images, and the files of ../shared/images that it is called with in turn. */
+const MIX: readonly [weight: number, path: string, files: readonly string[]][] = [
+  [20, 'transform?op=resize&width=512&format=webp', ['orientation/landscape_4.jpg', 'photos/htc-one-m8.jpg']],
+  [12, 'transform?op=thumbnail&size=128', ['photos/kodak-1.png', 'photos/kodak-15.png']],
+  [10, 'transform?op=blur&sigma=3&format=png', ['photos/kodak-4.png', 'modern/mandrill.tiff']],
+  [8, 'transform?op=resize&width=300&format=gif', ['animated/anim-gr.gif', 'animated/anim.webp']],
+  [8, 'transform?op=compress&minSsim=0.95&format=jpeg', ['orientation/landscape_3.jpg']],
+  [6, 'transform?op=rotate&angle=20&format=png', ['photos/kodak-7.png', 'orientation/portrait_6.jpg']],
+  [5, 'transform?op=resize&width=300&format=avif', ['orientation/landscape_1.jpg', 'photos/kodak-4.png']],
+  [5, 'transform?op=trim&format=png', ['photos/kodak-20.png', 'pngsuite/PngSuite.png']],
+  [10, 'metadata', ['photos/nikon-d90.jpg', 'modern/paris_exif_xmp_icc.jpg', 'photos/kodak-23.png']],
+  [10, 'transform?op=resize&width=640&format=png', ['svg']],
+  [6, 'render', ['page']],
+];
+
+const DRAWING = `<svg xmlns="http://www.w3.org/2000/svg" width="640" height="480"><defs><linearGradient id="g"><stop stop-color="#f00"/><stop offset="1" stop-color="#00f"/></linearGradient></defs><rect width="640" height="480" fill="url(#g)"/><circle cx="300" cy="200" r="150" fill="#ff0"/></svg>`;
+const PAGE = { templateId: 'builtin-template-quote', data: {} };
+const TYPES: Record<string, string> = {
+  jpg: 'image/jpeg',
+  png: 'image/png',
+  webp: 'image/webp',
+  gif: 'image/gif',
+  tiff: 'image/tiff',
+};
+
+/** A fixed mix of calls, and the memory of every process of the service in the course of them. */
+export async function run(): Promise<SuiteResult> {
+  const server = await startBenchServer({ TRANSFORM_TIMEOUT_MS: '60000', RENDER_TIMEOUT_MS: '60000' });
+  const rows: Row[] = [sample(0, server.pid)];
+  const next = seededMix();
+  let begun = 0;
+  let done = 0;
+  const worker = async () => {
+    while (begun < CALLS) {
+      begun += 1;
+      await send(server, next());
+      done += 1;
+      if (done % SAMPLE_EVERY !== 0) continue;
+      const row = sample(done, server.pid);
+      rows.push(row);
+      console.log(`${done} calls: ${row['all MB']} MB`);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
+  } finally {
+    await server.stop();
+  }
+  console.table(rows);
+  return { method: methodOf(rows), rows };
+}
+
+function methodOf(rows: readonly Row[]): string {
+  const settled = rows.filter(({ calls }) => Number(calls) >= SETTLED_AT);
+  const all = settled.map((row) => Number(row['all MB']));
+  const growth = mean(all.slice(-3)) - mean(all.slice(0, 3));
+  const method = `${CALLS} calls of a fixed mix over real files, ${IN_FLIGHT} in flight, seed ${SEED}. Resident megabytes by kind of process; browsers share most of theirs. Growth from call ${SETTLED_AT} on: ${round(growth, 1)} MB (means of three samples).`;
+  console.log(method);
+  return method;
+}
+
+const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** The same calls in the same order in every run (mulberry32). */
+function seededMix(): () => Call {
+  let state = SEED;
+  const random = () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const calls = MIX.flatMap(([weight, path, files]) =>
+    files.map((file) => ({ weight: weight / files.length, call: callOf(path, file) })),
+  );
+  const total = calls.reduce((sum, { weight }) => sum + weight, 0);
+  return () => {
+    let left = random() * total;
+    const chosen = calls.find(({ weight }) => {
+      left -= weight;
+      return left < 0;
+    });
+    return (chosen ?? calls[0] ?? { call: callOf('metadata', 'svg') }).call;
+  };
+}
+
+function callOf(path: string, file: string): Call {
+  if (file === 'page') return { path, type: 'application/json', body: JSON.stringify(PAGE) };
+  if (file === 'svg') return { path, type: 'image/svg+xml', body: DRAWING };
+  const type = TYPES[file.split('.').at(-1) ?? ''] ?? '';
+  return { path, type, body: new Uint8Array(readFileSync(join(IMAGES, file))) };
+}
+
+async function send({ url, key }: BenchServer, { path, type, body }: Call): Promise<void> {
+  const answer = await fetch(`${url}/api/v1/images/${path}`, {
+    method: 'POST',
+    headers: { authorization: `ApiKey ${key}`, 'content-type': type },
+    body,
+  });
+  const bytes = await answer.bytes();
+  if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${Buffer.from(bytes)}`);
+}
+
+function sample(calls: number, pid: number): Row {
+  const members = treeOf(pid).map((member) => ({ kind: kindOf(member, pid), bytes: residentBytes(member) }));
+  const of = (kind: string) => members.filter((member) => member.kind === kind).map(({ bytes }) => bytes);
+  const sum = (values: readonly number[]) => values.reduce((total, bytes) => total + bytes, 0);
+  const megabytes = (bytes: number) => round(bytes / MEGABYTE, 0);
+  return {
+    calls,
+    'all MB': megabytes(sum(members.map(({ bytes }) => bytes))),
+    'primary MB': megabytes(sum(of('primary'))),
+    'API processes MB': of('api').map(megabytes).join(' + '),
+    'apart MB': of('apart').map(megabytes).join(' + '),
+    'browsers MB': megabytes(sum(of('browser'))),
+    processes: members.length,
+  };
+}
+
+function kindOf(pid: number, primary: number): 'primary' | 'api' | 'apart' | 'browser' {
+  if (pid === primary) return 'primary';
+  const command = fileOf(pid, 'cmdline');
+  if (command.includes('server.ts')) return 'api';
+  return command.includes('workers/') ? 'apart' : 'browser';
+}
+
+function residentBytes(pid: number): number {
+  const [, kilobytes = '0'] = /^VmRSS:\s+(\d+) kB/m.exec(fileOf(pid, 'status')) ?? [];
+  return Number(kilobytes) * 1024;
+}
+
+/** Empty when the process has just ended. */
+function fileOf(pid: number, name: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, 'utf8');
+  } catch {
+    return '';
+  }
+}
