@@ -1,21 +1,39 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 const TICK_MS = 10;
+const PAGE_BYTES = 4_096;
+
+/** One process as /proc shows it. */
+export interface ProcessUse {
+  pid: number;
+  name: string;
+  /** CPU time that it and its exited children have used, in milliseconds. */
+  cpuMs: number;
+  rssBytes: number;
+}
 
 /**
  * CPU time that a process and everything below it has used, in milliseconds (Linux). Beside a ratio of speeds, it says what a call costs
  * whatever else the machine is doing. Exited children are counted with their parent.
  */
 export function cpuMs(pid: number): number {
-  return treeOf(pid).reduce((total, member) => total + ownCpuMs(member), 0);
+  return processesBelow(pid).reduce((total, { cpuMs: own }) => total + own, 0);
+}
+
+/** The process and everything below it (Linux); empty elsewhere, and when there is no such process. */
+export function processesBelow(pid: number): ProcessUse[] {
+  return treeOf(pid).flatMap((member) => {
+    const stat = statOf(member);
+    return stat === null ? [] : [useOf(member, stat)];
+  });
 }
 
 /** A process and everything below it. */
 export function treeOf(pid: number): number[] {
   const parents = new Map<number, number>();
-  for (const name of readdirSync('/proc')) {
-    const fields = fieldsOf(Number(name));
-    if (fields !== null) parents.set(Number(name), Number(fields[1]));
+  for (const name of namesIn('/proc')) {
+    const stat = statOf(Number(name));
+    if (stat !== null) parents.set(Number(name), Number(stat.fields[1]));
   }
   const members = [pid];
   for (const member of members) {
@@ -24,20 +42,33 @@ export function treeOf(pid: number): number[] {
   return members;
 }
 
-function ownCpuMs(pid: number): number {
-  const fields = fieldsOf(pid);
-  // utime, stime, cutime and cstime of proc(5), counted from the state, which follows the name.
-  return fields === null
-    ? 0
-    : fields.slice(11, 15).reduce((total, ticks) => total + Number(ticks) * TICK_MS, 0);
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
-/** The fields of /proc/<pid>/stat after the name in parentheses; null when there is no such process. */
-function fieldsOf(pid: number): string[] | null {
+interface Stat {
+  name: string;
+  /** The fields of proc(5) from the state on, which follows the name. */
+  fields: string[];
+}
+
+function useOf(pid: number, { name, fields }: Stat): ProcessUse {
+  // utime, stime, cutime and cstime, then rss in pages.
+  const ticks = fields.slice(11, 15).reduce((total, value) => total + Number(value), 0);
+  return { pid, name, cpuMs: ticks * TICK_MS, rssBytes: Number(fields[21]) * PAGE_BYTES };
+}
+
+/** Null when there is no such process. */
+function statOf(pid: number): Stat | null {
   if (!Number.isInteger(pid)) return null;
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const end = stat.lastIndexOf(')');
+    return { name: stat.slice(stat.indexOf('(') + 1, end), fields: stat.slice(end + 2).split(' ') };
   } catch {
     return null;
   }

@@ -1,41 +1,48 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { cpus } from 'node:os';
-import { join } from 'node:path';
-import { page } from './page.ts';
-import type { Suite } from './suite.ts';
+import { runAgainst, runCompare } from './compare/commands.ts';
+import { runLoadSuite } from './load-suite-command.ts';
+import { LOAD_SUITES, MEASURED_SUITES, runMeasuredSuite } from './registry.ts';
+import { readWords, type Words } from './words.ts';
 
 /**
- * `npm run bench -- transform render …`: runs suites by name, all of them without one. Prints tables, and writes each
- * result as JSON and as an HTML page into bench/results/.
+ * `npm run bench -- <suite …>`: runs suites by name; `npm run bench -- compare A.json B.json` compares two results. `--help` lists all. Each
+ * result lies in bench/results/ as JSON and as an HTML page.
  */
-const SUITES: Record<string, () => Promise<Suite>> = {
-  transform: () => import('./transform.ts'),
-  stores: () => import('./stores.ts'),
-  render: () => import('./render.ts'),
-  presets: () => import('./presets.ts'),
-  memory: () => import('./memory.ts'),
-};
-
-const asked = process.argv.slice(2).filter((word) => !word.startsWith('--'));
-const names = asked.length === 0 ? Object.keys(SUITES) : asked;
-for (const name of names) {
-  const load = SUITES[name];
-  if (load === undefined) {
-    console.error(`There is no suite ${name}: ${Object.keys(SUITES).join(', ')}.`);
-    process.exit(1);
-  }
-  const { run } = await load();
-  const result = {
-    suite: name,
-    at: new Date().toISOString(),
-    cores: cpus().length,
-    node: process.version,
-    ...(await run()),
-  };
-  const folder = join(import.meta.dirname, 'results');
-  await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, `${name}.json`), `${JSON.stringify(result, null, 2)}\n`);
-  await writeFile(join(folder, `${name}.html`), page(result));
-  console.log(`→ bench/results/${name}.json and .html`);
+try {
+  await main(readWords(process.argv.slice(2)));
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
 }
-process.exit(0);
+process.exit();
+
+async function main(words: Words): Promise<void> {
+  const [first] = words.names;
+  if (words.help || (first === undefined && words.suiteFile === '')) return console.log(help());
+  if (first === 'compare') return runCompare(words);
+  if (words.suiteFile !== '') return runLoadSuite(words.suiteFile, words);
+  for (const name of words.names) await runNamed(name, words);
+}
+
+async function runNamed(name: string, words: Words): Promise<void> {
+  const loadFile = LOAD_SUITES[name];
+  if (loadFile !== undefined)
+    return words.against === '' ? runLoadSuite(loadFile, words) : runAgainst(loadFile, words);
+  if (MEASURED_SUITES[name] !== undefined) return runMeasuredSuite(name, words);
+  throw new Error(
+    `There is no suite ${name}: ${[...Object.keys(LOAD_SUITES), ...Object.keys(MEASURED_SUITES)].join(', ')}.`,
+  );
+}
+
+function help(): string {
+  return [
+    'npm run bench -- <suite …> [--url URL --key KEY [--yes]] [--images DIR] [--thresholds]',
+    'npm run bench -- --suite FILE.ts …      a suite of your own: a module whose default export is a LoadSuite (bench/load/suite.ts)',
+    'npm run bench -- compare A.json B.json [--fail-over 5%]',
+    'npm run bench -- <suite> --against <git ref or url> [--rounds 8] [--fail-over 5%]',
+    '',
+    `Load an instance: ${Object.keys(LOAD_SUITES).join(', ')}`,
+    `Measure beside a baseline in the same run: ${Object.keys(MEASURED_SUITES).join(', ')}`,
+    '',
+    'Without --url the bench starts the service itself, with embedded stores. Results lie in bench/results/.',
+  ].join('\n');
+}

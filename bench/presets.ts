@@ -1,7 +1,7 @@
 import sharp from 'sharp';
+import { photograph } from './photograph.ts';
 import { type BenchServer, startBenchServer } from './server.ts';
 import { median, type Row, round, type SuiteResult } from './suite.ts';
-import { photograph } from './transform.ts';
 
 interface Case {
   name: string;

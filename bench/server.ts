@@ -15,9 +15,12 @@ const START_TIMEOUT_MS = 30_000;
 const KEY = 'drk_benchbenchbenchbenchbenchbenchbenchbench';
 
 /** The whole service in processes of its own, with embedded stores and limits that a load test does not meet. */
-export async function startBenchServer(settings: Record<string, string> = {}): Promise<BenchServer> {
+export async function startBenchServer(
+  settings: Record<string, string> = {},
+  main = join(import.meta.dirname, '../src/main.ts'),
+): Promise<BenchServer> {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-bench-'));
-  const child = spawn(process.execPath, [join(import.meta.dirname, '../src/main.ts')], {
+  const child = spawn(process.execPath, [main], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
       ...process.env,

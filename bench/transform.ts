@@ -1,10 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import autocannon from 'autocannon';
 import sharp from 'sharp';
 import type { BareAnswer, BareCase, BareQuestion } from './bare-sharp.ts';
 import { cpuMs } from './cpu.ts';
+import { photograph } from './photograph.ts';
 import { type BenchServer, startBenchServer } from './server.ts';
 import { median, percentile, type Row, round, type SuiteResult } from './suite.ts';
 
@@ -168,17 +168,4 @@ async function cases(): Promise<Case[]> {
     { ...base, name: '1 MP PNG to 256 px WebP', input: png, size: 256, format: 'webp', type: 'image/png' },
     { ...base, name: '200 px JPEG to 64 px JPEG', input: tiny, size: 64, format: 'jpeg' },
   ];
-}
-
-/** A shared camera photograph where there is one, else a picture with as much detail. */
-export async function photograph(): Promise<Buffer> {
-  try {
-    return readFileSync(join(import.meta.dirname, '../../shared/images/photos/nikon-d90.jpg'));
-  } catch {
-    const noise = { type: 'gaussian', mean: 128, sigma: 40 } as const;
-    return sharp({ create: { width: 4000, height: 3000, channels: 3, background: '#888', noise } })
-      .blur(2)
-      .jpeg({ quality: 95 })
-      .toBuffer();
-  }
 }

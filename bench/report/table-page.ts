@@ -1,4 +1,4 @@
-import type { SuiteResult } from './suite.ts';
+import type { SuiteResult } from '../suite.ts';
 
 /** A result as one HTML page: its table, and a bar for each ratio. Needs nothing from outside. */
 export function page(

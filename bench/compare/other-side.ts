@@ -1,0 +1,47 @@
+import { execFileSync } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openTarget, type Target, type TargetOptions } from '../load/target.ts';
+import { startBenchServer } from '../server.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** The side that is compared with: an instance by its address, or the service as it is at a git ref, started here. */
+export async function openOtherSide(against: string, options: TargetOptions): Promise<Target> {
+  if (/^https?:\/\//.test(against)) return openTarget({ ...options, url: against });
+  const folder = await mkdtemp(join(tmpdir(), 'darkroom-against-'));
+  const tree = join(folder, 'tree');
+  git('worktree', 'add', '--detach', tree, against);
+  const removeTree = async () => {
+    git('worktree', 'remove', '--force', tree);
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    await installInto(tree);
+    const server = await startBenchServer(options.settings, join(tree, 'src/main.ts'));
+    return {
+      ...server,
+      async stop() {
+        await server.stop();
+        await removeTree();
+      },
+    };
+  } catch (error) {
+    await removeTree();
+    throw error;
+  }
+}
+
+/** The same packages are copied; others are installed as the ref's lock file says. */
+async function installInto(tree: string): Promise<void> {
+  const [ours, theirs] = await Promise.all(
+    [ROOT, tree].map((folder) => readFile(join(folder, 'package-lock.json'), 'utf8')),
+  );
+  if (ours === theirs) await cp(join(ROOT, 'node_modules'), join(tree, 'node_modules'), { recursive: true });
+  else execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: tree, stdio: 'ignore' });
+}
+
+function git(...words: string[]): void {
+  execFileSync('git', words, { cwd: ROOT, stdio: ['ignore', 'ignore', 'pipe'] });
+}

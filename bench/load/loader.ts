@@ -1,0 +1,48 @@
+import { readPictures } from './pictures.ts';
+import { type PreparedCase, runStage, type Second, type StageResult } from './stage.ts';
+import type { LoadSuite, Stage } from './suite.ts';
+import { apiOf } from './target.ts';
+
+/**
+ * The loading process: apart from the instance and from the process that draws the terminal, so that its own CPU and the delay of its event
+ * loop can be told. It is asked over IPC, one question at a time.
+ */
+export type LoaderQuestion =
+  | { kind: 'prepare'; suiteFile: string; picturesFolder: string; url: string; key: string }
+  | { kind: 'stage'; stage: Stage; rates: Record<string, number> };
+
+export type LoaderAnswer =
+  | { kind: 'prepared' }
+  | { kind: 'second'; second: Second }
+  | { kind: 'done'; result: StageResult }
+  | { kind: 'failed'; message: string };
+
+let target = { url: '', key: '' };
+const cases: Record<string, PreparedCase> = {};
+
+process.on('message', (question: LoaderQuestion) => {
+  answer(question).catch((error: Error) => send({ kind: 'failed', message: error.message }));
+});
+
+async function answer(question: LoaderQuestion): Promise<void> {
+  if (question.kind === 'prepare') {
+    await prepare(question);
+    return send({ kind: 'prepared' });
+  }
+  const { stage, rates } = question;
+  const onSecond = (second: Second) => send({ kind: 'second', second });
+  send({ kind: 'done', result: await runStage({ ...target, stage, rates, cases, onSecond }) });
+}
+
+async function prepare(question: Extract<LoaderQuestion, { kind: 'prepare' }>): Promise<void> {
+  target = { url: question.url, key: question.key };
+  const { default: suite } = (await import(question.suiteFile)) as { default: LoadSuite };
+  const context = { api: apiOf(target), pictures: await readPictures(question.picturesFolder) };
+  for (const [name, loadCase] of Object.entries(suite.cases)) {
+    cases[name] = { loadCase, next: await loadCase.prepare(context) };
+  }
+}
+
+function send(message: LoaderAnswer): void {
+  process.send?.(message);
+}

@@ -1,0 +1,50 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import sharp from 'sharp';
+import { photograph } from '../photograph.ts';
+import type { Picture } from './suite.ts';
+
+const TYPES: Record<string, string> = {
+  '.jpg': 'image/jpeg',
+  '.jpeg': 'image/jpeg',
+  '.png': 'image/png',
+  '.webp': 'image/webp',
+  '.gif': 'image/gif',
+  '.avif': 'image/avif',
+  '.tif': 'image/tiff',
+  '.tiff': 'image/tiff',
+};
+/** The largest body of a synchronous call. */
+const MOST_BYTES = 25 * 1024 * 1024;
+
+/** The pictures of a folder, or those that every machine has. Sorted by name, so that runs are alike. */
+export async function readPictures(folder: string): Promise<Picture[]> {
+  if (folder === '') return ownPictures();
+  const pictures = readdirSync(folder)
+    .sort()
+    .flatMap((name) => {
+      const type = TYPES[extname(name).toLowerCase()];
+      if (type === undefined) return [];
+      const bytes = readFileSync(join(folder, name));
+      return bytes.length > MOST_BYTES ? [] : [{ name, type, bytes }];
+    });
+  if (pictures.length === 0)
+    throw new Error(`${folder} holds no picture of ${Object.keys(TYPES).join(', ')} below 25 MB.`);
+  return pictures;
+}
+
+/** A camera photograph of 12 megapixels, a page's picture, a graphic and a small one, made from one photograph. */
+async function ownPictures(): Promise<Picture[]> {
+  const photo = await photograph();
+  const sized = (width: number, height: number) => sharp(photo).resize(width, height, { fit: 'cover' });
+  return [
+    {
+      name: 'camera.jpg',
+      type: 'image/jpeg',
+      bytes: await sized(4000, 3000).jpeg({ quality: 90 }).toBuffer(),
+    },
+    { name: 'page.jpg', type: 'image/jpeg', bytes: await sized(1600, 1200).jpeg({ quality: 85 }).toBuffer() },
+    { name: 'graphic.png', type: 'image/png', bytes: await sized(1152, 868).png().toBuffer() },
+    { name: 'small.jpg', type: 'image/jpeg', bytes: await sized(200, 150).jpeg({ quality: 85 }).toBuffer() },
+  ];
+}

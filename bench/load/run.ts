@@ -1,0 +1,116 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { join } from 'node:path';
+import type { LoaderAnswer, LoaderQuestion } from './loader.ts';
+import type { Second, StageResult } from './stage.ts';
+import type { LoadSuite, OpenStage, Stage } from './suite.ts';
+import type { Target } from './target.ts';
+import { type Sample, watch } from './watch.ts';
+
+/** Where in the samples a stage lies, in seconds since the watch began. */
+export interface Span {
+  name: string;
+  from: number;
+  to: number;
+}
+
+export interface LoadResult {
+  stages: StageResult[];
+  spans: Span[];
+  samples: Sample[];
+}
+
+export interface RunOptions {
+  suite: LoadSuite;
+  /** The suite's own module: the loading process imports it. */
+  suiteFile: string;
+  /** Empty: the pictures that every machine has. */
+  picturesFolder: string;
+  target: Target;
+  onSecond?: (stage: string, second: Second) => void;
+}
+
+/** Runs every stage of a suite on an instance, one after the other, from a process of its own. */
+export async function runLoad(options: RunOptions): Promise<LoadResult> {
+  const { suite, target, onSecond } = options;
+  const loader = await openLoader(options);
+  const watching = watch(target.url, target.pid);
+  const stages: StageResult[] = [];
+  const spans: Span[] = [];
+  try {
+    for (const stage of suite.stages) {
+      const from = watching.seconds();
+      const rates = stage.loop === 'open' ? ratesOf(stage, stages) : {};
+      stages.push(await loader.run(stage, rates, (second) => onSecond?.(stage.name, second)));
+      spans.push({ name: stage.name, from, to: watching.seconds() });
+    }
+  } finally {
+    loader.stop();
+  }
+  const samples = watching.stop();
+  const isShown = (name: string) => suite.stages.find((stage) => stage.name === name)?.isWarmUp !== true;
+  return { stages: stages.filter(({ name }) => isShown(name)), spans, samples };
+}
+
+/** A loading process that has prepared the cases of a suite. */
+export interface Loader {
+  run(stage: Stage, rates: Record<string, number>, onSecond: (second: Second) => void): Promise<StageResult>;
+  stop(): void;
+}
+
+/** @throws Error when a case cannot be prepared, with its reason. */
+export async function openLoader({ suiteFile, picturesFolder, target }: RunOptions): Promise<Loader> {
+  const child = fork(join(import.meta.dirname, 'loader.ts'));
+  const { url, key } = target;
+  try {
+    await ask(child, { kind: 'prepare', suiteFile, picturesFolder, url, key }, () => undefined);
+  } catch (error) {
+    child.kill();
+    throw error;
+  }
+  return {
+    async run(stage, rates, onSecond) {
+      const answer = await ask(child, { kind: 'stage', stage, rates }, onSecond);
+      if (answer.kind !== 'done') throw new Error('The loader did not answer a stage with its result.');
+      return answer.result;
+    },
+    stop: () => child.kill(),
+  };
+}
+
+function ask(
+  child: ChildProcess,
+  question: LoaderQuestion,
+  onSecond: (second: Second) => void,
+): Promise<LoaderAnswer> {
+  return new Promise((resolve, reject) => {
+    const lost = (code: number | null) => reject(new Error(`The loading process ended with ${code}.`));
+    const listen = (answer: LoaderAnswer) => {
+      if (answer.kind === 'second') return onSecond(answer.second);
+      child.off('message', listen);
+      child.off('exit', lost);
+      if (answer.kind === 'failed') reject(new Error(answer.message));
+      else resolve(answer);
+    };
+    child.on('message', listen);
+    child.once('exit', lost);
+    child.send(question);
+  });
+}
+
+/**
+ * The rates of an open stage: as given, or as a multiple of what a case reached in an earlier stage.
+ * @throws Error when that stage did not measure the case.
+ */
+export function ratesOf(stage: OpenStage, earlier: readonly StageResult[]): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(stage.perSecond).map(([name, rate]) => {
+      if (typeof rate === 'number') return [name, rate];
+      const reached = earlier.find((one) => one.name === rate.stage)?.cases[name]?.perSecond;
+      if (reached === undefined)
+        throw new Error(
+          `The stage ${stage.name} needs ${name} of the stage ${rate.stage}, which did not measure it.`,
+        );
+      return [name, Math.max(1, reached * rate.times)];
+    }),
+  );
+}

@@ -1,0 +1,75 @@
+import { createInterface } from 'node:readline/promises';
+import { type BenchServer, startBenchServer } from '../server.ts';
+
+/** The instance that is loaded. */
+export interface Target {
+  /** Address without a slash at the end. */
+  url: string;
+  key: string;
+  /** The primary's process, where it runs on this machine and was started here; else null. */
+  pid: number | null;
+  stop(): Promise<void>;
+}
+
+/** Calls of a suite's preparation: JSON, or bytes with their type. */
+export interface Api {
+  /**
+   * @param path behind /api/v1.
+   * @returns the `data` of the answer.
+   * @throws Error with the answer's text when the call is refused.
+   */
+  post(path: string, body: object | { type: string; bytes: Buffer }): Promise<Record<string, unknown>>;
+}
+
+export interface TargetOptions {
+  /** Empty: the bench starts the service itself. */
+  url: string;
+  key: string;
+  /** Load another machine's instance without asking. */
+  yes: boolean;
+  settings: Record<string, string>;
+}
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
+/**
+ * Starts the service, or takes the instance at the address.
+ * @throws Error when the address lies on another machine and the person at the terminal does not agree to load it.
+ */
+export async function openTarget({ url, key, yes, settings }: TargetOptions): Promise<Target> {
+  if (url === '') return startBenchServer(settings) satisfies Promise<BenchServer>;
+  if (key === '')
+    throw new Error('An instance at --url needs --key: an API key of the account to load it with.');
+  const address = new URL(url);
+  if (!LOOPBACK.test(address.hostname) && !yes) await agree(address.host);
+  return { url: address.origin, key, pid: null, stop: async () => undefined };
+}
+
+async function agree(host: string): Promise<void> {
+  if (!process.stdin.isTTY)
+    throw new Error(`${host} is not this machine: add --yes to load it all the same.`);
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  const answer = await terminal.question(`${host} is not this machine. Load it? (yes/no) `);
+  terminal.close();
+  if (answer.trim() !== 'yes') throw new Error(`${host} was not loaded.`);
+}
+
+/** The interface of an instance, for what a suite prepares. */
+export function apiOf({ url, key }: Pick<Target, 'url' | 'key'>): Api {
+  return {
+    async post(path, body) {
+      const isPicture = 'bytes' in body && Buffer.isBuffer(body.bytes);
+      const answer = await fetch(`${url}/api/v1${path}`, {
+        method: 'POST',
+        headers: {
+          authorization: `ApiKey ${key}`,
+          'content-type': isPicture && 'type' in body ? String(body.type) : 'application/json',
+        },
+        body: isPicture ? new Uint8Array(body.bytes as Buffer) : JSON.stringify(body),
+      });
+      const text = await answer.text();
+      if (!answer.ok) throw new Error(`POST ${path} answered ${answer.status}: ${text.slice(0, 500)}`);
+      return (JSON.parse(text) as { data: Record<string, unknown> }).data;
+    },
+  };
+}

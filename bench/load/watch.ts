@@ -1,0 +1,94 @@
+import { processesBelow } from '../cpu.ts';
+import { rounded } from './tally.ts';
+
+/** What one process of the instance used in a second. */
+export interface ProcessSample {
+  pid: number;
+  name: string;
+  /** Share of one core. */
+  cpuShare: number;
+  rssBytes: number;
+}
+
+/** One look at the instance. */
+export interface Sample {
+  /** Seconds since the watch began. */
+  at: number;
+  /** Empty where the instance runs elsewhere. */
+  processes: ProcessSample[];
+  /** Sum over the processes, by pool and measure: `image` → busy, queued, threads. */
+  pools: Record<string, Record<string, number>>;
+}
+
+export interface Watch {
+  /** Seconds since it began, to place a stage in the samples. */
+  seconds(): number;
+  stop(): Sample[];
+}
+
+const EVERY_MS = 1_000;
+
+/** Looks at the instance each second: CPU and memory of its processes where they run here, and the pools that /metrics tells of. */
+export function watch(url: string, pid: number | null): Watch {
+  const samples: Sample[] = [];
+  const startMs = performance.now();
+  const seconds = () => (performance.now() - startMs) / 1000;
+  let before = cpuByPid(pid);
+  let beforeMs = startMs;
+  let isLooking = false;
+
+  async function look(): Promise<void> {
+    const now = pid === null ? [] : processesBelow(pid);
+    const nowMs = performance.now();
+    const elapsedMs = nowMs - beforeMs;
+    const processes = now.map(({ pid: member, name, cpuMs, rssBytes }) => ({
+      pid: member,
+      name,
+      cpuShare: rounded(Math.max(0, cpuMs - (before.get(member) ?? cpuMs)) / elapsedMs),
+      rssBytes,
+    }));
+    before = new Map(now.map((member) => [member.pid, member.cpuMs]));
+    beforeMs = nowMs;
+    const pools = await poolsOf(url);
+    samples.push({ at: rounded(seconds(), 1), processes, pools });
+  }
+
+  const timer = setInterval(() => {
+    if (isLooking) return;
+    isLooking = true;
+    look()
+      .catch(() => undefined)
+      .finally(() => {
+        isLooking = false;
+      });
+  }, EVERY_MS);
+  return {
+    seconds,
+    stop() {
+      clearInterval(timer);
+      return samples;
+    },
+  };
+}
+
+function cpuByPid(pid: number | null): Map<number, number> {
+  return new Map((pid === null ? [] : processesBelow(pid)).map((member) => [member.pid, member.cpuMs]));
+}
+
+async function poolsOf(url: string): Promise<Sample['pools']> {
+  const answer = await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(EVERY_MS) });
+  return answer.ok ? readPools(await answer.text()) : {};
+}
+
+/** Reads the lines `darkroom_pool_<measure>{…pool="<name>"…} <value>`, summed over what else labels them. */
+export function readPools(text: string): Sample['pools'] {
+  const pools: Sample['pools'] = {};
+  for (const [, measure = '', pool = '', value] of text.matchAll(
+    /^darkroom_pool_(\w+)\{[^}]*pool="([^"]+)"[^}]*\} ([\d.eE+-]+)$/gm,
+  )) {
+    const measures = pools[pool] ?? {};
+    measures[measure] = (measures[measure] ?? 0) + Number(value);
+    pools[pool] = measures;
+  }
+  return pools;
+}

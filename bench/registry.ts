@@ -1,0 +1,39 @@
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { page } from './report/table-page.ts';
+import { writeResult } from './results.ts';
+import type { Suite } from './suite.ts';
+import type { Words } from './words.ts';
+
+/** Suites that load an instance, by name: each file exports one value. */
+export const LOAD_SUITES: Record<string, string> = Object.fromEntries(
+  ['smoke', 'mix', 'spike', 'overload', 'soak', 'jobs-load'].map((name) => [
+    name,
+    join(import.meta.dirname, 'suites', `${name}.ts`),
+  ]),
+);
+
+/** Suites that measure a part of the service beside a baseline in the same run. */
+export const MEASURED_SUITES: Record<string, () => Promise<Suite>> = {
+  transform: () => import('./transform.ts'),
+  stores: () => import('./stores.ts'),
+  render: () => import('./render.ts'),
+  presets: () => import('./presets.ts'),
+  memory: () => import('./memory.ts'),
+};
+
+/** @throws Error when words are given that only a suite under load knows. */
+export async function runMeasuredSuite(name: string, { url, against }: Words): Promise<void> {
+  if (url !== '' || against !== '')
+    throw new Error(`${name} measures beside a baseline on this machine: leave --url and --against out.`);
+  const suite = await MEASURED_SUITES[name]?.();
+  if (suite === undefined) throw new Error(`There is no suite ${name}.`);
+  const result = {
+    suite: name,
+    at: new Date().toISOString(),
+    cores: cpus().length,
+    node: process.version,
+    ...(await suite.run()),
+  };
+  await writeResult(name, result, page(result));
+}

@@ -1,0 +1,123 @@
+import { execFileSync } from 'node:child_process';
+import { cpus, totalmem } from 'node:os';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import packageJson from '../../package.json' with { type: 'json' };
+import type { LoadResult } from '../load/run.ts';
+import type { LoadSuite } from '../load/suite.ts';
+import { rounded } from '../load/tally.ts';
+import type { Sample } from '../load/watch.ts';
+
+/** What a run leaves behind, as JSON. The HTML page shows nothing that is not in it. */
+export interface LoadReport extends LoadResult {
+  kind: 'load';
+  suite: string;
+  description: string;
+  at: string;
+  host: HostFacts;
+  /** Address of the instance; null when the bench started it. */
+  url: string | null;
+  settings: Record<string, string>;
+  /** Of all processes of the instance together; null where they run elsewhere. */
+  memory: MemoryTrend | null;
+  brokenThresholds: string[];
+}
+
+export interface HostFacts {
+  cores: number;
+  cpu: string;
+  memoryMegabytes: number;
+  platform: string;
+  node: string;
+  darkroom: string;
+  sharp: string;
+  libvips: string;
+  /** Short name of the commit; null outside of a checkout. */
+  commit: string | null;
+}
+
+export interface MemoryTrend {
+  firstMegabytes: number;
+  lastMegabytes: number;
+  mostMegabytes: number;
+  /** Slope of the straight line through all samples (least squares). */
+  megabytesPerHour: number;
+}
+
+const MEGABYTE = 1024 * 1024;
+const HOUR_SECONDS = 3600;
+
+export function reportOf(options: {
+  suite: LoadSuite;
+  result: LoadResult;
+  url: string | null;
+  brokenThresholds: string[];
+  now: Date;
+}): LoadReport {
+  const { suite, result, url, brokenThresholds, now } = options;
+  return {
+    kind: 'load',
+    suite: suite.name,
+    description: suite.description,
+    at: now.toISOString(),
+    host: hostFacts(),
+    url,
+    settings: suite.settings ?? {},
+    memory: memoryTrend(result.samples),
+    brokenThresholds,
+    ...result,
+  };
+}
+
+export function hostFacts(): HostFacts {
+  return {
+    cores: cpus().length,
+    cpu: cpus()[0]?.model ?? 'unknown',
+    memoryMegabytes: Math.round(totalmem() / MEGABYTE),
+    platform: `${process.platform} ${process.arch}`,
+    node: process.version,
+    darkroom: packageJson.version,
+    sharp: sharp.versions.sharp ?? '',
+    libvips: sharp.versions.vips ?? '',
+    commit: commit(),
+  };
+}
+
+function commit(): string | null {
+  try {
+    const words = ['rev-parse', '--short', 'HEAD'];
+    return execFileSync('git', words, { cwd: join(import.meta.dirname, '../..'), encoding: 'utf8' }).trim();
+  } catch {
+    return null;
+  }
+}
+
+/** How memory went; the trend of a run of minutes says little, that of hours says whether something leaks. */
+export function memoryTrend(samples: readonly Sample[]): MemoryTrend | null {
+  const points = samples
+    .filter(({ processes }) => processes.length > 0)
+    .map(({ at, processes }) => ({
+      hours: at / HOUR_SECONDS,
+      megabytes: processes.reduce((sum, { rssBytes }) => sum + rssBytes, 0) / MEGABYTE,
+    }));
+  const first = points[0];
+  const last = points.at(-1);
+  if (first === undefined || last === undefined) return null;
+  return {
+    firstMegabytes: rounded(first.megabytes, 1),
+    lastMegabytes: rounded(last.megabytes, 1),
+    mostMegabytes: rounded(Math.max(...points.map(({ megabytes }) => megabytes)), 1),
+    megabytesPerHour: rounded(slope(points), 1),
+  };
+}
+
+function slope(points: ReadonlyArray<{ hours: number; megabytes: number }>): number {
+  const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const middle = mean(points.map(({ hours }) => hours));
+  const level = mean(points.map(({ megabytes }) => megabytes));
+  const spread = points.reduce((sum, { hours }) => sum + (hours - middle) ** 2, 0);
+  if (spread === 0) return 0;
+  return (
+    points.reduce((sum, { hours, megabytes }) => sum + (hours - middle) * (megabytes - level), 0) / spread
+  );
+}

@@ -1,0 +1,126 @@
+import type { Call, CaseContext, LoadCase, Picture } from '../load/suite.ts';
+
+/** The kinds of calls that several suites send. */
+
+const JSON_HEADERS = { 'content-type': 'application/json' };
+
+function json(path: string, body: object): Call {
+  return { method: 'POST', path, headers: JSON_HEADERS, body: Buffer.from(JSON.stringify(body)) };
+}
+
+function named(pictures: readonly Picture[], name: string): Picture {
+  const picture = pictures.find((one) => one.name === name) ?? pictures[0];
+  if (picture === undefined) throw new Error('A suite needs a picture.');
+  return picture;
+}
+
+function transformOf(query: string, { type, bytes }: Picture): Call {
+  return {
+    method: 'POST',
+    path: `/api/v1/images/transform?${query}`,
+    headers: { 'content-type': type },
+    body: bytes,
+  };
+}
+
+/** Sends every picture in turn through one query. */
+export function transforms(description: string, query: string, only?: string): LoadCase {
+  return {
+    description,
+    async prepare({ pictures }) {
+      const chosen = only === undefined ? pictures : [named(pictures, only)];
+      const calls = chosen.map((picture) => transformOf(query, picture));
+      return (turn) => calls[turn % calls.length] as Call;
+    },
+  };
+}
+
+/** A web page's pictures: uploaded once, then asked for in the widths that pages use. */
+export const webPages: LoadCase = {
+  description: 'Pages ask for stored pictures in the widths of a srcset, as WebP.',
+  async prepare(context) {
+    const assetIds = await uploadAll(context);
+    const widths = [320, 480, 640, 960, 1280];
+    return (turn) =>
+      json(`/api/v1/images/transform?op=resize&width=${widths[turn % widths.length]}&format=webp`, {
+        assetId: assetIds[Math.floor(turn / widths.length) % assetIds.length],
+      });
+  },
+};
+
+/** What an agent does with a picture that it was given, one call after the other. */
+export const agents: LoadCase = {
+  description: 'Agents look at a picture, crop, redact, write on it and make it smaller, by body.',
+  async prepare({ pictures }) {
+    const page = named(pictures, 'page.jpg');
+    const queries = [
+      'op=resize&width=800&format=webp',
+      'op=crop&aspect=1:1&gravity=attention',
+      `op=redact&regions=${encodeURIComponent('[{"x":10,"y":10,"width":200,"height":80}]')}`,
+      'op=text&text=Draft&position=southeast&size=48',
+      'op=thumbnail&size=256',
+      'op=convert&format=png',
+    ];
+    const metadata: Call = { ...transformOf('', page), path: '/api/v1/images/metadata' };
+    const calls = [metadata, ...queries.map((query) => transformOf(query, page))];
+    return (turn) => calls[turn % calls.length] as Call;
+  },
+};
+
+/** Share pictures from a built-in template, with a new title each time. */
+export const cards: LoadCase = {
+  description: 'A share picture of a built-in template, its title new each time.',
+  async prepare() {
+    return (turn) =>
+      json('/api/v1/images/render', {
+        templateId: 'builtin-template-social-card',
+        data: { title: `Card number ${turn}` },
+      });
+  },
+};
+
+/** Small questions about the account, which cost no pixels. */
+export const questions: LoadCase = {
+  description: 'Small questions about the account, which cost no pixels.',
+  async prepare() {
+    const paths = ['/api/v1/credits', '/api/v1/account', '/api/v1/assets?perPage=20', '/api/v1/ops'];
+    return (turn) => ({ method: 'GET', path: paths[turn % paths.length] as string });
+  },
+};
+
+/** A batch as one job: `items` stored pictures through one op. */
+export function batches(items: number): LoadCase {
+  return {
+    description: `Jobs of ${items} items, a resize of stored pictures each.`,
+    expected: [429],
+    async prepare(context) {
+      const assetIds = await uploadAll(context);
+      const batch = Array.from({ length: items }, (_, index) => assetIds[index % assetIds.length]);
+      return () =>
+        json('/api/v1/jobs', { op: 'resize', parameters: { width: 320, format: 'webp' }, assetIds: batch });
+    },
+  };
+}
+
+/** Jobs of one item that wait for their end in the same call. */
+export const waitedJobs: LoadCase = {
+  description: 'Jobs of one item, waited for in the call that submits them.',
+  async prepare(context) {
+    const assetIds = await uploadAll(context);
+    return (turn) =>
+      json('/api/v1/jobs?wait=30', {
+        op: 'thumbnail',
+        parameters: { size: 128 },
+        assetIds: [assetIds[turn % assetIds.length]],
+      });
+  },
+};
+
+async function uploadAll({ api, pictures }: CaseContext): Promise<string[]> {
+  const assetIds: string[] = [];
+  for (const picture of pictures) {
+    const { id } = await api.post('/assets/upload', picture);
+    assetIds.push(String(id));
+  }
+  return assetIds;
+}

@@ -1,0 +1,26 @@
+import type { LoadSuite } from '../load/suite.ts';
+import { transforms } from './calls.ts';
+
+const overload: LoadSuite = {
+  name: 'overload',
+  description:
+    'Open loop at three times what the host can do: how much of the goodput stays, how the rest is refused, and whether a call that waits for Retry-After then succeeds.',
+  cases: {
+    camera: transforms('A camera photograph to 512 px.', 'op=resize&width=512&format=webp', 'camera.jpg'),
+  },
+  stages: [
+    { name: 'warm up', seconds: 5, loop: 'closed', isWarmUp: true, connections: { camera: 4 } },
+    { name: 'capacity', seconds: 20, loop: 'closed', connections: { camera: 8 } },
+    {
+      name: 'overload',
+      seconds: 60,
+      loop: 'open',
+      retries: true,
+      perSecond: { camera: { times: 3, stage: 'capacity' } },
+    },
+    { name: 'afterwards', seconds: 20, loop: 'closed', connections: { camera: 8 } },
+  ],
+  thresholds: [{ stage: 'afterwards', case: 'camera', measure: 'errorShare', atMost: 0 }],
+};
+
+export default overload;

@@ -1,0 +1,74 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { chromium } from 'playwright';
+import t from 'tap';
+import { loadPage } from '../../bench/report/load-page.ts';
+import { hostFacts, type LoadReport, memoryTrend } from '../../bench/report/load-report.ts';
+import { findExecutable } from '../../workers/render/executable.ts';
+import { stageOf } from './results.ts';
+
+const samples = [0, 1, 2].map((at) => ({
+  at,
+  processes: [{ pid: 7, name: 'node', cpuShare: 0.5, rssBytes: (100 + at) * 1024 * 1024 }],
+  pools: { image: { busy: 1, queued: at, threads: 1 } },
+}));
+
+const report: LoadReport = {
+  kind: 'load',
+  suite: 'proof </script><b>',
+  description: 'A report of a test.',
+  at: '2026-01-01T00:00:00.000Z',
+  host: hostFacts(),
+  url: null,
+  settings: {},
+  memory: memoryTrend(samples),
+  brokenThresholds: ['stage, calls: p50 is 12.34, above 4.'],
+  stages: [stageOf({ perSecond: 123.45, p50: 12.34 }, 0.1)],
+  spans: [{ name: 'stage', from: 0, to: 2 }],
+  samples,
+};
+
+t.test(
+  'a page of a report opens without the network and without an error, and shows the numbers of its JSON',
+  async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'darkroom-report-'));
+    t.teardown(() => rm(folder, { recursive: true, force: true }));
+    const file = join(folder, 'report.html');
+    await writeFile(file, loadPage(report));
+    const { path } = await findExecutable(
+      process.env.BROWSER_PATH ?? '',
+      join(tmpdir(), 'darkroom-test-browser'),
+    );
+    const browser = await chromium.launch({ executablePath: path, chromiumSandbox: false });
+    t.teardown(() => browser.close());
+    const page = await browser.newPage();
+    const problems: string[] = [];
+    page.on('pageerror', (error) => problems.push(error.message));
+    page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+    page.on('request', (request) => request.url().startsWith('file:') || problems.push(request.url()));
+    await page.goto(pathToFileURL(file).href);
+    t.same(problems, []);
+    const text = await page.innerText('main');
+    for (const number of ['123.45', '12.34', '100 MB', '102 MB', report.brokenThresholds[0]]) {
+      t.ok(text.includes(String(number)), `${number} is on the page`);
+    }
+    t.ok(text.includes(report.suite), 'text of a report is never markup');
+    t.equal(
+      await page.locator('.uplot').count(),
+      6,
+      'three plots of the stage, two of processes, one of the pool',
+    );
+  },
+);
+
+t.test('the trend of memory is the slope of the line through the samples', async (t) => {
+  t.match(report.memory, {
+    firstMegabytes: 100,
+    lastMegabytes: 102,
+    mostMegabytes: 102,
+    megabytesPerHour: 3600,
+  });
+  t.equal(memoryTrend([{ at: 0, processes: [], pools: {} }]), null, 'processes elsewhere tell nothing');
+});
