@@ -83,6 +83,7 @@ export function createAuthentication(store: AccountsStore, now: () => number): A
       const [, scheme = '', secret = ''] = SCHEME.exec(header.trim()) ?? [];
       const isSession = scheme.toLowerCase() === 'bearer';
       if (secret === '') throw notAccepted(isSession);
+      if (isSession && secret.startsWith('drk_')) throw keyAsBearer();
       const hash = secretHash(secret);
       const cacheKey = `${scheme.toLowerCase()} ${hash}`;
       let found: Cached | null | undefined = cache.get(cacheKey);
@@ -101,12 +102,17 @@ export function createAuthentication(store: AccountsStore, now: () => number): A
   };
 }
 
+/** The habit of other services. Which key it is, and whether it is good, is not looked at. */
+function keyAsBearer(): ApiError {
+  return new ApiError('unauthorized', 'An API key was sent as Bearer: send "Authorization: ApiKey …".');
+}
+
 /** 401 for a credential that is wrong, revoked or malformed: one answer a kind, so that nothing is learnt from it. */
 export function notAccepted(isSession: boolean): ApiError {
   return new ApiError(
     'unauthorized',
     isSession
-      ? 'This session is not accepted or is over: sign in again at POST /auth/sign-in.'
+      ? 'This session is not accepted or is over: sign in again at POST /api/v1/auth/sign-in.'
       : 'This credential is not accepted: send "Authorization: ApiKey <API_KEY>" with a key that was not revoked.',
   );
 }

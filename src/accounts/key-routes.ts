@@ -89,7 +89,7 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
       const { keyId } = request.params;
       const revoked = await store.revokeKey(gate.callerOf(request).accountId, keyId, now());
       if (!revoked)
-        throw new ApiError('not_found', 'There is no such API key: GET /api-keys lists them.', {
+        throw new ApiError('not_found', 'There is no such API key: GET /api/v1/api-keys lists them.', {
           param: 'keyId',
         });
       await gate.revoke(keyId);
@@ -106,6 +106,6 @@ export function apiKeyOf(key: ApiKeyDocument): ApiKey {
 function noKeyToRevoke(): ApiError {
   return new ApiError(
     'invalid_state',
-    'A console session has no key behind it: revoke a key by DELETE /api-keys/{keyId}.',
+    'A console session has no key behind it: revoke a key by DELETE /api/v1/api-keys/{keyId}.',
   );
 }

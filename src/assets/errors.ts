@@ -3,13 +3,13 @@ import type { AssetStatus } from './asset.ts';
 
 /** None, or another account's: the two are never told apart. */
 export function assetNotFound(): ApiError {
-  return new ApiError('asset_not_found', 'There is no such asset: GET /assets lists yours.', {
+  return new ApiError('asset_not_found', 'There is no such asset: GET /api/v1/assets lists yours.', {
     param: 'assetId',
   });
 }
 
 export function collectionNotFound(): ApiError {
-  return new ApiError('not_found', 'There is no such collection: GET /collections lists yours.', {
+  return new ApiError('not_found', 'There is no such collection: GET /api/v1/collections lists yours.', {
     param: 'name',
   });
 }
@@ -25,10 +25,14 @@ export function withoutContent(status: AssetStatus): ApiError {
 
 /** A reserved asset takes one PUT. */
 export function alreadyPut(status: AssetStatus): ApiError {
-  return new ApiError('invalid_state', 'This upload url was used: reserve another asset by POST /assets.', {
-    param: 'assetId',
-    details: { status },
-  });
+  return new ApiError(
+    'invalid_state',
+    'This upload url was used: reserve another asset by POST /api/v1/assets.',
+    {
+      param: 'assetId',
+      details: { status },
+    },
+  );
 }
 
 export function assetCountExceeded(limit: number, left: number, upgradeUrl: string): ApiError {

@@ -54,7 +54,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
   app.post<{ Body: Reservation }>(
     '/assets',
     {
-      config: { idempotency: 'kept' },
+      config: { idempotency: 'kept', uploadsAt: 'POST /api/v1/assets/upload' },
       schema: {
         summary: 'Reserve an asset',
         description: 'Answers a signed url to put the bytes to, within 15 minutes and without a credential.',

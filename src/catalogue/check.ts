@@ -1,12 +1,15 @@
 import { Type } from '@sinclair/typebox';
 import { invalidParam } from '../http/errors.ts';
 import { firstViolation } from './contract.ts';
-import type { Checked, Op } from './op.ts';
+import type { Checked, Given, Op } from './op.ts';
+import { parametersInOwnSpelling } from './spelling.ts';
 
 const ANY_OBJECT = Type.Object({}, { additionalProperties: true });
 
 /**
- * Holds parameters against their op's contract. An AI image op's go to the model as sent, and only have to be an object.
+ * Holds parameters against their op's contract, and brings a deterministic op's into the service's own spelling. What it
+ * answers is what is stored and run; the parameters of a model's op go on as they were sent. An AI
+ * image op's only have to be an object.
  * @param where goes before the name of the parameter at fault: '' for query keys, `parameters.` for a job,
  *   `steps[2].parameters.` for a preset's step. A function answers it for each name: variants inherit parameters.
  * @throws ApiError invalid_param naming the parameter, with details of what was received and what is allowed.
@@ -17,10 +20,15 @@ export function checkParameters(
   where: string | ((key: string) => string) = '',
 ): Checked {
   const schema = op.runs === 'model' && op.parametersAsSent ? ANY_OBJECT : op.parameters;
-  const violation = firstViolation(schema, given, op.op) ?? op.rule?.(given as Checked);
-  if (violation === undefined) return given as Checked;
+  const own = isObject(given) ? parametersInOwnSpelling(op, given) : given;
+  const violation = firstViolation(schema, own, op.op) ?? op.rule?.(own as Checked);
+  if (violation === undefined) return own as Checked;
   const before = typeof where === 'string' ? where : where(violation.key);
   const param =
     violation.key === '' ? before.replace(/\.$/, '') || 'parameters' : `${before}${violation.key}`;
   throw invalidParam(param, violation.message, violation.details);
+}
+
+function isObject(value: unknown): value is Given {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { didYouMean } from '../names/nearest.ts';
 import { isColour } from './colour.ts';
 import { expectationOf } from './expectation.ts';
 import type { Violation } from './op.ts';
@@ -21,6 +22,9 @@ const validators = new WeakMap<TSchema, ValidateFunction>();
 export function firstViolation(schema: TSchema, value: unknown, owner: string): Violation | undefined {
   const validate = validatorOf(schema);
   if (validate(value)) return undefined;
+  // A misspelt name is worth more than the one that is missing for it.
+  const unknown = unknownKey(schema, value);
+  if (unknown !== undefined) return undeclared([unknown], schema.properties, owner);
   // Of a choice between schemas, the failures of each come first and the choice's own comes last.
   const error = validate.errors?.at(-1);
   return error && violationOf(error, owner);
@@ -46,20 +50,41 @@ function violationOf(error: ErrorObject, owner: string): Violation {
     return { key: at[0] ?? '', message, details: { missing: [spell(at)] } };
   }
   if (additionalProperty !== undefined) {
-    const at = [...path, additionalProperty];
-    const allowed = Object.keys(declared);
-    const takes = allowed.length === 0 ? 'takes none' : `takes ${allowed.join(', ')}`;
-    const message = `${spell(at)} is no parameter of ${spell(path) || owner}, which ${takes}.`;
-    return { key: at[0] ?? '', message, details: { allowed } };
+    return undeclared([...path, additionalProperty], declared, spell(path) || owner);
   }
   return mismatch(path, error, owner);
+}
+
+function unknownKey(schema: TSchema, value: unknown): string | undefined {
+  if (schema.additionalProperties !== false || typeof value !== 'object' || value === null) return undefined;
+  if (Array.isArray(value)) return undefined;
+  return Object.keys(value).find((key) => !Object.hasOwn(schema.properties ?? {}, key));
+}
+
+function undeclared(path: readonly string[], declared: Record<string, TSchema>, owner: string): Violation {
+  const allowed = Object.keys(declared);
+  const takes = allowed.length === 0 ? 'takes none' : `takes ${allowed.join(', ')}`;
+  const hint = didYouMean(path.at(-1) ?? '', allowed);
+  const message = `${spell(path)} is no parameter of ${owner}, which ${takes}.${hint}`;
+  return { key: path[0] ?? '', message, details: { allowed } };
 }
 
 function mismatch(path: string[], error: ErrorObject, owner: string): Violation {
   const schema = error.parentSchema as TSchema;
   const place = spell(path) || `What is sent to ${owner}`;
-  const message = `${place} is ${shown(error.data)}, but ${expectationOf(schema)} is expected.`;
+  const message = `${place} is ${shown(error.data)}, but ${expectationOf(schema)} is expected.${hintFor(error.data, schema)}`;
   return { key: path[0] ?? '', message, details: { received: error.data, ...boundsOf(schema) } };
+}
+
+/** What such a value is most often meant to be, as a sentence of its own. */
+function hintFor(value: unknown, schema: TSchema): string {
+  if (typeof value !== 'string') return '';
+  if (schema.format === 'css-color' && value === '') return ' In a URL write # as %23, as in %23ff8800.';
+  if (schema.type === 'array' || schema.type === 'object') return ' In a URL or a form it is JSON text.';
+  const words: unknown[] = schema.enum ?? [];
+  if (value.toLowerCase() === 'auto' && words.includes('jpeg'))
+    return ' No format is chosen by the service: leave it out for the format of the input, or see the op compress.';
+  return didYouMean(value, words.map(String));
 }
 
 /** What is accepted, as data that a program can act on. */

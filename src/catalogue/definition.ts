@@ -1,7 +1,7 @@
 import type { TProperties, TSchema } from '@sinclair/typebox';
 import type { Plan } from '../../config/plans.ts';
 import { defaultModelFor, type Models } from '../models/models.ts';
-import type { Op } from './op.ts';
+import { isPixelOp, type Op, type PixelOp, type RenderOp } from './op.ts';
 import { pricingOf } from './pricing.ts';
 import type { OpDefinition, OpParameter } from './schema.ts';
 
@@ -31,7 +31,7 @@ function kindFieldsOf(op: Op, models: Models): Partial<OpDefinition> {
       return {
         jobType: op.jobType,
         example: jobBodyOf(op),
-        ...(op.syncEndpoint !== undefined && { syncEndpoint: op.syncEndpoint }),
+        ...syncFormOf(op),
       };
     case 'ai': {
       const model = defaultModelFor(models, op.modelCategory);
@@ -47,6 +47,14 @@ function kindFieldsOf(op: Op, models: Models): Partial<OpDefinition> {
       };
     }
   }
+}
+
+/** How the op is called while the caller waits; nothing for one that runs in jobs only. */
+function syncFormOf(op: PixelOp | RenderOp): Partial<OpDefinition> {
+  if (op.syncEndpoint === undefined) return {};
+  const { syncEndpoint } = op;
+  if (isPixelOp(op)) return { syncEndpoint, syncExample: { op: op.op, ...op.example.parameters } };
+  return { syncEndpoint, syncParams: parametersOf(op.syncFields), syncExample: op.syncExample };
 }
 
 function jobBodyOf(op: Exclude<Op, { kind: 'sync' }>): Record<string, unknown> {

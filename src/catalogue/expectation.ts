@@ -15,11 +15,11 @@ export function expectationOf(schema: TSchema): string {
     case 'boolean':
       return 'true or false';
     case 'array':
-      return `a list${count(schema.minItems, schema.maxItems, 'entries')}`;
+      return `a list${count(schema.minItems, schema.maxItems, 'entries')}${example(schema)}`;
     case 'string':
       return textExpectation(schema);
     default:
-      return 'an object';
+      return `an object${example(schema)}`;
   }
 }
 
@@ -28,6 +28,10 @@ function textExpectation(schema: TSchema): string {
   if (schema.examples !== undefined) return `text such as ${schema.examples.join(', ')}`;
   if (schema.pattern !== undefined) return `text that matches ${schema.pattern}`;
   return `text${count(schema.minLength, schema.maxLength, 'characters')}`;
+}
+
+function example({ examples }: TSchema): string {
+  return examples === undefined ? '' : `, such as ${JSON.stringify(examples[0])},`;
 }
 
 function range(min: number | undefined, max: number | undefined): string {

@@ -3,14 +3,14 @@ import type { Guidelines, OpDefinition, OpParameter } from './schema.ts';
 
 const RULES = `# Darkroom: guidelines for agents
 
-1. Look up an op in the catalogue (GET /ops, GET /ops/{op}) before using it: names, bounds and defaults stand there, and an undeclared parameter of a deterministic op is refused.
+1. Look up an op in the catalogue (GET /api/v1/ops, GET /api/v1/ops/{op}) before using it: names, bounds and defaults stand there, and an undeclared parameter of a deterministic op is refused.
 2. For one image now, call the op's syncEndpoint: nothing is stored and the pixels come back. For a batch, an AI op or a result to keep, submit a job.
-3. Price a job before submitting it: the same body to POST /jobs?dryRun=true answers every refusal and the price, and runs nothing.
+3. Price a job before submitting it: the same body to POST /api/v1/jobs?dryRun=true answers every refusal and the price, and runs nothing.
 4. Send an Idempotency-Key with every write, and the same key again when you repeat it after a timeout.
 5. Join steps: several deterministic steps in one preset or one \`steps\` list are decoded and encoded once and count as one run an item.
 6. On a failure branch on error.code, never on its message. Repeat the call only when error.retryable is true, after Retry-After seconds when the header is there. Otherwise mend the field named in error.param; error.details says what is allowed.
 7. Wait for a job with ?wait= (at most 60 seconds) or a webhook rather than by polling in a tight loop. Read its status: FAILED is an end too, and the items that completed are kept.
-8. When the service lacks something, file it: POST /feedback with kind capability_gap.
+8. When the service lacks something, file it: POST /api/v1/feedback with kind capability_gap.
 `;
 
 /**

@@ -98,6 +98,9 @@ export interface PixelOp extends OpBase {
 /** Draws a template: deterministic, but no step of a pass. */
 export interface RenderOp extends OpBase {
   runs: 'render';
+  /** What the endpoint takes that draws one row while the caller waits. */
+  syncFields: TProperties;
+  syncExample: Given;
   kind: 'deterministic';
   jobType: 'render';
   syncEndpoint: string;

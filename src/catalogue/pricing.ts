@@ -5,7 +5,7 @@ import type { AiOp, Op } from './op.ts';
 import type { OpPricing } from './schema.ts';
 
 const EXACT_PRICE =
-  'Send the same body to POST /jobs?dryRun=true: it answers with the credits and runs nothing.';
+  'Send the same body to POST /api/v1/jobs?dryRun=true: it answers with the credits and runs nothing.';
 
 /** What the op costs, as data. */
 export function pricingOf(op: Op, plans: readonly Plan[], models: Models): OpPricing {

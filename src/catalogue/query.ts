@@ -44,6 +44,7 @@ function read(type: string | undefined, text: string): unknown {
     case 'number':
       return DECIMAL.test(text) ? Number(text) : undefined;
     case 'boolean':
+      // Other spellings of the two are read with those of formats and colours.
       return text === 'true' ? true : text === 'false' ? false : undefined;
     case 'array':
     case 'object':

@@ -43,8 +43,23 @@ export const OpDefinition = Type.Object({
   maxInputEdge: Type.Optional(
     Type.Integer({ description: 'Longest input edge in pixels for the default model.' }),
   ),
-  endpoint: Type.Optional(Type.String({ description: "A sync op's answering endpoint." })),
-  syncEndpoint: Type.Optional(Type.String({ description: 'Runs the op while the caller waits.' })),
+  endpoint: Type.Optional(Type.String({ description: "A sync op's answering endpoint, below /api/v1." })),
+  syncEndpoint: Type.Optional(
+    Type.String({ description: 'Runs the op while the caller waits; below /api/v1.' }),
+  ),
+  syncParams: Type.Optional(
+    Type.Record(Type.String(), OpParameter, {
+      description: 'What syncEndpoint takes, where that is something else than params.',
+    }),
+  ),
+  syncExample: Type.Optional(
+    Type.Unsafe<Record<string, unknown>>({
+      type: 'object',
+      additionalProperties: true,
+      description:
+        'What syncEndpoint takes as it stands: the JSON body of a render, else query keys beside the bytes of an image.',
+    }),
+  ),
   defaultPrompt: Type.Optional(Type.String()),
   defaultSchema: Type.Optional(AnyObject),
 });

@@ -14,6 +14,8 @@ declare module 'fastify' {
     body?: 'json' | 'stream';
     /** The JSON that may come instead of the bytes of an image, and so may a multipart `file`. Absent: bytes alone. */
     reference?: TSchema;
+    /** Where the bytes of an image go that are sent here, as `METHOD /path`. */
+    uploadsAt?: string;
   }
 }
 
@@ -44,7 +46,7 @@ export function installBodies(app: FastifyInstance): void {
     request.body = undefined;
     if (!hasBody(request) || !takesBody(request)) return;
     const type = request.headers['content-type'] ?? '';
-    if (!JSON_TYPE.test(type)) throw unsupportedType(type);
+    if (!JSON_TYPE.test(type)) throw unsupportedType(type, request.routeOptions.config.uploadsAt);
     if (stream === undefined) return;
     const raw = await collect(stream, request, JSON_BODY_LIMIT_BYTES, 'body');
     if (raw.length > 0) rawBodies.set(request, raw);
@@ -144,12 +146,16 @@ function badBody(message: string): ApiError {
   return invalidParam('body', message);
 }
 
-function unsupportedType(received: string): ApiError {
+function unsupportedType(received: string, uploadsAt: string | undefined): ApiError {
+  const bytesGo =
+    uploadsAt !== undefined && /^(image|multipart)\//i.test(received)
+      ? ` The bytes of an image go to ${uploadsAt}; this call only reserves an asset.`
+      : '';
   const said =
     received === '' ? 'The body has no Content-Type' : `The Content-Type ${received} is not read here`;
   return new ApiError(
     'unsupported_media_type',
-    `${said}: send the header "Content-Type: application/json".`,
+    `${said}: send the header "Content-Type: application/json".${bytesGo}`,
     {
       details: { supported: ['application/json'], received },
     },

@@ -17,6 +17,8 @@ export function installFailures(app: FastifyInstance): void {
   });
 }
 
+/** The two schemes of the interface; every 401 names them. @see https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1 */
+const CHALLENGE = 'ApiKey realm="darkroom", Bearer realm="darkroom"';
 const LARGEST_DROPPED_BYTES = 64 * 1024 * 1024;
 const refusals = new WeakMap<FastifyRequest, ApiError>();
 
@@ -31,6 +33,7 @@ export function sendFailure(request: FastifyRequest, reply: FastifyReply, failur
   if (failure.retryAfterSeconds !== undefined) {
     reply.header('retry-after', String(Math.max(1, Math.ceil(failure.retryAfterSeconds))));
   }
+  if (failure.status === 401) reply.header('www-authenticate', CHALLENGE);
   for (const [name, value] of Object.entries(failure.headers ?? {})) reply.header(name, value);
   // The rest of a refused body is read and dropped; a connection whose body has no near end is closed after the answer.
   if (!request.raw.complete) {

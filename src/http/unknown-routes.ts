@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { nearest } from '../names/nearest.ts';
 import { ApiError } from './errors.ts';
 
 declare module 'fastify' {
@@ -13,11 +14,11 @@ declare module 'fastify' {
  * Call before any route is declared: it learns the routes as they come.
  */
 export function installUnknownRoutes(app: FastifyInstance): void {
-  const routes: Array<{ matches: RegExp; methods: string[] }> = [];
+  const routes: Array<{ url: string; matches: RegExp; methods: string[] }> = [];
   const noIds = new Map<string, string[]>();
   app.addHook('onRoute', ({ url, method, config }) => {
     const methods = [method].flat();
-    routes.push({ matches: patternOf(url), methods });
+    routes.push({ url, matches: patternOf(url), methods });
     if (config?.isNoId) noIds.set(url, [...(noIds.get(url) ?? []), ...methods]);
   });
   app.setNotFoundHandler(refuse);
@@ -35,10 +36,34 @@ export function installUnknownRoutes(app: FastifyInstance): void {
       ...new Set(routes.filter(({ matches }) => matches.test(path)).flatMap(({ methods }) => methods)),
     ];
     if (allowed.length === 0) {
-      throw new ApiError('not_found', `There is nothing at ${path}: GET /openapi.json lists every path.`);
+      const hint = hintFor(path, routes);
+      throw new ApiError(
+        'not_found',
+        `There is nothing at ${path}: GET /openapi.json lists every path.${hint}`,
+      );
     }
     throw methodNotAllowed(request, allowed);
   }
+}
+
+/** The served path that a wrong one stands for: without its slash at the end, or with the `/api/v1` that it lacks. */
+function hintFor(
+  path: string,
+  routes: ReadonlyArray<{ url: string; matches: RegExp; methods: string[] }>,
+): string {
+  const tail = path.replace(/\/+$/, '').replace(/^\/(api\/)?(v\d+\/)?/, '/');
+  const meant = [tail, `/api/v1${tail}`, `/api/v1/images${tail}`];
+  const served = routes.find(({ matches }) => meant.some((candidate) => matches.test(candidate)));
+  const known =
+    served?.url ??
+    nearest(
+      `/api/v1${tail}`,
+      routes.map(({ url }) => url).filter((url) => !url.includes('*')),
+    );
+  if (known === undefined) return '';
+  const methods = routes.filter(({ url }) => url === known).flatMap((route) => route.methods);
+  const method = methods.find((name) => name !== 'HEAD' && name !== 'OPTIONS');
+  return ` Did you mean ${method} ${known.replaceAll(/:(\w+)/g, '{$1}')}?`;
 }
 
 function pathOf({ url }: FastifyRequest): string {

@@ -1,13 +1,16 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import { Ajv, type ErrorObject, type Options } from 'ajv';
 import type { FastifyInstance, FastifySchemaValidationError } from 'fastify';
+import { didYouMean } from '../names/nearest.ts';
 import { ApiError } from './errors.ts';
 
 const COMMON: Options = {
   allErrors: false,
+  // What was sent, and what its field says of itself, for the sentence of the refusal.
+  verbose: true,
   strict: true,
   strictTypes: false,
-  keywords: ['example'],
+  keywords: ['example', 'elsewhere'],
   formats: FORMATS(),
 };
 
@@ -72,16 +75,21 @@ function paramOf(error: FastifySchemaValidationError | ErrorObject): string {
 }
 
 function sentence(param: string, error: FastifySchemaValidationError | ErrorObject): string {
-  const { limit, allowedValues, type } = error.params as Record<string, unknown>;
+  const { limit, allowedValues, type, additionalProperty } = error.params as Record<string, unknown>;
+  const { data, parentSchema } = error as ErrorObject;
   switch (error.keyword) {
     case 'required':
       return `${param} is missing: send it.`;
     case 'additionalProperties':
-      return `${param} is not a field of this call: leave it out.`;
-    case 'enum':
-      return `${param} must be one of ${(allowedValues as unknown[]).join(', ')}.`;
+      return undeclared(param, String(additionalProperty), parentSchema);
+    case 'enum': {
+      const allowed = (allowedValues as unknown[]).map(String);
+      return `${param} must be one of ${allowed.join(', ')}.${didYouMean(String(data), allowed)}`;
+    }
     case 'type':
-      return param === 'body' ? `The body must be a JSON ${type}.` : `${param} must be of type ${type}.`;
+      return param === 'body'
+        ? `The body must be a JSON ${type}.`
+        : `${param} is ${shown(data)}, but ${expected(type, parentSchema)} is expected.`;
     case 'maxLength':
       return `${param} is too long: at most ${limit} characters are allowed.`;
     case 'minLength':
@@ -94,10 +102,49 @@ function sentence(param: string, error: FastifySchemaValidationError | ErrorObje
     case 'exclusiveMinimum':
     case 'maximum':
     case 'exclusiveMaximum':
-      return `${param} ${error.message ?? 'is out of range'}.`;
+      return `${param} is ${shown(data)}, but ${expected(parentSchema?.type, parentSchema)} is expected.`;
     default:
       return `${param} is not acceptable: it ${error.message ?? 'breaks its rule'}.`;
   }
+}
+
+/** @param schema of the object that has no such field; its `elsewhere` says where the field of another call would go. */
+function undeclared(param: string, name: string, schema: ErrorObject['parentSchema']): string {
+  if (typeof schema?.elsewhere === 'string') return `${param} is not a field here: ${schema.elsewhere}.`;
+  const hint = didYouMean(name, Object.keys(schema?.properties ?? {}));
+  return `${param} is not a field of this call: leave it out.${hint}`;
+}
+
+const TYPES: Record<string, string> = {
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  string: 'text',
+  array: 'a list',
+  object: 'an object',
+  null: 'null',
+};
+
+/** What a field takes, with its bounds: `a whole number from 60 to 604800`. */
+function expected(type: unknown, schema: ErrorObject['parentSchema']): string {
+  const noun = [type]
+    .flat()
+    .map((one) => TYPES[String(one)] ?? String(one))
+    .join(' or ');
+  const [min, max] = [
+    schema?.minimum ?? schema?.exclusiveMinimum,
+    schema?.maximum ?? schema?.exclusiveMaximum,
+  ];
+  if (min !== undefined && max !== undefined) return `${noun} from ${min} to ${max}`;
+  if (min !== undefined) return `${noun} of at least ${min}`;
+  return max === undefined ? noun : `${noun} of at most ${max}`;
+}
+
+const SHOWN_CHARACTERS = 60;
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS)}…`;
 }
 
 function detailsOf(error: FastifySchemaValidationError | ErrorObject): Record<string, unknown> | undefined {

@@ -6,6 +6,7 @@ import { type ApiError, invalidParam } from '../http/errors.ts';
 import { mediaTypeOf } from '../http/image-body.ts';
 import { type FilePart, readMultipart } from '../http/multipart.ts';
 import { collect } from '../http/streamed-body.ts';
+import { didYouMean } from '../names/nearest.ts';
 import { IMAGE_LIMIT_BYTES, MULTIPART_LIMIT_BYTES } from './limits.ts';
 
 /** What a call may say in a JSON body or in multipart fields, beside the image. The query wins over it. */
@@ -84,14 +85,39 @@ function referenceOf(body: unknown): Input {
   if (other !== undefined) throw unknownField(other);
   const fields = checkedFields({ op, preset, parameters });
   if (assetId !== undefined && url !== undefined) throw invalidParam('url', 'Give assetId or url, not both.');
-  if (url !== undefined) return { kind: 'url', url: textOf('url', url), fields };
+  if (url !== undefined) return { kind: 'url', url: addressOf(url), fields };
   if (assetId !== undefined) return { kind: 'asset', assetId: textOf('assetId', assetId), fields };
   throw invalidParam('url', 'The image is missing: give its url, or the assetId of one of your assets.');
 }
 
+/** What people send in a body because another call, or another service, takes it there. */
+const ELSEWHERE = new Map<string, string>(
+  Object.entries({
+    steps:
+      'steps are not read here: save them as a preset (POST /api/v1/presets) and send preset, or call op by op.',
+    assetIds: 'assetIds belong to a job; this call takes assetId, one id as text.',
+    image:
+      'An image within JSON is not read: send its bytes as the body, as a multipart file, or send a url.',
+    file: 'A file within JSON is not read: send its bytes as the body, as a multipart file, or send a url.',
+    base64: 'Base64 is not read: send the bytes as the body, as a multipart file, or send a url.',
+  }),
+);
+
 function unknownField(name: string): ApiError {
-  const message = `${name} is not a field of this call: the parameters of op go into parameters, or into the query.`;
-  return invalidParam(name, message, { allowed: Object.keys(TransformReference.properties) });
+  const allowed = Object.keys(TransformReference.properties);
+  const why = `${name} is not a field of this call: the parameters of op go into parameters, or into the query.`;
+  const message = ELSEWHERE.get(name) ?? why + didYouMean(name, allowed);
+  return invalidParam(name, message, { allowed });
+}
+
+/** The scheme is judged here, where it can be told what to do instead; hosts are judged by the fetcher. */
+function addressOf(value: unknown): string {
+  const url = textOf('url', value);
+  if (/^https?:\/\//i.test(url)) return url;
+  const message = /^data:/i.test(url)
+    ? 'A data: URL is not read: send the bytes themselves as the body or as a multipart file.'
+    : 'url must begin with https:// or http://.';
+  throw invalidParam('url', message, { allowed: ['https', 'http'] });
 }
 
 function multipartFields({ op, preset, parameters, ...texts }: Record<string, string>): BodyFields {

@@ -2,8 +2,11 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import type { Pass } from '../../workers/protocol.ts';
 import { ApiError, invalidParam } from '../http/errors.ts';
-import { assetIdsIn, type RenderRequest, type Renders } from '../pixels/renders.ts';
+import { sendWarnings } from '../http/warnings.ts';
+import { assetIdsIn, withAssetScheme } from '../pixels/asset-references.ts';
+import type { RenderRequest, Renders } from '../pixels/renders.ts';
 import { fill } from '../templates/document.ts';
+import { blockedWarnings, variableWarnings } from '../templates/findings.ts';
 import type { Templates } from '../templates/open.ts';
 import type { DeclaredImage } from './declared-type.ts';
 import { type CallLimits, counted, type LaneOptions, limitsOf } from './lane.ts';
@@ -16,12 +19,15 @@ export interface RenderOptions
   publicUrl: () => string;
 }
 
-const RenderBody = Type.Object({
-  templateId: Type.String({ description: 'Id, slug, or either with @version.' }),
-  data: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), { description: 'The row: variable name to value.' }),
-  ),
-});
+const RenderBody = Type.Object(
+  {
+    templateId: Type.String({ description: 'Id, slug, or either with @version.' }),
+    data: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), { description: 'The row: variable name to value.' }),
+    ),
+  },
+  { additionalProperties: false, elsewhere: "the values of the template's variables go into data" },
+);
 type RenderBody = Static<typeof RenderBody>;
 
 /** POST /images/render: one template and one row of data to one PNG, while the caller waits. */
@@ -40,16 +46,22 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
       const admitMs = reply.elapsedTime;
       const template = await templates.findForRender(caller.accountId, request.body.templateId);
       const { width, height } = template;
-      const html = fill(template, request.body.data ?? {});
+      const row = request.body.data ?? {};
+      const html = fill(template, row);
       const picture = await counted(options.allowance, caller, 'render_template', async () => {
         const { accountId } = caller;
         const keepSlotUntil = (work: Promise<void>) => gate.keepSlotUntil(request, work);
-        const assets = await assetsOf(html, { ...options, accountId, limits, keepSlotUntil });
+        const { assets, missing } = await assetsOf(html, { ...options, accountId, limits, keepSlotUntil });
         const fetchMs = reply.elapsedTime - admitMs;
         const work = renders.begin({ html, width, height, accountId, assets, ...limits });
         keepSlotUntil(work.ended);
-        return { ...(await work.result), fetchMs };
+        return { ...(await work.result), fetchMs, missing };
       });
+      sendWarnings(reply, [
+        ...variableWarnings(template, row),
+        ...blockedWarnings(withAssetScheme(html, options.publicUrl())),
+        ...picture.missing.map((name) => ({ code: 'missing_asset', name })),
+      ]);
       sendTiming(reply, { admitMs, fetchMs: picture.fetchMs, ...picture.timings });
       const { data } = picture;
       return reply.type(picture.contentType).send(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
@@ -74,8 +86,12 @@ interface Bringing extends Pick<RenderOptions, 'publicUrl' | 'pixels' | 'readAss
 /**
  * The account's own assets that a document names. One that is not there, or not the account's, does not load, and the
  * page is drawn without it.
+ * @returns the assets by id, and the ids of those that are missing.
  */
-async function assetsOf(html: string, bringing: Bringing): Promise<RenderRequest['assets']> {
+async function assetsOf(
+  html: string,
+  bringing: Bringing,
+): Promise<{ assets: RenderRequest['assets']; missing: string[] }> {
   const ids = assetIdsIn(html, bringing.publicUrl());
   if (ids.length > MOST_ASSETS) {
     throw invalidParam('data', `The page names ${ids.length} assets: at most ${MOST_ASSETS} are loaded.`, {
@@ -83,10 +99,14 @@ async function assetsOf(html: string, bringing: Bringing): Promise<RenderRequest
     });
   }
   const assets: RenderRequest['assets'] = {};
+  const missing: string[] = [];
   let sizeBytes = 0;
   for (const id of ids) {
     const asset = await bringing.readAsset(bringing.accountId, id).catch(unlessAbsent);
-    if (asset === null) continue;
+    if (asset === null) {
+      missing.push(id);
+      continue;
+    }
     const drawable = await drawableOf(id, asset, bringing);
     sizeBytes += drawable.data.length;
     if (sizeBytes > MOST_ASSET_BYTES) {
@@ -98,7 +118,7 @@ async function assetsOf(html: string, bringing: Bringing): Promise<RenderRequest
     }
     assets[id] = drawable;
   }
-  return assets;
+  return { assets, missing };
 }
 
 /**

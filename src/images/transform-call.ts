@@ -4,14 +4,16 @@ import { findOp, OPS } from '../catalogue/index.ts';
 import { mergeFragments } from '../catalogue/merge.ts';
 import { type Given, isPixelOp, type Op, type PixelOp } from '../catalogue/op.ts';
 import { parametersFromQuery } from '../catalogue/query.ts';
+import { type StepWarning, warningsOf } from '../catalogue/warnings.ts';
 import { invalidParam } from '../http/errors.ts';
+import { didYouMean } from '../names/nearest.ts';
 import type { BodyFields } from './input.ts';
 
 export type Query = Readonly<Record<string, string | string[] | undefined>>;
 
 /** What a transform shall do: one op, or one preset by reference. */
 export type TransformCall =
-  | { kind: 'op'; op: PixelOp; given: Given; pass: Pass }
+  | { kind: 'op'; op: PixelOp; given: Given; pass: Pass; warnings: StepWarning[] }
   | { kind: 'preset'; reference: string };
 
 /** Query keys that are no parameter of an op. */
@@ -28,8 +30,11 @@ export function readCall(query: Query, body: BodyFields): TransformCall {
     throw invalidParam('preset', 'op and preset exclude each other: send one of them.');
   }
   if (preset !== undefined) return presetCall(preset, query, body);
-  if (op === undefined)
-    throw invalidParam('op', `op is missing: name one of ${transformOps().join(', ')}, or a preset.`);
+  if (op === undefined) {
+    const message =
+      'op is missing: name one, such as op=resize (GET /api/v1/ops lists them all), or a saved preset.';
+    throw invalidParam('op', message, { allowed: transformOps() });
+  }
   return opCall(syncOp(op), query, body);
 }
 
@@ -54,9 +59,11 @@ function opCall(op: PixelOp, query: Query, body: BodyFields): TransformCall {
     ...parametersFromQuery(op, body.texts ?? {}),
     ...parametersFromQuery(op, parametersOf(query)),
   };
-  const merged = mergeFragments([op.compile(checkParameters(op, given))]);
+  const fragment = op.compile(checkParameters(op, given));
+  const merged = mergeFragments([fragment]);
   if (merged.conflict !== undefined) throw invalidParam(merged.conflict.key, merged.conflict.message);
-  return { kind: 'op', op, given, pass: merged.pass };
+  const warnings = warningsOf([{ kind: 'deterministic', index: 0, fragment }]);
+  return { kind: 'op', op, given, pass: merged.pass, warnings };
 }
 
 function presetCall(reference: string, query: Query, body: BodyFields): TransformCall {
@@ -81,20 +88,24 @@ function checkKeys(op: PixelOp, query: Query): void {
 /** An op that runs while the caller waits, here. */
 function syncOp(name: string): PixelOp {
   const op = findOp(name);
-  if (op === undefined)
-    throw invalidParam('op', `There is no op ${name}: use one of ${transformOps().join(', ')}.`, {
-      allowed: transformOps(),
-    });
+  if (op === undefined) {
+    const hint = didYouMean(name, transformOps());
+    const message = `There is no op ${name}: GET /api/v1/ops lists them all.${hint}`;
+    throw invalidParam('op', message, { received: name, allowed: transformOps() });
+  }
   if (isPixelOp(op) && op.syncEndpoint !== undefined) return op;
   throw invalidParam('op', `The op ${name} ${whereItRuns(op)}: it has no form here.`, {
+    received: name,
     allowed: transformOps(),
   });
 }
 
 function whereItRuns(op: Op): string {
-  if (op.kind === 'sync') return `is answered by ${op.endpoint}`;
+  if (op.kind === 'sync') return `is answered by POST /api/v1${op.endpoint}`;
   const endpoint = 'syncEndpoint' in op ? op.syncEndpoint : undefined;
-  return endpoint === undefined ? 'runs only as a job (POST /jobs)' : `is answered by ${endpoint}`;
+  return endpoint === undefined
+    ? 'runs only as a job (POST /api/v1/jobs)'
+    : `is answered by POST /api/v1${endpoint}`;
 }
 
 function transformOps(): string[] {

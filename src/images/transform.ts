@@ -4,6 +4,7 @@ import type { Pass } from '../../workers/protocol.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
 import { checkImageBody } from '../http/image-body.ts';
+import { sendWarnings, type Warning } from '../http/warnings.ts';
 import type { PixelResult } from '../pixels/pixels.ts';
 import { readInput, TransformReference } from './input.ts';
 import { bring, counted, type LaneOptions, limitsOf, namedAs } from './lane.ts';
@@ -12,10 +13,16 @@ import type { Results } from './results.ts';
 import { sendTiming } from './timing.ts';
 import { checkQuery, type Query, readCall, type TransformCall } from './transform-call.ts';
 
+/** What runs, and what its caller should know of it. */
+interface Planned {
+  pass: Pass;
+  warnings: readonly Warning[];
+}
+
 export interface TransformOptions extends LaneOptions {
   results: Results;
   /** The one pass of a preset that runs here. Throws by the interface's preset errors. */
-  presetPass: (accountId: string, reference: string) => Promise<Pass>;
+  presetPass: (accountId: string, reference: string) => Promise<Planned>;
 }
 
 /** POST /images/transform: one op or one preset on one image, while the caller waits. */
@@ -49,7 +56,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
       const admitMs = reply.elapsedTime;
       const input = await readInput(request);
       const call = readCall(request.query, input.fields);
-      const pass = await passOf(call, caller);
+      const { pass, warnings } = await planOf(call, caller);
       const done = await counted(options.allowance, caller, nameOf(call), async () => {
         const image = await bring(input, caller, options, limits);
         const fetchMs = reply.elapsedTime - admitMs;
@@ -61,12 +68,16 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         return { fetchMs, link, ...result };
       });
       sendTiming(reply, { admitMs, ...done, ...done.timings });
+      sendWarnings(
+        reply,
+        warnings.map(({ code }) => ({ code })),
+      );
       return done.link === null ? answerBytes(reply, done) : answerLink(done.link, done);
     },
   );
 
-  async function passOf(call: TransformCall, caller: Caller): Promise<Pass> {
-    return call.kind === 'op' ? call.pass : presetPass(caller.accountId, call.reference);
+  async function planOf(call: TransformCall, caller: Caller): Promise<Planned> {
+    return call.kind === 'op' ? call : presetPass(caller.accountId, call.reference);
   }
 }
 

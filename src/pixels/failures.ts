@@ -25,8 +25,12 @@ export function workerUnreachable(cause: unknown): ApiError {
 }
 
 /** The bytes are no image that the service reads, or one that is too large. */
-export function unsupportedFormat(message: string, details?: Record<string, unknown>): ApiError {
-  return new ApiError('unsupported_format', message, { details });
+export function unsupportedFormat(
+  message: string,
+  details?: Record<string, unknown>,
+  param?: string,
+): ApiError {
+  return new ApiError('unsupported_format', message, { param, details });
 }
 
 /** A worker's refusal as the interface tells it; `paramOf` names the pass-relative parameter in the caller's words. */

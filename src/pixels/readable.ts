@@ -1,8 +1,18 @@
 import { LIMIT_PIXELS } from '../../workers/protocol.ts';
 import { unsupportedFormat } from './failures.ts';
+import { type ForeignFile, foreignFile } from './foreign.ts';
 import { type Header, readHeader } from './header/header.ts';
 
 const READABLE = 'JPEG, PNG, WebP, GIF, AVIF, TIFF or SVG';
+const SUPPORTED = [
+  'image/jpeg',
+  'image/png',
+  'image/webp',
+  'image/gif',
+  'image/avif',
+  'image/tiff',
+  'image/svg+xml',
+];
 
 /**
  * The header of an image that the service reads, before anything is paid for it.
@@ -10,15 +20,19 @@ const READABLE = 'JPEG, PNG, WebP, GIF, AVIF, TIFF or SVG';
  */
 export function readable(bytes: Uint8Array): Header {
   const header = readHeader(bytes);
-  if (header === null) throw unsupportedFormat(`The bytes are no image that is read here; send ${READABLE}.`);
-  if (header.format === 'heif') {
-    throw unsupportedFormat(`HEIC images are not read here; send ${READABLE}.`, {
-      received: header.mimeType,
-    });
-  }
+  if (header === null || header.format === 'heif') throw unread(foreignFile(bytes));
   checkPixels(header.pixels);
   if (header.cutShort) throw unsupportedFormat('The image ends inside of a frame; send the whole file.');
   return header;
+}
+
+function unread(file: ForeignFile | undefined) {
+  if (file === undefined) {
+    const message = `The bytes are no image that is read here: send ${READABLE}.`;
+    return unsupportedFormat(message, { supported: SUPPORTED }, 'file');
+  }
+  const message = `This is ${file.name}, which is not read here: ${file.instead}. Read: ${READABLE}.`;
+  return unsupportedFormat(message, { found: file.mediaType, supported: SUPPORTED }, 'file');
 }
 
 /** @throws unsupported_format above the limit. */

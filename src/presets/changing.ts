@@ -1,4 +1,5 @@
 import { readSubjects } from '../catalogue/plan/subjects.ts';
+import { stepInOwnSpelling } from '../catalogue/spelling.ts';
 import { isSameJson } from './json.ts';
 import type { Preset } from './preset.ts';
 import { type ContentRules, checkedContent } from './rules.ts';
@@ -25,7 +26,8 @@ export async function revisionOf(
   };
   const sent = change.subjects;
   const subjects = sent === undefined ? before.subjects : readSubjects(sent, 'subjects');
-  const { slug, name, description, steps } = { ...before, ...change };
+  const { slug, name, description, steps: said } = { ...before, ...change };
+  const steps = said.map(stepInOwnSpelling);
   const revision: Revision = { slug, name, description, steps, subjects };
   if (isSameJson(revision, before)) return null;
   const isNewVersion = !isSameJson([steps, subjects], [before.steps, before.subjects]);

@@ -6,7 +6,7 @@ import { VERSIONS_MAX } from './schema.ts';
  * @param param where the preset was named.
  */
 export function presetNotFound(param: string): ApiError {
-  const message = 'No preset of this account has this id, slug or version: GET /presets lists them.';
+  const message = 'No preset of this account has this id, slug or version: GET /api/v1/presets lists them.';
   return new ApiError('preset_not_found', message, { param });
 }
 
@@ -47,7 +47,7 @@ export function tooManyEntries(limit: number, received: number): ApiError {
 
 /** 422: the preset has as many versions on record as it may. */
 export function tooManyVersions(): ApiError {
-  const message = `A preset keeps at most ${VERSIONS_MAX} versions: delete one with DELETE /presets/{slug}/versions/{version}.`;
+  const message = `A preset keeps at most ${VERSIONS_MAX} versions: delete one with DELETE /api/v1/presets/{slug}/versions/{version}.`;
   return new ApiError('resource_limit_exceeded', message, {
     param: 'steps',
     details: { limit: VERSIONS_MAX },

@@ -94,7 +94,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       schema: {
         summary: 'Import presets',
         description:
-          'Takes presets as GET /presets/{slug} answers them, with version and versions. Entries that break a rule are listed in errors; the others land.',
+          'Takes presets as GET /api/v1/presets/{slug} answers them, with version and versions. Entries that break a rule are listed in errors; the others land.',
         tags,
         body: PresetEntries,
         response: { 201: envelopeOf(PresetImportResult) },

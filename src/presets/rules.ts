@@ -2,6 +2,7 @@ import { assetsOfSteps, assetsOfSubjects, type NamedAsset } from '../catalogue/p
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import { compileSteps } from '../catalogue/plan/steps.ts';
 import { checkSubjectsAreUsed, readSubjects } from '../catalogue/plan/subjects.ts';
+import { stepInOwnSpelling } from '../catalogue/spelling.ts';
 import { invalidParam } from '../http/errors.ts';
 import type { Models } from '../models/models.ts';
 import { isReservedSlug, RESERVED_PREFIX, SLUG_PATTERN } from '../names/slugs.ts';
@@ -52,7 +53,7 @@ export async function checkedContent(
  * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
  */
 export function readContent(sent: SentContent, models: Models, where = ''): ReadContent {
-  const { steps } = sent;
+  const steps = sent.steps.map(stepInOwnSpelling);
   const compiled = compileSteps(steps, models, `${where}steps`);
   const subjects = readSubjects(sent.subjects ?? [], `${where}subjects`);
   checkSubjectsAreUsed(compiled, subjects, models, where);

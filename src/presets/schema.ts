@@ -62,7 +62,9 @@ export type PresetEntry = Static<typeof PresetEntry>;
 
 /** Body of POST /presets/import. Each entry is checked on its own, because a refused one spares the others. */
 export const PresetEntries = Type.Array(
-  Type.Unsafe<unknown>({ description: 'A preset as GET /presets/{slug} answers it, with its versions.' }),
+  Type.Unsafe<unknown>({
+    description: 'A preset as GET /api/v1/presets/{slug} answers it, with its versions.',
+  }),
   { minItems: 1 },
 );
 

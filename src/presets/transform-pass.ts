@@ -3,6 +3,7 @@ import type { CompiledStep } from '../catalogue/plan/compiled-step.ts';
 import { planOf } from '../catalogue/plan/plan.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import { compileSteps } from '../catalogue/plan/steps.ts';
+import { type StepWarning, warningsOf } from '../catalogue/warnings.ts';
 import { ApiError, invalidParam } from '../http/errors.ts';
 import type { Models } from '../models/models.ts';
 import { findPreset } from './reading.ts';
@@ -11,8 +12,11 @@ import type { PresetsStore } from './store.ts';
 /** Where a transform names its preset. */
 const PARAM = 'preset';
 
-/** The one pass of a preset that runs while the caller waits. */
-export type PresetPass = (accountId: string, reference: string) => Promise<Pass>;
+/** The one pass of a preset that runs while the caller waits, and what is worth a word about its steps. */
+export type PresetPass = (
+  accountId: string,
+  reference: string,
+) => Promise<{ pass: Pass; warnings: StepWarning[] }>;
 
 /**
  * Makes passes of presets for POST /images/transform.
@@ -26,13 +30,14 @@ export function createPresetPass(store: PresetsStore, models: Models): PresetPas
   };
 }
 
-function passOf(steps: readonly PresetStep[], models: Models): Pass {
-  const segments = planOf(compiled(steps, models));
+function passOf(steps: readonly PresetStep[], models: Models): Awaited<ReturnType<PresetPass>> {
+  const checked = compiled(steps, models);
+  const segments = planOf(checked);
   const [segment] = segments;
   if (segment?.runs !== 'pass' || segments.length > 1) throw jobsOnly('has a step that runs a model');
   if (segment.compareWith !== undefined || segment.layers.length > 0)
     throw jobsOnly('has a step that reads a second asset');
-  return segment.pass;
+  return { pass: segment.pass, warnings: warningsOf(checked) };
 }
 
 /** Steps were checked when they were saved, but perhaps by an earlier release with other contracts. */
@@ -47,5 +52,5 @@ function compiled(steps: readonly PresetStep[], models: Models): CompiledStep[] 
 }
 
 function jobsOnly(what: string): ApiError {
-  return invalidParam(PARAM, `The preset ${what}, so it runs only as a job: send it to POST /jobs.`);
+  return invalidParam(PARAM, `The preset ${what}, so it runs only as a job: send it to POST /api/v1/jobs.`);
 }

@@ -4,7 +4,7 @@ import { ApiError, invalidParam } from '../http/errors.ts';
 export function templateNotFound(): ApiError {
   return new ApiError(
     'not_found',
-    'No template of this account has this id, slug or version: GET /templates lists them.',
+    'No template of this account has this id, slug or version: GET /api/v1/templates lists them.',
     {
       param: 'templateId',
     },

@@ -44,6 +44,12 @@ export function fillPlaceholders(text: string, row: Row, maxCharacters: number):
   });
 }
 
+/** Whether a row has nothing for a name to be filled with; a text that was sent empty is meant so. */
+export function isEmpty(row: Row, name: string): boolean {
+  const value = read(row, name);
+  return value !== '' && valueText(value) === '';
+}
+
 /** The names in a template's placeholders, each once, in the order they first stand in `html` and then in `css`. */
 export function variablesOf(html: string, css: string): string[] {
   const names = new Set<string>();

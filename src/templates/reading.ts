@@ -15,6 +15,8 @@ export interface RenderTemplate extends Page {
   /** Pixels of the picture. */
   width: number;
   height: number;
+  /** Names that a row may have. */
+  variables: readonly string[];
 }
 
 /**
@@ -41,8 +43,9 @@ export async function findForRender(
   text: string,
 ): Promise<RenderTemplate> {
   const found = await resolve(store, accountId, referenceOf(text));
-  const { version, html, css, width, height } = found;
-  return { id: 'templateId' in found ? found.templateId : found._id, version, html, css, width, height };
+  const { version, html, css, width, height, variables } = found;
+  const id = 'templateId' in found ? found.templateId : found._id;
+  return { id, version, html, css, width, height, variables };
 }
 
 /**

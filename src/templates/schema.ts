@@ -70,7 +70,7 @@ export type TemplateChange = Static<typeof TemplateChange>;
 /** Body of POST /templates/import. Each entry is checked on its own, because a refused one spares the others. */
 export const TemplateEntries = Type.Array(
   Type.Unsafe<unknown>({
-    description: 'As the body of POST /templates. Slug, version and history are not carried over.',
+    description: 'As the body of POST /api/v1/templates. Slug, version and history are not carried over.',
   }),
   { minItems: 1 },
 );

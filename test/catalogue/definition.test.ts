@@ -20,7 +20,10 @@ const ALWAYS = [
   'requiresPrompt',
 ];
 const FIELDS = {
-  deterministic: { always: ['jobType', 'example'], sometimes: ['syncEndpoint'] },
+  deterministic: {
+    always: ['jobType', 'example'],
+    sometimes: ['syncEndpoint', 'syncExample', 'syncParams'],
+  },
   sync: { always: ['endpoint'], sometimes: [] },
   ai: {
     always: ['jobType', 'example', 'defaultModel', 'modelCategory'],

@@ -93,6 +93,20 @@ t.test('a template is drawn by its slug, and by an older version', browser, asyn
   t.same(await middle(`${id}@2`), [0, 0, 255, 255]);
 });
 
+t.test('a render says what it could not fill and not load', browser, async (t) => {
+  const html = '<h1>{{ title }}</h1><img src="{{ image }}"><img src="asset://{{ asset }}">';
+  const templateId = await ownTemplate(server, key, { html });
+  const data = { titel: 'x', image: 'https://example.com/a.png', asset: 'ast_absent' };
+  const { status, headers } = await render({ templateId, data });
+  t.equal(status, 200);
+  t.equal(
+    headers.get('x-service-warnings'),
+    'unknown_variable:titel,empty_variable:title,blocked_resource:https,missing_asset:ast_absent',
+  );
+  const whole = { title: 'x', image: 'data:,', asset: '' };
+  t.equal((await render({ templateId, data: whole })).headers.get('x-service-warnings'), null);
+});
+
 t.test('an asset of another account does not load', browser, async (t) => {
   const owner = await server.account();
   const body = new Uint8Array(

@@ -2,6 +2,8 @@ import { Type } from '@sinclair/typebox';
 import { choice, colour, integer } from '../parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 
+const EXAMPLE = { x: 10, y: 10, width: 20, height: 20 };
+
 const REGION = Type.Object(
   {
     x: integer(0, 100_000, 'Left edge in pixels.'),
@@ -9,7 +11,7 @@ const REGION = Type.Object(
     width: integer(1, 100_000, 'Width in pixels.'),
     height: integer(1, 100_000, 'Height in pixels.'),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, examples: [EXAMPLE] },
 );
 
 export const redact = pixelOp({
@@ -20,6 +22,7 @@ export const redact = pixelOp({
     regions: Type.Array(REGION, {
       minItems: 1,
       maxItems: 100,
+      examples: [[EXAMPLE]],
       description: 'The rectangles to cover, each {x, y, width, height} in pixels; JSON text in a query.',
     }),
     style: choice(

@@ -2,24 +2,37 @@ import { Type } from '@sinclair/typebox';
 import type { RenderOp } from '../op.ts';
 import { contract } from '../pixel-op.ts';
 
+const TEMPLATE_ID = Type.String({ description: 'Id or slug of the template, optionally with @version.' });
+
 export const renderTemplate: RenderOp = {
   op: 'render_template',
   runs: 'render',
   kind: 'deterministic',
-  description: 'Draws an HTML/CSS template as a PNG image, once for each row of data.',
+  description:
+    'Draws an HTML/CSS template as a PNG image: POST /api/v1/images/render takes templateId and data, one row, and answers the picture; a job takes templateId and items, one row an image.',
   parameters: contract({}),
   fields: {
-    templateId: Type.String({ description: 'Id or slug of the template, optionally with @version.' }),
+    templateId: TEMPLATE_ID,
     items: Type.Array(Type.Record(Type.String(), Type.Unknown()), {
       minItems: 1,
       maxItems: 10_000,
-      description: 'Rows of data: each names the values of the placeholders and makes one image.',
+      description:
+        'In a job alone. Rows of data: each names the values of the placeholders and makes one image.',
     }),
+  },
+  syncFields: {
+    templateId: TEMPLATE_ID,
+    data: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        description: 'One row: the values of the placeholders by name; there is no items here.',
+      }),
+    ),
   },
   produces: 'image',
   requiresAssets: false,
   requiresPrompt: false,
   jobType: 'render',
   syncEndpoint: '/images/render',
+  syncExample: { templateId: 'builtin-template-social-card', data: { title: 'Hello' } },
   example: { templateId: 'my-card@1', items: [{ title: 'Hello' }, { title: 'World' }] },
 };

@@ -28,7 +28,10 @@ export const PresetStep = Type.Object(
     operation: Type.Optional(Type.String({ description: 'A key of the processing registry.' })),
     params: Type.Optional(Type.Unsafe<unknown>({ description: "The operation's arguments." })),
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    elsewhere: 'what the op takes goes into parameters of the step',
+  },
 );
 export type PresetStep = Static<typeof PresetStep>;
 

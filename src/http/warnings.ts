@@ -1,0 +1,49 @@
+import type { FastifyReply } from 'fastify';
+
+/** What a call that succeeded should know of its answer. */
+export interface Warning {
+  code: string;
+  /** What it concerns: a variable, an asset, a scheme. */
+  name?: string;
+}
+
+/** In characters. */
+const LONGEST = 1_000;
+/** Room for `,more:` and a number. */
+const ROOM_FOR_MORE = 16;
+
+/** Sends `X-Service-Warnings`; nothing where there are none. */
+export function sendWarnings(reply: FastifyReply, warnings: readonly Warning[]): void {
+  if (warnings.length > 0) reply.header('x-service-warnings', warningsText(warnings));
+}
+
+/**
+ * A comma-separated list of `code` or `code:name`, each once; names are percent-encoded. What would make it longer than
+ * 1,000 characters is counted in a last entry `more:<how many>`.
+ */
+export function warningsText(warnings: readonly Warning[]): string {
+  const entries = [...new Set(warnings.map(entryOf))];
+  let text = '';
+  for (const [index, entry] of entries.entries()) {
+    const next = text === '' ? entry : `${text},${entry}`;
+    const isLast = index === entries.length - 1;
+    if (next.length > LONGEST - (isLast ? 0 : ROOM_FOR_MORE)) {
+      const more = `more:${entries.length - index}`;
+      return text === '' ? more : `${text},${more}`;
+    }
+    text = next;
+  }
+  return text;
+}
+
+function entryOf({ code, name }: Warning): string {
+  return name === undefined ? code : `${code}:${unreserved(name)}`;
+}
+
+/** All but the unreserved characters of RFC 3986 is escaped. */
+function unreserved(name: string): string {
+  return encodeURIComponent(name.toWellFormed()).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}

@@ -1,0 +1,93 @@
+/** Longest name that is compared: what is longer is no misspelling. */
+const LONGEST = 40;
+
+/** What other services call things, for those that are not nearly spelt like ours. */
+const OTHER_NAMES = new Map<string, readonly string[]>(
+  Object.entries({
+    w: ['width'],
+    h: ['height'],
+    q: ['quality'],
+    f: ['format'],
+    fmt: ['format'],
+    ext: ['format'],
+    output: ['format'],
+    type: ['format'],
+    bg: ['background'],
+    fill: ['background', 'color'],
+    deg: ['angle'],
+    degrees: ['angle'],
+    rotation: ['angle', 'rotate'],
+    strength: ['sigma'],
+    amount: ['sigma'],
+    level: ['quality'],
+    ratio: ['aspect'],
+    mode: ['fit'],
+    crop: ['fit'],
+    limit: ['maxBytes'],
+    maxsize: ['maxBytes'],
+    label: ['text'],
+    message: ['text'],
+    direction: ['axis'],
+    face: ['attention'],
+    faces: ['attention'],
+    smart: ['attention'],
+    auto: ['attention'],
+    grey: ['grayscale'],
+    greyscale: ['grayscale'],
+    watermark: ['text', 'overlay'],
+    scale: ['resize'],
+    optimize: ['compress'],
+    mirror: ['flip'],
+    pixellate: ['pixelate'],
+    metadata: ['read_metadata'],
+  }),
+);
+
+/**
+ * The known name that a wrong one most likely stands for; undefined when none is near.
+ * Near is a third of the letters wrong at most: missing, added, exchanged or swapped with their neighbour.
+ */
+export function nearest(wrong: string, known: readonly string[]): string | undefined {
+  if (wrong.length > LONGEST) return undefined;
+  const plain = plainOf(wrong);
+  const spelt = known.find((name) => plainOf(name) === plain);
+  if (spelt !== undefined) return spelt;
+  const meant = OTHER_NAMES.get(plain)?.find((name) => known.includes(name));
+  if (meant !== undefined) return meant;
+  const [best] = known
+    .map((name) => ({ name, distance: distanceOf(plain, plainOf(name)) }))
+    .filter(({ name, distance }) => distance <= Math.floor(Math.max(plain.length, name.length) / 3))
+    .sort((one, other) => one.distance - other.distance);
+  return best?.name;
+}
+
+/** ` Did you mean width?`, or nothing: the end of a sentence about a wrong name. */
+export function didYouMean(wrong: string, known: readonly string[]): string {
+  const name = nearest(wrong, known);
+  return name === undefined ? '' : ` Did you mean ${name}?`;
+}
+
+/** `max_bytes`, `MaxBytes` and `max-bytes` are one name. */
+function plainOf(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_ ]/g, '');
+}
+
+/** Optimal string alignment distance: Levenshtein's, with swaps of neighbours. */
+function distanceOf(one: string, other: string): number {
+  let before: number[] = [];
+  let last = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= one.length; row += 1) {
+    const next = [row];
+    for (let column = 1; column <= other.length; column += 1) {
+      const same = one[row - 1] === other[column - 1] ? 0 : 1;
+      const [above = 0, left = 0, diagonal = 0] = [last[column], next[column - 1], last[column - 1]];
+      let distance = Math.min(above + 1, left + 1, diagonal + same);
+      const swapped = one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1];
+      if (swapped && row > 1 && column > 1) distance = Math.min(distance, (before[column - 2] ?? 0) + 1);
+      next.push(distance);
+    }
+    before = last;
+    last = next;
+  }
+  return last[other.length] ?? 0;
+}

@@ -1,0 +1,171 @@
+import t from 'tap';
+import { type Answer, type CallOptions, startServer } from '../harness.ts';
+import { redSquare } from '../images.ts';
+
+const server = await startServer(t);
+const { key } = await server.account();
+const png = await redSquare();
+const image = { body: png, type: 'image/png' };
+const text = (words: string, type = 'image/jpeg') => ({ body: words, type });
+
+/** What newcomers send, the parameter that the refusal names, and what its sentence must say. */
+const MISTAKES: Array<[what: string, path: string, options: CallOptions, param: string, says: RegExp]> = [
+  [
+    'JSON steps',
+    '/images/transform',
+    { json: { url: 'https://a.test/a.png', steps: [] } },
+    'steps',
+    /presets\) and send preset/,
+  ],
+  [
+    'a list of assets',
+    '/images/transform?op=flip',
+    { json: { assetIds: ['ast_1'] } },
+    'assetIds',
+    /assetId, one id/,
+  ],
+  [
+    'a misspelt field',
+    '/images/transform?op=flip',
+    { json: { asset_id: 'ast_1' } },
+    'asset_id',
+    /Did you mean assetId\?/,
+  ],
+  [
+    'Base64 within JSON',
+    '/images/transform?op=flip',
+    { json: { image: 'iVBORw0KGgo' } },
+    'image',
+    /send its bytes/,
+  ],
+  [
+    'a data: url',
+    '/images/transform?op=flip',
+    { json: { url: 'data:image/png;base64,AA' } },
+    'url',
+    /send the bytes themselves/,
+  ],
+  [
+    'a url without scheme',
+    '/images/transform?op=flip',
+    { json: { url: 'example.com/a.png' } },
+    'url',
+    /must begin with https:\/\//,
+  ],
+  [
+    'an ftp url',
+    '/images/metadata',
+    { json: { url: 'ftp://example.com/a.png' } },
+    'url',
+    /must begin with https:\/\//,
+  ],
+  [
+    'a foreign name of a parameter',
+    '/images/transform?op=convert&fmt=jpg',
+    image,
+    'fmt',
+    /Did you mean format\?/,
+  ],
+  [
+    'rectangles as a list of numbers',
+    '/images/transform?op=redact&regions=[[1,2,3,4]]',
+    image,
+    'regions',
+    /such as \{"x":10/,
+  ],
+  ['an unescaped #', '/images/transform?op=flatten&background=#fff', image, 'background', /write # as %23/],
+  ['an unknown op', '/images/transform?op=rezise', image, 'op', /Did you mean resize\?/],
+  ['an op of jobs', '/images/transform?op=overlay', image, 'op', /POST \/api\/v1\/jobs/],
+  ['no op', '/images/transform', image, 'op', /GET \/api\/v1\/ops/],
+  [
+    'a HEIC photo',
+    '/images/metadata',
+    text('\0\0\0\x18ftypheic\0\0\0\0'),
+    'file',
+    /HEIC file \(iPhone photo\).*as JPEG/,
+  ],
+  ['a PDF', '/images/metadata', text('%PDF-1.7'), 'file', /PDF file/],
+  ['a BMP', '/images/metadata', text('BM\0\0\0\0'), 'file', /BMP file/],
+  ['Base64 text', '/images/metadata', text('iVBORw0KGgoAAAANSUhEUg'), 'file', /Base64/],
+  ['a JPEG XL', '/images/metadata', text('\0\0\0\x0cJXL \r\n'), 'file', /JPEG XL/],
+  [
+    'curl -d',
+    '/images/metadata',
+    text('x', 'application/x-www-form-urlencoded'),
+    'Content-Type',
+    /--data-binary/,
+  ],
+  ['rows of a job', '/images/render', { json: { templateId: 'a', items: [{}] } }, 'items', /into data/],
+  ['values beside data', '/images/render', { json: { templateId: 'a', title: 'x' } }, 'title', /into data/],
+  [
+    'a duration with its unit',
+    '/assets/ast_1/link?expiresIn=1h',
+    {},
+    'expiresIn',
+    /"1h", but a whole number from 60 to 604800/,
+  ],
+];
+
+for (const [what, path, options, param, says] of MISTAKES) {
+  t.test(`${what} is refused with how to mend it`, async (t) => {
+    const { status, json } = await server.call(path, { key, ...options });
+    t.ok(status >= 400 && status < 500, `${status}`);
+    t.equal(json.error.param, param);
+    t.match(json.error.message, says);
+  });
+}
+
+t.test('a parameter beside the op of a step is told where it goes', async (t) => {
+  const json = { name: 'a', steps: [{ op: 'resize', width: 3 }] };
+  const { error } = (await server.call('/presets', { key, json })).json;
+  t.equal(error.param, 'steps[0].width');
+  t.match(error.message, /goes into parameters of the step/);
+});
+
+t.test('an API key sent as Bearer is told apart from a session that is over', async (t) => {
+  const { status, headers, json } = await server.call('/account', { session: key });
+  t.equal(status, 401);
+  t.equal(json.error.message, 'An API key was sent as Bearer: send "Authorization: ApiKey …".');
+  t.match(headers.get('www-authenticate'), /^ApiKey .*Bearer /);
+  t.match((await server.call('/account')).headers.get('www-authenticate'), /^ApiKey /);
+});
+
+t.test('a file sent to where assets are reserved is told where uploads go', async (t) => {
+  const form = new FormData();
+  form.set('file', new Blob([png]), 'a.png');
+  const { status, json } = await server.call('/assets', { key, body: form });
+  t.equal(status, 415);
+  t.match(json.error.message, /POST \/api\/v1\/assets\/upload/);
+});
+
+t.test('a path that is nearly one of ours names it', async (t) => {
+  const meant: Array<[path: string, method: string, known: string]> = [
+    ['//v1/images/transform', 'POST', 'POST /api/v1/images/transform'],
+    ['//transform', 'POST', 'POST /api/v1/images/transform'],
+    ['//ops', 'GET', 'GET /api/v1/ops'],
+    ['/images/transform/', 'POST', 'POST /api/v1/images/transform'],
+    ['/asset/upload', 'POST', 'POST /api/v1/assets/upload'],
+  ];
+  for (const [path, method, known] of meant) {
+    const { status, json } = await server.call(path, { method });
+    t.equal(status, 404, path);
+    t.match(json.error.message, `Did you mean ${known}?`, path);
+  }
+  t.notMatch((await server.call('//nothing/like/it')).json.error.message, /Did you mean/);
+});
+
+t.test('a transform that succeeds carries the warnings of its steps', async (t) => {
+  const warned = (answer: Answer) => [answer.status, answer.headers.get('x-service-warnings')];
+  const transform = (query: string) => server.call(`/images/transform?${query}`, { key, ...image });
+  t.same(warned(await transform('op=rotate&angle=0')), [200, 'no_effect']);
+  t.same(warned(await transform('op=flip')), [200, null]);
+  const steps = [
+    { op: 'convert', parameters: { format: 'PNG' } },
+    { op: 'convert', parameters: { format: 'jpg' } },
+  ];
+  const preset = await server.call('/presets', { key, json: { name: 'Twice', steps } });
+  t.same(preset.json.data.steps[1].parameters, { format: 'jpeg' }, 'stored in one spelling');
+  t.same(warned(await transform('preset=twice')), [200, 'format_shadowed']);
+  const again = await server.call('/presets/twice', { method: 'PUT', key, json: { steps } });
+  t.equal(again.json.data.version, 1, 'another spelling is no change');
+});
