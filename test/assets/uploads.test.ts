@@ -62,8 +62,8 @@ t.test('what is no image, or not sent as one, is refused and leaves nothing', as
   bad.set('file', new Blob([text], { type: 'image/png' }), 'a.png');
 
   refused(t, await upload(text), 400, 'unsupported_format', 'file', 'text');
-  refused(t, await upload(new Uint8Array(0)), 400, 'unsupported_format', undefined, 'nothing');
-  refused(t, await upload(whole.slice(0, 40)), 400, 'unsupported_format', 'file', 'half');
+  refused(t, await upload(new Uint8Array(0)), 400, 'unsupported_format', 'file', 'nothing');
+  refused(t, await upload(whole.slice(0, 40)), 400, 'unsupported_format', undefined, 'half');
   refused(t, await call('/assets/upload', { body: bad }), 400, 'unsupported_format', 'file', 'part');
   refused(t, await call('/assets/upload', { body: form }), 400, 'invalid_param', 'file');
   refused(t, await upload(whole, '', 'application/octet-stream'), 400, 'unsupported_format', 'file');
