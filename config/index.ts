@@ -1,11 +1,13 @@
 import { accountsSettings } from '../src/accounts/config.ts';
 import { billingSettings } from '../src/billing/config.ts';
 import { httpSettings } from '../src/http/config.ts';
+import { mailSettings } from '../src/mail/config.ts';
 import { outboundSettings } from '../src/outbound/config.ts';
 import { pixelsSettings } from '../src/pixels/config.ts';
 import { rendersSettings } from '../src/pixels/renders-config.ts';
 import { processesSettings } from '../src/processes/config.ts';
 import { storesSettings } from '../src/stores/config.ts';
+import { webhooksSettings } from '../src/webhooks/config.ts';
 import type { Setting, SettingsOf } from './setting.ts';
 
 /** Every setting of the service, by the slice that owns it. settings.md is printed from this table. */
@@ -18,6 +20,8 @@ export const SETTINGS = {
   pixels: pixelsSettings,
   renders: rendersSettings,
   outbound: outboundSettings,
+  webhooks: webhooksSettings,
+  mail: mailSettings,
 } as const satisfies Record<string, Record<string, Setting<unknown>>>;
 
 export type Settings = { readonly [Slice in keyof typeof SETTINGS]: SettingsOf<(typeof SETTINGS)[Slice]> };

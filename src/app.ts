@@ -50,6 +50,11 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const draining = new AbortController();
   const publicUrl = () => settings.http.PUBLIC_URL || addressOf(server, settings.http.HOST);
   const threads = await openThreads(options);
+  await installOpenApi(server, packageJson.version);
+  installMetrics(server, {
+    pools: { image: () => threads.pixels.stats(), render: () => renderStats(threads.renders) },
+    collect: options.collectMetrics,
+  });
   const slices = await openSlices({
     ...options,
     ...stores,
@@ -58,11 +63,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
     draining: draining.signal,
   });
 
-  await installOpenApi(server, packageJson.version);
-  installMetrics(server, {
-    pools: { image: () => threads.pixels.stats(), render: () => renderStats(threads.renders) },
-    collect: options.collectMetrics,
-  });
   server.addHook('onSend', async (_request, reply) => {
     if (draining.signal.aborted) reply.header('connection', 'close');
   });
@@ -111,8 +111,13 @@ export async function buildApp(options: AppOptions): Promise<App> {
     server.server.closeAllConnections();
     await server.close();
     const leftMs = startedMs + timeoutMs - performance.now();
-    await atMost(Math.max(leftMs, LEAST_STOP_MS), Promise.all([swept, ...slices.all.map(stop)]));
+    await atMost(Math.max(leftMs, LEAST_STOP_MS), Promise.all([swept, stopAll()]));
     await atMost(POOLS_TIMEOUT_MS, Promise.all([threads.pixels.close(), threads.renders.close()]));
+  }
+
+  /** The last opened first: what it hands to another slice as it ends still finds that one at work. */
+  async function stopAll(): Promise<void> {
+    for (const slice of slices.all.toReversed()) await stop(slice);
   }
 
   async function stop(slice: Slice): Promise<void> {

@@ -17,6 +17,7 @@ import { createLog } from './processes/log.ts';
 import { createSupervisor } from './processes/supervisor.ts';
 import { hostForProcesses } from './stores/embedded/channel-host.ts';
 import { isEmbedded, openStores, type Stores } from './stores/open.ts';
+import { SCHEDULE } from './webhooks/schedule.ts';
 
 /** The primary: keeps the embedded stores and the API processes alive, and serves no call itself. */
 async function main(): Promise<void> {
@@ -50,14 +51,15 @@ async function main(): Promise<void> {
         // A process that replaces another starts a third faster from what the first one compiled.
         NODE_COMPILE_CACHE: join(settings.stores.DATA_DIR, 'compile-cache'),
         // sharp decodes on libuv's threads, beside file reads and DNS: neither may wait for the other.
-        UV_THREADPOOL_SIZE:
-          process.env.UV_THREADPOOL_SIZE ?? String(Math.max(8, 4 + 2 * settings.pixels.IMAGE_THREADS)),
+        UV_THREADPOOL_SIZE: String(Math.max(8, 4 + 2 * settings.pixels.IMAGE_THREADS)),
       };
     },
     onGone: (processId) => {
-      stores.coordination
-        .releaseSlotsOf(`${hostId}/${processId}/`)
-        .catch((error) => log.warn({ err: error }));
+      const { coordination } = stores;
+      const holders = `${hostId}/${processId}/`;
+      Promise.all([coordination.releaseSlotsOf(holders), coordination.releaseDueOf(SCHEDULE, holders)]).catch(
+        (error) => log.warn({ err: error }, 'What a process held comes back when its leases end'),
+      );
     },
     onHopeless: (reason) => {
       log.fatal(reason);

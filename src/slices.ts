@@ -6,10 +6,12 @@ import { type Accounts, openAccounts } from './accounts/open.ts';
 import { type Assets, openAssets } from './assets/open.ts';
 import { type Billing, openBilling } from './billing/open.ts';
 import { openCatalogue } from './catalogue/open.ts';
+import { openEvents } from './events/open.ts';
 import { openFeedback } from './feedback/open.ts';
 import { openSignatures } from './http/signatures.ts';
 import type { Slice } from './http/slice.ts';
 import { openImages } from './images/open.ts';
+import { createMail } from './mail/mail.ts';
 import { readModels } from './models/models.ts';
 import { openModels } from './models/open.ts';
 import { createOutbound } from './outbound/outbound.ts';
@@ -20,6 +22,7 @@ import type { Coordination } from './stores/coordination/port.ts';
 import type { Documents } from './stores/documents/port.ts';
 import type { Objects } from './stores/objects/port.ts';
 import { openTemplates } from './templates/open.ts';
+import { openWebhooks } from './webhooks/open.ts';
 
 /** What every slice may be given; each names in its own options what it takes. */
 export interface SlicesOptions {
@@ -121,6 +124,16 @@ export async function openSlices(options: SlicesOptions) {
       templates,
       presets,
       settings: { ...settings.pixels, ...settings.renders },
+    }),
+  );
+  const events = await openEvents(base);
+  added(
+    await openWebhooks({
+      ...base,
+      events,
+      outbound,
+      mail: createMail({ settings: settings.mail, log: options.log }),
+      emailOf: async (id) => (await accounts.store.find(id))?.email ?? null,
     }),
   );
   return { all, gate, catalogue, images };

@@ -27,6 +27,7 @@ const RANKS: Record<string, number> = {
   accounts: 6,
   pixels: 6,
   outbound: 6,
+  mail: 6,
   http: 7,
   sweeping: 8,
   stores: 9,

@@ -9,8 +9,11 @@ export interface EventsOptions {
   coordination: Coordination;
 }
 
-/** Hears of events that were just written by this process, in the order of their outcomes. */
+/** Hears of events that were just written by this process. */
 export type EventsListener = (events: OutboxDocument[]) => void;
+
+/** Wakes the processes that spread events, where one wrote some that spreads none itself. */
+export const WRITTEN = 'events/written';
 
 /** The door through which slices announce outcomes. */
 export interface Events {
@@ -33,12 +36,15 @@ export interface Events {
 export async function openEvents({ documents, coordination }: EventsOptions) {
   const outbox = await Outbox.open(documents);
   const subscriptions = await openSubscriptions(documents, coordination);
-  let listener: EventsListener = () => undefined;
+  let listener: EventsListener | null = null;
 
   const events: Events = {
     isWanted: subscriptions.isWanted,
     async write(written) {
-      listener(await outbox.insert(written));
+      const stored = await outbox.insert(written);
+      if (listener !== null) listener(stored);
+      // A lost wake-up costs seconds: the events are on disk, and a duty looks for them.
+      else await coordination.publish(WRITTEN, '').catch(() => undefined);
     },
   };
 

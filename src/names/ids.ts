@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 
 /** Every kind of id the service gives out. */
 export type IdPrefix =
@@ -26,6 +26,16 @@ const RANDOM_CHARACTERS = 16;
  */
 export function newId(prefix: IdPrefix, nowMs: number = Date.now()): string {
   return `${prefix}_${base62(nowMs, TIME_CHARACTERS)}${randomText(RANDOM_CHARACTERS)}`;
+}
+
+/**
+ * An id in the same form whose last part follows from a seed: whoever makes it again gets the same. Bytes that 62 does
+ * not divide evenly favour eight characters a little, which costs less than a bit.
+ */
+export function derivedId(prefix: IdPrefix, nowMs: number, seed: string): string {
+  const digest = createHash('sha256').update(seed).digest().subarray(0, RANDOM_CHARACTERS);
+  const text = Array.from(digest, (byte) => ALPHABET[byte % 62]).join('');
+  return `${prefix}_${base62(nowMs, TIME_CHARACTERS)}${text}`;
 }
 
 /** `length` characters of [0-9A-Za-z], uniformly random: bytes past the last whole multiple of 62 are drawn again. */

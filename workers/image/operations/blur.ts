@@ -8,5 +8,7 @@ export const blur = step({
   // On a strip, frames would run into each other.
   frames: 'each',
   commutesWithFlatten: true,
-  apply: (picture, { sigma }) => picture.blur(sigma),
+  async apply(picture, { sigma }) {
+    (await picture.at('blur')).blur(sigma);
+  },
 });

@@ -1,5 +1,4 @@
 import { fitInto, type Size } from '../geometry.ts';
-
 import { step } from './operation.ts';
 import { choice } from './parameter.ts';
 
@@ -24,7 +23,7 @@ export const placeholder = step({
   async apply(picture, { kind }) {
     // Plain averages: a sharper kernel would let the edges of the picture colour a single pixel.
     await picture.scaleTo(sizeOf(picture, kind), 'linear');
-    if (kind === 'blur') await picture.blur(1);
+    if (kind === 'blur') (await picture.at('blur')).blur(1);
   },
 });
 

@@ -1,0 +1,67 @@
+import { Counter, Gauge, Histogram } from 'prom-client';
+import type { DeliveryDocument } from './delivery.ts';
+
+export interface WebhookMetrics {
+  /** Runs an attempt and counts it as in flight meanwhile. */
+  inFlight<T>(run: () => Promise<T>): Promise<T>;
+  /** Counts an attempt that was recorded. `startedAt` is when it began. */
+  attempted(delivery: DeliveryDocument, status: DeliveryDocument['status'], startedAt: Date): void;
+}
+
+export interface WebhookCounts {
+  due(): Promise<number>;
+  disabledEndpoints(): Promise<number>;
+}
+
+const DELAY_BUCKETS_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300];
+/** What the attempt made of its delivery, as the operator reads it. */
+const RESULTS = { DELIVERED: 'delivered', FAILED: 'failed', PENDING: 'retried' } as const;
+
+/** What an operator sees of deliveries. Counts of the stores are the same in every process: one stands for all. */
+export function createWebhookMetrics(counts: WebhookCounts): WebhookMetrics {
+  const inFlight = new Gauge({
+    name: 'darkroom_webhook_attempts_in_flight',
+    help: 'Webhook attempts under way.',
+  });
+  const attempts = new Counter({
+    name: 'darkroom_webhook_attempts_total',
+    help: 'Webhook attempts by what they made of their delivery: delivered, failed for good, or retried later.',
+    labelNames: ['result'],
+  });
+  const delays = new Histogram({
+    name: 'darkroom_webhook_first_attempt_delay_seconds',
+    help: 'Time from an outcome to the beginning of the first attempt to announce it.',
+    buckets: DELAY_BUCKETS_SECONDS,
+  });
+  for (const result of Object.values(RESULTS)) attempts.inc({ result }, 0);
+  gaugeOf('darkroom_webhook_deliveries_due', 'Deliveries that are due and wait for their turn.', counts.due);
+  gaugeOf('darkroom_webhook_endpoints_disabled', 'Endpoints that are disabled.', counts.disabledEndpoints);
+
+  return {
+    async inFlight(run) {
+      inFlight.inc();
+      try {
+        return await run();
+      } finally {
+        inFlight.dec();
+      }
+    },
+    attempted(delivery, status, startedAt) {
+      attempts.inc({ result: RESULTS[status] });
+      if (delivery.attempts > 0 || delivery.dueAt === undefined) return;
+      delays.observe(Math.max(startedAt.getTime() - Date.parse(delivery.dueAt), 0) / 1000);
+    },
+  };
+}
+
+function gaugeOf(name: string, help: string, count: () => Promise<number>): void {
+  new Gauge({
+    name,
+    help,
+    aggregator: 'max',
+    async collect() {
+      // A store that is away leaves the last count, and the metrics of the outage readable.
+      this.set(await count().catch(() => Number.NaN));
+    },
+  });
+}

@@ -1,0 +1,118 @@
+import type { FastifyInstance } from 'fastify';
+import type { Settings } from '../../config/index.ts';
+import type { Gate } from '../accounts/gate.ts';
+import { type OpenEvents, WRITTEN } from '../events/open.ts';
+import type { Slice } from '../http/slice.ts';
+import type { Mail } from '../mail/mail.ts';
+import type { Outbound } from '../outbound/outbound.ts';
+import type { Coordination } from '../stores/coordination/port.ts';
+import type { Documents } from '../stores/documents/port.ts';
+import { createAttempt } from './attempt.ts';
+import { DeliveriesStore } from './deliveries.ts';
+import { deliveryRoutes } from './delivery-routes.ts';
+import { createDisabling } from './disabling.ts';
+import { createDispatcher } from './dispatcher.ts';
+import { EndpointsStore } from './endpoints.ts';
+import { createLane } from './lane.ts';
+import { openListening } from './listening.ts';
+import { createWebhookMetrics } from './metrics.ts';
+import { createNotices } from './notices.ts';
+import { endpointRoutes } from './routes.ts';
+import { rebuildSchedule, scheduleNow } from './schedule.ts';
+import { createSpreading } from './spreading.ts';
+import { createTesting } from './testing.ts';
+
+/** How long an event waits that its writer, which died, did not make into deliveries. */
+const OUTBOX_INTERVAL_MS = 5_000;
+/** A schedule that was lost is back within this time. */
+const SCHEDULE_INTERVAL_MS = 15_000;
+
+export interface WebhooksOptions {
+  documents: Documents;
+  coordination: Coordination;
+  events: OpenEvents;
+  outbound: Outbound;
+  mail: Mail;
+  gate: Gate;
+  /** The address of an account's owner; null when the account is gone. */
+  emailOf: (accountId: string) => Promise<string | null>;
+  settings: Pick<Settings, 'webhooks' | 'processes'>;
+  hostId: string;
+  processId: string;
+  /** Aborts when the process stops taking calls. */
+  draining: AbortSignal;
+  now: () => Date;
+  log: { warn(context: object, message: string): void };
+}
+
+/** Webhooks, put together: the routes of owners, and what sends their events. */
+export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
+  const { documents, coordination, events, outbound, mail, gate, emailOf, settings, now, log } = options;
+  const { WEBHOOK_CONCURRENCY, WEBHOOK_CONCURRENCY_PER_ACCOUNT } = settings.webhooks;
+  const { subscriptionsChanged } = events;
+  const endpoints = await EndpointsStore.open(documents);
+  const deliveries = await DeliveriesStore.open(documents);
+  const listening = await openListening(coordination);
+  const metrics = createWebhookMetrics({
+    due: () => deliveries.countDue(now()),
+    disabledEndpoints: () => endpoints.countDisabled(),
+  });
+
+  const notices = createNotices({ endpoints, mail, emailOf, now, log });
+  const disabling = createDisabling({ endpoints, deliveries, notices, subscriptionsChanged, now });
+  const attempt = createAttempt({ outbound, onAttempt: listening.onAttempt, now });
+  const atMost = (intervalMs: number) => Math.min(intervalMs, settings.processes.SWEEP_INTERVAL_MS);
+  const share = (places: number) => Math.max(1, Math.floor(places / settings.processes.PROCESSES));
+  const dispatcher = createDispatcher({
+    coordination,
+    lane: createLane({ endpoints, deliveries, disabling, attempt, metrics, now }),
+    holderPrefix: `${options.hostId}/${options.processId}/`,
+    lanes: share(WEBHOOK_CONCURRENCY),
+    lanesOfAccount: share(WEBHOOK_CONCURRENCY_PER_ACCOUNT),
+    log,
+  });
+  const spreading = createSpreading({ ...options, outbox: events.outbox, endpoints, deliveries });
+  events.onWritten(spreading.take);
+  const stopHearing = await coordination.subscribe(WRITTEN, spreading.takeOthers);
+  options.draining.addEventListener('abort', () => void dispatcher.stop(), { once: true });
+  await dispatcher.start();
+
+  return {
+    async routes(app: FastifyInstance): Promise<void> {
+      await app.register(endpointRoutes, { endpoints, disabling, outbound, subscriptionsChanged, gate, now });
+      await app.register(deliveryRoutes, {
+        endpoints,
+        deliveries,
+        sendTest: createTesting({ attempt, deliveries, now }),
+        takePlace: dispatcher.takePlace,
+        attemptsPerAccount: WEBHOOK_CONCURRENCY_PER_ACCOUNT,
+        schedule: (scheduled) => scheduleNow(coordination, scheduled),
+        gate,
+        now,
+      });
+    },
+
+    sweeps: [
+      { name: 'outbox', intervalMs: atMost(OUTBOX_INTERVAL_MS), sweep: spreading.sweep },
+      {
+        name: 'webhook schedule',
+        intervalMs: atMost(SCHEDULE_INTERVAL_MS),
+        batches: 1,
+        sweep: async (instant: Date) => {
+          await rebuildSchedule(coordination, deliveries, instant);
+          return 0;
+        },
+      },
+      { name: 'webhook notices', sweep: () => notices.sendNext() },
+      { name: 'webhook records', sweep: (instant: Date) => deliveries.deleteExpired(instant) },
+    ],
+
+    /** Ends when what was announced by this process is queued and its attempts under way have ended. */
+    async stop(): Promise<void> {
+      await Promise.all([spreading.idle(), dispatcher.stop(), notices.idle()]);
+      stopHearing();
+      listening.close();
+      await events.stop();
+    },
+  };
+}
