@@ -51,7 +51,8 @@ async function main(): Promise<void> {
         // A process that replaces another starts a third faster from what the first one compiled.
         NODE_COMPILE_CACHE: join(settings.stores.DATA_DIR, 'compile-cache'),
         // sharp decodes on libuv's threads, beside file reads and DNS: neither may wait for the other.
-        UV_THREADPOOL_SIZE: String(Math.max(8, 4 + 2 * settings.pixels.IMAGE_THREADS)),
+        UV_THREADPOOL_SIZE:
+          process.env.UV_THREADPOOL_SIZE ?? String(Math.max(8, 4 + 2 * settings.pixels.IMAGE_THREADS)),
       };
     },
     onGone: (processId) => {

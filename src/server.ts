@@ -4,7 +4,7 @@ import { type App, buildApp } from './app.ts';
 import { createLog } from './processes/log.ts';
 import type { ProcessMessage } from './processes/supervisor.ts';
 import { channelToPrimary } from './stores/embedded/channel-client.ts';
-import { connectStores, isEmbedded } from './stores/open.ts';
+import { connectStores } from './stores/open.ts';
 
 /**
  * One API process. It is started by the primary, listens on the port that all processes share, and ends when it is told
@@ -25,7 +25,7 @@ process.on('SIGTERM', () => undefined);
 
 const log = createLog(settings.http.LOG_LEVEL, { process: Number(processId) });
 const channel = channelToPrimary();
-const stores = await connectStores(settings.stores, isEmbedded(settings.stores) ? channel : null);
+const stores = await connectStores(settings.stores, channel);
 // Answers the primary when it collects the metrics of all processes.
 new AggregatorRegistry();
 

@@ -3,12 +3,15 @@ import type { SettingsOf } from '../../config/setting.ts';
 import type { storesSettings } from './config.ts';
 import { coordinationOverChannel, provideCoordination } from './coordination/over-channel.ts';
 import type { Coordination } from './coordination/port.ts';
+import { indexesOverChannel, provideIndexes } from './documents/indexes-over-channel.ts';
 import { documentsOverChannel, provideDocuments } from './documents/over-channel.ts';
+import { patientDocuments } from './documents/patient.ts';
 import type { Documents } from './documents/port.ts';
 import type { Channel, ChannelHost } from './embedded/channel.ts';
 import { openDataDirectory } from './embedded/data-directory.ts';
 import { FileObjects } from './objects/files.ts';
 import type { Objects } from './objects/port.ts';
+import { createPatience } from './patience.ts';
 
 export type StoresSettings = SettingsOf<typeof storesSettings>;
 
@@ -30,7 +33,12 @@ export function isEmbedded(settings: StoresSettings): boolean {
  * @throws Error with one sentence when the data directory is held by another server.
  */
 export async function openStores(settings: StoresSettings, host: ChannelHost): Promise<Stores> {
-  if (!isEmbedded(settings)) return connectStores(settings, null);
+  if (!isEmbedded(settings)) {
+    const { connectMongoDocuments } = await import('./documents/mongodb.ts');
+    const documents = await connectMongoDocuments(settings.MONGODB_URL);
+    provideIndexes(host, documents.createIndexes);
+    return together(documents, await connectCoordination(settings), await openObjects(settings));
+  }
   const { EmbeddedCoordination } = await import('./coordination/embedded.ts');
   const { openEmbeddedDocuments } = await import('./documents/embedded/actor.ts');
   const directory = openDataDirectory(settings.DATA_DIR);
@@ -42,15 +50,26 @@ export async function openStores(settings: StoresSettings, host: ChannelHost): P
   return { ...stores, close: () => stores.close().finally(() => directory.close()) };
 }
 
-/** Reaches the stores from an API process; `channel` leads to the embedded ones and is null on a cluster of hosts. */
-export async function connectStores(settings: StoresSettings, channel: Channel | null): Promise<Stores> {
+/** Reaches the stores from an API process; `channel` leads to its primary, which keeps the embedded ones. */
+export async function connectStores(settings: StoresSettings, channel: Channel): Promise<Stores> {
   const objects = await openObjects(settings);
-  if (channel !== null)
-    return together(documentsOverChannel(channel), coordinationOverChannel(channel), objects);
+  if (isEmbedded(settings)) {
+    const documents = patientDocuments(documentsOverChannel(channel), createPatience(OF_THE_PRIMARY));
+    return together(documents, coordinationOverChannel(channel), objects);
+  }
   const { connectMongoDocuments } = await import('./documents/mongodb.ts');
+  const connected = await connectMongoDocuments(settings.MONGODB_URL, indexesOverChannel(channel));
+  const documents = patientDocuments(connected, createPatience(OF_MONGODB));
+  return together(documents, await connectCoordination(settings), objects);
+}
+
+/** The primary's disk may be slow; it is never away without its processes. */
+const OF_THE_PRIMARY = { name: 'The primary process', longestMs: 10_000, silentMs: 1_000 };
+const OF_MONGODB = { name: 'MongoDB', longestMs: 5_000, silentMs: 500 };
+
+async function connectCoordination({ REDIS_URL }: StoresSettings): Promise<Coordination> {
   const { RedisCoordination } = await import('./coordination/redis.ts');
-  const documents = await connectMongoDocuments(settings.MONGODB_URL);
-  return together(documents, new RedisCoordination({ url: settings.REDIS_URL }), objects);
+  return new RedisCoordination({ url: REDIS_URL });
 }
 
 async function openObjects(settings: StoresSettings): Promise<Objects> {

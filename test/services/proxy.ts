@@ -8,6 +8,9 @@ export interface Proxy {
   mend(): Promise<void>;
   /** Ends every connection once this many more bytes went from clients to the server, and lets new ones in again never. */
   cutAfter(clientBytes: number): void;
+  /** Takes connections and bytes, and hands nothing on, until `resume`: a server that hangs. */
+  stall(): void;
+  resume(): void;
   stop(): Promise<void>;
 }
 
@@ -15,10 +18,12 @@ export interface Proxy {
 export async function startProxy(targetPort: number): Promise<Proxy> {
   const sockets = new Set<Socket>();
   let bytesLeft = Number.POSITIVE_INFINITY;
+  let isStalled = false;
 
   const server = createServer((client) => {
     const upstream = connect(targetPort, '127.0.0.1');
     pair(client, upstream);
+    if (isStalled) pause(client, upstream);
     client.on('data', (chunk) => {
       bytesLeft -= chunk.length;
       if (bytesLeft <= 0) void cut();
@@ -26,6 +31,10 @@ export async function startProxy(targetPort: number): Promise<Proxy> {
     });
     upstream.on('data', (chunk) => client.write(chunk));
   });
+
+  function pause(...ends: Socket[]): void {
+    for (const end of ends) end.pause();
+  }
 
   function pair(client: Socket, upstream: Socket): void {
     for (const [one, other] of [
@@ -66,6 +75,14 @@ export async function startProxy(targetPort: number): Promise<Proxy> {
     },
     cutAfter: (clientBytes) => {
       bytesLeft = clientBytes;
+    },
+    stall: () => {
+      isStalled = true;
+      pause(...sockets);
+    },
+    resume: () => {
+      isStalled = false;
+      for (const socket of sockets) socket.resume();
     },
     stop: cut,
   };

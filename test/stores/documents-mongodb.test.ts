@@ -42,6 +42,31 @@ if (mongo === null) {
     await proxy.stop();
   });
 
+  t.test('a bulk write whose connection breaks is an outage, not a failure without a name', async (t) => {
+    const { hostname, port, pathname, search } = new URL(url);
+    if (hostname !== '127.0.0.1') return t.pass('skipped: the server is not on this host');
+    const proxy = await startProxy(Number(port));
+    const lossy = await connectMongoDocuments(`mongodb://127.0.0.1:${proxy.port}${pathname}${search}`);
+    const items = await lossy.collection<{ _id: string; text: string }>({ name: 'bulk', indexes: [] });
+    await items.insertOne({ _id: 'first', text: '' });
+    proxy.cutAfter(100_000);
+    const documents = Array.from({ length: 10 }, (_, n) => ({ _id: `${n}`, text: 'x'.repeat(100_000) }));
+    await t.rejects(items.insertMany(documents), { name: 'StoreUnavailableError' });
+    await lossy.close();
+    await proxy.stop();
+  });
+
+  t.test('the indexes of a collection are made by who is named for it, and by nobody else', async (t) => {
+    const asked: string[] = [];
+    const relying = await connectMongoDocuments(url, async ({ name }) => void asked.push(name));
+    const indexes = [{ name: 'n', fields: [['n', 1]], unique: true }] as const;
+    const items = await relying.collection<{ _id: string; n: number }>({ name: 'relied', indexes });
+    await items.insertOne({ _id: 'a', n: 1 });
+    await t.resolves(items.insertOne({ _id: 'b', n: 1 }), 'no index refuses it');
+    t.same(asked, ['relied']);
+    await relying.close();
+  });
+
   documentsContract(t, {
     documents,
     async restart() {

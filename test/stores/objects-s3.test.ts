@@ -69,6 +69,25 @@ async function promisesOnS3(minio: TestMinio): Promise<void> {
     await t.rejects(distant.ping(), unavailable);
   });
 
+  t.test('a bucket that hangs is refused, and answers again when it does', async (t) => {
+    const proxy = await startProxy(port);
+    const distant = new S3Objects({ bucket, region, endpoint: `http://127.0.0.1:${proxy.port}` });
+    t.teardown(async () => {
+      await distant.close();
+      await proxy.stop();
+    });
+    await distant.put('hanging', Buffer.from('x'), 'text/plain');
+    proxy.stall();
+    const answers = await Promise.allSettled([
+      distant.get('hanging'),
+      distant.ping(),
+      distant.delete('hanging'),
+    ]);
+    for (const answer of answers) t.match(answer, { status: 'rejected', reason: unavailable });
+    proxy.resume();
+    t.same(await distant.read('hanging', 10), new Uint8Array(Buffer.from('x')));
+  });
+
   t.test('a failed upload leaves no parts behind', async (t) => {
     const failing = Readable.from(
       (async function* () {

@@ -105,7 +105,7 @@ export function fitInto(
   const down = height === undefined ? undefined : height / source.height;
   const ceiling = enlarge ? Number.POSITIVE_INFINITY : 1;
   if (width === undefined || height === undefined || across === undefined || down === undefined) {
-    return exactly(scale(source, Math.min(ceiling, across ?? down ?? 1)));
+    return exactly(scaledBy(source, Math.min(ceiling, across ?? down ?? 1)));
   }
   if (fit === 'fill') {
     return exactly({
@@ -114,9 +114,9 @@ export function fitInto(
     });
   }
   const factor = fit === 'cover' || fit === 'outside' ? Math.max(across, down) : Math.min(across, down);
-  const scaled = scale(source, Math.min(ceiling, factor));
+  const scaled = scaledBy(source, Math.min(ceiling, factor));
   if (fit === 'contain') return { scaled, result: { width, height } };
-  if (fit === 'cover') return { scaled, result: scale({ width, height }, Math.min(1, ceiling / factor)) };
+  if (fit === 'cover') return { scaled, result: scaledBy({ width, height }, Math.min(1, ceiling / factor)) };
   return exactly(scaled);
 }
 
@@ -136,7 +136,9 @@ export function turnedSize({ width, height }: Size, angle: number): Size {
   const radians = (angle * Math.PI) / 180;
   const sin = Math.abs(Math.sin(radians));
   const cos = Math.abs(Math.cos(radians));
-  return { width: Math.round(width * cos + height * sin), height: Math.round(width * sin + height * cos) };
+  // Rounded up: the outermost pixels are part of the picture. What a computer adds to a whole number is none.
+  const whole = (edge: number) => Math.ceil(edge - 1e-6);
+  return { width: whole(width * cos + height * sin), height: whole(width * sin + height * cos) };
 }
 
 /** The radius of round corners, the same on both axes: at most half of the shorter edge. */
@@ -160,7 +162,8 @@ export function partsOf({ left, top, width, height }: Box, columns: number, rows
   });
 }
 
-function scale({ width, height }: Size, factor: number): Size {
+/** A size times a factor, in whole pixels. */
+export function scaledBy({ width, height }: Size, factor: number): Size {
   return { width: Math.max(1, Math.round(width * factor)), height: Math.max(1, Math.round(height * factor)) };
 }
 

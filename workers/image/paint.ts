@@ -20,14 +20,10 @@ export function mosaic(pixels: Pixels, box: Box, blockPx: number): void {
   for (let top = box.top; top < box.top + box.height; top += blockPx) {
     const height = Math.min(blockPx, box.top + box.height - top);
     for (let left = box.left; left < box.left + box.width; left += blockPx) {
-      average(pixels, { left, top, width: Math.min(blockPx, box.left + box.width - left), height });
+      const block = { left, top, width: Math.min(blockPx, box.left + box.width - left), height };
+      fillWithBytes(pixels, block, meanOf(pixels, [block]));
     }
   }
-}
-
-/** Replaces a box by its mean. */
-export function average(pixels: Pixels, box: Box): void {
-  fillWithBytes(pixels, box, meanOf(pixels, box));
 }
 
 /** Sets each colour channel to what is answered for its value, of 0 to 255; transparency stays. */
@@ -39,26 +35,31 @@ export function recolour({ data, channels }: Pixels, answer: (value: number) => 
   }
 }
 
-/** The mean of a box, as bytes of one pixel. */
-function meanOf({ data, width, channels }: Pixels, box: Box): Uint8Array {
+/** The mean of some boxes together, as bytes of one pixel; colours are weighed by their alpha. */
+export function meanOf({ data, width, channels }: Pixels, boxes: readonly Box[]): Uint8Array {
   const sums = new Float64Array(channels);
   let weight = 0;
-  for (let y = box.top; y < box.top + box.height; y++) {
-    let at = (y * width + box.left) * channels;
-    for (let x = 0; x < box.width; x++, at += channels) {
-      const opacity = channels === 4 ? (data[at + 3] as number) : 255;
-      weight += opacity;
-      for (let channel = 0; channel < Math.min(3, channels); channel++) {
-        sums[channel] = (sums[channel] as number) + opacity * (data[at + channel] as number);
+  let count = 0;
+  for (const box of boxes) {
+    count += box.width * box.height;
+    for (let y = box.top; y < box.top + box.height; y++) {
+      let at = (y * width + box.left) * channels;
+      for (let x = 0; x < box.width; x++, at += channels) {
+        const opacity = channels === 4 ? (data[at + 3] as number) : 255;
+        weight += opacity;
+        for (let channel = 0; channel < Math.min(3, channels); channel++) {
+          sums[channel] = (sums[channel] as number) + opacity * (data[at + channel] as number);
+        }
       }
     }
   }
   const mean = Uint8Array.from(sums, (sum) => (weight === 0 ? 0 : Math.round(sum / weight)));
-  if (channels === 4) mean[3] = Math.round(weight / (box.width * box.height));
+  if (channels === 4) mean[3] = Math.round(weight / count);
   return mean;
 }
 
-function fillWithBytes({ data, width, channels }: Pixels, box: Box, pixel: Uint8Array): void {
+/** Sets every pixel of a box to the bytes of one. */
+export function fillWithBytes({ data, width, channels }: Pixels, box: Box, pixel: Uint8Array): void {
   for (let y = box.top; y < box.top + box.height; y++) {
     const start = (y * width + box.left) * channels;
     for (let at = start; at < start + box.width * channels; at++)

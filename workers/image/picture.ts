@@ -1,10 +1,12 @@
 import type { Blend, KernelEnum, Sharp } from 'sharp';
 import type { Rgba } from './colour.ts';
-import { assertSize, type Box, intersect, type Size } from './geometry.ts';
+import { blurredSmall, exactBlur, reductionFor } from './gaussian.ts';
+import { assertSize, type Box, intersect, type Size, scaledBy } from './geometry.ts';
 import { openPixels } from './input.ts';
 import { comesTooLate, type Slot } from './order.ts';
 import { cut } from './paint.ts';
 import { framesOf, joinFrames, type Pixels, pixelsOf, withAlphaOf, withoutAlpha } from './pixels.ts';
+import { enlarged } from './resample.ts';
 
 /** What is known of a picture beside its pixels; width and height are of one frame, upright. */
 export interface PictureFacts extends Size {
@@ -55,6 +57,11 @@ export class Picture {
     return new Picture(openPixels(pixels), facts, timeout, false);
   }
 
+  /** Throws when nobody waits for the picture any more: for work that no pipeline does. */
+  readonly lookAtClock = (): void => {
+    this.#timeout();
+  };
+
   /** Whether the pipeline still starts at the input file: its errors are the file's, and its metadata is at hand. */
   get fromFile(): boolean {
     return this.#fromFile;
@@ -78,8 +85,17 @@ export class Picture {
     // contrast in one row of pixels, and taking the frames apart would cost three times the time.
     if (this.frames > 1 && size.height > this.height)
       return this.eachFrame((frame) => frame.scaleTo(size, kernel));
+    if (kernel !== 'nearest' && (size.width > this.width || size.height > this.height))
+      return this.#enlargeTo(size, kernel);
     (await this.at('scale')).resize({ ...size, fit: 'fill', kernel });
     this.#resized(size);
+  }
+
+  /** Scales to a size that is larger on an axis or both, after what becomes smaller on the other. */
+  async #enlargeTo(size: Size, kernel: Exclude<keyof KernelEnum, 'nearest'>): Promise<void> {
+    const { width, height } = this;
+    await this.scaleTo({ width: Math.min(width, size.width), height: Math.min(height, size.height) }, kernel);
+    this.replace(enlarged(await this.pixels(), size, kernel, this.lookAtClock));
   }
 
   /** Cuts out a box, which must lie within the picture. */
@@ -98,6 +114,8 @@ export class Picture {
     kernel?: keyof KernelEnum,
   ): Promise<void> {
     assertSize(size);
+    const factor = Math.max(size.width / this.width, size.height / this.height);
+    if (factor > 1) await this.scaleTo(scaledBy(this, factor), kernel);
     (await this.at('scale', 'smartCrop')).resize({
       ...size,
       fit: 'cover',
@@ -120,6 +138,13 @@ export class Picture {
     (await this.at('extend')).extend({ ...room, background, extendWith });
     this.#resized(size);
     this.mayTurnTransparent(background);
+  }
+
+  /** Blurs a picture of one frame by a Gaussian. */
+  async blur(sigma: number): Promise<void> {
+    const factor = reductionFor(this, sigma);
+    if (factor === 1) (await this.at('blur')).blur(exactBlur(sigma));
+    else this.replace(await blurredSmall(await this.pixels(), sigma, factor, this.lookAtClock));
   }
 
   /** Every frame's pixels as a pipeline of its own, for looking only. */
@@ -191,8 +216,12 @@ export class Picture {
       blend,
     };
     const tops = Array.from({ length: this.frames }, (_, frame) => seen.top + frame * this.height);
-    (await this.at('composite')).composite(tops.map((top) => ({ ...image, top })));
-    this.hasAlpha = true;
+    const pipeline = (await this.at('composite')).composite(tops.map((top) => ({ ...image, top })));
+    // What is laid on an opaque picture leaves it opaque, but sharp adds the channel.
+    if (!this.hasAlpha) {
+      pipeline.removeAlpha();
+      this.#used.add('removeAlpha');
+    }
   }
 
   /**

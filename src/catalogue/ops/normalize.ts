@@ -3,7 +3,8 @@ import { pixelOp, step } from '../pixel-op.ts';
 
 export const normalize = pixelOp({
   op: 'normalize',
-  description: 'Stretches the brightness so that it runs from black to white.',
+  description:
+    'Stretches the tones so that they run from black to white, and the colours with them; a picture does not become darker by it.',
   parameters: {
     lower: number(0, 99, 'Percentile of the brightness that becomes black.', { default: 1 }),
     upper: number(1, 100, 'Percentile of the brightness that becomes white; above lower.', { default: 99 }),

@@ -16,7 +16,8 @@ const REGION = Type.Object(
 
 export const redact = pixelOp({
   op: 'redact',
-  description: 'Covers rectangles so that what lay under them is really gone from the file.',
+  description:
+    'Covers rectangles so that what lay under them is really gone from the file; for text, take the style fill.',
   parameters: {
     regions: Type.Array(REGION, {
       minItems: 1,
@@ -26,7 +27,7 @@ export const redact = pixelOp({
     }),
     style: choice(
       ['fill', 'blur', 'pixelate'],
-      'How a rectangle is covered; one of fewer than 16 pixels is filled in any style.',
+      'How rectangles are covered. Only fill is safe for text. blur and pixelate take rectangles less than 24 px apart as one, keep at most 3 x 3 rough colours of it, and fill what is narrower than 96 px.',
       { default: 'fill' },
     ),
     color: colour('Colour of the rectangles that are filled.', { default: '#000000' }),

@@ -8,6 +8,7 @@ import {
   type Filter,
   type FindOptions,
   type GroupSpec,
+  type IndexSpec,
   type Sort,
   type Update,
   type UpdateResult,
@@ -21,16 +22,25 @@ export interface Stored {
 
 const MAX_UPSERT_TRIES = 3;
 
-export function mongoCollection<T extends Document>(collection: MongoCollection<Stored>): Collection<T> {
+export function mongoCollection<T extends Document>(
+  collection: MongoCollection<Stored>,
+  indexes: readonly IndexSpec[],
+): Collection<T> {
+  const guarded = <R>(run: () => Promise<R>) => guard(run, indexes);
+  const matching = <R>(filter: Filter, run: () => Promise<R>) =>
+    guarded(async () => {
+      checkFilter(filter);
+      return run();
+    });
   const stored = (document: T) => document as unknown as Stored;
   const changes = (update: Update) => update as UpdateFilter<Stored>;
   const ours = (document: Stored | null) => document as unknown as T | null;
 
   return {
     async insertOne(document) {
-      await guard(() => collection.insertOne(stored(document)));
+      await guarded(() => collection.insertOne(stored(document)));
     },
-    insertMany: (documents) => guard(() => insertMany(collection, documents.map(stored))),
+    insertMany: (documents) => guarded(() => insertMany(collection, documents.map(stored))),
     async findOne(filter, options = {}) {
       return ours(await matching(filter, () => collection.findOne(filter, findOptions(options))));
     },
@@ -69,13 +79,6 @@ export function mongoCollection<T extends Document>(collection: MongoCollection<
     count: (filter) => matching(filter, () => collection.countDocuments(filter)),
     group: (spec) => matching(spec.filter, () => group(collection, spec)),
   };
-}
-
-function matching<R>(filter: Filter, run: () => Promise<R>): Promise<R> {
-  return guard(async () => {
-    checkFilter(filter);
-    return run();
-  });
 }
 
 /**

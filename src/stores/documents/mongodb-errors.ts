@@ -7,8 +7,9 @@ import {
   MongoSystemError,
   MongoTopologyClosedError,
   MongoWriteConcernError,
+  type WriteError,
 } from 'mongodb';
-import { DuplicateKeyError, StoreUnavailableError } from './port.ts';
+import { DuplicateKeyError, type IndexSpec, StoreUnavailableError } from './port.ts';
 
 const DUPLICATE_KEY = 11000;
 /** IndexOptionsConflict and IndexKeySpecsConflict. */
@@ -16,17 +17,27 @@ const INDEX_CONFLICTS = [85, 86];
 /** A server that stops or is no longer the primary, or that ran out of the time it was given. */
 const UNAVAILABLE_CODES = [50, 91, 189, 262, 10107, 11600, 11602, 13435, 13436];
 
-/** Runs an operation of the driver; its errors become the port's. */
-export async function guard<T>(run: () => Promise<T>): Promise<T> {
+/** Runs an operation of the driver; its errors become the port's. `indexes` are those of the collection, if it has one. */
+export async function guard<T>(run: () => Promise<T>, indexes: readonly IndexSpec[] = []): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    throw translated(error);
+    throw translated(causeOfBulk(error), indexes);
   }
 }
 
-function translated(error: unknown): unknown {
-  if (isDuplicate(error)) return new DuplicateKeyError(indexOf(error.message));
+/** A bulk write that no document was refused in failed as a whole: of a connection that broke, above all. */
+function causeOfBulk(error: unknown): unknown {
+  if (!(error instanceof MongoBulkWriteError) || writeErrorsOf(error).length > 0) return error;
+  return error.errorResponse instanceof Error ? error.errorResponse : error;
+}
+
+function writeErrorsOf({ writeErrors }: MongoBulkWriteError): WriteError[] {
+  return [writeErrors].flat();
+}
+
+function translated(error: unknown, indexes: readonly IndexSpec[]): unknown {
+  if (isDuplicate(error)) return new DuplicateKeyError(indexOf(error, indexes));
   if (isUnavailable(error)) {
     return new StoreUnavailableError(`MongoDB did not answer: ${error.message}`, { cause: error });
   }
@@ -36,7 +47,7 @@ function translated(error: unknown): unknown {
 /** The positions of the documents that a unique index refused; rethrows when anything else went wrong besides. */
 export function duplicatesIn(error: unknown): number[] {
   if (!(error instanceof MongoBulkWriteError)) throw error;
-  const failures = Array.isArray(error.writeErrors) ? error.writeErrors : [error.writeErrors];
+  const failures = writeErrorsOf(error);
   if (failures.length === 0 || failures.some(({ code }) => code !== DUPLICATE_KEY)) throw error;
   return failures.map(({ index }) => index).sort((a, b) => a - b);
 }
@@ -63,7 +74,17 @@ function isUnavailable(error: unknown): error is Error {
   ].some((kind) => error instanceof kind);
 }
 
-/** "E11000 duplicate key error collection: db.items index: email dup key: …" */
-function indexOf(message: string): string {
-  return /index: (?:\S+\.\$)?(\S+)/.exec(message)?.[1] ?? 'unknown';
+/**
+ * The index that a write broke: by the fields that the server names (MongoDB 4.4 and later), else by its message,
+ * "E11000 duplicate key error collection: db.items index: email dup key: …".
+ */
+function indexOf(error: MongoServerError, indexes: readonly IndexSpec[]): string {
+  const { keyPattern } = error.errorResponse as { keyPattern?: Record<string, unknown> };
+  const named = keyPattern && nameOf(Object.keys(keyPattern), indexes);
+  return named ?? /index: (?:\S+\.\$)?(\S+)/.exec(error.message)?.[1] ?? 'unknown';
+}
+
+function nameOf(fields: readonly string[], indexes: readonly IndexSpec[]): string | undefined {
+  if (fields.join() === '_id') return '_id_';
+  return indexes.find((index) => index.fields.map(([field]) => field).join() === fields.join())?.name;
 }

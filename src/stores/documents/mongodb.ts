@@ -10,12 +10,21 @@ import type { CollectionSpec, Document, Documents, IndexSpec } from './port.ts';
 const DEADLINE_MS = 5_000;
 const NAMES_DATABASE = /^mongodb(\+srv)?:\/\/[^/]+\/[^?]/;
 
+/** Makes the indexes of a collection, where they are not there yet. */
+export type IndexMaker = (spec: CollectionSpec) => Promise<void>;
+
+export interface MongoDocuments extends Documents {
+  /** Of this connection; it tries once more, for two makers of one index may meet in a deadlock. */
+  createIndexes: IndexMaker;
+}
+
 /**
  * Documents in the database that the URL names (`darkroom` when it names none). Connects at the first call, and again
  * by itself whenever the connection is lost: until then each call ends in StoreUnavailableError at its deadline.
  * Throws when the URL is none of MongoDB's.
+ * @param makeIndexes who makes them instead: of all processes of a host one is enough.
  */
-export async function connectMongoDocuments(url: string): Promise<Documents> {
+export async function connectMongoDocuments(url: string, makeIndexes?: IndexMaker): Promise<MongoDocuments> {
   const client = new MongoClient(url, {
     appName: 'darkroom',
     serverSelectionTimeoutMS: DEADLINE_MS,
@@ -28,11 +37,14 @@ export async function connectMongoDocuments(url: string): Promise<Documents> {
     ignoreUndefined: true,
   });
   const database = client.db(NAMES_DATABASE.test(url) ? undefined : 'darkroom');
+  const createIndexesTwice = (spec: CollectionSpec) =>
+    guard(() => createIndexes(database, spec).catch(() => createIndexes(database, spec)));
 
   return {
+    createIndexes: createIndexesTwice,
     async collection<T extends Document>(spec: CollectionSpec) {
-      await guard(() => createIndexes(database, spec));
-      return mongoCollection<T>(database.collection<Stored>(spec.name));
+      await (makeIndexes ?? createIndexesTwice)(spec);
+      return mongoCollection<T>(database.collection<Stored>(spec.name), spec.indexes);
     },
     async ping() {
       await guard(() => database.command({ ping: 1 }));

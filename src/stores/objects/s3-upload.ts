@@ -12,8 +12,8 @@ export interface UploadTarget {
   client: S3Client;
   object: { Bucket: string; Key: string };
   contentType: string;
-  /** Awaits an answer of S3, and maps its failure. */
-  reached: <T>(request: Promise<T>) => Promise<T>;
+  /** Awaits an answer of S3 within the deadline of an upload, and maps its failure. */
+  reached: <T>(request: (signal: AbortSignal) => Promise<T>) => Promise<T>;
 }
 
 /** Answers the size in bytes. */
@@ -22,7 +22,7 @@ export async function uploadWhole(
   { sdk, client, object, contentType, reached }: UploadTarget,
 ): Promise<number> {
   const command = new sdk.PutObjectCommand({ ...object, Body: bytes, ContentType: contentType });
-  await reached(client.send(command));
+  await reached((abortSignal) => client.send(command, { abortSignal }));
   return bytes.length;
 }
 
@@ -45,7 +45,7 @@ async function uploadParts(
   { sdk, client, object, contentType, reached }: UploadTarget,
 ): Promise<number> {
   const create = new sdk.CreateMultipartUploadCommand({ ...object, ContentType: contentType });
-  const { UploadId } = await reached(client.send(create));
+  const { UploadId } = await reached((abortSignal) => client.send(create, { abortSignal }));
   const upload = { ...object, UploadId };
   try {
     const uploaded: CompletedPart[] = [];
@@ -53,7 +53,7 @@ async function uploadParts(
     for await (const part of parts) {
       const PartNumber = uploaded.length + 1;
       const command = new sdk.UploadPartCommand({ ...upload, PartNumber, Body: part });
-      const { ETag } = await reached(client.send(command));
+      const { ETag } = await reached((abortSignal) => client.send(command, { abortSignal }));
       uploaded.push({ ETag, PartNumber });
       sizeBytes += part.length;
     }
@@ -61,7 +61,7 @@ async function uploadParts(
       ...upload,
       MultipartUpload: { Parts: uploaded },
     });
-    await reached(client.send(complete));
+    await reached((abortSignal) => client.send(complete, { abortSignal }));
     return sizeBytes;
   } catch (error) {
     await client.send(new sdk.AbortMultipartUploadCommand(upload)).catch(() => undefined);

@@ -7,8 +7,12 @@ import { assertWithin } from './range.ts';
 import { type UploadTarget, uploadStream, uploadWhole } from './s3-upload.ts';
 
 const CONNECT_TIMEOUT_MS = 3000;
-/** From the first byte of a request to the head of its answer: a part of an upload goes through at 4 Mbit/s. */
-const REQUEST_TIMEOUT_MS = 20_000;
+/** Of a request with all its tries, to the head of its answer. */
+const REQUEST_TIMEOUT_MS = 5_000;
+/** The same for one that carries up to 8 MB: it goes through at 4 Mbit/s. */
+const UPLOAD_TIMEOUT_MS = 20_000;
+/** A second try mends a connection that broke; more would only wait longer for a bucket that is away. */
+const MOST_TRIES = 2;
 /** Silence within an answer. Long, for a reader that is slow makes the same silence as a server that is gone. */
 const IDLE_TIMEOUT_MS = 60_000;
 const MAX_CONNECTIONS = 200;
@@ -47,8 +51,8 @@ export class S3Objects implements Objects {
     const object = this.#object(key);
     const { sdk, client } = await this.#open();
     const Range = range && `bytes=${range.start}-${range.end}`;
-    const answer = await this.#reached(
-      client.send(new sdk.GetObjectCommand({ ...object, Range })).catch(nullWhenMissing),
+    const answer = await this.#reached((abortSignal) =>
+      client.send(new sdk.GetObjectCommand({ ...object, Range }), { abortSignal }).catch(nullWhenMissing),
     );
     if (answer === null) return null;
     if (!(answer.Body instanceof Readable)) throw new StoreUnavailableError('S3 answered without a body.');
@@ -81,7 +85,7 @@ export class S3Objects implements Objects {
   async delete(key: string): Promise<void> {
     const object = this.#object(key);
     const { sdk, client } = await this.#open();
-    await this.#reached(client.send(new sdk.DeleteObjectCommand(object)));
+    await this.#reached((abortSignal) => client.send(new sdk.DeleteObjectCommand(object), { abortSignal }));
   }
 
   async listOlder(prefix: string, beforeMs: number, limit: number): Promise<string[]> {
@@ -90,7 +94,9 @@ export class S3Objects implements Objects {
     let StartAfter = '';
     for (;;) {
       const question = { Bucket: this.#options.bucket, Prefix: prefix, StartAfter, MaxKeys: LIST_PAGE };
-      const page = await this.#reached(client.send(new sdk.ListObjectsV2Command(question)));
+      const page = await this.#reached((abortSignal) =>
+        client.send(new sdk.ListObjectsV2Command(question), { abortSignal }),
+      );
       for (const { Key = '', LastModified } of page.Contents ?? []) {
         if (keys.length >= limit) return keys;
         if (LastModified !== undefined && LastModified.getTime() < beforeMs) keys.push(Key);
@@ -102,7 +108,8 @@ export class S3Objects implements Objects {
 
   async ping(): Promise<void> {
     const { sdk, client } = await this.#open();
-    await this.#reached(client.send(new sdk.HeadBucketCommand({ Bucket: this.#options.bucket })));
+    const question = new sdk.HeadBucketCommand({ Bucket: this.#options.bucket });
+    await this.#reached((abortSignal) => client.send(question, { abortSignal }));
   }
 
   async close(): Promise<void> {
@@ -113,7 +120,8 @@ export class S3Objects implements Objects {
   async #target(key: string, contentType: string): Promise<UploadTarget> {
     const object = this.#object(key);
     const { sdk, client } = await this.#open();
-    return { sdk, client, object, contentType, reached: (request) => this.#reached(request) };
+    const reached: UploadTarget['reached'] = (request) => this.#reached(request, UPLOAD_TIMEOUT_MS);
+    return { sdk, client, object, contentType, reached };
   }
 
   #object(key: string): { Bucket: string; Key: string } {
@@ -127,10 +135,23 @@ export class S3Objects implements Objects {
     return this.#opened;
   }
 
-  #reached<T>(request: Promise<T>): Promise<T> {
-    return request.catch((error) => {
-      throw this.#unavailable(error);
-    });
+  /** Awaits the head of an answer for so long, and no longer: its body may take its time. */
+  async #reached<T>(
+    request: (signal: AbortSignal) => Promise<T>,
+    timeoutMs = REQUEST_TIMEOUT_MS,
+  ): Promise<T> {
+    const tooLong = new AbortController();
+    const timer = setTimeout(
+      () => tooLong.abort(new Error(`It did not answer within ${timeoutMs} ms.`)),
+      timeoutMs,
+    );
+    try {
+      return await request(tooLong.signal);
+    } catch (error) {
+      throw this.#unavailable(tooLong.signal.aborted ? tooLong.signal.reason : error);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   #unavailable(cause: unknown): unknown {
@@ -149,10 +170,11 @@ async function connect({ region, endpoint }: S3Options): Promise<{ sdk: Sdk; cli
   const sdk = await import('@aws-sdk/client-s3');
   const client = new sdk.S3Client({
     region,
+    maxAttempts: MOST_TRIES,
     ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
     requestHandler: {
       connectionTimeout: CONNECT_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
+      requestTimeout: UPLOAD_TIMEOUT_MS,
       throwOnRequestTimeout: true,
       socketTimeout: IDLE_TIMEOUT_MS,
       httpAgent: { maxSockets: MAX_CONNECTIONS },

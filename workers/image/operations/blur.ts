@@ -8,7 +8,5 @@ export const blur = step({
   // On a strip, frames would run into each other.
   frames: 'each',
   commutesWithFlatten: true,
-  async apply(picture, { sigma }) {
-    (await picture.at('blur')).blur(sigma);
-  },
+  apply: (picture, { sigma }) => picture.blur(sigma),
 });

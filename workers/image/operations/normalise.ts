@@ -1,9 +1,15 @@
+import { type Brightness, brightnessOf } from '../brightness.ts';
+import { recolour } from '../paint.ts';
 import { BadArgument } from '../refusal.ts';
 import { step } from './operation.ts';
 import { number } from './parameter.ts';
 
+/** Halvings of the range in which the exponent is looked for: more than 8 bits can show. */
+const HALVINGS = 12;
+
 export const normalise = step({
-  description: 'Stretches the brightness so that it runs from black to white.',
+  description:
+    'Stretches the tones so that they run from black to white, and the colours with them; the picture as a whole does not become darker.',
   parameters: {
     lower: number(0, 99, 'Percentile of the brightness that becomes black; below upper.', { default: 1 }),
     upper: number(1, 100, 'Percentile of the brightness that becomes white.', { default: 99 }),
@@ -15,6 +21,30 @@ export const normalise = step({
   },
   // Over the strip as a whole: frames stretched each for itself would flicker.
   async apply(picture, { lower, upper }) {
-    (await picture.at('normalise')).normalise({ lower, upper });
+    const pixels = await picture.pixels();
+    const brightness = brightnessOf(pixels);
+    const [dark, light] = [brightness.percentile(lower / 100), brightness.percentile(upper / 100)];
+    // A picture of one tone has nothing to stretch.
+    if (light <= dark) return;
+    const share = (value: number) => Math.min(1, Math.max(0, (value - dark) / (light - dark)));
+    const exponent = undarkened(brightness, share);
+    recolour(pixels, (value) => Math.round(255 * share(value) ** exponent));
   },
 });
+
+/**
+ * The exponent at which a stretched picture is as bright as it was, where it would become darker: one whose darkest tones
+ * are far from black loses more below than it wins above. 1 where it becomes brighter.
+ */
+function undarkened(brightness: Brightness, share: (value: number) => number): number {
+  const before = brightness.mean((value) => value);
+  const after = (exponent: number) => brightness.mean((value) => 255 * share(value) ** exponent);
+  if (after(1) >= before) return 1;
+  let [low, high] = [0, 1];
+  for (let halving = 0; halving < HALVINGS; halving++) {
+    const middle = (low + high) / 2;
+    if (after(middle) >= before) low = middle;
+    else high = middle;
+  }
+  return low;
+}

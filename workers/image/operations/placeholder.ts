@@ -1,4 +1,5 @@
 import { fitInto, type Size } from '../geometry.ts';
+
 import { step } from './operation.ts';
 import { choice } from './parameter.ts';
 
@@ -23,7 +24,7 @@ export const placeholder = step({
   async apply(picture, { kind }) {
     // Plain averages: a sharper kernel would let the edges of the picture colour a single pixel.
     await picture.scaleTo(sizeOf(picture, kind), 'linear');
-    if (kind === 'blur') (await picture.at('blur')).blur(1);
+    if (kind === 'blur') await picture.blur(1);
   },
 });
 

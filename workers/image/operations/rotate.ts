@@ -1,5 +1,6 @@
 import { colourOf } from '../colour.ts';
-import { turnedSize } from '../geometry.ts';
+import { assertSize, turnedSize } from '../geometry.ts';
+import { turned } from '../turn.ts';
 import { step } from './operation.ts';
 import { colour, number, optional } from './parameter.ts';
 
@@ -12,7 +13,7 @@ export const rotate = step({
   cost: 1,
   frames: 'each',
   size: (input, { angle }) => turnedSize(input, angle),
-  async apply(picture, { angle, background }, { fill }) {
+  async apply(picture, { angle, background }, { fill, sharp }) {
     if (angle % 360 === 0) return;
     if (angle % 90 === 0) {
       (await picture.at('turn')).rotate(angle);
@@ -20,8 +21,7 @@ export const rotate = step({
       return;
     }
     const corners = background === undefined ? fill : colourOf(background, 'background');
-    (await picture.at('rotate')).rotate(angle, { background: corners });
-    picture.mayTurnTransparent(corners);
-    picture.becomesAbout(turnedSize(picture, angle));
+    assertSize(turnedSize(picture, angle));
+    picture.replace(await turned(await picture.pixels(), angle, corners, sharp));
   },
 });

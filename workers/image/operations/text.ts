@@ -3,6 +3,7 @@ import { colourOf, type Rgba, TRANSPARENT } from '../colour.ts';
 import { AREA_LIMIT_PX, place } from '../geometry.ts';
 import { type Pixels, pixelsOf } from '../pixels.ts';
 import { BadArgument } from '../refusal.ts';
+import { turned } from '../turn.ts';
 import { type PassContext, step } from './operation.ts';
 import { colour, integer, number, position } from './parameter.ts';
 
@@ -39,7 +40,8 @@ export const text = step({
       pass,
     );
     const ink = { ...colour, alpha: colour.alpha * opacity };
-    const label = await turned(inked(letters, ink), rotate, pass);
+    const flat = inked(letters, ink);
+    const label = rotate % 360 === 0 ? flat : await turned(flat, rotate, TRANSPARENT, pass.sharp);
     const spot = place(label, room, position);
     await picture.overlay(label, { left: spot.left + margin, top: spot.top + margin });
   },
@@ -92,10 +94,4 @@ function inked({ data: mask, width, height }: Pixels, { r, g, b, alpha }: Rgba):
     data[at + 3] = Math.round((mask[index] as number) * alpha);
   }
   return { data, width, height, channels: 4, frames: 1 };
-}
-
-async function turned(label: Pixels, angle: number, { sharp }: PassContext): Promise<Pixels> {
-  if (angle % 360 === 0) return label;
-  const { data, ...raw } = label;
-  return pixelsOf(sharp(data, { raw }).rotate(angle, { background: TRANSPARENT }));
 }

@@ -1,0 +1,30 @@
+import type { LoadSuite } from '../load/suite.ts';
+import { cards, transforms, webPages } from './calls.ts';
+
+/** Short stages: what differs between two settings shows in many rounds, not in long ones. */
+const tune: LoadSuite = {
+  name: 'tune',
+  description:
+    'Small pictures, pages, photographs and cards at full strength, in stages short enough for many rounds.',
+  cases: {
+    small: transforms('A picture of 200 px to 64 px.', 'op=resize&width=64&format=jpeg', 'small.jpg'),
+    web: webPages,
+    camera: transforms('A camera photograph to 512 px.', 'op=resize&width=512&format=webp', 'camera.jpg'),
+    cards,
+  },
+  stages: [
+    {
+      name: 'warm up',
+      seconds: 3,
+      loop: 'closed',
+      isWarmUp: true,
+      connections: { small: 4, camera: 2, cards: 2 },
+    },
+    { name: 'small', seconds: 2, loop: 'closed', connections: { small: 16 } },
+    { name: 'web', seconds: 2, loop: 'closed', connections: { web: 16 } },
+    { name: 'camera', seconds: 2, loop: 'closed', connections: { camera: 8 } },
+    { name: 'cards', seconds: 2, loop: 'closed', connections: { cards: 4 } },
+  ],
+};
+
+export default tune;

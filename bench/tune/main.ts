@@ -1,0 +1,169 @@
+import { writeFile } from 'node:fs/promises';
+import { availableParallelism, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { runRounds } from '../compare/rounds.ts';
+import { hostFacts } from '../report/load-report.ts';
+import { tunePage } from '../report/tune-page.ts';
+import { writeResult } from '../results.ts';
+import { startBenchServer } from '../server.ts';
+import suite from '../suites/tune.ts';
+import { type Candidate, firstCandidates, keyOf } from './candidates.ts';
+import { environmentFile } from './environment-file.ts';
+import { goodnessOf, readWeights, type Weights } from './goodness.ts';
+import { type Measure, type Outcome, search, type Trial } from './search.ts';
+
+/**
+ * `npm run tune`: finds the settings of pools for THIS host, beside the default, in interleaved rounds. Leaves darkroom.env, and the numbers with a page
+ * of plots in bench/results/.
+ */
+const TUNED = [
+  'PROCESSES',
+  'IMAGE_THREADS',
+  'RENDER_THREADS',
+  'UV_THREADPOOL_SIZE',
+  'IMAGE_MEMORY_MEGABYTES',
+  'IMAGE_QUEUE',
+] as const;
+const USUAL_WEIGHTS: Weights = { small: 1, web: 2, camera: 1, cards: 0.5 };
+const DEFAULT_MINUTES = 15;
+const MEGABYTE = 1024 * 1024;
+
+const HELP = `npm run tune [-- --images DIR] [--mix small=1,web=2,camera=1,cards=0.5] [--minutes 15] [--out darkroom.env]
+
+Tries settings of processes, threads, memory and queues beside the default, and recommends only what it showed to be better.
+Settings of your environment (${TUNED.join(', ')}) are tried too.`;
+
+try {
+  await main();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
+process.exit();
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      help: { type: 'boolean', short: 'h', default: false },
+      images: { type: 'string', default: '' },
+      mix: { type: 'string', default: '' },
+      minutes: { type: 'string', default: String(DEFAULT_MINUTES) },
+      out: { type: 'string', default: 'darkroom.env' },
+    },
+  });
+  if (values.help) return console.log(HELP);
+  const weights = readWeights(values.mix, USUAL_WEIGHTS);
+  const minutes = Number(values.minutes);
+  if (!(minutes > 0)) throw new Error(`--minutes is "${values.minutes}", but a number above 0 is expected.`);
+  const startMs = performance.now();
+  const current = currentSettings();
+  const measure = (candidate: Candidate, rounds: number) => ratios(candidate, rounds, weights, values.images);
+  const clock = roundClock(measure, minutes * 60_000);
+  const outcome = await search({
+    candidates: firstCandidates(hostLimits(), current),
+    measure: clock.measure,
+    hasTimeFor: clock.hasTimeFor,
+    onTrial: (trial) => console.log(sentenceOf(trial)),
+  });
+  await leave(outcome, { startMs, current, weights, out: values.out });
+}
+
+/** Cores and memory that this process may use, its cgroup's limits included. */
+function hostLimits() {
+  const constrained = process.constrainedMemory();
+  const bytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+  return { cores: availableParallelism(), memoryMegabytes: Math.floor(bytes / MEGABYTE) };
+}
+
+function currentSettings(): Candidate {
+  return Object.fromEntries(
+    TUNED.flatMap((name) => {
+      const value = process.env[name];
+      // They are taken out of the environment, so that the default really is the default.
+      delete process.env[name];
+      return value === undefined || value === '' ? [] : [[name, value]];
+    }),
+  );
+}
+
+/** Goodness of a candidate over the default, one number a round in which both have figures. */
+async function ratios(
+  candidate: Candidate,
+  rounds: number,
+  weights: Weights,
+  picturesFolder: string,
+): Promise<number[]> {
+  const a = await startBenchServer(suite.settings ?? {});
+  try {
+    const b = await startBenchServer({ ...suite.settings, ...candidate });
+    try {
+      const suiteFile = join(import.meta.dirname, '../suites/tune.ts');
+      const weighed = suite.stages.filter(
+        (stage) =>
+          stage.loop === 'closed' && Object.keys(stage.connections).some((name) => (weights[name] ?? 0) > 0),
+      );
+      const done = await runRounds({
+        suite: { ...suite, stages: weighed },
+        suiteFile,
+        picturesFolder,
+        a,
+        b,
+        rounds,
+      });
+      return done.flatMap((round) => goodnessOf(round, weights) ?? []);
+    } finally {
+      await b.stop();
+    }
+  } finally {
+    await a.stop();
+  }
+}
+
+/** Knows from the trials so far how long a round takes, and whether more of them fit. */
+function roundClock(measure: Measure, budgetMs: number) {
+  const startMs = performance.now();
+  let rounds = 0;
+  let spentMs = 0;
+  return {
+    async measure(candidate: Candidate, count: number): Promise<number[]> {
+      const beforeMs = performance.now();
+      const answer = await measure(candidate, count);
+      spentMs += performance.now() - beforeMs;
+      rounds += count;
+      return answer;
+    },
+    hasTimeFor(count: number): boolean {
+      const eachMs = rounds === 0 ? 0 : spentMs / rounds;
+      return performance.now() - startMs + count * eachMs < budgetMs;
+    },
+  };
+}
+
+function sentenceOf({ candidate, rounds, difference }: Trial): string {
+  const name = Object.keys(candidate).length === 0 ? 'the default beside itself' : keyOf(candidate);
+  if (difference === null) return `${name}: no figure in ${rounds} rounds`;
+  const { ratio, low, high } = difference;
+  return `${name}: ${ratio.toFixed(3)} of the default (${low.toFixed(3)} to ${high.toFixed(3)}) in ${rounds} rounds`;
+}
+
+async function leave(
+  outcome: Outcome,
+  context: { startMs: number; current: Candidate; weights: Weights; out: string },
+): Promise<void> {
+  const seconds = Math.round((performance.now() - context.startMs) / 1000);
+  const { current, weights, out } = context;
+  const result = {
+    suite: 'tune',
+    at: new Date().toISOString(),
+    host: hostFacts(),
+    seconds,
+    current,
+    weights,
+    ...outcome,
+  };
+  console.log(`\n${outcome.reason} (${Math.floor(seconds / 60)} min ${seconds % 60} s)`);
+  await writeFile(out, environmentFile(outcome, new Date()));
+  console.log(`→ ${out}`);
+  await writeResult('tune', result, tunePage(result));
+}

@@ -1,0 +1,106 @@
+import { type Difference, pairedDifference } from '../compare/interval.ts';
+import { type Candidate, joined, keyOf } from './candidates.ts';
+
+/** Goodness of a candidate over the default's, one number a round: above 1 is better. */
+export type Measure = (candidate: Candidate, rounds: number) => Promise<number[]>;
+
+export interface Trial {
+  candidate: Candidate;
+  rounds: number;
+  difference: Difference | null;
+}
+
+export interface Outcome {
+  /** The settings to use; empty: keep the default. */
+  recommended: Candidate;
+  /** Why, in a sentence. */
+  reason: string;
+  /** Every trial in the order that it was made. */
+  trials: Trial[];
+  /** The default beside itself: how far chance alone moves a ratio. */
+  noise: Difference | null;
+}
+
+export interface SearchOptions {
+  candidates: readonly Candidate[];
+  measure: Measure;
+  /** False when there is no time for so many more rounds. */
+  hasTimeFor: (rounds: number) => boolean;
+  onTrial?: (trial: Trial) => void;
+}
+
+const FIRST_ROUNDS = 2;
+const NOISE_ROUNDS = 4;
+/** A winner is confirmed in rounds of its own, which chose nothing. */
+export const CONFIRMING_ROUNDS = 10;
+/** Wider than this, chance alone hides what a setting does. */
+const NOISIEST = 0.25;
+
+/**
+ * Finds a better setting by successive halving (Karnin, Koren and Somekh, 2013): all candidates are tried in a few rounds, the better half of
+ * them in twice as many, and so on, pairs of the best joined once. The last one is then confirmed against the default in rounds that chose nothing,
+ * because the best of many noisy trials looks better than it is. It is recommended only when the whole interval of those lies above 1.
+ */
+export async function search({ candidates, measure, hasTimeFor, onTrial }: SearchOptions): Promise<Outcome> {
+  const trials: Trial[] = [];
+
+  async function tried(candidate: Candidate, rounds: number): Promise<Trial> {
+    const ratios = await measure(candidate, rounds);
+    const difference = pairedDifference(ratios.map((ratio) => [1, ratio] as const));
+    const trial = { candidate, rounds, difference };
+    trials.push(trial);
+    onTrial?.(trial);
+    return trial;
+  }
+
+  const { difference: noise } = await tried({}, NOISE_ROUNDS);
+  const keep = (reason: string): Outcome => ({ recommended: {}, reason, trials, noise });
+  if (noise === null || noise.high / noise.low > (1 + NOISIEST) ** 2)
+    return keep(
+      'Keep the default: this host is too noisy now. The default beside itself differed by more than a quarter.',
+    );
+
+  let field = [...candidates];
+  for (let rounds = FIRST_ROUNDS; field.length > 1; rounds *= 2) {
+    const done: Trial[] = [];
+    for (const candidate of field) {
+      if (!hasTimeFor(rounds + CONFIRMING_ROUNDS)) break;
+      done.push(await tried(candidate, rounds));
+    }
+    const better = done.filter(isPromising).sort((a, b) => goodness(b) - goodness(a));
+    const half = better.slice(0, Math.ceil(field.length / 2)).map(({ candidate }) => candidate);
+    field = rounds === FIRST_ROUNDS ? withJoined(half) : half.slice(0, Math.floor(field.length / 2));
+    if (done.length === 0) break;
+  }
+
+  const winner = field[0];
+  if (winner === undefined) return keep('Keep the default: no other setting looked better.');
+  if (!hasTimeFor(CONFIRMING_ROUNDS))
+    return keep('Keep the default: there was no time to confirm another setting.');
+  const { difference } = await tried(winner, CONFIRMING_ROUNDS);
+  if (difference === null || difference.low <= 1)
+    return keep(
+      `Keep the default: ${keyOf(winner)} looked best, and was not shown to be better in ${CONFIRMING_ROUNDS} more rounds.`,
+    );
+  const gain = Math.round((difference.ratio - 1) * 100);
+  const least = Math.round((difference.low - 1) * 1000) / 10;
+  return {
+    recommended: winner,
+    reason: `Use ${keyOf(winner)}: ${gain} % better than the default in ${CONFIRMING_ROUNDS} rounds (at least ${least} % with 95 % confidence).`,
+    trials,
+    noise,
+  };
+}
+
+function isPromising(trial: Trial): boolean {
+  return goodness(trial) > 1;
+}
+
+function goodness({ difference }: Trial): number {
+  return difference?.ratio ?? 0;
+}
+
+/** The better half, and the two best of it joined in front, so that halving does not drop them at once. */
+function withJoined(half: readonly Candidate[]): Candidate[] {
+  return [...joined(half.slice(0, 3)), ...half];
+}

@@ -1,0 +1,50 @@
+import { StoreUnavailableError } from './documents/port.ts';
+
+export interface PatienceOptions {
+  /** What the store is called in an error. */
+  name: string;
+  /** How long one step waits for a store that answers others. */
+  longestMs: number;
+  /** How long it waits while the store is silent: its last outcome was none, for whichever call. */
+  silentMs: number;
+}
+
+/**
+ * How long the steps of calls wait for a store. A call takes several steps one after the other, and a store that is away
+ * would cost it the deadline of each. So the first step that waits in vain finds out, and the next ones, of this call and of
+ * others, fail almost at once, until an answer comes: a late one, too. A step that was given up may still be carried out.
+ */
+export interface Patience {
+  /** @throws StoreUnavailableError when the answer does not come in time, or what the step throws. */
+  run<T>(step: () => Promise<T>): Promise<T>;
+}
+
+export function createPatience({ name, longestMs, silentMs }: PatienceOptions): Patience {
+  let isSilent = false;
+
+  async function watched<T>(step: () => Promise<T>): Promise<T> {
+    try {
+      const answer = await step();
+      isSilent = false;
+      return answer;
+    } catch (error) {
+      isSilent = error instanceof StoreUnavailableError;
+      throw error;
+    }
+  }
+
+  return {
+    run<T>(step: () => Promise<T>): Promise<T> {
+      const limitMs = isSilent ? silentMs : longestMs;
+      return new Promise<T>((resolve, reject) => {
+        const timer = setTimeout(() => {
+          isSilent = true;
+          reject(new StoreUnavailableError(`${name} did not answer within ${limitMs} ms.`));
+        }, limitMs);
+        watched(step)
+          .then(resolve, reject)
+          .finally(() => clearTimeout(timer));
+      });
+    },
+  };
+}

@@ -1,0 +1,108 @@
+import { type Box, intersect, partsOf, union } from './geometry.ts';
+import { cut, fillWithBytes, meanOf, paste } from './paint.ts';
+import type { Pixels } from './pixels.ts';
+import { enlarged } from './resample.ts';
+
+/**
+ * Covers regions with what is left of them when only a few mean colours are kept. Whoever knows the font of a covered text
+ * can draw every character, cover it in the same way and compare: regions of single characters give their text away
+ * as soon as each keeps a colour of its own. So regions that lie near each other are covered as one, no side keeps more
+ * than three colours, and what is too small for that is left to be filled.
+ */
+
+/** Regions with no more between them than the space between two characters are covered as one. */
+const NEAR_PX = 24;
+/** Along a side: too few to read a word or know a face. */
+const MOST_CELLS_ALONG = 3;
+/** The mean of a smaller cell tells what it was: the ink of one character of a headline is enough. */
+const SMALLEST_CELL_PX = 96;
+/** Means are rounded to this, so that the ink of a character cannot be weighed either. */
+const ROUNDING = 32;
+
+export type CoarseStyle = 'blur' | 'pixelate';
+
+/** Regions that are covered as one. */
+export interface Group {
+  regions: Box[];
+  /** Around all of them. */
+  box: Box;
+}
+
+/** Joins regions that touch, overlap or lie near each other. */
+export function groupsOf(regions: readonly Box[]): Group[] {
+  const groups: Group[] = [];
+  for (const region of regions) {
+    let joined: Group = { regions: [region], box: region };
+    // A box that has grown may reach others: look again until it reaches none.
+    for (let near = groups.findIndex((one) => isNear(one, joined)); near !== -1; ) {
+      const [other] = groups.splice(near, 1) as [Group];
+      joined = { regions: [...other.regions, ...joined.regions], box: union(other.box, joined.box) };
+      near = groups.findIndex((one) => isNear(one, joined));
+    }
+    groups.push(joined);
+  }
+  return groups;
+}
+
+function isNear({ box }: Group, { box: other }: Group): boolean {
+  const gapAcross = Math.max(box.left, other.left) - Math.min(box.left + box.width, other.left + other.width);
+  const gapDown = Math.max(box.top, other.top) - Math.min(box.top + box.height, other.top + other.height);
+  return Math.max(gapAcross, gapDown) < NEAR_PX;
+}
+
+/** Whether a group is too small to keep any colour of its own. */
+export function mustBeFilled({ box }: Group): boolean {
+  return Math.min(box.width, box.height) < SMALLEST_CELL_PX;
+}
+
+/** Covers a group in place; only what lies in one of its regions is changed, and only that is looked at. */
+export function coarsen(
+  pixels: Pixels,
+  { regions, box }: Group,
+  style: CoarseStyle,
+  lookAtClock: () => void,
+): void {
+  const cells = cellsOf(pixels, regions, box);
+  const patch = style === 'blur' ? enlarged(cells, box, 'mitchell', lookAtClock) : mosaicOf(cells, box);
+  for (const region of regions) {
+    const inPatch = { ...region, left: region.left - box.left, top: region.top - box.top };
+    paste(pixels, cut(patch, inPatch), region);
+  }
+}
+
+/** The mean colours of a group as a tiny picture. Where regions overlap, their pixels count twice. */
+function cellsOf(pixels: Pixels, regions: readonly Box[], box: Box): Pixels {
+  const along = (edgePx: number) => Math.min(MOST_CELLS_ALONG, Math.floor(edgePx / SMALLEST_CELL_PX));
+  const [width, height] = [along(box.width), along(box.height)];
+  const whole = meanOf(pixels, regions);
+  const means = partsOf(box, width, height).map((cell) => {
+    const covered = regions.flatMap((region) => overlap(region, cell) ?? []);
+    return covered.length === 0 ? whole : meanOf(pixels, covered);
+  });
+  const data = Uint8Array.from(means.flatMap((mean) => Array.from(mean, rounded)));
+  return { data, width, height, channels: pixels.channels, frames: 1 };
+}
+
+function rounded(value: number): number {
+  return Math.min(255, Math.round(value / ROUNDING) * ROUNDING);
+}
+
+function overlap(region: Box, cell: Box): Box | undefined {
+  const relative = { ...region, left: region.left - cell.left, top: region.top - cell.top };
+  const both = intersect(relative, cell);
+  return both && { ...both, left: both.left + cell.left, top: both.top + cell.top };
+}
+
+/** Each cell as a block of its own colour. */
+function mosaicOf(cells: Pixels, { width, height }: Box): Pixels {
+  const { channels } = cells;
+  const mosaic = { ...cells, width, height, data: new Uint8Array(width * height * channels) };
+  for (const [index, part] of partsOf(
+    { left: 0, top: 0, width, height },
+    cells.width,
+    cells.height,
+  ).entries()) {
+    fillWithBytes(mosaic, part, cells.data.subarray(index * channels, (index + 1) * channels));
+  }
+  return mosaic;
+}
