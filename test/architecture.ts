@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
+import { needsOf, testFiles } from './needs.ts';
 
 /**
  * The architecture, as a check: an import goes to a lower rank only, and rooms of one rank do not import each other.
@@ -57,6 +58,7 @@ for (const file of files) {
   for (const target of importsOf(file)) judge(file, target);
   judgeOutput(file);
 }
+for (const file of testFiles()) judgeTest(file);
 if (files.length < 50) violations.push(`only ${files.length} files were read: the check is blind`);
 report();
 
@@ -112,6 +114,18 @@ function judgeOutput(file: string): void {
   const [, call] = (file !== OUTPUT_DOOR && OUTPUT_CALL.exec(sourceOf(file))) || [];
   if (call !== undefined)
     violations.push(`${file} calls ${call}(): take what a pipeline made by ${OUTPUT_DOOR}`);
+}
+
+/** A test file says what it needs, and one that needs nothing imports no server and no service. */
+function judgeTest(file: string): void {
+  try {
+    if (!needsOf(file).includes('nothing')) return;
+  } catch (error) {
+    violations.push((error as Error).message);
+    return;
+  }
+  const started = importsOf(file).filter((target) => /test\/(harness|whole-service|services\/)/.test(target));
+  for (const target of started) violations.push(`${file} needs nothing, but imports ${target}`);
 }
 
 function roomOf(file: string): string {

@@ -1,78 +1,86 @@
 import { spawn } from 'node:child_process';
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startMinio } from './services/minio.ts';
+import { type Need, needsOf, testFiles } from './needs.ts';
+import { findMinio } from './services/minio.ts';
 import { startMongo } from './services/mongodb.ts';
 import { startRedis } from './services/redis.ts';
+import { closingIn, countsIn, failuresIn, type RunCounts, skippedIn, slowestIn } from './tap-output.ts';
 
 /**
- * `npm test`: brings up Redis, MongoDB and an S3 service, runs every test on the embedded stores, and once more, on Redis and
- * MongoDB, those that talk to a whole server. Words after it are files to run instead of all. Ends with a line that
- * counts the tests; exits 1 when one failed, or when CI=true and a part is missing.
+ * `npm test`: runs every test on the embedded stores, and once more, on Redis and MongoDB, those that declare it. Words
+ * after it are files to run instead of all; `--fast` (`npm run test:fast`) takes those that need nothing. Starts the
+ * services that the chosen files need. Ends with the tests that were skipped and a line that counts them all; exits 1
+ * when a test failed, or when CI=true and a service is missing.
  */
 const root = join(import.meta.dirname, '..');
-const asked = process.argv.slice(2);
-const MOST_LINES_OF_A_FAILURE = 30;
+const TAP_FOLDER = join(root, '.tap');
+const SLOWEST_SHOWN = 10;
 
-interface Counts {
-  pass: number;
-  fail: number;
-  skip: number;
-}
-
+const words = process.argv.slice(2);
+const files = chosenFiles();
+const needed = new Set(files.flatMap(needsOf));
 await buildRunner();
-const files = asked.length > 0 ? asked : await testFiles();
-const [redis, mongodb, minio] = await Promise.all([startRedis(), startMongo(), startMinio()]);
-const missing = Object.entries({ Redis: redis, MongoDB: mongodb, S3: minio }).filter(
-  ([, server]) => server === null,
+
+const [redis, mongodb, minio] = await Promise.all([
+  needs('redis', 'both stores') ? startRedis() : undefined,
+  needs('mongodb', 'both stores') ? startMongo() : undefined,
+  // Tests start a MinIO each; it is built once, before them.
+  needs('s3') ? findMinio() : undefined,
+]);
+const missing = Object.entries({ Redis: redis, MongoDB: mongodb, MinIO: minio }).filter(
+  ([, service]) => service === null,
 );
 for (const [name] of missing)
   console.log(`\n*** ${name} could not be brought up: the tests that need it are skipped ***\n`);
 
 try {
   const environment: Record<string, string> = {
-    ...(redis === null ? {} : { REDIS_URL: redis.url }),
-    ...(mongodb === null ? {} : { MONGODB_URL: mongodb.url }),
-    ...(minio === null ? {} : { TEST_S3_URL: minio.url }),
+    ...(redis ? { REDIS_URL: redis.url } : {}),
+    ...(mongodb ? { MONGODB_URL: mongodb.url } : {}),
   };
   const runs = [await tap('embedded', files, environment)];
-  if (redis !== null && mongodb !== null) {
-    const whole = await filesWithServer(files);
-    if (whole.length > 0) runs.push(await tap('cluster', whole, { ...environment, TEST_STORES: 'cluster' }));
-  }
-  const sum = (key: keyof Counts) => runs.reduce((total, counts) => total + counts[key], 0);
-  console.log(`\n${sum('pass')} passed, ${sum('fail')} failed, ${sum('skip')} skipped`);
-  if (sum('fail') > 0 || sum('pass') === 0 || (missing.length > 0 && process.env.CI === 'true'))
-    process.exitCode = 1;
+  const onBoth = files.filter((file) => needsOf(file).includes('both stores'));
+  if (redis && mongodb && onBoth.length > 0)
+    runs.push(await tap('cluster', onBoth, { ...environment, TEST_STORES: 'cluster' }));
+  report(runs);
 } finally {
-  await Promise.all([redis?.stop(), mongodb?.stop(), minio?.stop()]);
+  await Promise.all([redis?.stop(), mongodb?.stop()]);
 }
 process.exit();
 
-async function testFiles(): Promise<string[]> {
-  const names = await readdir(join(root, 'test'), { recursive: true });
-  return names
-    .filter((name) => name.endsWith('.test.ts'))
-    .map((name) => join('test', name))
-    .sort();
+function chosenFiles(): string[] {
+  const isFast = (file: string) => needsOf(file).every((need) => need === 'nothing');
+  if (words.includes('--fast')) return testFiles().filter(isFast);
+  return words.length > 0 ? words : testFiles();
 }
 
-async function filesWithServer(all: string[]): Promise<string[]> {
-  const sources = await Promise.all(all.map((file) => readFile(join(root, file), 'utf8')));
-  return all.filter((_file, index) => /harness\.ts/.test(sources[index] ?? ''));
+function needs(...some: Need[]): boolean {
+  return some.some((need) => needed.has(need));
 }
 
-/** tap's runner is built from the plugins that .taprc leaves it: without its transpiler, Node runs the tests as they are. */
+/**
+ * tap's runner is built from the plugins that .taprc leaves it: without its transpiler, Node runs the tests as they are.
+ * It takes seconds, so it is built again only when the packages or .taprc changed.
+ */
 async function buildRunner(): Promise<void> {
+  const hash = createHash('sha256');
+  for (const file of ['package-lock.json', '.taprc']) hash.update(await readFile(join(root, file)));
+  const stamp = join(TAP_FOLDER, 'built-from');
+  const current = hash.digest('hex');
+  if (existsSync(stamp) && (await readFile(stamp, 'utf8')) === current) return;
   const code = await tapCommand(['build'], 'ignore');
   if (code !== 0) throw new Error(`tap build ended with ${code}.`);
+  await mkdir(TAP_FOLDER, { recursive: true });
+  await writeFile(stamp, current);
 }
 
 /** One run of tap. A terminal follows it; elsewhere its failures and its closing line are printed when it has ended. */
-async function tap(stores: string, run: string[], environment: Record<string, string>): Promise<Counts> {
+async function tap(stores: string, run: string[], environment: Record<string, string>): Promise<RunCounts> {
   console.log(`\n# ${run.length} test files on ${stores} stores`);
-  await mkdir(join(root, '.tap'), { recursive: true });
-  const file = join(root, '.tap', `${stores}.tap`);
+  const file = join(TAP_FOLDER, `${stores}.tap`);
   const reporter = process.stdout.isTTY ? 'terse' : 'silent';
   const code = await tapCommand(
     ['run', `--reporter=${reporter}`, `--output-file=${file}`, ...run],
@@ -81,19 +89,10 @@ async function tap(stores: string, run: string[], environment: Record<string, st
   );
   const output = await readFile(file, 'utf8');
   if (!process.stdout.isTTY) console.log([...failuresIn(output), closingIn(output)].join('\n'));
-  const counts = countsIn(output);
+  if (run.length > SLOWEST_SHOWN) console.log(`# slowest: ${slowestIn(output, SLOWEST_SHOWN).join(', ')}`);
+  const counts = { ...countsIn(output), skipped: skippedIn(output) };
   // A run that broke without a failed test is a failure all the same.
   return code !== 0 && counts.fail === 0 ? { ...counts, fail: 1 } : counts;
-}
-
-/** The lines of what failed, as tap wrote them: each with the diagnosis below it, cut where it is long. */
-function failuresIn(output: string): string[] {
-  const lines = output.split('\n');
-  return lines.flatMap((line, at) => {
-    if (!/^ *not ok /.test(line)) return [];
-    const end = lines.findIndex((later, index) => index > at && /^ *\.\.\.$/.test(later));
-    return lines.slice(at, Math.min(end === -1 ? at : end, at + MOST_LINES_OF_A_FAILURE) + 1);
-  });
 }
 
 function tapCommand(
@@ -109,13 +108,11 @@ function tapCommand(
   return new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1)));
 }
 
-/** tap's closing comment, such as `# { total: 12, pass: 11, skip: 1 }`. */
-function closingIn(output: string): string {
-  return output.match(/^# \{ total: \d+,.*\}$/gm)?.at(-1) ?? 'tap did not come to its end';
-}
-
-function countsIn(output: string): Counts {
-  const closing = closingIn(output);
-  const read = (key: string) => Number(new RegExp(`\\b${key}: (\\d+)`).exec(closing)?.[1] ?? 0);
-  return { pass: read('pass'), fail: read('fail'), skip: read('skip') + read('todo') };
+function report(runs: readonly RunCounts[]): void {
+  const skipped = [...new Set(runs.flatMap((run) => run.skipped))];
+  if (skipped.length > 0) console.log(`\nSkipped:\n${skipped.map((test) => `  ${test}`).join('\n')}`);
+  const sum = (key: 'pass' | 'fail' | 'skip') => runs.reduce((total, run) => total + run[key], 0);
+  console.log(`\n${sum('pass')} passed, ${sum('fail')} failed, ${sum('skip')} skipped`);
+  const isIncomplete = missing.length > 0 && process.env.CI === 'true';
+  if (sum('fail') > 0 || sum('pass') === 0 || isIncomplete) process.exitCode = 1;
 }

@@ -1,9 +1,15 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 
-const derive = promisify<string, Buffer, number, { N: number; r: number; p: number; maxmem: number }, Buffer>(
-  scrypt,
-);
+interface ScryptCost {
+  N: number;
+  r: number;
+  p: number;
+  /** Bytes. */
+  maxmem: number;
+}
+
+const derive = promisify<string, Buffer, number, ScryptCost, Buffer>(scrypt);
 
 /**
  * Derivations at once. One takes 128 MB and a thread of libuv: a flood of sign-ins waits here, and image work does not
@@ -15,11 +21,14 @@ const AT_ONCE = 2;
 const COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 192 * 1024 * 1024 };
 const HASH_BYTES = 32;
 
-/** `scrypt$N$r$p$salt$hash`, so that the cost can rise without breaking what is stored. */
-export async function hashPassword(password: string): Promise<string> {
+/**
+ * `scrypt$N$r$p$salt$hash`, so that the cost can rise without breaking what is stored.
+ * @param cost scrypt's parameters; others than the default are for tests, which make accounts by the dozen.
+ */
+export async function hashPassword(password: string, cost: ScryptCost = COST): Promise<string> {
   const salt = randomBytes(16);
-  const hash = await inTurn(() => derive(password.normalize('NFKC'), salt, HASH_BYTES, COST));
-  return ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64url'), hash.toString('base64url')].join('$');
+  const hash = await inTurn(() => derive(password.normalize('NFKC'), salt, HASH_BYTES, cost));
+  return ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64url'), hash.toString('base64url')].join('$');
 }
 
 /** Compares in constant time. A null hash (no such account) costs the same and is never right. */

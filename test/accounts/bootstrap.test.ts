@@ -1,3 +1,4 @@
+// needs: server, both stores
 import t, { type Test } from 'tap';
 import { BOOTSTRAP_CREDITS, bootstrap } from '../../src/accounts/bootstrap.ts';
 import { AccountsStore } from '../../src/accounts/store.ts';

@@ -1,3 +1,4 @@
+// needs: server, both stores
 import t from 'tap';
 import { AccountsStore } from '../../src/accounts/store.ts';
 import { startServer } from '../harness.ts';

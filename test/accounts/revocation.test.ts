@@ -1,3 +1,4 @@
+// needs: server, both stores
 import t, { type Test } from 'tap';
 import { EmbeddedCoordination } from '../../src/stores/coordination/embedded.ts';
 import { startServer, type TestServer } from '../harness.ts';

@@ -1,3 +1,4 @@
+// needs: server, redis, mongodb
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

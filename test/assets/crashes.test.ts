@@ -1,3 +1,4 @@
+// needs: server, both stores
 import Fastify from 'fastify';
 import t, { type Test } from 'tap';
 import { readSettings } from '../../config/index.ts';

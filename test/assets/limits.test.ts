@@ -1,3 +1,4 @@
+// needs: server, both stores
 import t from 'tap';
 import type { TestServer } from '../harness.ts';
 import { openGallery, picture, refused, tally } from './gallery-harness.ts';

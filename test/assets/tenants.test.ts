@@ -1,3 +1,4 @@
+// needs: server, both stores
 import t from 'tap';
 import type { CallOptions } from '../harness.ts';
 import { openGallery, picture } from './gallery-harness.ts';

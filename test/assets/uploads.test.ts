@@ -1,3 +1,4 @@
+// needs: server, both stores
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// needs: nothing
 import t from 'tap';
 import { pairedDifference, unpairedDifference } from '../../bench/compare/interval.ts';
 import { compareRounds, compareRuns, worseThan } from '../../bench/compare/rows.ts';

@@ -1,3 +1,4 @@
+// needs: nothing
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';

@@ -1,3 +1,4 @@
+// needs: nothing
 import t from 'tap';
 import { seeded } from '../../bench/load/random.ts';
 import { type Candidate, firstCandidates, joined, keyOf } from '../../bench/tune/candidates.ts';

@@ -1,3 +1,4 @@
+// needs: documents, mongodb
 import t, { type Test } from 'tap';
 import { type Allowance, createAllowance } from '../../src/billing/allowance.ts';
 import { createMovements } from '../../src/billing/movements.ts';

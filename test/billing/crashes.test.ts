@@ -1,3 +1,4 @@
+// needs: documents, mongodb
 import t from 'tap';
 import { createAllowance } from '../../src/billing/allowance.ts';
 import { createMovements } from '../../src/billing/movements.ts';

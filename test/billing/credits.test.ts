@@ -1,3 +1,4 @@
+// needs: server, both stores
 import t from 'tap';
 import { createMovements } from '../../src/billing/movements.ts';
 import { openBillingStore } from '../../src/billing/store.ts';

@@ -1,3 +1,4 @@
+// needs: documents, mongodb
 import t from 'tap';
 import { createAllowance } from '../../src/billing/allowance.ts';
 import { chargeOf, createHolds } from '../../src/billing/holds.ts';

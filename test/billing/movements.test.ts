@@ -1,3 +1,4 @@
+// needs: documents, mongodb
 import t from 'tap';
 import { createMovements } from '../../src/billing/movements.ts';
 import { failingStore } from './failpoint.ts';

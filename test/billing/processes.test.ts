@@ -1,3 +1,4 @@
+// needs: documents, mongodb
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';

@@ -1,3 +1,4 @@
+// needs: server
 import { Agent, request } from 'node:http';
 import sharp from 'sharp';
 import t from 'tap';

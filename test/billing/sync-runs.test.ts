@@ -1,3 +1,4 @@
+// needs: documents, mongodb
 import t, { type Test } from 'tap';
 import type { BillingStore } from '../../src/billing/store.ts';
 import { createSyncRuns } from '../../src/billing/sync-runs.ts';

@@ -1,3 +1,4 @@
+// needs: nothing
 import t from 'tap';
 import { cutWindow, readWindow } from '../../src/billing/usage-window.ts';
 

@@ -1,3 +1,4 @@
+// needs: server, both stores
 import t from 'tap';
 import { createKey } from '../../src/accounts/accounts.ts';
 import { AccountsStore } from '../../src/accounts/store.ts';

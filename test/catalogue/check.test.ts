@@ -1,3 +1,4 @@
+// needs: nothing
 import type { TSchema } from '@sinclair/typebox';
 import t from 'tap';
 import { checkParameters } from '../../src/catalogue/check.ts';

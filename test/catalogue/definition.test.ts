@@ -1,3 +1,4 @@
+// needs: nothing
 import t from 'tap';
 import { readPlans } from '../../config/plans.ts';
 import { definitionOf, PLACEHOLDER_ASSET_ID } from '../../src/catalogue/definition.ts';

@@ -1,3 +1,4 @@
+// needs: nothing
 import t from 'tap';
 import type { JobWork } from '../../src/catalogue/plan/checked-job.ts';
 import { checkJob } from '../../src/catalogue/plan/job.ts';

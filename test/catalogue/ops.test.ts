@@ -1,3 +1,4 @@
+// needs: nothing
 import t from 'tap';
 import { checkParameters } from '../../src/catalogue/check.ts';
 import { findOp, OP_NAMES, OPS } from '../../src/catalogue/index.ts';

@@ -1,3 +1,4 @@
+// needs: nothing
 import Fastify from 'fastify';
 import t from 'tap';
 import { readPlans } from '../../config/plans.ts';

@@ -1,3 +1,4 @@
+// needs: nothing
 import t from 'tap';
 import { findPlan, readPlans } from '../../config/plans.ts';
 

@@ -1,3 +1,4 @@
+// needs: documents
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { OutboxEvent } from '../../src/events/event.ts';

@@ -1,3 +1,4 @@
+// needs: server, both stores
 import t from 'tap';
 import { type Answer, startServer } from '../harness.ts';
 

@@ -1,3 +1,4 @@
+// needs: server
 import t from 'tap';
 import { type Answer, type CallOptions, startServer } from '../harness.ts';
 import { redSquare } from '../images.ts';

@@ -1,3 +1,4 @@
+// needs: server, both stores
 import t from 'tap';
 import { startServer } from '../harness.ts';
 

@@ -1,3 +1,4 @@
+// needs: server, both stores
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import t from 'tap';

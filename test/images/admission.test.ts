@@ -1,3 +1,4 @@
+// needs: server, both stores
 import { connect, type Socket } from 'node:net';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';

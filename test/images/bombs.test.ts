@@ -1,3 +1,4 @@
+// needs: server
 import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// needs: server
 import sharp from 'sharp';
 import t from 'tap';
 import { openLane, pngOf, type Query, refusalOf } from './lane.ts';

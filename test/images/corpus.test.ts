@@ -1,3 +1,4 @@
+// needs: server
 import sharp from 'sharp';
 import t from 'tap';
 import { image, imagesIn, needsImages, typeOf } from '../images.ts';

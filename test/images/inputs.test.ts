@@ -1,3 +1,4 @@
+// needs: server
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import sharp from 'sharp';

@@ -1,3 +1,4 @@
+// needs: server
 import sharp, { type Metadata } from 'sharp';
 import { ssim } from 'ssim.js';
 import t from 'tap';

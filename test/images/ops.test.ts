@@ -1,3 +1,4 @@
+// needs: server
 import sharp, { type Sharp } from 'sharp';
 import { ssim } from 'ssim.js';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// needs: server
 import ExifReader from 'exifreader';
 import sharp from 'sharp';
 import t from 'tap';

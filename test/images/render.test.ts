@@ -1,3 +1,4 @@
+// needs: server, browser
 import sharp from 'sharp';
 import t from 'tap';
 import { startServer, type TestServer } from '../harness.ts';

@@ -1,3 +1,4 @@
+// needs: nothing
 import t from 'tap';
 import { chosenModel } from '../../src/models/choice.ts';
 import { modelDto } from '../../src/models/dto.ts';

@@ -1,3 +1,4 @@
+// needs: nothing
 import t from 'tap';
 import { isPublic } from '../../src/outbound/addresses.ts';
 import { words } from './listener.ts';

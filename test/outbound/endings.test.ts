@@ -1,3 +1,4 @@
+// needs: nothing
 import type { Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { createOutbound } from '../../src/outbound/outbound.ts';

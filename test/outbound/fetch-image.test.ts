@@ -1,3 +1,4 @@
+// needs: nothing
 import { execFile } from 'node:child_process';
 import { createServer as createTlsServer } from 'node:https';
 import { setDefaultCACertificates } from 'node:tls';

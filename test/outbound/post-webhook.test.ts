@@ -1,3 +1,4 @@
+// needs: nothing
 import t from 'tap';
 import { createOutbound } from '../../src/outbound/outbound.ts';
 import { always, serve, serveTcp } from './listener.ts';

@@ -1,3 +1,4 @@
+// needs: nothing
 import t from 'tap';
 import { type Admission, createAdmission, type Seat, type WorkClass } from '../../src/pixels/admission.ts';
 import { handClock } from './clock.ts';

@@ -1,3 +1,4 @@
+// needs: nothing
 import sharp from 'sharp';
 import t from 'tap';
 import { type Header, readHeader } from '../../src/pixels/header/header.ts';

@@ -1,3 +1,4 @@
+// needs: nothing
 import t from 'tap';
 import { readHeader } from '../../src/pixels/header/header.ts';
 import { estimatedBytes, memoryBudgetBytes } from '../../src/pixels/memory.ts';

@@ -1,3 +1,4 @@
+// needs: pixels
 import t, { type Test } from 'tap';
 import { createPixels, type PixelsOptions, type TransformCall } from '../../src/pixels/pixels.ts';
 import type { Pass } from '../../workers/protocol.ts';

@@ -1,3 +1,4 @@
+// needs: nothing
 import t from 'tap';
 import type { ApiError } from '../../src/http/errors.ts';
 import { readable } from '../../src/pixels/readable.ts';

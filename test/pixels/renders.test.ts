@@ -1,3 +1,4 @@
+// needs: browser
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';

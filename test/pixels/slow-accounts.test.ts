@@ -1,3 +1,4 @@
+// needs: nothing
 import t from 'tap';
 import { createSlowAccounts, SLOW_FOR_MS } from '../../src/pixels/slow-accounts.ts';
 

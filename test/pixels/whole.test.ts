@@ -1,3 +1,4 @@
+// needs: pixels
 import { createHash } from 'node:crypto';
 import sharp from 'sharp';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// needs: server, both stores
 import t from 'tap';
 import { readModels } from '../../src/models/models.ts';
 import { sortEntries } from '../../src/presets/importing.ts';

@@ -1,3 +1,4 @@
+// needs: nothing
 import t from 'tap';
 import { isSameJson } from '../../src/presets/json.ts';
 

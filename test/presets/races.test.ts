@@ -1,3 +1,4 @@
+// needs: server, both stores
 import t from 'tap';
 import type { Answer } from '../harness.ts';
 import { numbered, preset, refused, start } from './harness.ts';

@@ -1,3 +1,4 @@
+// needs: server, both stores
 import t from 'tap';
 import { BUILT_INS } from '../../src/presets/builtins.ts';
 import type { Answer } from '../harness.ts';

@@ -1,3 +1,4 @@
+// needs: nothing
 import t from 'tap';
 import { readModels } from '../../src/models/models.ts';
 import { checkedContent } from '../../src/presets/rules.ts';

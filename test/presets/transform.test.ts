@@ -1,3 +1,4 @@
+// needs: server, both stores
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
 import { BUILT_INS } from '../../src/presets/builtins.ts';

@@ -1,3 +1,4 @@
+// needs: server, both stores
 import t from 'tap';
 import { WARNING_CODES } from '../../src/catalogue/warnings.ts';
 import { BUILT_INS } from '../../src/presets/builtins.ts';

@@ -1,3 +1,4 @@
+// needs: nothing
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import t from 'tap';

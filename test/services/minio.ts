@@ -15,7 +15,7 @@ export interface TestMinio extends TestServer {
 
 /** A MinIO of its own, built once by Go when it is not on the PATH; null, said loudly, when none can run. */
 export async function startMinio(): Promise<TestMinio | null> {
-  const command = (await findProgram('minio')) ?? (await build());
+  const command = await findMinio();
   if (command === null) return null;
   const credentials = { AWS_ACCESS_KEY_ID: 'darkroom-test', AWS_SECRET_ACCESS_KEY: 'darkroom-test-secret' };
   const server = await startServer({
@@ -39,6 +39,11 @@ export async function startMinio(): Promise<TestMinio | null> {
     isReady: isHealthy,
   });
   return { ...server, credentials };
+}
+
+/** The path of MinIO's program, from the PATH or built; null, said loudly, when there is none. */
+export async function findMinio(): Promise<string | null> {
+  return (await findProgram('minio')) ?? (await build());
 }
 
 /** Three minutes of two cores, at the lowest priority. */

@@ -1,3 +1,4 @@
+// needs: documents
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';

@@ -1,3 +1,4 @@
+// needs: documents
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { randomText } from '../../src/names/ids.ts';

@@ -1,3 +1,4 @@
+// needs: documents
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// needs: documents
 import t from 'tap';
 import { Database } from '../../src/stores/documents/embedded/database.ts';
 import { declareTable } from '../../src/stores/documents/embedded/declare.ts';

@@ -1,3 +1,4 @@
+// needs: s3
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -116,5 +117,5 @@ function* megabytes(count: number): Generator<Buffer> {
 }
 
 const minio = await startMinio();
-if (minio === null) t.pass('skipped: there is no MinIO');
+if (minio === null) t.pass('S3 keeps the contract', { skip: 'there is no MinIO' });
 else await promisesOnS3(minio);

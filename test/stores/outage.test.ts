@@ -1,3 +1,4 @@
+// needs: server, redis, mongodb
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +16,7 @@ const redis = await startRedis();
 const mongo = await startMongo();
 
 if (redis === null || mongo === null) {
-  t.pass('skipped: there is no Redis or no MongoDB');
+  t.pass('outages', { skip: 'there is no Redis or no MongoDB' });
 } else {
   t.teardown(() => Promise.all([redis.stop(), mongo.stop()]));
 

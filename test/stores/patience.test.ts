@@ -1,3 +1,4 @@
+// needs: nothing
 import t from 'tap';
 import { StoreUnavailableError } from '../../src/stores/documents/port.ts';
 import { createPatience } from '../../src/stores/patience.ts';

@@ -1,3 +1,4 @@
+// needs: server, both stores
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import { openBillingStore } from '../../src/billing/store.ts';

@@ -1,3 +1,4 @@
+// needs: nothing
 import t from 'tap';
 import { isReservedSlug, isSlug } from '../../src/names/slugs.ts';
 import { BUILT_INS, findBuiltIn, isBuiltIn } from '../../src/templates/builtins/index.ts';

@@ -1,3 +1,4 @@
+// needs: nothing
 import t from 'tap';
 import { ApiError } from '../../src/http/errors.ts';
 import { fill } from '../../src/templates/document.ts';

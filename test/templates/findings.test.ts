@@ -1,3 +1,4 @@
+// needs: nothing
 import t from 'tap';
 import { blockedWarnings, variableWarnings } from '../../src/templates/findings.ts';
 

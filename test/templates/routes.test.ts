@@ -1,3 +1,4 @@
+// needs: server, both stores
 import t, { type Test } from 'tap';
 import { BUILT_INS } from '../../src/templates/builtins/index.ts';
 import { type Answer, startServer } from '../harness.ts';

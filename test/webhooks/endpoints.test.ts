@@ -1,3 +1,4 @@
+// needs: server
 import t from 'tap';
 import { startServer } from '../harness.ts';
 import {

@@ -1,3 +1,4 @@
+// needs: server
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import t from 'tap';
 import { startServer } from '../harness.ts';

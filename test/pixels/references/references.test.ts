@@ -1,3 +1,4 @@
+// needs: pixels
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';

@@ -1,3 +1,4 @@
+// needs: nothing
 import sharp from 'sharp';
 import t from 'tap';
 import { describe } from '../../../workers/image/metadata.ts';

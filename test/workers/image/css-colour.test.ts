@@ -1,3 +1,4 @@
+// needs: nothing
 import t from 'tap';
 import { cssColour } from '../../../workers/image/css-colour.ts';
 import { drawn, rasterOf } from './passes.ts';

@@ -1,3 +1,4 @@
+// needs: pixels
 import sharp from 'sharp';
 import { describe } from '../../../workers/image/metadata.ts';
 import { staysFlat } from '../growth.ts';

@@ -1,3 +1,4 @@
+// needs: nothing
 import sharp from 'sharp';
 import t from 'tap';
 import { withProfileChunks } from '../../../workers/image/png-profiles.ts';

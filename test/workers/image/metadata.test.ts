@@ -1,3 +1,4 @@
+// needs: pixels
 import { createHash } from 'node:crypto';
 import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';

@@ -1,3 +1,4 @@
+// needs: pixels
 import sharp, { type Sharp } from 'sharp';
 import { ssim } from 'ssim.js';
 import t from 'tap';

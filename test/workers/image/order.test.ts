@@ -1,3 +1,4 @@
+// needs: pixels
 import t from 'tap';
 import { image, needsImages } from '../../images.ts';
 import {

@@ -1,3 +1,4 @@
+// needs: nothing
 import sharp from 'sharp';
 import t from 'tap';
 import { image, needsImages } from '../../images.ts';

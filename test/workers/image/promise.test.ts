@@ -1,3 +1,4 @@
+// needs: nothing
 import sharp from 'sharp';
 import { ssim as ssimJs } from 'ssim.js';
 import t from 'tap';

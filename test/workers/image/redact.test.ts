@@ -1,3 +1,4 @@
+// needs: pixels
 import sharp from 'sharp';
 import t from 'tap';
 import { drawn, type Raster, rasterOf } from './passes.ts';

@@ -1,3 +1,4 @@
+// needs: nothing
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import type { TSchema } from '@sinclair/typebox';

@@ -1,3 +1,4 @@
+// needs: pixels
 import { Piscina } from 'piscina';
 import t from 'tap';
 import type { ImageResult, ImageTask } from '../../../workers/protocol.ts';

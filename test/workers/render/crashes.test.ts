@@ -1,3 +1,4 @@
+// needs: browser
 import t from 'tap';
 import { browserDirectories, browserProcesses, untilEmpty } from './processes.ts';
 import { openStudio } from './studio.ts';

@@ -1,3 +1,4 @@
+// needs: browser
 import t from 'tap';
 import { browserProcesses, untilEmpty } from './processes.ts';
 import { openStudio } from './studio.ts';

@@ -1,3 +1,4 @@
+// needs: browser
 import t from 'tap';
 import { openStudio, type Pixel, swatch, swatchAsset } from './studio.ts';
 

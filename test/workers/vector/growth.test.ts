@@ -1,3 +1,4 @@
+// needs: pixels
 import t from 'tap';
 import { rasterize } from '../../../workers/vector/rasterize.ts';
 import { staysFlat } from '../growth.ts';

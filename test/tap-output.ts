@@ -1,0 +1,61 @@
+/** Reading of what tap wrote: failures, skipped tests, durations and counts. */
+
+const MOST_LINES_OF_A_FAILURE = 30;
+
+export interface Counts {
+  pass: number;
+  fail: number;
+  skip: number;
+}
+
+export interface RunCounts extends Counts {
+  /** Each skipped test with its file and its reason. */
+  skipped: string[];
+}
+
+/** The lines of what failed, as tap wrote them: each with the diagnosis below it, cut where it is long. */
+export function failuresIn(output: string): string[] {
+  const lines = output.split('\n');
+  return lines.flatMap((line, at) => {
+    if (!/^ *not ok /.test(line)) return [];
+    const end = lines.findIndex((later, index) => index > at && /^ *\.\.\.$/.test(later));
+    return lines.slice(at, Math.min(end === -1 ? at : end, at + MOST_LINES_OF_A_FAILURE) + 1);
+  });
+}
+
+/** Tests that were skipped, as `file: name (reason)`. */
+export function skippedIn(output: string): string[] {
+  const skipped: string[] = [];
+  let pending: string[] = [];
+  for (const line of output.split('\n')) {
+    const [, name, reason] = /^ *ok \d+ - (.*?) # (?:SKIP|TODO) ?(.*)$/i.exec(line) ?? [];
+    if (name !== undefined) pending.push(`${name}${reason === '' ? '' : ` (${reason})`}`);
+    // The line of a file follows those of its tests.
+    const [, file] = /^(?:not )?ok \d+ - (\S+\.test\.ts)/.exec(line) ?? [];
+    if (file === undefined) continue;
+    skipped.push(...pending.map((test) => `${file}: ${test}`));
+    pending = [];
+  }
+  return skipped;
+}
+
+/** The files that took longest, as `file 12.3 s`. */
+export function slowestIn(output: string, count: number): string[] {
+  const durations = [...output.matchAll(/^(?:not )?ok \d+ - (\S+\.test\.ts) # time=([\d.]+)ms/gm)];
+  return durations
+    .map(([, file = '', ms]) => ({ file, seconds: Number(ms) / 1000 }))
+    .sort((one, other) => other.seconds - one.seconds)
+    .slice(0, count)
+    .map(({ file, seconds }) => `${file} ${seconds.toFixed(1)} s`);
+}
+
+/** tap's closing comment, such as `# { total: 12, pass: 11, skip: 1 }`. */
+export function closingIn(output: string): string {
+  return output.match(/^# \{ total: \d+,.*\}$/gm)?.at(-1) ?? 'tap did not come to its end';
+}
+
+export function countsIn(output: string): Counts {
+  const closing = closingIn(output);
+  const read = (key: string) => Number(new RegExp(`\\b${key}: (\\d+)`).exec(closing)?.[1] ?? 0);
+  return { pass: read('pass'), fail: read('fail'), skip: read('skip') + read('todo') };
+}
