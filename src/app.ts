@@ -9,14 +9,18 @@ import { drainServer } from './http/draining.ts';
 import { healthRoutes } from './http/health.ts';
 import { installIdempotency } from './http/idempotency.ts';
 import { llmsRoutes } from './http/llms.ts';
-import { installMetrics, type PoolStats } from './http/metrics.ts';
+import { installMetrics } from './http/metrics.ts';
 import { installOpenApi } from './http/openapi.ts';
 import { addressOf, createServer } from './http/server.ts';
 import type { Slice } from './http/slice.ts';
+import { createMeters, type Meters } from './metrics/meters.ts';
+import type { PoolStats } from './metrics/pools.ts';
+import { meteredPixels } from './pixels/metered.ts';
 import { openRenders } from './pixels/open-renders.ts';
 import { createPixels } from './pixels/pixels.ts';
 import type { Renders } from './pixels/renders.ts';
 import { openSlices } from './slices.ts';
+import { measured } from './stores/measured.ts';
 import type { Stores } from './stores/open.ts';
 import { createSweeper } from './sweeping/sweeper.ts';
 
@@ -45,20 +49,24 @@ const POOLS_TIMEOUT_MS = 3_000;
 
 /** The composition root: what a process is made of, in the order that it starts. */
 export async function buildApp(options: AppOptions): Promise<App> {
-  const { settings, stores } = options;
+  const { settings } = options;
+  const meters = createMeters();
+  const stores = measured(options.stores, meters.stores.asked);
   const server = createServer(settings.http, options.log);
   const draining = new AbortController();
   const publicUrl = () => settings.http.PUBLIC_URL || addressOf(server, settings.http.HOST);
-  const threads = await openThreads(options);
+  const threads = await openThreads(options, meters);
   await installOpenApi(server, packageJson.version);
-  installMetrics(server, {
-    pools: { image: () => threads.pixels.stats(), render: () => renderStats(threads.renders) },
-    collect: options.collectMetrics,
+  meters.pools.watch({
+    image: () => threads.pixels.stats(),
+    render: () => renderStats(threads.renders),
   });
+  installMetrics(server, { requests: meters.requests, collect: options.collectMetrics });
   const slices = await openSlices({
     ...options,
     ...stores,
     ...threads,
+    meters,
     publicUrl,
     draining: draining.signal,
   });
@@ -85,7 +93,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   // The interface: one gate, then the slices.
   await server.register(
     async (api) => {
-      installAdmission(api, options, slices.gate);
+      installAdmission(api, stores, slices.gate);
       await api.register(slices.catalogue.priceRoutes);
       for (const slice of slices.all) await api.register(slice.routes, { prefix: '/v1' });
     },
@@ -135,10 +143,13 @@ export async function buildApp(options: AppOptions): Promise<App> {
 }
 
 /** The threads that touch pixels, and the browsers. */
-async function openThreads({ settings, log }: AppOptions) {
+async function openThreads({ settings, log }: AppOptions, meters: Meters) {
   const { http, pixels, processes, renders, stores } = settings;
   return {
-    pixels: createPixels({ settings: pixels, processes: processes.PROCESSES, log }),
+    pixels: meteredPixels(
+      createPixels({ settings: pixels, processes: processes.PROCESSES, log }),
+      meters.pools,
+    ),
     renders: await openRenders({
       settings: renders,
       dataDir: stores.DATA_DIR,
@@ -149,7 +160,7 @@ async function openThreads({ settings, log }: AppOptions) {
 }
 
 /** What a call passes before it reaches a slice: the gate, the record of its Idempotency-Key, the reading of its body. */
-function installAdmission(api: FastifyInstance, { stores }: AppOptions, gate: Gate): void {
+function installAdmission(api: FastifyInstance, stores: Stores, gate: Gate): void {
   gate.install(api);
   installIdempotency(
     api,
@@ -161,7 +172,7 @@ function installAdmission(api: FastifyInstance, { stores }: AppOptions, gate: Ga
 
 function renderStats(renders: Renders): PoolStats {
   const { threads, busy, waiting } = renders.stats();
-  return { threads, busy, queued: waiting, waitMs: 0 };
+  return { threads, busy, queued: waiting };
 }
 
 /** Waits for the work, but no longer than this. */

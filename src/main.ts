@@ -10,6 +10,7 @@ import type { CommandContext } from './admin/commands.ts';
 import { openAdminSocket } from './admin/socket.ts';
 import { createMovements } from './billing/movements.ts';
 import { openBillingStore } from './billing/store.ts';
+import { createRestartMeter } from './metrics/restarts.ts';
 import { randomText } from './names/ids.ts';
 import { sandboxObstacle } from './pixels/sandbox.ts';
 import { chooseAllocator } from './processes/allocator.ts';
@@ -30,7 +31,8 @@ async function main(): Promise<void> {
   const host = hostForProcesses();
   const stores = await openStores(settings.stores, host);
   const aggregator = new AggregatorRegistry();
-  host.provide('metrics', () => aggregator.clusterMetrics());
+  const restarts = createRestartMeter();
+  host.provide('metrics', async () => `${await aggregator.clusterMetrics()}${await restarts.text()}`);
   const firstStart = await makeFirstAccount(settings, stores);
   const admin = isEmbedded(settings.stores)
     ? await openAdminSocket(settings.stores.DATA_DIR, commandContext(stores))
@@ -62,6 +64,7 @@ async function main(): Promise<void> {
         (error) => log.warn({ err: error }, 'What a process held comes back when its leases end'),
       );
     },
+    onDeath: (reason) => restarts.restarted(reason),
     onHopeless: (reason) => {
       log.fatal(reason);
       process.exit(1);

@@ -12,6 +12,7 @@ import { openSignatures } from './http/signatures.ts';
 import type { Slice } from './http/slice.ts';
 import { openImages } from './images/open.ts';
 import { createMail } from './mail/mail.ts';
+import type { Meters } from './metrics/meters.ts';
 import { readModels } from './models/models.ts';
 import { openModels } from './models/open.ts';
 import { createOutbound } from './outbound/outbound.ts';
@@ -32,6 +33,8 @@ export interface SlicesOptions {
   objects: Objects;
   pixels: Pixels;
   renders: Renders;
+  /** What the process counts; a slice may declare metrics of its own beside them. */
+  meters: Meters;
   hostId: string;
   processId: string;
   /** Base of the links that the service gives out. */

@@ -31,6 +31,7 @@ const RANKS: Record<string, number> = {
   mail: 6,
   http: 7,
   sweeping: 8,
+  metrics: 8,
   stores: 9,
   names: 10,
 };

@@ -3,6 +3,7 @@ import type { Caller } from '../accounts/authentication.ts';
 import type { Gate } from '../accounts/gate.ts';
 import type { Allowance, Run } from '../billing/allowance.ts';
 import { clientGoneSignal } from '../http/client-gone.ts';
+import type { OpMeter } from '../metrics/ops.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import { asDeclared, type DeclaredImage, servedType } from './declared-type.ts';
@@ -18,6 +19,7 @@ export interface LaneOptions {
   outbound: Outbound;
   allowance: Allowance;
   readAsset: ReadAsset;
+  meters: { ops: OpMeter };
   /** Wall clock of a call, from the request to its answer. */
   timeoutMs: number;
   now: () => Date;

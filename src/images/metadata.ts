@@ -5,7 +5,7 @@ import { checkImageBody } from '../http/image-body.ts';
 import { ImageObject, ImageTags } from '../pixels/image-object.ts';
 import { ImageReference, readInput } from './input.ts';
 import { bring, type LaneOptions, limitsOf } from './lane.ts';
-import { sendTiming, workerMs } from './timing.ts';
+import { runOf, sendTiming, workerMs } from './timing.ts';
 
 /** POST /images/metadata: what an image is and what its file says, while the caller waits. Free. */
 export async function metadataRoutes(
@@ -32,10 +32,12 @@ export async function metadataRoutes(
       const admitMs = reply.elapsedTime;
       const image = await bring(await readInput(request), caller, options, limits);
       const fetchMs = reply.elapsedTime - admitMs;
+      const bytesIn = image.bytes.length;
       const work = pixels.describe({ ...image, accountId: caller.accountId, ...limits });
       gate.keepSlotUntil(request, work.ended);
       const described = await work.result;
       sendTiming(reply, { admitMs, fetchMs, queueMs: described.queueMs, ...described.timings });
+      options.meters.ops.ran(runOf('read_metadata', { ...described, bytesIn }));
       const { image: facts, metadata, timings } = described;
       return success('Image read.', { image: facts, metadata, durationMs: workerMs(timings) });
     },

@@ -10,10 +10,10 @@ import { blockedWarnings, variableWarnings } from '../templates/findings.ts';
 import type { Templates } from '../templates/open.ts';
 import type { DeclaredImage } from './declared-type.ts';
 import { type CallLimits, counted, type LaneOptions, limitsOf } from './lane.ts';
-import { sendTiming } from './timing.ts';
+import { runOf, sendTiming } from './timing.ts';
 
 export interface RenderOptions
-  extends Pick<LaneOptions, 'gate' | 'pixels' | 'allowance' | 'readAsset' | 'timeoutMs'> {
+  extends Pick<LaneOptions, 'gate' | 'pixels' | 'allowance' | 'readAsset' | 'meters' | 'timeoutMs'> {
   renders: Renders;
   templates: Pick<Templates, 'findForRender'>;
   publicUrl: () => string;
@@ -63,6 +63,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
         ...picture.missing.map((name) => ({ code: 'missing_asset', name })),
       ]);
       sendTiming(reply, { admitMs, fetchMs: picture.fetchMs, ...picture.timings });
+      options.meters.ops.ran(runOf('render_template', { ...picture, bytesIn: html.length }));
       const { data } = picture;
       return reply.type(picture.contentType).send(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
     },

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { Timings } from '../../workers/protocol.ts';
+import type { OpRun } from '../metrics/ops.ts';
 
 /** Where the time of a synchronous call went, in milliseconds. */
 export interface CallTiming extends Partial<Timings> {
@@ -30,4 +31,13 @@ export function sendTiming(reply: FastifyReply, timing: CallTiming): void {
 /** Time in the worker, whole milliseconds. */
 export function workerMs({ decodeMs = 0, processMs = 0, encodeMs = 0 }: Partial<Timings>): number {
   return Math.round(decodeMs + processMs + encodeMs);
+}
+
+/** A synchronous run as the meter counts it. */
+export function runOf(
+  op: string,
+  run: { bytesIn: number; data?: Uint8Array; queueMs?: number; timings: Partial<Timings> },
+): OpRun {
+  const { bytesIn, data, queueMs = 0, timings } = run;
+  return { op, work: 'call', bytesIn, bytesOut: data?.length ?? 0, queueMs, ...timings };
 }

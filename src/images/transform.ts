@@ -10,7 +10,7 @@ import { readInput, TransformReference } from './input.ts';
 import { bring, counted, type LaneOptions, limitsOf, namedAs } from './lane.ts';
 import { RESULT_LIFE_SECONDS } from './limits.ts';
 import type { Results } from './results.ts';
-import { sendTiming } from './timing.ts';
+import { runOf, sendTiming } from './timing.ts';
 import { checkQuery, type Query, readCall, type TransformCall } from './transform-call.ts';
 
 /** What runs, and what its caller should know of it. */
@@ -60,14 +60,16 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
       const done = await counted(options.allowance, caller, nameOf(call), async () => {
         const image = await bring(input, caller, options, limits);
         const fetchMs = reply.elapsedTime - admitMs;
+        const bytesIn = image.bytes.length;
         const { accountId } = caller;
         const work = pixels.transform({ ...image, pass, accountId, ...limits, paramOf: paramOf(call) });
         gate.keepSlotUntil(request, work.ended);
         const result = await work.result;
         const link = request.query.response === 'url' ? await results.store(result) : null;
-        return { fetchMs, link, ...result };
+        return { fetchMs, bytesIn, link, ...result };
       });
       sendTiming(reply, { admitMs, ...done, ...done.timings });
+      options.meters.ops.ran(runOf(nameOf(call), done));
       sendWarnings(
         reply,
         warnings.map(({ code }) => ({ code })),

@@ -19,6 +19,8 @@ export interface SupervisorOptions {
   log: Logger;
   /** A process is gone: what it held can be given back. */
   onGone: (processId: number) => void;
+  /** A process ended that was not meant to, and is replaced. */
+  onDeath: (reason: 'exit' | 'signal') => void;
   /** No process stays alive. */
   onHopeless: (reason: string) => void;
 }
@@ -72,6 +74,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       { processId: worker.id, pid: worker.process.pid, code, signal, livedMs },
       'An API process died',
     );
+    options.onDeath(signal === null ? 'exit' : 'signal');
     youngDeaths = livedMs >= HEALTHY_MS ? 0 : youngDeaths + 1;
     if (youngDeaths >= HOPELESS_DEATHS) {
       options.onHopeless(

@@ -1,0 +1,28 @@
+import { collectDefaultMetrics, register } from 'prom-client';
+import { createOpMeter, type OpMeter } from './ops.ts';
+import { createPoolMeter, type PoolMeter } from './pools.ts';
+import { createRequestMeter, type RequestMeter } from './requests.ts';
+import { createStoreMeter, type StoreMeter } from './stores.ts';
+
+/** What a process counts and measures. No label ever holds an account, an id or a text of a caller. */
+export interface Meters {
+  requests: RequestMeter;
+  pools: PoolMeter;
+  ops: OpMeter;
+  stores: StoreMeter;
+}
+
+/**
+ * Declares the metrics of this process anew, in Prometheus' default register. Call it once, before any slice opens: slices declare metrics
+ * of their own beside these.
+ */
+export function createMeters(): Meters {
+  register.clear();
+  collectDefaultMetrics();
+  return {
+    requests: createRequestMeter(),
+    pools: createPoolMeter(),
+    ops: createOpMeter(),
+    stores: createStoreMeter(),
+  };
+}

@@ -1,0 +1,52 @@
+import { Counter, Histogram } from 'prom-client';
+
+/** Where the time of a run went, in milliseconds; what does not apply is absent. */
+export interface RunTimings {
+  queueMs?: number;
+  decodeMs?: number;
+  processMs?: number;
+  encodeMs?: number;
+}
+
+/** One run of an op that succeeded. */
+export interface OpRun extends RunTimings {
+  /** A name of the catalogue, or `preset`. */
+  op: string;
+  work: 'call' | 'job';
+  bytesIn: number;
+  bytesOut: number;
+}
+
+export interface OpMeter {
+  ran(run: OpRun): void;
+}
+
+const BUCKETS_SECONDS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60];
+
+export function createOpMeter(): OpMeter {
+  const durations = new Histogram({
+    name: 'darkroom_op_duration_seconds',
+    help: 'Time of a successful run in the pool, without its wait, by op and class (call or job).',
+    labelNames: ['op', 'work'],
+    buckets: BUCKETS_SECONDS,
+  });
+  const parts = new Counter({
+    name: 'darkroom_op_part_seconds_total',
+    help: 'Time of successful runs by op and part: queue, decode, process, encode.',
+    labelNames: ['op', 'part'],
+  });
+  const bytes = new Counter({
+    name: 'darkroom_op_bytes_total',
+    help: 'Bytes that successful runs read (in) and made (out), by op.',
+    labelNames: ['op', 'direction'],
+  });
+  return {
+    ran({ op, work, bytesIn, bytesOut, queueMs = 0, decodeMs = 0, processMs = 0, encodeMs = 0 }) {
+      durations.observe({ op, work }, (decodeMs + processMs + encodeMs) / 1000);
+      const times = { queue: queueMs, decode: decodeMs, process: processMs, encode: encodeMs };
+      for (const [part, ms] of Object.entries(times)) parts.inc({ op, part }, ms / 1000);
+      bytes.inc({ op, direction: 'in' }, bytesIn);
+      bytes.inc({ op, direction: 'out' }, bytesOut);
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import { Counter, Gauge, Histogram } from 'prom-client';
+
+/** A pool at one moment. */
+export interface PoolStats {
+  threads: number;
+  busy: number;
+  queued: number;
+  /** Estimated memory of the work under way, and what it may be; absent where a pool does not admit by memory. */
+  reservedBytes?: number;
+  budgetBytes?: number;
+}
+
+/** What a pool works on: a class of callers, and a kind of work. */
+export interface PoolWork {
+  pool: string;
+  work: 'call' | 'job';
+  kind: string;
+}
+
+export interface PoolMeter {
+  /** The pools of this process, by name; each is asked at every scrape. */
+  watch(pools: Record<string, () => PoolStats>): void;
+  /** One piece of work that ended, and how long it waited for its place. */
+  worked(work: PoolWork, waitSeconds: number, outcome: 'done' | 'failed'): void;
+}
+
+const WAIT_BUCKETS_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10];
+
+export function createPoolMeter(): PoolMeter {
+  const waits = new Histogram({
+    name: 'darkroom_pool_wait_seconds',
+    help: 'Time that work waited for a place in the pool.',
+    labelNames: ['pool', 'work'],
+    buckets: WAIT_BUCKETS_SECONDS,
+  });
+  const works = new Counter({
+    name: 'darkroom_pool_work_total',
+    help: 'Pieces of work that ended in the pool, by class (call or job), kind and outcome.',
+    labelNames: ['pool', 'work', 'kind', 'outcome'],
+  });
+  return {
+    watch: declareGauges,
+    worked({ pool, work, kind }, waitSeconds, outcome) {
+      works.inc({ pool, work, kind, outcome });
+      if (outcome === 'done') waits.observe({ pool, work }, waitSeconds);
+    },
+  };
+}
+
+function declareGauges(pools: Record<string, () => PoolStats>): void {
+  const gauge = (name: string, help: string, read: (stats: PoolStats) => number | undefined) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['pool'],
+      collect() {
+        for (const [pool, stats] of Object.entries(pools)) {
+          const value = read(stats());
+          if (value !== undefined) this.set({ pool }, value);
+        }
+      },
+    });
+  gauge('darkroom_pool_threads', 'Threads of the pool.', ({ threads }) => threads);
+  gauge('darkroom_pool_busy', 'Threads at work.', ({ busy }) => busy);
+  gauge('darkroom_pool_queued', 'Work that waits for a thread.', ({ queued }) => queued);
+  gauge(
+    'darkroom_pool_reserved_bytes',
+    'Memory that the work under way is estimated to take.',
+    ({ reservedBytes }) => reservedBytes,
+  );
+  gauge(
+    'darkroom_pool_budget_bytes',
+    'Memory that the work under way may take together.',
+    ({ budgetBytes }) => budgetBytes,
+  );
+}

@@ -1,0 +1,22 @@
+import { Counter, register } from 'prom-client';
+
+/** Why a process of the service was replaced. */
+export type RestartReason = 'exit' | 'signal' | 'hung';
+
+/** What the primary counts; its text goes beside that of the API processes. */
+export interface RestartMeter {
+  restarted(reason: RestartReason): void;
+  text(): Promise<string>;
+}
+
+export function createRestartMeter(): RestartMeter {
+  const restarts = new Counter({
+    name: 'darkroom_process_restarts_total',
+    help: 'API processes that ended and were replaced, by reason: exit, signal (killed by the system or by somebody) or hung.',
+    labelNames: ['reason'],
+  });
+  return {
+    restarted: (reason) => restarts.inc({ reason }),
+    text: () => register.metrics(),
+  };
+}
