@@ -1,3 +1,4 @@
+// needs: server
 import { readFileSync } from 'node:fs';
 import sharp from 'sharp';
 import t from 'tap';
