@@ -6,6 +6,7 @@ import { outboundSettings } from '../src/outbound/config.ts';
 import { pixelsSettings } from '../src/pixels/config.ts';
 import { rendersSettings } from '../src/pixels/renders-config.ts';
 import { processesSettings } from '../src/processes/config.ts';
+import { providersSettings } from '../src/providers/config.ts';
 import { storesSettings } from '../src/stores/config.ts';
 import { webhooksSettings } from '../src/webhooks/config.ts';
 import type { Setting, SettingsOf } from './setting.ts';
@@ -22,6 +23,7 @@ export const SETTINGS = {
   outbound: outboundSettings,
   webhooks: webhooksSettings,
   mail: mailSettings,
+  providers: providersSettings,
 } as const satisfies Record<string, Record<string, Setting<unknown>>>;
 
 export type Settings = { readonly [Slice in keyof typeof SETTINGS]: SettingsOf<(typeof SETTINGS)[Slice]> };

@@ -13,12 +13,13 @@ import type { Slice } from './http/slice.ts';
 import { openImages } from './images/open.ts';
 import { createMail } from './mail/mail.ts';
 import type { Meters } from './metrics/meters.ts';
-import { readModels } from './models/models.ts';
+import { offeredModels, readModels } from './models/models.ts';
 import { openModels } from './models/open.ts';
 import { createOutbound } from './outbound/outbound.ts';
 import type { Pixels } from './pixels/pixels.ts';
 import type { Renders } from './pixels/renders.ts';
 import { openPresets } from './presets/open.ts';
+import { offeredBy } from './providers/registry.ts';
 import type { Coordination } from './stores/coordination/port.ts';
 import type { Documents } from './stores/documents/port.ts';
 import type { Objects } from './stores/objects/port.ts';
@@ -64,7 +65,7 @@ export async function openSlices(options: SlicesOptions) {
   };
 
   const plans = readPlans();
-  const models = readModels();
+  const models = offeredModels(readModels(), offeredBy(settings.providers));
   const signatures = await openSignatures(documents);
   const outbound = createOutbound({
     allowedSubnets: settings.outbound.OUTBOUND_ALLOWED_SUBNETS,

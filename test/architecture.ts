@@ -38,9 +38,12 @@ const RANKS: Record<string, number> = {
 
 /** Rooms of the top rank make up the composition and may see each other. */
 const COMPOSITION = 1;
-const MAY_LOOK_INTO_WORKERS = ['pixels', 'catalogue', 'presets', 'images'];
+const MAY_LOOK_INTO_WORKERS = ['pixels', 'providers', 'catalogue', 'presets', 'images'];
+/** Rooms that start threads of their own. */
+const STARTS_THREADS = ['pixels', 'providers'];
 const SHARED_BY_WORKERS = [
   'workers/protocol.ts',
+  'workers/models/protocol.ts',
   'workers/image/operations/index.ts',
   'workers/image/operations/parameter.ts',
 ];
@@ -102,7 +105,7 @@ function judge(file: string, target: string): void {
 function judgeWorkers(file: string, target: string): void {
   const room = roomOf(file);
   const isThread =
-    room === 'pixels' && sourceOf(file).includes(`new URL('${relative(dirname(file), target)}'`);
+    STARTS_THREADS.includes(room) && sourceOf(file).includes(`new URL('${relative(dirname(file), target)}'`);
   if (isThread) return;
   if (!MAY_LOOK_INTO_WORKERS.includes(room) || !SHARED_BY_WORKERS.includes(target)) {
     violations.push(

@@ -1,5 +1,6 @@
 import type { TProperties } from '@sinclair/typebox';
-import type { AiOp, Given, ModelCategory } from './op.ts';
+import type { ModelCategory } from '../models/models.ts';
+import type { AiOp, Given } from './op.ts';
 import { contract } from './pixel-op.ts';
 
 interface ImageModelOpSource {

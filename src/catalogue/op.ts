@@ -1,5 +1,6 @@
 import type { TObject, TProperties } from '@sinclair/typebox';
 import type { Decode, Encode, Step } from '../../workers/protocol.ts';
+import type { ModelCategory } from '../models/models.ts';
 
 /** Every op there is; the index must have one file for each. */
 export type OpName =
@@ -113,9 +114,6 @@ export interface SyncOp extends OpBase {
   kind: 'sync';
   endpoint: string;
 }
-
-/** What an op asks of a model; each AI op asks for what it is called. */
-export type ModelCategory = 'generate' | 'edit' | 'upscale' | 'remove_background' | 'expand' | 'analyze';
 
 /** Runs a model. */
 export interface AiOp extends OpBase {

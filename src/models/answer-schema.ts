@@ -25,7 +25,6 @@ const OPTIONS: Options = {
   strict: false,
   validateFormats: false,
   logger: false,
-  addUsedSchema: false,
   code: { regExp: linearRegExp },
 };
 

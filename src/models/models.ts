@@ -2,6 +2,9 @@ import { type Static, Type } from '@sinclair/typebox';
 import { checkedData } from '../../config/data.ts';
 import data from '../../config/models.json' with { type: 'json' };
 
+/** What an op asks of a model; each AI op asks for what it is called. */
+export type ModelCategory = 'generate' | 'edit' | 'upscale' | 'remove_background' | 'expand' | 'analyze';
+
 const Usd = Type.String({ pattern: '^\\d{1,5}(\\.\\d{1,8})?$', description: 'US dollars as a decimal.' });
 
 /** One choice that a model offers beyond its op's own parameters. */
@@ -51,6 +54,12 @@ const Model = Type.Object(
       enum: ['openai', 'gemini', 'replicate', 'sandbox', 'local'],
     }),
     providerModel: Type.String({ minLength: 1, description: "The model's name at its provider." }),
+    fields: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description:
+          'What this model calls prompt, image and images, where its provider has no one name for them.',
+      }),
+    ),
     mode: Type.Union([Type.Literal('ai_image'), Type.Literal('analyze')]),
     categories: Type.Array(Type.String(), { minItems: 1 }),
     price: Price,

@@ -3,16 +3,20 @@ import type { AiOp } from '../op.ts';
 import { optional, prompt } from '../parameter.ts';
 import { contract } from '../pixel-op.ts';
 
-const DEFAULT_PROMPT = 'Describe the picture: what it shows, the text in it, and words to find it by.';
+const DEFAULT_PROMPT =
+  'Describe the picture: what it shows, its size and its main colour, whether it has text, and words to find it by.';
 
 const DEFAULT_SCHEMA = {
   type: 'object',
   properties: {
-    description: { type: 'string' },
-    text: { type: 'string' },
-    tags: { type: 'array', items: { type: 'string' } },
+    description: { type: 'string', description: 'What the picture shows, in one or two sentences.' },
+    width: { type: 'integer', description: 'Pixels.' },
+    height: { type: 'integer', description: 'Pixels.' },
+    dominantColor: { type: 'string', description: '#rrggbb' },
+    hasText: { type: 'boolean', description: 'Whether there is writing in the picture.' },
+    tags: { type: 'array', items: { type: 'string' }, description: 'Words to find it by.' },
   },
-  required: ['description', 'tags'],
+  required: ['description', 'width', 'height', 'dominantColor', 'hasText', 'tags'],
   additionalProperties: false,
 };
 

@@ -19,6 +19,8 @@ export interface CheckedAiStep {
   model: string;
   prompt?: string;
   parameters: Given;
+  /** JSON Schema of the answer; absent where an image is made. */
+  schema?: Given;
 }
 
 /** Ops without a prompt of their own take one all the same: some of their models can be steered by it. */
@@ -45,7 +47,12 @@ export function checkAiStep(op: AiOp, model: Model, sent: Sent, place: Place): C
   const { parameters: where } = place;
   checkAnswerSchema(model, parameters, `${typeof where === 'string' ? where : where('schema')}schema`);
   const prompt = sent.prompt ?? op.defaultPrompt;
-  return { op: op.op, model: model.id, ...(prompt !== undefined && { prompt }), parameters };
+  const schema = model.answerSchema ?? (parameters.schema as Given | undefined) ?? op.defaultSchema;
+  return {
+    ...{ op: op.op, model: model.id, parameters },
+    ...(prompt !== undefined && { prompt }),
+    ...(op.produces === 'json' && schema !== undefined && { schema }),
+  };
 }
 
 function checkPrompt(op: AiOp, prompt: string | undefined, param: string): void {

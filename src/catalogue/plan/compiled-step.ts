@@ -18,6 +18,8 @@ export interface AiStep {
   /** As sent: subjects are not yet expanded. */
   prompt?: string;
   parameters: Given;
+  /** JSON Schema of the answer; absent where an image is made. */
+  schema?: Given;
 }
 
 export type CompiledStep = DeterministicStep | AiStep;

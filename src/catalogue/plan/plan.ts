@@ -34,6 +34,8 @@ export interface ModelSegment {
   /** As sent: subjects are not yet expanded. */
   prompt?: string;
   parameters: Given;
+  /** JSON Schema of the answer; absent where an image is made. */
+  schema?: Given;
   produces: 'image' | 'json';
 }
 
@@ -73,13 +75,15 @@ export function takenBy([first]: readonly Segment[]): Taken {
   return first?.runs === 'model' && first.op === 'generate' ? 'nothing' : 'assets';
 }
 
-function modelSegment({ index: place, op, model, prompt, parameters }: AiStep, index: number): ModelSegment {
+function modelSegment(step: AiStep, index: number): ModelSegment {
+  const { index: place, op, model, prompt, parameters, schema } = step;
   const definition = findOp(op);
   if (definition?.runs !== 'model') throw new Error(`${op} runs no model.`);
   const { jobType, produces } = definition;
   return {
     ...{ runs: 'model', index, stepIndexes: [place], op, jobType, model, parameters, produces },
     ...(prompt !== undefined && { prompt }),
+    ...(schema !== undefined && { schema }),
   };
 }
 

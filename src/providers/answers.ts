@@ -1,0 +1,41 @@
+import { answerProblem } from '../models/answer-schema.ts';
+import { readHeader } from '../pixels/header/header.ts';
+import { type ModelRequest, type RawAnswer, unavailable } from './provider.ts';
+
+/** What a model made, once it was checked. */
+export type ModelAnswer =
+  | { kind: 'image'; bytes: Uint8Array<ArrayBuffer>; contentType: string }
+  | { kind: 'json'; output: Record<string, unknown> };
+
+const PICTURES = ['png', 'jpeg', 'webp', 'avif', 'gif'];
+const OUTPUT_MAX_BYTES = 256 * 1024;
+const LONGEST_PROBLEM_CHARACTERS = 200;
+
+/**
+ * Holds an answer against what was asked for. A model that answered nonsense may answer better the next time.
+ * @throws ProviderFault unavailable: no picture, no object, or one that breaks the schema.
+ */
+export function checkedAnswer(answer: RawAnswer, { op, schema }: ModelRequest): ModelAnswer {
+  if (op === 'analyze') return { kind: 'json', output: checkedOutput(answer, schema ?? {}) };
+  const header = answer.kind === 'image' ? readHeader(answer.bytes) : null;
+  if (answer.kind !== 'image' || header === null || !PICTURES.includes(header.format))
+    throw unavailable('The model answered what is no image.');
+  return { kind: 'image', bytes: answer.bytes, contentType: header.mimeType };
+}
+
+function checkedOutput(answer: RawAnswer, schema: object): Record<string, unknown> {
+  const value = answer.kind === 'json' ? answer.value : undefined;
+  if (!isObject(value)) throw unavailable('The model answered what is no JSON object.');
+  if (Buffer.byteLength(JSON.stringify(value)) > OUTPUT_MAX_BYTES)
+    throw unavailable(`The model answered more than ${OUTPUT_MAX_BYTES} bytes of JSON.`);
+  const problem = answerProblem(schema, value);
+  if (problem !== undefined)
+    throw unavailable(
+      `The model's answer does not fit the schema: ${problem.slice(0, LONGEST_PROBLEM_CHARACTERS)}.`,
+    );
+  return value;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

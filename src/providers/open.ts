@@ -1,0 +1,238 @@
+import { Counter, Histogram, register } from 'prom-client';
+import type { Settings } from '../../config/index.ts';
+import { ApiError, type ErrorCode } from '../http/errors.ts';
+import {
+  findModel,
+  type Model,
+  type ModelCategory,
+  type Models,
+  type ProviderName,
+} from '../models/models.ts';
+import { pricedParameters } from '../models/prices.ts';
+import type { Outbound } from '../outbound/outbound.ts';
+import type { Pixels } from '../pixels/pixels.ts';
+import type { Coordination } from '../stores/coordination/port.ts';
+import { checkedAnswer, type ModelAnswer } from './answers.ts';
+import { preparedPicture } from './pictures.ts';
+import { createPlaces } from './places.ts';
+import {
+  type CallContext,
+  type ModelRequest,
+  type Provider,
+  ProviderFault,
+  unavailable,
+} from './provider.ts';
+import { providersOf } from './registry.ts';
+import { nextTryMs } from './retrying.ts';
+
+/** One try of one item on a model. */
+export interface ModelCall {
+  op: ModelCategory;
+  /** Id of the model. */
+  model: string;
+  /** With its subjects expanded. */
+  prompt?: string;
+  /** As sent. */
+  parameters: Readonly<Record<string, unknown>>;
+  /** JSON Schema of the answer; analyze alone has one. */
+  schema?: Readonly<Record<string, unknown>>;
+  /** The item's picture. Handed over: not to be touched again. */
+  input?: Uint8Array<ArrayBuffer>;
+  /** Pictures that are shown with every call. Handed over like the input. */
+  references: readonly Uint8Array<ArrayBuffer>[];
+  /** Place of the item in its job, from 0. */
+  itemIndex: number;
+  /** Of this item, from 1. */
+  attempt: number;
+  accountId: string;
+  /** The id that an earlier owner of the item kept, if any. */
+  pickUp?: string;
+  /** Called and awaited before a request is waited for, where the provider can be asked for it later. */
+  keep(requestId: string): Promise<void>;
+}
+
+export type ModelOutcome =
+  | ModelAnswer
+  /** Every place at the provider is taken: come again, this was no try. */
+  | { kind: 'busy'; retryAfterMs: number }
+  | {
+      kind: 'failure';
+      code: ErrorCode;
+      /** For the caller, without keys. */
+      message: string;
+      /** Milliseconds until the item is tried again; absent when this was its last try. */
+      retryAfterMs?: number;
+    };
+
+/** The one door to models. */
+export interface Providers {
+  /** Never rejects, but with the signal's reason when that aborted, or when `keep` rejected. */
+  run(call: ModelCall, signal: AbortSignal): Promise<ModelOutcome>;
+  /** Ends the threads of models that run here. */
+  stop(): Promise<void>;
+}
+
+export interface ProvidersOptions {
+  settings: Pick<Settings, 'providers'>;
+  models: Models;
+  pixels: Pixels;
+  outbound: Outbound;
+  coordination: Coordination;
+  hostId: string;
+  processId: string;
+  log: { error(context: object, message: string): void };
+}
+
+/** How soon a call is repeated that found no place. */
+const BUSY_MS = 250;
+const SANDBOX_WAIT_MS = 100;
+
+const CODES = {
+  rejected: 'provider_rejected',
+  unavailable: 'provider_unavailable',
+  misconfigured: 'service_misconfigured',
+} as const;
+
+export function openProviders(options: ProvidersOptions): Providers {
+  const { settings, models, pixels, log } = options;
+  const { PROVIDER_TIMEOUT_SECONDS, PROVIDER_CONCURRENCY, PROVIDER_RETRY_SECONDS } = settings.providers;
+  const providers = providersOf(options);
+  const places = createPlaces({ ...options, limit: PROVIDER_CONCURRENCY });
+
+  return {
+    async run(call, signal) {
+      const model = findModel(models, call.model);
+      const provider = model && providers[model.provider];
+      if (model === undefined || provider === undefined) return notOffered(call.model);
+      const done = await places.run(model.provider, () => tried(call, model, provider, signal));
+      return done === undefined ? { kind: 'busy', retryAfterMs: BUSY_MS } : done.done;
+    },
+    async stop() {
+      await Promise.all(Object.values(providers).map((provider) => provider.close?.()));
+    },
+  };
+
+  async function tried(
+    call: ModelCall,
+    model: Model,
+    provider: Provider,
+    signal: AbortSignal,
+  ): Promise<ModelOutcome> {
+    const startedMs = performance.now();
+    const deadline = AbortSignal.timeout(PROVIDER_TIMEOUT_SECONDS * 1_000);
+    const ended = AbortSignal.any([deadline, signal]);
+    const outcome = await attempt(call, model, provider, ended).catch((error: unknown) => {
+      if (signal.aborted) throw signal.reason;
+      const late = unavailable(`The model did not answer within ${PROVIDER_TIMEOUT_SECONDS} s.`);
+      return failureOf(deadline.aborted ? late : error, call, model.provider);
+    });
+    const verdict = outcome.kind === 'failure' ? outcome.code : 'answered';
+    measured(model.provider, verdict, performance.now() - startedMs);
+    return outcome;
+  }
+
+  async function attempt(
+    call: ModelCall,
+    model: Model,
+    provider: Provider,
+    signal: AbortSignal,
+  ): Promise<ModelAnswer> {
+    const request = await requestOf(call, model, signal);
+    const { pickUp } = call;
+    const context: CallContext = {
+      signal,
+      ...(pickUp !== undefined && { pickUp }),
+      keep: (id) => call.keep(id).catch((error: unknown) => Promise.reject(new LostItem(error))),
+    };
+    return checkedAnswer(await provider.run(request, context), request);
+  }
+
+  async function requestOf(call: ModelCall, model: Model, signal: AbortSignal): Promise<ModelRequest> {
+    const { op, prompt, parameters, schema, itemIndex, attempt, accountId, input, references } = call;
+    const files = [...(input === undefined ? [] : [input]), ...references];
+    return {
+      ...{ op, itemIndex, attempt },
+      providerModel: model.providerModel,
+      fields: model.fields ?? {},
+      ...(prompt !== undefined && { prompt }),
+      ...(schema !== undefined && { schema }),
+      parameters: { ...parameters, ...pricedParameters(model, parameters) },
+      pictures: await Promise.all(
+        files.map((bytes) => preparedPicture(bytes, model, { pixels, accountId, signal })),
+      ),
+    };
+  }
+
+  function failureOf(error: unknown, { attempt }: ModelCall, name: ProviderName): ModelOutcome {
+    if (error instanceof LostItem) throw error.cause;
+    if (error instanceof ApiError) return refusedInput(error, attempt);
+    if (!(error instanceof ProviderFault)) {
+      log.error({ err: error, provider: name }, 'A model call failed for no known reason');
+      return failure(
+        'internal_error',
+        'The model call failed.',
+        nextTryMs(attempt, waitsFor(name), undefined),
+      );
+    }
+    const { verdict, message, retryAfterMs } = error;
+    if (verdict === 'misconfigured')
+      log.error(
+        { provider: name, says: message },
+        'A provider refuses this service: see its key, account and model names',
+      );
+    const again = verdict === 'unavailable' ? nextTryMs(attempt, waitsFor(name), retryAfterMs) : undefined;
+    return failure(CODES[verdict], message, again);
+  }
+
+  /** A picture that cannot be prepared: the item's own fault, or the pixels' for now. */
+  function refusedInput({ code, message, retryable }: ApiError, attempt: number): ModelOutcome {
+    return failure(code, message, retryable ? nextTryMs(attempt, waitsFor('sandbox'), undefined) : undefined);
+  }
+
+  function waitsFor(name: ProviderName): readonly number[] {
+    const isHere = name === 'sandbox' || name === 'local';
+    return PROVIDER_RETRY_SECONDS.map((seconds) => (isHere ? SANDBOX_WAIT_MS : seconds * 1_000));
+  }
+}
+
+/** The item has another owner: what this call brings is of no use. */
+class LostItem extends Error {
+  constructor(cause: unknown) {
+    super('The item was lost', { cause });
+  }
+}
+
+function notOffered(model: string): ModelOutcome {
+  return failure('service_misconfigured', `The model ${model} is no longer offered.`);
+}
+
+function failure(code: ErrorCode, message: string, retryAfterMs?: number): ModelOutcome {
+  return { kind: 'failure', code, message, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+}
+
+const DURATIONS = 'darkroom_provider_call_seconds';
+const VERDICTS = 'darkroom_provider_calls_total';
+const BUCKETS_SECONDS = [0.1, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 120];
+
+/** By provider and verdict alone: no prompt, account or model of a caller is a label. */
+function measured(provider: ProviderName, verdict: string, elapsedMs: number): void {
+  const durations = register.getSingleMetric(DURATIONS) ?? newDurations();
+  const verdicts = register.getSingleMetric(VERDICTS) ?? newVerdicts();
+  (durations as Histogram<'provider'>).observe({ provider }, elapsedMs / 1_000);
+  (verdicts as Counter<'provider' | 'verdict'>).inc({ provider, verdict });
+}
+
+const newDurations = () =>
+  new Histogram({
+    name: DURATIONS,
+    help: 'Time of one try of a model call.',
+    labelNames: ['provider'],
+    buckets: BUCKETS_SECONDS,
+  });
+
+const newVerdicts = () =>
+  new Counter({
+    name: VERDICTS,
+    help: 'Tries of model calls, by how they ended.',
+    labelNames: ['provider', 'verdict'],
+  });

@@ -1,0 +1,33 @@
+import type { SettingsOf } from '../../config/setting.ts';
+import type { ProviderName } from '../models/models.ts';
+import type { Outbound } from '../outbound/outbound.ts';
+import type { providersSettings } from './config.ts';
+import type { Provider } from './provider.ts';
+import { createSandbox } from './sandbox.ts';
+
+type Configured = SettingsOf<typeof providersSettings>;
+
+/** Whether a provider's models are offered: when it has a key or a base URL; the sandbox unless it is switched off. */
+export function offeredBy(settings: Configured): (provider: ProviderName) => boolean {
+  const offered: Record<ProviderName, boolean> = {
+    openai: isSet(settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL),
+    gemini: isSet(settings.GEMINI_API_KEY, settings.GEMINI_BASE_URL),
+    replicate: isSet(settings.REPLICATE_API_TOKEN, settings.REPLICATE_BASE_URL),
+    sandbox: settings.SANDBOX_MODELS === 'on',
+    local: false,
+  };
+  return (provider) => offered[provider];
+}
+
+/** A way to the models of each provider that is offered. */
+export function providersOf(options: {
+  settings: { providers: Configured };
+  outbound: Outbound;
+}): Partial<Record<ProviderName, Provider>> {
+  const isOffered = offeredBy(options.settings.providers);
+  return { ...(isOffered('sandbox') && { sandbox: createSandbox() }) };
+}
+
+function isSet(...values: readonly string[]): boolean {
+  return values.some((value) => value !== '');
+}

@@ -1,0 +1,34 @@
+/** What the words in a prompt make the sandbox do with one item. */
+export interface Steering {
+  rejects: boolean;
+  fails: boolean;
+  answersGarbage: boolean;
+  waitMs: number;
+  /** The prompt without these words. */
+  text: string;
+}
+
+const LONGEST_WAIT_MS = 60_000;
+const WORD = /\[sandbox:(reject|fail|wait|garbage)(?:@([\d,\s]+)|=(\d+))?\]/g;
+
+/**
+ * Reads the words of a prompt: `[sandbox:reject]`, `[sandbox:fail]`, either with `@1,3` for the items of these indexes
+ * alone, `[sandbox:fail=2]` for the first 2 tries of an item, `[sandbox:wait=MS]` and `[sandbox:garbage]`.
+ */
+export function steeringOf(prompt: string, itemIndex: number, attempt: number): Steering {
+  const steering: Steering = {
+    rejects: false,
+    fails: false,
+    answersGarbage: false,
+    waitMs: 0,
+    text: prompt.replace(WORD, ' ').replace(/\s+/g, ' ').trim(),
+  };
+  for (const [, word, indexes, number] of prompt.matchAll(WORD)) {
+    const concerned = indexes === undefined || indexes.split(',').map(Number).includes(itemIndex);
+    if (word === 'reject') steering.rejects ||= concerned;
+    else if (word === 'garbage') steering.answersGarbage ||= concerned;
+    else if (word === 'wait') steering.waitMs = Math.min(Number(number ?? 0), LONGEST_WAIT_MS);
+    else steering.fails ||= concerned && (number === undefined || attempt <= Number(number));
+  }
+  return steering;
+}

@@ -1,0 +1,159 @@
+import sharp, { type OverlayOptions } from 'sharp';
+import { outputOf } from '../output.ts';
+
+/** What is drawn: a text on a ground whose colours and shapes the seed decides. */
+interface Drawing {
+  text: string;
+  seed: number;
+  width: number;
+  height: number;
+}
+
+/** Hues of the ground, in degrees: sky, sea, dusk, leaf, sand, rose. */
+const HUES = [205, 185, 265, 140, 35, 340];
+const DISCS = 5;
+const LONGEST_TEXT_CHARACTERS = 400;
+
+/** A picture of its text: soft discs of light on a gradient, the words in white with a shadow. PNG. */
+export async function draw(drawing: Drawing): Promise<Uint8Array<ArrayBuffer>> {
+  const { width, height } = drawing;
+  const ground = sharp(groundOf(drawing), { raw: { width, height, channels: 3 } });
+  const layers = await lettersOf(drawing);
+  return (await outputOf(ground.composite(layers).removeAlpha().png({ compressionLevel: 6 }))).data;
+}
+
+type Rgb = readonly [number, number, number];
+
+interface Disc {
+  x: number;
+  y: number;
+  radius: number;
+  colour: Rgb;
+}
+
+const DISC_OPACITY = 0.28;
+
+/** The ground, pixel by pixel: the image threads of this process close libvips' reader of drawings, for good reason. */
+function groundOf({ seed, width, height }: Drawing): Uint8Array {
+  const random = randomFrom(seed);
+  const hue = HUES[Math.floor(random() * HUES.length)] as number;
+  const [light, dark] = [rgbOf(hue, 0.55, 0.46), rgbOf(hue + 40, 0.6, 0.26)];
+  const far = Math.hypot(width, height);
+  const discs = Array.from({ length: DISCS }, (): Disc => {
+    const [x, y, radius] = [random() * width, random() * height, far * (0.12 + random() * 0.22)];
+    return { x, y, radius, colour: rgbOf(hue + random() * 50 - 25, 0.75, 0.62) };
+  });
+  const data = new Uint8Array(width * height * 3);
+  for (let y = 0, at = 0; y < height; y++) {
+    for (let x = 0; x < width; x++, at += 3) {
+      const share = (x / width + y / height) / 2;
+      for (let channel = 0; channel < 3; channel++) {
+        const [from, to] = [light[channel] as number, dark[channel] as number];
+        data[at + channel] = from + (to - from) * share;
+      }
+      for (const disc of discs) lay(disc, x, y, data, at);
+    }
+  }
+  return data;
+}
+
+/** A disc over one pixel; its edge is a pixel wide. */
+function lay(
+  { x: centreX, y: centreY, radius, colour }: Disc,
+  x: number,
+  y: number,
+  data: Uint8Array,
+  at: number,
+): void {
+  const inside = radius - Math.hypot(x - centreX, y - centreY);
+  if (inside <= 0) return;
+  const opacity = DISC_OPACITY * Math.min(1, inside);
+  for (let channel = 0; channel < 3; channel++) {
+    const below = data[at + channel] as number;
+    data[at + channel] = below + ((colour[channel] as number) - below) * opacity;
+  }
+}
+
+/** The colour of a hue in degrees, with saturation and lightness from 0 to 1 (CSS Color 4, section 7). */
+function rgbOf(hue: number, saturation: number, lightness: number): Rgb {
+  const reach = saturation * Math.min(lightness, 1 - lightness);
+  const channel = (offset: number) => {
+    const place = (offset + hue / 30 + 12) % 12;
+    return 255 * (lightness - reach * Math.max(-1, Math.min(place - 3, 9 - place, 1)));
+  };
+  return [channel(0), channel(8), channel(4)];
+}
+
+/** The words as large as they fit, in the middle, and their shadow below them. */
+async function lettersOf({ text, width, height }: Drawing): Promise<OverlayOptions[]> {
+  const words = printable(text);
+  if (words === '') return [];
+  const room = { width: Math.round(width * 0.84), height: Math.round(height * 0.76) };
+  const size = sizeFor(words, room);
+  const { data: mask, info } = await outputOf(
+    sharp({
+      text: {
+        text: `<span insert_hyphens="false">${escaped(words)}</span>`,
+        font: `sans bold ${size}`,
+        width: room.width,
+        dpi: 72,
+        wrap: 'word-char',
+        align: 'centre',
+      },
+    })
+      .toColourspace('b-w')
+      .resize({ ...room, fit: 'inside', withoutEnlargement: true })
+      .raw(),
+  );
+  const left = Math.max(0, Math.round((width - info.width) / 2));
+  const top = Math.max(0, Math.round((height - info.height) / 2));
+  const shift = Math.max(1, Math.round(size / 16));
+  const raw = { width: info.width, height: info.height, channels: 4 as const };
+  const fits = left + shift + info.width <= width && top + shift + info.height <= height;
+  return [
+    ...(fits ? [{ input: inked(mask, 0, 0.45), raw, left: left + shift, top: top + shift }] : []),
+    { input: inked(mask, 255, 1), raw, left, top },
+  ];
+}
+
+/** Letters that fill the room: each takes about 0.7 by 1.25 of its size, and no word of usual length is broken. */
+function sizeFor(words: string, room: { width: number; height: number }): number {
+  const longestWord = Math.min(20, Math.max(...words.split(/\s+/).map((word) => word.length)));
+  const filling = Math.sqrt((room.width * room.height) / (words.length * 0.75)) * 0.8;
+  const size = Math.min(filling, room.width / (longestWord * 0.75), room.width / 4, room.height / 4);
+  return Math.max(8, Math.round(size));
+}
+
+function inked(mask: Uint8Array, tone: number, opacity: number): Buffer {
+  const data = Buffer.alloc(mask.length * 4, tone);
+  for (let index = 0; index < mask.length; index++)
+    data[index * 4 + 3] = Math.round((mask[index] as number) * opacity);
+  return data;
+}
+
+/** Without control characters, and no longer than can be read. */
+function printable(text: string): string {
+  const words = text
+    .toWellFormed()
+    .replace(/[\p{Cc}\uFFFE\uFFFF]+/gu, ' ')
+    .trim();
+  const characters = [...words];
+  if (characters.length <= LONGEST_TEXT_CHARACTERS) return words;
+  return `${characters.slice(0, LONGEST_TEXT_CHARACTERS).join('')}…`;
+}
+
+/** Pango reads markup: what means something there is written as entities. */
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+}
+
+/** Numbers from 0 to 1 that are the same for the same seed (mulberry32, public domain). */
+function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

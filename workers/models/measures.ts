@@ -1,0 +1,70 @@
+import sharp from 'sharp';
+import { measure as measuredColours } from '../image/measure.ts';
+import { outputOf } from '../output.ts';
+import type { Measures } from './protocol.ts';
+
+/** Real facts of a picture's pixels. */
+export async function measure(picture: Uint8Array): Promise<Measures> {
+  const { data, info } = await outputOf(sharp(picture).ensureAlpha().toColourspace('srgb').raw());
+  const { width, height } = info;
+  const { dominantColor } = await measuredColours({ data, width, height, channels: 4 });
+  const light = new Uint8Array(width * height);
+  let lightSum = 0;
+  let colourSum = 0;
+  let isTransparent = false;
+  for (let pixel = 0, at = 0; pixel < light.length; pixel++, at += 4) {
+    const [red, green, blue, alpha] = [data[at], data[at + 1], data[at + 2], data[at + 3]] as number[] as [
+      number,
+      number,
+      number,
+      number,
+    ];
+    const luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+    light[pixel] = luminance;
+    lightSum += luminance;
+    colourSum += Math.max(red, green, blue) - Math.min(red, green, blue);
+    isTransparent ||= alpha < 255;
+  }
+  return {
+    width,
+    height,
+    dominantColor,
+    brightness: lightSum / light.length / 255,
+    colourfulness: colourSum / light.length / 255,
+    isTransparent,
+    hasText: looksWritten(light, width, height),
+  };
+}
+
+/** A change of light between neighbours that a pen or a font makes, of 255. */
+const STROKE_EDGE = 70;
+/** Strokes in a row of pixels, for each 100 pixels, that make it part of a line of writing. */
+const STROKES_PER_100 = 4;
+const LINE_ROWS_MIN = 5;
+const LINE_ROWS_MAX = 120;
+
+/**
+ * Lines of writing are bands of rows with many sharp edges between bands with few. A rough measure: it says whether it
+ * looks like writing, and does not read.
+ */
+function looksWritten(light: Uint8Array, width: number, height: number): boolean {
+  let rows = 0;
+  for (let y = 0; y <= height; y++) {
+    const isBusy =
+      y < height && edgesIn(light.subarray(y * width, (y + 1) * width)) * 100 >= STROKES_PER_100 * width;
+    if (isBusy) {
+      rows += 1;
+      continue;
+    }
+    if (rows >= LINE_ROWS_MIN && rows <= Math.min(LINE_ROWS_MAX, height / 3)) return true;
+    rows = 0;
+  }
+  return false;
+}
+
+function edgesIn(row: Uint8Array): number {
+  let edges = 0;
+  for (let x = 1; x < row.length; x++)
+    if (Math.abs((row[x] as number) - (row[x - 1] as number)) >= STROKE_EDGE) edges += 1;
+  return edges;
+}

@@ -1,0 +1,48 @@
+/**
+ * What crosses between an API process and the threads of models that run on this machine: plain data, structured-cloned.
+ * Both sides import this page; neither imports the other.
+ */
+
+/** What the sandbox draws or measures. Pictures are JPEG, PNG or WebP; seeds decide colours. */
+export type SandboxTask =
+  | { kind: 'draw'; text: string; seed: number; width: number; height: number }
+  | { kind: 'recolour'; picture: Uint8Array; seed: number }
+  | { kind: 'enlarge'; picture: Uint8Array; scale: number }
+  | { kind: 'cut-out'; picture: Uint8Array }
+  | { kind: 'expand'; picture: Uint8Array; top: number; right: number; bottom: number; left: number }
+  | { kind: 'measure'; picture: Uint8Array };
+
+/** Facts of a picture's pixels. */
+export interface Measures {
+  width: number;
+  height: number;
+  /** `#rrggbb`. */
+  dominantColor: string;
+  /** Mean of the luminance, 0 to 1. */
+  brightness: number;
+  /** Mean distance of the channels from grey, 0 to 1. */
+  colourfulness: number;
+  /** Whether any pixel is transparent. */
+  isTransparent: boolean;
+  /** Whether rows of sharp strokes on an even ground were found, as lines of writing are. */
+  hasText: boolean;
+}
+
+/** PNG bytes, or measures. */
+export type SandboxResult = { png: Uint8Array<ArrayBuffer> } | { measures: Measures };
+
+/** A picture for a local reader. */
+export interface ReadTask {
+  picture: Uint8Array;
+}
+
+export interface TextRead {
+  text: string;
+  /** 0 to 1, as the reader trusts itself. */
+  confidence: number;
+  lines: { text: string; confidence: number; x: number; y: number; width: number; height: number }[];
+}
+
+export interface CodesRead {
+  codes: { format: string; text: string; x: number; y: number; width: number; height: number }[];
+}
