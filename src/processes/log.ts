@@ -1,9 +1,22 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
 
-/** JSON lines on stdout, readable ones on a terminal. Nothing that carries a secret is ever given to it. */
-export function createLog(level: string, bindings: Record<string, unknown>): Logger {
-  const options = { level, base: bindings, timestamp: pino.stdTimeFunctions.isoTime, redact: REDACTED };
+/**
+ * JSON lines on stdout, readable ones on a terminal. Nothing that carries a secret is ever given to it.
+ * @param traceIds adds the ids of the present span to each line.
+ */
+export function createLog(
+  level: string,
+  bindings: Record<string, unknown>,
+  traceIds?: () => Record<string, unknown>,
+): Logger {
+  const options = {
+    level,
+    base: bindings,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    redact: REDACTED,
+    ...(traceIds !== undefined && { mixin: traceIds }),
+  };
   return process.stdout.isTTY
     ? pino(options, pretty({ ignore: 'pid,hostname', sync: true }) as unknown as DestinationStream)
     : pino(options);
