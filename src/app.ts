@@ -7,6 +7,7 @@ import type { Gate } from './accounts/gate.ts';
 import { installBodyParsing } from './http/bodies.ts';
 import { drainServer } from './http/draining.ts';
 import { healthRoutes } from './http/health.ts';
+import { homeRoutes } from './http/home.ts';
 import { installIdempotency } from './http/idempotency.ts';
 import { llmsRoutes } from './http/llms.ts';
 import { installMetrics } from './http/metrics.ts';
@@ -92,6 +93,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       pixels: () => threads.pixels.selfTest(),
     },
   });
+  await server.register(homeRoutes);
   await server.register(llmsRoutes, { publicUrl });
   await server.register(slices.images.resultRoutes);
 

@@ -1,0 +1,9 @@
+import type { FastifyInstance } from 'fastify';
+
+/** GET /: leads a browser to the documentation. For a program nothing is there, and the refusal says where to look. */
+export async function homeRoutes(app: FastifyInstance): Promise<void> {
+  app.get('/', { config: { answers: 'text/html' }, schema: { hide: true } }, async (request, reply) => {
+    if (!request.headers.accept?.includes('text/html')) return reply.callNotFound();
+    return reply.redirect('/docs/', 302);
+  });
+}
