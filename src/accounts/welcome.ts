@@ -6,23 +6,12 @@ import type { Bootstrapped } from './bootstrap.ts';
  * @param url where the service is reached, without a slash at the end.
  */
 export function welcomeText(url: string, firstStart: Bootstrapped | null): string {
-  const lines = ['', `Darkroom is listening on ${url}`, `Documentation: ${url}/docs`];
-  if (firstStart?.password) {
-    const { email } = firstStart.account;
-    lines.push('', `First account: ${email}, password ${firstStart.password}`);
-  }
-  if (firstStart?.key) {
-    lines.push(
-      '',
-      'Its API key, shown only now:',
-      '',
-      `export KEY=${firstStart.key}`,
-      '',
-      'A first call:',
-      '',
-    );
-    lines.push(...firstCall(url));
-  }
+  const lines = ['', `Darkroom is listening on ${url}`, `  documentation: ${url}/docs`];
+  const { account, password, key } = firstStart ?? {};
+  if (password) lines.push(`  sign-in:       ${account?.email}  password: ${password}`);
+  if (key) lines.push(`  API key:       ${key}`);
+  if (password || key) lines.push('  These are shown only now: keep them.');
+  if (key) lines.push('', `export KEY=${key}`, '', 'A first call:', '', ...firstCall(url));
   return `${lines.join('\n')}\n\n`;
 }
 

@@ -44,6 +44,11 @@ export function tagOf(text: string): string {
   return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
 }
 
+/** A tag of what an envelope tells, whose own bytes change with its timestamp. */
+export function tagOfData(data: unknown): string {
+  return `W/${tagOf(JSON.stringify(data))}`;
+}
+
 async function pack(text: string, etag: string | undefined): Promise<Buffer> {
   // A weak tag names what is told, and not the bytes: an envelope has its own time.
   const isStanding = etag !== undefined && !etag.startsWith('W/');

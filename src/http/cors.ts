@@ -42,7 +42,5 @@ export function answerPreflight(
 }
 
 function allowEveryOrigin(reply: FastifyReply): FastifyReply {
-  return reply
-    .header('access-control-allow-origin', '*')
-    .header('access-control-expose-headers', EXPOSED);
+  return reply.header('access-control-allow-origin', '*').header('access-control-expose-headers', EXPOSED);
 }
