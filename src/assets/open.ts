@@ -8,13 +8,16 @@ import type { Documents } from '../stores/documents/port.ts';
 import type { Objects } from '../stores/objects/port.ts';
 import type { Duty } from '../sweeping/sweeper.ts';
 import { createArrivals } from './arrivals.ts';
+import type { AssetStatus } from './asset.ts';
 import { collectionRoutes } from './collection-routes.ts';
 import { AssetCollections } from './collections.ts';
 import { contentRoutes } from './content-routes.ts';
 import { createIncoming } from './incoming.ts';
 import { createIntake } from './intake.ts';
-import { URL_LIMIT_BYTES } from './limits.ts';
+import { JobPlaces } from './job-places.ts';
+import { UPLOAD_LIMIT_BYTES, URL_LIMIT_BYTES } from './limits.ts';
 import { createLinks } from './links.ts';
+import { createOutputs, type Outputs } from './outputs.ts';
 import { AssetPlaces } from './places.ts';
 import { createAssetReader } from './reading.ts';
 import { createRemoval } from './removal.ts';
@@ -48,6 +51,17 @@ export interface Assets extends Slice {
   storedAssets(accountId: string): Promise<number>;
   /** Those of the ids that are no DONE asset of the account. */
   missingAssets(accountId: string, assetIds: readonly string[]): Promise<string[]>;
+  jobs: AssetsForJobs;
+}
+
+/** What jobs ask of assets: their inputs, the places of their outputs, and the outputs. */
+export interface AssetsForJobs {
+  /** Reads an input, which may be as large as an upload. */
+  read: ReturnType<typeof createAssetReader>;
+  /** Those of the ids that are assets of the account, with their status. */
+  statuses(accountId: string, assetIds: readonly string[]): Promise<Map<string, AssetStatus>>;
+  places: JobPlaces;
+  outputs: Outputs;
 }
 
 /** Uploads, collections, content and links. */
@@ -61,12 +75,13 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
   const links = createLinks(options);
   const removal = createRemoval({ store, places, objects, log });
   const arrivals = createArrivals({ ...options, store, places, collections, intake, removal });
+  const outputs = createOutputs({ store, collections, removal, objects, pixels: options.pixels, now });
 
   return {
     async routes(app: FastifyInstance) {
       await app.register(uploadRoutes, { gate, arrivals, incoming, links });
       await app.register(assetRoutes, { gate, store, removal, links, now });
-      await app.register(contentRoutes, { gate, store, objects, links, now });
+      await app.register(contentRoutes, { gate, store, objects, links });
       await app.register(collectionRoutes, { gate, collections });
     },
 
@@ -77,6 +92,13 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
     async missingAssets(accountId, assetIds) {
       const there = new Set(await store.findDone(accountId, assetIds));
       return assetIds.filter((id) => !there.has(id));
+    },
+
+    jobs: {
+      read: createAssetReader(store, objects, UPLOAD_LIMIT_BYTES),
+      statuses: (accountId, ids) => store.statuses(accountId, ids),
+      places: await JobPlaces.open(documents, now),
+      outputs,
     },
 
     sweeps: createAssetSweeps({ store, places, removal, arrivals }),

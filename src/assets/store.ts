@@ -1,7 +1,7 @@
 import type { Page } from '../http/paging.ts';
 import { readPage } from '../http/paging.ts';
 import type { Collection, Documents, IndexSpec } from '../stores/documents/port.ts';
-import type { AssetDocument, Content } from './asset.ts';
+import type { AssetDocument, AssetStatus, Content } from './asset.ts';
 import type { AssetListQuery } from './schema.ts';
 
 const INDEXES: readonly IndexSpec[] = [
@@ -33,12 +33,13 @@ const INDEXES: readonly IndexSpec[] = [
     ],
   },
   {
-    name: 'job',
+    name: 'jobItems',
     fields: [
       ['accountId', 1],
       ['state', 1],
       ['jobId', 1],
-      ['_id', -1],
+      ['itemIndex', 1],
+      ['_id', 1],
     ],
   },
   {
@@ -50,6 +51,13 @@ const INDEXES: readonly IndexSpec[] = [
   },
   { name: 'expiresAt', fields: [['expiresAt', 1]] },
 ];
+
+const NEWEST_FIRST = [['_id', -1]] as const;
+const IN_ITEM_ORDER = [
+  ['itemIndex', 1],
+  ['_id', 1],
+] as const;
+const IDS_A_READ = 1_000;
 
 /** The assets of the accounts. Every call for one takes the account first and sees nothing of another's. */
 export class AssetsStore {
@@ -83,13 +91,14 @@ export class AssetsStore {
     return (await this.#assets.find(filter, { fields: ['_id'] })).map(({ _id }) => _id);
   }
 
-  /** One page, newest first. */
+  /** One page: newest first, or, of one job, in the order of its items. */
   async list(accountId: string, query: AssetListQuery): Promise<Page<AssetDocument>> {
     const { collection, status, origin, jobId } = query;
     const filters = { collection, status, origin, jobId };
     const sent = Object.entries(filters).filter(([, value]) => value !== undefined);
     const filter = { accountId, state: 'kept', ...Object.fromEntries(sent) };
-    return readPage(this.#assets, filter, { name: 'assets', filters, sort: [['_id', -1]] }, query);
+    const sort = jobId === undefined ? NEWEST_FIRST : IN_ITEM_ORDER;
+    return readPage(this.#assets, filter, { name: 'assets', filters, sort }, query);
   }
 
   async countIn(accountId: string, collection: string): Promise<number> {
@@ -158,6 +167,43 @@ export class AssetsStore {
   /** Deletes the document of an asset that is not seen. */
   async erase({ _id, accountId }: AssetDocument): Promise<void> {
     await this.#assets.deleteOne({ _id, accountId, state: { $ne: 'kept' } });
+  }
+
+  /** Shows outputs of jobs that were made; answers how many had not been shown before. */
+  async showMade(accountId: string, assetIds: readonly string[]): Promise<number> {
+    const stateAt = this.#now().toISOString();
+    const made = { _id: { $in: assetIds }, accountId, state: 'made' };
+    return (await this.#assets.updateMany(made, { $set: { state: 'kept', stateAt } })).modified;
+  }
+
+  /** Gives up an output that was made and not shown. Null when there is none. */
+  async discardMade(accountId: string, assetId: string): Promise<AssetDocument | null> {
+    const stateAt = this.#now().toISOString();
+    const made = { _id: assetId, accountId, state: 'made' };
+    return this.#assets.findOneAndUpdate(made, { $set: { state: 'abandoned', stateAt } });
+  }
+
+  /** For the sweep: outputs of any account that were made before an instant and not shown since. */
+  async madeBefore(before: Date, limit: number): Promise<AssetDocument[]> {
+    return this.#assets.find({ state: 'made', stateAt: { $lt: before.toISOString() } }, { limit });
+  }
+
+  /** Some of the outputs of a job. */
+  async ofJob(accountId: string, jobId: string, limit: number): Promise<AssetDocument[]> {
+    return this.#assets.find({ accountId, state: 'kept', jobId }, { limit });
+  }
+
+  /** Which of these assets are the account's, by id; with their status. Thousands are read in parts. */
+  async statuses(accountId: string, assetIds: readonly string[]): Promise<Map<string, AssetStatus>> {
+    const found = new Map<string, AssetStatus>();
+    const distinct = [...new Set(assetIds)];
+    for (let start = 0; start < distinct.length; start += IDS_A_READ) {
+      const part = distinct.slice(start, start + IDS_A_READ);
+      const filter = { _id: { $in: part }, accountId, state: 'kept' };
+      for (const { _id, status } of await this.#assets.find(filter, { fields: ['status'] }))
+        found.set(_id, status);
+    }
+    return found;
   }
 
   /** For the sweep: the asset, seen or not. */
