@@ -5,11 +5,17 @@ import { ApiError } from '../http/errors.ts';
 import type { AdmitAnswer, Coordination, RateAnswer, SlotQuestion } from '../stores/coordination/port.ts';
 import { type Authentication, type Caller, notAccepted, REVOCATION_MARK_MS } from './authentication.ts';
 
+/** Waits for jobs that an account may have open. */
+export const JOB_WAITS = 8;
+
 const WINDOW_MS = 60_000;
 /** Longer than any synchronous call can take, upload included: it only heals what a dead process left. */
 const SLOT_LEASE_MS = 120_000;
 /** Pauses before each further look for a place. */
 const SECOND_LOOKS_MS = [10, 30];
+
+/** What an account has a number of places for: synchronous image calls, and calls that wait for a job. */
+export type SlotKind = 'calls' | 'waits';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -17,8 +23,8 @@ declare module 'fastify' {
     access?: 'public' | 'any' | 'session';
     /** On a public route: whatever credential comes along is not looked at. */
     ignoresCredential?: (request: FastifyRequest) => boolean;
-    /** The call takes one of the account's places for synchronous image calls. */
-    slot?: true;
+    /** The call takes one of the account's places of this kind; null for a call that takes none after all. */
+    slot?: SlotKind | ((request: FastifyRequest) => SlotKind | null);
     /** Refuses by path and query alone, before a place is taken or the body is read. */
     check?: (request: FastifyRequest) => void;
   }
@@ -33,7 +39,8 @@ export interface GateOptions {
   processId: string;
   requestsPerMinute: number;
   failedAuthenticationsPerMinute: number;
-  syncCallsPerAccount: number;
+  /** Places of an account by their kind. */
+  places: Record<SlotKind, number>;
   /** Epoch milliseconds. */
   now: () => number;
 }
@@ -83,7 +90,7 @@ export function createGate(options: GateOptions): Gate {
     if (answer.rate?.allowed === false) throw tooManyRequests(answer.rate);
     refuseWrongAccess(request, caller);
     if (refusal !== null) throw refusal;
-    if (!answer.slot) throw tooManyInFlight(options.syncCallsPerAccount);
+    if (!answer.slot) throw noPlaceLeft(kindOf(request) ?? 'calls', options.places);
   }
 
   async function authenticate(request: FastifyRequest): Promise<Caller | null> {
@@ -104,8 +111,8 @@ export function createGate(options: GateOptions): Gate {
     mayTakeSlot: boolean,
   ): Promise<AdmitAnswer> {
     const subject = caller?.accountId ?? request.ip;
-    const takesSlot = mayTakeSlot && caller !== null && request.routeOptions.config.slot === true;
-    const slot = takesSlot ? slotFor(caller.accountId) : null;
+    const kind = mayTakeSlot && caller !== null ? kindOf(request) : null;
+    const slot = kind === null || caller === null ? null : slotFor(caller.accountId, kind);
     const credentialId = caller?.apiKeyId ?? caller?.sessionId;
     const answer = await coordination.admit({
       blocked: { key: strikeKey(request), limit: options.failedAuthenticationsPerMinute },
@@ -132,12 +139,12 @@ export function createGate(options: GateOptions): Gate {
     return false;
   }
 
-  function slotFor(accountId: string): SlotQuestion {
+  function slotFor(accountId: string, kind: SlotKind): SlotQuestion {
     holders += 1;
     return {
-      key: `sync/${accountId}`,
+      key: `${kind}/${accountId}`,
       holder: `${options.hostId}/${options.processId}/${holders}`,
-      limit: options.syncCallsPerAccount,
+      limit: options.places[kind],
       leaseMs: SLOT_LEASE_MS,
     };
   }
@@ -242,15 +249,22 @@ function tooManyRequests(rate: RateAnswer): ApiError {
   });
 }
 
-function tooManyInFlight(limit: number): ApiError {
-  return new ApiError(
-    'rate_limited',
-    `${limit} synchronous calls of this account are in flight: wait for one to end.`,
-    {
-      details: { reason: 'account_concurrency', limit },
-      retryAfterSeconds: 1,
-    },
-  );
+/** The kind of place that a call takes. */
+function kindOf(request: FastifyRequest): SlotKind | null {
+  const { slot = null } = request.routeOptions.config;
+  return typeof slot === 'function' ? slot(request) : slot;
+}
+
+function noPlaceLeft(kind: SlotKind, places: Record<SlotKind, number>): ApiError {
+  const limit = places[kind];
+  const what =
+    kind === 'calls'
+      ? 'synchronous calls of this account are in flight'
+      : 'waits for jobs of this account are open';
+  return new ApiError('rate_limited', `${limit} ${what}: wait for one to end.`, {
+    details: { reason: 'account_concurrency', limit },
+    retryAfterSeconds: 1,
+  });
 }
 
 function blocked(blockedMs: number): ApiError {

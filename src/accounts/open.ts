@@ -4,7 +4,7 @@ import type { Coordination } from '../stores/coordination/port.ts';
 import type { Documents } from '../stores/documents/port.ts';
 import { accountRoutes } from './account-routes.ts';
 import { createAuthentication } from './authentication.ts';
-import { createGate, type Gate } from './gate.ts';
+import { createGate, type Gate, JOB_WAITS } from './gate.ts';
 import { keyRoutes } from './key-routes.ts';
 import type { Account } from './schema.ts';
 import { sessionRoutes } from './session-routes.ts';
@@ -43,7 +43,7 @@ export async function openAccounts(options: AccountsOptions): Promise<Accounts> 
     processId: options.processId,
     requestsPerMinute: settings.REQUESTS_PER_MINUTE,
     failedAuthenticationsPerMinute: settings.FAILED_AUTHENTICATIONS_PER_MINUTE,
-    syncCallsPerAccount: settings.SYNC_CALLS_PER_ACCOUNT,
+    places: { calls: settings.SYNC_CALLS_PER_ACCOUNT, waits: JOB_WAITS },
     now: nowMs,
   });
 

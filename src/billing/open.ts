@@ -10,6 +10,7 @@ import type { Documents } from '../stores/documents/port.ts';
 import { type Allowance, createAllowance } from './allowance.ts';
 import { openCatchUp } from './catch-up.ts';
 import { createDescription } from './description.ts';
+import { createHolds, type Holds } from './holds.ts';
 import { createMovements, type Movements } from './movements.ts';
 import { billingRoutes } from './routes.ts';
 import { type BillingStore, openBillingStore } from './store.ts';
@@ -40,6 +41,7 @@ export interface Billing extends Slice {
   store: BillingStore;
   movements: Movements;
   allowance: Allowance;
+  holds: Holds;
   /** Describes an account whole: who it is, what it has and what its plan leaves it. */
   describe: (accountId: string) => Promise<Account>;
 }
@@ -54,12 +56,14 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
   );
   const { catchUp, close: stopCatchingUp } = await openCatchUp(coordination, syncRuns);
   const allowance = createAllowance({ store, movements, syncRuns, plan, topUpUrl, now });
+  const holds = createHolds({ store, movements, plan, topUpUrl, now });
   const usageSources = () => [syncUsage(store.usage), ...options.usageSources()];
 
   return {
     store,
     movements,
     allowance,
+    holds,
     describe: createDescription({ ...options, billing: store, catchUp }),
     async routes(app: FastifyInstance) {
       await app.register(billingRoutes, { store, movements, catchUp, usageSources, gate, now });
@@ -69,6 +73,7 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
       { name: 'usage by the day', sweep: (instant) => deleteExpired(store.usage.days, instant) },
       { name: 'usage by the call', sweep: (instant) => deleteExpired(store.usage.runs, instant) },
       { name: 'reservations', sweep: () => allowance.sweep() },
+      { name: 'notes of runs', sweep: () => holds.sweep() },
     ],
     async stop() {
       stopCatchingUp();

@@ -95,8 +95,14 @@ function boundedDetails(details: Record<string, unknown>): Record<string, unknow
   return Object.fromEntries(
     Object.entries(details).map(([name, value]) => {
       if (typeof value === 'string') return [name, cutInside(value, LONGEST_DETAIL)];
+      if (name === 'missing' && Array.isArray(value)) return [name, value.map(boundedId)];
       const text = JSON.stringify(value) ?? '';
       return [name, text.length > LONGEST_DETAIL ? cutInside(text, LONGEST_DETAIL) : value];
     }),
   );
+}
+
+/** What is missing is listed whole, so that a caller can mend all of it at once; how many there can be, a call's limits say. */
+function boundedId(id: unknown): unknown {
+  return typeof id === 'string' ? cutInside(id, LONGEST_PARAM) : id;
 }

@@ -10,13 +10,17 @@ const LARGEST_FINGERPRINTED_BYTES = 1024 * 1024;
 const LARGEST_STORED_BYTES = 512 * 1024;
 const WELL_FORMED = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
 
+type IdempotencyKind = 'kept' | 'unkept';
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
      * `kept`: an Idempotency-Key is honoured and the answer replayed. `unkept`: honoured, but the answer carries a new
-     * secret and is never stored. Absent: the header is ignored.
+     * secret and is never stored. Absent: the header is ignored. A function decides by the request.
      */
-    idempotency?: 'kept' | 'unkept';
+    idempotency?: IdempotencyKind | ((request: FastifyRequest) => IdempotencyKind | undefined);
+    /** Answers a repeat anew, from the answer that was stored: for what has gone on since then. */
+    replayed?: (request: FastifyRequest, reply: FastifyReply, stored: StoredResponse) => Promise<unknown>;
   }
 }
 
@@ -39,7 +43,7 @@ export function installIdempotency(
 
   app.addHook('preValidation', async (request, reply) => {
     const sent = request.headers['idempotency-key'];
-    if (sent === undefined || request.routeOptions.config.idempotency === undefined) return;
+    if (sent === undefined || kindOf(request) === undefined) return;
     const key = `${ownerOf(request)}/${checkedKey(sent)}`;
     const answer = await coordination.beginIdempotent(key, fingerprintOf(request), UNANSWERED_MS, KEEP_MS);
     switch (answer.state) {
@@ -47,18 +51,11 @@ export function installIdempotency(
         runs.set(request, { key, token: answer.token });
         return;
       case 'replay':
-        return replay(reply, answer.response);
+        return replay(request, reply, answer.response);
       case 'running':
-        throw new ApiError(
-          'request_in_progress',
-          'The first request under this Idempotency-Key has not answered: repeat the same call after a moment.',
-          { retryAfterSeconds: 1 },
-        );
+        throw inProgress();
       case 'reused':
-        throw new ApiError(
-          'idempotency_key_reuse',
-          'This Idempotency-Key was used for another request, or its answer could not be kept: send a new key.',
-        );
+        throw keyReused();
     }
   });
 
@@ -77,6 +74,29 @@ export function installIdempotency(
   });
 }
 
+/** The key that a request was sent under, and what the request is; null without a key, or where it is ignored. */
+export function keyOf(request: FastifyRequest): { key: string; fingerprint: string | null } | null {
+  const sent = request.headers['idempotency-key'];
+  if (sent === undefined || kindOf(request) === undefined) return null;
+  return { key: checkedKey(sent), fingerprint: fingerprintOf(request) };
+}
+
+/** The refusals of a repeat that is no replay, for what keeps its key in a document of its own as well. */
+export function inProgress(): ApiError {
+  return new ApiError(
+    'request_in_progress',
+    'The first request under this Idempotency-Key has not answered: repeat the same call after a moment.',
+    { retryAfterSeconds: 1 },
+  );
+}
+
+export function keyReused(): ApiError {
+  return new ApiError(
+    'idempotency_key_reuse',
+    'This Idempotency-Key was used for another request, or its answer could not be kept: send a new key.',
+  );
+}
+
 function checkedKey(sent: string | string[]): string {
   if (typeof sent === 'string' && WELL_FORMED.test(sent)) return sent;
   throw invalidParam('Idempotency-Key', 'Idempotency-Key must be 1 to 255 printable ASCII characters.');
@@ -92,7 +112,7 @@ function fingerprintOf(request: FastifyRequest): string | null {
 }
 
 function storable(request: FastifyRequest, reply: FastifyReply, payload: unknown): StoredResponse | null {
-  if (request.routeOptions.config.idempotency === 'unkept' && reply.statusCode < 400) return null;
+  if (kindOf(request) === 'unkept' && reply.statusCode < 400) return null;
   const body = payload === undefined || payload === null ? '' : payload;
   if (typeof body !== 'string' || Buffer.byteLength(body) > LARGEST_STORED_BYTES) return null;
   const type = reply.getHeader('content-type');
@@ -103,7 +123,19 @@ function storable(request: FastifyRequest, reply: FastifyReply, payload: unknown
   };
 }
 
-function replay(reply: FastifyReply, response: StoredResponse): FastifyReply {
-  reply.code(response.status).headers(response.headers).header('idempotency-replayed', 'true');
+function kindOf(request: FastifyRequest): IdempotencyKind | undefined {
+  const { idempotency } = request.routeOptions.config;
+  return typeof idempotency === 'function' ? idempotency(request) : idempotency;
+}
+
+async function replay(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  response: StoredResponse,
+): Promise<FastifyReply> {
+  reply.header('idempotency-replayed', 'true');
+  const anew = await request.routeOptions.config.replayed?.(request, reply, response);
+  if (anew !== undefined) return reply.send(anew);
+  reply.code(response.status).headers(response.headers);
   return reply.serializer((body: unknown) => body as string).send(response.body);
 }

@@ -17,7 +17,7 @@ export async function metadataRoutes(
   app.post(
     '/images/metadata',
     {
-      config: { slot: true, body: 'stream', reference: ImageReference, check: checkImageBody },
+      config: { slot: 'calls', body: 'stream', reference: ImageReference, check: checkImageBody },
       schema: {
         summary: 'Read what an image is and says',
         description:
@@ -37,7 +37,7 @@ export async function metadataRoutes(
       gate.keepSlotUntil(request, work.ended);
       const described = await work.result;
       sendTiming(reply, { admitMs, fetchMs, queueMs: described.queueMs, ...described.timings });
-      options.meters.ops.ran(runOf('read_metadata', { admitMs, fetchMs, ...described, bytesIn }));
+      options.meters.ops.ran(runOf('read_metadata', { ...described, bytesIn }));
       const { image: facts, metadata, timings } = described;
       return success('Image read.', { image: facts, metadata, durationMs: workerMs(timings) });
     },

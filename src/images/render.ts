@@ -37,7 +37,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
   app.post<{ Body: RenderBody }>(
     '/images/render',
     {
-      config: { slot: true, answers: 'image/png' },
+      config: { slot: 'calls', answers: 'image/png' },
       schema: { summary: 'Render a template to a PNG', tags: ['Synchronous images'], body: RenderBody },
     },
     async (request, reply) => {
@@ -51,7 +51,12 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
       const picture = await counted(options.allowance, caller, 'render_template', async () => {
         const { accountId } = caller;
         const keepSlotUntil = (work: Promise<void>) => gate.keepSlotUntil(request, work);
-        const { assets, missing } = await assetsOf(html, { ...options, accountId, limits, keepSlotUntil });
+        const { assets, missing } = await assetsOfPage(html, {
+          ...options,
+          accountId,
+          limits,
+          keepSlotUntil,
+        });
         const fetchMs = reply.elapsedTime - admitMs;
         const work = renders.begin({ html, width, height, accountId, assets, ...limits });
         keepSlotUntil(work.ended);
@@ -63,7 +68,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
         ...picture.missing.map((name) => ({ code: 'missing_asset', name })),
       ]);
       sendTiming(reply, { admitMs, fetchMs: picture.fetchMs, ...picture.timings });
-      options.meters.ops.ran(runOf('render_template', { admitMs, ...picture, bytesIn: html.length }));
+      options.meters.ops.ran(runOf('render_template', { ...picture, bytesIn: html.length }));
       const { data } = picture;
       return reply.type(picture.contentType).send(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
     },
@@ -79,6 +84,8 @@ const UNDRAWN: readonly (string | null)[] = ['image/tiff'];
 /** What a call brings its assets with. */
 interface Bringing extends Pick<RenderOptions, 'publicUrl' | 'pixels' | 'readAsset'> {
   accountId: string;
+  /** Whose turn it is before the threads: a call's unless told. */
+  work?: 'call' | 'job';
   limits: CallLimits;
   /** Keeps the account's place until this work for the call has ended. */
   keepSlotUntil(work: Promise<void>): void;
@@ -89,7 +96,7 @@ interface Bringing extends Pick<RenderOptions, 'publicUrl' | 'pixels' | 'readAss
  * page is drawn without it.
  * @returns the assets by id, and the ids of those that are missing.
  */
-async function assetsOf(
+export async function assetsOfPage(
   html: string,
   bringing: Bringing,
 ): Promise<{ assets: RenderRequest['assets']; missing: string[] }> {
@@ -129,12 +136,12 @@ async function assetsOf(
 async function drawableOf(
   id: string,
   { bytes, declaredType }: DeclaredImage,
-  { pixels, accountId, limits, keepSlotUntil }: Bringing,
+  { pixels, accountId, limits, work: kind = 'call', keepSlotUntil }: Bringing,
 ): Promise<RenderRequest['assets'][string]> {
   if (!UNDRAWN.includes(declaredType)) {
     return { data: bytes, contentType: declaredType ?? 'application/octet-stream' };
   }
-  const work = pixels.transform({ bytes, pass: AS_PNG, accountId, ...limits });
+  const work = pixels.transform({ bytes, pass: AS_PNG, accountId, ...limits, work: kind });
   keepSlotUntil(work.ended);
   const { data, contentType } = await work.result.catch((error) => {
     if (!(error instanceof ApiError) || error.status >= 500) throw error;

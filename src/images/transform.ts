@@ -33,7 +33,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
     '/images/transform',
     {
       config: {
-        slot: true,
+        slot: 'calls',
         body: 'stream',
         reference: TransformReference,
         answers: 'image/*',
@@ -69,7 +69,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         return { fetchMs, bytesIn, link, ...result };
       });
       sendTiming(reply, { admitMs, ...done, ...done.timings });
-      options.meters.ops.ran(runOf(nameOf(call), { admitMs, ...done }));
+      options.meters.ops.ran(runOf(nameOf(call), done));
       sendWarnings(
         reply,
         warnings.map(({ code }) => ({ code })),

@@ -4,6 +4,7 @@ import type { Models } from '../models/models.ts';
 import type { Documents } from '../stores/documents/port.ts';
 import type { UsageOf } from './answers.ts';
 import type { MissingAssets } from './named-assets.ts';
+import { type FoundPreset, findPreset } from './reading.ts';
 import { presetRoutes } from './routes.ts';
 import { PresetsStore } from './store.ts';
 import { createPresetPass, type PresetPass } from './transform-pass.ts';
@@ -22,6 +23,8 @@ export interface Presets extends Slice {
   store: PresetsStore;
   /** The one pass of a preset that runs while its caller waits; see transform-pass.ts for what it throws. */
   passOf: PresetPass;
+  /** The preset that a call names, and the version of it; see reading.ts for what it throws. */
+  find(accountId: string, reference: string, param: string): Promise<FoundPreset>;
 }
 
 export async function openPresets({ documents, ...options }: PresetsOptions): Promise<Presets> {
@@ -29,6 +32,7 @@ export async function openPresets({ documents, ...options }: PresetsOptions): Pr
   return {
     store,
     passOf: createPresetPass(store, options.models),
+    find: (accountId, reference, param) => findPreset(store, accountId, reference, param),
     routes: (app) => presetRoutes(app, { store, ...options }),
   };
 }
