@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Settings } from '../config/index.ts';
 import { planNamed, readPlans } from '../config/plans.ts';
+import { JOB_WAITS } from './accounts/gate.ts';
 import { type Accounts, openAccounts } from './accounts/open.ts';
 import { type Assets, openAssets } from './assets/open.ts';
 import { type Billing, openBilling } from './billing/open.ts';
@@ -11,12 +12,13 @@ import { openFeedback } from './feedback/open.ts';
 import { openSignatures } from './http/signatures.ts';
 import type { Slice } from './http/slice.ts';
 import { openImages } from './images/open.ts';
+import { RUNNING_JOBS_PER_TYPE } from './jobs/job.ts';
+import { type Jobs, openJobs } from './jobs/open.ts';
 import { createMail } from './mail/mail.ts';
 import type { Meters } from './metrics/meters.ts';
 import { offeredModels, readModels } from './models/models.ts';
 import { openModels } from './models/open.ts';
 import { createOutbound } from './outbound/outbound.ts';
-import { tracedOutbound } from './outbound/traced.ts';
 import type { Pixels } from './pixels/pixels.ts';
 import type { Renders } from './pixels/renders.ts';
 import { openPresets } from './presets/open.ts';
@@ -25,7 +27,6 @@ import type { Coordination } from './stores/coordination/port.ts';
 import type { Documents } from './stores/documents/port.ts';
 import type { Objects } from './stores/objects/port.ts';
 import { openTemplates } from './templates/open.ts';
-import type { Tracing } from './tracing/tracing.ts';
 import { openWebhooks } from './webhooks/open.ts';
 
 /** What every slice may be given; each names in its own options what it takes. */
@@ -38,7 +39,6 @@ export interface SlicesOptions {
   renders: Renders;
   /** What the process counts; a slice may declare metrics of its own beside them. */
   meters: Meters;
-  tracing: Tracing;
   hostId: string;
   processId: string;
   /** Base of the links that the service gives out. */
@@ -49,9 +49,6 @@ export interface SlicesOptions {
   log: Logger;
 }
 
-/** Limits of an account that no setting changes. */
-const JOB_WAITS = 8;
-const RUNNING_JOBS_PER_TYPE = 2;
 /** When this release was unpacked: the guidelines' date. */
 const INSTALLED_AT = statSync(new URL('../package.json', import.meta.url)).mtime;
 
@@ -70,11 +67,10 @@ export async function openSlices(options: SlicesOptions) {
   const plans = readPlans();
   const models = offeredModels(readModels(), offeredBy(settings.providers));
   const signatures = await openSignatures(documents);
-  const guarded = createOutbound({
+  const outbound = createOutbound({
     allowedSubnets: settings.outbound.OUTBOUND_ALLOWED_SUBNETS,
     allowsHttp: settings.outbound.OUTBOUND_ALLOW_HTTP,
   });
-  const outbound = tracedOutbound(guarded, options.tracing);
   const plan = (id: string) => planNamed(plans, id);
   const topUpUrl = () => settings.billing.TOP_UP_URL || `${publicUrl()}/docs`;
 
@@ -93,7 +89,7 @@ export async function openSlices(options: SlicesOptions) {
       ...base,
       accounts: accounts.store,
       storedAssets: (id) => assets.storedAssets(id),
-      usageSources: () => [],
+      usageSources: () => [jobs.usageSource],
       limits: {
         syncConcurrency: settings.accounts.SYNC_CALLS_PER_ACCOUNT,
         jobWaits: JOB_WAITS,
@@ -118,7 +114,11 @@ export async function openSlices(options: SlicesOptions) {
   );
   const templates = added(await openTemplates(base));
   const presets = added(
-    await openPresets({ ...base, missingAssets: assets.missingAssets, usageOf: async () => new Map() }),
+    await openPresets({
+      ...base,
+      missingAssets: assets.missingAssets,
+      usageOf: (...words) => jobs.usageOf(...words),
+    }),
   );
   const images = added(
     openImages({
@@ -135,6 +135,25 @@ export async function openSlices(options: SlicesOptions) {
     }),
   );
   const events = await openEvents(base);
+  const jobs: Jobs = added(
+    await openJobs({
+      ...base,
+      pixels,
+      renders,
+      assets: assets.jobs,
+      presets,
+      templates,
+      holds: billing.holds,
+      events,
+      storedAssets: assets.storedAssets,
+      upgradeUrl: topUpUrl,
+      threads: {
+        image: settings.pixels.IMAGE_THREADS,
+        render: settings.renders.RENDER_THREADS,
+        processes: settings.processes.PROCESSES,
+      },
+    }),
+  );
   added(
     await openWebhooks({
       ...base,

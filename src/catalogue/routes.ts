@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import type { Plan } from '../../config/plans.ts';
-import { tagOfData } from '../http/compression.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Models } from '../models/models.ts';
@@ -27,17 +26,14 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
   app.get(
     '/ops',
     {
-      config: { access: 'public', compress: true },
+      config: { access: 'public' },
       schema: {
         summary: 'List every op',
         tags: ['Ops'],
         response: { 200: envelopeOf(Type.Array(OpDefinition)) },
       },
     },
-    async (_request, reply) => {
-      reply.header('etag', tagOfData(definitions)).header('cache-control', 'no-cache');
-      return success(`${definitions.length} ops.`, definitions);
-    },
+    async () => success(`${definitions.length} ops.`, definitions),
   );
 
   app.get<{ Params: { op: string } }>(
@@ -61,17 +57,14 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
   app.get(
     '/agent-guidelines',
     {
-      config: { access: 'public', compress: true },
+      config: { access: 'public' },
       schema: {
         summary: 'Read the operating rules for agents',
         tags: ['Ops'],
         response: { 200: envelopeOf(Guidelines) },
       },
     },
-    async (_request, reply) => {
-      reply.header('etag', tagOfData(guidelines)).header('cache-control', 'no-cache');
-      return success('The guidelines for agents.', guidelines);
-    },
+    async () => success('The guidelines for agents.', guidelines),
   );
 }
 

@@ -1,0 +1,57 @@
+import type { JobType } from '../job.ts';
+
+/** What items of a type wait for: image threads, browsers, or models, which take seconds and no thread. */
+export type LaneName = 'pixels' | 'pages' | 'models';
+
+export function laneOf(type: JobType): LaneName {
+  if (type === 'process') return 'pixels';
+  return type === 'render' ? 'pages' : 'models';
+}
+
+/**
+ * Items of a lane in the hand of a process beyond those at work: while a thread works on one, the bytes of the next are
+ * read and the result of the last is stored.
+ */
+const READ_AND_STORED = 2;
+/** One more than a single job may have, so that a large job never fills the lane. */
+const FOR_OTHERS = 1;
+/** Items that take next to no time are claimed and settled in batches: about so much work at once. */
+const BATCH_MS = 100;
+const LARGEST_BATCH = 64;
+const FIRST_GUESS_MS = 200;
+const LATEST_WEIGHT = 0.2;
+
+/** How much of a kind of work a process takes into its hand. */
+export class Lane {
+  readonly #base: number;
+  #meanMs = FIRST_GUESS_MS;
+  inHand = 0;
+
+  /** @param width how many items can be worked on at once. */
+  constructor(width: number) {
+    this.#base = width + READ_AND_STORED + FOR_OTHERS;
+  }
+
+  /** How many items are claimed together. */
+  get batch(): number {
+    return Math.min(LARGEST_BATCH, Math.max(1, Math.floor(BATCH_MS / this.#meanMs)));
+  }
+
+  get limit(): number {
+    return Math.max(this.#base, 2 * this.batch + FOR_OTHERS);
+  }
+
+  /** The most of a single job. */
+  get limitOfJob(): number {
+    return this.limit - FOR_OTHERS;
+  }
+
+  get free(): number {
+    return this.limit - this.inHand;
+  }
+
+  /** Notes how long an item took. */
+  took(durationMs: number): void {
+    this.#meanMs += LATEST_WEIGHT * (Math.max(0.01, durationMs) - this.#meanMs);
+  }
+}

@@ -1,0 +1,68 @@
+import { Counter, Gauge, type Metric, register } from 'prom-client';
+import type { JobsStore } from '../store.ts';
+import type { RunnerMetrics } from './runner.ts';
+
+/** What an operator sees of the jobs, by their type: no account and no id is in a label. */
+export function createJobMetrics(jobs: JobsStore, inHand: () => Record<string, number>, now: () => Date) {
+  const metrics: Metric[] = [];
+  const counter = (name: string, help: string, label = 'type') => {
+    const made = new Counter({ name, help, labelNames: [label], registers: [] });
+    metrics.push(made);
+    return made;
+  };
+  const claims = counter('darkroom_job_item_claims_total', 'Items that were taken to be worked on.');
+  const retries = counter('darkroom_job_item_retries_total', 'Tries that failed and are repeated.');
+  const lost = counter('darkroom_job_item_claims_lost_total', 'Claims that another process took over.');
+  const leases = counter(
+    'darkroom_job_item_leases_expired_total',
+    'Claims whose process died: tried again, or given up as poison.',
+    'followed_by',
+  );
+  metrics.push(
+    new Gauge({
+      name: 'darkroom_job_items_running',
+      help: 'Items that this process works on.',
+      labelNames: ['type'],
+      registers: [],
+      collect() {
+        for (const [type, count] of Object.entries(inHand())) this.set({ type }, count);
+      },
+    }),
+  );
+  // Every process reads the same of the store: the largest is told, not the sum.
+  const shared = { labelNames: ['type' as const], registers: [], aggregator: 'max' as const };
+  const oldest = new Gauge({
+    ...shared,
+    name: 'darkroom_job_oldest_waiting_seconds',
+    help: 'Age of the oldest job that waits or has items that wait.',
+  });
+  const open = new Gauge({
+    ...shared,
+    name: 'darkroom_job_items_open',
+    help: 'Items of unfinished jobs that have not settled.',
+    async collect() {
+      const rows = await jobs.backlog();
+      this.reset();
+      oldest.reset();
+      for (const { type, open: items, oldestAt } of rows) {
+        this.set({ type }, items);
+        oldest.set({ type }, (now().getTime() - Date.parse(oldestAt)) / 1_000);
+      }
+    },
+  });
+  metrics.push(open, oldest);
+
+  const runner: RunnerMetrics = {
+    claimed: (type, items) => claims.inc({ type }, items),
+    retried: (type) => retries.inc({ type }),
+    lost: (type) => lost.inc({ type }),
+  };
+  return {
+    runner,
+    leaseExpired: (followedBy: string) => leases.inc({ followed_by: followedBy }),
+    /** Puts them on the process's page of metrics. */
+    install(): void {
+      for (const metric of metrics) register.registerMetric(metric);
+    },
+  };
+}

@@ -1,0 +1,244 @@
+import { randomText } from '../../names/ids.ts';
+import type { ItemsStore } from '../items-store.ts';
+import { type Claimed, JOB_TYPES, type JobDocument, type Outcome } from '../job.ts';
+import { type Bill, type Failure, failed, retryAfterMs } from '../rules.ts';
+import type { JobsStore } from '../store.ts';
+import type { Desk } from './desk.ts';
+import { Lane, type LaneName, laneOf } from './lanes.ts';
+import { type Turn, Turns } from './turns.ts';
+
+/** A failure, and what was used up before it. */
+export interface FailedWork extends Failure {
+  bill?: Bill;
+  failedStep?: number;
+}
+
+export type WorkResult = { outcome: Outcome } | { failure: FailedWork };
+
+/** The work itself: from an item to its outcome, or a failure that says whether it may pass. Never rejects. */
+export type Perform = (item: Claimed, job: JobDocument, signal: AbortSignal) => Promise<WorkResult>;
+
+export interface RunnerOptions {
+  /** Names this process among all that share the stores. */
+  owner: string;
+  jobs: JobsStore;
+  items: ItemsStore;
+  desk: Desk;
+  perform: Perform;
+  /** Removes what was made for an item whose claim was lost. */
+  discard: (accountId: string, assetId: string) => Promise<void>;
+  /** Items that can be worked on at once. */
+  widths: Record<LaneName, number>;
+  draining: AbortSignal;
+  metrics: RunnerMetrics;
+  now: () => Date;
+  log: { warn(context: object, message: string): void };
+}
+
+/** What an operator sees of the runner, by the type of the jobs. */
+export interface RunnerMetrics {
+  claimed(type: string, items: number): void;
+  retried(type: string): void;
+  lost(type: string): void;
+}
+
+/** A job that this process takes items of. */
+interface Entry extends Turn {
+  job: JobDocument;
+  lane: Lane;
+  inHand: number;
+  /** A claim is under way. */
+  isClaiming: boolean;
+  /** The last claim found nothing. */
+  isDry: boolean;
+}
+
+/** How long a claim is good, and how often it is renewed. */
+const LEASE_MS = 30_000;
+const RENEW_MS = 10_000;
+/** How long work goes on once its process ends, before it is given back. */
+const FINISH_MS = 8_000;
+const MOST_JOBS = 500;
+
+/**
+ * Takes items of running jobs, works on them and hands their outcomes to the desk. One runs in every API process; none
+ * knows of the others, but by the items that are claimed already.
+ */
+export function createRunner(options: RunnerOptions) {
+  const { jobs, items, desk, perform, discard, draining, metrics, now, log } = options;
+  const owner = `${options.owner}/${randomText(8)}`;
+  const lanes: Record<LaneName, Lane> = {
+    pixels: new Lane(options.widths.pixels),
+    pages: new Lane(options.widths.pages),
+    models: new Lane(options.widths.models),
+  };
+  const turns = new Turns<Entry>();
+  const inHand = new Map<string, Claimed>();
+  const abandoning = new AbortController();
+  let idlers: Array<() => void> = [];
+
+  const renewing = setInterval(() => {
+    if (inHand.size === 0) return;
+    items.renew(owner, [...inHand.keys()], LEASE_MS).catch(warn('Leases of items were not renewed'));
+  }, RENEW_MS);
+  renewing.unref();
+
+  function warn(message: string): (error: unknown) => void {
+    return (error) => log.warn({ err: error }, message);
+  }
+
+  /** Gives out turns for as long as there are both places and work. */
+  function pump(): void {
+    while (!draining.aborted) {
+      const entry = turns.next(
+        ({ lane, ...candidate }) =>
+          !candidate.isDry && !candidate.isClaiming && lane.free > 0 && candidate.inHand < lane.limitOfJob,
+      );
+      if (entry === undefined) return;
+      const { lane } = entry;
+      const count = Math.min(lane.batch, lane.free, lane.limitOfJob - entry.inHand);
+      void claim(entry, count).finally(pump);
+    }
+  }
+
+  async function claim(entry: Entry, count: number): Promise<void> {
+    entry.isClaiming = true;
+    take(entry, count);
+    let claimed: Claimed[] | null = [];
+    try {
+      claimed = await items.claim(entry.jobId, count, owner, LEASE_MS);
+    } catch (error) {
+      warn('Items could not be claimed')(error);
+      claimed = null;
+    }
+    entry.isClaiming = false;
+    entry.isDry = claimed === null;
+    const taken = claimed ?? [];
+    take(entry, taken.length - count);
+    if (taken.length > 0) metrics.claimed(entry.job.type, taken.length);
+    for (const item of taken) void run(entry, item).finally(() => done(entry, item));
+    forgetIfDry(entry);
+  }
+
+  function take(entry: Entry, count: number): void {
+    entry.inHand += count;
+    entry.lane.inHand += count;
+  }
+
+  function done(entry: Entry, item: Claimed): void {
+    inHand.delete(item._id);
+    take(entry, -1);
+    forgetIfDry(entry);
+    if (inHand.size === 0) {
+      for (const resolve of idlers) resolve();
+      idlers = [];
+    }
+    pump();
+  }
+
+  /** What has nothing to claim is found again when there is something. */
+  function forgetIfDry(entry: Entry): void {
+    if (entry.isDry && entry.inHand === 0 && !entry.isClaiming) turns.remove(entry.jobId);
+  }
+
+  /** Works on an item and settles it. Whatever goes wrong here, its lease runs out and another takes it. */
+  async function run(entry: Entry, item: Claimed): Promise<void> {
+    inHand.set(item._id, item);
+    const startedMs = performance.now();
+    try {
+      const result = await perform(item, entry.job, abandoning.signal);
+      entry.lane.took(performance.now() - startedMs);
+      if (abandoning.signal.aborted && 'failure' in result) return;
+      if ('outcome' in result) await settle(entry, item, result.outcome);
+      else await fail(entry, item, result.failure);
+    } catch (error) {
+      warn('An item was left for its lease to run out')(error);
+    }
+  }
+
+  async function settle({ job }: Entry, item: Claimed, outcome: Outcome): Promise<void> {
+    const isOurs = await desk.settle(job, item, outcome);
+    if (isOurs) return;
+    metrics.lost(job.type);
+    if (outcome.resultAssetId !== undefined) await discard(job.accountId, outcome.resultAssetId);
+  }
+
+  async function fail(entry: Entry, item: Claimed, failure: FailedWork): Promise<void> {
+    const pauseMs = retryAfterMs(failure, item.tries);
+    if (pauseMs === null) return settle(entry, item, failed(failure, item, now(), failure));
+    metrics.retried(entry.job.type);
+    await items.retryLater(item, new Date(now().getTime() + pauseMs));
+    await desk.lookAt(item.jobId);
+    setTimeout(() => void wakeRetried(), pauseMs).unref();
+  }
+
+  async function wakeRetried(): Promise<void> {
+    try {
+      for (const jobId of await items.promote(MOST_JOBS)) await wake(jobId);
+    } catch (error) {
+      warn('Items that wait to be tried again are left for the sweep')(error);
+    }
+  }
+
+  function add(job: JobDocument): void {
+    const known = turns.get(job._id);
+    if (known !== undefined) {
+      known.isDry = false;
+      return;
+    }
+    const { _id: jobId, accountId, type } = job;
+    const lane = lanes[laneOf(type)];
+    turns.add({ jobId, accountId, job, lane, inHand: 0, isClaiming: false, isDry: false });
+  }
+
+  /** Looks at a job that may have items to claim. */
+  async function wake(jobId: string): Promise<void> {
+    if (draining.aborted) return;
+    const job = turns.get(jobId)?.job ?? (await jobs.get(jobId));
+    if (job === null || job.phase !== 'open' || job.status !== 'PROCESSING') return;
+    add(job);
+    pump();
+  }
+
+  return {
+    wake: (jobId: string) => void wake(jobId).catch(warn('A job was not looked at; the sweep finds it')),
+
+    /** Takes up a job that was just read. */
+    start(job: JobDocument): void {
+      add(job);
+      pump();
+    },
+
+    /** Looks at every running job, for wake-ups that were lost. */
+    async lookAround(): Promise<void> {
+      if (draining.aborted) return;
+      for (const job of await jobs.running(MOST_JOBS)) add(job);
+      pump();
+    },
+
+    /** Items at work here, by the type of their jobs. */
+    inHand(): Record<string, number> {
+      const counts = Object.fromEntries(JOB_TYPES.map((type) => [type, 0]));
+      for (const { job, inHand: count } of turns.values()) counts[job.type] = (counts[job.type] ?? 0) + count;
+      return counts;
+    },
+
+    /** Lets work under way end for some seconds, and gives the rest back to others. */
+    async stop(): Promise<void> {
+      const idle = new Promise<void>((resolve) => {
+        if (inHand.size === 0) resolve();
+        else idlers.push(resolve);
+      });
+      const patience = setTimeout(() => abandoning.abort(), FINISH_MS);
+      const abandoned = new Promise<void>((resolve) =>
+        abandoning.signal.addEventListener('abort', () => resolve(), { once: true }),
+      );
+      await Promise.race([idle, abandoned]);
+      clearTimeout(patience);
+      clearInterval(renewing);
+      await Promise.all(Array.from(inHand.values(), (item) => items.giveBack(item, { died: false })));
+    },
+  };
+}
+
+export type Runner = ReturnType<typeof createRunner>;

@@ -1,0 +1,164 @@
+import type { AssetsForJobs } from '../../assets/open.ts';
+import type { Objects } from '../../stores/objects/port.ts';
+import type { Duty } from '../../sweeping/sweeper.ts';
+import type { ItemsStore } from '../items-store.ts';
+import { type ItemDocument, itemId } from '../job.ts';
+import { isPoison, poisoned } from '../rules.ts';
+import type { JobsStore } from '../store.ts';
+import type { Undoing } from '../submit/undoing.ts';
+import type { JobAdmission } from './admission.ts';
+import type { Ending } from './ending.ts';
+import type { Decided, JobSettlement } from './settlement.ts';
+
+export interface JobSweepsOptions {
+  jobs: JobsStore;
+  items: ItemsStore;
+  settlement: JobSettlement;
+  ending: Ending;
+  admission: JobAdmission;
+  undoing: Undoing;
+  assets: AssetsForJobs;
+  objects: Objects;
+  /** Tells every process of a job that has items to claim. */
+  announceWork: (jobId: string) => void;
+  onExpiredLease: (died: 'again' | 'poison') => void;
+}
+
+const INTERVAL_MS = 15_000;
+/** What is younger is at work in a process that lives. */
+const SETTLING_MS = 10_000;
+const SUBMITTING_MS = 5 * 60_000;
+/** Longer than any item is worked on. */
+const WORKING_MS = 60 * 60_000;
+const MOST_AT_A_TIME = 200;
+const ITEMS_AT_A_TIME = 500;
+
+/**
+ * What dead processes, lost messages and time leave of jobs. Each may run anywhere, twice and at once: it repeats steps
+ * that are made once by their own conditions.
+ */
+export function createJobSweeps(options: JobSweepsOptions): Duty[] {
+  const { jobs, items, settlement, ending, admission, undoing, assets, objects, announceWork } = options;
+
+  async function settleStale(stale: readonly ItemDocument[]): Promise<void> {
+    const byJob = Map.groupBy(stale, ({ jobId }) => jobId);
+    for (const [jobId, decided] of byJob) {
+      const batch = decided.filter((item): item is ItemDocument & Decided => item.outcome !== undefined);
+      const job = await settlement.settle(jobId, batch);
+      if (job !== null) await ending.endIfOver(job);
+    }
+  }
+
+  /** Claims of processes that died or stand still: their items go to others, or are given up. */
+  async function leases(now: Date): Promise<number> {
+    const expired = await items.expiredLeases(MOST_AT_A_TIME);
+    const woken = new Set<string>();
+    for (const item of expired) {
+      if (isPoison(item)) {
+        options.onExpiredLease('poison');
+        const outcome = poisoned(item, now);
+        if (await items.decide(item, outcome)) await settleStale([{ ...item, outcome }]);
+        continue;
+      }
+      options.onExpiredLease('again');
+      await items.giveBack(item, { died: true });
+      woken.add(item.jobId);
+    }
+    for (const jobId of woken) {
+      const job = await jobs.get(jobId);
+      if (job?.status === 'CANCELLING') await ending.endIfOver(job);
+      else announceWork(jobId);
+    }
+    return expired.length;
+  }
+
+  async function retries(): Promise<number> {
+    const woken = await items.promote(ITEMS_AT_A_TIME);
+    for (const jobId of woken) announceWork(jobId);
+    return woken.length;
+  }
+
+  async function settlements(now: Date): Promise<number> {
+    const stale = await items.decidedBefore(ago(now, SETTLING_MS), MOST_AT_A_TIME);
+    await settleStale(stale);
+    return stale.length;
+  }
+
+  /** Jobs that wait though there is a place, and running ones that nobody takes items of. */
+  async function admissions(): Promise<number> {
+    for (const { accountId, type } of await jobs.waitingGroups())
+      await admission.startWaiting(accountId, type);
+    return 0;
+  }
+
+  async function endings(now: Date): Promise<number> {
+    for (const job of await jobs.perhapsOver(MOST_AT_A_TIME)) await ending.endIfOver(job);
+    const ended = await jobs.standing('ended', ago(now, SETTLING_MS), MOST_AT_A_TIME);
+    for (const job of ended) await ending.finish(job);
+    return ended.length;
+  }
+
+  async function submits(now: Date): Promise<number> {
+    const before = ago(now, SUBMITTING_MS);
+    const hidden = await jobs.standing('hidden', before, MOST_AT_A_TIME);
+    for (const job of hidden) await undoing.undo(job);
+    const leaving = await jobs.standing('leaving', before, MOST_AT_A_TIME);
+    for (const job of leaving)
+      await (job.shown === 0 && job.completedAt === null
+        ? undoing.finish(job)
+        : remove(job._id, job.accountId));
+    for (const { accountId, jobId } of await assets.places.leftOver(ago(now, WORKING_MS))) {
+      if ((await jobs.get(jobId)) === null) await assets.places.giveBack(accountId, jobId);
+    }
+    return hidden.length + leaving.length;
+  }
+
+  /** Outputs that were made for a claim that was lost together with its process. */
+  async function outputs(now: Date): Promise<number> {
+    const made = await assets.outputs.leftOver(ago(now, WORKING_MS), MOST_AT_A_TIME);
+    for (const { _id, accountId, jobId, itemIndex } of made) {
+      const [item] = await items.some(jobId ?? '', [itemIndex ?? 0]);
+      const isItsOutcome =
+        item?._id === itemId(jobId ?? '', itemIndex ?? 0) && item.outcome?.resultAssetId === _id;
+      if (!isItsOutcome) await assets.outputs.discard(accountId, _id);
+    }
+    return 0;
+  }
+
+  /** Removes a job whose record has ended, with what it made, in steps. */
+  async function remove(jobId: string, accountId: string): Promise<void> {
+    while ((await assets.outputs.removeOf(accountId, jobId, MOST_AT_A_TIME)) > 0);
+    for (;;) {
+      const erased = await items.erase(jobId, ITEMS_AT_A_TIME);
+      for (const { progress } of erased)
+        if (typeof progress?.objectKey === 'string') await objects.delete(progress.objectKey);
+      if (erased.length === 0) break;
+    }
+    await jobs.erase(jobId);
+  }
+
+  async function expired(now: Date): Promise<number> {
+    const over = await jobs.expired(now, 10);
+    for (const { _id, accountId } of over) {
+      const leaving = await jobs.movePhase(_id, 'done', 'leaving', { shown: 0 });
+      if (leaving !== null) await remove(_id, accountId);
+    }
+    return over.length;
+  }
+
+  const every = (name: string, sweep: Duty['sweep']): Duty => ({ name, sweep, intervalMs: INTERVAL_MS });
+  return [
+    every('leases of items', leases),
+    every('retries of items', retries),
+    every('settlements of items', settlements),
+    every('waiting jobs', admissions),
+    every('ended jobs', endings),
+    every('unfinished submits', submits),
+    every('outputs without an item', outputs),
+    every('expired jobs', expired),
+  ];
+}
+
+function ago(now: Date, ms: number): Date {
+  return new Date(now.getTime() - ms);
+}

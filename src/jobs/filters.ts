@@ -1,0 +1,60 @@
+import { invalidParam } from '../http/errors.ts';
+import { parseReference } from '../names/slugs.ts';
+import type { Presets } from '../presets/open.ts';
+import type { JobFilterQuery } from './schema.ts';
+import type { JobFilters } from './store.ts';
+
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+const INSTANT = /^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?$/i;
+const EPOCH_MS = /^-?\d{1,15}$/;
+const LAST_OF_DAY_MS = 86_400_000 - 1;
+
+/**
+ * Reads the filters that listing and counts share.
+ * @throws ApiError invalid_param on createdFrom or createdTo; invalid_param or preset_not_found on preset.
+ */
+export async function readFilters(
+  accountId: string,
+  { preset, op, rootJobId, createdFrom, createdTo }: JobFilterQuery,
+  presets: Pick<Presets, 'find'>,
+): Promise<JobFilters> {
+  return {
+    ...(preset !== undefined && (await presetFilter(accountId, preset, presets))),
+    ...(op !== undefined && { op }),
+    ...(rootJobId !== undefined && { rootJobId }),
+    ...(createdFrom !== undefined && { createdFrom: readInstant('createdFrom', createdFrom, 0) }),
+    ...(createdTo !== undefined && { createdTo: readInstant('createdTo', createdTo, LAST_OF_DAY_MS) }),
+  };
+}
+
+async function presetFilter(accountId: string, reference: string, presets: Pick<Presets, 'find'>) {
+  const { preset, version } = await presets.find(accountId, reference, 'preset');
+  const namesVersion = parseReference(reference)?.version !== undefined;
+  return { presetId: preset._id, ...(namesVersion && { presetVersion: version.version }) };
+}
+
+/** @param intoDayMs what is added to a bare date. */
+function readInstant(param: 'createdFrom' | 'createdTo', text: string, intoDayMs: number): string {
+  const atMs = EPOCH_MS.test(text) ? Number(text) : isoMs(text, intoDayMs);
+  const instant = new Date(atMs);
+  if (Number.isNaN(instant.getTime())) {
+    throw invalidParam(
+      param,
+      `${param} must be epoch milliseconds, a date (2026-01-31) or an instant (2026-01-31T12:00:00Z).`,
+    );
+  }
+  return instant.toISOString();
+}
+
+/** Without a zone an instant is read as UTC. */
+function isoMs(text: string, intoDayMs: number): number {
+  if (DATE.test(text)) {
+    const startMs = Date.parse(`${text}T00:00:00.000Z`);
+    // A day that no calendar has, such as February 30, is another one when it is read back.
+    const isDay = !Number.isNaN(startMs) && new Date(startMs).toISOString().startsWith(text);
+    return isDay ? startMs + intoDayMs : Number.NaN;
+  }
+  const [, , , , zone] = INSTANT.exec(text) ?? [];
+  if (!INSTANT.test(text) || Number.isNaN(isoMs(text.slice(0, 10), 0))) return Number.NaN;
+  return Date.parse(zone === undefined ? `${text.toUpperCase()}Z` : text.toUpperCase());
+}

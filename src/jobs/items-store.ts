@@ -1,0 +1,281 @@
+import { type Page, type PagingQuery, readPage } from '../http/paging.ts';
+import { randomText } from '../names/ids.ts';
+import type { Collection, Documents, IndexSpec } from '../stores/documents/port.ts';
+import {
+  type Claimed,
+  type ItemDocument,
+  type ItemStatus,
+  itemId,
+  type Outcome,
+  type OutcomeStatus,
+  type Progress,
+} from './job.ts';
+
+const INDEXES: readonly IndexSpec[] = [
+  {
+    name: 'order',
+    fields: [
+      ['jobId', 1],
+      ['index', 1],
+    ],
+  },
+  {
+    name: 'status',
+    fields: [
+      ['jobId', 1],
+      ['status', 1],
+      ['index', 1],
+    ],
+  },
+  {
+    name: 'queue',
+    fields: [
+      ['jobId', 1],
+      ['queue', 1],
+      ['index', 1],
+    ],
+    whenPresent: ['queue'],
+  },
+  { name: 'lease', fields: [['leaseUntil', 1]], whenPresent: ['leaseUntil'] },
+  { name: 'retry', fields: [['notBefore', 1]], whenPresent: ['notBefore'] },
+  { name: 'decided', fields: [['decidedAt', 1]], whenPresent: ['decidedAt'] },
+];
+
+const IDS_A_CALL = 500;
+/** So many times more items than are claimed are looked at: who claims beside us takes others of them. */
+const CANDIDATES_PER_CLAIM = 4;
+/** What a claim leaves behind in an item that nobody owns any more. */
+const UNCLAIMED = { owner: '', claim: '', leaseUntil: '' } as const;
+
+type ClaimKey = Pick<ItemDocument, '_id' | 'epoch'>;
+
+/** The items of the jobs. A job is known to be its account's before its items are asked for. */
+export class ItemsStore {
+  readonly #items: Collection<ItemDocument>;
+  readonly #now: () => Date;
+
+  private constructor(items: Collection<ItemDocument>, now: () => Date) {
+    this.#items = items;
+    this.#now = now;
+  }
+
+  static async open(documents: Documents, now: () => Date): Promise<ItemsStore> {
+    return new ItemsStore(
+      await documents.collection<ItemDocument>({ name: 'jobItems', indexes: INDEXES }),
+      now,
+    );
+  }
+
+  /** One page in item order. */
+  async list(jobId: string, status: ItemStatus | undefined, query: PagingQuery): Promise<Page<ItemDocument>> {
+    const filter = { jobId, ...(status !== undefined && { status }) };
+    const listing = { name: 'job-items', filters: { jobId, status }, sort: [['index', 1]] as const };
+    return readPage(this.#items, filter, listing, query);
+  }
+
+  /** The first items of a job. */
+  async first(jobId: string, limit: number): Promise<ItemDocument[]> {
+    return this.#items.find({ jobId }, { sort: [['index', 1]], limit });
+  }
+
+  /** Items of these statuses after an index, in order. */
+  async after(
+    jobId: string,
+    index: number,
+    statuses: readonly ItemStatus[],
+    limit: number,
+  ): Promise<ItemDocument[]> {
+    const filter = { jobId, index: { $gt: index }, status: { $in: statuses } };
+    return this.#items.find(filter, { sort: [['index', 1]], limit });
+  }
+
+  async some(jobId: string, indexes: readonly number[]): Promise<ItemDocument[]> {
+    return this.#items.find({ _id: { $in: indexes.map((index) => itemId(jobId, index)) } });
+  }
+
+  async insert(items: readonly ItemDocument[]): Promise<void> {
+    await this.#items.insertMany(items);
+  }
+
+  async count(jobId: string, status: ItemStatus): Promise<number> {
+    return this.#items.count({ jobId, status });
+  }
+
+  /** Whether any item of the job is still to settle. */
+  async hasOpen(jobId: string): Promise<boolean> {
+    const open = { jobId, status: { $in: ['PENDING', 'PROCESSING'] } };
+    return (await this.#items.findOne(open, { fields: ['_id'] })) !== null;
+  }
+
+  /** What items that were stopped between two segments had used by then. */
+  async usedByCancelled(jobId: string): Promise<{ runs: number; credits: number }> {
+    const [row] = await this.#items.group({
+      filter: { jobId, status: 'CANCELLED' },
+      by: { jobId: 'jobId' },
+      sums: { runs: 'progress.runs', credits: 'progress.credits' },
+    });
+    return { runs: Number(row?.runs ?? 0), credits: Number(row?.credits ?? 0) };
+  }
+
+  /** The failure that a job tells as its own: of the first item that could succeed if tried again, else of the first. */
+  async firstFailure(jobId: string): Promise<ItemDocument | null> {
+    const failed = { jobId, status: 'FAILED' };
+    const first = { sort: [['index', 1]] as const };
+    const passing = await this.#items.findOne({ ...failed, 'outcome.retryable': true }, first);
+    return passing ?? this.#items.findOne(failed, first);
+  }
+
+  /**
+   * Claims up to `count` items of a job for `leaseMs`.
+   * @returns null when none is ready; an empty list when others claimed those that were looked at.
+   */
+  async claim(jobId: string, count: number, owner: string, leaseMs: number): Promise<Claimed[] | null> {
+    const ready = { jobId, queue: 'ready' };
+    const candidates = await this.#items.find(ready, {
+      sort: [['index', 1]],
+      limit: count * CANDIDATES_PER_CLAIM,
+      fields: ['_id'],
+    });
+    const start = Math.floor(Math.random() * Math.max(1, candidates.length - count + 1));
+    const ids = candidates.slice(start, start + count).map(({ _id }) => _id);
+    if (ids.length === 0) return null;
+    const claim = randomText(12);
+    const now = this.#now();
+    const { modified } = await this.#items.updateMany(
+      { _id: { $in: ids }, queue: 'ready' },
+      {
+        $set: {
+          queue: 'claimed',
+          status: 'PROCESSING',
+          owner,
+          claim,
+          leaseUntil: new Date(now.getTime() + leaseMs).toISOString(),
+          startedAt: now.toISOString(),
+        },
+        $inc: { epoch: 1 },
+      },
+    );
+    if (modified === 0) return [];
+    return (await this.#items.find({ _id: { $in: ids }, claim })) as Claimed[];
+  }
+
+  /** Extends the leases of claims that are still their owner's. */
+  async renew(owner: string, ids: readonly string[], leaseMs: number): Promise<void> {
+    const leaseUntil = new Date(this.#now().getTime() + leaseMs).toISOString();
+    for (let start = 0; start < ids.length; start += IDS_A_CALL) {
+      const part = ids.slice(start, start + IDS_A_CALL);
+      await this.#items.updateMany({ _id: { $in: part }, owner, queue: 'claimed' }, { $set: { leaseUntil } });
+    }
+  }
+
+  /** Decides what became of an item. False when the claim is no longer the one that is named. */
+  async decide({ _id, epoch }: ClaimKey, outcome: Outcome): Promise<boolean> {
+    const decidedAt = this.#now().toISOString();
+    const { modified } = await this.#items.updateOne(
+      { _id, epoch, queue: 'claimed' },
+      { $set: { queue: 'decided', outcome, decidedAt }, $unset: { ...UNCLAIMED, requestId: '' } },
+    );
+    return modified === 1;
+  }
+
+  /** Gives an item back to be tried again after an instant, after a try that failed. */
+  async retryLater({ _id, epoch }: ClaimKey, notBefore: Date): Promise<boolean> {
+    const { modified } = await this.#items.updateOne(
+      { _id, epoch, queue: 'claimed' },
+      {
+        $set: { queue: 'later', status: 'PENDING', notBefore: notBefore.toISOString() },
+        $inc: { tries: 1 },
+        $unset: { ...UNCLAIMED, requestId: '' },
+      },
+    );
+    return modified === 1;
+  }
+
+  /** Gives an item back as it was, because its process ends before it, or ended with it. */
+  async giveBack({ _id, epoch }: ClaimKey, { died }: { died: boolean }): Promise<boolean> {
+    const { modified } = await this.#items.updateOne(
+      { _id, epoch, queue: 'claimed' },
+      {
+        $set: { queue: 'ready', status: 'PENDING' },
+        $unset: UNCLAIMED,
+        ...(died && { $inc: { deaths: 1 } }),
+      },
+    );
+    return modified === 1;
+  }
+
+  /** Notes how far an item of a chain has come. False when the claim is lost. */
+  async noteProgress({ _id, epoch }: ClaimKey, progress: Progress): Promise<boolean> {
+    const { modified } = await this.#items.updateOne(
+      { _id, epoch, queue: 'claimed' },
+      { $set: { progress }, $unset: { requestId: '' } },
+    );
+    return modified === 1;
+  }
+
+  /** Notes a request that is under way at a provider. False when the claim is lost. */
+  async noteRequest({ _id, epoch }: ClaimKey, requestId: string): Promise<boolean> {
+    const { modified } = await this.#items.updateOne(
+      { _id, epoch, queue: 'claimed' },
+      { $set: { requestId } },
+    );
+    return modified === 1;
+  }
+
+  /** Those of the items whose outcome is decided and not counted yet. */
+  async uncountedAmong(ids: readonly string[]): Promise<Set<string>> {
+    const decided = await this.#items.find({ _id: { $in: ids }, queue: 'decided' }, { fields: ['_id'] });
+    return new Set(decided.map(({ _id }) => _id));
+  }
+
+  /** Gives items their final status, once their outcomes are counted. */
+  async finish(ids: readonly string[], status: OutcomeStatus): Promise<void> {
+    if (ids.length === 0) return;
+    await this.#items.updateMany(
+      { _id: { $in: ids }, queue: 'decided' },
+      { $set: { status }, $unset: { queue: '', decidedAt: '' } },
+    );
+  }
+
+  /** Stops what was not handed out. */
+  async cancelWaiting(jobId: string): Promise<void> {
+    const completedAt = this.#now().toISOString();
+    const outcome = { status: 'CANCELLED', durationMs: 0, completedAt, runs: 0, credits: 0 };
+    await this.#items.updateMany(
+      { jobId, queue: { $in: ['ready', 'later'] } },
+      { $set: { status: 'CANCELLED', outcome }, $unset: { queue: '', notBefore: '' } },
+    );
+  }
+
+  /** For the sweep: claims whose lease has run out. */
+  async expiredLeases(limit: number): Promise<Claimed[]> {
+    const before = this.#now().toISOString();
+    return (await this.#items.find({ leaseUntil: { $lt: before } }, { limit })) as Claimed[];
+  }
+
+  /** For the sweep: items that were decided before an instant and not counted since. */
+  async decidedBefore(before: Date, limit: number): Promise<ItemDocument[]> {
+    return this.#items.find({ decidedAt: { $lt: before.toISOString() } }, { limit });
+  }
+
+  /** Makes items ready again whose pause is over; answers of which jobs. */
+  async promote(limit: number): Promise<string[]> {
+    const due = await this.#items.find(
+      { notBefore: { $lte: this.#now().toISOString() } },
+      { limit, fields: ['jobId'] },
+    );
+    if (due.length === 0) return [];
+    await this.#items.updateMany(
+      { _id: { $in: due.map(({ _id }) => _id) }, queue: 'later' },
+      { $set: { queue: 'ready' }, $unset: { notBefore: '' } },
+    );
+    return [...new Set(due.map(({ jobId }) => jobId))];
+  }
+
+  /** Removes items of a job, and answers how many of at most `limit`. */
+  async erase(jobId: string, limit: number): Promise<ItemDocument[]> {
+    const items = await this.#items.find({ jobId }, { limit, fields: ['progress'] });
+    if (items.length > 0) await this.#items.deleteMany({ _id: { $in: items.map(({ _id }) => _id) } });
+    return items;
+  }
+}

@@ -1,0 +1,111 @@
+import type { Caller } from '../accounts/authentication.ts';
+import type { AssetsForJobs } from '../assets/open.ts';
+import {
+  assetsMissing,
+  jobNotFound,
+  MOST_RESUMES,
+  nothingToResume,
+  notLatestAttempt,
+  notResumableNow,
+  resumedTooOften,
+} from './errors.ts';
+import type { ItemsStore } from './items-store.ts';
+import type { ItemDocument, JobDocument } from './job.ts';
+import { isResumable } from './rules.ts';
+import type { JobsStore } from './store.ts';
+import type { ItemSeed, Order } from './submit/order.ts';
+import type { SubmitKey, Submitted, Submitting } from './submit/submitting.ts';
+import type { Definition } from './work/definition.ts';
+import type { Definitions } from './work/definitions.ts';
+
+export interface ResumingOptions {
+  jobs: JobsStore;
+  items: ItemsStore;
+  definitions: Definitions;
+  assets: AssetsForJobs;
+  submit: Submitting;
+}
+
+const ITEMS_A_READ = 1_000;
+
+/** Makes a new attempt of a job over the items that failed or were cancelled. */
+export function createResuming({ jobs, items, definitions, assets, submit }: ResumingOptions) {
+  async function parentOf(accountId: string, jobId: string): Promise<JobDocument> {
+    const job = await jobs.find(accountId, jobId);
+    if (job === null) throw jobNotFound();
+    if (!isResumable(job.status)) throw notResumableNow(job.status);
+    return job;
+  }
+
+  /** The items that are left to do, in their old order. */
+  async function leftOf({ _id }: JobDocument): Promise<ItemDocument[]> {
+    const left: ItemDocument[] = [];
+    for (let after = -1; ; ) {
+      const part = await items.after(_id, after, ['FAILED', 'CANCELLED'], ITEMS_A_READ);
+      left.push(...part);
+      const last = part.at(-1);
+      if (last === undefined || part.length < ITEMS_A_READ) return left;
+      after = last.index;
+    }
+  }
+
+  /** Drops items whose source was deleted since; that of a chain is needed in its first segment alone. */
+  async function withSources(accountId: string, left: readonly ItemDocument[]): Promise<ItemDocument[]> {
+    const needed = left.filter(({ progress }) => progress === undefined);
+    const ids = needed.flatMap(({ assetId }) => assetId ?? []);
+    if (ids.length === 0) return [...left];
+    const statuses = await assets.statuses(accountId, ids);
+    const isThere = ({ assetId, progress }: ItemDocument) =>
+      assetId === null || progress !== undefined || statuses.has(assetId);
+    const kept = left.filter(isThere);
+    if (kept.length > 0) return kept;
+    throw assetsMissing([...new Set(ids)].filter((id) => !statuses.has(id)));
+  }
+
+  return async (caller: Caller, jobId: string, key: SubmitKey | null): Promise<Submitted> => {
+    const parent = await parentOf(caller.accountId, jobId);
+    const child = await jobs.findChild(caller.accountId, jobId);
+    // A repeat of the request that made the child is answered with it further on, by its key.
+    if (child !== null && (key === null || child.idempotencyKey !== key.key)) throw notLatestAttempt();
+    if (parent.attemptNumber > MOST_RESUMES) throw resumedTooOften();
+    const left = await leftOf(parent);
+    if (left.length === 0) throw nothingToResume(parent.status);
+    const kept = await withSources(caller.accountId, left);
+    const definition = await definitions(jobId);
+    return submit(caller, orderOf(parent, definition, kept), { key, parent });
+  };
+}
+
+export type Resuming = ReturnType<typeof createResuming>;
+
+function orderOf(parent: JobDocument, definition: Definition, left: readonly ItemDocument[]): Order {
+  const { type, op, model, collection, presetId, presetName, presetVersion } = parent;
+  const seeds = left.map(seedOf);
+  const need = { runs: 0, credits: 0 };
+  for (const { variant: index, progress } of seeds) {
+    const variant = definition.variants[index];
+    const from = progress?.segment ?? 0;
+    // What finished segments cost is paid: only those that are left are priced.
+    const segments = variant?.segments.slice(from) ?? [];
+    need.runs += type === 'render' ? 1 : segments.filter(({ runs }) => runs === 'pass').length;
+    need.credits += (variant?.credits ?? []).slice(from).reduce((sum, credits) => sum + credits, 0);
+  }
+  return {
+    head: { type, op, model, collection, presetId, presetName, presetVersion },
+    definition,
+    totalItems: seeds.length,
+    need,
+    places: definition.produces === 'image' ? seeds.length : 0,
+    seeds: () => seeds,
+    warnings: [],
+  };
+}
+
+function seedOf({ assetId, variant, row, progress }: ItemDocument): ItemSeed {
+  return {
+    assetId,
+    variant,
+    ...(row !== undefined && { row }),
+    ...(progress !== undefined && { progress: { ...progress, runs: 0, credits: 0 } }),
+  };
+}

@@ -1,0 +1,287 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Gate } from '../accounts/gate.ts';
+import type { Holds } from '../billing/holds.ts';
+import { clientGoneSignal } from '../http/client-gone.ts';
+import { envelopeOf, pageOf, success } from '../http/envelope.ts';
+import { invalidParam } from '../http/errors.ts';
+import { keyOf } from '../http/idempotency.ts';
+import type { Presets } from '../presets/open.ts';
+import { itemOf, jobOf, messageOf, summaryOf } from './answers.ts';
+import type { Cancelling } from './cancelling.ts';
+import type { Ending } from './engine/ending.ts';
+import { jobNotFound } from './errors.ts';
+import { estimateOf } from './estimate.ts';
+import { readFilters } from './filters.ts';
+import type { ItemsStore } from './items-store.ts';
+import { isTerminal, type JobDocument } from './job.ts';
+import type { Resuming } from './resuming.ts';
+import {
+  INLINE_ITEMS,
+  Job,
+  JobCount,
+  JobEstimate,
+  JobFilterQuery,
+  JobItem,
+  JobItemsQuery,
+  JobListQuery,
+  JobPath,
+  JobQuery,
+  JobRequest,
+  JobSummary,
+  SubmitQuery,
+} from './schema.ts';
+import type { JobsStore } from './store.ts';
+import type { Checking } from './submit/checking.ts';
+import type { Submitting } from './submit/submitting.ts';
+import { LONGEST_WAIT_MS, type Waits } from './waits.ts';
+import type { Definitions } from './work/definitions.ts';
+
+export interface JobRoutesOptions {
+  gate: Gate;
+  jobs: JobsStore;
+  items: ItemsStore;
+  definitions: Definitions;
+  presets: Pick<Presets, 'find'>;
+  checking: Checking;
+  submit: Submitting;
+  cancel: Cancelling;
+  /** Completes what follows from a job that has ended. */
+  finish: Ending['finish'];
+  resume: Resuming;
+  waits: Waits;
+  holds: Holds;
+  /** Places for assets that an account has left. */
+  placesLeft: (accountId: string, plan: string) => Promise<number>;
+}
+
+const tags = ['Jobs'];
+
+/** Asynchronous work: an op, a preset or steps over many assets at once. */
+export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions): Promise<void> {
+  const { gate, jobs, items, definitions, checking, submit, waits } = options;
+
+  async function whole(job: JobDocument) {
+    const [definition, first] = await Promise.all([definitions(job._id), items.first(job._id, INLINE_ITEMS)]);
+    return jobOf(job, definition, first);
+  }
+
+  async function findJob(accountId: string, jobId: string): Promise<JobDocument> {
+    const job = await jobs.find(accountId, jobId);
+    if (job === null) throw jobNotFound();
+    // Who is told that a job has ended finds its charge and its places settled.
+    if (job.phase === 'ended') await options.finish(job);
+    return job;
+  }
+
+  /** Waits for a job of one item; with a batch, or without a wait, answers it as it is. */
+  async function waited(request: FastifyRequest, reply: FastifyReply, job: JobDocument) {
+    const waitMs = waitOf(request);
+    const isHeld = waitMs > 0 && job.totalItems === 1;
+    if (!isHeld) return { job, code: 201 };
+    const look = () => findJob(job.accountId, job._id);
+    const ended = await waits.untilEnded(job._id, waitMs, clientGoneSignal(reply), look).catch(() => job);
+    return { job: ended, code: isTerminal(ended.status) ? 200 : 202 };
+  }
+
+  app.get<{ Querystring: JobListQuery }>(
+    '/jobs',
+    {
+      schema: {
+        summary: 'List jobs',
+        description: 'Newest first. All filters combine.',
+        tags,
+        querystring: JobListQuery,
+        response: { 200: pageOf(JobSummary) },
+      },
+    },
+    async (request) => {
+      const { accountId } = gate.callerOf(request);
+      const { status, type } = request.query;
+      const filters = { status, type, ...(await readFilters(accountId, request.query, options.presets)) };
+      const { rows, meta } = await jobs.list(accountId, filters, request.query);
+      return success('Jobs listed.', rows.map(summaryOf), meta);
+    },
+  );
+
+  app.get<{ Querystring: JobFilterQuery }>(
+    '/jobs/counts',
+    {
+      schema: {
+        summary: 'Count jobs by status and type',
+        description: 'A row for each status and type that has any. Not paged.',
+        tags,
+        querystring: JobFilterQuery,
+        response: { 200: envelopeOf(Type.Array(JobCount)) },
+      },
+    },
+    async (request) => {
+      const { accountId } = gate.callerOf(request);
+      const filters = await readFilters(accountId, request.query, options.presets);
+      return success('Jobs counted.', await jobs.counts(accountId, filters));
+    },
+  );
+
+  app.post<{ Body: JobRequest; Querystring: SubmitQuery }>(
+    '/jobs',
+    {
+      config: {
+        idempotency: (request) => (isDryRun(request) ? undefined : 'kept'),
+        async replayed(request, reply, { status, body }) {
+          // Only a submit that waited was answered so.
+          const jobId = status === 200 || status === 202 ? idIn(body) : undefined;
+          if (jobId === undefined) return undefined;
+          const job = await jobs.find(gate.callerOf(request).accountId, jobId);
+          if (job === null) return undefined;
+          reply.code(isTerminal(job.status) ? 200 : 202);
+          return success(messageOf(job), await whole(job));
+        },
+      },
+      schema: {
+        summary: 'Submit a job',
+        description:
+          'Runs an op, a saved preset or inline steps over a batch of assets. With dryRun=true it is checked and priced only.',
+        tags,
+        querystring: SubmitQuery,
+        body: JobRequest,
+        response: {
+          200: envelopeOf(Type.Union([Job, JobEstimate])),
+          201: envelopeOf(Job),
+          202: envelopeOf(Job),
+        },
+      },
+      // The answer is one of two shapes, which a generated serializer cannot tell apart.
+      serializerCompiler: () => JSON.stringify,
+    },
+    async (request, reply) => {
+      const caller = gate.callerOf(request);
+      waitOf(request);
+      const order = await checking(caller, request.body, isDryRun(request));
+      if (isDryRun(request)) {
+        const assetCountLeft = await options.placesLeft(caller.accountId, caller.plan);
+        const estimate = await estimateOf(caller.accountId, order, { holds: options.holds, assetCountLeft });
+        return success('Nothing was submitted: this is what it would cost.', estimate);
+      }
+      const submitted = await submit(caller, order, { key: keyOf(request) });
+      if (submitted.isReplayed) reply.header('idempotency-replayed', 'true');
+      const { job, code } = await waited(request, reply, submitted.job);
+      return reply.code(code).send(success(messageOf(job), await whole(job)));
+    },
+  );
+
+  app.get<{ Params: JobPath; Querystring: JobQuery }>(
+    '/jobs/:jobId',
+    {
+      config: { slot: (request) => (queriedWait(request) > 0 ? 'waits' : null) },
+      schema: {
+        summary: 'Read a job',
+        description: 'With wait, answers when it has ended or the time is over, as it stands then.',
+        tags,
+        params: JobPath,
+        querystring: JobQuery,
+        response: { 200: envelopeOf(Job) },
+      },
+    },
+    async (request, reply) => {
+      const { accountId } = gate.callerOf(request);
+      const look = () => findJob(accountId, request.params.jobId);
+      const waitMs = readWait(request.query.wait);
+      const job = await waits.untilEnded(request.params.jobId, waitMs, clientGoneSignal(reply), look);
+      return success('Job read.', await whole(job));
+    },
+  );
+
+  app.get<{ Params: JobPath; Querystring: JobItemsQuery }>(
+    '/jobs/:jobId/items',
+    {
+      schema: {
+        summary: "List a job's items",
+        description: 'In item order.',
+        tags,
+        params: JobPath,
+        querystring: JobItemsQuery,
+        response: { 200: pageOf(JobItem) },
+      },
+    },
+    async (request) => {
+      const job = await findJob(gate.callerOf(request).accountId, request.params.jobId);
+      const [definition, page] = await Promise.all([
+        definitions(job._id),
+        items.list(job._id, request.query.status, request.query),
+      ]);
+      const rows = page.rows.map((item) => itemOf(item, job, definition));
+      return success('Items listed.', rows, page.meta);
+    },
+  );
+
+  app.post<{ Params: JobPath }>(
+    '/jobs/:jobId/cancel',
+    {
+      config: { idempotency: 'kept' },
+      schema: {
+        summary: 'Cancel a job',
+        description: 'What was not handed out is cancelled at once; items that run are let finish.',
+        tags,
+        params: JobPath,
+        response: { 200: envelopeOf(Job) },
+      },
+    },
+    async (request) => {
+      const job = await options.cancel(gate.callerOf(request).accountId, request.params.jobId);
+      return success(`The job is ${job.status}.`, await whole(job));
+    },
+  );
+
+  app.post<{ Params: JobPath }>(
+    '/jobs/:jobId/resume',
+    {
+      config: { idempotency: 'kept' },
+      schema: {
+        summary: 'Resume a job',
+        description: 'Makes a new job over the items that failed or were cancelled.',
+        tags,
+        params: JobPath,
+        response: { 201: envelopeOf(Job) },
+      },
+    },
+    async (request, reply) => {
+      const caller = gate.callerOf(request);
+      const { job, isReplayed } = await options.resume(caller, request.params.jobId, keyOf(request));
+      if (isReplayed) reply.header('idempotency-replayed', 'true');
+      return reply.code(201).send(success('The job is resumed as a new one.', await whole(job)));
+    },
+  );
+}
+
+function isDryRun({ query }: FastifyRequest): boolean {
+  // Asked before the query is validated, too, when everything in it is text.
+  const { dryRun, dry_run } = query as Record<string, unknown>;
+  return String(dryRun) === 'true' || String(dry_run) === 'true';
+}
+
+/** Milliseconds that a submit shall wait: what the query says wins. */
+function waitOf({ query, body }: FastifyRequest): number {
+  const { wait } = query as SubmitQuery;
+  return readWait(wait ?? (body as JobRequest | undefined)?.wait);
+}
+
+/** @throws ApiError invalid_param on wait */
+function readWait(seconds: number | undefined): number {
+  if (seconds === undefined) return 0;
+  if (!Number.isInteger(seconds)) {
+    throw invalidParam('wait', 'wait must be a whole number of seconds, at most 60.', { received: seconds });
+  }
+  return Math.min(LONGEST_WAIT_MS, Math.max(0, seconds * 1_000));
+}
+
+/** The wait of a query that was not validated yet; what is no number is refused later. */
+function queriedWait({ query }: FastifyRequest): number {
+  const wait = Number((query as { wait?: unknown }).wait);
+  return Number.isFinite(wait) ? wait : 0;
+}
+
+/** The id of the job in a stored answer. */
+function idIn(body: string): string | undefined {
+  const { data } = JSON.parse(body) as { data?: { id?: unknown } };
+  return typeof data?.id === 'string' ? data.id : undefined;
+}

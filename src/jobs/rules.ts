@@ -1,0 +1,138 @@
+import { type ApiError, ERROR_CODES, type ErrorCode } from '../http/errors.ts';
+import type { ItemDocument, JobDocument, JobStatus, Outcome, OutcomeStatus } from './job.ts';
+
+/** Tries of an item that fails for a reason that may pass. */
+const MOST_TRIES = 3;
+/** Claims of an item that ended with the death of their process: the item is then taken to be the cause. */
+const MOST_DEATHS = 2;
+const FIRST_RETRY_MS = 1_000;
+
+/** How work on an item failed. */
+export interface Failure {
+  code: ErrorCode;
+  message: string;
+  /** Whether the same try may succeed later. */
+  mayPass: boolean;
+  /** When the next try makes sense; the engine's own pause when left out. */
+  retryAfterMs?: number;
+}
+
+/** What an item is charged for what was done on it. */
+export interface Bill {
+  runs: number;
+  credits: number;
+}
+
+export const NOTHING_USED: Bill = { runs: 0, credits: 0 };
+
+/** A refusal of the interface as the failure of an item. */
+export function failureOf(error: ApiError): Failure {
+  const { code, message, retryable, retryAfterSeconds } = error;
+  return {
+    code,
+    message,
+    mayPass: retryable,
+    ...(retryAfterSeconds !== undefined && { retryAfterMs: retryAfterSeconds * 1_000 }),
+  };
+}
+
+/** Milliseconds until an item that failed is tried again; null when it has failed for good. */
+export function retryAfterMs(failure: Failure, triesBefore: number): number | null {
+  if (!failure.mayPass || triesBefore + 1 >= MOST_TRIES) return null;
+  return failure.retryAfterMs ?? FIRST_RETRY_MS * 4 ** triesBefore;
+}
+
+/** Whether an item took one process too many with it. */
+export function isPoison({ deaths }: Pick<ItemDocument, 'deaths'>): boolean {
+  return deaths + 1 >= MOST_DEATHS;
+}
+
+/** The outcome of a poison item. */
+export function poisoned(item: Pick<ItemDocument, 'startedAt' | 'progress'>, now: Date): Outcome {
+  const message = `The process that worked on this item ended with it ${MOST_DEATHS} times, so it is not tried again.`;
+  return failed({ code: 'internal_error', message, mayPass: true }, item, now);
+}
+
+/**
+ * A failure for good. A run that was handed out is paid for, unless the cause was ours, one that may pass: then only
+ * finished segments of a chain are paid.
+ */
+export function failed(
+  { code, message }: Failure,
+  item: Pick<ItemDocument, 'startedAt' | 'progress'>,
+  now: Date,
+  { bill = NOTHING_USED, failedStep }: { bill?: Bill; failedStep?: number } = {},
+): Outcome {
+  return {
+    status: 'FAILED',
+    errorCode: code,
+    errorMessage: message,
+    retryable: ERROR_CODES[code].retryable,
+    ...(failedStep !== undefined && { failedStep }),
+    ...timesOf(item, now),
+    ...bill,
+  };
+}
+
+/** When an item ended, and how long it was worked on. */
+export function timesOf({ startedAt }: Pick<ItemDocument, 'startedAt'>, now: Date) {
+  const durationMs = startedAt === undefined ? 0 : Math.max(0, now.getTime() - Date.parse(startedAt));
+  return { durationMs, completedAt: now.toISOString() };
+}
+
+/** Whether every item of a running job has settled. Items of a job that is being cancelled are looked at themselves. */
+export function isOver({ totalItems, completedItems, failedItems }: JobDocument): boolean {
+  return completedItems + failedItems >= totalItems;
+}
+
+/** How a job ends whose items have all settled. */
+export function verdictOf({
+  status,
+  failedItems,
+}: Pick<JobDocument, 'status' | 'failedItems'>): OutcomeStatus {
+  if (status === 'CANCELLING') return 'CANCELLED';
+  return failedItems > 0 ? 'FAILED' : 'COMPLETED';
+}
+
+/** Whether a job can be cancelled. */
+export function isCancellable(status: JobStatus): boolean {
+  return status === 'PENDING' || status === 'PROCESSING';
+}
+
+/** Whether a job can be resumed, as far as its own status says. */
+export function isResumable(status: JobStatus): boolean {
+  return status === 'FAILED' || status === 'CANCELLED';
+}
+
+/** What a batch of outcomes adds to the counters of its job. */
+export interface Tally {
+  completedItems: number;
+  failedItems: number;
+  settledItems: number;
+  usedRuns: number;
+  usedCredits: number;
+  outputs: number;
+}
+
+export function tallyOf(outcomes: readonly Outcome[]): Tally {
+  const count = (matches: (outcome: Outcome) => boolean) => outcomes.filter(matches).length;
+  const completedItems = count(({ status }) => status === 'COMPLETED');
+  const failedItems = count(({ status }) => status === 'FAILED');
+  return {
+    completedItems,
+    failedItems,
+    settledItems: completedItems + failedItems,
+    usedRuns: outcomes.reduce((sum, { runs }) => sum + runs, 0),
+    usedCredits: outcomes.reduce((sum, { credits }) => sum + credits, 0),
+    outputs: count(({ resultAssetId }) => resultAssetId !== undefined),
+  };
+}
+
+/** One line for a person, of a job of which items failed. */
+export function errorMessageOf(
+  { failedItems, totalItems }: Pick<JobDocument, 'failedItems' | 'totalItems'>,
+  first: { index: number; message: string },
+): string {
+  if (totalItems === 1) return first.message;
+  return `${failedItems} of ${totalItems} items failed; item ${first.index}: ${first.message}`;
+}

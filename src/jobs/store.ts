@@ -1,0 +1,284 @@
+import { type Page, type PagingQuery, readPage } from '../http/paging.ts';
+import {
+  type Collection,
+  type Documents,
+  DuplicateKeyError,
+  type Filter,
+  type IndexSpec,
+  type Update,
+} from '../stores/documents/port.ts';
+import { type JobDocument, type JobStatus, type JobType, RUNNING_JOBS_PER_TYPE } from './job.ts';
+
+const ascending = (...names: string[]) => names.map((name) => [name, 1] as const);
+
+/** Listings filter by any of these: as columns, none of them costs a reading of the documents. */
+const INDEXES: readonly IndexSpec[] = [
+  { name: 'newest', fields: [...ascending('accountId', 'shown'), ['_id', -1]] },
+  { name: 'status', fields: [...ascending('accountId', 'shown', 'status'), ['_id', -1]] },
+  { name: 'type', fields: [...ascending('accountId', 'shown', 'type'), ['_id', -1]] },
+  { name: 'op', fields: [...ascending('accountId', 'shown', 'op'), ['_id', -1]] },
+  { name: 'preset', fields: [...ascending('accountId', 'shown', 'presetId', 'presetVersion'), ['_id', -1]] },
+  { name: 'root', fields: [...ascending('accountId', 'shown', 'rootJobId'), ['_id', -1]] },
+  { name: 'created', fields: ascending('accountId', 'shown', 'createdAt') },
+  { name: 'waiting', fields: ascending('status', 'phase', 'accountId', 'type', '_id') },
+  { name: 'phase', fields: ascending('phase', 'phaseAt') },
+  { name: 'expiresAt', fields: ascending('expiresAt') },
+  // The laws: so many run at once, an attempt is resumed once, a request makes one job.
+  { name: 'slot', fields: ascending('slot'), unique: true, whenPresent: ['slot'] },
+  { name: 'parent', fields: ascending('parentJobId'), unique: true, whenPresent: ['parentJobId'] },
+  {
+    name: 'idempotency',
+    fields: ascending('accountId', 'idempotencyKey'),
+    unique: true,
+    whenPresent: ['idempotencyKey'],
+  },
+];
+
+/** What a job runs, frozen at its submit: JSON text, because keys in it are the callers' own. */
+interface DefinitionDocument {
+  _id: string;
+  accountId: string;
+  text: string;
+}
+
+/** Filters of the listing, as conditions over the documents. */
+export interface JobFilters {
+  status?: string | undefined;
+  type?: string | undefined;
+  op?: string | undefined;
+  presetId?: string | undefined;
+  presetVersion?: number | undefined;
+  rootJobId?: string | undefined;
+  createdFrom?: string | undefined;
+  createdTo?: string | undefined;
+}
+
+/** The jobs. Calls for one account take it first and see nothing of another's; those of the engine name the job. */
+export class JobsStore {
+  readonly #jobs: Collection<JobDocument>;
+  readonly #definitions: Collection<DefinitionDocument>;
+  readonly #now: () => Date;
+
+  private constructor(
+    jobs: Collection<JobDocument>,
+    definitions: Collection<DefinitionDocument>,
+    now: () => Date,
+  ) {
+    this.#jobs = jobs;
+    this.#definitions = definitions;
+    this.#now = now;
+  }
+
+  static async open(documents: Documents, now: () => Date): Promise<JobsStore> {
+    const [jobs, definitions] = await Promise.all([
+      documents.collection<JobDocument>({ name: 'jobs', indexes: INDEXES }),
+      documents.collection<DefinitionDocument>({ name: 'jobDefinitions', indexes: [] }),
+    ]);
+    return new JobsStore(jobs, definitions, now);
+  }
+
+  /** A job that its account may see: shown, and not past its end, swept or not. */
+  async find(accountId: string, jobId: string): Promise<JobDocument | null> {
+    return this.#jobs.findOne({ _id: jobId, ...this.#seen(accountId) });
+  }
+
+  /** The job that was submitted under a key, shown or not. */
+  async findByKey(accountId: string, idempotencyKey: string): Promise<JobDocument | null> {
+    return this.#jobs.findOne({ accountId, idempotencyKey });
+  }
+
+  /** Lets go of a key whose day is over. */
+  async forgetKey(accountId: string, jobId: string): Promise<void> {
+    await this.#jobs.updateOne({ _id: jobId, accountId }, { $unset: { idempotencyKey: '' } });
+  }
+
+  /** The attempt that resumes a job, shown or not. */
+  async findChild(accountId: string, parentJobId: string): Promise<JobDocument | null> {
+    return this.#jobs.findOne({ accountId, parentJobId });
+  }
+
+  /** One page, newest first. */
+  async list(accountId: string, filters: JobFilters, query: PagingQuery): Promise<Page<JobDocument>> {
+    const listing = { name: 'jobs', filters: { ...filters }, sort: [['_id', -1]] as const };
+    return readPage(this.#jobs, this.#filtered(accountId, filters), listing, query);
+  }
+
+  /** How many jobs of each status and type there are. */
+  async counts(accountId: string, filters: JobFilters) {
+    const rows = await this.#jobs.group({
+      filter: this.#filtered(accountId, filters),
+      by: { status: 'status', type: 'type' },
+      sums: { count: 1 },
+    });
+    return rows.map(({ status, type, count }) => ({
+      status: String(status) as JobStatus,
+      type: String(type) as JobType,
+      count: Number(count),
+    }));
+  }
+
+  /** Sums over the jobs created in a window, by one of their fields. */
+  async sums(accountId: string, window: { from: string; to: string }, by: 'usageKey' | 'apiKeyId' | 'day') {
+    return this.#jobs.group({
+      filter: { ...this.#seen(accountId), createdAt: { $gte: window.from, $lt: window.to } },
+      by: { key: by },
+      sums: { jobs: 1, credits: 'chargedCredits', items: 'settledItems' },
+    });
+  }
+
+  /** How many jobs ran each of these presets. */
+  async runsOf(accountId: string, presetIds: readonly string[]) {
+    return this.#jobs.group({
+      filter: { ...this.#seen(accountId), presetId: { $in: presetIds } },
+      by: { presetId: 'presetId' },
+      sums: { runs: 1 },
+    });
+  }
+
+  async lastRunOf(accountId: string, presetId: string): Promise<string | null> {
+    const filter = { ...this.#seen(accountId), presetId };
+    const last = await this.#jobs.findOne(filter, { sort: [['_id', -1]], fields: ['createdAt'] });
+    return last?.createdAt ?? null;
+  }
+
+  /** @throws DuplicateKeyError when its parent is resumed already, or its key is taken. */
+  async insert(job: JobDocument, definition: string): Promise<void> {
+    await this.#jobs.insertOne(job);
+    await this.#definitions.insertOne({ _id: job._id, accountId: job.accountId, text: definition });
+  }
+
+  async definition(jobId: string): Promise<string | null> {
+    return (await this.#definitions.findOne({ _id: jobId }))?.text ?? null;
+  }
+
+  /** For the engine: the job, whoever's and wherever it stands. */
+  async get(jobId: string): Promise<JobDocument | null> {
+    return this.#jobs.findOne({ _id: jobId });
+  }
+
+  /** Changes a job that is still as the filter says. Null when it is not. */
+  async change(jobId: string, asItIs: Filter, update: Update): Promise<JobDocument | null> {
+    return this.#jobs.findOneAndUpdate({ _id: jobId, ...asItIs }, update);
+  }
+
+  /** Moves a job on in the life of its document. Null when somebody else did. */
+  async movePhase(
+    jobId: string,
+    from: JobDocument['phase'],
+    to: JobDocument['phase'],
+    set: Partial<JobDocument> = {},
+  ): Promise<JobDocument | null> {
+    const phaseAt = this.#now().toISOString();
+    return this.change(jobId, { phase: from }, { $set: { ...set, phase: to, phaseAt } });
+  }
+
+  /** The job of an account and type that has waited longest. */
+  async oldestWaiting(accountId: string, type: JobType): Promise<JobDocument | null> {
+    const waiting = { status: 'PENDING', phase: 'open', accountId, type };
+    return this.#jobs.findOne(waiting, { sort: [['_id', 1]] });
+  }
+
+  /** Starts a waiting job in one of the places of its account and type; null when none is free, or it has started. */
+  async start({ _id, accountId, type }: JobDocument): Promise<JobDocument | null> {
+    const startedAt = this.#now().toISOString();
+    for (let place = 0; place < RUNNING_JOBS_PER_TYPE; place += 1) {
+      const slot = `${accountId}/${type}/${place}`;
+      try {
+        return await this.change(
+          _id,
+          { status: 'PENDING', phase: 'open' },
+          { $set: { status: 'PROCESSING', slot, startedAt } },
+        );
+      } catch (error) {
+        if (!(error instanceof DuplicateKeyError)) throw error;
+      }
+    }
+    return null;
+  }
+
+  /** For the runners: jobs that may have items to claim, oldest first. */
+  async running(limit: number): Promise<JobDocument[]> {
+    return this.#jobs.find({ status: 'PROCESSING', phase: 'open' }, { sort: [['_id', 1]], limit });
+  }
+
+  /** For the sweep: running and cancelling jobs whose counters say that they are over, or may be. */
+  async perhapsOver(limit: number): Promise<JobDocument[]> {
+    const counted = { $add: ['$completedItems', '$failedItems'] };
+    const over = { status: 'PROCESSING', phase: 'open', $expr: { $gte: [counted, '$totalItems'] } };
+    const [ended, cancelling] = await Promise.all([
+      this.#jobs.find(over, { limit }),
+      this.#jobs.find({ status: 'CANCELLING', phase: 'open' }, { limit }),
+    ]);
+    return [...ended, ...cancelling];
+  }
+
+  /** For the sweep: accounts and types with waiting jobs. */
+  async waitingGroups(): Promise<Array<{ accountId: string; type: JobType }>> {
+    const rows = await this.#jobs.group({
+      filter: { status: 'PENDING', phase: 'open' },
+      by: { accountId: 'accountId', type: 'type' },
+      sums: {},
+    });
+    return rows.map(({ accountId, type }) => ({
+      accountId: String(accountId),
+      type: String(type) as JobType,
+    }));
+  }
+
+  /** For the sweep: jobs that have stood in a phase since before an instant. */
+  async standing(phase: JobDocument['phase'], before: Date, limit: number): Promise<JobDocument[]> {
+    return this.#jobs.find({ phase, phaseAt: { $lt: before.toISOString() } }, { limit });
+  }
+
+  /** For the sweep: finished jobs whose records have ended. */
+  async expired(now: Date, limit: number): Promise<JobDocument[]> {
+    return this.#jobs.find({ phase: 'done', expiresAt: { $lte: now.toISOString() } }, { limit });
+  }
+
+  /** For the metrics: how much of each type is left to do, and since when. */
+  async backlog(): Promise<Array<{ type: JobType; open: number; oldestAt: string }>> {
+    const open = { phase: 'open', status: { $in: ['PENDING', 'PROCESSING', 'CANCELLING'] } };
+    const rows = await this.#jobs.group({
+      filter: open,
+      by: { type: 'type' },
+      sums: { total: 'totalItems', settled: 'settledItems' },
+    });
+    const oldest = rows.map(async ({ type, total, settled }) => {
+      const first = await this.#jobs.findOne(
+        { ...open, type },
+        { sort: [['_id', 1]], fields: ['createdAt'] },
+      );
+      const oldestAt = first?.createdAt ?? this.#now().toISOString();
+      return { type: String(type) as JobType, open: Number(total) - Number(settled), oldestAt };
+    });
+    return Promise.all(oldest);
+  }
+
+  /** For the operator: jobs that run or wait, of every account. */
+  async unfinished(limit: number): Promise<JobDocument[]> {
+    const unfinished = { status: { $in: ['PENDING', 'PROCESSING', 'CANCELLING'] }, phase: 'open' };
+    return this.#jobs.find(unfinished, { sort: [['_id', 1]], limit });
+  }
+
+  async erase(jobId: string): Promise<void> {
+    await this.#definitions.deleteOne({ _id: jobId });
+    await this.#jobs.deleteOne({ _id: jobId });
+  }
+
+  #seen(accountId: string): Filter {
+    return { accountId, shown: 1, expiresAt: { $gt: this.#now().toISOString() } };
+  }
+
+  #filtered(accountId: string, { createdFrom, createdTo, ...equal }: JobFilters): Filter {
+    const sent = Object.entries(equal).filter(([, value]) => value !== undefined);
+    const created = {
+      ...(createdFrom !== undefined && { $gte: createdFrom }),
+      ...(createdTo !== undefined && { $lte: createdTo }),
+    };
+    return {
+      ...this.#seen(accountId),
+      ...Object.fromEntries(sent),
+      ...(Object.keys(created).length > 0 && { createdAt: created }),
+    };
+  }
+}

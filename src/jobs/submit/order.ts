@@ -1,0 +1,26 @@
+import type { JobNeed } from '../../billing/holds.ts';
+import type { StepWarning } from '../../catalogue/warnings.ts';
+import type { ItemDocument, JobDocument } from '../job.ts';
+import type { Definition } from '../work/definition.ts';
+
+/** What a job is called and shown as. */
+export type JobHead = Pick<
+  JobDocument,
+  'type' | 'op' | 'model' | 'collection' | 'presetId' | 'presetName' | 'presetVersion'
+>;
+
+/** An item before it has a job. */
+export type ItemSeed = Pick<ItemDocument, 'assetId' | 'variant' | 'row' | 'progress'>;
+
+/** A job that was asked for and may be made: what it is, what it runs, and what it needs. */
+export interface Order {
+  head: JobHead;
+  definition: Definition;
+  totalItems: number;
+  need: JobNeed;
+  /** Assets that it will make at most. */
+  places: number;
+  /** The items in their order, as often as they are asked for. */
+  seeds(): Iterable<ItemSeed>;
+  warnings: StepWarning[];
+}

@@ -1,0 +1,204 @@
+import type { Caller } from '../../accounts/authentication.ts';
+import type { JobPlaces } from '../../assets/job-places.ts';
+import type { Holds } from '../../billing/holds.ts';
+import { inProgress, keyReused } from '../../http/idempotency.ts';
+import { newId } from '../../names/ids.ts';
+import { DuplicateKeyError } from '../../stores/documents/port.ts';
+import type { JobAdmission } from '../engine/admission.ts';
+import { notLatestAttempt, outputsExceedPlaces, submitGivenUp } from '../errors.ts';
+import type { ItemsStore } from '../items-store.ts';
+import { type ItemDocument, itemId, type JobDocument } from '../job.ts';
+import type { JobsStore } from '../store.ts';
+import type { ItemSeed, Order } from './order.ts';
+import type { Undoing } from './undoing.ts';
+
+export interface SubmittingOptions {
+  jobs: JobsStore;
+  items: ItemsStore;
+  holds: Holds;
+  places: JobPlaces;
+  admission: JobAdmission;
+  undoing: Undoing;
+  plan: (id: string) => { retentionDays: number; storedAssets: number };
+  storedAssets: (accountId: string) => Promise<number>;
+  upgradeUrl: () => string;
+  now: () => Date;
+}
+
+/** The Idempotency-Key of a submit, and what its request is. */
+export interface SubmitKey {
+  key: string;
+  /** Null for a body that is too large for one. */
+  fingerprint: string | null;
+}
+
+/** The attempt that a job resumes. */
+export type Parent = Pick<JobDocument, '_id' | 'rootJobId' | 'attemptNumber'>;
+
+export interface Submitted {
+  job: JobDocument;
+  /** The job was made by an earlier request under the same key. */
+  isReplayed: boolean;
+}
+
+const DAY_MS = 86_400_000;
+const ITEMS_A_CALL = 500;
+/** Up to so many items are stored while the money is still being held: a refusal then has little to undo. */
+const FEW_ITEMS = 100;
+
+/**
+ * Makes a job. Its document is first, and hidden; then it takes what the whole job may cost, and stores the items; only
+ * then is it shown. Whatever fails before that, or dies, leaves a hidden job, which is undone here or by the sweep: a
+ * submit makes a whole job or none.
+ */
+export function createSubmitting(options: SubmittingOptions) {
+  const { jobs, items, holds, places, admission, undoing, plan, storedAssets, upgradeUrl, now } = options;
+
+  async function insertHidden(job: JobDocument, definition: string): Promise<JobDocument | null> {
+    try {
+      await jobs.insert(job, definition);
+      return null;
+    } catch (error) {
+      if (!(error instanceof DuplicateKeyError)) throw error;
+      if (error.index === 'parent') throw notLatestAttempt();
+      return earlierJob(job);
+    }
+  }
+
+  /** The job that was made under this key; null when its day was over, and the key is free now. */
+  async function earlierJob({ accountId, idempotencyKey = '', fingerprint }: JobDocument) {
+    const earlier = await jobs.findByKey(accountId, idempotencyKey);
+    if (earlier === null) throw inProgress();
+    if (now().getTime() - Date.parse(earlier.createdAt) >= DAY_MS) {
+      await jobs.forgetKey(accountId, earlier._id);
+      throw inProgress();
+    }
+    if (fingerprint === undefined || earlier.fingerprint !== fingerprint) throw keyReused();
+    if (earlier.phase === 'hidden' || earlier.phase === 'leaving') throw inProgress();
+    return earlier;
+  }
+
+  async function reservePlaces({ _id, accountId, plan: planId, places: count }: JobDocument): Promise<void> {
+    const limit = plan(planId).storedAssets;
+    if (await places.reserve(accountId, _id, count, limit)) return;
+    const left = Math.max(0, limit - (await storedAssets(accountId)));
+    throw outputsExceedPlaces(count, left, upgradeUrl());
+  }
+
+  async function insertItems(
+    { _id: jobId, accountId }: JobDocument,
+    seeds: Iterable<ItemSeed>,
+  ): Promise<void> {
+    let batch: ItemDocument[] = [];
+    let index = 0;
+    for (const seed of seeds) {
+      batch.push(newItem(jobId, accountId, index, seed));
+      index += 1;
+      if (batch.length < ITEMS_A_CALL) continue;
+      await items.insert(batch);
+      batch = [];
+    }
+    if (batch.length > 0) await items.insert(batch);
+  }
+
+  /** Takes everything that the job needs; the job as it is shown then. */
+  async function equip(job: JobDocument, order: Order): Promise<JobDocument> {
+    const money = Promise.all([holds.take(job.accountId, job._id, order.need), reservePlaces(job)]);
+    if (order.totalItems > FEW_ITEMS) await money;
+    const [stored, taken] = await Promise.allSettled([insertItems(job, order.seeds()), money]);
+    if (taken.status === 'rejected') throw taken.reason;
+    if (stored.status === 'rejected') throw stored.reason;
+    const [hold] = taken.value;
+    const shown = await jobs.movePhase(job._id, 'hidden', 'open', { hold, shown: 1 });
+    if (shown === null) throw submitGivenUp();
+    return shown;
+  }
+
+  return async (
+    caller: Caller,
+    order: Order,
+    { key = null, parent = null }: { key?: SubmitKey | null; parent?: Parent | null } = {},
+  ): Promise<Submitted> => {
+    const job = newJob(caller, order, { key, parent, retentionDays: plan(caller.plan).retentionDays }, now());
+    const earlier = await insertHidden(job, JSON.stringify(order.definition));
+    if (earlier !== null) return { job: earlier, isReplayed: true };
+    try {
+      const shown = await equip(job, order);
+      await Promise.all([
+        places.confirm(caller.accountId, job._id),
+        admission.startWaiting(caller.accountId, shown.type),
+      ]);
+      return { job: (await jobs.get(job._id)) ?? shown, isReplayed: false };
+    } catch (error) {
+      await undoing.undo(job).catch(() => undefined);
+      throw error;
+    }
+  };
+}
+
+export type Submitting = ReturnType<typeof createSubmitting>;
+
+function newItem(jobId: string, accountId: string, index: number, seed: ItemSeed): ItemDocument {
+  return {
+    _id: itemId(jobId, index),
+    jobId,
+    accountId,
+    index,
+    ...seed,
+    status: 'PENDING',
+    queue: 'ready',
+    epoch: 0,
+    tries: 0,
+    deaths: 0,
+  };
+}
+
+function newJob(
+  { accountId, plan, apiKeyId }: Caller,
+  { head, totalItems, need, places }: Order,
+  { key, parent, retentionDays }: { key: SubmitKey | null; parent: Parent | null; retentionDays: number },
+  now: Date,
+): JobDocument {
+  const _id = newId('job', now.getTime());
+  const createdAt = now.toISOString();
+  return {
+    _id,
+    accountId,
+    plan,
+    apiKeyId,
+    phase: 'hidden',
+    phaseAt: createdAt,
+    shown: 0,
+    status: 'PENDING',
+    ...head,
+    usageKey: head.op ?? head.type,
+    totalItems,
+    completedItems: 0,
+    failedItems: 0,
+    cancelledItems: 0,
+    settledItems: 0,
+    usedRuns: 0,
+    usedCredits: 0,
+    outputs: 0,
+    hold: { ...need, period: '', past: 0, overageCredits: 0 },
+    places,
+    placesReturned: false,
+    settlement: null,
+    errorCode: null,
+    errorMessage: null,
+    retryable: null,
+    actualCredits: 0,
+    chargedCredits: 0,
+    endEventId: null,
+    attemptNumber: (parent?.attemptNumber ?? 0) + 1,
+    ...(parent !== null && { parentJobId: parent._id }),
+    rootJobId: parent?.rootJobId ?? _id,
+    ...(key !== null && { idempotencyKey: key.key }),
+    ...(key !== null && key.fingerprint !== null && { fingerprint: key.fingerprint }),
+    createdAt,
+    day: createdAt.slice(0, 10),
+    startedAt: null,
+    completedAt: null,
+    expiresAt: new Date(now.getTime() + retentionDays * DAY_MS).toISOString(),
+  };
+}

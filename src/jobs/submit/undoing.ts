@@ -1,0 +1,39 @@
+import type { JobPlaces } from '../../assets/job-places.ts';
+import type { Holds } from '../../billing/holds.ts';
+import type { ItemsStore } from '../items-store.ts';
+import type { JobDocument } from '../job.ts';
+import type { JobsStore } from '../store.ts';
+
+const ITEMS_A_CALL = 500;
+
+/**
+ * Undoes a submit that was not finished: nobody has seen its job. The hidden document is claimed first, so that a submit
+ * which is only slow cannot show it any more; it goes last, so that a crash between leaves it to be undone again.
+ */
+export function createUndoing(options: {
+  jobs: JobsStore;
+  items: ItemsStore;
+  holds: Holds;
+  places: JobPlaces;
+}) {
+  const { jobs, items, holds, places } = options;
+
+  async function finish({ _id, accountId }: Pick<JobDocument, '_id' | 'accountId'>): Promise<void> {
+    await holds.undo(accountId, _id);
+    await places.giveBack(accountId, _id);
+    while ((await items.erase(_id, ITEMS_A_CALL)).length > 0);
+    await jobs.erase(_id);
+  }
+
+  return {
+    /** Undoes a hidden job; does nothing with one that was shown. */
+    async undo(job: JobDocument): Promise<void> {
+      const claimed = await jobs.movePhase(job._id, 'hidden', 'leaving');
+      const isOurs = claimed !== null || (await jobs.get(job._id)) === null;
+      if (isOurs) await finish(job);
+    },
+    finish,
+  };
+}
+
+export type Undoing = ReturnType<typeof createUndoing>;

@@ -1,0 +1,37 @@
+import type { CheckedVariant } from '../../catalogue/plan/checked-job.ts';
+import type { Taken } from '../../catalogue/plan/plan.ts';
+import type { PresetStep, Subject } from '../../catalogue/plan/step.ts';
+
+/** What a job runs, as it was at the submit: later changes of presets, models and prices do not touch it. */
+export interface Definition {
+  takes: Taken;
+  produces: 'image' | 'json';
+  /** As submitted: what a resume submits again. */
+  steps?: PresetStep[];
+  /** As submitted; a render's rows stand in its items. */
+  parameters?: Record<string, unknown>;
+  /** As the model receives it. */
+  prompt?: string;
+  count: number;
+  variants: DefinedVariant[];
+  subjects: Subject[];
+  references: string[];
+  /** The template of a render at its version. */
+  template?: { id: string; version: number };
+}
+
+/** A variant with what its segments cost, in credits. */
+export interface DefinedVariant extends CheckedVariant {
+  credits: number[];
+}
+
+/** Runs of one item against the processing allowance: one for each pass, or for the page of a render. */
+export function runsOf({ segments }: Pick<CheckedVariant, 'segments'>): number {
+  if (segments.length === 0) return 1;
+  return segments.filter(({ runs }) => runs === 'pass').length;
+}
+
+/** Credits of one item for models. */
+export function creditsOf({ credits }: Pick<DefinedVariant, 'credits'>): number {
+  return credits.reduce((sum, price) => sum + price, 0);
+}

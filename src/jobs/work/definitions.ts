@@ -1,0 +1,25 @@
+import { LRUCache } from 'lru-cache';
+import type { JobsStore } from '../store.ts';
+import type { Definition } from './definition.ts';
+
+/** Definitions of the jobs at work; each stays the same for ever. In characters of their text. */
+const MOST_CHARACTERS = 16 * 1024 * 1024;
+
+/** Reads definitions, and keeps those of the last jobs. */
+export function createDefinitions(jobs: JobsStore) {
+  const kept = new LRUCache<string, { definition: Definition; size: number }>({
+    maxSize: MOST_CHARACTERS,
+    sizeCalculation: ({ size }) => size,
+  });
+  return async (jobId: string): Promise<Definition> => {
+    const known = kept.get(jobId);
+    if (known !== undefined) return known.definition;
+    const text = await jobs.definition(jobId);
+    if (text === null) throw new Error(`The definition of ${jobId} is gone.`);
+    const definition = JSON.parse(text) as Definition;
+    kept.set(jobId, { definition, size: Math.max(1, text.length) });
+    return definition;
+  };
+}
+
+export type Definitions = ReturnType<typeof createDefinitions>;

@@ -1,0 +1,198 @@
+import { newObjectKey } from '../../assets/asset.ts';
+import type { AssetsForJobs } from '../../assets/open.ts';
+import type { ModelSegment, PassSegment, Segment } from '../../catalogue/plan/plan.ts';
+import { ApiError } from '../../http/errors.ts';
+import type { Objects } from '../../stores/objects/port.ts';
+import type { FailedWork, Perform, WorkResult } from '../engine/runner.ts';
+import type { ItemsStore } from '../items-store.ts';
+import type { Claimed, JobDocument, Outcome, Progress } from '../job.ts';
+import { failureOf, timesOf } from '../rules.ts';
+import type { Definition } from './definition.ts';
+import type { Definitions } from './definitions.ts';
+
+/** What a segment, or a page, made of an item. */
+export type Made =
+  | { kind: 'image'; bytes: Uint8Array<ArrayBuffer>; contentType: string; achieved?: Record<string, number> }
+  | { kind: 'json'; output: unknown };
+
+/** Everything that the work on one item is done with. */
+export interface ItemCall {
+  item: Claimed;
+  job: JobDocument;
+  definition: Definition;
+  signal: AbortSignal;
+}
+
+export interface PerformOptions {
+  definitions: Definitions;
+  items: ItemsStore;
+  objects: Objects;
+  assets: AssetsForJobs;
+  runPass: (call: ItemCall, segment: PassSegment, input: Uint8Array<ArrayBuffer>) => Promise<Made>;
+  runModel: (call: ItemCall, segment: ModelSegment, input: Uint8Array<ArrayBuffer> | null) => Promise<Made>;
+  runPage: (call: ItemCall) => Promise<Made>;
+  /** Whether the job was told to stop: an item then starts no further segment. */
+  isStopping: (jobId: string) => Promise<boolean>;
+  now: () => Date;
+  log: { warn(context: object, message: string): void };
+}
+
+/** Work that failed for a reason that is no refusal of the interface, such as one of a provider. */
+export class WorkError extends Error {
+  override readonly name = 'WorkError';
+  readonly failure: FailedWork;
+  constructor(failure: FailedWork) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+/** The claim was lost, or its process ends: nobody waits for this work any more. */
+class Abandoned extends Error {
+  override readonly name = 'Abandoned';
+}
+
+const LARGEST_INTERMEDIATE_BYTES = 256 * 1024 * 1024;
+const NOTHING_DONE: Progress = { segment: 0, objectKey: null, runs: 0, credits: 0 };
+
+/**
+ * The work on an item: its page, or its segments in order. What a segment made is the input of the next; it is stored and
+ * noted in the item, so that a later try, and a resume, begins behind the last segment that was finished.
+ */
+export function createPerform(options: PerformOptions): Perform {
+  const { definitions, items, objects, assets, now, log } = options;
+
+  async function inputOf({ item }: ItemCall, progress: Progress): Promise<Uint8Array<ArrayBuffer> | null> {
+    if (progress.objectKey !== null) {
+      const bytes = await objects.read(progress.objectKey, LARGEST_INTERMEDIATE_BYTES);
+      if (bytes !== null) return new Uint8Array(bytes);
+      const message = 'What the segment before made could not be read.';
+      throw new ApiError('internal_error', message);
+    }
+    if (item.assetId === null) return null;
+    return (await assets.read(item.accountId, item.assetId)).bytes;
+  }
+
+  async function run(call: ItemCall, segment: Segment, input: Uint8Array<ArrayBuffer> | null): Promise<Made> {
+    if (segment.runs === 'model') return options.runModel(call, segment, input);
+    if (input === null) throw new Error('A pass has an image to work on.');
+    return options.runPass(call, segment, input);
+  }
+
+  /** Keeps what a segment made for the next one. The object before it is of no use any more. */
+  async function keepBetween({ item }: ItemCall, made: Made, before: Progress, after: Progress) {
+    if (made.kind === 'json') throw new Error('Only the last segment answers JSON.');
+    const objectKey = newObjectKey().replace('assets/', 'between/');
+    await objects.put(objectKey, made.bytes, made.contentType);
+    const progress = { ...after, objectKey };
+    if (!(await items.noteProgress(item, progress))) {
+      await objects.delete(objectKey);
+      throw new Abandoned('The claim was lost between two segments.');
+    }
+    if (before.objectKey !== null && before.segment > 0 && item.progress === undefined)
+      await objects.delete(before.objectKey);
+    return progress;
+  }
+
+  async function outcomeOf(
+    { item, job, signal }: ItemCall,
+    made: Made,
+    { runs, credits }: Progress,
+  ): Promise<Outcome> {
+    if (made.kind === 'json') {
+      const output = JSON.stringify(made.output);
+      return { status: 'COMPLETED', output, ...timesOf(item, now()), runs, credits };
+    }
+    const { collection, expiresAt, _id: jobId, accountId } = job;
+    const labels = { accountId, jobId, itemIndex: item.index, collection, expiresAt };
+    const asset = await assets.outputs.make(labels, made.bytes, signal);
+    const achieved = made.achieved && { achieved: made.achieved };
+    return {
+      status: 'COMPLETED',
+      resultAssetId: asset._id,
+      ...achieved,
+      ...timesOf(item, now()),
+      runs,
+      credits,
+    };
+  }
+
+  async function walk(call: ItemCall): Promise<Outcome> {
+    const { item, job, definition } = call;
+    const variant = definition.variants[item.variant];
+    if (variant === undefined) throw new Error(`Item ${item._id} has a variant that its job has not.`);
+    let progress = item.progress ?? NOTHING_DONE;
+    let input = await inputOf(call, progress);
+    for (const segment of variant.segments.slice(progress.segment)) {
+      const isFirst = segment.index === (item.progress?.segment ?? 0);
+      if (!isFirst && (await options.isStopping(job._id))) {
+        return { status: 'CANCELLED', ...timesOf(item, now()), runs: 0, credits: 0 };
+      }
+      const made = await run(call, segment, input).catch((error: unknown) => {
+        throw atSegment(error, segment, progress, job);
+      });
+      const after = {
+        segment: segment.index + 1,
+        objectKey: null,
+        runs: progress.runs + (segment.runs === 'pass' ? 1 : 0),
+        credits: progress.credits + (variant.credits[segment.index] ?? 0),
+      };
+      if (segment.index === variant.segments.length - 1) return outcomeOf(call, made, after);
+      progress = await keepBetween(call, made, progress, after);
+      input = made.kind === 'image' ? made.bytes : null;
+    }
+    throw new Error(`Item ${item._id} has no segment left to run.`);
+  }
+
+  async function page(call: ItemCall): Promise<Outcome> {
+    const made = await options.runPage(call).catch((error: unknown) => {
+      throw atSegment(error, undefined, NOTHING_DONE, call.job);
+    });
+    return outcomeOf(call, made, { ...NOTHING_DONE, runs: 1 });
+  }
+
+  return async (item, job, signal): Promise<WorkResult> => {
+    try {
+      const definition = await definitions(job._id);
+      const call = { item, job, definition, signal };
+      return { outcome: await (definition.takes === 'rows' ? page(call) : walk(call)) };
+    } catch (error) {
+      return { failure: failureIn(error, job, log) };
+    }
+  };
+}
+
+/** A failure with what its item used before it, and in a chain where it happened. */
+function atSegment(
+  error: unknown,
+  segment: Segment | undefined,
+  { runs, credits }: Progress,
+  { type }: JobDocument,
+): unknown {
+  const failure = knownFailure(error);
+  if (failure === null) return error;
+  // A run that was handed out is paid for, but when the reason is ours.
+  const ranInVain = segment?.runs !== 'model' && !failure.mayPass ? 1 : 0;
+  return new WorkError({
+    ...failure,
+    bill: { runs: runs + ranInVain, credits },
+    ...(type === 'chain' && segment !== undefined && { failedStep: segment.index }),
+  });
+}
+
+function knownFailure(error: unknown): FailedWork | null {
+  if (error instanceof WorkError) return error.failure;
+  return error instanceof ApiError ? failureOf(error) : null;
+}
+
+function failureIn(error: unknown, job: JobDocument, log: PerformOptions['log']): FailedWork {
+  const known = knownFailure(error);
+  if (known !== null) return known;
+  if (!(error instanceof Abandoned))
+    log.warn({ err: error, type: job.type }, 'Work on an item failed unexpectedly');
+  return {
+    code: 'internal_error',
+    message: 'The item failed for a reason of the service itself; it can be resumed.',
+    mayPass: true,
+  };
+}
