@@ -59,6 +59,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   await installOpenApi(server, packageJson.version);
   meters.pools.watch({
     image: () => threads.pixels.stats(),
+    heavy: () => threads.pixels.heavyStats(),
     render: () => renderStats(threads.renders),
   });
   installMetrics(server, { requests: meters.requests, collect: options.collectMetrics });

@@ -163,6 +163,12 @@ export interface Failure {
 
 export type ImageResult = Transformed | Described | Failure;
 
+/** How a process apart answers a task: the bytes of the result follow on its data pipe. */
+export interface ApartAnswer<Verdict> {
+  verdict: Verdict;
+  sizeBytes: number;
+}
+
 /** SVG to pixels, in a process that can be killed. One task at a time. */
 export interface RasterizeTask {
   input: Uint8Array;
@@ -174,7 +180,7 @@ export interface RasterizeTask {
   limitPixels: number;
 }
 
-/** The pixels follow on the process's data pipe, width × height × channels bytes. */
+/** The pixels follow on the data pipe, width × height × channels bytes. */
 export interface Rasterized extends RawPixels {
   kind: 'rasterized';
   /** Of the drawing at 72 dots per inch. */

@@ -1,4 +1,4 @@
-import { integer } from '../../config/setting.ts';
+import { choice, integer } from '../../config/setting.ts';
 
 export const pixelsSettings = {
   IMAGE_THREADS: integer({
@@ -6,6 +6,25 @@ export const pixelsSettings = {
     fallback: 1,
     min: 1,
     max: 64,
+  }),
+  IMAGE_ISOLATION: choice({
+    description:
+      'Where passes run that take a moment: in a thread of the API process, or in a process of their own, which is a wall around the decoders and costs some milliseconds a call. What may take longer than 2 s runs in a process of its own always.',
+    fallback: 'thread',
+    values: ['thread', 'process'],
+  }),
+  IMAGE_HEAVY_PLACES: integer({
+    description:
+      'Passes of each API process that may take longer than 2 s and run at once, at the lowest priority; an account has one while others wait.',
+    fallback: 2,
+    min: 1,
+    max: 64,
+  }),
+  IMAGE_PROCESS_MEMORY_MEGABYTES: integer({
+    description: 'Memory that a process which runs image passes may allocate.',
+    fallback: 4_096,
+    min: 256,
+    max: 65_536,
   }),
   IMAGE_QUEUE: integer({
     description:

@@ -1,6 +1,7 @@
 import { totalmem } from 'node:os';
 import { operationNamed } from '../../workers/image/operations/index.ts';
 import type { OutputFormat, Pass } from '../../workers/protocol.ts';
+import { encodeOf, sizesOf } from './following.ts';
 import type { Header } from './header/header.ts';
 
 const MEGABYTE = 1_048_576;
@@ -47,7 +48,7 @@ export function estimatedBytes(header: Header, pass: Pass | null): number {
   const decode = BASE_BYTES + decodeBytes(header);
   if (pass === null) return decode + header.pixels * DESCRIBE;
   const { copies, framePixels } = follow(header, pass);
-  return decode + copies + framePixels * ENCODE[outputFormat(header, pass)];
+  return decode + copies + framePixels * ENCODE[encodeOf(header, pass).format];
 }
 
 function decodeBytes(header: Header): number {
@@ -59,28 +60,19 @@ function bytesPerPixel({ channels, bitDepth }: Header): number {
   return Math.max(3, channels) * Math.max(1, bitDepth / 8);
 }
 
-/** Follows the picture's size through the steps: the largest copies on the way, and the pixels of a frame at its end. */
+/** The largest copies on the way through the steps, and the pixels of a frame at its end. */
 function follow(header: Header, pass: Pass): { copies: number; framePixels: number } {
-  let size = upright(header);
-  let copies = 0;
-  const keep = (count: number) => {
-    copies = Math.max(copies, count * size.width * size.height * header.frames * bytesPerPixel(header));
+  const sizes = sizesOf(header, pass);
+  const copyBytes = ({ width, height }: { width: number; height: number }, count: number) =>
+    count * width * height * header.frames * bytesPerPixel(header);
+  const turned = header.orientation !== 1 && pass.steps[0]?.operation !== 'resize' ? 1 : 0;
+  const copies = pass.steps.map(({ operation: name }, index) => {
+    const isStep = operationNamed(name)?.kind === 'step';
+    return copyBytes(sizes[index] ?? header, isStep ? (COPIES[name] ?? 1) : 0);
+  });
+  const last = sizes.at(-1) ?? header;
+  return {
+    copies: Math.max(copyBytes(header, turned), ...copies),
+    framePixels: last.width * last.height,
   };
-  if (header.orientation !== 1 && pass.steps[0]?.operation !== 'resize') keep(1);
-  for (const { operation: name, params } of pass.steps) {
-    const operation = operationNamed(name);
-    if (operation?.kind !== 'step') continue;
-    keep(COPIES[name] ?? 1);
-    size = operation.size(size, params);
-  }
-  return { copies, framePixels: size.width * size.height };
-}
-
-function upright({ width, height, orientation }: Header): { width: number; height: number } {
-  return orientation >= 5 ? { width: height, height: width } : { width, height };
-}
-
-function outputFormat(header: Header, pass: Pass): OutputFormat {
-  if (pass.encode.format !== undefined) return pass.encode.format;
-  return header.format === 'svg' || header.format === 'heif' ? 'png' : header.format;
 }

@@ -13,16 +13,17 @@ import type {
   TransformTask,
 } from '../../workers/protocol.ts';
 import type { ApiError } from '../http/errors.ts';
-import { type Admission, createAdmission, type SeatRequest, type WorkClass } from './admission.ts';
+import type { WorkClass } from './admission.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { pixelsSettings } from './config.ts';
 import { drawingSizeOf } from './drawing-size.ts';
-import { deadlineExceeded, refusalOf, workerUnreachable } from './failures.ts';
+import { deadlineExceeded, refusalOf } from './failures.ts';
 import type { Header } from './header/header.ts';
-import { estimatedBytes, memoryBudgetBytes } from './memory.ts';
+import { type Arrival, type Lane, openLanes } from './lanes-by-time.ts';
+import { estimatedBytes } from './memory.ts';
 import { ownedBytes } from './owned.ts';
-import { type Patience, patienceUntil, unlessAborted } from './patience.ts';
-import { createPool, type ResultOf } from './pool.ts';
+import { type Patience, patienceUntil } from './patience.ts';
+
 import { readable } from './readable.ts';
 import { createRasterizer } from './vector.ts';
 
@@ -67,6 +68,7 @@ export type PixelResult = Transformed & Queued;
 export type PixelFacts = Described & Queued;
 
 export interface PixelStats {
+  /** Passes that may run at once. */
   threads: number;
   busy: number;
   queued: number;
@@ -83,7 +85,10 @@ export interface Pixels {
   transform(call: TransformCall): Work<PixelResult>;
   /** Reads what an image is and says. */
   describe(call: PixelCall): Work<PixelFacts>;
+  /** Of the passes that take a moment. */
   stats(): PixelStats;
+  /** Of those that may take longer: their processes are called threads here. */
+  heavyStats(): PixelStats;
   /**
    * A tiny transform that really runs; the answer to a call of the last seconds is the same proof, so that a busy process
    * does not wait for its own queue. Rejects when it does not run.
@@ -99,8 +104,9 @@ export interface PixelsOptions {
   processes: number;
   log: { warn(context: object, message: string): void };
   clock?: Clock;
-  /** The module that the threads run. */
+  /** The modules that the threads and the processes run. */
   threadFile?: URL;
+  processFile?: URL;
 }
 
 /** What a thread gets to read, from whatever file it was. */
@@ -113,23 +119,15 @@ interface Source {
 }
 
 /** What goes with a call: how long it is wanted, and where it says which native work was begun for it. */
-interface Ending extends Patience {
+interface Ending {
+  patience: Patience;
   follow(native: Promise<unknown>): void;
 }
 
-const IMAGE_THREAD = new URL('../../workers/image/thread.ts', import.meta.url);
-
 export function createPixels(options: PixelsOptions): Pixels {
-  const { settings, processes, log, clock = systemClock, threadFile = IMAGE_THREAD } = options;
-  const threads = settings.IMAGE_THREADS;
-  const admission = createAdmission({
-    seats: threads,
-    budgetBytes: memoryBudgetBytes(settings.IMAGE_MEMORY_MEGABYTES, processes),
-    queueLimit: settings.IMAGE_QUEUE,
-    clock,
-  });
+  const { settings, log, clock = systemClock } = options;
   const onLost = (error: Error) => log.warn({ err: error }, 'An image worker was lost');
-  const pool = createPool({ threads, threadFile, onLost });
+  const lanes = openLanes({ ...options, clock, onLost });
   const rasterizer = createRasterizer({
     timeoutMs: settings.VECTOR_TIMEOUT_MS,
     memoryMegabytes: settings.VECTOR_MEMORY_MEGABYTES,
@@ -141,18 +139,18 @@ export function createPixels(options: PixelsOptions): Pixels {
   /** Runs a call under its patience, and knows when the last native work for it has ended. */
   function begin<T>(call: PixelCall, run: (ending: Ending) => Promise<T>): Work<T> {
     const { deadlineMs, work, signal: client } = call;
-    const late = () => deadlineExceeded(admission.retryAfterSeconds());
+    const late = () => deadlineExceeded(lanes.quick.retryAfterSeconds());
     const patience = patienceUntil({ deadlineMs, work, client, clock, late });
     const begun: Promise<unknown>[] = [];
     const follow = (native: Promise<unknown>) => begun.push(native);
-    const result = run({ ...patience, follow }).finally(patience.end);
+    const result = run({ patience, follow }).finally(patience.end);
     const settled = result.then(ignore, ignore);
     const ended = settled.then(() => Promise.allSettled(begun)).then(ignore);
     return { result, ended };
   }
 
   /** A file as a thread reads it: itself, or the pixels of a drawing. */
-  async function sourceOf(call: PixelCall, pass: Pass | null, patience: Patience): Promise<Source> {
+  async function sourceOf(call: PixelCall, pass: Pass | null, { patience }: Ending): Promise<Source> {
     const { accountId, work, bytes } = call;
     const header = readable(bytes);
     if (header.format !== 'svg') return { file: { input: ownedBytes(bytes) }, header, queueMs: 0 };
@@ -165,36 +163,28 @@ export function createPixels(options: PixelsOptions): Pixels {
     };
   }
 
-  /** Waits for a seat, then for the thread or the call's ending. The seat is given back when the thread has ended. */
-  async function runSeated<T extends ImageTask>(
+  /** Runs a task in the lane that it belongs to by what it is estimated to take. */
+  async function runTask<T extends ImageTask>(
     taskUntil: (deadlineMs: number) => T,
-    seating: Omit<SeatRequest, 'signal'>,
-    { signal, deadlineMs, waiting, follow }: Ending,
-  ): Promise<{ result: ResultOf<T>; queueMs: number }> {
-    const { release, queueMs } = await waiting(admission.acquire({ ...seating, signal }));
-    if (signal.aborted) {
-      release();
-      throw signal.reason;
-    }
-    const native = pool.run(taskUntil(deadlineMs())).finally(release);
-    follow(native);
-    const reached = native.catch((cause: Error) => {
-      onLost(cause);
-      throw workerUnreachable(cause);
-    });
-    const result = await unlessAborted(reached, signal);
+    { accountId, work }: PixelCall,
+    { header, pass }: { header: Header; pass: Pass | null },
+    ending: Ending,
+  ): Promise<Arrival<T>> {
+    const { lane, took } = lanes.choose(header, pass);
+    const seating = { accountId, work, bytes: estimatedBytes(header, pass) };
+    const arrival = await lane.run<T>({ taskUntil, seating, took, ...ending });
     lastAnswerMs = clock.nowMs();
-    return { result, queueMs };
+    return arrival;
   }
 
   /** A thread may notice the deadline before the clock here does: it is the same refusal. */
   function refused(failure: Failure, paramOf: (passParam: string) => string): ApiError {
     const isLate = failure.details?.reason === 'deadline_exceeded';
-    return isLate ? deadlineExceeded(admission.retryAfterSeconds()) : refusalOf(failure, paramOf);
+    return isLate ? deadlineExceeded(lanes.quick.retryAfterSeconds()) : refusalOf(failure, paramOf);
   }
 
   async function transform(call: TransformCall, ending: Ending): Promise<PixelResult> {
-    const { accountId, work, pass, layers, paramOf = (name) => name } = call;
+    const { pass, layers, paramOf = (name) => name } = call;
     const source = await sourceOf(call, pass, ending);
     const { file, header } = source;
     const taskUntil = (deadlineMs: number): TransformTask => ({
@@ -205,20 +195,18 @@ export function createPixels(options: PixelsOptions): Pixels {
       pass,
       deadlineMs,
     });
-    const seating = { accountId, work, bytes: estimatedBytes(header, pass) };
-    const { result, queueMs } = await runSeated(taskUntil, seating, ending);
+    const { result, queueMs } = await runTask(taskUntil, call, { header, pass }, ending);
     if (result.kind === 'failure') throw refused(result, paramOf);
     return { ...result, queueMs: queueMs + source.queueMs };
   }
 
   async function describe(call: PixelCall, ending: Ending): Promise<PixelFacts> {
-    const { accountId, work, bytes } = call;
+    const { bytes } = call;
     const source = await sourceOf(call, null, ending);
     const { file, header } = source;
     const drawn = header.format === 'svg' ? drawingFacts(bytes) : {};
     const taskUntil = (deadlineMs: number): DescribeTask => ({ kind: 'describe', ...file, deadlineMs });
-    const seating = { accountId, work, bytes: estimatedBytes(header, null) };
-    const { result, queueMs } = await runSeated(taskUntil, seating, ending);
+    const { result, queueMs } = await runTask(taskUntil, call, { header, pass: null }, ending);
     if (result.kind === 'failure') throw refused(result, (name) => name);
     return { ...result, image: { ...result.image, ...drawn }, queueMs: queueMs + source.queueMs };
   }
@@ -236,15 +224,15 @@ export function createPixels(options: PixelsOptions): Pixels {
   return {
     transform: (call) => begin(call, (ending) => transform(call, ending)),
     describe: (call) => begin(call, (ending) => describe(call, ending)),
-    stats: () => statsOf(admission),
+    stats: () => statsOf(lanes.quick),
+    heavyStats: () => statsOf(lanes.heavy),
     async selfTest() {
       if (clock.nowMs() - lastAnswerMs < PROOF_MS) return;
       testing ??= testOnce();
       return testing;
     },
     async close() {
-      await Promise.all([admission.idle(), rasterizer.close()]);
-      await pool.close();
+      await Promise.all([lanes.close(), rasterizer.close()]);
     },
   };
 }
@@ -265,8 +253,8 @@ function drawingFacts(bytes: Uint8Array): Partial<ImageFacts> {
   return { format: 'svg', mimeType: 'image/svg+xml', bytes: bytes.length, sha1 };
 }
 
-function statsOf(admission: Admission): PixelStats {
-  const { seats, busy, waiting, meanWaitMs, reservedBytes, budgetBytes } = admission.stats();
+function statsOf(lane: Lane): PixelStats {
+  const { seats, busy, waiting, meanWaitMs, reservedBytes, budgetBytes } = lane.stats();
   return { threads: seats, busy, queued: waiting, waitMs: meanWaitMs, reservedBytes, budgetBytes };
 }
 

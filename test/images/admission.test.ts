@@ -132,13 +132,13 @@ t.test('clients that leave at once, before they have a place or with it, keep no
   );
 });
 
-/** What a gauge of the image pool says. */
+/** What a gauge of the passes that may take long says. */
 async function gauge(server: TestServer, name: string): Promise<number> {
   const { bytes } = await server.call('//metrics');
   const line = bytes
     .toString()
     .split('\n')
-    .find((text) => text.startsWith(`darkroom_pool_${name}{`) && text.includes('"image"'));
+    .find((text) => text.startsWith(`darkroom_pool_${name}{`) && text.includes('"heavy"'));
   return Number(line?.split(' ').at(-1));
 }
 
@@ -148,23 +148,25 @@ async function untilGauge(server: TestServer, name: string, wanted: number): Pro
   return value;
 }
 
+const LONG_PASS = { op: 'convert', format: 'avif', effort: '9' };
+
 t.test('a full worker says so at once, and queued work of a client that left is dropped', async (t) => {
-  const lane = await openLane(t, { IMAGE_QUEUE: '1', IMAGE_THREADS: '1' });
+  const lane = await openLane(t, { IMAGE_QUEUE: '1', IMAGE_HEAVY_PLACES: '1' });
   const { server } = lane;
   const [first, second, third] = [await server.account(), await server.account(), await server.account()];
-  const slow = lane.transform({ op: 'convert', format: 'avif', effort: 9 }, busywork, 'image/png', first.key);
-  t.equal(await untilGauge(server, 'busy', 1), 1, 'the thread is at work');
+  const slow = lane.transform(LONG_PASS, busywork, 'image/png', first.key);
+  t.equal(await untilGauge(server, 'busy', 1), 1, 'the worker is busy');
 
   const leaving = new AbortController();
-  const queued = fetch(`${server.url}/api/v1/images/transform?op=flip`, {
+  const queued = fetch(`${server.url}/api/v1/images/transform?${new URLSearchParams(LONG_PASS)}`, {
     method: 'POST',
-    body: png,
+    body: busywork,
     headers: { authorization: `ApiKey ${second.key}`, 'content-type': 'image/png' },
     signal: leaving.signal,
   }).catch(() => 'gone');
   t.equal(await untilGauge(server, 'queued', 1), 1, 'one call waits');
 
-  const refused = await lane.transform({ op: 'flip' }, png, 'image/png', third.key);
+  const refused = await lane.transform(LONG_PASS, busywork, 'image/png', third.key);
   t.match(refusalOf(refused), {
     status: 503,
     code: 'provider_unavailable',
@@ -176,16 +178,16 @@ t.test('a full worker says so at once, and queued work of a client that left is 
   leaving.abort();
   t.equal(await queued, 'gone');
   t.equal(await untilGauge(server, 'queued', 0), 0, 'nobody waits any more');
-  t.equal(await gauge(server, 'busy'), 1, 'while the thread is still at work');
+  t.equal(await gauge(server, 'busy'), 1, 'while the worker is still busy');
   t.match((await slow).status, /^(200|503)$/);
 });
 
 t.test('without a queue a second call is refused while the first is at work', async (t) => {
-  const lane = await openLane(t, { IMAGE_QUEUE: '0', IMAGE_THREADS: '1' });
+  const lane = await openLane(t, { IMAGE_QUEUE: '0', IMAGE_HEAVY_PLACES: '1' });
   const other = await lane.server.account();
-  const slow = lane.transform({ op: 'convert', format: 'avif', effort: 9 }, busywork);
+  const slow = lane.transform(LONG_PASS, busywork);
   await untilGauge(lane.server, 'busy', 1);
-  const refused = await lane.transform({ op: 'flip' }, png, 'image/png', other.key);
+  const refused = await lane.transform(LONG_PASS, busywork, 'image/png', other.key);
   t.match(refusalOf(refused), { status: 503, details: { reason: 'capacity' } });
   t.match((await slow).status, /^(200|503)$/);
   t.equal(

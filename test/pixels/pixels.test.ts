@@ -9,6 +9,9 @@ const STAND_IN = new URL('./stand-in-thread.ts', import.meta.url);
 
 const SETTINGS: PixelsOptions['settings'] = {
   IMAGE_THREADS: 1,
+  IMAGE_ISOLATION: 'thread',
+  IMAGE_HEAVY_PLACES: 1,
+  IMAGE_PROCESS_MEMORY_MEGABYTES: 2_048,
   IMAGE_QUEUE: 2,
   IMAGE_MEMORY_MEGABYTES: 512,
   TRANSFORM_TIMEOUT_MS: 10_000,

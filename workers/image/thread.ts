@@ -1,22 +1,10 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina';
-import sharp from 'sharp';
 import type { ImageResult, ImageTask } from '../protocol.ts';
-import { closeOtherLoaders } from './input.ts';
-import { describe } from './metadata.ts';
-import { transform } from './pipeline.ts';
+import { perform } from './perform.ts';
 
-// One picture is worked on by one core: the others have pictures of their own. What libvips would cache never comes again.
-sharp.concurrency(1);
-sharp.cache(false);
-closeOtherLoaders();
-
-/**
- * Does one task. Never throws: a failure is an answer. The bytes of a result are moved to the receiver, not copied.
- */
+/** Does one task in a thread. The bytes of a result are moved to the receiver, not copied. */
 export default async function run(task: ImageTask): Promise<ImageResult> {
-  const result = await (task.kind === 'describe' ? describe(task.input, task.raw) : transform(task));
-  // Freed at once: left to the garbage collector, inputs of megabytes make it collect everything again and again.
-  task.input.buffer.transfer(0);
+  const result = await perform(task);
   if (result.kind !== 'transformed') return result;
   return move({
     get [transferableSymbol]() {

@@ -4,6 +4,15 @@ import { step } from './operation.ts';
 import { choice, colour, number, numbers, optional } from './parameter.ts';
 
 const OFFSET = 16384;
+/** CPU milliseconds a megapixel of each interpolator. */
+const AFFINE_MS = {
+  nearest: 35,
+  bilinear: 35,
+  bicubic: 35,
+  locallyBoundedBicubic: 250,
+  nohalo: 520,
+  vertexSplitQuadraticBasisSpline: 35,
+};
 
 export const affine = step({
   description: 'Maps the picture by a 2 × 2 matrix, with offsets before and after.',
@@ -27,7 +36,7 @@ export const affine = step({
       { default: 'bicubic' },
     ),
   },
-  cost: 2,
+  cpuMsPerMegapixel: ({ interpolator }) => AFFINE_MS[interpolator],
   frames: 'each',
   size: (input, { matrix }) => mappedSize(input, matrix),
   async apply(picture, { matrix, background, interpolator, ...offsets }, { sharp, fill }) {

@@ -4,7 +4,7 @@ export const autoOrient = step({
   description:
     'Turns the picture upright by its EXIF orientation. Every pass begins with that; said again, it changes nothing.',
   parameters: {},
-  cost: 0,
+  cpuMsPerMegapixel: 10,
   commutesWithFlatten: true,
   async apply() {},
 });

@@ -9,7 +9,7 @@ export const boolean = step({
     assetId: assetId('The second asset.'),
     operator: choice(['and', 'or', 'eor'], 'How bits are joined.'),
   },
-  cost: 2,
+  cpuMsPerMegapixel: 40,
   frames: 'each',
   readsSecondAsset: 'assetId',
   async apply(picture, { assetId, operator }, pass) {

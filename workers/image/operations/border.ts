@@ -16,7 +16,7 @@ export const border = step({
       { default: 0 },
     ),
   },
-  cost: 0.5,
+  cpuMsPerMegapixel: 8,
   frames: 'each',
   size: (input, { width }) => ({ width: input.width + 2 * width, height: input.height + 2 * width }),
   async apply(picture, { width, color, radius }) {

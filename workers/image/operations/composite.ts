@@ -34,7 +34,7 @@ export const composite = step({
     ),
     tile: flag('Whether the layer is repeated over the whole picture.', { default: false }),
   },
-  cost: 2,
+  cpuMsPerMegapixel: 40,
   readsSecondAsset: 'layerAssetId',
   async apply(picture, { layerAssetId, position, x, y, scale, opacity, blend, tile }, pass) {
     const width = scale === undefined ? undefined : Math.max(1, Math.round(picture.width * scale));

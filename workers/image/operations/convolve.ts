@@ -15,7 +15,7 @@ export const convolve = step({
     ),
     offset: number(-255, 255, 'Added at the end.', { default: 0 }),
   },
-  cost: 5,
+  cpuMsPerMegapixel: ({ width, height }) => 5 + 2 * width * height,
   frames: 'each',
   rule({ width, height, kernel }) {
     if (kernel.length === width * height) return undefined;

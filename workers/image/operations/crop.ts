@@ -15,7 +15,7 @@ export const crop = step({
     gravity: optional(gravity('The part that is kept; center when left out.')),
     ...FOCAL,
   },
-  cost: 0.2,
+  cpuMsPerMegapixel: 20,
   commutesWithFlatten: true,
   size: (input, { aspect }) => resultOf(input, aspect),
   async apply(picture, { aspect, ...aim }) {

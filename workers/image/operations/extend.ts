@@ -18,7 +18,7 @@ export const extend = step({
     ),
     background: optional(colour('Colour of the room.')),
   },
-  cost: 0.3,
+  cpuMsPerMegapixel: 8,
   size: (input, { top, right, bottom, left }) => ({
     width: input.width + left + right,
     height: input.height + top + bottom,

@@ -12,7 +12,7 @@ export const extract = step({
     width: integer(1, EDGE, 'Width in pixels.'),
     height: integer(1, EDGE, 'Height in pixels.'),
   },
-  cost: 0.2,
+  cpuMsPerMegapixel: 2,
   commutesWithFlatten: true,
   size: (_, { width, height }) => ({ width, height }),
   async apply(picture, { left, top, width, height }) {

@@ -5,7 +5,7 @@ import { colour } from './parameter.ts';
 export const flatten = step({
   description: 'Lays the picture on a solid colour and drops its transparency.',
   parameters: { background: colour('The colour.', { default: '#ffffff' }) },
-  cost: 0.3,
+  cpuMsPerMegapixel: 10,
   async apply(picture, { background }) {
     (await picture.at('flatten')).flatten({ background: colourOf(background, 'background') });
     picture.hasAlpha = false;

@@ -3,7 +3,7 @@ import { step } from './operation.ts';
 export const flop = step({
   description: 'Mirrors the picture left to right.',
   parameters: {},
-  cost: 0.2,
+  cpuMsPerMegapixel: 3,
   commutesWithFlatten: true,
   async apply(picture) {
     (await picture.at('mirror')).flop();

@@ -6,7 +6,7 @@ export const joinChannel = step({
   description:
     "Takes the brightness of a second asset as the picture's transparency. The asset is stretched to the picture's size.",
   parameters: { assetId: assetId('The second asset: black is transparent, white is opaque.') },
-  cost: 2,
+  cpuMsPerMegapixel: 40,
   frames: 'each',
   readsSecondAsset: 'assetId',
   async apply(picture, { assetId }, pass) {

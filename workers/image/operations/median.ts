@@ -4,7 +4,7 @@ import { integer } from './parameter.ts';
 export const median = step({
   description: 'Removes speckles: each pixel becomes the middle value of those around it.',
   parameters: { size: integer(1, 25, 'Edge of the square that is looked at, in pixels.', { default: 3 }) },
-  cost: 10,
+  cpuMsPerMegapixel: ({ size }) => 160 + 1.2 * size,
   frames: 'each',
   async apply(picture, { size }) {
     // libvips refuses a window that the picture does not fill; there is nothing beyond it to look at anyway.

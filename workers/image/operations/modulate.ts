@@ -9,7 +9,7 @@ export const modulate = step({
     hue: number(-360, 360, 'Degrees around the colour wheel, rounded to whole ones.', { default: 0 }),
     lightness: number(-100, 100, 'Added to the lightness, which runs from 0 to 100.', { default: 0 }),
   },
-  cost: 1.5,
+  cpuMsPerMegapixel: 55,
   async apply(picture, { brightness, saturation, hue, lightness }) {
     (await picture.at('modulate')).modulate({
       brightness,

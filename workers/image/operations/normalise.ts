@@ -14,7 +14,7 @@ export const normalise = step({
     lower: number(0, 99, 'Percentile of the brightness that becomes black; below upper.', { default: 1 }),
     upper: number(1, 100, 'Percentile of the brightness that becomes white.', { default: 99 }),
   },
-  cost: 1,
+  cpuMsPerMegapixel: 50,
   rule({ lower, upper }) {
     if (lower < upper) return undefined;
     return new BadArgument('lower', `lower is ${lower}, but it must be below upper, which is ${upper}.`);

@@ -17,7 +17,7 @@ export const placeholder = step({
       { default: 'blur' },
     ),
   },
-  cost: 1,
+  cpuMsPerMegapixel: 20,
   frames: 'first',
   commutesWithFlatten: true,
   size: (input, { kind }) => sizeOf(input, kind),

@@ -13,7 +13,7 @@ export const recomb = step({
       description: 'A row for each result: 3 rows of 3, or 4 of 4 with alpha.',
     }),
   },
-  cost: 0.5,
+  cpuMsPerMegapixel: 15,
   rule({ matrix }) {
     if (matrix.every((row) => row.length === matrix.length)) return undefined;
     const message = 'matrix has rows of another length than it has rows: send 3 rows of 3, or 4 of 4.';

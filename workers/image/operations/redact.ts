@@ -34,7 +34,7 @@ export const redact = step({
     ),
     color: colour('Colour of the rectangles that are filled; always opaque.', { default: '#000000' }),
   },
-  cost: 1,
+  cpuMsPerMegapixel: 60,
   frames: 'each',
   conceals: true,
   async apply(picture, { regions, style, color }) {

@@ -25,7 +25,7 @@ export const resize = step({
     enlarge: flag('Whether a smaller picture is scaled up.', { default: false }),
     background: optional(colour('Colour of the padding with contain.')),
   },
-  cost: 1,
+  cpuMsPerMegapixel: 25,
   commutesWithFlatten: true,
   rule({ width, height }) {
     if (width !== undefined || height !== undefined) return undefined;

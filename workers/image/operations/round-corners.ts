@@ -17,7 +17,7 @@ export const roundCorners = step({
       },
     ),
   },
-  cost: 0.5,
+  cpuMsPerMegapixel: 12,
   frames: 'each',
   async apply(picture, { radius }) {
     round(await picture.pixels('rgba'), radiusOf(radius, picture));

@@ -11,7 +11,7 @@ export const sharpen = step({
     y2: number(0, 10_000, 'The most that is brightened.', { default: 10 }),
     y3: number(0, 10_000, 'The most that is darkened.', { default: 20 }),
   },
-  cost: 3,
+  cpuMsPerMegapixel: ({ sigma }) => 50 + 6 * sigma,
   frames: 'each',
   async apply(picture, options) {
     (await picture.at('sharpen')).sharpen(options);

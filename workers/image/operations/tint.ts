@@ -5,7 +5,7 @@ import { colour } from './parameter.ts';
 export const tint = step({
   description: 'Colours the picture in one tone and keeps its brightness.',
   parameters: { color: colour('The tone.') },
-  cost: 1,
+  cpuMsPerMegapixel: 16,
   async apply(picture, { color }) {
     (await picture.at('tint')).tint(colourOf(color, 'color'));
   },

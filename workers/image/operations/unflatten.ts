@@ -3,7 +3,7 @@ import { step } from './operation.ts';
 export const unflatten = step({
   description: 'Makes white pixels transparent.',
   parameters: {},
-  cost: 0.3,
+  cpuMsPerMegapixel: 10,
   async apply(picture) {
     (await picture.at('unflatten')).unflatten();
     picture.hasAlpha = true;

@@ -1,0 +1,30 @@
+/** How long passes of a kind take on this host beside what they are estimated to take. */
+export interface Pace {
+  /** The estimate, corrected by what was seen of this kind. */
+  corrected(kind: string, estimatedMs: number): number;
+  saw(kind: string, estimatedMs: number, tookMs: number): void;
+}
+
+/** Shorter passes are mostly about what is not their pixels. */
+const SHORTEST_MS = 25;
+const LOWEST = 0.4;
+/** No few pictures made to be slow send every small one of the same kind elsewhere. */
+const HIGHEST = 4;
+/** How much the latest pass weighs: one that took longer than thought is a warning, one that was quicker proves little. */
+const SLOWER_WEIGHT = 0.5;
+const QUICKER_WEIGHT = 0.05;
+
+export function createPace(): Pace {
+  const factors = new Map<string, number>();
+  const factorOf = (kind: string) => factors.get(kind) ?? 1;
+  return {
+    corrected: (kind, estimatedMs) => factorOf(kind) * estimatedMs,
+    saw(kind, estimatedMs, tookMs) {
+      if (Math.max(estimatedMs, tookMs) < SHORTEST_MS) return;
+      const known = factorOf(kind);
+      const seen = Math.min(HIGHEST, Math.max(LOWEST, tookMs / estimatedMs));
+      const weight = seen > known ? SLOWER_WEIGHT : QUICKER_WEIGHT;
+      factors.set(kind, known + weight * (seen - known));
+    },
+  };
+}

@@ -1,0 +1,157 @@
+// needs: pixels
+import { readFileSync } from 'node:fs';
+import t, { type Test } from 'tap';
+import { createPixels, type PixelsOptions, type TransformCall } from '../../src/pixels/pixels.ts';
+import { type HandClock, handClock } from './clock.ts';
+import { pngOf } from './files.ts';
+
+const SETTINGS: PixelsOptions['settings'] = {
+  IMAGE_THREADS: 1,
+  IMAGE_ISOLATION: 'thread',
+  IMAGE_HEAVY_PLACES: 1,
+  IMAGE_PROCESS_MEMORY_MEGABYTES: 1_024,
+  IMAGE_QUEUE: 2,
+  IMAGE_MEMORY_MEGABYTES: 512,
+  TRANSFORM_TIMEOUT_MS: 10_000,
+  VECTOR_TIMEOUT_MS: 10_000,
+  VECTOR_MEMORY_MEGABYTES: 2_048,
+};
+
+function open(t: Test, settings: Partial<PixelsOptions['settings']> = {}) {
+  const clock = handClock();
+  const pixels = createPixels({
+    settings: { ...SETTINGS, ...settings },
+    processes: 1,
+    log: { warn: () => {} },
+    clock,
+    threadFile: new URL('./stand-in-thread.ts', import.meta.url),
+    processFile: new URL('./stand-in-process.ts', import.meta.url),
+  });
+  t.teardown(() => pixels.close());
+  return { pixels, clock };
+}
+
+/** A pass that is estimated to take some twenty seconds. */
+function heavyCall(clock: HandClock, behaviour = 'answer', accountId = 'a'): TransformCall {
+  return {
+    bytes: pngOf(7_000, 7_000),
+    accountId,
+    deadlineMs: clock.nowMs() + 10_000,
+    pass: { decode: {}, steps: [], encode: { format: 'avif', lossless: true, background: behaviour } },
+  };
+}
+
+const smallCall = (clock: HandClock): TransformCall => ({
+  ...heavyCall(clock, 'answer', 'b'),
+  bytes: pngOf(1, 1),
+});
+
+/** Processes that this one has started, and that still are. */
+function children(): number[] {
+  const listed = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8');
+  return listed.split(' ').filter(Boolean).map(Number);
+}
+
+const turn = () => new Promise(setImmediate);
+
+t.test('a heavy pass runs apart and comes back as any other', async (t) => {
+  const { pixels, clock } = open(t);
+  const { data, ...facts } = await pixels.transform(heavyCall(clock)).result;
+  t.match(facts, { kind: 'transformed', contentType: 'image/png', width: 1, queueMs: 0 });
+  t.equal(Buffer.from(data).toString(), 'done');
+  t.match(pixels.heavyStats(), { threads: 1, busy: 0 });
+});
+
+t.test(
+  'others are answered while heavy work runs; once killed it leaves no process and no place',
+  async (t) => {
+    const { pixels, clock } = open(t);
+    const before = children();
+    const stuck = pixels.transform(heavyCall(clock, 'spin'));
+    await turn();
+    t.match(pixels.heavyStats(), { busy: 1 });
+    for (let call = 0; call < 5; call += 1)
+      t.match(await pixels.transform(smallCall(clock)).result, { kind: 'transformed', queueMs: 0 });
+    clock.advance(10_000);
+    await t.rejects(stuck.result, {
+      code: 'provider_unavailable',
+      status: 503,
+      details: { reason: 'deadline_exceeded' },
+    });
+    await stuck.ended;
+    t.match(pixels.heavyStats(), { busy: 0, queued: 0, reservedBytes: 0 });
+    t.same(children(), before);
+    t.match(await pixels.transform(heavyCall(clock)).result, { kind: 'transformed' });
+  },
+);
+
+t.test('a client that goes away ends its heavy pass', async (t) => {
+  const { pixels, clock } = open(t);
+  const before = children();
+  const client = new AbortController();
+  const work = pixels.transform({ ...heavyCall(clock, 'spin'), signal: client.signal });
+  await turn();
+  client.abort(new Error('gone'));
+  await t.rejects(work.result, { message: 'gone' });
+  await work.ended;
+  t.same(children(), before);
+});
+
+t.test('a heavy pass that finds no place by its deadline is told so', async (t) => {
+  const { pixels, clock } = open(t);
+  const stuck = pixels.transform({ ...heavyCall(clock, 'spin'), deadlineMs: clock.nowMs() + 60_000 });
+  await turn();
+  const waiting = pixels.transform(heavyCall(clock, 'answer', 'b'));
+  await turn();
+  clock.advance(10_000);
+  await t.rejects(waiting.result, {
+    code: 'provider_unavailable',
+    status: 503,
+    retryable: true,
+    details: { reason: 'capacity' },
+  });
+  clock.advance(50_000);
+  await t.rejects(stuck.result, { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } });
+});
+
+t.test('a job waits for a heavy place as long as it takes', async (t) => {
+  const { pixels, clock } = open(t);
+  const stuck = pixels.transform({ ...heavyCall(clock, 'spin'), deadlineMs: clock.nowMs() + 60_000 });
+  await turn();
+  const job = pixels.transform({ ...heavyCall(clock, 'answer', 'b'), work: 'job' });
+  await turn();
+  clock.advance(60_000);
+  await t.rejects(stuck.result, { code: 'provider_unavailable' });
+  t.match(await job.result, { kind: 'transformed', queueMs: 60_000 });
+});
+
+t.test('a pass that breaks its process is refused, and the next one finds another', async (t) => {
+  const { pixels, clock } = open(t);
+  await t.rejects(pixels.transform(heavyCall(clock, 'die')).result, { code: 'unsupported_format' });
+  t.match(await pixels.transform(heavyCall(clock)).result, { kind: 'transformed' });
+});
+
+t.test('a process apart knows nothing of the environment of the service', async (t) => {
+  process.env.MONGODB_URL = 'mongodb://user:secret@db';
+  t.teardown(() => delete process.env.MONGODB_URL);
+  const { pixels, clock } = open(t);
+  const { data } = await pixels.transform(heavyCall(clock, 'secrets')).result;
+  t.notMatch(Buffer.from(data).toString(), /MONGODB/);
+});
+
+t.test('with IMAGE_ISOLATION=process no pass runs in a thread', async (t) => {
+  const { pixels, clock } = open(t, { IMAGE_ISOLATION: 'process' });
+  const { data } = await pixels.transform(smallCall(clock)).result;
+  t.equal(Buffer.from(data).toString(), 'done', 'the stand-in thread answers with its input');
+});
+
+t.test('a process without work is ended after a while', async (t) => {
+  const { pixels, clock } = open(t);
+  const before = children();
+  await pixels.transform({ ...heavyCall(clock), bytes: pngOf(2_400, 2_000) }).result;
+  t.equal(children().length, before.length + 1);
+  clock.advance(60_000);
+  for (let look = 0; look < 500 && children().length > before.length; look += 1)
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  t.same(children(), before);
+});

@@ -1,0 +1,17 @@
+import { serveApart } from '../../workers/apart.ts';
+import type { ImageResult, ImageTask } from '../../workers/protocol.ts';
+
+/**
+ * Stands in for the image process: what it does with a task is told by the background colour of its pass. `spin` never
+ * answers and never lets its loop run, as native code that nothing stops; `secrets` answers with its environment.
+ */
+serveApart<ImageTask, ImageResult>(async (task) => {
+  const behaviour = task.kind === 'transform' ? task.pass.encode.background : undefined;
+  if (behaviour === 'spin') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  if (behaviour === 'die') process.kill(process.pid, 'SIGABRT');
+  const bytes =
+    behaviour === 'secrets' ? Buffer.from(Object.keys(process.env).join(' ')) : Buffer.from('done');
+  const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
+  const facts = { contentType: 'image/png', width: 1, height: 1, timings };
+  return { verdict: { kind: 'transformed', data: new Uint8Array(), ...facts }, bytes };
+});
