@@ -7,12 +7,14 @@ import type { Gate } from './accounts/gate.ts';
 import { installBodyParsing } from './http/bodies.ts';
 import { drainServer } from './http/draining.ts';
 import { healthRoutes } from './http/health.ts';
+import { homeRoutes } from './http/home.ts';
 import { installIdempotency } from './http/idempotency.ts';
 import { llmsRoutes } from './http/llms.ts';
 import { installMetrics } from './http/metrics.ts';
 import { installOpenApi } from './http/openapi.ts';
 import { addressOf, createServer } from './http/server.ts';
 import type { Slice } from './http/slice.ts';
+import { installTracing } from './http/tracing.ts';
 import { createMeters, type Meters } from './metrics/meters.ts';
 import type { PoolStats } from './metrics/pools.ts';
 import { meteredPixels } from './pixels/metered.ts';
@@ -23,6 +25,7 @@ import { openSlices } from './slices.ts';
 import { measured } from './stores/measured.ts';
 import type { Stores } from './stores/open.ts';
 import { createSweeper } from './sweeping/sweeper.ts';
+import type { Tracing } from './tracing/tracing.ts';
 
 export interface AppOptions {
   settings: Settings;
@@ -31,6 +34,7 @@ export interface AppOptions {
   hostId: string;
   processId: string;
   now: () => Date;
+  tracing: Tracing;
   /** The metrics of every process together, as Prometheus reads them. */
   collectMetrics: () => Promise<string>;
 }
@@ -50,9 +54,11 @@ const POOLS_TIMEOUT_MS = 3_000;
 /** The composition root: what a process is made of, in the order that it starts. */
 export async function buildApp(options: AppOptions): Promise<App> {
   const { settings } = options;
-  const meters = createMeters();
+  const { tracing } = options;
+  const meters = createMeters(tracing);
   const stores = measured(options.stores, meters.stores.asked);
   const server = createServer(settings.http, options.log);
+  installTracing(server, tracing);
   const draining = new AbortController();
   const publicUrl = () => settings.http.PUBLIC_URL || addressOf(server, settings.http.HOST);
   const threads = await openThreads(options, meters);
@@ -88,6 +94,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       pixels: () => threads.pixels.selfTest(),
     },
   });
+  await server.register(homeRoutes);
   await server.register(llmsRoutes, { publicUrl });
   await server.register(slices.images.resultRoutes);
 

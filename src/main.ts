@@ -6,6 +6,7 @@ import { readSettings, type Settings, SettingsError } from '../config/index.ts';
 import { readPlans } from '../config/plans.ts';
 import { bootstrap } from './accounts/bootstrap.ts';
 import { AccountsStore } from './accounts/store.ts';
+import { welcomeText } from './accounts/welcome.ts';
 import type { CommandContext } from './admin/commands.ts';
 import { openAdminSocket } from './admin/socket.ts';
 import { createMovements } from './billing/movements.ts';
@@ -14,6 +15,7 @@ import { createRestartMeter } from './metrics/restarts.ts';
 import { randomText } from './names/ids.ts';
 import { sandboxObstacle } from './pixels/sandbox.ts';
 import { chooseAllocator } from './processes/allocator.ts';
+import { checkAddress } from './processes/free-port.ts';
 import { createLog } from './processes/log.ts';
 import { createSupervisor } from './processes/supervisor.ts';
 import { hostForProcesses } from './stores/embedded/channel-host.ts';
@@ -27,13 +29,14 @@ async function main(): Promise<void> {
   const allocator = chooseAllocator(settings.processes.ALLOCATOR);
   for (const warning of [...warningsOf(settings), ...(await sandboxWarnings(settings))]) log.warn(warning);
 
+  await checkAddress(settings.http.HOST, settings.http.PORT);
+
   const hostId = randomText(12);
   const host = hostForProcesses();
   const stores = await openStores(settings.stores, host);
   const aggregator = new AggregatorRegistry();
   const restarts = createRestartMeter();
   host.provide('metrics', async () => `${await aggregator.clusterMetrics()}${await restarts.text()}`);
-  const firstStart = await makeFirstAccount(settings, stores);
   const admin = isEmbedded(settings.stores)
     ? await openAdminSocket(settings.stores.DATA_DIR, commandContext(stores))
     : null;
@@ -79,16 +82,27 @@ async function main(): Promise<void> {
     await supervisor.stop();
     await admin?.close();
     await stores.close();
+    log.info('stopped');
     process.exit(0);
   };
   process.on('SIGTERM', () => void stop('SIGTERM'));
   process.on('SIGINT', () => void stop('SIGINT'));
   process.on('SIGHUP', () => void supervisor.replaceAll());
 
-  const port = await supervisor.start();
-  announce(settings, port, firstStart);
+  const port = await supervisor.start().catch((error) => {
+    if (stopping) return null;
+    throw error;
+  });
+  // It was told to stop while it started: that is on its way.
+  if (port === null) return;
+  // Made when calls can be taken, so that no start that fails keeps its secrets to itself.
+  const firstStart = await makeFirstAccount(settings, stores);
+  if (firstStart === null && settings.accounts.BOOTSTRAP_API_KEY !== '')
+    log.info('BOOTSTRAP_* has no effect: there is an account already.');
   const { PROCESSES: processes } = settings.processes;
   log.info({ host: settings.http.HOST, port, processes, allocator: allocator.name }, 'listening');
+  const { HOST, PUBLIC_URL } = settings.http;
+  process.stdout.write(welcomeText(PUBLIC_URL || `http://${HOST}:${port}`, firstStart));
 }
 
 function commandContext(stores: Stores): CommandContext {
@@ -138,21 +152,6 @@ async function makeFirstAccount({ accounts }: Settings, { documents }: Stores) {
     await movements.move(accountId, movement);
   };
   return bootstrap(await AccountsStore.open(documents), accounts, grant, new Date());
-}
-
-/** The address, and what the first start made up: shown on the terminal once, and never in a log line. */
-function announce(
-  settings: Settings,
-  port: number,
-  firstStart: Awaited<ReturnType<typeof makeFirstAccount>>,
-): void {
-  const { HOST, PUBLIC_URL } = settings.http;
-  const lines = [`Darkroom is listening on ${PUBLIC_URL || `http://${HOST}:${port}`}`];
-  if (firstStart?.password)
-    lines.push(`  sign-in:  ${firstStart.account.email}  password: ${firstStart.password}`);
-  if (firstStart?.key) lines.push(`  API key:  ${firstStart.key}`);
-  if (lines.length > 1) lines.push('  These are shown only now: keep them.');
-  process.stdout.write(`${lines.join('\n')}\n`);
 }
 
 try {

@@ -5,6 +5,7 @@ import { createLog } from './processes/log.ts';
 import type { ProcessMessage } from './processes/supervisor.ts';
 import { channelToPrimary } from './stores/embedded/channel-client.ts';
 import { connectStores } from './stores/open.ts';
+import { openTracing } from './tracing/tracing.ts';
 
 /**
  * One API process. It is started by the primary, listens on the port that all processes share, and ends when it is told
@@ -23,7 +24,9 @@ process.on('message', (message: ProcessMessage) => {
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => undefined);
 
-const log = createLog(settings.http.LOG_LEVEL, { process: Number(processId) });
+const tracing = await openTracing(process.env);
+const traceIds = tracing.isOn ? tracing.ids : undefined;
+const log = createLog(settings.http.LOG_LEVEL, { process: Number(processId) }, traceIds);
 const channel = channelToPrimary();
 const stores = await connectStores(settings.stores, channel);
 // Answers the primary when it collects the metrics of all processes.
@@ -36,6 +39,7 @@ const app = await buildApp({
   hostId: process.env.DARKROOM_HOST_ID ?? 'host',
   processId,
   now: () => new Date(),
+  tracing,
   collectMetrics: async () => String(await channel.call('metrics', 'collect', [])),
 });
 
@@ -48,6 +52,7 @@ tellPrimary({ type: 'listening', port: Number(port) });
 async function drain(): Promise<void> {
   await serving?.drain(settings.processes.DRAIN_TIMEOUT_MS);
   if (serving) await stores.close();
+  await tracing.close().catch(() => undefined);
   process.exit(0);
 }
 

@@ -19,6 +19,7 @@ import type { Meters } from './metrics/meters.ts';
 import { offeredModels, readModels } from './models/models.ts';
 import { openModels } from './models/open.ts';
 import { createOutbound } from './outbound/outbound.ts';
+import { tracedOutbound } from './outbound/traced.ts';
 import type { Pixels } from './pixels/pixels.ts';
 import type { Renders } from './pixels/renders.ts';
 import { openPresets } from './presets/open.ts';
@@ -27,6 +28,7 @@ import type { Coordination } from './stores/coordination/port.ts';
 import type { Documents } from './stores/documents/port.ts';
 import type { Objects } from './stores/objects/port.ts';
 import { openTemplates } from './templates/open.ts';
+import type { Tracing } from './tracing/tracing.ts';
 import { openWebhooks } from './webhooks/open.ts';
 
 /** What every slice may be given; each names in its own options what it takes. */
@@ -39,6 +41,7 @@ export interface SlicesOptions {
   renders: Renders;
   /** What the process counts; a slice may declare metrics of its own beside them. */
   meters: Meters;
+  tracing: Tracing;
   hostId: string;
   processId: string;
   /** Base of the links that the service gives out. */
@@ -67,10 +70,11 @@ export async function openSlices(options: SlicesOptions) {
   const plans = readPlans();
   const models = offeredModels(readModels(), offeredBy(settings.providers));
   const signatures = await openSignatures(documents);
-  const outbound = createOutbound({
+  const guarded = createOutbound({
     allowedSubnets: settings.outbound.OUTBOUND_ALLOWED_SUBNETS,
     allowsHttp: settings.outbound.OUTBOUND_ALLOW_HTTP,
   });
+  const outbound = tracedOutbound(guarded, options.tracing);
   const plan = (id: string) => planNamed(plans, id);
   const topUpUrl = () => settings.billing.TOP_UP_URL || `${publicUrl()}/docs`;
 

@@ -32,6 +32,7 @@ const RANKS: Record<string, number> = {
   http: 7,
   sweeping: 8,
   metrics: 8,
+  tracing: 9,
   stores: 9,
   names: 10,
 };

@@ -20,6 +20,7 @@ import { connectMongoDocuments } from '../src/stores/documents/mongodb.ts';
 import type { Documents } from '../src/stores/documents/port.ts';
 import { FileObjects } from '../src/stores/objects/files.ts';
 import type { Stores } from '../src/stores/open.ts';
+import { noTracing, type Tracing } from '../src/tracing/tracing.ts';
 
 export interface TestAccount {
   id: string;
@@ -67,6 +68,7 @@ export interface ServerOptions {
   /** Settings by their names in the environment. */
   settings?: Record<string, string>;
   now?: () => Date;
+  tracing?: Tracing;
   /** Stores of another server, to act as a second process of the same host. */
   stores?: Stores;
   hostId?: string;
@@ -99,6 +101,7 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
     hostId: options.hostId ?? 'test-host',
     processId: randomText(6),
     now,
+    tracing: options.tracing ?? noTracing,
     collectMetrics: () => register.metrics(),
   });
   const url = await app.server.listen({ host: '127.0.0.1', port: 0 });

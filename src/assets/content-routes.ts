@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Gate } from '../accounts/gate.ts';
+import { answerPreflight, openToEveryOrigin } from '../http/cors.ts';
+import { isFresh } from '../http/freshness.ts';
 import type { Objects } from '../stores/objects/port.ts';
-import { attachment, isFresh, rangeOf } from './content.ts';
+import { cacheControl, disposition, rangeOf } from './content.ts';
 import type { Links } from './links.ts';
 import { findDone, openContent } from './reading.ts';
 import { AssetPath, ContentQuery } from './schema.ts';
@@ -12,6 +14,7 @@ export interface ContentRoutesOptions {
   store: AssetsStore;
   objects: Objects;
   links: Links;
+  now: () => Date;
 }
 
 /** An SVG that somebody uploaded, opened in a browser, runs nothing and loads nothing. */
@@ -20,8 +23,11 @@ const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 /** GET /assets/{id}/content: the bytes, for their owner and for whoever has a link. */
 export async function contentRoutes(
   app: FastifyInstance,
-  { gate, store, objects, links }: ContentRoutesOptions,
+  { gate, store, objects, links, now }: ContentRoutesOptions,
 ): Promise<void> {
+  openToEveryOrigin(app, isLink);
+  answerPreflight(app, '/assets/:assetId/content', { methods: ['GET', 'HEAD', 'PUT'], isSigned: isLink });
+
   app.get<{ Params: AssetPath; Querystring: ContentQuery }>(
     '/assets/:assetId/content',
     {
@@ -41,11 +47,14 @@ export async function contentRoutes(
       const etag = `"${asset.digest}"`;
       reply
         .header('etag', etag)
-        .header('cache-control', 'private, immutable')
+        .header('cache-control', cacheControl(endsOf(asset, request.query), now().getTime()))
+        .header(
+          'content-disposition',
+          disposition(request.query.download === true ? 'attachment' : 'inline', asset),
+        )
         .header('accept-ranges', 'bytes')
         .header('x-content-type-options', 'nosniff')
         .header('content-security-policy', CONTENT_POLICY);
-      if (request.query.download === true) reply.header('content-disposition', attachment(asset));
       if (isFresh(request.headers['if-none-match'], etag)) return reply.code(304).send();
 
       const { headers } = request;
@@ -68,6 +77,14 @@ export async function contentRoutes(
     if (!isLink(request)) return gate.callerOf(request).accountId;
     return links.ownerOf('asset-content', params.assetId, query);
   }
+}
+
+/** When the asset ends, and the link that it is read by. */
+function endsOf(
+  { expiresAt }: { expiresAt: string | null },
+  { expires }: ContentQuery,
+): Array<number | null> {
+  return [expiresAt === null ? null : Date.parse(expiresAt), expires === undefined ? null : Number(expires)];
 }
 
 function isLink({ query }: FastifyRequest): boolean {

@@ -24,23 +24,30 @@ export function rangeOf(
   return start <= end ? { start, end } : null;
 }
 
-/** Whether an If-None-Match header names this tag; weak ones count, as they do for reading. */
-export function isFresh(header: string | undefined, etag: string): boolean {
-  if (header === undefined) return false;
-  return header.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')));
-}
-
 const EXTENSIONS: Record<string, string> = { jpeg: 'jpg', tiff: 'tif' };
 const UNSAFE_IN_ASCII = /[^\x20-\x7e]|["\\/%;]/gu;
 const UNSAFE_IN_NAMES = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\]/gu;
 
-/** Content-Disposition of a download: the name in ASCII for old readers, and whole in UTF-8 (RFC 6266). */
-export function attachment(asset: DoneAsset): string {
+/** Seconds in a year: what caches take for ever. */
+const LONGEST_AGE_SECONDS = 31_536_000;
+
+/**
+ * How long a copy may be kept without asking: the bytes of an asset never change, and end with it or with the link.
+ * @param ends epoch milliseconds after which nothing may be kept; null where there is none.
+ */
+export function cacheControl(ends: ReadonlyArray<number | null>, nowMs: number): string {
+  const left = ends.map((end) => (end === null ? LONGEST_AGE_SECONDS : Math.floor((end - nowMs) / 1000)));
+  const seconds = Math.max(0, Math.min(LONGEST_AGE_SECONDS, ...left));
+  return `private, max-age=${seconds}, immutable`;
+}
+
+/** Content-Disposition: the name in ASCII for old readers, and whole in UTF-8 (RFC 6266). */
+export function disposition(kind: 'attachment' | 'inline', asset: DoneAsset): string {
   const name = (asset.name ?? asset._id).replace(UNSAFE_IN_NAMES, '_');
   const { format } = asset.image;
   const filename = /\.\w{1,5}$/.test(name) ? name : `${name}.${EXTENSIONS[format] ?? format}`;
   const encoded = encodeURIComponent(filename).replace(/['()*]/g, escapedByte);
-  return `attachment; filename="${filename.replace(UNSAFE_IN_ASCII, '_')}"; filename*=UTF-8''${encoded}`;
+  return `${kind}; filename="${filename.replace(UNSAFE_IN_ASCII, '_')}"; filename*=UTF-8''${encoded}`;
 }
 
 /** What encodeURIComponent leaves and RFC 5987 does not. */

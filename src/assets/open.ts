@@ -81,7 +81,7 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
     async routes(app: FastifyInstance) {
       await app.register(uploadRoutes, { gate, arrivals, incoming, links });
       await app.register(assetRoutes, { gate, store, removal, links, now });
-      await app.register(contentRoutes, { gate, store, objects, links });
+      await app.register(contentRoutes, { gate, store, objects, links, now });
       await app.register(collectionRoutes, { gate, collections });
     },
 

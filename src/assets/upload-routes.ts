@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Gate } from '../accounts/gate.ts';
 import { clientGoneSignal } from '../http/client-gone.ts';
+import { openToEveryOrigin } from '../http/cors.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
 import { checkImageBody } from '../http/image-body.ts';
 import type { Arrivals } from './arrivals.ts';
@@ -23,6 +24,7 @@ const tags = ['Assets'];
 /** How images become assets: sent, fetched from a url, or put later under a signed one. */
 export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOptions): Promise<void> {
   const { gate, arrivals, incoming, links } = options;
+  openToEveryOrigin(app, ({ method }) => method === 'PUT');
 
   app.post<{ Querystring: UploadQuery }>(
     '/assets/upload',

@@ -1,8 +1,9 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { COLOUR_NOTATIONS } from '../../workers/image/operations/parameter.ts';
+import { type Contract, mismatch, missing, pathOf, spell, undeclared } from '../http/violations.ts';
 import { didYouMean } from '../names/nearest.ts';
 import { isColour } from './colour.ts';
-import { expectationOf } from './expectation.ts';
 import type { Violation } from './op.ts';
 
 /** Nothing is coerced and nothing is filled in: what is stored is what was sent. */
@@ -12,6 +13,7 @@ const ajv = new Ajv({
   verbose: true,
   formats: { 'css-color': isColour },
 });
+const FORMAT_WORDS = { 'css-color': `a CSS colour such as ${COLOUR_NOTATIONS}` };
 const validators = new WeakMap<TSchema, ValidateFunction>();
 
 /**
@@ -24,7 +26,7 @@ export function firstViolation(schema: TSchema, value: unknown, owner: string): 
   if (validate(value)) return undefined;
   // A misspelt name is worth more than the one that is missing for it.
   const unknown = unknownKey(schema, value);
-  if (unknown !== undefined) return undeclared([unknown], schema.properties, owner);
+  if (unknown !== undefined) return undeclaredKey([unknown], schema, owner);
   // Of a choice between schemas, the failures of each come first and the choice's own comes last.
   const error = validate.errors?.at(-1);
   return error && violationOf(error, owner);
@@ -39,20 +41,23 @@ function validatorOf(schema: TSchema): ValidateFunction {
 }
 
 function violationOf(error: ErrorObject, owner: string): Violation {
-  const path = error.instancePath.split('/').slice(1).map(unescapePointer);
+  const path = pathOf(error);
   const { missingProperty, additionalProperty } = error.params as Record<string, string | undefined>;
-  const declared: Record<string, TSchema> = error.parentSchema?.properties ?? {};
+  const schema = error.parentSchema as TSchema;
   if (missingProperty !== undefined) {
-    const at = [...path, missingProperty];
-    const schema = declared[missingProperty];
-    const expected = schema === undefined ? 'send it' : `send ${expectationOf(schema)}`;
-    const message = `${spell(at)} is missing, and ${owner} needs it: ${expected}.`;
-    return { key: at[0] ?? '', message, details: { missing: [spell(at)] } };
+    const message = missing(spell(path), schema.properties?.[missingProperty], contractOf(owner));
+    return { key: path[0] ?? '', message, details: { missing: [spell(path)] } };
   }
   if (additionalProperty !== undefined) {
-    return undeclared([...path, additionalProperty], declared, spell(path) || owner);
+    return undeclaredKey(path, schema, spell(path.slice(0, -1)) || owner);
   }
-  return mismatch(path, error, owner);
+  const place = spell(path) || `What is sent to ${owner}`;
+  const message = `${mismatch(place, error.data, schema, contractOf(owner))}${hintFor(error.data, schema)}`;
+  return { key: path[0] ?? '', message, details: { received: error.data, ...boundsOf(schema) } };
+}
+
+function contractOf(owner: string): Contract {
+  return { owner, noun: 'parameter', formats: FORMAT_WORDS };
 }
 
 function unknownKey(schema: TSchema, value: unknown): string | undefined {
@@ -61,19 +66,9 @@ function unknownKey(schema: TSchema, value: unknown): string | undefined {
   return Object.keys(value).find((key) => !Object.hasOwn(schema.properties ?? {}, key));
 }
 
-function undeclared(path: readonly string[], declared: Record<string, TSchema>, owner: string): Violation {
-  const allowed = Object.keys(declared);
-  const takes = allowed.length === 0 ? 'takes none' : `takes ${allowed.join(', ')}`;
-  const hint = didYouMean(path.at(-1) ?? '', allowed);
-  const message = `${spell(path)} is no parameter of ${owner}, which ${takes}.${hint}`;
-  return { key: path[0] ?? '', message, details: { allowed } };
-}
-
-function mismatch(path: string[], error: ErrorObject, owner: string): Violation {
-  const schema = error.parentSchema as TSchema;
-  const place = spell(path) || `What is sent to ${owner}`;
-  const message = `${place} is ${shown(error.data)}, but ${expectationOf(schema)} is expected.${hintFor(error.data, schema)}`;
-  return { key: path[0] ?? '', message, details: { received: error.data, ...boundsOf(schema) } };
+function undeclaredKey(path: readonly string[], schema: TSchema, owner: string): Violation {
+  const message = undeclared(spell(path), path.at(-1) ?? '', schema, contractOf(owner));
+  return { key: path[0] ?? '', message, details: { allowed: Object.keys(schema.properties ?? {}) } };
 }
 
 /** What such a value is most often meant to be, as a sentence of its own. */
@@ -95,23 +90,4 @@ function boundsOf(schema: TSchema): Record<string, unknown> {
     ...(min !== undefined && { min }),
     ...(max !== undefined && { max }),
   };
-}
-
-/** `['regions', '0', 'x']` becomes `regions[0].x`. */
-function spell(path: readonly string[]): string {
-  return path.reduce((text, part) => {
-    if (/^\d+$/.test(part) && text !== '') return `${text}[${part}]`;
-    return text === '' ? part : `${text}.${part}`;
-  }, '');
-}
-
-const SHOWN_CHARACTERS = 60;
-
-function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
-  return text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS)}…`;
-}
-
-function unescapePointer(part: string): string {
-  return part.replaceAll('~1', '/').replaceAll('~0', '~');
 }

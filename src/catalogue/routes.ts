@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import type { Plan } from '../../config/plans.ts';
+import { tagOfData } from '../http/compression.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Models } from '../models/models.ts';
@@ -26,14 +27,17 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
   app.get(
     '/ops',
     {
-      config: { access: 'public' },
+      config: { access: 'public', compress: true },
       schema: {
         summary: 'List every op',
         tags: ['Ops'],
         response: { 200: envelopeOf(Type.Array(OpDefinition)) },
       },
     },
-    async () => success(`${definitions.length} ops.`, definitions),
+    async (_request, reply) => {
+      reply.header('etag', tagOfData(definitions)).header('cache-control', 'no-cache');
+      return success(`${definitions.length} ops.`, definitions);
+    },
   );
 
   app.get<{ Params: { op: string } }>(
@@ -57,14 +61,17 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
   app.get(
     '/agent-guidelines',
     {
-      config: { access: 'public' },
+      config: { access: 'public', compress: true },
       schema: {
         summary: 'Read the operating rules for agents',
         tags: ['Ops'],
         response: { 200: envelopeOf(Guidelines) },
       },
     },
-    async () => success('The guidelines for agents.', guidelines),
+    async (_request, reply) => {
+      reply.header('etag', tagOfData(guidelines)).header('cache-control', 'no-cache');
+      return success('The guidelines for agents.', guidelines);
+    },
   );
 }
 

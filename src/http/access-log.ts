@@ -1,6 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { refusalOf } from './failures.ts';
 
+/** Asked every few seconds by machines that look at the answer alone. */
+const PROBES = ['/healthz', '/readyz', '/metrics'];
+
 /** One line an answer: what was called, how it ended, how long it took, and why it was refused. Never a header. */
 export function installAccessLog(app: FastifyInstance): void {
   app.addHook('onResponse', async (request, reply) => {
@@ -15,6 +18,7 @@ export function installAccessLog(app: FastifyInstance): void {
         : { code: refusal.code, param: refusal.param, reason: refusal.details?.reason }),
     };
     if (reply.statusCode >= 500) request.log.error(line, 'answered');
+    else if (PROBES.includes(line.route ?? '')) request.log.debug(line, 'answered');
     else request.log.info(line, 'answered');
   });
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { sendStanding } from './compression.ts';
 
 /** The parts of the OpenAPI document that are read here. */
 interface Description {
@@ -12,11 +13,16 @@ interface Description {
 export async function llmsRoutes(app: FastifyInstance, options: { publicUrl: () => string }): Promise<void> {
   app.get(
     '/llms.txt',
-    { config: { answers: 'text/*' }, schema: { summary: 'The map for language models', tags: ['Health'] } },
+    {
+      config: { answers: 'text/*', compress: true },
+      schema: { summary: 'The map for language models', tags: ['Health'] },
+    },
     async (_request, reply) =>
-      reply
-        .type('text/plain; charset=utf-8')
-        .send(llmsText(app.swagger() as Description, options.publicUrl())),
+      sendStanding(
+        reply,
+        'text/plain; charset=utf-8',
+        llmsText(app.swagger() as Description, options.publicUrl()),
+      ),
   );
 }
 

@@ -26,7 +26,10 @@ export function installMetrics(app: FastifyInstance, { requests, collect }: Metr
 
   app.get(
     '/metrics',
-    { config: { answers: 'text/plain' }, schema: { summary: 'Metrics for Prometheus', tags: ['Health'] } },
+    {
+      config: { answers: 'text/plain', compress: true },
+      schema: { summary: 'Metrics for Prometheus', tags: ['Health'] },
+    },
     async (_request, reply) => reply.type(register.contentType).send(await collect()),
   );
 }

@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance, RouteOptions } from 'fastify';
+import { sendStanding } from './compression.ts';
 import { FailureEnvelope } from './envelope.ts';
 
 /** /openapi.json from the routes' own schemas, and its pages at /docs. Register before any route is declared. */
@@ -34,7 +35,9 @@ export async function installOpenApi(app: FastifyInstance, version: string): Pro
     if (route.url.startsWith('/docs')) route.config = { ...route.config, answers: '*/*' };
   });
   await app.register(swaggerUi, { routePrefix: '/docs' });
-  app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
+  app.get('/openapi.json', { config: { compress: true }, schema: { hide: true } }, async (_request, reply) =>
+    sendStanding(reply, 'application/json; charset=utf-8', JSON.stringify(app.swagger())),
+  );
 }
 
 const BYTES = { type: 'string', format: 'binary' };

@@ -4,6 +4,8 @@ import type { Logger } from 'pino';
 import type { SettingsOf } from '../../config/setting.ts';
 import { installAccessLog } from './access-log.ts';
 import { installBodies } from './bodies.ts';
+import { installCaching } from './caching.ts';
+import { installCompression } from './compression.ts';
 import type { httpSettings } from './config.ts';
 import { asApiError, installFailures, sendFailure } from './failures.ts';
 import { installNegotiation } from './negotiation.ts';
@@ -22,6 +24,8 @@ export function createServer(settings: SettingsOf<typeof httpSettings>, log: Log
   installNegotiation(server);
   installBodies(server);
   installAccessLog(server);
+  installCaching(server);
+  installCompression(server);
   refuseExpectations(server.server);
   return server;
 }

@@ -37,7 +37,7 @@ export async function metadataRoutes(
       gate.keepSlotUntil(request, work.ended);
       const described = await work.result;
       sendTiming(reply, { admitMs, fetchMs, queueMs: described.queueMs, ...described.timings });
-      options.meters.ops.ran(runOf('read_metadata', { ...described, bytesIn }));
+      options.meters.ops.ran(runOf('read_metadata', { admitMs, fetchMs, ...described, bytesIn }));
       const { image: facts, metadata, timings } = described;
       return success('Image read.', { image: facts, metadata, durationMs: workerMs(timings) });
     },

@@ -68,7 +68,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
         ...picture.missing.map((name) => ({ code: 'missing_asset', name })),
       ]);
       sendTiming(reply, { admitMs, fetchMs: picture.fetchMs, ...picture.timings });
-      options.meters.ops.ran(runOf('render_template', { ...picture, bytesIn: html.length }));
+      options.meters.ops.ran(runOf('render_template', { admitMs, ...picture, bytesIn: html.length }));
       const { data } = picture;
       return reply.type(picture.contentType).send(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
     },

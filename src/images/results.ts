@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
+import { answerPreflight, openToEveryOrigin } from '../http/cors.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Signatures } from '../http/signatures.ts';
 import { randomText } from '../names/ids.ts';
@@ -45,6 +46,9 @@ export async function resultRoutes(
   app: FastifyInstance,
   { objects, signatures, now }: ResultsOptions,
 ): Promise<void> {
+  openToEveryOrigin(app, () => true);
+  answerPreflight(app, '/results/:name', { methods: ['GET', 'HEAD'], isSigned: () => true });
+
   app.get<{ Params: { name: string }; Querystring: { expires?: string; signature?: string } }>(
     '/results/:name',
     {

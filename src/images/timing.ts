@@ -36,8 +36,14 @@ export function workerMs({ decodeMs = 0, processMs = 0, encodeMs = 0 }: Partial<
 /** A synchronous run as the meter counts it. */
 export function runOf(
   op: string,
-  run: { bytesIn: number; data?: Uint8Array; queueMs?: number; timings: Partial<Timings> },
+  run: Pick<CallTiming, 'admitMs' | 'fetchMs'> & {
+    bytesIn: number;
+    data?: Uint8Array;
+    queueMs?: number;
+    timings: Partial<Timings>;
+  },
 ): OpRun {
-  const { bytesIn, data, queueMs = 0, timings } = run;
-  return { op, work: 'call', bytesIn, bytesOut: data?.length ?? 0, queueMs, ...timings };
+  const { admitMs, fetchMs, bytesIn, data, queueMs = 0, timings } = run;
+  const bytesOut = data?.length ?? 0;
+  return { op, work: 'call', admitMs, fetchMs, bytesIn, bytesOut, queueMs, ...timings };
 }

@@ -69,7 +69,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         return { fetchMs, bytesIn, link, ...result };
       });
       sendTiming(reply, { admitMs, ...done, ...done.timings });
-      options.meters.ops.ran(runOf(nameOf(call), done));
+      options.meters.ops.ran(runOf(nameOf(call), { admitMs, ...done }));
       sendWarnings(
         reply,
         warnings.map(({ code }) => ({ code })),

@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, register } from 'prom-client';
+import type { Tracing } from '../tracing/tracing.ts';
 import { createOpMeter, type OpMeter } from './ops.ts';
 import { createPoolMeter, type PoolMeter } from './pools.ts';
 import { createRequestMeter, type RequestMeter } from './requests.ts';
@@ -16,13 +17,13 @@ export interface Meters {
  * Declares the metrics of this process anew, in Prometheus' default register. Call it once, before any slice opens: slices declare metrics
  * of their own beside these.
  */
-export function createMeters(): Meters {
+export function createMeters(tracing: Tracing): Meters {
   register.clear();
   collectDefaultMetrics();
   return {
     requests: createRequestMeter(),
     pools: createPoolMeter(),
-    ops: createOpMeter(),
-    stores: createStoreMeter(),
+    ops: createOpMeter(tracing),
+    stores: createStoreMeter(tracing),
   };
 }

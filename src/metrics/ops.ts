@@ -1,7 +1,12 @@
 import { Counter, Histogram } from 'prom-client';
+import type { Part, Tracing } from '../tracing/tracing.ts';
 
 /** Where the time of a run went, in milliseconds; what does not apply is absent. */
 export interface RunTimings {
+  /** From the request to its admission. */
+  admitMs?: number;
+  /** Reading the body, or fetching the image. */
+  fetchMs?: number;
   queueMs?: number;
   decodeMs?: number;
   processMs?: number;
@@ -23,7 +28,8 @@ export interface OpMeter {
 
 const BUCKETS_SECONDS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60];
 
-export function createOpMeter(): OpMeter {
+/** Counts runs, and adds their parts to the present trace: the parts of a run follow each other, and the last one ends about now. */
+export function createOpMeter(tracing: Tracing): OpMeter {
   const durations = new Histogram({
     name: 'darkroom_op_duration_seconds',
     help: 'Time of a successful run in the pool, without its wait, by op and class (call or job).',
@@ -41,12 +47,27 @@ export function createOpMeter(): OpMeter {
     labelNames: ['op', 'direction'],
   });
   return {
-    ran({ op, work, bytesIn, bytesOut, queueMs = 0, decodeMs = 0, processMs = 0, encodeMs = 0 }) {
+    ran(run) {
+      const { op, work, bytesIn, bytesOut, queueMs = 0, decodeMs = 0, processMs = 0, encodeMs = 0 } = run;
       durations.observe({ op, work }, (decodeMs + processMs + encodeMs) / 1000);
       const times = { queue: queueMs, decode: decodeMs, process: processMs, encode: encodeMs };
       for (const [part, ms] of Object.entries(times)) parts.inc({ op, part }, ms / 1000);
       bytes.inc({ op, direction: 'in' }, bytesIn);
       bytes.inc({ op, direction: 'out' }, bytesOut);
+      if (tracing.isOn) tracing.parts(partsOf(run));
     },
   };
+}
+
+const PARTS = ['admit', 'fetch', 'queue', 'decode', 'process', 'encode'] as const;
+
+function partsOf(run: OpRun): Part[] {
+  let agoMs = 0;
+  return PARTS.toReversed().flatMap((name): Part[] => {
+    const ms = run[`${name}Ms`];
+    if (ms === undefined) return [];
+    agoMs += ms;
+    const attributes = { 'darkroom.op': run.op, 'darkroom.work': run.work };
+    return [{ name, startedAgoMs: agoMs, endedAgoMs: agoMs - ms, attributes }];
+  });
 }

@@ -1,4 +1,5 @@
 import { Counter, Histogram } from 'prom-client';
+import type { Tracing } from '../tracing/tracing.ts';
 
 export interface StoreMeter {
   /** One question to a store that was answered, or failed with an error of this name. */
@@ -7,7 +8,8 @@ export interface StoreMeter {
 
 const BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5];
 
-export function createStoreMeter(): StoreMeter {
+/** Counts questions to the stores, and adds each to the present trace. */
+export function createStoreMeter(tracing: Tracing): StoreMeter {
   const durations = new Histogram({
     name: 'darkroom_store_duration_seconds',
     help: 'Time of a question to a store (documents, coordination or objects), as the asking process sees it.',
@@ -23,6 +25,8 @@ export function createStoreMeter(): StoreMeter {
     asked(store, operation, seconds, error) {
       durations.observe({ store, operation }, seconds);
       if (error !== null) errors.inc({ store, operation, error });
+      if (tracing.isOn)
+        tracing.parts([{ name: `${store} ${operation}`, startedAgoMs: seconds * 1000, endedAgoMs: 0 }]);
     },
   };
 }

@@ -90,7 +90,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
   app.post<{ Body: unknown[] }>(
     '/presets/import',
     {
-      config: { idempotency: 'kept' },
+      config: { idempotency: 'kept', isNoId: true },
       schema: {
         summary: 'Import presets',
         description:

@@ -11,12 +11,12 @@ t.test('content comes whole, with what a browser may do with it', async (t) => {
   t.same(got, Buffer.from(bytes));
   t.equal(headers.get('content-type'), 'image/png');
   t.equal(headers.get('content-length'), String(bytes.length));
-  t.equal(headers.get('cache-control'), 'private, immutable');
+  t.equal(headers.get('cache-control'), 'private, max-age=31536000, immutable');
   t.equal(headers.get('accept-ranges'), 'bytes');
   t.equal(headers.get('x-content-type-options'), 'nosniff');
   t.match(headers.get('content-security-policy'), /sandbox/);
   t.match(headers.get('etag'), /^"[0-9a-f]{64}"$/);
-  t.equal(headers.get('content-disposition'), null);
+  t.match(headers.get('content-disposition'), /^inline; filename=".+\.png"/);
   const head = await call(`/assets/${await stored(bytes)}/content`, { method: 'HEAD' });
   t.same([head.status, head.bytes.length], [200, 0]);
   t.equal(head.headers.get('content-length'), String(bytes.length));

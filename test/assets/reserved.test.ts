@@ -30,7 +30,7 @@ t.test('bytes that are no image fail the asset for good', async (t) => {
   const { visitor, objects } = await openGallery(t);
   const { call, reserved } = await visitor();
   const { id, put } = await reserved();
-  refused(t, await put(new TextEncoder().encode('no image')), 400, 'unsupported_format');
+  refused(t, await put(new TextEncoder().encode('no image')), 400, 'unsupported_format', 'file');
   t.equal((await call(`/assets/${id}`)).json.data.status, 'FAILED');
   refused(t, await call(`/assets/${id}/content`), 400, 'invalid_state', 'assetId');
   refused(t, await put(await picture()), 400, 'invalid_state', 'assetId');

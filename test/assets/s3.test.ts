@@ -34,7 +34,7 @@ async function assetsInBucket(minio: TestMinio): Promise<void> {
 
     const { put } = await reserved();
     t.equal((await put(await picture())).status, 200);
-    refused(t, await upload(new TextEncoder().encode('no image')), 400, 'unsupported_format');
+    refused(t, await upload(new TextEncoder().encode('no image')), 400, 'unsupported_format', 'file');
     t.equal((await objects()).length, 2);
     for (const asset of (await call('/assets')).json.data) {
       t.equal((await call(`/assets/${asset.id}`, { method: 'DELETE' })).status, 204);

@@ -71,11 +71,11 @@ t.test(
         'blur',
         { sigma: 5, radius: 3 },
         'steps[4].params',
-        /radius is no parameter of blur, which takes sigma/,
+        /radius is not a parameter of blur, which takes sigma/,
       ],
       ['extract', {}, 'steps[4].params', /is missing, and extract needs it/],
       ['flip', [], 'steps[4].params', /an object is expected/],
-      ['jpeg', { lossless: true }, 'steps[4].params', /lossless is no parameter of jpeg/],
+      ['jpeg', { lossless: true }, 'steps[4].params', /lossless is not a parameter of jpeg/],
       ['resize', { fit: 'cover' }, 'steps[4].params', /width and height are both missing/],
       ['normalise', { lower: 99 }, 'steps[4].params', /lower is 99, but it must be below upper, which is 99/],
       [

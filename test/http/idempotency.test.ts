@@ -2,6 +2,8 @@
 import t from 'tap';
 import { startServer } from '../harness.ts';
 
+const server = await startServer(t);
+
 const TEMPLATE = { name: 'card', html: '<p>{{ name }}</p>', width: 10, height: 10 };
 
 t.test(
@@ -37,7 +39,6 @@ t.test(
 t.test(
   'a replay carries Idempotency-Replayed, the new request id in the header, and the first body',
   async (t) => {
-    const server = await startServer(t);
     const { key } = await server.account();
     const call = (id: string) =>
       server.call('/templates', {
@@ -56,7 +57,6 @@ t.test(
 );
 
 t.test('another body, path, query or method under the key is 409 idempotency_key_reuse', async (t) => {
-  const server = await startServer(t);
   const { key } = await server.account();
   const headers = { 'idempotency-key': 'used' };
   const first = await server.call('/templates', { key, json: TEMPLATE, headers });
@@ -77,7 +77,6 @@ t.test('another body, path, query or method under the key is 409 idempotency_key
 t.test(
   'keys belong to the account: another account may use the same, another key of the account replays',
   async (t) => {
-    const server = await startServer(t);
     const [one, other] = [await server.account(), await server.account()];
     const headers = { 'idempotency-key': 'shared' };
     const first = await server.call('/templates', { key: one.key, json: TEMPLATE, headers });
@@ -88,7 +87,6 @@ t.test(
 );
 
 t.test('malformed JSON is an answer that is kept, and a body over 1 MB is never replayed', async (t) => {
-  const server = await startServer(t);
   const { key } = await server.account();
   const bad = { key, body: '{', type: 'application/json', headers: { 'idempotency-key': 'malformed' } };
   t.equal((await server.call('/templates', bad)).status, 400);
@@ -110,7 +108,6 @@ t.test('malformed JSON is an answer that is kept, and a body over 1 MB is never 
 t.test(
   'a 204 is replayed; a malformed key is refused; reads and the synchronous lane ignore it',
   async (t) => {
-    const server = await startServer(t);
     const { key } = await server.account();
     const { json } = await server.call('/templates', { key, json: TEMPLATE });
     const remove = () =>
@@ -135,7 +132,6 @@ t.test(
 );
 
 t.test('an answer with a new secret is not kept', async (t) => {
-  const server = await startServer(t);
   const { email, password } = await server.account();
   const signIn = () =>
     server.call('/auth/sign-in', { json: { email, password }, headers: { 'idempotency-key': 'sign-in' } });

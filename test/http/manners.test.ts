@@ -6,8 +6,9 @@ import { ERROR_CODES } from '../../src/http/errors.ts';
 import { sandboxObstacle } from '../../src/pixels/sandbox.ts';
 import { startServer, type TestServer } from '../harness.ts';
 
+const server = await startServer(t);
+
 t.test('every refusal is the envelope with a complete error of the closed set', async (t) => {
-  const server = await startServer(t);
   const { key } = await server.account();
   const calls: Array<[string, Parameters<TestServer['call']>[1], number, string, string | undefined]> = [
     ['/nowhere', {}, 404, 'not_found', undefined],
@@ -49,7 +50,6 @@ t.test('every refusal is the envelope with a complete error of the closed set', 
 });
 
 t.test('405 names the methods of the path in Allow and details.allowed, before authentication', async (t) => {
-  const server = await startServer(t);
   const answer = await server.call('/templates/abc', { method: 'PATCH' });
   t.equal(answer.status, 405);
   t.same(answer.json.error.details.allowed, ['DELETE', 'GET', 'HEAD', 'PUT']);
@@ -57,7 +57,6 @@ t.test('405 names the methods of the path in Allow and details.allowed, before a
 });
 
 t.test('a well-formed X-Request-Id is used as it is, another is replaced by a UUID', async (t) => {
-  const server = await startServer(t);
   const kept = await server.call('/ops', { headers: { 'x-request-id': 'agent:42.a_b-c' } });
   t.equal(kept.headers.get('x-request-id'), 'agent:42.a_b-c');
   for (const bad of ['with space', 'a'.repeat(129), 'semi;colon']) {
@@ -68,7 +67,6 @@ t.test('a well-formed X-Request-Id is used as it is, another is replaced by a UU
 });
 
 t.test('a JSON body over 8 MB is 413 with the limit in bytes, announced or not', async (t) => {
-  const server = await startServer(t);
   const { key } = await server.account();
   const body = JSON.stringify({ name: 'x'.repeat(8 * 1024 * 1024) });
   const announced = await server.call('/templates', { key, body, type: 'application/json' });
@@ -80,7 +78,6 @@ t.test('a JSON body over 8 MB is 413 with the limit in bytes, announced or not',
 });
 
 t.test('a body without a Content-Type is 415 and says which are read', async (t) => {
-  const server = await startServer(t);
   const { key } = await server.account();
   const status = await new Promise<number>((resolve, reject) => {
     const headers = { authorization: `ApiKey ${key}`, 'content-length': '2' };
@@ -95,7 +92,6 @@ t.test('a body without a Content-Type is 415 and says which are read', async (t)
 });
 
 t.test('a key named __proto__ is refused', async (t) => {
-  const server = await startServer(t);
   const { key } = await server.account();
   const answer = await server.call('/templates', {
     key,
@@ -119,7 +115,6 @@ t.test('a client that never finishes its headers, or its body, is cut off', asyn
 t.test(
   '/openapi.json describes every route of the interface by its schema, and /docs shows it',
   async (t) => {
-    const server = await startServer(t);
     const { json } = await server.call('//openapi.json');
     t.equal(json.openapi, '3.1.0');
     for (const path of [
@@ -143,7 +138,6 @@ t.test(
 );
 
 t.test('/llms.txt maps every route for a language model', async (t) => {
-  const server = await startServer(t);
   const answer = await server.call('//llms.txt', { headers: { accept: 'text/plain' } });
   t.match(answer.headers.get('content-type'), /^text\/plain/);
   const text = answer.bytes.toString();
@@ -157,7 +151,6 @@ t.test('/llms.txt maps every route for a language model', async (t) => {
 });
 
 t.test('a page past any end is empty, and harms no call after it', async (t) => {
-  const server = await startServer(t);
   const { key } = await server.account();
   for (const path of ['/feedback', '/assets', '/templates?filter=user', '/credits/ledger']) {
     for (const page of ['1e20', '99999999999999999999', '1e15', '9007199254740991']) {
@@ -171,7 +164,6 @@ t.test('a page past any end is empty, and harms no call after it', async (t) => 
 });
 
 t.test('Accept is read by its closest range', async (t) => {
-  const server = await startServer(t);
   const { key } = await server.account();
   const known = await server.call('/account', { key, headers: { accept: 'text/html' } });
   t.equal(known.status, 406);
@@ -190,7 +182,6 @@ t.test('Accept is read by its closest range', async (t) => {
 });
 
 t.test('what answers text is there for a caller who asks for text', async (t) => {
-  const server = await startServer(t);
   t.equal((await server.call('//metrics', { headers: { accept: 'text/plain' } })).status, 200);
   t.equal((await server.call('//docs/', { headers: { accept: 'text/html' } })).status, 200);
 });
@@ -198,6 +189,7 @@ t.test('what answers text is there for a caller who asks for text', async (t) =>
 t.test(
   '/healthz answers, /readyz runs a transform, /metrics counts requests, refusals and threads',
   async (t) => {
+    // Metrics are of the process: the server that started last has them.
     const server = await startServer(t);
     await server.call('/nowhere');
     t.equal((await server.call('//healthz')).status, 200);
@@ -214,7 +206,6 @@ t.test(
 );
 
 t.test('the log has a line an answer with its request id and refusal, and no credential', async (t) => {
-  const server = await startServer(t);
   const { key } = await server.account();
   await server.call('/templates?page=x', { key, headers: { 'x-request-id': 'seen-in-log' } });
   const line = server

@@ -1,30 +1,38 @@
 import type { TSchema } from '@sinclair/typebox';
-import { COLOUR_NOTATIONS } from '../../workers/image/operations/parameter.ts';
+
+/** What the formats of a slice's schemas accept, such as `css-color`: in words like those of expectationOf. */
+export type FormatWords = Readonly<Record<string, string>>;
 
 /** What a schema accepts, in words that end the sentence "… is expected". */
-export function expectationOf(schema: TSchema): string {
+export function expectationOf(schema: TSchema, formats: FormatWords = {}): string {
   const alternatives: TSchema[] | undefined = schema.anyOf ?? schema.oneOf;
-  if (alternatives !== undefined) return alternatives.map(expectationOf).join(' or ');
+  if (alternatives !== undefined) return alternatives.map((one) => expectationOf(one, formats)).join(' or ');
   if (schema.const !== undefined) return String(schema.const);
   if (schema.enum !== undefined) return `one of ${schema.enum.join(', ')}`;
+  if (Array.isArray(schema.type)) {
+    return schema.type.map((type: string) => expectationOf({ ...schema, type }, formats)).join(' or ');
+  }
   switch (schema.type) {
     case 'integer':
-      return `a whole number${range(schema.minimum, schema.maximum)}`;
+      return `a whole number${rangeOf(schema)}`;
     case 'number':
-      return `a number${range(schema.minimum ?? schema.exclusiveMinimum, schema.maximum ?? schema.exclusiveMaximum)}`;
+      return `a number${rangeOf(schema)}`;
     case 'boolean':
       return 'true or false';
     case 'array':
       return `a list${count(schema.minItems, schema.maxItems, 'entries')}${example(schema)}`;
+    case 'null':
+      return 'null';
     case 'string':
-      return textExpectation(schema);
+      return textExpectation(schema, formats);
     default:
       return `an object${example(schema)}`;
   }
 }
 
-function textExpectation(schema: TSchema): string {
-  if (schema.format === 'css-color') return `a CSS colour such as ${COLOUR_NOTATIONS}`;
+function textExpectation(schema: TSchema, formats: FormatWords): string {
+  const words = formats[schema.format ?? ''];
+  if (words !== undefined) return words;
   if (schema.examples !== undefined) return `text such as ${schema.examples.join(', ')}`;
   if (schema.pattern !== undefined) return `text that matches ${schema.pattern}`;
   return `text${count(schema.minLength, schema.maxLength, 'characters')}`;
@@ -34,7 +42,9 @@ function example({ examples }: TSchema): string {
   return examples === undefined ? '' : `, such as ${JSON.stringify(examples[0])},`;
 }
 
-function range(min: number | undefined, max: number | undefined): string {
+function rangeOf(schema: TSchema): string {
+  const min: number | undefined = schema.minimum ?? schema.exclusiveMinimum;
+  const max: number | undefined = schema.maximum ?? schema.exclusiveMaximum;
   if (min !== undefined && max !== undefined) return ` from ${min} to ${max}`;
   if (min !== undefined) return ` of at least ${min}`;
   return max === undefined ? '' : ` of at most ${max}`;

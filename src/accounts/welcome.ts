@@ -1,0 +1,25 @@
+import type { Bootstrapped } from './bootstrap.ts';
+
+/**
+ * What a start prints last, beside the log: the address, and what the first start made up. The secrets are shown this
+ * once; the lines with the key and the first call are whole commands, to be copied as they stand.
+ * @param url where the service is reached, without a slash at the end.
+ */
+export function welcomeText(url: string, firstStart: Bootstrapped | null): string {
+  const lines = ['', `Darkroom is listening on ${url}`, `  documentation: ${url}/docs`];
+  const { account, password, key } = firstStart ?? {};
+  if (password) lines.push(`  sign-in:       ${account?.email}  password: ${password}`);
+  if (key) lines.push(`  API key:       ${key}`);
+  if (password || key) lines.push('  These are shown only now: keep them.');
+  if (key) lines.push('', `export KEY=${key}`, '', 'A first call:', '', ...firstCall(url));
+  return `${lines.join('\n')}\n\n`;
+}
+
+function firstCall(url: string): string[] {
+  const body = JSON.stringify({ templateId: 'builtin-template-social-card', data: { title: 'Hello' } });
+  return [
+    'curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\',
+    `  -d '${body}' \\`,
+    `  ${url}/api/v1/images/render -o card.png`,
+  ];
+}

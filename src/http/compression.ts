@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isFresh } from './freshness.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The answer is long text: sent as gzip to whoever takes it. */
+    compress?: true;
+  }
+}
+
+const compressed = promisify(gzip);
+const LEAST_BYTES = 1_024;
+/** Of what stands still, by its tag: each is packed once a process. */
+const PACKED_MAX = 200;
+const packed = new Map<string, Buffer>();
+
+/** Sends long answers as gzip, and 304 instead of one that the client has. Only for routes that say `compress`. */
+export function installCompression(app: FastifyInstance): void {
+  app.addHook('onSend', async (request, reply, payload) => {
+    if (!request.routeOptions.config.compress || typeof payload !== 'string') return payload;
+    reply.header('vary', 'accept-encoding');
+    const etag = reply.getHeader('etag')?.toString();
+    if (etag !== undefined && isFresh(request.headers['if-none-match'], etag)) {
+      reply.code(304).removeHeader('content-length');
+      return null;
+    }
+    if (payload.length < LEAST_BYTES || !takesGzip(request)) return payload;
+    const body = await pack(payload, etag);
+    reply.header('content-encoding', 'gzip').header('content-length', String(body.length));
+    return body;
+  });
+}
+
+/** Answers text that stands still while the process lives, under a tag of its content. */
+export function sendStanding(reply: FastifyReply, type: string, text: string): FastifyReply {
+  return reply.header('etag', tagOf(text)).header('cache-control', 'no-cache').type(type).send(text);
+}
+
+/** A tag of the content itself. */
+export function tagOf(text: string): string {
+  return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
+}
+
+/** A tag of what an envelope tells, whose own bytes change with its timestamp. */
+export function tagOfData(data: unknown): string {
+  return `W/${tagOf(JSON.stringify(data))}`;
+}
+
+async function pack(text: string, etag: string | undefined): Promise<Buffer> {
+  // A weak tag names what is told, and not the bytes: an envelope has its own time.
+  const isStanding = etag !== undefined && !etag.startsWith('W/');
+  const known = isStanding ? packed.get(etag) : undefined;
+  if (known !== undefined) return known;
+  const body = await compressed(text);
+  if (isStanding && packed.size < PACKED_MAX) packed.set(etag, body);
+  return body;
+}
+
+function takesGzip({ headers }: FastifyRequest): boolean {
+  const accepted = String(headers['accept-encoding'] ?? '')
+    .toLowerCase()
+    .split(',');
+  return accepted.some((entry) => {
+    const [name, weight = ''] = entry.split(';').map((part) => part.trim());
+    return (name === 'gzip' || name === '*') && !/^q=0(\.0*)?$/.test(weight);
+  });
+}

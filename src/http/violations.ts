@@ -1,0 +1,66 @@
+import type { TSchema } from '@sinclair/typebox';
+import type { ErrorObject } from 'ajv';
+import { didYouMean } from '../names/nearest.ts';
+import { expectationOf, type FormatWords } from './expectation.ts';
+
+/**
+ * The one writer of sentences for what breaks a schema: in a body, a query, a path, the parameters of an op. Ajv must
+ * be `verbose`, so that its errors carry the value and the schema.
+ */
+
+/** Whose contract is broken, and what its fields are called. */
+export interface Contract {
+  /** `this call`, or the name of an op or an operation. */
+  owner: string;
+  noun: 'field' | 'parameter';
+  formats?: FormatWords;
+}
+
+/** The path of a value in JSON: `/steps/0/op` is `['steps', '0', 'op']`. */
+export function pathOf({ instancePath, params }: ErrorObject): string[] {
+  const path = instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const { missingProperty, additionalProperty } = params as Record<string, string | undefined>;
+  const last = missingProperty ?? additionalProperty;
+  return last === undefined ? path : [...path, last];
+}
+
+/** `['regions', '0', 'x']` becomes `regions[0].x`. */
+export function spell(path: readonly string[]): string {
+  return path.reduce((text, part) => {
+    if (/^\d+$/.test(part) && text !== '') return `${text}[${part}]`;
+    return text === '' ? part : `${text}.${part}`;
+  }, '');
+}
+
+/** @param place what the sentence calls the field at fault. */
+export function missing(place: string, schema: TSchema | undefined, contract: Contract): string {
+  const expected = schema === undefined ? 'it' : expectationOf(schema, contract.formats);
+  return `${place} is missing, and ${contract.owner} needs it: send ${expected}.`;
+}
+
+/** @param schema of the object that has no such field; its `elsewhere` says where the field of another call would go. */
+export function undeclared(
+  place: string,
+  name: string,
+  schema: Partial<TSchema>,
+  contract: Contract,
+): string {
+  if (typeof schema.elsewhere === 'string') return `${place} is not a field here: ${schema.elsewhere}.`;
+  const declared = Object.keys(schema.properties ?? {});
+  const takes = declared.length === 0 ? 'takes none' : `takes ${declared.join(', ')}`;
+  return `${place} is not a ${contract.noun} of ${contract.owner}, which ${takes}.${didYouMean(name, declared)}`;
+}
+
+export function mismatch(place: string, value: unknown, schema: TSchema, contract: Contract): string {
+  return `${place} is ${shown(value)}, but ${expectationOf(schema, contract.formats)} is expected.`;
+}
+
+const SHOWN_CHARACTERS = 60;
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS)}…`;
+}

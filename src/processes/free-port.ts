@@ -1,0 +1,34 @@
+import { createServer } from 'node:net';
+
+/**
+ * Refuses an address that cannot be listened on, before anything is made or started for it.
+ * @throws Error with a sentence for the operator.
+ */
+export async function checkAddress(host: string, port: number): Promise<void> {
+  const probe = createServer();
+  try {
+    await new Promise<void>((resolve, reject) => {
+      probe.once('error', reject);
+      probe.listen({ host, port, exclusive: true }, resolve);
+    });
+  } catch (error) {
+    throw new Error(sentenceFor(error as NodeJS.ErrnoException, host, port), { cause: error });
+  }
+  await new Promise((resolve) => probe.close(resolve));
+}
+
+function sentenceFor({ code, message }: NodeJS.ErrnoException, host: string, port: number): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `Port ${port} on ${host} is in use: stop what listens there or set PORT.`;
+    case 'EACCES':
+      return `Port ${port} may not be listened on by this user: set PORT to one above 1023.`;
+    case 'EADDRNOTAVAIL':
+      return `${host} is no address of this machine: set HOST to one that is, or to 0.0.0.0 for all.`;
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `HOST is ${host}, which is no address and does not resolve to one.`;
+    default:
+      return `Nothing can listen on ${host}, port ${port}: ${message}.`;
+  }
+}

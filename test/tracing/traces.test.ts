@@ -1,0 +1,101 @@
+// needs: server
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import sharp from 'sharp';
+import t, { type Test } from 'tap';
+import { noTracing, openTracing } from '../../src/tracing/tracing.ts';
+import { startServer } from '../harness.ts';
+
+interface OtlpSpan {
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  name: string;
+  startTimeUnixNano: string;
+  endTimeUnixNano: string;
+  attributes: Array<{ key: string; value: { stringValue?: string; intValue?: number } }>;
+}
+
+/** A receiver of OTLP over HTTP as the protocol describes it: JSON posted to /v1/traces. */
+async function startReceiver(t: Test) {
+  const spans: OtlpSpan[] = [];
+  const server = createServer(async (request, response) => {
+    const body = (await json(request)) as {
+      resourceSpans: Array<{ scopeSpans: Array<{ spans: OtlpSpan[] }> }>;
+    };
+    spans.push(...body.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)));
+    response.setHeader('content-type', 'application/json').end('{}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, spans };
+}
+
+t.test('without a receiver nothing is traced and no library is loaded', async (t) => {
+  t.equal(await openTracing({}), noTracing);
+  t.equal(
+    await openTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://x', OTEL_SDK_DISABLED: 'true' }),
+    noTracing,
+  );
+});
+
+t.test('a transform by URL is one whole trace below the span of its caller', async (t) => {
+  const receiver = await startReceiver(t);
+  process.env.OTEL_EXPORTER_OTLP_ENDPOINT = receiver.url;
+  t.teardown(() => delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT);
+  const tracing = await openTracing(process.env);
+  const picture = await sharp({ create: { width: 64, height: 48, channels: 3, background: '#c33' } })
+    .png()
+    .toBuffer();
+  const source = createServer((_request, response) =>
+    response.setHeader('content-type', 'image/png').end(picture),
+  );
+  await new Promise<void>((resolve) => source.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => source.close());
+  const url = `http://127.0.0.1:${(source.address() as AddressInfo).port}/secret-path.png`;
+
+  const settings = { OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' };
+  const server = await startServer(t, { settings, tracing });
+  const { key } = await server.account();
+  const traceId = '0af7651916cd43dd8448eb211c80319c';
+  const answer = await server.call('/images/transform?op=resize&width=32', {
+    method: 'POST',
+    key,
+    json: { url },
+    headers: { traceparent: `00-${traceId}-b7ad6b7169203331-01`, 'x-request-id': 'traced-call' },
+  });
+  t.equal(answer.status, 200);
+  await tracing.close();
+
+  const spans = receiver.spans.filter((span) => span.traceId === traceId);
+  const root = spans.find(({ parentSpanId }) => parentSpanId === 'b7ad6b7169203331');
+  t.equal(root?.name, 'POST /api/v1/images/transform');
+  const facts = Object.fromEntries(
+    (root?.attributes ?? []).map(({ key, value }) => [key, value.stringValue ?? value.intValue]),
+  );
+  t.match(facts, { 'darkroom.request_id': 'traced-call', 'http.response.status_code': 200 });
+  const names = spans.map(({ name }) => name);
+  for (const name of [
+    'admit',
+    'fetch',
+    'fetch url',
+    'queue',
+    'decode',
+    'process',
+    'encode',
+    'coordination admit',
+  ])
+    t.ok(names.includes(name), `${name} of ${names.join(', ')}`);
+  const ids = new Set(spans.map(({ spanId }) => spanId));
+  for (const { name, parentSpanId, startTimeUnixNano, endTimeUnixNano } of spans) {
+    t.ok(
+      parentSpanId === 'b7ad6b7169203331' || ids.has(parentSpanId ?? ''),
+      `${name} has its parent in the trace`,
+    );
+    t.ok(BigInt(startTimeUnixNano) <= BigInt(endTimeUnixNano), `${name} does not end before it begins`);
+  }
+  const text = JSON.stringify(receiver.spans);
+  t.notOk(text.includes('secret-path'), 'no address of a caller');
+  t.notOk(text.includes(key), 'no credential');
+});
