@@ -63,7 +63,7 @@ const Model = Type.Object(
     mode: Type.Union([Type.Literal('ai_image'), Type.Literal('analyze')]),
     categories: Type.Array(Type.String(), { minItems: 1 }),
     price: Price,
-    created: Type.Integer({ description: 'Unix timestamp.' }),
+    created: Type.Integer({ description: 'Unix timestamp of its release, or of its first listing here.' }),
     imageRequired: Type.Union([Type.Boolean(), Type.Null()], { description: 'null when it takes no image.' }),
     inputModalities: Type.Array(Type.String(), { minItems: 1 }),
     outputModalities: Type.Array(Type.String(), { minItems: 1 }),

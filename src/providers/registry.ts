@@ -2,7 +2,10 @@ import type { SettingsOf } from '../../config/setting.ts';
 import type { ProviderName } from '../models/models.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import type { providersSettings } from './config.ts';
+import { createGemini } from './gemini.ts';
+import { createOpenAi } from './openai.ts';
 import type { Provider } from './provider.ts';
+import { createReplicate } from './replicate.ts';
 import { createSandbox } from './sandbox.ts';
 
 type Configured = SettingsOf<typeof providersSettings>;
@@ -24,8 +27,25 @@ export function providersOf(options: {
   settings: { providers: Configured };
   outbound: Outbound;
 }): Partial<Record<ProviderName, Provider>> {
-  const isOffered = offeredBy(options.settings.providers);
-  return { ...(isOffered('sandbox') && { sandbox: createSandbox() }) };
+  const { settings, outbound } = options;
+  const set = settings.providers;
+  const isOffered = offeredBy(set);
+  return {
+    ...(isOffered('openai') && {
+      openai: createOpenAi({ key: set.OPENAI_API_KEY, baseUrl: set.OPENAI_BASE_URL, outbound }),
+    }),
+    ...(isOffered('gemini') && {
+      gemini: createGemini({ key: set.GEMINI_API_KEY, baseUrl: set.GEMINI_BASE_URL }),
+    }),
+    ...(isOffered('replicate') && {
+      replicate: createReplicate({
+        token: set.REPLICATE_API_TOKEN,
+        baseUrl: set.REPLICATE_BASE_URL,
+        outbound,
+      }),
+    }),
+    ...(isOffered('sandbox') && { sandbox: createSandbox() }),
+  };
 }
 
 function isSet(...values: readonly string[]): boolean {

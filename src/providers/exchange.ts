@@ -1,0 +1,125 @@
+import { misconfigured, unavailable } from './provider.ts';
+import { retryAfterMsOf } from './retrying.ts';
+import { faultOf, sayable } from './verdict.ts';
+
+/** Where a provider is spoken to. It is the operator's choice: http and private addresses are allowed. */
+export interface Endpoint {
+  /** Without a slash at its end. */
+  baseUrl: string;
+  /** Sent with every call; no redirect is followed, so they reach this host alone. */
+  headers: Readonly<Record<string, string>>;
+  /** What must be in no message. */
+  secrets: readonly string[];
+}
+
+/** Far above any picture in base64. */
+const ANSWER_MAX_BYTES = 64 * 1024 * 1024;
+const REFUSAL_MAX_BYTES = 64 * 1024;
+
+/**
+ * An operator's base URL, completed: one that is a host alone gets the path that the provider's clients add.
+ * @param fallback the provider's own, when none was set.
+ */
+export function endpointUrl(set: string, fallback: string): string {
+  if (set === '') return fallback;
+  const url = new URL(set);
+  if (url.pathname === '/') url.pathname = new URL(fallback).pathname;
+  return url.href.replace(/\/+$/, '');
+}
+
+/**
+ * One call with a JSON answer.
+ * @throws ProviderFault for every answer that is no 2xx with JSON, and for none at all; the signal's reason when it aborted.
+ */
+export async function ask(
+  { baseUrl, headers, secrets }: Endpoint,
+  call: { path: string; method?: 'GET' | 'POST'; json?: unknown; form?: FormData },
+  signal: AbortSignal,
+): Promise<unknown> {
+  const { path, json, form, method = 'POST' } = call;
+  const sent = json === undefined ? form : JSON.stringify(json);
+  const type = json === undefined ? {} : { 'content-type': 'application/json' };
+  const response = await orFault(signal, () =>
+    fetch(`${baseUrl}${path}`, {
+      method,
+      headers: { accept: 'application/json', 'user-agent': 'Darkroom', ...type, ...headers },
+      redirect: 'manual',
+      signal,
+      ...(sent !== undefined && { body: sent }),
+    }),
+  );
+  if (!response.ok) throw await refusalOf(response, secrets, signal);
+  const body = await orFault(signal, () => bytesOf(response, ANSWER_MAX_BYTES));
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    throw unavailable('The provider answered what is no JSON.');
+  }
+}
+
+/** The body of an answer, counted while it streams. @throws ProviderFault when it is larger. */
+export async function bytesOf(response: Response, limitBytes: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of response.body ?? []) {
+    sizeBytes += chunk.byteLength;
+    if (sizeBytes > limitBytes) throw unavailable(`The provider answered more than ${limitBytes} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Whatever a socket does is the provider's fault for now; an abort stays what it is. */
+export async function orFault<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    if (!(error instanceof TypeError)) throw error;
+    const { code } = (error.cause ?? {}) as { code?: unknown };
+    const why = typeof code === 'string' ? ` (${code})` : '';
+    throw unavailable(`The provider could not be reached, or cut the connection${why}.`);
+  }
+}
+
+async function refusalOf(
+  response: Response,
+  secrets: readonly string[],
+  signal: AbortSignal,
+): Promise<Error> {
+  const { status, headers } = response;
+  if (status >= 300 && status < 400) {
+    await response.body?.cancel();
+    return misconfigured(`The provider answers HTTP ${status}: its base URL leads elsewhere.`);
+  }
+  const text = await orFault(signal, () => bytesOf(response, REFUSAL_MAX_BYTES)).then(String, () => '');
+  signal.throwIfAborted();
+  const { message, kind } = readRefusal(text);
+  const retryAfterMs = retryAfterMsOf(headers.get('retry-after'), Date.now());
+  return faultOf({ status, kind, message: sayable(message, secrets), retryAfterMs });
+}
+
+/** What the error objects of OpenAI, Gemini and Replicate have in common: a text, and words that name the kind. */
+function readRefusal(text: string): { message: string; kind: string } {
+  const body = objectOf(parsed(text));
+  const error = objectOf(body.error);
+  const said = [error.message, body.error, body.detail, body.message].find((one) => typeof one === 'string');
+  const reasons = (Array.isArray(error.details) ? error.details : []).map(
+    (detail) => objectOf(detail).reason,
+  );
+  const words = [error.code, error.type, error.status, body.code, body.type, body.title, ...reasons];
+  return { message: String(said ?? ''), kind: words.filter((word) => typeof word === 'string').join(' ') };
+}
+
+/** The value as an object; anything else has no fields. */
+export function objectOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

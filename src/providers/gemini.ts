@@ -1,0 +1,86 @@
+import { pictureInBase64 } from './answered-pictures.ts';
+import { ask, type Endpoint, endpointUrl, objectOf } from './exchange.ts';
+import { jsonIn } from './openai.ts';
+import { type ModelRequest, type Provider, type RawAnswer, rejected, unavailable } from './provider.ts';
+
+/** What this service decides itself. */
+const RESERVED = [
+  'candidateCount',
+  'responseModalities',
+  'responseMimeType',
+  'responseSchema',
+  'responseJsonSchema',
+];
+/** Parameters that stand in a group of their own. */
+const OF_THE_IMAGE = ['aspectRatio', 'imageSize'];
+/** Reasons to end that are about the content, not about the service. */
+const CONTENT = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION|IMAGE_OTHER|MODERATION/;
+
+/**
+ * The Gemini API, models.generateContent: pictures and JSON come from the one method. One guarded fetch, for the reasons
+ * that openai.ts gives. Reference: https://ai.google.dev/api/generate-content
+ */
+export function createGemini({ key, baseUrl }: { key: string; baseUrl: string }): Provider {
+  const endpoint: Endpoint = {
+    baseUrl: endpointUrl(baseUrl, 'https://generativelanguage.googleapis.com/v1beta'),
+    headers: key === '' ? {} : { 'x-goog-api-key': key },
+    secrets: [key],
+  };
+  return {
+    async run(request, { signal }) {
+      const path = `/models/${encodeURIComponent(request.providerModel)}:generateContent`;
+      return read(await ask(endpoint, { path, json: bodyOf(request) }, signal), request);
+    },
+  };
+}
+
+function bodyOf({
+  op,
+  prompt = '',
+  pictures,
+  parameters,
+  schema = {},
+}: ModelRequest): Record<string, unknown> {
+  const own = Object.entries(parameters).filter(
+    ([name, value]) => !RESERVED.includes(name) && value !== null,
+  );
+  const ofTheImage = own.filter(([name]) => OF_THE_IMAGE.includes(name));
+  const ofTheCall = own.filter(([name]) => !OF_THE_IMAGE.includes(name));
+  const wanted =
+    op === 'analyze'
+      ? { responseMimeType: 'application/json', responseJsonSchema: schema }
+      : { responseModalities: ['TEXT', 'IMAGE'] };
+  return {
+    contents: [
+      {
+        role: 'user',
+        parts: [
+          { text: prompt },
+          ...pictures.map(({ mimeType, bytes }) => ({
+            inlineData: { mimeType, data: Buffer.from(bytes).toString('base64') },
+          })),
+        ],
+      },
+    ],
+    generationConfig: {
+      ...Object.fromEntries(ofTheCall),
+      ...wanted,
+      ...(ofTheImage.length > 0 && { imageConfig: Object.fromEntries(ofTheImage) }),
+    },
+  };
+}
+
+function read(answer: unknown, { op }: ModelRequest): RawAnswer {
+  const { candidates, promptFeedback } = objectOf(answer);
+  const { blockReason } = objectOf(promptFeedback);
+  if (typeof blockReason === 'string') throw rejected(`The prompt was blocked: ${blockReason}.`);
+  const candidate = objectOf(Array.isArray(candidates) ? candidates[0] : undefined);
+  const { parts } = objectOf(candidate.content);
+  const list = Array.isArray(parts) ? parts.map(objectOf) : [];
+  const image = list.map(({ inlineData }) => objectOf(inlineData).data).find((data) => data !== undefined);
+  if (op !== 'analyze' && image !== undefined) return { kind: 'image', bytes: pictureInBase64(image) };
+  const reason = String(candidate.finishReason ?? '');
+  if (CONTENT.test(reason)) throw rejected(`The model withheld its answer: ${reason}.`);
+  if (op !== 'analyze') throw unavailable('The model answered no image.');
+  return { kind: 'json', value: jsonIn(list.map(({ text }) => text ?? '').join('')) };
+}
