@@ -49,6 +49,16 @@ export interface Pass {
   encode: Encode;
 }
 
+/** What a search for a promise came to; of each, what applies to the format and the promise. */
+export interface Achieved {
+  quality?: number;
+  /** SSIM of Wang et al. (2004) on luma, rounded down to four digits. */
+  ssim?: number;
+  bytes: number;
+  /** Files that were written and measured; 0 where the input itself keeps the promise. */
+  trials: number;
+}
+
 /** What `input` is when it is no file but 8-bit sRGB pixels, row by row: a vector drawing, already rasterized. */
 export interface RawPixels {
   width: number;
@@ -117,6 +127,8 @@ export interface Transformed {
   width: number;
   /** Of one frame. */
   height: number;
+  /** There where the pass kept a promise. */
+  achieved?: Achieved;
   timings: Timings;
 }
 

@@ -74,6 +74,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         reply,
         warnings.map(({ code }) => ({ code })),
       );
+      sendAchieved(reply, done.achieved);
       return done.link === null ? answerBytes(reply, done) : answerLink(done.link, done);
     },
   );
@@ -120,6 +121,15 @@ function answerLink(url: string, { data, contentType, width, height }: PixelResu
     width,
     height,
   });
+}
+
+/** What a search for a promise came to; of each, what applies. */
+function sendAchieved(reply: FastifyReply, achieved: PixelResult['achieved']): void {
+  if (achieved === undefined) return;
+  const { quality, ssim, trials } = achieved;
+  if (quality !== undefined) reply.header('x-service-quality', String(quality));
+  if (ssim !== undefined) reply.header('x-service-ssim', String(ssim));
+  reply.header('x-service-trials', String(trials));
 }
 
 function answerBytes(reply: FastifyReply, { data, contentType, width, height }: PixelResult) {

@@ -272,7 +272,10 @@ t.test('the encoder does as it is told', corpus, async (t) => {
   const convert = async (query: object) => (await lane.transform({ op: 'convert', ...query }, file)).bytes;
   const facts = async (query: object) => sharp(await convert(query)).metadata();
   t.equal((await facts({ format: 'jpeg', progressive: true })).isProgressive, true);
-  t.equal((await facts({ format: 'jpeg' })).isProgressive, false);
+  t.equal((await facts({ format: 'jpeg' })).isProgressive, true);
+  t.equal((await facts({ format: 'jpeg', progressive: false })).isProgressive, false);
+  t.equal((await facts({ format: 'jpeg', quality: 90 })).chromaSubsampling, '4:4:4');
+  t.equal((await facts({ format: 'jpeg', quality: 89 })).chromaSubsampling, '4:2:0');
   t.equal((await facts({ format: 'jpeg', chroma: '4:4:4' })).chromaSubsampling, '4:4:4');
   t.equal((await facts({ format: 'jpeg', chroma: '4:2:0' })).chromaSubsampling, '4:2:0');
   t.equal((await facts({ format: 'png', palette: true })).isPalette, true);

@@ -1,4 +1,4 @@
-import type { Sharp } from 'sharp';
+import type { JpegOptions, Sharp } from 'sharp';
 import type { Encode, OutputFormat } from '../protocol.ts';
 import type { Size } from './geometry.ts';
 import { lossyWriter } from './lossless.ts';
@@ -11,7 +11,17 @@ interface Encoder {
   /** Longest side that the encoder writes; more than any picture has where the format sets none. */
   edgeLimitPx: number;
   /** @param size of one frame. */
-  apply(pipeline: Sharp, encode: Encode, motion: Motion, size: Size): Sharp;
+  apply(pipeline: Sharp, encode: Settings, motion: Motion, size: Size): Sharp;
+}
+
+/** What an encoder can be told beside what a pass asks for. */
+export interface Settings extends Encode {
+  /** The measure that an AVIF is encoded for, where it is not the eye. */
+  tune?: 'ssim';
+  /** How strongly a palette mixes colours that it lacks, 0 to 1. */
+  dither?: number;
+  /** How far pixels of a GIF may differ from the frame before and still be taken for the same, 0 to 32. */
+  interFrameMaxError?: number;
 }
 
 /** How an animation plays; empty for a still picture. */
@@ -20,8 +30,10 @@ export interface Motion {
   loop?: number;
 }
 
-/** Defaults that look alike across formats: those of imgproxy. */
-const QUALITY = { jpeg: 80, webp: 79, avif: 63, tiff: 80 } as const;
+/** Defaults that look alike: jpeg, webp and avif at SSIMULACRA2 78 in the mean of six photographs. */
+const QUALITY = { jpeg: 80, webp: 83, avif: 68, tiff: 80 } as const;
+/** From here on whoever asks for it wants colours as fine as the brightness. */
+const FULL_CHROMA_FROM_QUALITY = 90;
 
 /** The longest side of a JPEG that the encoder takes: less than the 65535 that the format has room for. */
 const JPEG_EDGE_PX = 65_500;
@@ -38,33 +50,37 @@ const AVIF_TOP_EFFORTS = {
   ],
   lossless: [{ overPx: 4_000_000, top: 0 }],
 };
-/** From here on a JPEG is worth trellis quantization: a fifth smaller, in seven to nine times the time. */
-const JPEG_TRELLIS_FROM_EFFORT = 7;
+/** Progressive, with tables of its own: 4 % smaller than the plainest, and loads in passes. */
+const JPEG_EFFORT = 4;
+/** Less effort leaves out the second look at colours that keeps the edges of red and blue sharp; it takes half as long again. */
+const WEBP_SMART_FROM_EFFORT = 3;
 
 const ENCODERS = {
   jpeg: {
     contentType: 'image/jpeg',
     hasAlpha: false,
     edgeLimitPx: JPEG_EDGE_PX,
-    apply: (pipeline, { quality = QUALITY.jpeg, progressive = false, chroma = '4:2:0', effort = 0 }) =>
+    apply: (pipeline, { quality = QUALITY.jpeg, progressive, chroma, effort = JPEG_EFFORT }) =>
       pipeline.jpeg({
         quality,
-        progressive,
-        chromaSubsampling: chroma,
-        mozjpeg: effort >= JPEG_TRELLIS_FROM_EFFORT,
+        ...jpegEffort(effort),
+        ...(progressive !== undefined && { progressive }),
+        ...(progressive === false && { optimiseScans: false }),
+        chromaSubsampling: chroma ?? chromaFor(quality),
       }),
   },
   png: {
     contentType: 'image/png',
     hasAlpha: true,
     edgeLimitPx: Number.POSITIVE_INFINITY,
-    apply: (pipeline, { quality, palette, colors, effort, progressive = false }) =>
+    apply: (pipeline, { quality, palette, colors, dither, effort, progressive = false }) =>
       (palette ?? colors !== undefined)
         ? pipeline.png({
             progressive,
             palette: true,
             ...(quality !== undefined && { quality }),
             ...(colors !== undefined && { colors }),
+            ...(dither !== undefined && { dither }),
             ...(effort !== undefined && { effort: effort + 1 }),
           })
         : pipeline.png({ progressive, ...(effort !== undefined && { compressionLevel: effort }) }),
@@ -77,6 +93,7 @@ const ENCODERS = {
       pipeline.webp({
         quality,
         lossless,
+        smartSubsample: !lossless && (effort ?? WEBP_SMART_FROM_EFFORT) >= WEBP_SMART_FROM_EFFORT,
         ...(effort !== undefined && { effort: scaled(effort, 6) }),
         ...motion,
       }),
@@ -85,24 +102,27 @@ const ENCODERS = {
     contentType: 'image/avif',
     hasAlpha: true,
     edgeLimitPx: 16384,
-    apply: (pipeline, { quality = QUALITY.avif, lossless = false, effort, chroma = '4:2:0' }, _, size) =>
+    apply: (pipeline, { quality = QUALITY.avif, lossless = false, effort, chroma, tune }, _, size) =>
       pipeline.avif({
         quality,
         lossless,
         effort: avifEffort(effort, lossless, size),
-        chromaSubsampling: lossless ? '4:4:4' : chroma,
+        chromaSubsampling: lossless ? '4:4:4' : (chroma ?? chromaFor(quality)),
+        ...(tune !== undefined && { tune }),
       }),
   },
   gif: {
     contentType: 'image/gif',
     hasAlpha: true,
     edgeLimitPx: 65535,
-    apply: (pipeline, { colors, effort, progressive = false }, motion) =>
+    apply: (pipeline, { colors, effort, dither, interFrameMaxError, progressive = false }, motion) =>
       pipeline.gif({
         progressive,
         keepDuplicateFrames: true,
         ...(colors !== undefined && { colors }),
         ...(effort !== undefined && { effort: effort + 1 }),
+        ...(dither !== undefined && { dither }),
+        ...(interFrameMaxError !== undefined && { interFrameMaxError }),
         ...motion,
       }),
   },
@@ -142,7 +162,7 @@ export function defaultQuality(format: OutputFormat): number | undefined {
  */
 export function encodeWith(
   pipeline: Sharp,
-  encode: Encode & { format: OutputFormat },
+  encode: Settings & { format: OutputFormat },
   motion: Motion,
   size: Size,
 ): Sharp {
@@ -179,4 +199,22 @@ function avifEffort(effort: number | undefined, lossless: boolean, { width, heig
 /** Effort 0 to 9 on an encoder's scale from 0 to `top`. */
 function scaled(effort: number, top: number): number {
   return Math.round((effort * top) / 9);
+}
+
+function chromaFor(quality: number): '4:2:0' | '4:4:4' {
+  return quality >= FULL_CHROMA_FROM_QUALITY ? '4:4:4' : '4:2:0';
+}
+
+/**
+ * What a JPEG of each effort is told: up to 6 the same picture in fewer bytes, from 7 on trellis quantization as well, which
+ * leaves out what is hardly seen: a tenth smaller, in three times the time.
+ */
+function jpegEffort(effort: number): JpegOptions {
+  return {
+    optimiseCoding: effort >= 1,
+    progressive: effort >= 3,
+    optimiseScans: effort >= 5,
+    trellisQuantisation: effort >= 7,
+    overshootDeringing: effort >= 8,
+  };
 }

@@ -1,6 +1,7 @@
 import sharp from 'sharp';
 import { outputOf } from '../output.ts';
 import type {
+  Achieved,
   Decode,
   Encode,
   Failure,
@@ -95,13 +96,14 @@ async function attempt(task: TransformTask): Promise<Transformed | Failure> {
     picture = work.picture;
     const openedMs = performance.now();
     for (const stage of STAGES) await stage(work);
-    const { written, processedMs } = await encode(work);
+    const { written, achieved, processedMs } = await encode(work);
     return {
       kind: 'transformed',
       data: written.data,
       contentType: contentTypeOf(work.encode.format),
       width: written.info.width,
       height: written.info.height / picture.frames,
+      ...(achieved !== undefined && { achieved }),
       timings: {
         decodeMs: openedMs - startedMs,
         processMs: processedMs - openedMs,
@@ -276,7 +278,7 @@ async function flattenLate({ picture, ground }: Work): Promise<void> {
   picture.hasAlpha = false;
 }
 
-async function encode(work: Work): Promise<{ written: Written; processedMs: number }> {
+async function encode(work: Work): Promise<{ written: Written; achieved?: Achieved; processedMs: number }> {
   const { task, encode, source, chosen, carried, profile, picture } = work;
   assertEncodable(encode, picture);
   const file: CarriedFile = { input: task.input, source, chosen, policy: encode.metadata, carried, profile };
@@ -297,7 +299,7 @@ async function encode(work: Work): Promise<{ written: Written; processedMs: numb
     (await pixelsWithMetadata(pixels, file)).timeout({ seconds: secondsLeft(task.deadlineMs) });
   // Only now that it has been taken out of its file does the picture have to be told how it moves.
   const motion = motionOf(source, picture);
-  const written = await keepPromise({
+  const kept = await keepPromise({
     pixels,
     encode: { ...encode, promise },
     motion,
@@ -306,7 +308,7 @@ async function encode(work: Work): Promise<{ written: Written; processedMs: numb
     prepare,
     finish,
   });
-  return { written, processedMs };
+  return { ...kept, processedMs };
 }
 
 /** The input of a pass that asks for nothing but a smaller file of the same format; undefined for any other. */

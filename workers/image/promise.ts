@@ -1,18 +1,25 @@
 import sharp, { type OutputInfo, type Sharp } from 'sharp';
 import { outputOf } from '../output.ts';
-import type { Encode, OutputFormat } from '../protocol.ts';
-import { defaultQuality, encodeWith, type Motion } from './encoder.ts';
-import { openPixels } from './input.ts';
+import type { Achieved, Encode, OutputFormat } from '../protocol.ts';
+import { defaultQuality, encodeWith, type Motion, type Settings } from './encoder.ts';
 import type { Pixels } from './pixels.ts';
+import { type CurvedFormat, curveAt, type Quantity } from './quality-curves.ts';
 import { invalid } from './refusal.ts';
-import { type Luma, ssim } from './ssim.ts';
+import { type Luma, lumaOf, ssim } from './ssim.ts';
+import { tryOut } from './trials.ts';
 
-type Known = Encode & { format: OutputFormat };
+type Known = Settings & { format: OutputFormat };
 
 /** A file; its height is that of all frames. */
 export interface Written {
   data: Uint8Array<ArrayBuffer>;
   info: Pick<OutputInfo, 'width' | 'height' | 'size'>;
+}
+
+/** A file, and what was reached by it. */
+export interface Kept {
+  written: Written;
+  achieved: Achieved;
 }
 
 /** The input, where the pass makes a file of the same format of the same picture. */
@@ -35,14 +42,50 @@ export interface Search {
   finish(written: Written): Promise<Written>;
 }
 
-/** Palettes are 1, 2, 4 or 8 bits deep. */
-const PALETTE_SIZES = [2, 4, 16, 256];
+/** A file that was tried, and by which settings it was made. */
+interface Attempt {
+  written: Written;
+  setting: Trial;
+  ssim?: number;
+}
+
+/** One row of an encoder's settings. */
+interface Trial extends Settings {
+  /** A GIF's palette is chosen for this quality of a PNG first: the encoder itself knows no palette between 16 and 256. */
+  paletteQuality?: number;
+}
+
+/** A palette without dither is smaller and more like the picture; with few colours it shows bands, so it comes last of all. */
+const FEW_COLOURS = [2, 4, 16].map((colors) => ({ colors, dither: 0 }));
+/** Qualities that a palette of at most 256 colours is chosen for: the fewer it needs, the smaller the file. */
+const PALETTE_QUALITIES = [1, 5, 10, 20, 30, 40, 50, 60, 70];
+const PNG = [...FEW_COLOURS, ...[...PALETTE_QUALITIES, 100].map((quality) => ({ colors: 256, quality }))];
+const STILL_GIF = [
+  ...FEW_COLOURS,
+  ...PALETTE_QUALITIES.map((paletteQuality) => ({ colors: 256, dither: 0, paletteQuality })),
+  { colors: 256, dither: 0 },
+  { colors: 256 },
+];
+/** How far pixels may differ from those of the frame before and still be taken for the same. */
+const MOVING_GIF = [
+  ...FEW_COLOURS,
+  ...[32, 16, 8, 4].map((interFrameMaxError) => ({ colors: 256, dither: 0, interFrameMaxError })),
+  { colors: 256, dither: 0 },
+  { colors: 256 },
+];
 
 /** Up to here an AVIF is searched for with the usual effort. */
 const UNHURRIED_LIMIT_PX = 2_000_000;
 
-/** Once the promise is kept, no search goes on for a better file when less than this is left to answer in. */
-const LAST_CALL_MS = 1_000;
+/** Once the promise is kept, no search goes on for a better file when less than this would be left to answer in. */
+const LAST_CALL_MS = 2_000;
+
+/** A file that is this much smaller than it may be is as good as it gets, in natural logarithms: 3 %. */
+const NEAR_SIZE = 0.03;
+/** The same of what is missing from a likeness of 1. */
+const NEAR_LIKENESS = 0.03;
+/** 1 has no logarithm: nobody sees a difference of that. */
+const LEAST_UNLIKENESS = 1e-7;
 
 /**
  * Searches the settings of an encoder, from the smallest file to the largest, for the one that keeps a promise: the best
@@ -50,15 +93,29 @@ const LAST_CALL_MS = 1_000;
  * becomes larger than it was, where that can be: the input may be the best that there is.
  * @throws Refusal invalid_param on `maxBytes` or `minSsim` with what was reached, when no setting keeps it.
  */
-export async function keepPromise(wanted: Search): Promise<Written> {
-  const { pixels, encode, motion, prepare, finish } = wanted;
-  const haste = hasteOf(encode, pixels);
-  const write = async (setting: Encode) =>
-    finish(await outputOf(encodeWith(await prepare(), { ...encode, ...haste, ...setting }, motion, pixels)));
-  const { promise } = encode;
+export async function keepPromise(wanted: Search): Promise<Kept> {
+  const { promise } = wanted.encode;
   return 'maxBytes' in promise
-    ? withinBytes(promise.maxBytes, wanted, write)
-    : likeOriginal(promise.minSsim, wanted, write);
+    ? withinBytes(promise.maxBytes, wanted)
+    : likeOriginal(promise.minSsim, wanted);
+}
+
+/** Writes a file by some settings of the search. */
+async function attempt(
+  { pixels, encode, motion, prepare, finish }: Search,
+  setting: Trial,
+): Promise<Attempt> {
+  const { paletteQuality, ...settings } = setting;
+  const opened = await prepare();
+  const pipeline = paletteQuality === undefined ? opened : await withPalette(opened, paletteQuality);
+  const told = { ...encode, ...hasteOf(encode, pixels), ...settings };
+  return { written: await finish(await outputOf(encodeWith(pipeline, told, motion, pixels))), setting };
+}
+
+/** A still picture reduced to the colours that a palette of some quality needs. */
+async function withPalette(pipeline: Sharp, quality: number): Promise<Sharp> {
+  const { data } = await outputOf(pipeline.png({ palette: true, quality, compressionLevel: 0 }));
+  return sharp(data, { limitInputPixels: false });
 }
 
 /** A search encodes many times: of a large AVIF it has the time for that only with the least effort. */
@@ -67,91 +124,153 @@ function hasteOf({ format, effort }: Known, { width, height, frames }: Pixels): 
   return format === 'avif' && effort === undefined && isLarge ? { effort: 0 } : {};
 }
 
-type Write = (setting: Encode) => Promise<Written>;
-
 /** The largest file that is small enough, and no larger than the original: the best picture. */
-async function withinBytes(
-  maxBytes: number,
-  { encode, original, deadlineMs }: Search,
-  write: Write,
-): Promise<Written> {
-  if (original?.file !== undefined && original.bytes <= maxBytes) return original.file;
+async function withinBytes(maxBytes: number, search: Search): Promise<Kept> {
+  const { encode, original } = search;
+  if (original?.file !== undefined && original.bytes <= maxBytes) return untouched(original.file, 0);
   const limitBytes = Math.min(maxBytes, original?.bytes ?? maxBytes);
-  let smallest: Written | undefined;
-  const found = await search(settingsOf(encode), 'larger', deadlineMs, async (setting) => {
-    const written = await write(setting);
-    smallest = smallerOf(written, smallest);
-    return { written, keeps: written.info.size <= limitBytes };
+  const settings = settingsFor(encode, 'size', search.pixels.frames);
+  let best: Attempt | undefined;
+  let smallest: Attempt | undefined;
+  let trials = 0;
+  await tryOut({
+    count: settings.length,
+    wanted: 'last',
+    target: Math.log(limitBytes),
+    tolerance: NEAR_SIZE,
+    ...expectedOf('size', search, settings),
+    hasTime: stopwatch(search, () => best !== undefined),
+    async attempt(index) {
+      trials += 1;
+      const tried = await attempt(search, settings[index] as Trial);
+      smallest = smaller(tried, smallest);
+      const keeps = tried.written.info.size <= limitBytes;
+      if (keeps) best = tried;
+      return { value: Math.log(tried.written.info.size), keeps };
+    },
   });
-  const reached = found ?? smallest;
-  if (reached !== undefined && reached.info.size <= maxBytes) return reached;
-  const reachedBytes = reached?.info.size;
+  const reached = best ?? smallest;
+  if (reached !== undefined && reached.written.info.size <= maxBytes)
+    return reachedBy(reached, encode, trials);
+  const reachedBytes = reached?.written.info.size;
   const message = `maxBytes is ${maxBytes}, but the smallest file that was reached has ${reachedBytes} bytes: allow more, or make the picture smaller.`;
   throw invalid('maxBytes', message, { reached: reachedBytes });
 }
 
-function smallerOf(written: Written, other: Written | undefined): Written {
-  return other === undefined || written.info.size < other.info.size ? written : other;
+function smaller(one: Attempt, other: Attempt | undefined): Attempt {
+  return other === undefined || one.written.info.size < other.written.info.size ? one : other;
 }
 
 /** The smallest file that is like enough. */
-async function likeOriginal(
-  minSsim: number,
-  { pixels, encode, original, deadlineMs }: Search,
-  write: Write,
-): Promise<Written> {
-  const model = await lumaOf(openPixels(pixels));
+async function likeOriginal(minSsim: number, search: Search): Promise<Kept> {
+  const { pixels, original } = search;
+  // Of the encoders that can be told, the one that is measured is the one to please; likeness is measured without colours.
+  const encode: Search['encode'] = { tune: 'ssim', chroma: '4:2:0', ...search.encode };
+  const model = lumaOf(pixels.data, { ...pixels, height: pixels.height * pixels.frames });
+  const settings = settingsFor(encode, 'likeness', pixels.frames);
+  let best: Attempt | undefined;
   let closest = 0;
-  const found = await search(settingsOf(encode), 'smaller', deadlineMs, async (setting) => {
-    const written = await write(setting);
-    const likeness = ssim(model, await lumaOf(sharp(written.data, { pages: -1, limitInputPixels: false })));
-    closest = Math.max(closest, likeness);
-    return { written, keeps: likeness >= minSsim };
+  let trials = 0;
+  await tryOut({
+    count: settings.length,
+    wanted: 'first',
+    target: logUnlikeness(minSsim),
+    tolerance: NEAR_LIKENESS,
+    ...expectedOf('likeness', search, settings),
+    hasTime: stopwatch(search, () => best !== undefined),
+    async attempt(index) {
+      trials += 1;
+      const tried = await attempt({ ...search, encode }, settings[index] as Trial);
+      const likeness = ssim(model, await lumaOfFile(tried.written.data));
+      closest = Math.max(closest, likeness);
+      const keeps = likeness >= minSsim;
+      if (keeps) best = { ...tried, ssim: likeness };
+      return { value: logUnlikeness(likeness), keeps };
+    },
   });
-  const kept = found ?? original?.file;
-  if (kept !== undefined) return smallerOf(kept, original?.file);
+  const { file } = original ?? {};
+  if (file !== undefined && (best === undefined || file.info.size < best.written.info.size)) {
+    return untouched(file, trials, 1);
+  }
+  if (best !== undefined) return reachedBy(best, encode, trials);
   const reached = Math.floor(closest * 1e4) / 1e4;
   const message = `minSsim is ${minSsim}, but the closest that was reached is ${reached}: allow less, or ask for a lossless format.`;
   throw invalid('minSsim', message, { reached });
 }
 
-/** Binary search for the last setting that keeps the promise, on the way to larger files or to smaller ones. */
-async function search(
-  settings: Encode[],
-  towards: 'larger' | 'smaller',
-  deadlineMs: number,
-  attempt: (setting: Encode) => Promise<{ written: Written; keeps: boolean }>,
-): Promise<Written | undefined> {
-  let low = 0;
-  let high = settings.length - 1;
-  let best: Written | undefined;
-  while (low <= high) {
-    if (best !== undefined && Date.now() > deadlineMs - LAST_CALL_MS) break;
-    const middle = (low + high) >> 1;
-    const { written, keeps } = await attempt(settings[middle] as Encode);
-    if (keeps) best = written;
-    if (keeps === (towards === 'larger')) low = middle + 1;
-    else high = middle - 1;
-  }
-  return best;
+function logUnlikeness(likeness: number): number {
+  return -Math.log(1 - likeness + LEAST_UNLIKENESS);
+}
+
+function untouched(file: Written, trials: number, ssim?: number): Kept {
+  return { written: file, achieved: { bytes: file.info.size, trials, ...(ssim !== undefined && { ssim }) } };
+}
+
+function reachedBy({ written, setting, ssim }: Attempt, { quality, lossless }: Known, trials: number): Kept {
+  const isLossless = setting.lossless ?? lossless ?? false;
+  const reached = isLossless ? undefined : (setting.quality ?? quality);
+  return {
+    written,
+    achieved: {
+      ...(reached !== undefined && { quality: reached }),
+      ...(ssim !== undefined && { ssim: Math.floor(ssim * 1e4) / 1e4 }),
+      bytes: written.info.size,
+      trials,
+    },
+  };
+}
+
+/** Whether there is time for one trial more, as long as the last one took, before the last call. */
+function stopwatch({ deadlineMs }: Search, isKept: () => boolean): () => boolean {
+  let lapMs = Date.now();
+  return () => {
+    const nowMs = Date.now();
+    const trialMs = nowMs - lapMs;
+    lapMs = nowMs;
+    return !isKept() || nowMs + trialMs < deadlineMs - LAST_CALL_MS;
+  };
+}
+
+/** What settings of one quality each are expected to reach; nothing is known of others. */
+function expectedOf(
+  quantity: Quantity,
+  { encode: { format }, pixels }: Search,
+  settings: Trial[],
+): { expected?: (index: number) => number } {
+  if (!isCurved(format) || settings.some(({ quality, lossless }) => quality === undefined && !lossless))
+    return {};
+  const pixelCount = pixels.width * pixels.height * pixels.frames;
+  const base = quantity === 'size' ? Math.log(pixelCount) : 0;
+  return {
+    expected(index) {
+      const { quality } = settings[index] as Trial;
+      return quality === undefined ? logUnlikeness(1) : base + curveAt(format, quantity, quality);
+    },
+  };
+}
+
+function isCurved(format: OutputFormat): format is CurvedFormat {
+  return format === 'jpeg' || format === 'webp' || format === 'avif';
 }
 
 /** An encoder's settings from its smallest file to its largest; the asked or usual quality is the best there is. */
-function settingsOf({ format, quality, lossless, colors, promise }: Known): Encode[] {
-  const palettes = PALETTE_SIZES.filter((size) => size <= (colors ?? 256)).map((colors) => ({ colors }));
-  if (format === 'gif') return palettes;
-  if (format === 'png') return colors === undefined ? [...palettes, { effort: 9 }] : palettes;
+function settingsFor(encode: Known, quantity: Quantity, frames: number): Trial[] {
+  const { format, quality, lossless, colors = 256 } = encode;
+  if (format === 'gif') return (frames > 1 ? MOVING_GIF : STILL_GIF).filter((one) => one.colors <= colors);
+  if (format === 'png') {
+    const palettes = PNG.filter((one) => one.colors <= colors);
+    return encode.colors === undefined ? [...palettes, { effort: 9 }] : palettes;
+  }
   if (lossless) return [{ effort: 9 }, { effort: 4 }];
   // A likeness may be worth more than the usual quality; a size is not a reason to blow a file up.
-  const seeksLikeness = promise !== undefined && 'minSsim' in promise;
-  const best = quality ?? (seeksLikeness ? 100 : (defaultQuality(format) ?? 100));
+  const best = quality ?? (quantity === 'likeness' ? 100 : (defaultQuality(format) ?? 100));
   const lossy = Array.from({ length: best }, (_, index) => ({ quality: index + 1 }));
-  return seeksLikeness && quality === undefined && format !== 'jpeg' ? [...lossy, { lossless: true }] : lossy;
+  const canBeLossless = quantity === 'likeness' && quality === undefined && format !== 'jpeg';
+  return canBeLossless ? [...lossy, { lossless: true }] : lossy;
 }
 
-/** The brightness of a picture, transparency laid on grey. */
-async function lumaOf(pipeline: Sharp): Promise<Luma> {
-  const grey = pipeline.flatten({ background: '#808080' }).greyscale().toColourspace('b-w').raw();
-  const { data, info } = await outputOf(grey);
-  return { data, width: info.width, height: info.height };
+async function lumaOfFile(file: Uint8Array): Promise<Luma> {
+  const pipeline = sharp(file, { pages: -1, limitInputPixels: false }).toColourspace('srgb');
+  const { data, info } = await outputOf(pipeline.raw());
+  return lumaOf(data, info);
 }

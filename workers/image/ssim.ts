@@ -5,53 +5,132 @@ export interface Luma {
   height: number;
 }
 
-const WINDOW_PX = 8;
-const STRIDE_PX = 4;
-/** The constants of Wang et al. (2004) for 8 bits: they keep flat windows from dividing by zero. */
+/** The window of Wang et al. (2004): 11 × 11 pixels, weighed by a Gaussian of sigma 1.5. */
+const RADIUS_PX = 5;
+const SIGMA_PX = 1.5;
+/** Their constants for 8 bits: they keep flat windows from dividing by zero. */
 const C1 = (0.01 * 255) ** 2;
 const C2 = (0.03 * 255) ** 2;
 
+/** Of a larger picture only every so many rows and columns are the middle of a window: the mean is the same to 0.0005. */
+const STRIDES = [
+  { overPx: 6_000_000, stride: 4 },
+  { overPx: 1_500_000, stride: 2 },
+];
+
+const WEIGHTS = gaussian();
+
 /**
- * Structural similarity of two pictures of one size, 1 when they are the same: the mean over windows of 8 × 8 pixels,
- * 4 apart. A picture smaller than a window is one window.
+ * Structural similarity of two pictures of one size, 1 when they are the same: the mean over windows that lie wholly within
+ * the picture. A picture smaller than a window is compared with the window cut to its size.
  */
 export function ssim(a: Luma, b: Luma): number {
-  const width = Math.min(WINDOW_PX, a.width);
-  const height = Math.min(WINDOW_PX, a.height);
-  let sum = 0;
+  const stride = STRIDES.find(({ overPx }) => a.width * a.height > overPx)?.stride ?? 1;
+  const [marginX, marginY] = [marginOf(a.width), marginOf(a.height)];
+  const sums = createSums(a.width);
+  let total = 0;
   let windows = 0;
-  for (let top = 0; top + height <= a.height; top += STRIDE_PX) {
-    for (let left = 0; left + width <= a.width; left += STRIDE_PX) {
-      sum += similarity(a, b, left, top, width, height);
+  for (let y = marginY; y < a.height - marginY; y += stride) {
+    sumColumns(a, b, y, sums);
+    for (let x = marginX; x < a.width - marginX; x += stride) {
+      total += similarityAt(sums, x, a.width);
       windows++;
     }
   }
-  return sum / windows;
+  return total / windows;
 }
 
-function similarity(a: Luma, b: Luma, left: number, top: number, width: number, height: number): number {
-  let sumA = 0;
-  let sumB = 0;
-  let sumAA = 0;
-  let sumBB = 0;
-  let sumAB = 0;
-  for (let y = top; y < top + height; y++) {
-    for (let at = y * a.width + left; at < y * a.width + left + width; at++) {
+/** How far from an edge the first window's middle is. */
+function marginOf(edgePx: number): number {
+  return Math.min(RADIUS_PX, (edgePx - 1) >> 1);
+}
+
+/** Weighted sums over the rows of a window, for each column: of both pictures, their squares together, and their product. */
+interface Sums {
+  a: Float64Array;
+  b: Float64Array;
+  squares: Float64Array;
+  product: Float64Array;
+}
+
+function createSums(width: number): Sums {
+  const row = () => new Float64Array(width);
+  return { a: row(), b: row(), squares: row(), product: row() };
+}
+
+function sumColumns(a: Luma, b: Luma, middle: number, sums: Sums): void {
+  for (const row of Object.values(sums)) row.fill(0);
+  const { width, height } = a;
+  const first = Math.max(0, middle - RADIUS_PX);
+  const last = Math.min(height - 1, middle + RADIUS_PX);
+  const scale = 1 / weightBetween(first - middle, last - middle);
+  for (let y = first; y <= last; y++) {
+    const weight = (WEIGHTS[y - middle + RADIUS_PX] as number) * scale;
+    for (let x = 0, at = y * width; x < width; x++, at++) {
       const pixelA = a.data[at] as number;
       const pixelB = b.data[at] as number;
-      sumA += pixelA;
-      sumB += pixelB;
-      sumAA += pixelA * pixelA;
-      sumBB += pixelB * pixelB;
-      sumAB += pixelA * pixelB;
+      sums.a[x] = (sums.a[x] as number) + weight * pixelA;
+      sums.b[x] = (sums.b[x] as number) + weight * pixelB;
+      sums.squares[x] = (sums.squares[x] as number) + weight * (pixelA * pixelA + pixelB * pixelB);
+      sums.product[x] = (sums.product[x] as number) + weight * pixelA * pixelB;
     }
   }
-  const count = width * height;
-  const meanA = sumA / count;
-  const meanB = sumB / count;
-  const varianceA = sumAA / count - meanA * meanA;
-  const varianceB = sumBB / count - meanB * meanB;
-  const covariance = sumAB / count - meanA * meanB;
-  const luminance = (2 * meanA * meanB + C1) / (meanA * meanA + meanB * meanB + C1);
-  return (luminance * (2 * covariance + C2)) / (varianceA + varianceB + C2);
 }
+
+function similarityAt({ a, b, squares, product }: Sums, middle: number, width: number): number {
+  const first = Math.max(0, middle - RADIUS_PX);
+  const last = Math.min(width - 1, middle + RADIUS_PX);
+  const scale = 1 / weightBetween(first - middle, last - middle);
+  let [meanA, meanB, meanSquares, meanProduct] = [0, 0, 0, 0];
+  for (let x = first; x <= last; x++) {
+    const weight = (WEIGHTS[x - middle + RADIUS_PX] as number) * scale;
+    meanA += weight * (a[x] as number);
+    meanB += weight * (b[x] as number);
+    meanSquares += weight * (squares[x] as number);
+    meanProduct += weight * (product[x] as number);
+  }
+  const means = meanA * meanB;
+  const squaredMeans = meanA * meanA + meanB * meanB;
+  const luminance = (2 * means + C1) / (squaredMeans + C1);
+  return (luminance * (2 * (meanProduct - means) + C2)) / (meanSquares - squaredMeans + C2);
+}
+
+function gaussian(): Float64Array {
+  const raw = Float64Array.from({ length: 2 * RADIUS_PX + 1 }, (_, at) =>
+    Math.exp(-((at - RADIUS_PX) ** 2) / (2 * SIGMA_PX ** 2)),
+  );
+  const total = raw.reduce((sum, weight) => sum + weight, 0);
+  return raw.map((weight) => weight / total);
+}
+
+/** What the weights between two distances from the middle sum up to. */
+function weightBetween(first: number, last: number): number {
+  if (last - first === 2 * RADIUS_PX) return 1;
+  return WEIGHTS.subarray(first + RADIUS_PX, last + RADIUS_PX + 1).reduce((sum, weight) => sum + weight, 0);
+}
+
+/**
+ * The luma of RGB or grey pixels (Rec. 601, as Wang et al. take it), transparency laid on grey.
+ * @param channels of a pixel: 1, 2 (with alpha), 3 or 4 (with alpha).
+ */
+export function lumaOf(
+  pixels: Uint8Array,
+  { width, height, channels }: { width: number; height: number; channels: number },
+): Luma {
+  if (channels === 1) return { data: pixels, width, height };
+  const data = new Uint8Array(width * height);
+  const isGrey = channels < 3;
+  const hasAlpha = channels % 2 === 0;
+  for (let to = 0, at = 0; to < data.length; to++, at += channels) {
+    const first = pixels[at] as number;
+    const grey = isGrey
+      ? first
+      : 0.299 * first + 0.587 * (pixels[at + 1] as number) + 0.114 * (pixels[at + 2] as number);
+    const opacity = hasAlpha ? (pixels[at + channels - 1] as number) / 255 : 1;
+    data[to] = Math.round(grey * opacity + GROUND * (1 - opacity));
+  }
+  return { data, width, height };
+}
+
+/** What lies under transparency. */
+const GROUND = 128;

@@ -4,14 +4,14 @@ import { pixelOp } from '../pixel-op.ts';
 export const compress = pixelOp({
   op: 'compress',
   description:
-    'Finds the smallest file that keeps a promise: a size in bytes, or a likeness to the original.',
+    'Finds the smallest file that keeps a promise: a size in bytes, or a likeness to the original. The answer says in X-Service-Quality, X-Service-Ssim and X-Service-Trials what was reached and by how many trials.',
   parameters: {
     maxBytes: optional(integer(100, 26_214_400, 'Largest size of the result in bytes; instead of minSsim.')),
     minSsim: optional(
       number(
         0.8,
         1,
-        'Least structural similarity to the uncompressed picture; comes with format, instead of maxBytes.',
+        'Least structural similarity to the uncompressed picture (SSIM of Wang et al. on luma); comes with format, instead of maxBytes.',
       ),
     ),
   },
