@@ -1,6 +1,7 @@
 import { readSettings, SettingsError } from '../config/index.ts';
 import { readPlans } from '../config/plans.ts';
-import { type CommandAnswer, runCommand } from './admin/commands.ts';
+import type { CommandAnswer } from './admin/command.ts';
+import { helpFor, runCommand } from './admin/commands.ts';
 import { askPrimary } from './admin/socket.ts';
 import { hostForProcesses } from './stores/embedded/channel-host.ts';
 import { isEmbedded, openStores } from './stores/open.ts';
@@ -28,12 +29,14 @@ async function main(words: readonly string[]): Promise<CommandAnswer> {
 }
 
 const words = process.argv.slice(2);
+const isJson = words.includes('--json');
 try {
-  const { data, text } = await main(words);
-  process.stdout.write(`${words.includes('--json') ? JSON.stringify(data) : text}\n`);
+  const help = helpFor(words);
+  const { data, text } = help === null ? await main(words) : { data: { help }, text: help };
+  process.stdout.write(`${isJson ? JSON.stringify(data) : text}\n`);
   process.exit(0);
 } catch (error) {
   const message = error instanceof SettingsError ? error.violations.join('\n') : (error as Error).message;
-  process.stderr.write(`${message}\n`);
+  process.stderr.write(`${isJson ? JSON.stringify({ error: { message } }) : message}\n`);
   process.exit(1);
 }

@@ -7,7 +7,7 @@ import { readPlans } from '../config/plans.ts';
 import { bootstrap } from './accounts/bootstrap.ts';
 import { AccountsStore } from './accounts/store.ts';
 import { welcomeText } from './accounts/welcome.ts';
-import type { CommandContext } from './admin/commands.ts';
+import type { CommandContext } from './admin/command.ts';
 import { openAdminSocket } from './admin/socket.ts';
 import { createMovements } from './billing/movements.ts';
 import { openBillingStore } from './billing/store.ts';
@@ -18,9 +18,15 @@ import { chooseAllocator } from './processes/allocator.ts';
 import { checkAddress } from './processes/free-port.ts';
 import { createLog } from './processes/log.ts';
 import { createSupervisor } from './processes/supervisor.ts';
+import { surely } from './stores/coordination/surely.ts';
 import { hostForProcesses } from './stores/embedded/channel-host.ts';
 import { isEmbedded, openStores, type Stores } from './stores/open.ts';
 import { SCHEDULE } from './webhooks/schedule.ts';
+
+/** As long as the longest lease that a process may have held. */
+const GIVING_BACK_MS = 120_000;
+/** Longer than a start takes from the first account to the announcement of its key. */
+const BOOTSTRAP_LEASE_MS = 60_000;
 
 /** The primary: keeps the embedded stores and the API processes alive, and serves no call itself. */
 async function main(): Promise<void> {
@@ -63,8 +69,10 @@ async function main(): Promise<void> {
     onGone: (processId) => {
       const { coordination } = stores;
       const holders = `${hostId}/${processId}/`;
-      Promise.all([coordination.releaseSlotsOf(holders), coordination.releaseDueOf(SCHEDULE, holders)]).catch(
-        (error) => log.warn({ err: error }, 'What a process held comes back when its leases end'),
+      const giveBack = () =>
+        Promise.all([coordination.releaseSlotsOf(holders), coordination.releaseDueOf(SCHEDULE, holders)]);
+      surely(giveBack, GIVING_BACK_MS).catch((error) =>
+        log.warn({ err: error }, 'What a process held comes back when its leases end'),
       );
     },
     onDeath: (reason) => restarts.restarted(reason),
@@ -96,13 +104,14 @@ async function main(): Promise<void> {
   // It was told to stop while it started: that is on its way.
   if (port === null) return;
   // Made when calls can be taken, so that no start that fails keeps its secrets to itself.
-  const firstStart = await makeFirstAccount(settings, stores);
+  const firstStart = await makeFirstAccount(settings, stores, hostId);
   if (firstStart === null && settings.accounts.BOOTSTRAP_API_KEY !== '')
     log.info('BOOTSTRAP_* has no effect: there is an account already.');
   const { PROCESSES: processes } = settings.processes;
   log.info({ host: settings.http.HOST, port, processes, allocator: allocator.name }, 'listening');
   const { HOST, PUBLIC_URL } = settings.http;
   process.stdout.write(welcomeText(PUBLIC_URL || `http://${HOST}:${port}`, firstStart));
+  await firstStart?.finish();
 }
 
 function commandContext(stores: Stores): CommandContext {
@@ -138,7 +147,7 @@ async function sandboxWarnings({ renders }: Settings): Promise<string[]> {
   return [`Chromium cannot have its sandbox, because ${obstacle}: ${follows}.`];
 }
 
-async function makeFirstAccount({ accounts }: Settings, { documents }: Stores) {
+async function makeFirstAccount({ accounts }: Settings, { documents, coordination }: Stores, hostId: string) {
   const billing = await openBillingStore(documents);
   const movements = createMovements(billing, () => new Date());
   const grant = async (accountId: string, credits: number) => {
@@ -151,7 +160,13 @@ async function makeFirstAccount({ accounts }: Settings, { documents }: Stores) {
     } as const;
     await movements.move(accountId, movement);
   };
-  return bootstrap(await AccountsStore.open(documents), accounts, grant, new Date());
+  return bootstrap({
+    store: await AccountsStore.open(documents),
+    settings: accounts,
+    grant,
+    mayMake: () => coordination.lease('bootstrap', hostId, BOOTSTRAP_LEASE_MS),
+    now: new Date(),
+  });
 }
 
 try {

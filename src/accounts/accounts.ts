@@ -10,6 +10,8 @@ export interface NewAccount {
   password: string;
   name?: string;
   plan: string;
+  /** The first account, until its secrets were shown. */
+  unfinished?: true;
 }
 
 /**
@@ -29,6 +31,7 @@ export async function createAccount(
     plan: account.plan,
     passwordHash: await hashPassword(account.password),
     createdAt: now.toISOString(),
+    ...(account.unfinished && { unfinished: true }),
   };
   try {
     await store.insert(document);

@@ -10,6 +10,8 @@ export interface Caller {
   plan: string;
   apiKeyId: string | null;
   sessionId: string | null;
+  /** The operator stopped the account: the gate refuses its calls. */
+  isSuspended?: boolean;
 }
 
 /** How long another host may go on accepting a credential that was revoked. */
@@ -26,7 +28,7 @@ export interface Authentication {
    * @throws ApiError 401 unauthorized for a credential that is not accepted.
    */
   callerOf(request: FastifyRequest): Promise<Caller | null>;
-  /** Forgets a credential in this process: it was revoked. */
+  /** Forgets a credential in this process: it was revoked, or its account changed. */
   forget(credentialId: string): void;
 }
 
@@ -55,18 +57,26 @@ export function createAuthentication(store: AccountsStore, now: () => number): A
     const key = await store.findKeyByHash(hash);
     if (key === null || key.revokedAt !== null) return null;
     noteUse(key);
-    const plan = await store.planOf(key.accountId);
-    if (plan === null) return null;
-    const caller = { accountId: key.accountId, plan, apiKeyId: key._id, sessionId: null };
+    const standing = await store.standingOf(key.accountId);
+    if (standing === null) return null;
+    const { plan, isSuspended } = standing;
+    const caller = { accountId: key.accountId, plan, apiKeyId: key._id, sessionId: null, isSuspended };
     return { caller, expiresAtMs: Number.POSITIVE_INFINITY };
   }
 
   async function sessionCaller(hash: string): Promise<Cached | null> {
     const session = await store.findSessionByHash(hash);
     if (session === null) return null;
-    const plan = await store.planOf(session.accountId);
-    if (plan === null) return null;
-    const caller = { accountId: session.accountId, plan, apiKeyId: null, sessionId: session._id };
+    const standing = await store.standingOf(session.accountId);
+    if (standing === null) return null;
+    const { plan, isSuspended } = standing;
+    const caller = {
+      accountId: session.accountId,
+      plan,
+      apiKeyId: null,
+      sessionId: session._id,
+      isSuspended,
+    };
     return { caller, expiresAtMs: Date.parse(session.expiresAt) };
   }
 
@@ -115,4 +125,11 @@ export function notAccepted(isSession: boolean): ApiError {
       ? 'This session is not accepted or is over: sign in again at POST /api/v1/auth/sign-in.'
       : 'This credential is not accepted: send "Authorization: ApiKey <API_KEY>" with a key that was not revoked.',
   );
+}
+
+/** 403: the credential is right, and its account was stopped by the operator. */
+export function accountSuspended(): ApiError {
+  return new ApiError('forbidden', 'This account is suspended: ask the operator of this service.', {
+    details: { reason: 'account_suspended' },
+  });
 }

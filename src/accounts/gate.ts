@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
+import { networkOf } from '../http/client-network.ts';
 import { ApiError } from '../http/errors.ts';
 import type { AdmitAnswer, Coordination, RateAnswer, SlotQuestion } from '../stores/coordination/port.ts';
-import { type Authentication, type Caller, notAccepted, REVOCATION_MARK_MS } from './authentication.ts';
+import { surely } from '../stores/coordination/surely.ts';
+import { type Authentication, accountSuspended, type Caller, REVOCATION_MARK_MS } from './authentication.ts';
 
 /** Waits for jobs that an account may have open. */
 export const JOB_WAITS = 8;
@@ -58,6 +60,16 @@ export interface Gate {
   revoke(credentialId: string): Promise<void>;
   /** Counts a wrong credential; 429 instead of the given refusal once the window is full. */
   strike(request: FastifyRequest, refusal: ApiError): Promise<ApiError>;
+  /** Counts a credential as wrong before it is judged. @throws ApiError 429 when the window was full. */
+  strikeFirst(request: FastifyRequest): Promise<Strike>;
+}
+
+/** A credential that counts as wrong until it is known to be right. */
+export interface Strike {
+  /** It was right, or was not judged. */
+  giveBack(): Promise<void>;
+  /** It was wrong: the refusal to throw. */
+  failed(refusal: ApiError): ApiError;
 }
 
 /** A place that a request holds. */
@@ -79,15 +91,19 @@ export function createGate(options: GateOptions): Gate {
   let holders = 0;
 
   async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    refuseBlocked(Math.max(0, (blockedUntil.get(request.ip) ?? 0) - now()));
-    const caller = await authenticate(request);
-    if (caller !== null) callers.set(request, caller);
+    refuseBlocked(Math.max(0, (blockedUntil.get(networkOf(request.ip)) ?? 0) - now()));
+    let caller = await authenticate(request);
     const refusal = refusalOf(request);
-    const answer = await ask(request, reply, caller, refusal === null);
+    let answer = await ask(request, reply, caller, { mayTakeSlot: refusal === null });
+    if (answer.marked) {
+      caller = await authenticateAnew(request, caller);
+      answer = await ask(request, reply, caller, { mayTakeSlot: refusal === null, ignoresMark: true });
+    }
+    if (caller !== null) callers.set(request, caller);
     if (caller !== null && answer.rate !== null) sendBudget(reply, answer.rate, options.requestsPerMinute);
     refuseBlocked(answer.blockedMs);
-    if (answer.marked) throw await dropMarked(request, caller);
     if (answer.rate?.allowed === false) throw tooManyRequests(answer.rate);
+    if (caller?.isSuspended) throw accountSuspended();
     refuseWrongAccess(request, caller);
     if (refusal !== null) throw refusal;
     if (!answer.slot) throw noPlaceLeft(kindOf(request) ?? 'calls', options.places);
@@ -108,15 +124,15 @@ export function createGate(options: GateOptions): Gate {
     request: FastifyRequest,
     reply: FastifyReply,
     caller: Caller | null,
-    mayTakeSlot: boolean,
+    { mayTakeSlot, ignoresMark = false }: { mayTakeSlot: boolean; ignoresMark?: boolean },
   ): Promise<AdmitAnswer> {
-    const subject = caller?.accountId ?? request.ip;
-    const kind = mayTakeSlot && caller !== null ? kindOf(request) : null;
+    const subject = caller?.accountId ?? networkOf(request.ip);
+    const kind = mayTakeSlot && caller !== null && !caller.isSuspended ? kindOf(request) : null;
     const slot = kind === null || caller === null ? null : slotFor(caller.accountId, kind);
     const credentialId = caller?.apiKeyId ?? caller?.sessionId;
     const answer = await coordination.admit({
       blocked: { key: strikeKey(request), limit: options.failedAuthenticationsPerMinute },
-      ...(credentialId ? { marked: credentialId } : {}),
+      ...(credentialId && !ignoresMark ? { marked: credentialId } : {}),
       rate: { key: `${options.hostId}/${subject}`, limit: options.requestsPerMinute, windowMs: WINDOW_MS },
       ...(slot === null ? {} : { slot }),
     });
@@ -153,7 +169,7 @@ export function createGate(options: GateOptions): Gate {
   function holdSlot(request: FastifyRequest, reply: FastifyReply, { key, holder }: SlotQuestion): void {
     const slot: Slot = { work: Promise.resolve() };
     slots.set(request, slot);
-    const release = () => coordination.releaseSlot(key, holder);
+    const release = () => surely(() => coordination.releaseSlot(key, holder), SLOT_LEASE_MS);
     const giveBack = () => {
       slot.work
         .then(release, release)
@@ -170,14 +186,24 @@ export function createGate(options: GateOptions): Gate {
     if (access === 'session' && caller?.sessionId === null) throw consoleOnly();
   }
 
-  async function dropMarked(request: FastifyRequest, caller: Caller | null): Promise<ApiError> {
+  /** Something changed about a marked credential or its account: what this process knows of it is looked up anew. */
+  async function authenticateAnew(request: FastifyRequest, caller: Caller | null): Promise<Caller | null> {
     const credentialId = caller?.apiKeyId ?? caller?.sessionId;
     if (credentialId) authentication.forget(credentialId);
-    return gate.strike(request, notAccepted(caller?.sessionId != null));
+    return authenticate(request);
   }
 
   function strikeKey(request: FastifyRequest): string {
-    return `${options.hostId}/${request.ip}`;
+    return `${options.hostId}/${networkOf(request.ip)}`;
+  }
+
+  /** From now on a flood of wrong credentials costs no look-up. */
+  function noteFailure(
+    request: FastifyRequest,
+    { count, resetMs }: { count: number; resetMs: number },
+  ): void {
+    if (count < options.failedAuthenticationsPerMinute) return;
+    blockedUntil.set(networkOf(request.ip), now() + resetMs);
   }
 
   function refuseBlocked(blockedMs: number): void {
@@ -203,9 +229,25 @@ export function createGate(options: GateOptions): Gate {
       await coordination.mark(credentialId, REVOCATION_MARK_MS);
     },
     async strike(request, refusal) {
-      const { count, resetMs } = await coordination.strike(strikeKey(request), WINDOW_MS);
-      if (count >= options.failedAuthenticationsPerMinute) blockedUntil.set(request.ip, now() + resetMs);
-      return count > options.failedAuthenticationsPerMinute ? blocked(resetMs) : refusal;
+      const counted = await coordination.strike(strikeKey(request), WINDOW_MS);
+      noteFailure(request, counted);
+      return counted.count > options.failedAuthenticationsPerMinute ? blocked(counted.resetMs) : refusal;
+    },
+    async strikeFirst(request) {
+      const key = strikeKey(request);
+      const counted = await coordination.strike(key, WINDOW_MS);
+      const giveBack = () => coordination.giveBackStrike(key);
+      if (counted.count > options.failedAuthenticationsPerMinute) {
+        await giveBack();
+        throw blocked(counted.resetMs);
+      }
+      return {
+        giveBack,
+        failed(refusal) {
+          noteFailure(request, counted);
+          return refusal;
+        },
+      };
     },
   };
   return gate;

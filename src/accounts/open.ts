@@ -52,7 +52,7 @@ export async function openAccounts(options: AccountsOptions): Promise<Accounts> 
     store,
     async routes(app: FastifyInstance) {
       await app.register(keyRoutes, { store, gate, now });
-      await app.register(sessionRoutes, { store, gate, describe, now });
+      await app.register(sessionRoutes, { store, gate, coordination: options.coordination, describe, now });
       await app.register(accountRoutes, { gate, describe });
     },
     sweeps: [{ name: 'sessions', sweep: (instant) => store.sweepSessions(instant) }],

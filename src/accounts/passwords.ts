@@ -11,12 +11,6 @@ interface ScryptCost {
 
 const derive = promisify<string, Buffer, number, ScryptCost, Buffer>(scrypt);
 
-/**
- * Derivations at once. One takes 128 MB and a thread of libuv: a flood of sign-ins waits here, and image work does not
- * wait behind it.
- */
-const AT_ONCE = 2;
-
 /** OWASP's first recommendation for scrypt: N 2^17, r 8, p 1 (128 MB, about 0.3 s). */
 const COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 192 * 1024 * 1024 };
 const HASH_BYTES = 32;
@@ -27,17 +21,23 @@ const HASH_BYTES = 32;
  */
 export async function hashPassword(password: string, cost: ScryptCost = COST): Promise<string> {
   const salt = randomBytes(16);
-  const hash = await inTurn(() => derive(password.normalize('NFKC'), salt, HASH_BYTES, cost));
+  const hash = await derive(password.normalize('NFKC'), salt, HASH_BYTES, cost);
   return ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64url'), hash.toString('base64url')].join('$');
 }
 
-/** Compares in constant time. A null hash (no such account) costs the same and is never right. */
+/**
+ * Compares in constant time. It takes 128 MB and a thread of libuv, so its callers bound how many run at once. A null hash (no
+ * such account) costs the same and is never right.
+ */
 export async function passwordMatches(password: string, stored: string | null): Promise<boolean> {
   const [, n, r, p, salt, hash] = (stored ?? NOBODY).split('$');
   const expected = Buffer.from(hash ?? '', 'base64url');
   const cost = { N: Number(n), r: Number(r), p: Number(p), maxmem: COST.maxmem };
-  const given = await inTurn(() =>
-    derive(password.normalize('NFKC'), Buffer.from(salt ?? '', 'base64url'), HASH_BYTES, cost),
+  const given = await derive(
+    password.normalize('NFKC'),
+    Buffer.from(salt ?? '', 'base64url'),
+    HASH_BYTES,
+    cost,
   );
   return timingSafeEqual(given, expected) && stored !== null;
 }
@@ -51,18 +51,3 @@ const NOBODY = [
   'AAAAAAAAAAAAAAAAAAAAAA',
   Buffer.alloc(HASH_BYTES).toString('base64url'),
 ].join('$');
-
-let running = 0;
-const waiting: Array<() => void> = [];
-
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (running === AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
-  else running += 1;
-  try {
-    return await work();
-  } finally {
-    const next = waiting.shift();
-    if (next === undefined) running -= 1;
-    else next();
-  }
-}

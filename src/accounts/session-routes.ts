@@ -1,12 +1,12 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { envelopeOf, success } from '../http/envelope.ts';
-import { ApiError } from '../http/errors.ts';
 import { newId, randomText } from '../names/ids.ts';
+import type { Coordination } from '../stores/coordination/port.ts';
 import type { Gate } from './gate.ts';
 import { secretHash } from './keys.ts';
-import { passwordMatches } from './passwords.ts';
 import { type Account, SignedIn, SignInBody } from './schema.ts';
+import { createSignIn } from './sign-in.ts';
 import type { AccountsStore, SessionDocument } from './store.ts';
 
 const SESSION_LIFE_MS = 12 * 60 * 60 * 1000;
@@ -15,6 +15,7 @@ const TOKEN_SECRET_CHARACTERS = 40;
 export interface SessionRoutesOptions {
   store: AccountsStore;
   gate: Gate;
+  coordination: Coordination;
   /** Tells an account with its money, which is known elsewhere. */
   describe: (accountId: string) => Promise<Account>;
   now: () => Date;
@@ -23,8 +24,10 @@ export interface SessionRoutesOptions {
 /** Console sessions: an e-mail and a password against a bearer token of 12 hours. */
 export async function sessionRoutes(
   app: FastifyInstance,
-  { store, gate, describe, now }: SessionRoutesOptions,
+  { store, gate, coordination, describe, now }: SessionRoutesOptions,
 ): Promise<void> {
+  const signIn = createSignIn({ store, gate, coordination });
+
   app.post<{ Body: SignInBody }>(
     '/auth/sign-in',
     {
@@ -37,10 +40,7 @@ export async function sessionRoutes(
       },
     },
     async (request, reply) => {
-      const { email, password } = request.body;
-      const account = await store.findByEmail(email.toLowerCase());
-      const matches = await passwordMatches(password, account?.passwordHash ?? null);
-      if (account === null || !matches) throw await gate.strike(request, wrongPassword());
+      const account = await signIn(request, reply);
       const { token, session } = await openSession(store, account._id, now());
       const answer = { token, expiresAt: session.expiresAt, account: await describe(account._id) };
       return reply.code(201).send(success('Signed in.', answer));
@@ -81,9 +81,4 @@ async function openSession(
   };
   await store.insertSession(session);
   return { token, session };
-}
-
-/** One answer for an unknown e-mail and a wrong password, after the same work. */
-function wrongPassword(): ApiError {
-  return new ApiError('unauthorized', 'The e-mail or the password is wrong: check both and sign in again.');
 }

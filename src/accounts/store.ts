@@ -9,6 +9,18 @@ export interface AccountDocument {
   plan: string;
   passwordHash: string;
   createdAt: string;
+  /** When the operator stopped it; null or missing: it is not stopped. */
+  suspendedAt?: string | null;
+  /** When the operator deleted it, for good; missing: it was not. */
+  deletedAt?: string;
+  /** The first account until its key was shown: a start that was cut short is finished by the next one. */
+  unfinished?: true;
+}
+
+/** How an account stands towards its callers. */
+export interface Standing {
+  plan: string;
+  isSuspended: boolean;
 }
 
 export interface ApiKeyDocument {
@@ -74,7 +86,7 @@ export class AccountsStore {
     const [accounts, keys, sessions] = await Promise.all([
       documents.collection<StoredAccount>({ name: 'accounts', indexes: [email] }),
       documents.collection<ApiKeyDocument>({ name: 'apiKeys', indexes: [hash, account] }),
-      documents.collection<SessionDocument>({ name: 'sessions', indexes: [hash, expiresAt] }),
+      documents.collection<SessionDocument>({ name: 'sessions', indexes: [hash, account, expiresAt] }),
     ]);
     return new AccountsStore(accounts, keys, sessions);
   }
@@ -88,15 +100,31 @@ export class AccountsStore {
     return this.#accounts.findOne({ _id: accountId });
   }
 
-  /** The plan of an account, or null when there is no such account. */
-  async planOf(accountId: string): Promise<string | null> {
-    const account = await this.#accounts.findOne({ _id: accountId }, { fields: ['plan'] });
-    return account?.plan ?? null;
+  /** Null when there is no such account any more. */
+  async standingOf(accountId: string): Promise<Standing | null> {
+    const fields = ['plan', 'suspendedAt', 'deletedAt'];
+    const account = await this.#accounts.findOne({ _id: accountId }, { fields });
+    if (account === null || account.deletedAt !== undefined) return null;
+    return { plan: account.plan, isSuspended: account.suspendedAt != null };
   }
 
   /** @param email in lower case. */
   findByEmail(email: string): Promise<AccountDocument | null> {
     return this.#accounts.findOne({ email });
+  }
+
+  /** For the operator: changes an account that was not deleted; false when there is none. */
+  async change(accountId: string, change: Partial<Omit<AccountDocument, '_id'>>): Promise<boolean> {
+    const { matched } = await this.#accounts.updateOne(
+      { _id: accountId, deletedAt: { $exists: false } },
+      { $set: change },
+    );
+    return matched === 1;
+  }
+
+  /** Ends the first start: what it made was shown. */
+  async finish(accountId: string): Promise<void> {
+    await this.#accounts.updateOne({ _id: accountId }, { $unset: { unfinished: true } });
   }
 
   /** For the operator: every account, oldest first. */
@@ -154,6 +182,15 @@ export class AccountsStore {
 
   async removeSession(accountId: string, sessionId: string): Promise<void> {
     await this.#sessions.deleteOne({ _id: sessionId, accountId });
+  }
+
+  /** Sessions of an account, those that are over included. */
+  findSessions(accountId: string): Promise<SessionDocument[]> {
+    return this.#sessions.find({ accountId });
+  }
+
+  async removeSessions(accountId: string): Promise<void> {
+    await this.#sessions.deleteMany({ accountId });
   }
 
   /** Deletes a batch of sessions that are over; answers how many. */

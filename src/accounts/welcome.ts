@@ -5,7 +5,7 @@ import type { Bootstrapped } from './bootstrap.ts';
  * once; the lines with the key and the first call are whole commands, to be copied as they stand.
  * @param url where the service is reached, without a slash at the end.
  */
-export function welcomeText(url: string, firstStart: Bootstrapped | null): string {
+export function welcomeText(url: string, firstStart: Omit<Bootstrapped, 'finish'> | null): string {
   const lines = ['', `Darkroom is listening on ${url}`, `  documentation: ${url}/docs`];
   const { account, password, key } = firstStart ?? {};
   if (password) lines.push(`  sign-in:       ${account?.email}  password: ${password}`);

@@ -2,7 +2,8 @@ import { chmod, rm } from 'node:fs/promises';
 import { createConnection, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { type CommandAnswer, type CommandContext, runCommand } from './commands.ts';
+import type { CommandAnswer, CommandContext } from './command.ts';
+import { runCommand } from './commands.ts';
 
 /** The Unix socket in the data directory through which commands reach the primary that holds the embedded stores. */
 export function socketPath(dataDir: string): string {

@@ -212,6 +212,11 @@ export class AssetsStore {
   }
 
   /** For the sweep: assets of any account whose time is over. */
+  /** For the operator: an account that is deleted leaves its assets to the sweep. */
+  async expireAllOf(accountId: string, now: Date): Promise<void> {
+    await this.#assets.updateMany({ accountId }, { $set: { expiresAt: now.toISOString() } });
+  }
+
   async expired(now: Date, limit: number): Promise<AssetDocument[]> {
     return this.#assets.find({ expiresAt: { $lte: now.toISOString() }, state: 'kept' }, { limit });
   }

@@ -3,7 +3,8 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { type CommandContext, runCommand, UsageError } from '../../src/admin/commands.ts';
+import { type CommandContext, UsageError } from '../../src/admin/command.ts';
+import { helpFor, runCommand } from '../../src/admin/commands.ts';
 import { askPrimary, openAdminSocket, socketPath } from '../../src/admin/socket.ts';
 import { startServer } from '../harness.ts';
 
@@ -66,13 +67,94 @@ t.test('a key is made, and revoked at once', async (t) => {
   await t.rejects(run(`key revoke ${apiKey.id}`), UsageError);
 });
 
+t.test(
+  'a suspended account is refused at once in every process, and served again when it is resumed',
+  async (t) => {
+    const neighbour = await startServer(t, { stores: server.stores });
+    const { id, key, email, password } = await server.account();
+    const signIn = () => server.call('/auth/sign-in', { json: { email, password } });
+    const session = (await signIn()).json.data.token;
+    const calls = () =>
+      Promise.all([
+        server.call('/account', { key }),
+        neighbour.call('/account', { key }),
+        neighbour.call('/account', { session }),
+      ]);
+    for (const { status } of await calls()) t.equal(status, 200);
+    t.match(await run(`account suspend ${id}`), { accountId: id, state: 'suspended' });
+    for (const { status, json } of [...(await calls()), await signIn()]) {
+      t.equal(status, 403);
+      t.match(json.error, { code: 'forbidden', details: { reason: 'account_suspended' } });
+    }
+    t.match(await run(`account show ${id}`), {
+      account: { id, email, state: 'suspended', keys: 1, sessions: 1 },
+    });
+    await run(`account resume ${id}`);
+    for (const { status } of await calls()) t.equal(status, 200);
+  },
+);
+
+t.test('a new password ends the old one and every session', async (t) => {
+  const { id, key, email, password } = await server.account();
+  const session = (await server.call('/auth/sign-in', { json: { email, password } })).json.data.token;
+  t.equal((await server.call('/account', { session })).status, 200);
+  const { password: fresh } = await run(`account password ${id}`);
+  t.equal((await server.call('/account', { session })).status, 401);
+  t.equal((await server.call('/auth/sign-in', { json: { email, password } })).status, 401);
+  const signedIn = await server.call('/auth/sign-in', { json: { email, password: fresh } });
+  t.equal(signedIn.status, 201);
+  t.match(await run(`session revoke ${id}`), { accountId: id, ended: 1 });
+  t.equal((await server.call('/account', { session: signedIn.json.data.token })).status, 401);
+  t.equal((await server.call('/account', { key })).status, 200, 'its keys are not touched');
+});
+
+t.test('another plan counts from the next call on', async (t) => {
+  const { id, key } = await server.account({ plan: 'free' });
+  t.equal((await server.call('/account', { key })).json.data.plan, 'free');
+  await run(`account plan ${id} scale`);
+  t.equal((await server.call('/account', { key })).json.data.plan, 'scale');
+});
+
+t.test('the keys of an account are listed without their texts', async (t) => {
+  const { id, key, keyId } = await server.account();
+  const { keys } = await run(`key list ${id}`);
+  t.match(keys, [{ id: keyId, name: 'test key', hint: `drk_…${key.slice(-4)}` }]);
+  t.notOk(JSON.stringify(keys).includes(key));
+});
+
+t.test('a deleted account is gone with what it kept, and its e-mail is free', async (t) => {
+  const { id, key, email } = await server.account();
+  const json = { name: 'Kept', html: '<p>', width: 10, height: 10 };
+  t.equal((await server.call('/templates', { key, json })).status, 201);
+  await t.rejects(run(`account delete ${id}`), { message: /say --yes/ });
+  await run(`account delete ${id} --yes`);
+  t.equal((await server.call('/account', { key })).status, 401);
+  const templates = await server.stores.documents.collection({ name: 'templates', indexes: [] });
+  t.equal(await templates.count({ accountId: id }), 0);
+  t.match((await run(`account create --email ${email}`)).account, { email });
+  await t.rejects(run(`account suspend ${id}`), { message: `There is no account ${id}.` });
+});
+
+t.test('help is no mistake, wherever it is asked for', async (t) => {
+  t.match(helpFor(['--help']), /Commands of the operator(?:.|\n)*session revoke ACCOUNT/);
+  t.match(helpFor(['account', '--help']), /account suspend ACCOUNT\n +Refuses every call/);
+  t.match(helpFor(['key', 'list', '-h']), /^key list ACCOUNT\n +Lists the live keys of an account\.$/);
+  t.equal(helpFor(['account', 'list']), null);
+  t.throws(() => helpFor(['acount', '--help']), { message: /"acount" is no command: account, key, session/ });
+});
+
 t.test('a wrong command says how it goes', async (t) => {
   await run('account create --email taken@example.test');
   const { id } = await server.account();
   const rows: Array<[words: string, sentence: RegExp]> = [
     ['', /Commands of the operator/],
-    ['account', /Commands of the operator/],
-    ['account destroy', /Commands of the operator/],
+    ['account', /What to do with the account is missing: create, list/],
+    ['account destroy', /"account destroy" is no command: account takes create, list/],
+    ['acount list', /"acount" is no command: account, key/],
+    ['account list all', /"all" is one word too many: account list/],
+    ['account create --email a@b --credits -5', /"-5" is no number of credits/],
+    [`account plan ${id} gold`, /PLAN must be one of free, scale/],
+    ['account suspend acc_unknown', /There is no account acc_unknown/],
     ['account create --emial a@b', /Unknown option '--emial'/],
     ['account create', /--email must be/],
     ['account create --email nobody', /--email must be/],
@@ -80,7 +162,7 @@ t.test('a wrong command says how it goes', async (t) => {
     ['account create --email a@b --plan gold', /--plan must be one of free, scale/],
     ['account create --email a@b --credits 1.5', /"1.5" is no number of credits/],
     ['account create --email a@b --password short', /--password must be 8 to 200/],
-    ['account credit', /is no number of credits/],
+    ['account credit', /ACCOUNT and N are missing: account credit ACCOUNT N/],
     [`account credit ${id} 0`, /whole number from 1/],
     [`account credit ${id} 1e99`, /whole number from 1/],
     ['account credit acc_unknown 1', /There is no account acc_unknown/],

@@ -66,6 +66,10 @@ export class EmbeddedCoordination implements Coordination {
     return { count: this.#strikes.increment(key, windowMs), resetMs: this.#strikes.leftMs(key) };
   }
 
+  async giveBackStrike(key: string): Promise<void> {
+    this.#strikes.decrement(key);
+  }
+
   async mark(key: string, lifeMs: number): Promise<void> {
     this.#marks.set(key, true, this.#now() + lifeMs);
   }

@@ -9,6 +9,7 @@ const SERVICE = 'coordination';
 const ASKED = [
   'admit',
   'strike',
+  'giveBackStrike',
   'mark',
   'releaseSlot',
   'renewSlot',

@@ -86,6 +86,8 @@ export interface Coordination {
   admit(question: AdmitQuestion): Promise<AdmitAnswer>;
   /** Counts a failure (a wrong credential) in its window. Answers the count after it and the time left. */
   strike(key: string, windowMs: number): Promise<{ count: number; resetMs: number }>;
+  /** Takes one count back within its window: the credential was right after all. */
+  giveBackStrike(key: string): Promise<void>;
   /** Sets a mark that stands for `lifeMs`, seen by every `admit` after it. */
   mark(key: string, lifeMs: number): Promise<void>;
   /** Gives a place back. Giving back twice, or a place that expired, does nothing. */

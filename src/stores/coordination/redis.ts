@@ -84,6 +84,10 @@ export class RedisCoordination implements Coordination {
     return { count, resetMs };
   }
 
+  async giveBackStrike(key: string): Promise<void> {
+    await this.#commands.script('give-back-strike', [this.#key('strikes', key)], []);
+  }
+
   async mark(key: string, lifeMs: number): Promise<void> {
     await this.#commands.run(() => this.#commands.client.set(this.#key('marks', key), 1, 'PX', lifeMs));
   }

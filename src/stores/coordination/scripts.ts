@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 const KEYS_OF = {
   admit: 4,
   strike: 1,
+  'give-back-strike': 1,
   'release-slot': 1,
   'renew-slot': 1,
   'release-slots-of': 1,

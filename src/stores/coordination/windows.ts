@@ -22,8 +22,14 @@ export class Windows {
   /** Counts one and answers the count after it. */
   increment(key: string, windowMs: number): number {
     const count = this.count(key);
-    const endsMs = this.#now() + (count === 0 ? windowMs : this.leftMs(key));
+    const endsMs = this.#now() + (this.leftMs(key) || windowMs);
     this.#counts.set(key, count + 1, endsMs);
     return count + 1;
+  }
+
+  /** Takes one back; a window that has none, or has turned, stays as it is. */
+  decrement(key: string): void {
+    const count = this.count(key);
+    if (count > 0) this.#counts.set(key, count - 1, this.#now() + this.leftMs(key));
   }
 }

@@ -4,5 +4,5 @@
 -- Answer: {count after this one, ms until the window turns}
 
 local count = redis.call('INCR', KEYS[1])
-if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 return {count, math.max(redis.call('PTTL', KEYS[1]), 1)}

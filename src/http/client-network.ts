@@ -1,0 +1,27 @@
+import { isIP } from 'node:net';
+
+/** Groups of an IPv6 address that name a network: who has one address of a /64 has all of them. */
+const NETWORK_GROUPS = 4;
+const GROUPS = 8;
+const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+
+/**
+ * Whom an address belongs to, for the windows that count by address: an IPv4 address itself, of an IPv6 address its /64,
+ * such as `2001:db8:0:1::/64`. An IPv4 address in IPv6's spelling is the IPv4 address.
+ */
+export function networkOf(address: string): string {
+  const mapped = MAPPED.exec(address)?.[1];
+  if (mapped !== undefined) return mapped;
+  if (isIP(address) !== 6) return address;
+  const groups = expanded(address).slice(0, NETWORK_GROUPS);
+  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`;
+}
+
+/** Eight groups; a dotted end counts as the two that it stands for, and is not read. */
+function expanded(address: string): string[] {
+  const [bare = ''] = address.split('%');
+  const [head = '', tail = ''] = bare.replace(/\d+\.\d+\.\d+\.\d+$/, '0:0').split('::');
+  const groupsOf = (part: string) => (part === '' ? [] : part.split(':'));
+  const missing = GROUPS - groupsOf(head).length - groupsOf(tail).length;
+  return [...groupsOf(head), ...Array.from({ length: Math.max(0, missing) }, () => '0'), ...groupsOf(tail)];
+}

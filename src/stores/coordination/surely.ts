@@ -1,0 +1,24 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 5_000;
+
+/**
+ * Repeats a step that gives something back until it succeeds, so that what a store that was away could not take back does
+ * not stay taken until its lease ends. A step that may run twice without harm.
+ * @param leaseMs after which it comes back by itself, and the repeating ends.
+ * @throws the step's last error, when the lease is over.
+ */
+export async function surely(step: () => Promise<unknown>, leaseMs: number): Promise<void> {
+  const endsMs = performance.now() + leaseMs;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    try {
+      await step();
+      return;
+    } catch (error) {
+      if (performance.now() + pauseMs >= endsMs) throw error;
+    }
+    // A process that ends does not wait for it.
+    await pause(pauseMs, undefined, { ref: false });
+  }
+}
