@@ -1,3 +1,4 @@
+import { create } from 'content-disposition';
 import type { DoneAsset } from './reading.ts';
 
 export interface ByteRange {
@@ -41,16 +42,10 @@ export function cacheControl(ends: ReadonlyArray<number | null>, nowMs: number):
   return `private, max-age=${seconds}, immutable`;
 }
 
-/** Content-Disposition: the name in ASCII for old readers, and whole in UTF-8 (RFC 6266). */
-export function disposition(kind: 'attachment' | 'inline', asset: DoneAsset): string {
+/** Content-Disposition: the name in ASCII for old readers, and whole in UTF-8. */
+export function disposition(type: 'attachment' | 'inline', asset: DoneAsset): string {
   const name = (asset.name ?? asset._id).replace(UNSAFE_IN_NAMES, '_');
   const { format } = asset.image;
   const filename = /\.\w{1,5}$/.test(name) ? name : `${name}.${EXTENSIONS[format] ?? format}`;
-  const encoded = encodeURIComponent(filename).replace(/['()*]/g, escapedByte);
-  return `${kind}; filename="${filename.replace(UNSAFE_IN_ASCII, '_')}"; filename*=UTF-8''${encoded}`;
-}
-
-/** What encodeURIComponent leaves and RFC 5987 does not. */
-function escapedByte(character: string): string {
-  return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
+  return create(filename, { type, fallback: filename.replace(UNSAFE_IN_ASCII, '_') });
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import Negotiator from 'negotiator';
 import { ApiError } from './errors.ts';
 
 declare module 'fastify' {
@@ -17,8 +18,7 @@ export function installNegotiation(app: FastifyInstance): void {
   app.addHook('preParsing', async (request) => {
     const { accept } = request.headers;
     const { answers } = request.routeOptions.config;
-    if (!accept || accepts(accept, 'application/json')) return;
-    if (answers !== undefined && accepts(accept, answers)) return;
+    if (!accept || answers === '*/*' || accepts(accept, answers)) return;
     const made = answers === undefined ? 'JSON' : `JSON and ${answers}`;
     throw new ApiError(
       'not_acceptable',
@@ -30,22 +30,14 @@ export function installNegotiation(app: FastifyInstance): void {
   });
 }
 
-/**
- * Whether an Accept header takes a media type (either may hold wildcards). The range that names the type most closely
- * decides, and one of q=0 takes nothing.
- * @see https://www.rfc-editor.org/rfc/rfc9110#section-12.5.1
- */
-export function accepts(header: string, type: string): boolean {
-  const [wantedMain = '', wantedSub = ''] = type.split('/');
-  const matches = header.split(',').flatMap((range) => {
-    const [name = '', ...parameters] = range.trim().toLowerCase().split(';');
-    const [main = '', sub = ''] = name.trim().split('/');
-    const matchesMain = main === '*' || wantedMain === '*' || main === wantedMain;
-    const matchesSub = sub === '*' || wantedSub === '*' || sub === wantedSub || main === '*';
-    if (!matchesMain || !matchesSub) return [];
-    const closeness = Number(main === wantedMain) + Number(sub === wantedSub);
-    return [{ closeness, takes: !parameters.some((parameter) => /^\s*q=0(\.0*)?\s*$/.test(parameter)) }];
-  });
-  const closest = Math.max(...matches.map(({ closeness }) => closeness));
-  return matches.some(({ closeness, takes }) => closeness === closest && takes);
+/** Types behind the wildcards of `answers`. */
+const MADE: Record<string, string[]> = {
+  'image/*': ['image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/avif', 'image/tiff'],
+  'text/*': ['text/plain'],
+};
+
+/** Whether an Accept header takes one of the types that an endpoint answers. */
+function accepts(header: string, answers: string | undefined): boolean {
+  const types = ['application/json', ...(answers === undefined ? [] : (MADE[answers] ?? [answers]))];
+  return new Negotiator({ headers: { accept: header } }).mediaTypes(types).length > 0;
 }

@@ -1,6 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { readSubjects } from '../catalogue/plan/subjects.ts';
 import { stepInOwnSpelling } from '../catalogue/spelling.ts';
-import { isSameJson } from './json.ts';
 import type { Preset } from './preset.ts';
 import { type ContentRules, checkedContent } from './rules.ts';
 import type { PresetChange } from './schema.ts';
@@ -28,9 +28,17 @@ export async function revisionOf(
   const subjects = sent === undefined ? before.subjects : readSubjects(sent, 'subjects');
   const { slug, name, description, steps: said } = { ...before, ...change };
   const steps = said.map(stepInOwnSpelling);
-  const revision: Revision = { slug, name, description, steps, subjects };
-  if (isSameJson(revision, before)) return null;
-  const isNewVersion = !isSameJson([steps, subjects], [before.steps, before.subjects]);
+  // As they would be stored: JSON knows no -0.
+  const revision: Revision = asStored({ slug, name, description, steps, subjects });
+  if (isDeepStrictEqual(revision, before)) return null;
+  const isNewVersion = !isDeepStrictEqual(
+    [revision.steps, revision.subjects],
+    [before.steps, before.subjects],
+  );
   if (isNewVersion) await checkedContent(revision, accountId, rules);
   return { revision, isNewVersion };
+}
+
+function asStored(revision: Revision): Revision {
+  return JSON.parse(JSON.stringify(revision));
 }

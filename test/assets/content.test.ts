@@ -78,12 +78,12 @@ t.test('a download is named, in ASCII and in UTF-8, and never by what could brea
   const { visitor } = await openGallery(t);
   const { call, upload } = await visitor();
   const rows: Array<[name: string, disposition: string]> = [
-    ['plain.png', `attachment; filename="plain.png"; filename*=UTF-8''plain.png`],
-    ['no extension', `attachment; filename="no extension.png"; filename*=UTF-8''no%20extension.png`],
+    ['plain.png', 'attachment; filename=plain.png'],
+    ['no extension', 'attachment; filename="no extension.png"'],
     ['Grüße ❄.png', `attachment; filename="Gr__e _.png"; filename*=UTF-8''Gr%C3%BC%C3%9Fe%20%E2%9D%84.png`],
-    ['a";\\b.png', `attachment; filename="a___b.png"; filename*=UTF-8''a%22%3B_b.png`],
-    ['../../etc/x.png', `attachment; filename=".._.._etc_x.png"; filename*=UTF-8''.._.._etc_x.png`],
-    ["it's(1)*.png", `attachment; filename="it's(1)*.png"; filename*=UTF-8''it%27s%281%29%2A.png`],
+    ['a";\\b.png', `attachment; filename=a___b.png; filename*=UTF-8''a%22%3B_b.png`],
+    ['../../etc/x.png', 'attachment; filename=.._.._etc_x.png'],
+    ["it's(1)*.png", `attachment; filename="it's(1)*.png"`],
   ];
   for (const [name, disposition] of rows) {
     const { json } = await upload(await picture(), `?name=${encodeURIComponent(name)}`);
@@ -92,7 +92,7 @@ t.test('a download is named, in ASCII and in UTF-8, and never by what could brea
   }
   const { json } = await upload(await picture());
   const unnamed = await call(`/assets/${json.data.id}/content?download=true`);
-  t.match(unnamed.headers.get('content-disposition'), `filename="${json.data.id}.png"`);
+  t.match(unnamed.headers.get('content-disposition'), `filename=${json.data.id}.png`);
   refused(t, await call(`/assets/${json.data.id}/content?download=maybe`), 400, 'invalid_param', 'download');
 });
 

@@ -212,11 +212,15 @@ t.test(
   'parameters as deep as a body may be are compared, and the same ones are no new version',
   async (t) => {
     const { call, create } = await start(t);
-    let hint: unknown = 1;
-    for (let level = 0; level < 190; level++) hint = [hint];
-    const steps = [{ op: 'upscale', parameters: { hint } }];
-    const { slug } = await create({ steps });
-    const answer = await call('PUT', `/presets/${slug}`, { steps });
-    t.match(answer, { status: 200, json: { data: { version: 1 } } });
+    const stepsWith = (innermost: unknown) => {
+      let hint = innermost;
+      for (let level = 0; level < 190; level++) hint = [hint];
+      return [{ op: 'upscale', parameters: { hint } }];
+    };
+    const { slug } = await create({ steps: stepsWith({ a: 1, b: null }) });
+    const put = (steps: unknown) => call('PUT', `/presets/${slug}`, { steps });
+    const same = await put(stepsWith({ b: null, a: 1 }));
+    t.match(same, { status: 200, json: { data: { version: 1 } } }, 'the order of keys says nothing');
+    t.match(await put(stepsWith({ a: 1, b: 0 })), { status: 200, json: { data: { version: 2 } } });
   },
 );
