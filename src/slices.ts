@@ -23,6 +23,7 @@ import { tracedOutbound } from './outbound/traced.ts';
 import type { Pixels } from './pixels/pixels.ts';
 import type { Renders } from './pixels/renders.ts';
 import { openPresets } from './presets/open.ts';
+import { openProviders } from './providers/open.ts';
 import { offeredBy } from './providers/registry.ts';
 import type { Coordination } from './stores/coordination/port.ts';
 import type { Documents } from './stores/documents/port.ts';
@@ -149,6 +150,7 @@ export async function openSlices(options: SlicesOptions) {
       templates,
       holds: billing.holds,
       events,
+      providers: openProviders({ ...base, pixels, outbound }),
       storedAssets: assets.storedAssets,
       upgradeUrl: topUpUrl,
       threads: {

@@ -178,13 +178,13 @@ export class ItemsStore {
     return modified === 1;
   }
 
-  /** Gives an item back to be tried again after an instant, after a try that failed. */
-  async retryLater({ _id, epoch }: ClaimKey, notBefore: Date): Promise<boolean> {
+  /** Gives an item back to be taken up again after an instant. */
+  async retryLater({ _id, epoch }: ClaimKey, notBefore: Date, wasTried: boolean): Promise<boolean> {
     const { modified } = await this.#items.updateOne(
       { _id, epoch, queue: 'claimed' },
       {
         $set: { queue: 'later', status: 'PENDING', notBefore: notBefore.toISOString() },
-        $inc: { tries: 1 },
+        $inc: { tries: wasTried ? 1 : 0 },
         $unset: { ...UNCLAIMED, requestId: '' },
       },
     );
@@ -270,6 +270,17 @@ export class ItemsStore {
       { $set: { queue: 'ready' }, $unset: { notBefore: '' } },
     );
     return [...new Set(due.map(({ jobId }) => jobId))];
+  }
+
+  /** Some finished items of a chain that still have what their last segment but one made. */
+  async finishedWithObject(jobId: string, limit: number): Promise<ItemDocument[]> {
+    const filter = { jobId, status: 'COMPLETED', 'progress.objectKey': { $gt: '' } };
+    return this.#items.find(filter, { limit, fields: ['progress'] });
+  }
+
+  /** Forgets objects that are gone. */
+  async forgetObjects(ids: readonly string[]): Promise<void> {
+    await this.#items.updateMany({ _id: { $in: ids } }, { $set: { 'progress.objectKey': null } });
   }
 
   /** Removes items of a job, and answers how many of at most `limit`. */

@@ -144,6 +144,8 @@ export interface ItemDocument {
   outcome?: Outcome;
   decidedAt?: string;
   progress?: Progress;
+  /** The object that it took over from the attempt before. */
+  inherits?: string;
   /** The id of a provider's request that is under way, so that who comes after a crash does not pay twice. */
   requestId?: string;
 }

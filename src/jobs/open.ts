@@ -10,6 +10,7 @@ import type { Pixels } from '../pixels/pixels.ts';
 import type { Renders } from '../pixels/renders.ts';
 import type { UsageOf } from '../presets/answers.ts';
 import type { Presets } from '../presets/open.ts';
+import type { Providers } from '../providers/open.ts';
 import type { Coordination } from '../stores/coordination/port.ts';
 import type { Documents } from '../stores/documents/port.ts';
 import type { Objects } from '../stores/objects/port.ts';
@@ -37,6 +38,7 @@ import { createModelWork } from './work/model.ts';
 import { createPageWork } from './work/page.ts';
 import { createPassWork } from './work/pass.ts';
 import { createPerform } from './work/perform.ts';
+import { TypicalSeconds } from './work/typical-seconds.ts';
 
 export interface JobsOptions {
   documents: Documents;
@@ -50,6 +52,7 @@ export interface JobsOptions {
   templates: Pick<Templates, 'findForRender'>;
   holds: Holds;
   events: Events;
+  providers: Providers;
   models: Models;
   plan: (id: string) => { retentionDays: number; storedAssets: number };
   storedAssets: (accountId: string) => Promise<number>;
@@ -68,6 +71,8 @@ export interface JobsOptions {
 export interface Jobs extends Slice {
   usageSource: UsageSource;
   usageOf: UsageOf;
+  /** Median time of an op's items on a model, in whole seconds; undefined while too few are known. */
+  typicalSeconds(op: string, model: string): number | undefined;
 }
 
 /** Calls that wait for jobs, on one host. */
@@ -97,8 +102,10 @@ export async function openJobs(options: JobsOptions): Promise<Jobs> {
   const { startWaiting } = admission;
   const ending = createEnding({
     ...{ jobs, items, settlement, holds, places, events, startWaiting, now },
+    deleteObject: (key) => options.objects.delete(key),
     announceEnd: (job) => signals.end(job._id),
   });
+  const typicalSeconds = await TypicalSeconds.open(documents);
   const undoing = createUndoing({ jobs, items, holds, places });
   const metrics = createJobMetrics(jobs, () => runner.inHand(), now);
 
@@ -109,7 +116,7 @@ export async function openJobs(options: JobsOptions): Promise<Jobs> {
       objects: options.objects,
       runPass: createPassWork(options),
       runPage: createPageWork(options),
-      runModel: createModelWork(options),
+      runModel: createModelWork({ providers: options.providers, assets, items, typicalSeconds }),
       isStopping: async (jobId) => (await jobs.get(jobId))?.status === 'CANCELLING',
     });
   const runner = createRunner({
@@ -129,7 +136,10 @@ export async function openJobs(options: JobsOptions): Promise<Jobs> {
 
   const lookAround = () =>
     runner.lookAround().catch((error: unknown) => log.warn({ err: error }, LOOK_FAILED));
-  const looking = setInterval(() => void lookAround(), LOOK_MS);
+  const looking = setInterval(() => {
+    void lookAround();
+    void typicalSeconds.refresh().catch(() => undefined);
+  }, LOOK_MS);
   looking.unref();
   void lookAround();
 
@@ -146,6 +156,7 @@ export async function openJobs(options: JobsOptions): Promise<Jobs> {
     },
     usageSource: jobUsage(jobs),
     usageOf: presetUsage(jobs),
+    typicalSeconds: (op, model) => typicalSeconds.of(op, model),
     sweeps: createJobSweeps({
       ...{ jobs, items, settlement, ending, admission, undoing, assets },
       objects: options.objects,
@@ -155,6 +166,7 @@ export async function openJobs(options: JobsOptions): Promise<Jobs> {
     async stop() {
       clearInterval(looking);
       await runner.stop();
+      await options.providers.stop();
       signals.close();
     },
   };

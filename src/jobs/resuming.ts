@@ -107,5 +107,6 @@ function seedOf({ assetId, variant, row, progress }: ItemDocument): ItemSeed {
     variant,
     ...(row !== undefined && { row }),
     ...(progress !== undefined && { progress: { ...progress, runs: 0, credits: 0 } }),
+    ...(typeof progress?.objectKey === 'string' && { inherits: progress.objectKey }),
   };
 }

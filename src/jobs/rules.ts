@@ -15,6 +15,8 @@ export interface Failure {
   mayPass: boolean;
   /** When the next try makes sense; the engine's own pause when left out. */
   retryAfterMs?: number;
+  /** Whether this was the last try, where that is not for the engine to say. */
+  isLast?: boolean;
 }
 
 /** What an item is charged for what was done on it. */
@@ -38,7 +40,8 @@ export function failureOf(error: ApiError): Failure {
 
 /** Milliseconds until an item that failed is tried again; null when it has failed for good. */
 export function retryAfterMs(failure: Failure, triesBefore: number): number | null {
-  if (!failure.mayPass || triesBefore + 1 >= MOST_TRIES) return null;
+  const isLast = failure.isLast ?? triesBefore + 1 >= MOST_TRIES;
+  if (!failure.mayPass || isLast) return null;
   return failure.retryAfterMs ?? FIRST_RETRY_MS * 4 ** triesBefore;
 }
 

@@ -16,6 +16,7 @@ export interface EndingOptions {
   holds: Holds;
   places: JobPlaces;
   events: Events;
+  deleteObject: (key: string) => Promise<void>;
   /** Tells everybody who waits for a job that it has ended. */
   announceEnd: (job: JobDocument) => void;
   /** Starts jobs that waited for the place of one that ended. */
@@ -23,12 +24,15 @@ export interface EndingOptions {
   now: () => Date;
 }
 
+const OBJECTS_AT_A_TIME = 100;
+
 /**
  * How a job ends, once. One conditional update gives it its final status, with what it is charged; from there on charge,
  * places and event follow from the document, each guarded by a key of its own, so that the sweep may repeat them.
  */
 export function createEnding(options: EndingOptions) {
   const { jobs, items, settlement, holds, places, events, announceEnd, startWaiting, now } = options;
+  const { deleteObject } = options;
 
   /** What items that a cancel stopped between two segments of a chain had used by then. */
   async function usedByCancelled({ _id, type, status }: JobDocument) {
@@ -100,6 +104,16 @@ export function createEnding(options: EndingOptions) {
     await places.giveBack(accountId, _id);
   }
 
+  /** What segments made for the next ones is of no use to items that are finished. */
+  async function deleteBetween(jobId: string): Promise<void> {
+    for (;;) {
+      const finished = await items.finishedWithObject(jobId, OBJECTS_AT_A_TIME);
+      if (finished.length === 0) return;
+      for (const { progress } of finished) await deleteObject(progress?.objectKey ?? '');
+      await items.forgetObjects(finished.map(({ _id }) => _id));
+    }
+  }
+
   /** What follows from an ended job. Doing it twice is doing it once. */
   async function finish(job: JobDocument): Promise<void> {
     const { _id, accountId, hold, usedRuns, usedCredits, endEventId } = job;
@@ -107,6 +121,7 @@ export function createEnding(options: EndingOptions) {
     await Promise.all([
       job.places > 0 ? returnPlaces(job) : undefined,
       endEventId === null ? undefined : events.write([jobEventOf(job, endEventId)]),
+      job.type === 'chain' ? deleteBetween(_id) : undefined,
     ]);
     await jobs.movePhase(_id, 'ended', 'done');
   }

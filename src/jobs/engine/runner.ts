@@ -13,7 +13,8 @@ export interface FailedWork extends Failure {
   failedStep?: number;
 }
 
-export type WorkResult = { outcome: Outcome } | { failure: FailedWork };
+/** What came of an item; one that is put back was not tried at all. */
+export type WorkResult = { outcome: Outcome } | { failure: FailedWork } | { putBackMs: number };
 
 /** The work itself: from an item to its outcome, or a failure that says whether it may pass. Never rejects. */
 export type Perform = (item: Claimed, job: JobDocument, signal: AbortSignal) => Promise<WorkResult>;
@@ -148,9 +149,10 @@ export function createRunner(options: RunnerOptions) {
     try {
       const result = await perform(item, entry.job, abandoning.signal);
       entry.lane.took(performance.now() - startedMs);
-      if (abandoning.signal.aborted && 'failure' in result) return;
       if ('outcome' in result) await settle(entry, item, result.outcome);
-      else await fail(entry, item, result.failure);
+      else if (abandoning.signal.aborted) await items.giveBack(item, { died: false });
+      else if ('failure' in result) await fail(entry, item, result.failure);
+      else await later(item, result.putBackMs, { wasTried: false });
     } catch (error) {
       warn('An item was left for its lease to run out')(error);
     }
@@ -167,7 +169,11 @@ export function createRunner(options: RunnerOptions) {
     const pauseMs = retryAfterMs(failure, item.tries);
     if (pauseMs === null) return settle(entry, item, failed(failure, item, now(), failure));
     metrics.retried(entry.job.type);
-    await items.retryLater(item, new Date(now().getTime() + pauseMs));
+    await later(item, pauseMs, { wasTried: true });
+  }
+
+  async function later(item: Claimed, pauseMs: number, { wasTried }: { wasTried: boolean }): Promise<void> {
+    await items.retryLater(item, new Date(now().getTime() + pauseMs), wasTried);
     await desk.lookAt(item.jobId);
     setTimeout(() => void wakeRetried(), pauseMs).unref();
   }

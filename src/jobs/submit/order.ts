@@ -10,7 +10,7 @@ export type JobHead = Pick<
 >;
 
 /** An item before it has a job. */
-export type ItemSeed = Pick<ItemDocument, 'assetId' | 'variant' | 'row' | 'progress'>;
+export type ItemSeed = Pick<ItemDocument, 'assetId' | 'variant' | 'row' | 'progress' | 'inherits'>;
 
 /** A job that was asked for and may be made: what it is, what it runs, and what it needs. */
 export interface Order {

@@ -1,10 +1,58 @@
+import type { AssetsForJobs } from '../../assets/open.ts';
 import type { ModelSegment } from '../../catalogue/plan/plan.ts';
-import { ApiError } from '../../http/errors.ts';
-import type { ItemCall, Made } from './perform.ts';
+import { expandPrompt, showsSubjects } from '../../catalogue/plan/subjects.ts';
+import type { Providers } from '../../providers/open.ts';
+import type { ItemsStore } from '../items-store.ts';
+import { Abandoned, type ItemCall, type Made, PutBack, WorkError } from './perform.ts';
+import type { TypicalSeconds } from './typical-seconds.ts';
 
-/** Runs a model over an item. */
-export function createModelWork(_options: object) {
-  return async (_call: ItemCall, segment: ModelSegment, _input: Uint8Array | null): Promise<Made> => {
-    throw new ApiError('service_misconfigured', `No provider here runs ${segment.model}.`);
+export interface ModelWorkOptions {
+  providers: Pick<Providers, 'run'>;
+  assets: AssetsForJobs;
+  items: ItemsStore;
+  typicalSeconds: TypicalSeconds;
+}
+
+/** Runs a model over an item: one try a claim. When to try again is for the provider to say. */
+export function createModelWork({ providers, assets, items, typicalSeconds }: ModelWorkOptions) {
+  async function referencesOf({ definition: { references }, job }: ItemCall, segment: ModelSegment) {
+    if (!showsSubjects(segment)) return [];
+    return Promise.all(references.map(async (id) => (await assets.read(job.accountId, id)).bytes));
+  }
+
+  return async (
+    call: ItemCall,
+    segment: ModelSegment,
+    input: Uint8Array<ArrayBuffer> | null,
+  ): Promise<Made> => {
+    const { item, job, definition, signal } = call;
+    const { op, model, prompt, parameters, schema } = segment;
+    const startedMs = performance.now();
+    const outcome = await providers.run(
+      {
+        ...{ op, model, parameters },
+        ...(prompt !== undefined && { prompt: expandPrompt(prompt, definition.subjects) }),
+        ...(schema !== undefined && { schema }),
+        ...(input !== null && { input }),
+        references: await referencesOf(call, segment),
+        itemIndex: item.index,
+        attempt: item.tries + 1,
+        accountId: job.accountId,
+        ...(item.requestId !== undefined && { pickUp: item.requestId }),
+        async keep(requestId) {
+          if (await items.noteRequest(item, requestId)) return;
+          throw new Abandoned('The claim was lost before the model was asked.');
+        },
+      },
+      signal,
+    );
+    if (outcome.kind === 'busy') throw new PutBack(outcome.retryAfterMs);
+    if (outcome.kind === 'failure') {
+      const { code, message, retryAfterMs } = outcome;
+      const again = retryAfterMs === undefined ? { isLast: true } : { isLast: false, retryAfterMs };
+      throw new WorkError({ code, message, mayPass: !again.isLast, ...again });
+    }
+    await typicalSeconds.took(op, model, performance.now() - startedMs);
+    return outcome;
   };
 }

@@ -48,8 +48,18 @@ export class WorkError extends Error {
 }
 
 /** The claim was lost, or its process ends: nobody waits for this work any more. */
-class Abandoned extends Error {
+export class Abandoned extends Error {
   override readonly name = 'Abandoned';
+}
+
+/** There was no place for the work: it was not tried, and is to be taken up again after a pause. */
+export class PutBack extends Error {
+  override readonly name = 'PutBack';
+  readonly pauseMs: number;
+  constructor(pauseMs: number) {
+    super('There was no place for the work.');
+    this.pauseMs = pauseMs;
+  }
 }
 
 const LARGEST_INTERMEDIATE_BYTES = 256 * 1024 * 1024;
@@ -89,7 +99,8 @@ export function createPerform(options: PerformOptions): Perform {
       await objects.delete(objectKey);
       throw new Abandoned('The claim was lost between two segments.');
     }
-    if (before.objectKey !== null && before.segment > 0 && item.progress === undefined)
+    // What an attempt before this one made stays, for that attempt can be looked at and resumed by itself.
+    if (before.objectKey !== null && before.objectKey !== item.inherits)
       await objects.delete(before.objectKey);
     return progress;
   }
@@ -157,6 +168,7 @@ export function createPerform(options: PerformOptions): Perform {
       const call = { item, job, definition, signal };
       return { outcome: await (definition.takes === 'rows' ? page(call) : walk(call)) };
     } catch (error) {
+      if (error instanceof PutBack) return { putBackMs: error.pauseMs };
       return { failure: failureIn(error, job, log) };
     }
   };
