@@ -5,7 +5,7 @@ import { createLog } from './processes/log.ts';
 import type { ProcessMessage } from './processes/supervisor.ts';
 import { channelToPrimary } from './stores/embedded/channel-client.ts';
 import { connectStores } from './stores/open.ts';
-import { openTracing } from './tracing/tracing.ts';
+import { openTracing } from './tracing/open.ts';
 
 /**
  * One API process. It is started by the primary, listens on the port that all processes share, and ends when it is told

@@ -4,7 +4,7 @@ import { needsOf, testFiles } from './needs.ts';
 
 /**
  * The architecture, as a check: an import goes to a lower rank only, and rooms of one rank do not import each other.
- * Prints every violation and exits 1. A room that is not in the table is a violation too.
+ * No file imports itself over others, types included. Prints every violation and exits 1. A room that is not in the table is a violation too.
  */
 const RANKS: Record<string, number> = {
   main: 1,
@@ -64,6 +64,8 @@ for (const file of files) {
   judgeOutput(file);
 }
 for (const file of testFiles()) judgeTest(file);
+for (const cycle of cyclesOf(new Map(files.map((file) => [file, importsOf(file)]))))
+  violations.push(`${cycle.join(' → ')}: a circle of imports; move what they share into a file of its own`);
 if (files.length < 50) violations.push(`only ${files.length} files were read: the check is blind`);
 report();
 
@@ -131,6 +133,24 @@ function judgeTest(file: string): void {
   }
   const started = importsOf(file).filter((target) => /test\/(harness|whole-service|services\/)/.test(target));
   for (const target of started) violations.push(`${file} needs nothing, but imports ${target}`);
+}
+
+/** Circles of imports, each once, found depth first: a way that comes back to a file that it passes through. */
+function cyclesOf(imports: ReadonlyMap<string, readonly string[]>): string[][] {
+  const cycles: string[][] = [];
+  const done = new Set<string>();
+  const way: string[] = [];
+  const visit = (file: string): void => {
+    const at = way.indexOf(file);
+    if (at !== -1) cycles.push([...way.slice(at), file]);
+    if (at !== -1 || done.has(file)) return;
+    way.push(file);
+    for (const target of imports.get(file) ?? []) visit(target);
+    way.pop();
+    done.add(file);
+  };
+  for (const file of imports.keys()) visit(file);
+  return cycles;
 }
 
 function roomOf(file: string): string {

@@ -3,18 +3,9 @@ import { randomText } from '../names/ids.ts';
 import { insufficientCredit } from './errors.ts';
 import type { Movements } from './movements.ts';
 import { periodOf, turnBackPeriods, turnPeriod } from './period.ts';
+import type { PlanTerms } from './plan-terms.ts';
 import type { BillingStore, Money, Reservation } from './store.ts';
 import type { SyncRuns } from './sync-runs.ts';
-
-/** What billing must know of a plan. */
-export interface PlanTerms {
-  id: string;
-  /** Runs a billing period (a calendar month, UTC); -1 is unlimited. */
-  processLimit: number;
-  /** Credits of a run past the limit; null for plans without one. */
-  overageCredits: number | null;
-  retentionDays: number;
-}
 
 /** Longer than any synchronous call: it only heals what a dead process left. */
 const RESERVATION_LIFE_MS = 120_000;

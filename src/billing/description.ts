@@ -1,8 +1,8 @@
 import type { Account, AccountLimits } from '../accounts/schema.ts';
 import type { AccountsStore } from '../accounts/store.ts';
-import type { PlanTerms } from './allowance.ts';
 import { creditsOf } from './answers.ts';
 import { boundsOf, periodOf } from './period.ts';
+import type { PlanTerms } from './plan-terms.ts';
 import type { BillingStore, Processing } from './store.ts';
 
 export interface DescriptionOptions {

@@ -1,7 +1,7 @@
-import type { PlanTerms } from './allowance.ts';
 import { insufficientCredit } from './errors.ts';
 import type { Movement, Movements } from './movements.ts';
 import { periodOf, turnPeriod } from './period.ts';
+import type { PlanTerms } from './plan-terms.ts';
 import type { BillingStore, LedgerRow, Money } from './store.ts';
 
 /** What a job asks of its account before it may run. */

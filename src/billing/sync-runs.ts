@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomText } from '../names/ids.ts';
-import type { PlanTerms } from './allowance.ts';
 import { periodOf, turnPeriod } from './period.ts';
+import type { PlanTerms } from './plan-terms.ts';
 import type { BillingStore } from './store.ts';
 import { addCounts, type MinuteCount } from './usage-counts.ts';
 

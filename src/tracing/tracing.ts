@@ -48,15 +48,3 @@ export const noTracing: Tracing = {
   ids: () => ({}),
   close: async () => undefined,
 };
-
-/**
- * Tracing by OpenTelemetry where its standard setting OTEL_EXPORTER_OTLP_ENDPOINT (or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT) names a receiver; its
- * libraries are loaded then alone. OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES, OTEL_TRACES_SAMPLER and the exporter's other settings are theirs.
- */
-export async function openTracing(environment: NodeJS.ProcessEnv): Promise<Tracing> {
-  const { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_SDK_DISABLED } = environment;
-  const receiver = OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || OTEL_EXPORTER_OTLP_ENDPOINT;
-  if (!receiver || OTEL_SDK_DISABLED === 'true') return noTracing;
-  const { openTelemetry } = await import('./open-telemetry.ts');
-  return openTelemetry();
-}

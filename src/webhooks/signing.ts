@@ -1,5 +1,4 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import type { DeliveryDocument } from './delivery.ts';
 
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
@@ -14,13 +13,21 @@ export function hintOf(secret: string): string {
   return `${PREFIX}…${secret.replace(/=+$/, '').slice(-4)}`;
 }
 
+/** What is signed: the event as its body says it, and how often it was tried before. */
+export interface SignedEvent {
+  eventId: string;
+  eventType: string;
+  body: string;
+  attempts: number;
+}
+
 /**
  * The headers of one attempt, signed twice: as this service documents it (the key is the whole secret as UTF-8), and as
  * Standard Webhooks 1.0 has it (the key is what its base64 holds), so that the libraries of either verify it.
  * @param signedAt the instant of this attempt: every one is signed afresh.
  */
 export function signedHeaders(
-  { eventId, eventType, body, attempts }: DeliveryDocument,
+  { eventId, eventType, body, attempts }: SignedEvent,
   secret: string,
   signedAt: Date,
 ): Record<string, string> {

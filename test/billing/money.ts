@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
-import type { PlanTerms } from '../../src/billing/allowance.ts';
 import { createMovements, type Movement } from '../../src/billing/movements.ts';
+import type { PlanTerms } from '../../src/billing/plan-terms.ts';
 import { type BillingStore, type LedgerRow, type Money, openBillingStore } from '../../src/billing/store.ts';
 import { newId } from '../../src/names/ids.ts';
 import type { Documents } from '../../src/stores/documents/port.ts';

@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
-import { noTracing, openTracing } from '../../src/tracing/tracing.ts';
+import { openTracing } from '../../src/tracing/open.ts';
+import { noTracing } from '../../src/tracing/tracing.ts';
 import { startServer } from '../harness.ts';
 
 interface OtlpSpan {

@@ -1,6 +1,6 @@
 import { type Box, boxAt, boxesIn, boxIn } from './boxes.ts';
 import type { Bytes } from './bytes.ts';
-import type { Header } from './header.ts';
+import type { Header } from './facts.ts';
 import { type Items, readItems } from './items.ts';
 
 const AVIF_BRANDS = ['avif', 'avis'];

@@ -1,5 +1,5 @@
 import type { Bytes } from './bytes.ts';
-import type { Header } from './header.ts';
+import type { Header } from './facts.ts';
 
 const EXTENSION = 0x21;
 const GRAPHIC_CONTROL = 0xf9;

@@ -1,5 +1,6 @@
 import { readAvif } from './avif.ts';
 import { Bytes } from './bytes.ts';
+import type { Header } from './facts.ts';
 import { readGif } from './gif.ts';
 import { readJpeg } from './jpeg.ts';
 import { readPng } from './png.ts';
@@ -7,28 +8,7 @@ import { readSvg } from './svg.ts';
 import { readTiff } from './tiff.ts';
 import { readWebp } from './webp.ts';
 
-/** What a file says about itself, read without decoding a pixel. */
-export interface Header {
-  format: 'jpeg' | 'png' | 'webp' | 'gif' | 'avif' | 'heif' | 'tiff' | 'svg';
-  mimeType: string;
-  /** As stored, of the canvas or of the first page. 0 when a drawing does not say. */
-  width: number;
-  height: number;
-  /** Frames of an animation or pages of a document. */
-  frames: number;
-  /** Pixels of all frames together. */
-  pixels: number;
-  /** EXIF value, 1 to 8; 1 when absent. */
-  orientation: number;
-  bitDepth: number;
-  channels: number;
-  hasAlpha: boolean;
-  /** Interlaced or progressive: a decoder needs the whole picture before it has the first line of it. */
-  progressive: boolean;
-  animated: boolean;
-  /** The file ends inside of a frame, which its decoder takes for all of it. */
-  cutShort?: true;
-}
+export type { Header };
 
 /** A reader answers null for a file that is not of its format; it may read past the end, which ends the reading. */
 const READERS: readonly ((bytes: Bytes) => Header | null)[] = [

@@ -1,6 +1,6 @@
 import type { Bytes } from './bytes.ts';
 import { exifOrientation } from './exif.ts';
-import type { Header } from './header.ts';
+import type { Header } from './facts.ts';
 
 const APP1 = 0xe1;
 const START_OF_SCAN = 0xda;

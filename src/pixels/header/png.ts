@@ -1,6 +1,6 @@
 import type { Bytes } from './bytes.ts';
 import { exifOrientation } from './exif.ts';
-import type { Header } from './header.ts';
+import type { Header } from './facts.ts';
 
 const SIGNATURE = '\x89PNG\r\n\x1a\n';
 /** Channels by colour type; a palette decodes to three. */

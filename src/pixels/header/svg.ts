@@ -1,5 +1,5 @@
 import type { Bytes } from './bytes.ts';
-import type { Header } from './header.ts';
+import type { Header } from './facts.ts';
 
 /** How far into the file its root element is looked for: comments and a DOCTYPE may stand before it. */
 const PROLOGUE_BYTES = 65_536;

@@ -1,6 +1,6 @@
 import type { Bytes } from './bytes.ts';
 import { validOrientation } from './exif.ts';
-import type { Header } from './header.ts';
+import type { Header } from './facts.ts';
 
 const TAG = {
   width: 256,

@@ -1,6 +1,6 @@
 import type { Bytes } from './bytes.ts';
 import { exifOrientation } from './exif.ts';
-import type { Header } from './header.ts';
+import type { Header } from './facts.ts';
 
 const ALPHA_FLAG = 0x10;
 const ANIMATION_FLAG = 0x02;

@@ -1,0 +1,9 @@
+/** What billing must know of a plan. */
+export interface PlanTerms {
+  id: string;
+  /** Runs a billing period (a calendar month, UTC); -1 is unlimited. */
+  processLimit: number;
+  /** Credits of a run past the limit; null for plans without one. */
+  overageCredits: number | null;
+  retentionDays: number;
+}
