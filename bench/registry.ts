@@ -20,6 +20,7 @@ export const MEASURED_SUITES: Record<string, () => Promise<Suite>> = {
   render: () => import('./render.ts'),
   presets: () => import('./presets.ts'),
   memory: () => import('./memory.ts'),
+  hostile: () => import('./hostile.ts'),
 };
 
 /** @throws Error when words are given that only a suite under load knows. */

@@ -8,6 +8,8 @@ export interface BenchServer {
   url: string;
   key: string;
   pid: number;
+  /** DATA_DIR. */
+  directory: string;
   stop(): Promise<void>;
 }
 
@@ -39,6 +41,7 @@ export async function startBenchServer(
     url,
     key: KEY,
     pid: child.pid ?? 0,
+    directory,
     async stop() {
       const gone = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGTERM');

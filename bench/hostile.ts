@@ -1,0 +1,217 @@
+import { execFileSync } from 'node:child_process';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import sharp from 'sharp';
+import { photograph } from './photograph.ts';
+import { type BenchServer, startBenchServer } from './server.ts';
+import { percentile, type Row, round, type SuiteResult } from './suite.ts';
+
+const ATTACK_MS = Number(process.env.BENCH_ATTACK_MS ?? 60_000);
+const IDLE_MS = 10_000;
+const IN_FLIGHT = 4;
+const PAUSE_MS = 25;
+
+interface Call {
+  path: string;
+  type: string;
+  body: Uint8Array<ArrayBuffer> | string;
+}
+
+interface Attack {
+  name: string;
+  /** What the other account asks for meanwhile, one call after the other. */
+  victim: Call;
+  /** Keeps going until the signal aborts. */
+  run(key: string, server: BenchServer, signal: AbortSignal): Promise<unknown>;
+}
+
+interface Watched {
+  timesMs: number[];
+  refused: number;
+}
+
+/** Attacks of a free account, and what another account's calls take meanwhile. */
+export async function run(): Promise<SuiteResult> {
+  const server = await startBenchServer({ SYNC_CALLS_PER_ACCOUNT: '4' });
+  const rows: Row[] = [];
+  try {
+    for (const attack of await attacks()) {
+      const row = await measure(attack, server);
+      rows.push(row);
+      console.log(row);
+    }
+  } finally {
+    await server.stop();
+  }
+  console.table(rows);
+  const method = `Each attack for ${ATTACK_MS / 1000} s by a free account with ${IN_FLIGHT} calls in flight, on the machine that the clients run on. Times of another account's calls in milliseconds, one after the other, before the attack and during it; nothing of theirs may be refused, and /readyz has to answer 200.`;
+  return { method, rows };
+}
+
+async function measure({ name, victim, run: attack }: Attack, server: BenchServer): Promise<Row> {
+  await watch(victim, server, 2_000);
+  const idle = await watch(victim, server, IDLE_MS);
+  const key = freeAccount(server);
+  const ending = new AbortController();
+  const attacking = attack(key, server, ending.signal);
+  const [attacked, readiness] = await Promise.all([
+    watch(victim, server, ATTACK_MS),
+    watch(null, server, ATTACK_MS),
+  ]);
+  ending.abort();
+  await attacking;
+  return {
+    attack: name,
+    'idle p50': round(percentile(idle.timesMs, 0.5), 1),
+    'idle p99': round(percentile(idle.timesMs, 0.99), 1),
+    p50: round(percentile(attacked.timesMs, 0.5), 1),
+    p99: round(percentile(attacked.timesMs, 0.99), 1),
+    'ratio p99': round(percentile(attacked.timesMs, 0.99) / percentile(idle.timesMs, 0.99)),
+    calls: attacked.timesMs.length,
+    refused: attacked.refused,
+    'not ready': readiness.refused,
+  };
+}
+
+/** Calls again and again, or asks /readyz. */
+async function watch(call: Call | null, { url, key }: BenchServer, durationMs: number): Promise<Watched> {
+  const watched: Watched = { timesMs: [], refused: 0 };
+  const endsAt = performance.now() + durationMs;
+  while (performance.now() < endsAt) {
+    const before = performance.now();
+    const answer = call === null ? await fetch(`${url}/readyz`) : await send(call, key, url);
+    await answer.bytes();
+    if (answer.ok) watched.timesMs.push(performance.now() - before);
+    else watched.refused += 1;
+    await sleep(call === null ? 10 * PAUSE_MS : PAUSE_MS);
+  }
+  return watched;
+}
+
+function send({ path, type, body }: Call, key: string, url: string, signal?: AbortSignal): Promise<Response> {
+  return fetch(`${url}/api/v1${path}`, {
+    method: 'POST',
+    headers: { authorization: `ApiKey ${key}`, 'content-type': type },
+    body,
+    ...(signal !== undefined && { signal }),
+  });
+}
+
+let accounts = 0;
+function freeAccount({ directory }: BenchServer): string {
+  accounts += 1;
+  const words = [
+    'account',
+    'create',
+    '--email',
+    `attacker${accounts}@example.com`,
+    '--plan',
+    'free',
+    '--credits',
+    '20',
+  ];
+  const printed = execFileSync(
+    process.execPath,
+    [join(import.meta.dirname, '../src/admin.ts'), ...words, '--json'],
+    { env: { ...process.env, DATA_DIR: directory }, encoding: 'utf8' },
+  );
+  return JSON.parse(printed).key;
+}
+
+async function attacks(): Promise<Attack[]> {
+  const photo = await photograph();
+  const large = await sharp(photo).resize(7_000, 7_000, { fit: 'fill' }).jpeg({ quality: 90 }).toBuffer();
+  const tiny = await sharp(photo).resize(200, 150, { fit: 'cover' }).jpeg({ quality: 85 }).toBuffer();
+  const small: Call = {
+    path: '/images/transform?op=grayscale',
+    type: 'image/jpeg',
+    body: new Uint8Array(tiny),
+  };
+  const passes = (query: string): Attack['run'] =>
+    repeated({ path: `/images/transform?${query}`, type: 'image/jpeg', body: new Uint8Array(large) });
+  return [
+    {
+      name: '49 MP to lossless AVIF',
+      victim: small,
+      run: passes('op=convert&format=avif&lossless=true'),
+    },
+    {
+      name: '49 MP, search for an AVIF',
+      victim: small,
+      run: passes('op=compress&minSsim=1&format=avif&effort=9'),
+    },
+    { name: 'bodies sent byte by byte', victim: small, run: slowBodies },
+    {
+      name: 'pages that draw for ever',
+      victim: {
+        path: '/images/render',
+        type: 'application/json',
+        body: JSON.stringify({ templateId: 'builtin-template-quote', data: {} }),
+      },
+      run: heavyPages,
+    },
+  ];
+}
+
+/** Four loops that send the call again as soon as it is answered, however. */
+function repeated(call: Call): Attack['run'] {
+  return (key, { url }, signal) => {
+    const loop = async () => {
+      while (!signal.aborted) {
+        const answer = await send(call, key, url, signal).catch(() => null);
+        await answer?.bytes().catch(() => null);
+        if (answer?.status === 429) await sleep(PAUSE_MS);
+      }
+    };
+    return Promise.all(Array.from({ length: IN_FLIGHT }, loop));
+  };
+}
+
+const FILTERS = Array.from(
+  { length: 40 },
+  (_, index) => `<feTurbulence baseFrequency="0.0${index + 1}" numOctaves="9"/><feMorphology radius="20"/>`,
+).join('');
+const HEAVY_PAGE = `<svg xmlns="http://www.w3.org/2000/svg" width="4096" height="4096"><filter id="f">${FILTERS}</filter><rect width="4096" height="4096" filter="url(#f)"/></svg>`;
+
+async function heavyPages(key: string, server: BenchServer, signal: AbortSignal): Promise<void> {
+  const template = { name: 'slow', html: HEAVY_PAGE, width: 4_096, height: 4_096 };
+  const made = await send(
+    { path: '/templates', type: 'application/json', body: JSON.stringify(template) },
+    key,
+    server.url,
+  );
+  const { data } = (await made.json()) as { data: { id: string } };
+  const body = JSON.stringify({ templateId: data.id, data: {} });
+  await repeated({ path: '/images/render', type: 'application/json', body })(key, server, signal);
+}
+
+const SLOW_SENDERS = 200;
+
+/** Bodies that take for ever to come: of 200 connections at once, a byte a second each. */
+async function slowBodies(key: string, { url }: BenchServer, signal: AbortSignal): Promise<void> {
+  const sender = async () => {
+    while (!signal.aborted) await dripOnce(url, key, signal);
+  };
+  await Promise.all(Array.from({ length: SLOW_SENDERS }, sender));
+}
+
+async function dripOnce(url: string, key: string, signal: AbortSignal): Promise<void> {
+  const ended = Promise.withResolvers<void>();
+  const headers = {
+    authorization: `ApiKey ${key}`,
+    'content-type': 'image/jpeg',
+    'content-length': '1000000',
+  };
+  const dripping = request(`${url}/api/v1/images/transform?op=grayscale`, {
+    method: 'POST',
+    headers,
+    signal,
+  });
+  dripping.on('error', () => ended.resolve()).on('close', () => ended.resolve());
+  dripping.on('response', (answer) => answer.resume());
+  const drip = setInterval(() => dripping.write('x'), 1_000);
+  await ended.promise;
+  clearInterval(drip);
+  await sleep(PAUSE_MS);
+}
