@@ -3,6 +3,7 @@ import type { ProviderName } from '../models/models.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import type { providersSettings } from './config.ts';
 import { createGemini } from './gemini.ts';
+import { createLocal, isLocalInstalled } from './local.ts';
 import { createOpenAi } from './openai.ts';
 import type { Provider } from './provider.ts';
 import { createReplicate } from './replicate.ts';
@@ -10,14 +11,14 @@ import { createSandbox } from './sandbox.ts';
 
 type Configured = SettingsOf<typeof providersSettings>;
 
-/** Whether a provider's models are offered: when it has a key or a base URL; the sandbox unless it is switched off. */
+/** Whether a provider's models are offered: when it has a key or a base URL; the sandbox unless it is switched off; local models where their packages are. */
 export function offeredBy(settings: Configured): (provider: ProviderName) => boolean {
   const offered: Record<ProviderName, boolean> = {
     openai: isSet(settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL),
     gemini: isSet(settings.GEMINI_API_KEY, settings.GEMINI_BASE_URL),
     replicate: isSet(settings.REPLICATE_API_TOKEN, settings.REPLICATE_BASE_URL),
     sandbox: settings.SANDBOX_MODELS === 'on',
-    local: false,
+    local: isLocalInstalled(),
   };
   return (provider) => offered[provider];
 }
@@ -45,6 +46,7 @@ export function providersOf(options: {
       }),
     }),
     ...(isOffered('sandbox') && { sandbox: createSandbox() }),
+    ...(isOffered('local') && { local: createLocal() }),
   };
 }
 

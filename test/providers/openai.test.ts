@@ -23,7 +23,7 @@ const answered = { json: { created: 1, data: [{ b64_json: Buffer.from(png).toStr
 const last = () => openai.received.at(-1);
 
 t.test('its models alone are offered, and are the defaults', (t) => {
-  t.ok(models.models.every(({ provider }) => provider === 'openai'));
+  t.ok(models.models.every(({ provider }) => provider === 'openai' || provider === 'local'));
   t.end();
 });
 

@@ -31,18 +31,21 @@ export interface Measures {
 /** PNG bytes, or measures. */
 export type SandboxResult = { png: Uint8Array<ArrayBuffer> } | { measures: Measures };
 
-/** A picture for a local reader. */
-export interface ReadTask {
+/** A picture whose bar and QR codes are read. */
+export interface CodesTask {
   picture: Uint8Array;
 }
 
-export interface TextRead {
-  text: string;
-  /** 0 to 1, as the reader trusts itself. */
-  confidence: number;
-  lines: { text: string; confidence: number; x: number; y: number; width: number; height: number }[];
+/** Where something stands in a picture, in its pixels. */
+export interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
 }
 
 export interface CodesRead {
-  codes: { format: string; text: string; x: number; y: number; width: number; height: number }[];
+  width: number;
+  height: number;
+  codes: (Box & { format: string; text: string })[];
 }

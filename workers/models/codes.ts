@@ -1,0 +1,38 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import sharp from 'sharp';
+import { prepareZXingModule, readBarcodes } from 'zxing-wasm/reader';
+import { outputOf } from '../output.ts';
+import type { CodesRead, CodesTask } from './protocol.ts';
+
+/** Runs in a thread of its own, started with the first question for codes. */
+
+sharp.concurrency(1);
+sharp.cache(false);
+
+const CODES_MAX = 100;
+
+/** From the package: left to itself, it would fetch the module from a network. */
+const wasmFile = fileURLToPath(import.meta.resolve('zxing-wasm/reader/zxing_reader.wasm'));
+const { buffer } = new Uint8Array(await readFile(wasmFile));
+prepareZXingModule({ overrides: { wasmBinary: buffer } });
+
+/** Reads every code in a picture, upright or not. */
+export default async function read({ picture }: CodesTask): Promise<CodesRead> {
+  const flat = sharp(picture).flatten({ background: '#ffffff' }).ensureAlpha().toColourspace('srgb');
+  const { data, info } = await outputOf(flat.raw());
+  const { width, height } = info;
+  const pixels = { data: new Uint8ClampedArray(data.buffer), width, height } as Parameters<
+    typeof readBarcodes
+  >[0];
+  const found = await readBarcodes(pixels, { tryHarder: true, maxNumberOfSymbols: CODES_MAX });
+  const codes = found
+    .filter(({ isValid }) => isValid)
+    .map(({ format, text, position }) => {
+      const corners = [position.topLeft, position.topRight, position.bottomRight, position.bottomLeft];
+      const [xs, ys] = [corners.map(({ x }) => x), corners.map(({ y }) => y)];
+      const [x, y] = [Math.min(...xs), Math.min(...ys)];
+      return { format, text, x, y, width: Math.max(...xs) - x, height: Math.max(...ys) - y };
+    });
+  return { width, height, codes };
+}
