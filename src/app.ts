@@ -11,7 +11,7 @@ import { homeRoutes } from './http/home.ts';
 import { installIdempotency } from './http/idempotency.ts';
 import { llmsRoutes } from './http/llms.ts';
 import { installMetrics } from './http/metrics.ts';
-import { installOpenApi } from './http/openapi.ts';
+import { installOpenApi } from './http/openapi/install.ts';
 import { addressOf, createServer } from './http/server.ts';
 import type { Slice } from './http/slice.ts';
 import { installTracing } from './http/tracing.ts';
@@ -62,7 +62,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const draining = new AbortController();
   const publicUrl = () => settings.http.PUBLIC_URL || addressOf(server, settings.http.HOST);
   const threads = await openThreads(options, meters);
-  await installOpenApi(server, packageJson.version);
+  await installOpenApi(server, { version: packageJson.version, publicUrl });
   meters.pools.watch({
     image: () => threads.pixels.stats(),
     heavy: () => threads.pixels.heavyStats(),

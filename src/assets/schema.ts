@@ -21,21 +21,24 @@ const AssetStatus = Type.Unsafe<'PENDING' | 'DONE' | 'FAILED'>({
 });
 const AssetOrigin = Type.Unsafe<'upload' | 'job'>({ type: 'string', enum: ['upload', 'job'] });
 
-export const Asset = Type.Object({
-  id: Type.String(),
-  status: AssetStatus,
-  name: Type.Optional(Type.String()),
-  collection: Type.Optional(Type.String()),
-  origin: AssetOrigin,
-  jobId: Type.Optional(Type.String()),
-  itemIndex: Type.Optional(Type.Integer()),
-  image: Type.Optional(ImageObject),
-  metadata: Type.Optional(ImageTags),
-  createdAt: Type.String({ format: 'date-time' }),
-  expiresAt: Type.Optional(
-    Type.String({ format: 'date-time', description: 'When it is deleted; absent on one that stays.' }),
-  ),
-});
+export const Asset = Type.Object(
+  {
+    id: Type.String(),
+    status: AssetStatus,
+    name: Type.Optional(Type.String()),
+    collection: Type.Optional(Type.String()),
+    origin: AssetOrigin,
+    jobId: Type.Optional(Type.String()),
+    itemIndex: Type.Optional(Type.Integer()),
+    image: Type.Optional(ImageObject),
+    metadata: Type.Optional(ImageTags),
+    createdAt: Type.String({ format: 'date-time' }),
+    expiresAt: Type.Optional(
+      Type.String({ format: 'date-time', description: 'When it is deleted; absent on one that stays.' }),
+    ),
+  },
+  { title: 'Asset' },
+);
 export type Asset = Static<typeof Asset>;
 
 const name = Type.String({ maxLength: NAME_MAX_CHARACTERS, description: 'What downloads are called.' });
@@ -52,22 +55,28 @@ export type UploadQuery = Static<typeof UploadQuery>;
 /** The JSON form of an upload. */
 export const UrlUpload = Type.Object({ url: Type.String({ minLength: 1 }) });
 
-export const Reservation = Type.Object({
-  contentType: Type.String({ enum: READABLE_TYPES }),
-  name: Type.Optional(name),
-  collection: Type.Optional(collection),
-});
+export const Reservation = Type.Object(
+  {
+    contentType: Type.String({ enum: READABLE_TYPES }),
+    name: Type.Optional(name),
+    collection: Type.Optional(collection),
+  },
+  { title: 'Reservation' },
+);
 export type Reservation = Static<typeof Reservation>;
 
-export const Reserved = Type.Object({
-  asset: Asset,
-  upload: Type.Object({
-    method: Type.Literal('PUT'),
-    url: Type.String({ description: 'Signed and for a single use: no credential is sent with it.' }),
-    headers: Type.Record(Type.String(), Type.String()),
-    expiresAt: Type.String({ format: 'date-time' }),
-  }),
-});
+export const Reserved = Type.Object(
+  {
+    asset: Asset,
+    upload: Type.Object({
+      method: Type.Literal('PUT'),
+      url: Type.String({ description: 'Signed and for a single use: no credential is sent with it.' }),
+      headers: Type.Record(Type.String(), Type.String()),
+      expiresAt: Type.String({ format: 'date-time' }),
+    }),
+  },
+  { title: 'Reserved' },
+);
 
 export const AssetPath = Type.Object({ assetId: Type.String() });
 export type AssetPath = Static<typeof AssetPath>;
@@ -104,16 +113,22 @@ export const LinkQuery = Type.Object({
 });
 export type LinkQuery = Static<typeof LinkQuery>;
 
-export const Link = Type.Object({
-  url: Type.String({ description: 'Readable without a credential until then.' }),
-  expiresAt: Type.String({ format: 'date-time' }),
-});
+export const Link = Type.Object(
+  {
+    url: Type.String({ description: 'Readable without a credential until then.' }),
+    expiresAt: Type.String({ format: 'date-time' }),
+  },
+  { title: 'Link' },
+);
 
-export const AssetCollection = Type.Object({
-  name: Type.String(),
-  assets: Type.Integer(),
-  updatedAt: Type.String({ format: 'date-time', description: 'When it was made, or last got an asset.' }),
-});
+export const AssetCollection = Type.Object(
+  {
+    name: Type.String(),
+    assets: Type.Integer(),
+    updatedAt: Type.String({ format: 'date-time', description: 'When it was made, or last got an asset.' }),
+  },
+  { title: 'AssetCollection' },
+);
 export type AssetCollection = Static<typeof AssetCollection>;
 
 export const NewCollection = Type.Object({ name: Type.String() });

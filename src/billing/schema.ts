@@ -4,16 +4,19 @@ import { PagingQuery } from '../http/paging.ts';
 const count = (description: string) => Type.Integer({ format: 'int64', description });
 
 /** A movement, as told. */
-export const LedgerEntry = Type.Object({
-  id: Type.String(),
-  type: Type.String({ description: 'grant, charge, overage, hold or release.' }),
-  credits: count('Signed change of the balance; 0 on hold and release.'),
-  held: count('The amount, on hold and release; else 0.'),
-  balanceAfter: count('The balance behind this movement.'),
-  jobId: Type.Optional(Type.String()),
-  note: Type.Optional(Type.String()),
-  createdAt: Type.String({ format: 'date-time' }),
-});
+export const LedgerEntry = Type.Object(
+  {
+    id: Type.String(),
+    type: Type.String({ description: 'grant, charge, overage, hold or release.' }),
+    credits: count('Signed change of the balance; 0 on hold and release.'),
+    held: count('The amount, on hold and release; else 0.'),
+    balanceAfter: count('The balance behind this movement.'),
+    jobId: Type.Optional(Type.String()),
+    note: Type.Optional(Type.String()),
+    createdAt: Type.String({ format: 'date-time' }),
+  },
+  { title: 'LedgerEntry' },
+);
 export type LedgerEntry = Static<typeof LedgerEntry>;
 
 export const LedgerQuery = Type.Object(PagingQuery);
@@ -31,19 +34,25 @@ export const UsageTotal = Type.Object(sums);
 export type UsageTotal = Static<typeof UsageTotal>;
 
 /** The part of a window that has one key. */
-export const UsageBucket = Type.Object({
-  key: Type.String({ description: 'An op, an API key id or `console`, or a UTC date.' }),
-  ...sums,
-});
+export const UsageBucket = Type.Object(
+  {
+    key: Type.String({ description: 'An op, an API key id or `console`, or a UTC date.' }),
+    ...sums,
+  },
+  { title: 'UsageBucket' },
+);
 export type UsageBucket = Static<typeof UsageBucket>;
 
-export const Usage = Type.Object({
-  from: Type.String({ format: 'date-time', description: 'Inclusive; a whole minute.' }),
-  to: Type.String({ format: 'date-time', description: 'Exclusive; a whole minute.' }),
-  groupBy: Type.String(),
-  groups: Type.Array(UsageBucket, { description: 'Ordered by key; only those with usage.' }),
-  total: UsageTotal,
-});
+export const Usage = Type.Object(
+  {
+    from: Type.String({ format: 'date-time', description: 'Inclusive; a whole minute.' }),
+    to: Type.String({ format: 'date-time', description: 'Exclusive; a whole minute.' }),
+    groupBy: Type.String(),
+    groups: Type.Array(UsageBucket, { description: 'Ordered by key; only those with usage.' }),
+    total: UsageTotal,
+  },
+  { title: 'Usage' },
+);
 export type Usage = Static<typeof Usage>;
 
 /** Read as text: usage-window.ts says what is accepted. */

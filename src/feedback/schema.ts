@@ -14,27 +14,33 @@ const context = Type.Record(Type.String(), Type.Unknown(), {
   description: `Whatever helps; at most ${CONTEXT_MAX_CHARACTERS} characters as JSON.`,
 });
 
-export const FeedbackRequest = Type.Object({
-  kind: Type.String({ description: `${KINDS.join(', ')}, in any case.` }),
-  message: Type.String({
-    description: `At most ${MESSAGE_MAX_CHARACTERS} characters without the space around it; not blank.`,
-  }),
-  op: Type.Optional(op),
-  context: Type.Optional(context),
-});
+export const FeedbackRequest = Type.Object(
+  {
+    kind: Type.String({ description: `${KINDS.join(', ')}, in any case.` }),
+    message: Type.String({
+      description: `At most ${MESSAGE_MAX_CHARACTERS} characters without the space around it; not blank.`,
+    }),
+    op: Type.Optional(op),
+    context: Type.Optional(context),
+  },
+  { title: 'FeedbackRequest' },
+);
 export type FeedbackRequest = Static<typeof FeedbackRequest>;
 
-export const Feedback = Type.Object({
-  id: Type.String(),
-  kind: Type.Union(KINDS.map((kind) => Type.Literal(kind))),
-  message: Type.String(),
-  op: Type.Optional(op),
-  context: Type.Optional(context),
-  apiKeyId: Type.Optional(
-    Type.String({ description: 'The key it was filed with; absent for a console session.' }),
-  ),
-  createdAt: Type.String({ format: 'date-time' }),
-});
+export const Feedback = Type.Object(
+  {
+    id: Type.String(),
+    kind: Type.Union(KINDS.map((kind) => Type.Literal(kind))),
+    message: Type.String(),
+    op: Type.Optional(op),
+    context: Type.Optional(context),
+    apiKeyId: Type.Optional(
+      Type.String({ description: 'The key it was filed with; absent for a console session.' }),
+    ),
+    createdAt: Type.String({ format: 'date-time' }),
+  },
+  { title: 'Feedback' },
+);
 export type Feedback = Static<typeof Feedback>;
 
 export const FeedbackQuery = Type.Object(PagingQuery);

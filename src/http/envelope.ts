@@ -1,13 +1,16 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 
 /** Paging facts of a list. `total` and `page` are absent when a cursor was used. */
-export const ListMeta = Type.Object({
-  total: Type.Optional(Type.Integer()),
-  page: Type.Optional(Type.Integer({ description: 'Zero-based.' })),
-  perPage: Type.Integer({ description: 'The size actually served.' }),
-  hasMore: Type.Boolean(),
-  nextCursor: Type.Union([Type.String(), Type.Null()], { description: 'Opaque; null on the last page.' }),
-});
+export const ListMeta = Type.Object(
+  {
+    total: Type.Optional(Type.Integer()),
+    page: Type.Optional(Type.Integer({ description: 'Zero-based.' })),
+    perPage: Type.Integer({ description: 'The size actually served.' }),
+    hasMore: Type.Boolean(),
+    nextCursor: Type.Union([Type.String(), Type.Null()], { description: 'Opaque; null on the last page.' }),
+  },
+  { title: 'ListMeta' },
+);
 export type ListMeta = Static<typeof ListMeta>;
 
 export const ErrorObject = Type.Object({

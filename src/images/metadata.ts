@@ -3,9 +3,10 @@ import type { FastifyInstance } from 'fastify';
 import { envelopeOf, success } from '../http/envelope.ts';
 import { checkImageBody } from '../http/image-body.ts';
 import { ImageObject, ImageTags } from '../pixels/image-object.ts';
-import { ImageReference, readInput } from './input.ts';
+import { readInput } from './input.ts';
 import { bring, type LaneOptions, limitsOf } from './lane.ts';
 import { runOf, sendTiming, workerMs } from './timing.ts';
+import { ImageReference } from './transform-schema.ts';
 
 /** POST /images/metadata: what an image is and what its file says, while the caller waits. Free. */
 export async function metadataRoutes(

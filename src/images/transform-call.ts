@@ -1,6 +1,6 @@
 import type { Pass } from '../../workers/protocol.ts';
 import { checkParameters } from '../catalogue/check.ts';
-import { findOp, OPS } from '../catalogue/index.ts';
+import { findOp } from '../catalogue/index.ts';
 import { mergeFragments } from '../catalogue/merge.ts';
 import { type Given, isPixelOp, type Op, type PixelOp } from '../catalogue/op.ts';
 import { parametersFromQuery } from '../catalogue/query.ts';
@@ -8,6 +8,7 @@ import { type StepWarning, warningsOf } from '../catalogue/warnings.ts';
 import { invalidParam } from '../http/errors.ts';
 import { didYouMean } from '../names/nearest.ts';
 import type { BodyFields } from './input.ts';
+import { TRANSFORM_OPS } from './transform-schema.ts';
 
 export type Query = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -109,9 +110,7 @@ function whereItRuns(op: Op): string {
 }
 
 function transformOps(): string[] {
-  return Object.values(OPS)
-    .filter((op) => isPixelOp(op) && op.syncEndpoint !== undefined)
-    .map(({ op }) => op);
+  return TRANSFORM_OPS.map(({ op }) => op);
 }
 
 function parametersOf(query: Query): Record<string, string | string[] | undefined> {

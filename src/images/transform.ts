@@ -6,12 +6,13 @@ import { envelopeOf, success } from '../http/envelope.ts';
 import { checkImageBody } from '../http/image-body.ts';
 import { sendWarnings, type Warning } from '../http/warnings.ts';
 import type { PixelResult } from '../pixels/pixels.ts';
-import { readInput, TransformReference } from './input.ts';
+import { readInput } from './input.ts';
 import { bring, counted, type LaneOptions, limitsOf, namedAs } from './lane.ts';
 import { RESULT_LIFE_SECONDS } from './limits.ts';
 import type { Results } from './results.ts';
 import { runOf, sendTiming } from './timing.ts';
 import { checkQuery, type Query, readCall, type TransformCall } from './transform-call.ts';
+import { transformQuery, transformReference } from './transform-schema.ts';
 
 /** What runs, and what its caller should know of it. */
 interface Planned {
@@ -35,7 +36,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
       config: {
         slot: 'calls',
         body: 'stream',
-        reference: TransformReference,
+        reference: transformReference(),
         answers: 'image/*',
         check: checkBeforeBody,
       },
@@ -44,7 +45,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         description:
           'Runs one op of the catalogue, or one saved preset without an AI step, on one image: raw bytes with their own Content-Type, a multipart `file` part, or a JSON reference with `url` or `assetId`. Nothing is stored.',
         tags: ['Synchronous images'],
-        querystring: TransformQuery,
+        querystring: transformQuery(),
         response: { 200: envelopeOf(ResultLink) },
       },
       // The catalogue checks the query: each op has its own contract.
@@ -83,19 +84,6 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
     return call.kind === 'op' ? call : presetPass(caller.accountId, call.reference);
   }
 }
-
-const TransformQuery = Type.Object(
-  {
-    op: Type.Optional(Type.String({ description: 'An op with a syncEndpoint; exclusive with preset.' })),
-    preset: Type.Optional(
-      Type.String({ description: 'Slug, id or slug@version; no parameter may accompany it.' }),
-    ),
-    response: Type.Optional(
-      Type.String({ description: '`url` answers a signed link of 5 minutes instead of bytes.' }),
-    ),
-  },
-  { additionalProperties: Type.String({ description: "The op's own parameters." }) },
-);
 
 const ResultLink = Type.Object({
   url: Type.String({ format: 'uri', description: 'Signed, good for 5 minutes.' }),

@@ -1,26 +1,29 @@
 import { type Static, Type } from '@sinclair/typebox';
 
 /** The image object of the interface: what the metadata endpoint answers, and what an asset carries. */
-export const ImageObject = Type.Object({
-  mimeType: Type.String(),
-  format: Type.String(),
-  width: Type.Integer({ description: 'As displayed, after EXIF orientation.' }),
-  height: Type.Integer(),
-  orientation: Type.Integer({ description: 'EXIF value, 1 to 8.' }),
-  bytes: Type.Integer(),
-  sha1: Type.String(),
-  hasAlpha: Type.Boolean(),
-  isOpaque: Type.Boolean(),
-  frames: Type.Integer(),
-  density: Type.Union([Type.Number(), Type.Null()]),
-  colorSpace: Type.String(),
-  bitDepth: Type.Integer(),
-  dominantColor: Type.String({ description: '#rrggbb' }),
-  averageColor: Type.String({ description: '#rrggbb' }),
-  entropy: Type.Number(),
-  sharpness: Type.Number(),
-  thumbhash: Type.String({ description: 'Base64.' }),
-});
+export const ImageObject = Type.Object(
+  {
+    mimeType: Type.String(),
+    format: Type.String(),
+    width: Type.Integer({ description: 'As displayed, after EXIF orientation.' }),
+    height: Type.Integer(),
+    orientation: Type.Integer({ description: 'EXIF value, 1 to 8.' }),
+    bytes: Type.Integer(),
+    sha1: Type.String(),
+    hasAlpha: Type.Boolean(),
+    isOpaque: Type.Boolean(),
+    frames: Type.Integer(),
+    density: Type.Union([Type.Number(), Type.Null()]),
+    colorSpace: Type.String(),
+    bitDepth: Type.Integer(),
+    dominantColor: Type.String({ description: '#rrggbb' }),
+    averageColor: Type.String({ description: '#rrggbb' }),
+    entropy: Type.Number(),
+    sharpness: Type.Number(),
+    thumbhash: Type.String({ description: 'Base64.' }),
+  },
+  { title: 'ImageObject' },
+);
 export type ImageObject = Static<typeof ImageObject>;
 
 /** What a file says about itself. */

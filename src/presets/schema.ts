@@ -21,19 +21,22 @@ const description = Type.String({
 });
 
 /** Body of POST /presets. Fields that an answer carries beside these are ignored. */
-export const NewPreset = Type.Object({
-  name,
-  steps: Steps,
-  description: Type.Optional(description),
-  subjects: Type.Optional(SentSubjects),
-  slug: Type.Optional(
-    Type.String({
-      pattern: SLUG_PATTERN,
-      maxLength: SLUG_MAX_CHARACTERS,
-      description: 'Unique in the account. Made from the name when omitted; `builtin-` is reserved.',
-    }),
-  ),
-});
+export const NewPreset = Type.Object(
+  {
+    name,
+    steps: Steps,
+    description: Type.Optional(description),
+    subjects: Type.Optional(SentSubjects),
+    slug: Type.Optional(
+      Type.String({
+        pattern: SLUG_PATTERN,
+        maxLength: SLUG_MAX_CHARACTERS,
+        description: 'Unique in the account. Made from the name when omitted; `builtin-` is reserved.',
+      }),
+    ),
+  },
+  { title: 'NewPreset' },
+);
 export type NewPreset = Static<typeof NewPreset>;
 
 /** Body of PUT /presets/{slug}: what is left out stays. */
@@ -70,21 +73,27 @@ export const PresetEntries = Type.Array(
 
 const savedAt = (description: string) => Type.String({ format: 'date-time', description });
 
-export const PresetVersionData = Type.Object({
-  version,
-  steps: Steps,
-  subjects,
-  updatedAt: savedAt('When that version was saved.'),
-});
+export const PresetVersionData = Type.Object(
+  {
+    version,
+    steps: Steps,
+    subjects,
+    updatedAt: savedAt('When that version was saved.'),
+  },
+  { title: 'PresetVersionData' },
+);
 export type PresetVersionData = Static<typeof PresetVersionData>;
 
-export const PresetUsage = Type.Object({
-  runs: Type.Integer({
-    format: 'int64',
-    description: 'Jobs that ran it at any version, while they are on record.',
-  }),
-  lastRunAt: Type.Optional(savedAt('When the most recent was submitted.')),
-});
+export const PresetUsage = Type.Object(
+  {
+    runs: Type.Integer({
+      format: 'int64',
+      description: 'Jobs that ran it at any version, while they are on record.',
+    }),
+    lastRunAt: Type.Optional(savedAt('When the most recent was submitted.')),
+  },
+  { title: 'PresetUsage' },
+);
 export type PresetUsage = Static<typeof PresetUsage>;
 
 const StepWarning = Type.Object({
@@ -94,26 +103,29 @@ const StepWarning = Type.Object({
 });
 
 /** A preset as answered. Reads carry usage, writes carry warnings. */
-export const PresetData = Type.Object({
-  id: Type.String({ description: '`pre_…`; of a built-in `builtin-…`.' }),
-  builtIn: Type.Boolean(),
-  name,
-  slug: Type.String(),
-  description,
-  steps: Steps,
-  subjects,
-  version,
-  versionCount: Type.Integer({ format: 'int32', description: 'Current and superseded versions.' }),
-  versions: Type.Optional(
-    Type.Array(PresetVersionData, { description: 'Superseded versions, oldest first.' }),
-  ),
-  usage: Type.Optional(PresetUsage),
-  warnings: Type.Optional(Type.Array(StepWarning)),
-  createdAt: savedAt('When the preset was created.'),
-  updatedAt: savedAt(
-    'When it was last saved, a rename included; of an earlier version, when that was saved.',
-  ),
-});
+export const PresetData = Type.Object(
+  {
+    id: Type.String({ description: '`pre_…`; of a built-in `builtin-…`.' }),
+    builtIn: Type.Boolean(),
+    name,
+    slug: Type.String(),
+    description,
+    steps: Steps,
+    subjects,
+    version,
+    versionCount: Type.Integer({ format: 'int32', description: 'Current and superseded versions.' }),
+    versions: Type.Optional(
+      Type.Array(PresetVersionData, { description: 'Superseded versions, oldest first.' }),
+    ),
+    usage: Type.Optional(PresetUsage),
+    warnings: Type.Optional(Type.Array(StepWarning)),
+    createdAt: savedAt('When the preset was created.'),
+    updatedAt: savedAt(
+      'When it was last saved, a rename included; of an earlier version, when that was saved.',
+    ),
+  },
+  { title: 'PresetData' },
+);
 export type PresetData = Static<typeof PresetData>;
 
 /** What landed of an import, and one line per refused entry. */

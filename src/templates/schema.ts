@@ -86,26 +86,32 @@ const identity = {
 const updatedAt = Type.String({ format: 'date-time', description: 'When the current version was saved.' });
 
 /** A template as answered. One read as id@version has no slug, description or updatedAt. */
-export const TemplateData = Type.Object({
-  ...identity,
-  ...content,
-  slug: Type.Optional(Type.String()),
-  description: Type.Optional(content.description),
-  updatedAt: Type.Optional(updatedAt),
-});
+export const TemplateData = Type.Object(
+  {
+    ...identity,
+    ...content,
+    slug: Type.Optional(Type.String()),
+    description: Type.Optional(content.description),
+    updatedAt: Type.Optional(updatedAt),
+  },
+  { title: 'TemplateData' },
+);
 export type TemplateData = Static<typeof TemplateData>;
 
 /** A row of the listing: a template without html and css. */
-export const TemplateSummary = Type.Object({
-  ...identity,
-  name: content.name,
-  slug: Type.String(),
-  description: content.description,
-  width: content.width,
-  height: content.height,
-  variables: content.variables,
-  updatedAt,
-});
+export const TemplateSummary = Type.Object(
+  {
+    ...identity,
+    name: content.name,
+    slug: Type.String(),
+    description: content.description,
+    width: content.width,
+    height: content.height,
+    variables: content.variables,
+    updatedAt,
+  },
+  { title: 'TemplateSummary' },
+);
 export type TemplateSummary = Static<typeof TemplateSummary>;
 
 /** What landed of an import, and one line per refused entry. */

@@ -52,18 +52,21 @@ export const EndpointWithSecret = Type.Object({
   secret: Type.String({ description: 'The key of the signatures, `whsec_…`: shown this once.' }),
 });
 
-export const Delivery = Type.Object({
-  id: Type.String({ description: '`whd_…`' }),
-  eventId: Type.String({ description: 'The same on every attempt: the key to deduplicate by.' }),
-  eventType: Type.String(),
-  status: Type.Union(['PENDING', 'DELIVERED', 'FAILED'].map((status) => Type.Literal(status))),
-  attempts: Type.Integer(),
-  createdAt: dateTime('When it was queued for this endpoint.'),
-  nextAttemptAt: Type.Optional(dateTime('While PENDING.')),
-  deliveredAt: Type.Optional(dateTime('When a 2xx came back.')),
-  responseStatus: Type.Optional(Type.Integer({ description: 'The last status of the receiver.' })),
-  error: Type.Optional(Type.String({ description: 'Why the last attempt failed.' })),
-});
+export const Delivery = Type.Object(
+  {
+    id: Type.String({ description: '`whd_…`' }),
+    eventId: Type.String({ description: 'The same on every attempt: the key to deduplicate by.' }),
+    eventType: Type.String(),
+    status: Type.Union(['PENDING', 'DELIVERED', 'FAILED'].map((status) => Type.Literal(status))),
+    attempts: Type.Integer(),
+    createdAt: dateTime('When it was queued for this endpoint.'),
+    nextAttemptAt: Type.Optional(dateTime('While PENDING.')),
+    deliveredAt: Type.Optional(dateTime('When a 2xx came back.')),
+    responseStatus: Type.Optional(Type.Integer({ description: 'The last status of the receiver.' })),
+    error: Type.Optional(Type.String({ description: 'Why the last attempt failed.' })),
+  },
+  { title: 'Delivery' },
+);
 export type Delivery = Omit<Static<typeof Delivery>, 'status'> & {
   status: 'PENDING' | 'DELIVERED' | 'FAILED';
 };

@@ -29,6 +29,7 @@ export const PresetStep = Type.Object(
     params: Type.Optional(Type.Unsafe<unknown>({ description: "The operation's arguments." })),
   },
   {
+    title: 'PresetStep',
     additionalProperties: false,
     elsewhere: 'what the op takes goes into parameters of the step',
   },
@@ -44,14 +45,17 @@ export const Steps = Type.Array(PresetStep, {
 });
 
 /** Somebody or something that prompts name, with pictures that the model is shown. */
-export const Subject = Type.Object({
-  name: Type.String({ pattern: SUBJECT_NAME_PATTERN, description: 'Unique within the preset.' }),
-  referenceAssetIds: Type.Array(Type.String({ minLength: 1 }), {
-    minItems: 1,
-    description: `Your own assets with status DONE; at most ${REFERENCES_MAX} across all subjects.`,
-  }),
-  descriptor: Type.Optional(Type.String({ maxLength: DESCRIPTOR_MAX_CHARACTERS })),
-});
+export const Subject = Type.Object(
+  {
+    name: Type.String({ pattern: SUBJECT_NAME_PATTERN, description: 'Unique within the preset.' }),
+    referenceAssetIds: Type.Array(Type.String({ minLength: 1 }), {
+      minItems: 1,
+      description: `Your own assets with status DONE; at most ${REFERENCES_MAX} across all subjects.`,
+    }),
+    descriptor: Type.Optional(Type.String({ maxLength: DESCRIPTOR_MAX_CHARACTERS })),
+  },
+  { title: 'Subject' },
+);
 export type Subject = Static<typeof Subject>;
 
 /** Subjects as sent: whatever is wrong within them is named `subjects`, so they are checked behind this schema. */

@@ -1,0 +1,170 @@
+import { ERROR_CODES } from '../errors.ts';
+
+/** A part of the document as plain JSON. */
+export type Node = { [key: string]: unknown };
+
+/** What of a route's config its description needs; it rides through the generator and is taken out again. */
+export const ROUTE_MARK = 'x-route';
+export interface RouteMark {
+  idempotency: boolean;
+  isImageCall: boolean;
+  isPublic: boolean;
+}
+
+const FAILURE = { $ref: '#/components/responses/Failure' };
+
+const header = (description: string, type = 'string') => ({ description, schema: { type } });
+
+/** What answers carry beside their bodies. */
+const HEADERS: Node = {
+  'X-Request-Id': header("The caller's own, when it sent one, else a UUID."),
+  'RateLimit-Limit': header('Requests a minute on this host.', 'integer'),
+  'RateLimit-Remaining': header('Requests left in this window.', 'integer'),
+  'RateLimit-Reset': header('Seconds until the window turns.', 'integer'),
+  'Retry-After': header('Seconds to wait before the same call is made again.', 'integer'),
+  'Idempotency-Replayed': header('`true` on the stored answer of an earlier call under this key.'),
+  'X-Service-Width': header('Width of the result in pixels.', 'integer'),
+  'X-Service-Height': header('Height of the result in pixels, of one frame.', 'integer'),
+  'X-Service-Duration-Ms': header('Time in the worker.', 'integer'),
+  'X-Service-Warnings': header(
+    'What succeeded and should be looked at: a comma-separated list of `code` or `code:name`.',
+  ),
+  'Server-Timing': header('Where the time went, in milliseconds.'),
+};
+
+const ALWAYS = ['X-Request-Id'];
+const WITH_CREDENTIAL = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
+const OF_IMAGES = [
+  'X-Service-Width',
+  'X-Service-Height',
+  'X-Service-Duration-Ms',
+  'X-Service-Warnings',
+  'Server-Timing',
+];
+
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'Of equal requests under one key one runs; the others get its answer. Kept for 24 hours. Send a new one with each new write, and the same one when it is repeated.',
+  schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]([ -~]*[!-~])?$' },
+};
+
+/**
+ * Completes what the generator made of the routes: the shared parts become components, every operation gets its headers
+ * and its refusals.
+ * @param document changed in place.
+ */
+export function completeDocument(document: Node): Node {
+  for (const operation of operationsOf(document)) completeOperation(operation);
+  const components = (document.components ?? {}) as Node;
+  const schemas: Node = {};
+  document.paths = hoisted(document.paths, schemas);
+  const { Failure, ...others } = { ...schemas, ...failureSchemas() };
+  document.components = {
+    ...components,
+    schemas: sorted({ ...others, Failure }),
+    parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
+    headers: HEADERS,
+    responses: {
+      Failure: {
+        description: 'A refusal or a failure: `error.code` says which, `error.param` what to mend.',
+        headers: refs([...ALWAYS, 'Retry-After']),
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
+      },
+    },
+  };
+  return document;
+}
+
+function completeOperation(operation: Node): void {
+  const mark = operation[ROUTE_MARK] as RouteMark | undefined;
+  delete operation[ROUTE_MARK];
+  if (mark?.idempotency) {
+    const parameters = (operation.parameters ?? []) as unknown[];
+    operation.parameters = [...parameters, { $ref: '#/components/parameters/IdempotencyKey' }];
+  }
+  const names = [
+    ...ALWAYS,
+    ...(mark?.isPublic ? [] : WITH_CREDENTIAL),
+    ...(mark?.isImageCall ? OF_IMAGES : []),
+    ...(mark?.idempotency ? ['Idempotency-Replayed'] : []),
+  ];
+  const responses = (operation.responses ?? {}) as Record<string, Node>;
+  for (const [status, response] of Object.entries(responses)) {
+    if (/^2/.test(status)) response.headers = refs(names);
+  }
+  operation.responses = { ...responses, '4XX': FAILURE, default: FAILURE };
+}
+
+function* operationsOf({ paths = {} }: Node): Generator<Node> {
+  for (const methods of Object.values(paths as Record<string, Record<string, Node>>)) {
+    yield* Object.values(methods);
+  }
+}
+
+/**
+ * Schemas with a title become components of that name, wherever they stand. Two of one title are one: a test holds that
+ * they are equal.
+ */
+function hoisted(value: unknown, schemas: Node): unknown {
+  if (Array.isArray(value)) return value.map((entry) => hoisted(entry, schemas));
+  if (typeof value !== 'object' || value === null) return value;
+  const { title, ...rest } = value as Node;
+  const inner = Object.fromEntries(
+    Object.entries(rest).map(([key, entry]) => [key, hoisted(entry, schemas)]),
+  );
+  if (typeof title !== 'string' || !('type' in rest || 'anyOf' in rest || 'oneOf' in rest)) {
+    return title === undefined ? inner : { title: hoisted(title, schemas), ...inner };
+  }
+  schemas[title] ??= inner;
+  return { $ref: `#/components/schemas/${title}` };
+}
+
+/** The envelope of a refusal, once for all operations. */
+function failureSchemas(): Node {
+  return {
+    ErrorCode: {
+      type: 'string',
+      enum: Object.keys(ERROR_CODES),
+      description: 'The closed set: branch on it, never on the message.',
+    },
+    Error: {
+      type: 'object',
+      required: ['code', 'message', 'retryable', 'requestId'],
+      properties: {
+        code: { $ref: '#/components/schemas/ErrorCode' },
+        message: {
+          type: 'string',
+          description: 'One sentence for a person, which says how to mend the call.',
+        },
+        retryable: { type: 'boolean', description: 'Whether the same call can be repeated.' },
+        param: { type: 'string', description: 'The parameter at fault; `body` when it is the body itself.' },
+        details: {
+          type: 'object',
+          additionalProperties: true,
+          description: 'For a program: allowed, min, max, limit, received, missing, reason and the like.',
+        },
+        requestId: { type: 'string' },
+      },
+    },
+    Failure: {
+      type: 'object',
+      required: ['success', 'error', 'timestamp'],
+      properties: {
+        success: { type: 'boolean', const: false },
+        error: { $ref: '#/components/schemas/Error' },
+        timestamp: { type: 'string', format: 'date-time' },
+      },
+    },
+  };
+}
+
+function refs(names: readonly string[]): Node {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+function sorted(schemas: Node): Node {
+  return Object.fromEntries(Object.entries(schemas).sort(([one], [other]) => (one < other ? -1 : 1)));
+}

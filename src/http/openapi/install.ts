@@ -1,0 +1,137 @@
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import type { FastifyInstance, RouteOptions } from 'fastify';
+import { sendStanding } from '../compression.ts';
+import { completeDocument, type Node, ROUTE_MARK, type RouteMark } from './document.ts';
+import { operationIdOf } from './names.ts';
+import { PAGE } from './page.ts';
+
+export interface OpenApiOptions {
+  version: string;
+  /** Base of the addresses; known when the server listens. */
+  publicUrl: () => string;
+}
+
+const DESCRIPTION = `Image processing over HTTP: transforms while you wait, jobs over thousands of assets, templates as pictures, presets, models and webhooks.
+
+Send \`Authorization: ApiKey <key>\`. Every JSON answer is an envelope with \`success\`; a failure has \`error.code\` of a closed set,
+\`error.param\` for the field to mend, and \`error.retryable\`. Formats, places and colours are read by their usual names (jpg, bottom-right, ff8800).
+A page of Markdown for each op and each endpoint lies at /docs/{operationId}.md and /docs/ops/{op}.md; /llms.txt lists them.`;
+
+/** In the order of the page: what newcomers come for first, what machines ask last. */
+const TAGS: ReadonlyArray<readonly [name: string, description: string]> = [
+  ['Synchronous images', 'One image in, the answer out, nothing stored.'],
+  ['Jobs', 'Ops, presets and chains of steps over many assets.'],
+  ['Assets', 'Images that the account keeps.'],
+  ['Collections', 'Assets under a name.'],
+  ['Presets', 'Steps saved once, versioned, run by name.'],
+  ['Templates', 'HTML and CSS with placeholders, drawn as pictures.'],
+  ['Ops', 'The catalogue: every op with its parameters and its price.'],
+  ['Models', 'What AI ops run on.'],
+  ['Webhooks', 'Signed announcements of what jobs did.'],
+  ['Usage', 'What was done, by op, key or day.'],
+  ['Credits', 'The balance and its movements.'],
+  ['Accounts', 'Who is who.'],
+  ['API keys', 'Issued and revoked in a console session.'],
+  ['Feedback', 'What the service lacks.'],
+  ['Health', 'For machines that look after machines.'],
+];
+
+/** /openapi.json from the routes' own schemas, and its pages at /docs. Register before any route is declared. */
+export async function installOpenApi(app: FastifyInstance, options: OpenApiOptions): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Darkroom',
+        version: options.version,
+        description: DESCRIPTION,
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      tags: TAGS.map(([name, description]) => ({ name, description })),
+      components: {
+        securitySchemes: {
+          apiKey: {
+            type: 'apiKey',
+            in: 'header',
+            name: 'Authorization',
+            description:
+              'An API key (`drk_…`). A program sends `ApiKey <key>`; on this page the bare key will do.',
+          },
+          session: { type: 'http', scheme: 'bearer', description: 'A console session (`ses_…`).' },
+        },
+      },
+      security: [{ apiKey: [] }, { session: [] }],
+    },
+    transform: ({ schema, url, route }) => ({ schema: { ...schema, ...describe(route, url) }, url }),
+    transformObject: (found) =>
+      completeDocument(('openapiObject' in found ? found.openapiObject : found.swaggerObject) as Node),
+  });
+  app.addHook('onRoute', (route) => {
+    if (route.url.startsWith('/docs')) route.config = { ...route.config, answers: '*/*', compress: true };
+  });
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    ...PAGE,
+    transformSpecification: (document) => ({ ...document, servers: [{ url: '/' }] }),
+  });
+
+  let text: string | undefined;
+  app.get(
+    '/openapi.json',
+    { config: { compress: true }, schema: { hide: true } },
+    async (_request, reply) => {
+      text ??= JSON.stringify({ ...app.swagger(), servers: [{ url: options.publicUrl() }] });
+      return sendStanding(reply, 'application/json; charset=utf-8', text);
+    },
+  );
+}
+
+/** What a route's config says of it, as parts of its description. */
+function describe(route: RouteOptions, url: string): Node {
+  const { config = {} } = route;
+  const isOpen = config.access === 'public' || !url.startsWith('/api/');
+  const security = isOpen ? [] : config.access === 'session' ? [{ session: [] }] : undefined;
+  const path = url.replaceAll(/:(\w+)/g, '{$1}');
+  const mark: RouteMark = {
+    idempotency: config.idempotency !== undefined,
+    isImageCall: url.startsWith('/api/v1/images/'),
+    isPublic: isOpen,
+  };
+  return {
+    operationId: operationIdOf(String([route.method].flat()[0]), path),
+    ...(security !== undefined && route.schema?.security === undefined && { security }),
+    ...bodyOf(route),
+    response: responsesOf(route),
+    [ROUTE_MARK]: mark,
+  };
+}
+
+const BYTES = { type: 'string', format: 'binary' };
+const READ_TYPES = ['jpeg', 'png', 'webp', 'gif', 'avif', 'tiff', 'svg+xml'].map((name) => `image/${name}`);
+
+/** The forms of a body that a route reads itself. */
+function bodyOf({ config = {} }: RouteOptions): Node {
+  if (config.body !== 'stream') return {};
+  const bytes = Object.fromEntries(READ_TYPES.map((type) => [type, { schema: BYTES }]));
+  if (config.reference === undefined) return { body: { content: bytes } };
+  const form = {
+    type: 'object',
+    required: ['file'],
+    properties: { file: BYTES },
+    additionalProperties: true,
+  };
+  const json = { 'application/json': { schema: config.reference } };
+  return { body: { content: { ...bytes, 'multipart/form-data': { schema: form }, ...json } } };
+}
+
+/** The answers of a route: its schemas, and beside the JSON of a success what else it makes. */
+function responsesOf({ config = {}, schema }: RouteOptions): Record<string, unknown> {
+  const responses = (schema?.response ?? {}) as Record<string, unknown>;
+  if (config.answers === undefined) return responses;
+  const types = config.answers === 'image/*' ? READ_TYPES : [config.answers];
+  const schemaOfBytes = config.answers.startsWith('text/') ? { type: 'string' } : BYTES;
+  const json = responses[200] === undefined ? {} : { 'application/json': { schema: responses[200] } };
+  const content = { ...Object.fromEntries(types.map((type) => [type, { schema: schemaOfBytes }])), ...json };
+  return { ...responses, 200: { description: 'Success', content } };
+}

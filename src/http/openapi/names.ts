@@ -1,0 +1,62 @@
+/** Operations whose method and path would make a name that says something else. */
+const NAMED: Record<string, string> = {
+  'POST /images/metadata': 'readImageMetadata',
+  'POST /auth/sign-in': 'signIn',
+  'POST /auth/sign-out': 'signOut',
+  'POST /assets': 'reserveAsset',
+  'PUT /assets/{assetId}/content': 'putAssetContent',
+  'GET /assets/{assetId}/content': 'readAssetContent',
+  'DELETE /api-keys/self': 'revokeOwnApiKey',
+  'DELETE /api-keys/{keyId}': 'revokeApiKey',
+  'POST /templates/import': 'importTemplates',
+  'POST /presets/import': 'importPresets',
+  'GET /pricing/image-models': 'readPriceList',
+  'GET /llms.txt': 'readLlmsText',
+  'GET /agent-guidelines': 'readGuidelines',
+  'GET /feedback': 'listFeedback',
+  'GET /jobs/counts': 'countJobs',
+  'POST /webhook-endpoints/{endpointId}/rotate-secret': 'rotateWebhookSecret',
+  'POST /webhook-endpoints/{endpointId}/deliveries/{deliveryId}/redeliver': 'redeliverWebhook',
+  'GET /webhook-endpoints/{endpointId}/deliveries': 'listWebhookDeliveries',
+};
+
+const VERBS: Record<string, string> = {
+  GET: 'get',
+  POST: 'create',
+  PUT: 'update',
+  PATCH: 'update',
+  DELETE: 'delete',
+};
+
+/**
+ * The name of an operation in generated clients: `listTemplates`, `getTemplate`, `cancelJob`, `transformImage`.
+ * @param path as in the document, with its parameters in braces.
+ */
+export function operationIdOf(method: string, path: string): string {
+  const short = path.replace(/^\/api(\/v1)?(?=\/)/, '');
+  const known = NAMED[`${method} ${short}`];
+  if (known !== undefined) return known;
+  const parts = short.split('/').slice(1);
+  const words = parts.filter((part) => !part.startsWith('{'));
+  const last = words.at(-1) ?? '';
+  const endsInId = parts.at(-1)?.startsWith('{') ?? false;
+  // POST to a word below a noun is the verb itself.
+  if (method === 'POST' && words.length > 1 && !endsInId)
+    return camel([last, ...words.slice(0, -1).map(singular)]);
+  if (endsInId) return camel([VERBS[method] ?? method, ...words.map(singular)]);
+  const isList = method === 'GET' && last.endsWith('s') && !['credits', 'metrics'].includes(last);
+  const verb = isList ? 'list' : (VERBS[method] ?? method);
+  const noun = method === 'POST' ? singular(last) : last;
+  return camel([verb, ...words.slice(0, -1).map(singular), noun]);
+}
+
+function singular(word: string): string {
+  return word.endsWith('ies') ? `${word.slice(0, -3)}y` : word.replace(/s$/, '');
+}
+
+function camel(words: readonly string[]): string {
+  const parts = words.flatMap((word) => word.split(/[^A-Za-z0-9]+/)).filter((part) => part !== '');
+  return parts
+    .map((part, index) => (index === 0 ? part.toLowerCase() : `${part[0]?.toUpperCase()}${part.slice(1)}`))
+    .join('');
+}

@@ -1,0 +1,41 @@
+import type { FastifySwaggerUiOptions } from '@fastify/swagger-ui';
+
+const MARK = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#1b1b1f"/><circle cx="16" cy="16" r="8" fill="none" stroke="#e0533a" stroke-width="4"/></svg>`;
+
+const STYLE = `
+.swagger-ui .info { margin: 24px 0 }
+.swagger-ui .scheme-container { padding: 12px 0; box-shadow: none }
+.swagger-ui .info .title small pre { color: inherit }
+`;
+
+/** How /docs shows the document: our name, no logo of others, everything folded, keys as they are. */
+export const PAGE: Pick<FastifySwaggerUiOptions, 'theme' | 'logo' | 'uiConfig'> = {
+  theme: {
+    title: 'Darkroom: the interface',
+    favicon: [{ filename: 'favicon.svg', rel: 'icon', type: 'image/svg+xml', sizes: 'any', content: MARK }],
+    css: [{ filename: 'darkroom.css', content: STYLE }],
+  },
+  logo: { type: 'image/svg+xml', content: MARK },
+  uiConfig: {
+    layout: 'BaseLayout',
+    deepLinking: true,
+    docExpansion: 'list',
+    defaultModelsExpandDepth: -1,
+    displayRequestDuration: true,
+    persistAuthorization: true,
+    tryItOutEnabled: true,
+    filter: true,
+    requestInterceptor: withScheme,
+  },
+};
+
+/**
+ * Runs in the browser, as its own text: a key that was pasted as it is, or with the word of another service before it,
+ * gets the scheme of this one.
+ */
+function withScheme(asked: unknown): never {
+  const request = asked as { headers: Record<string, string> };
+  const [, key] = /^(?:\w+ +)?(drk_\w+)$/.exec(String(request.headers.Authorization ?? '').trim()) ?? [];
+  if (key) request.headers.Authorization = `ApiKey ${key}`;
+  return request as never;
+}

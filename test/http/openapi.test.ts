@@ -1,0 +1,161 @@
+// needs: server
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { PASS_PARAMETERS } from '../../src/catalogue/pass-parameters.ts';
+import { ERROR_CODES } from '../../src/http/errors.ts';
+import { TRANSFORM_OPS } from '../../src/images/transform-schema.ts';
+import { startServer } from '../harness.ts';
+import { typesOf } from '../services/openapi-typescript.ts';
+
+interface Operation {
+  operationId: string;
+  tags: string[];
+  parameters?: Array<{ name?: string; in?: string; schema?: Record<string, unknown>; $ref?: string }>;
+  requestBody?: { content: Record<string, { schema: object }> };
+  responses: Record<string, { $ref?: string; headers?: Record<string, unknown> }>;
+}
+
+const server = await startServer(t);
+const { json: document, bytes } = await server.call('//openapi.json');
+const operations: Array<Operation & { at: string }> = Object.entries<Record<string, Operation>>(
+  document.paths,
+).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ ...operation, at: `${method} ${path}` })),
+);
+const named = (name: string) => operations.find(({ operationId }) => operationId === name);
+
+t.test('every operation has a name of its own, a known tag and the one form of a refusal', async (t) => {
+  const names = operations.map(({ operationId }) => operationId);
+  t.equal(new Set(names).size, names.length);
+  const tags = document.tags.map(({ name }: { name: string }) => name);
+  for (const { at, operationId, tags: own, responses } of operations) {
+    t.match(operationId, /^[a-z][A-Za-z]+$/, at);
+    t.ok(
+      own.every((tag) => tags.includes(tag)),
+      `${at} has a described tag`,
+    );
+    t.same(responses.default, { $ref: '#/components/responses/Failure' }, at);
+  }
+  t.same(document.components.schemas.ErrorCode.enum, Object.keys(ERROR_CODES));
+  t.match(document.servers, [{ url: server.url }]);
+});
+
+t.test('every reference leads somewhere, and nothing is said of how it was made', async (t) => {
+  const text = bytes.toString();
+  for (const [, path = ''] of text.matchAll(/"\$ref":"#\/([^"]+)"/g)) {
+    const target = path
+      .split('/')
+      .reduce<Record<string, unknown> | undefined>(
+        (node, key) => node?.[key] as Record<string, unknown> | undefined,
+        document,
+      );
+    t.ok(target, path);
+  }
+  t.notMatch(text, /x-route/);
+});
+
+t.test('a transform is described with the parameters of every op, in the query and in JSON', async (t) => {
+  const transform = named('transformImage');
+  const query = new Map(transform?.parameters?.map((parameter) => [parameter.name, parameter.schema]));
+  t.same(
+    query.get('op')?.enum,
+    TRANSFORM_OPS.map(({ op }) => op),
+  );
+  for (const { op, parameters } of TRANSFORM_OPS) {
+    const own = document.components.schemas[`Transform_${op}`];
+    t.same(Object.keys(own.properties.parameters.properties), Object.keys(parameters.properties), op);
+    t.equal(own.additionalProperties, false);
+    for (const name of Object.keys(parameters.properties)) t.ok(query.has(name), `${op}: ${name}`);
+  }
+  t.match(query.get('width'), { type: 'integer', maximum: 100_000 });
+  t.match(query.get('quality'), { type: 'integer', minimum: 1, maximum: 100 });
+  for (const name of Object.keys(PASS_PARAMETERS)) t.ok(document.components.schemas[`Pass_${name}`], name);
+});
+
+t.test('headers of the service and Idempotency-Key are described where they count', async (t) => {
+  t.ok(named('transformImage')?.responses[200]?.headers?.['X-Service-Warnings']);
+  t.ok(named('createPreset')?.parameters?.some(({ $ref }) => $ref?.endsWith('/IdempotencyKey')));
+  t.notOk(named('transformImage')?.parameters?.some(({ $ref }) => $ref?.endsWith('/IdempotencyKey')));
+});
+
+t.test('an example of a body keeps the contract that it stands in', async (t) => {
+  const { key } = await server.account();
+  for (const { op } of TRANSFORM_OPS) {
+    const [example] = document.components.schemas[`Transform_${op}`].examples;
+    const { status, json } = await server.call('/images/transform', { key, json: example });
+    t.same([status, json.error.code], [404, 'asset_not_found'], `${op}: only its asset is made up`);
+  }
+});
+
+const CLIENT = `
+import type { components, paths } from './interface';
+type Transform = paths['/api/v1/images/transform']['post'];
+type Query = NonNullable<Transform['parameters']['query']>;
+type Body = NonNullable<Transform['requestBody']>['content']['application/json'];
+
+export const right: Query = { op: 'resize', width: 300, format: 'webp' };
+export const rightBody: Body = { assetId: 'ast_1', op: 'resize', parameters: { width: 300, fit: 'cover' } };
+// @ts-expect-error a width is a number
+export const wrong: Query = { op: 'resize', width: 'wide' };
+// @ts-expect-error there is no such op
+export const wrongOp: Query = { op: 'rezise' };
+// @ts-expect-error a width is a number in JSON too
+export const wrongBody: Body = { assetId: 'ast_1', op: 'resize', parameters: { width: 'wide' } };
+// @ts-expect-error resize has no radius
+export const wrongName: Body = { assetId: 'ast_1', op: 'resize', parameters: { radius: 3 } };
+
+export function advice(code: components['schemas']['ErrorCode']): string {
+  // @ts-expect-error no such code is in the closed set
+  return code === 'not_a_code' ? 'never' : code;
+}
+`;
+
+t.test('a client made by openapi-typescript knows a wrong parameter from a right one', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'darkroom-client-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  const types = await typesOf(document, directory);
+  if (types === null) {
+    t.plan(0, 'openapi-typescript could not be installed');
+    return;
+  }
+  await writeFile(join(directory, 'interface.d.ts'), types);
+  await writeFile(join(directory, 'client.ts'), CLIENT);
+  const tsc = join(import.meta.dirname, '../../node_modules/.bin/tsc');
+  const flags = [
+    '--noEmit',
+    '--strict',
+    '--skipLibCheck',
+    '--module',
+    'esnext',
+    '--moduleResolution',
+    'bundler',
+    '--types',
+    '',
+  ];
+  const compiled = await promisify(execFile)(tsc, [...flags, 'client.ts'], { cwd: directory }).catch(
+    (error) => error as { stdout: string },
+  );
+  t.equal(compiled.stdout, '');
+});
+
+t.test('/docs is our own page, which takes a bare key', async (t) => {
+  const page = (await server.call('//docs/')).bytes.toString();
+  t.match(page, /<title>Darkroom/);
+  const script = (await server.call('//docs/static/swagger-initializer.js')).bytes.toString();
+  t.match(script, /requestInterceptor/);
+  const [, source = ''] = /"requestInterceptor":(function withScheme[\s\S]*?\n\})/.exec(script) ?? [];
+  const intercept = new Function(`return (${source})`)();
+  for (const [typed, sent] of [
+    ['drk_abc', 'ApiKey drk_abc'],
+    ['Bearer drk_abc', 'ApiKey drk_abc'],
+    ['ApiKey drk_abc', 'ApiKey drk_abc'],
+    ['Bearer ses_abc', 'Bearer ses_abc'],
+  ])
+    t.equal(intercept({ headers: { Authorization: typed } }).headers.Authorization, sent);
+  t.equal(document.tags[0].name, 'Synchronous images');
+  t.equal(document.tags.at(-1).name, 'Health');
+});
