@@ -50,6 +50,8 @@ export interface Admission {
   acquire(request: SeatRequest): Promise<Seat>;
   /** When a place is to be expected for a call that came now: whole seconds, 1 to 60. */
   retryAfterSeconds(): number;
+  /** Changes the number of seats; work under way keeps its own, so that fewer seats come into force as work ends. */
+  resize(seats: number): void;
   /** Resolves when nobody works and nobody waits. */
   idle(): Promise<void>;
   stats(): AdmissionStats;
@@ -77,7 +79,8 @@ export function createAdmission(options: {
   queueLimit: number;
   clock?: Clock;
 }): Admission {
-  const { seats, budgetBytes, queueLimit, clock = systemClock } = options;
+  const { budgetBytes, queueLimit, clock = systemClock } = options;
+  let { seats } = options;
   const lines = { call: createTurns<Waiter>(), job: createTurns<Waiter>() };
   /** Places that each account has now. */
   const held = new Map<string, number>();
@@ -179,6 +182,10 @@ export function createAdmission(options: {
       return wait(request);
     },
     retryAfterSeconds,
+    resize(count) {
+      seats = count;
+      admitNext();
+    },
     idle: () =>
       busy === 0 && waiting() === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve)),
     stats: () => ({

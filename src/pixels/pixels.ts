@@ -94,6 +94,8 @@ export interface Pixels {
    * does not wait for its own queue. Rejects when it does not run.
    */
   selfTest(): Promise<void>;
+  /** Changes the number of image threads of this process, without a failed call. */
+  resize(threads: number): void;
   /** Waits for the calls under way, then stops threads and rasterizer. */
   close(): Promise<void>;
 }
@@ -230,6 +232,10 @@ export function createPixels(options: PixelsOptions): Pixels {
       if (clock.nowMs() - lastAnswerMs < PROOF_MS) return;
       testing ??= testOnce();
       return testing;
+    },
+    resize(count) {
+      pool.resize(count);
+      admission.resize(count);
     },
     async close() {
       await Promise.all([lanes.close(), rasterizer.close()]);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import type {
@@ -12,6 +13,9 @@ import type {
 /** What a task is answered with. */
 export type ResultOf<T extends ImageTask> = (T extends TransformTask ? Transformed : Described) | Failure;
 
+/** Longer than any task: what still runs then is lost to libvips. */
+const RETIRE_MS = 180_000;
+
 /** Threads that run one image task each. */
 export interface Pool {
   /**
@@ -19,6 +23,8 @@ export interface Pool {
    * The task's input is transferred. Rejects when its thread died.
    */
   run<T extends ImageTask>(task: T): Promise<ResultOf<T>>;
+  /** Changes the number of threads: new tasks go to new threads, the old ones end with the tasks that they have. */
+  resize(threads: number): void;
   close(): Promise<void>;
 }
 
@@ -31,7 +37,10 @@ export function createPool(options: {
   threadFile: URL;
   onLost: (error: Error) => void;
 }): Pool {
-  const { threads, threadFile, onLost } = options;
+  const { threadFile, onLost } = options;
+  let { threads } = options;
+  /** Pools of another size, until their last task has ended. */
+  const retiring = new Set<Promise<void>>();
   let isClosed = false;
   let piscina = start();
 
@@ -57,13 +66,27 @@ export function createPool(options: {
     void started.destroy();
   }
 
+  /** A task that waits for a thread which dies would keep the pool for ever: it is destroyed in the end. */
+  async function retire(old: Piscina): Promise<void> {
+    await Promise.race([old.close(), sleep(RETIRE_MS, undefined, { ref: false })]);
+    await old.destroy();
+  }
+
   return {
     run<T extends ImageTask>(task: T) {
       return piscina.run(task, { transferList: [task.input.buffer] }) as Promise<ResultOf<T>>;
     },
-    close() {
+    resize(count) {
+      if (count === threads || isClosed) return;
+      threads = count;
+      const old = piscina;
+      piscina = start();
+      const retired: Promise<void> = retire(old).finally(() => retiring.delete(retired));
+      retiring.add(retired);
+    },
+    async close() {
       isClosed = true;
-      return piscina.destroy();
+      await Promise.all([...retiring, piscina.destroy()]);
     },
   };
 }

@@ -41,6 +41,8 @@ export interface RenderLane {
   draw(page: LanePage): Promise<LaneOutcome>;
   /** Takes out the pages of an account that are not drawn yet; their outcome is `withdrawn`. */
   withdraw(accountId: string): void;
+  /** Draws with these threads from now on; one that is left out ends with the pages that it has. */
+  resize(threads: readonly RenderThread[]): void;
   retryAfterSeconds(): number;
   /** Places taken, and calls that wait for one. */
   stats(): { busy: number; waiting: number };
@@ -61,7 +63,10 @@ interface Visit {
 }
 
 export function createRenderLane(options: RenderLaneOptions): RenderLane {
-  const { threads, fairDrawingMs } = options;
+  const { fairDrawingMs } = options;
+  let { threads } = options;
+  /** Threads that are taken out, and still have pages. */
+  const retiring = new Set<RenderThread>();
   // Memory is bounded by the number of browsers, which draw a page at a time: nothing to reserve here.
   const admission = createAdmission({
     seats: threads.length * options.seatsPerThread,
@@ -118,7 +123,14 @@ export function createRenderLane(options: RenderLaneOptions): RenderLane {
       return await thread.call(task, task.deadlineMs, { client: ending, onTurn });
     } finally {
       seat.release();
+      if (retiring.has(thread)) endWhenFree(thread);
     }
+  }
+
+  function endWhenFree(thread: RenderThread): void {
+    if (thread.busy > 0) return;
+    retiring.delete(thread);
+    void thread.stop();
   }
 
   /** A page whose browser was killed after a while, at its deadline or for a client that left, cost everybody time. */
@@ -161,6 +173,15 @@ export function createRenderLane(options: RenderLaneOptions): RenderLane {
     withdraw(accountId) {
       for (const visit of visits) {
         if (visit.accountId === accountId && visit.drawnSinceMs === null) end(visit, 'withdrawn');
+      }
+    },
+    resize(next) {
+      const left = threads.filter((thread) => !next.includes(thread));
+      threads = next;
+      admission.resize(next.length * options.seatsPerThread);
+      for (const thread of left) {
+        retiring.add(thread);
+        endWhenFree(thread);
       }
     },
     retryAfterSeconds: () => admission.retryAfterSeconds(),

@@ -82,6 +82,8 @@ export interface Renders {
   stats(): RendersStats;
   /** False where the browser has no sandbox. */
   isSandboxed(): boolean;
+  /** Changes the number of render threads of this process, without a failed render. */
+  resize(threads: number): void;
   /** Waits for the renders under way, then ends browsers and threads. */
   close(): Promise<void>;
 }
@@ -99,7 +101,7 @@ const WARM_TIMEOUT_MS = 90_000;
 const NO_BROWSER_RETRY_SECONDS = 60;
 
 export function createRenders(options: RendersOptions): Renders {
-  const { publicUrl, log, queueLimit, fairDrawingMs = FAIR_DRAWING_MS, threads: threadCount } = options;
+  const { publicUrl, log, queueLimit, fairDrawingMs = FAIR_DRAWING_MS } = options;
   const { browserPath, cacheDir, sandbox, recycleAfterPages, recycleAboveBytes } = options;
   const browser = { browserPath, cacheDir, sandbox, recycleAfterPages, recycleAboveBytes };
   let isSandboxed = options.sandboxed;
@@ -108,7 +110,7 @@ export function createRenders(options: RendersOptions): Renders {
   };
   const newThread = (niceness?: number) =>
     createRenderThread({ ...browser, ...(niceness && { niceness }) }, { log, onUnsandboxed });
-  const threads = Array.from({ length: threadCount }, () => newThread());
+  let threads = Array.from({ length: options.threads }, () => newThread());
   const slowThread = newThread(SLOW_NICENESS);
   const slowAccounts = createSlowAccounts();
   let slowLaneIdle: (() => void) | undefined;
@@ -199,12 +201,17 @@ export function createRenders(options: RendersOptions): Renders {
     stats() {
       const [common, slow] = [commonLane.stats(), slowLane.stats()];
       return {
-        threads: threadCount,
+        threads: threads.length,
         busy: common.busy + slow.busy,
         waiting: common.waiting + slow.waiting,
       };
     },
     isSandboxed: () => isSandboxed,
+    resize(count) {
+      const more = Array.from({ length: Math.max(0, count - threads.length) }, () => newThread());
+      threads = [...threads.slice(0, count), ...more];
+      commonLane.resize(threads);
+    },
     async close() {
       await Promise.all([commonLane.idle(), slowLane.idle()]);
       slowLaneIdle?.();

@@ -30,6 +30,13 @@ export interface Supervisor {
   start(): Promise<number>;
   /** Replaces the processes one by one: the new one listens before the old one drains. */
   replaceAll(): Promise<void>;
+  /**
+   * Replaces one process: the new one listens before the old one drains.
+   * @returns false when no process has this id.
+   */
+  replace(processId: number): Promise<boolean>;
+  /** Changes the number of processes: more are started, or the oldest are drained. Resolves when it is so. */
+  resize(processes: number): Promise<void>;
   /** Drains every process and resolves when all are gone. */
   stop(): Promise<void>;
 }
@@ -108,17 +115,47 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     }
   }
 
+  function current(): Worker[] {
+    return [...bornAt.keys()].filter((worker) => !leaving.has(worker) && !worker.isDead());
+  }
+
+  /** After the replacement before it, whatever became of that. */
+  function queued<T>(work: () => Promise<T>): Promise<T> {
+    const done = replacing.then(work);
+    replacing = done.then(
+      () => undefined,
+      (error) => log.error({ err: error }, 'A replacement failed'),
+    );
+    return done;
+  }
+
+  async function resizeTo(processes: number): Promise<void> {
+    const missing = Math.max(0, processes - current().length);
+    await Promise.all(Array.from({ length: missing }, () => listening(fork())));
+    await Promise.all(
+      current()
+        .slice(0, current().length - processes)
+        .map(drain),
+    );
+  }
+
   return {
     async start() {
       const ports = await Promise.all(Array.from({ length: options.processes }, () => listening(fork())));
       return ports[0] ?? 0;
     },
     replaceAll() {
-      replacing = replacing
-        .then(replaceEach)
-        .catch((error) => log.error({ err: error }, 'A replacement failed'));
-      return replacing;
+      return queued(replaceEach).catch(() => undefined);
     },
+    replace: (processId) =>
+      queued(async () => {
+        const old = current().find(({ id }) => id === processId);
+        if (old === undefined) return false;
+        await listening(fork());
+        await drain(old);
+        return true;
+      }),
+    resize: (processes) => queued(() => resizeTo(processes)),
     async stop() {
       stopping = true;
       await Promise.all([...bornAt.keys()].map(drain));
