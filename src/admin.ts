@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { loadEnvFile } from '../config/env-file.ts';
 import { readSettings, SettingsError } from '../config/index.ts';
 import { readPlans } from '../config/plans.ts';
 import type { CommandAnswer } from './admin/command.ts';
@@ -11,6 +13,7 @@ import { isEmbedded, openStores } from './stores/open.ts';
  * Prints what was done, or with --json one JSON object; exits 1 with one sentence when it was not.
  */
 async function main(words: readonly string[]): Promise<CommandAnswer> {
+  loadEnvFile();
   const settings = readSettings(process.env);
   if (isEmbedded(settings.stores)) {
     const answer = await askPrimary(settings.stores.DATA_DIR, words);
@@ -28,10 +31,21 @@ async function main(words: readonly string[]): Promise<CommandAnswer> {
   }
 }
 
+/** Shows the same answer anew each second, until the operator ends it. */
+async function watch(words: readonly string[]): Promise<never> {
+  for (;;) {
+    const { text } = await main(words);
+    process.stdout.write(`\x1b[2J\x1b[H${text}\n`);
+    await sleep(WATCH_MS);
+  }
+}
+
+const WATCH_MS = 1_000;
 const words = process.argv.slice(2);
 const isJson = words.includes('--json');
 try {
   const help = helpFor(words);
+  if (help === null && words.includes('--watch')) await watch(words);
   const { data, text } = help === null ? await main(words) : { data: { help }, text: help };
   process.stdout.write(`${isJson ? JSON.stringify(data) : text}\n`);
   process.exit(0);

@@ -21,6 +21,8 @@ import { meteredPixels } from './pixels/metered.ts';
 import { openRenders } from './pixels/open-renders.ts';
 import { createPixels } from './pixels/pixels.ts';
 import type { Renders } from './pixels/renders.ts';
+import { answerControls } from './processes/controls.ts';
+import { processControls } from './processes/process-controls.ts';
 import { openSlices } from './slices.ts';
 import { measured } from './stores/measured.ts';
 import type { Stores } from './stores/open.ts';
@@ -118,10 +120,16 @@ export async function buildApp(options: AppOptions): Promise<App> {
     log: options.log,
   });
   sweeper.start();
+  const endControls = await answerControls(
+    stores.coordination,
+    options,
+    processControls({ ...threads, log: options.log }),
+  );
 
   async function drain(timeoutMs: number): Promise<void> {
     const startedMs = performance.now();
     draining.abort();
+    endControls();
     const swept = sweeper.stop();
     await drainServer(server.server, timeoutMs);
     server.server.closeAllConnections();

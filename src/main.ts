@@ -2,6 +2,7 @@ import cluster from 'node:cluster';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { AggregatorRegistry } from 'prom-client';
+import { loadEnvFile } from '../config/env-file.ts';
 import { readSettings, type Settings, SettingsError } from '../config/index.ts';
 import { readPlans } from '../config/plans.ts';
 import { bootstrap } from './accounts/bootstrap.ts';
@@ -15,8 +16,10 @@ import { createRestartMeter } from './metrics/restarts.ts';
 import { randomText } from './names/ids.ts';
 import { sandboxObstacle } from './pixels/sandbox.ts';
 import { chooseAllocator } from './processes/allocator.ts';
+import { answerControls } from './processes/controls.ts';
 import { checkAddress } from './processes/free-port.ts';
 import { createLog } from './processes/log.ts';
+import { primaryControls } from './processes/primary-controls.ts';
 import { createSupervisor } from './processes/supervisor.ts';
 import { surely } from './stores/coordination/surely.ts';
 import { hostForProcesses } from './stores/embedded/channel-host.ts';
@@ -30,6 +33,7 @@ const BOOTSTRAP_LEASE_MS = 60_000;
 
 /** The primary: keeps the embedded stores and the API processes alive, and serves no call itself. */
 async function main(): Promise<void> {
+  loadEnvFile();
   const settings = readSettings(process.env);
   const log = createLog(settings.http.LOG_LEVEL, { process: 'primary' });
   const allocator = chooseAllocator(settings.processes.ALLOCATOR);
@@ -107,6 +111,8 @@ async function main(): Promise<void> {
   const firstStart = await makeFirstAccount(settings, stores, hostId);
   if (firstStart === null && settings.accounts.BOOTSTRAP_API_KEY !== '')
     log.info('BOOTSTRAP_* has no effect: there is an account already.');
+  const name = { hostId, processId: 'primary' };
+  await answerControls(stores.coordination, name, primaryControls(hostId, supervisor));
   const { PROCESSES: processes } = settings.processes;
   log.info({ host: settings.http.HOST, port, processes, allocator: allocator.name }, 'listening');
   const { HOST, PUBLIC_URL } = settings.http;

@@ -8,8 +8,9 @@ import {
   usageOf,
 } from './command.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
+import { LIVE_COMMANDS } from './live-commands.ts';
 
-export const COMMANDS: readonly Command[] = [...ACCOUNT_COMMANDS, ...KEY_COMMANDS];
+export const COMMANDS: readonly Command[] = [...ACCOUNT_COMMANDS, ...KEY_COMMANDS, ...LIVE_COMMANDS];
 
 /** Every command with its options. */
 export const USAGE = `Commands of the operator:
@@ -24,8 +25,10 @@ export function helpFor(words: readonly string[]): string | null {
   if (!words.some((word) => word === '--help' || word === '-h' || word === 'help')) return null;
   const [noun, verb] = words.filter((word) => !word.startsWith('-') && word !== 'help');
   if (noun === undefined) return USAGE;
-  const ofNoun = COMMANDS.filter(({ name }) => name.startsWith(`${noun} `));
-  const asked = ofNoun.filter(({ name }) => verb === undefined || name === `${noun} ${verb}`);
+  const ofNoun = COMMANDS.filter(({ name }) => name === noun || name.startsWith(`${noun} `));
+  const asked = ofNoun.filter(
+    ({ name }) => verb === undefined || name === noun || name === `${noun} ${verb}`,
+  );
   if (asked.length === 0) throw unknownWord(noun, verb);
   return asked.map((command) => `${usageOf(command)}\n    ${command.about}`).join('\n');
 }
@@ -37,9 +40,16 @@ export function helpFor(words: readonly string[]): string | null {
 export async function runCommand(words: readonly string[], context: CommandContext): Promise<CommandAnswer> {
   const [noun, verb] = words.filter((word) => !word.startsWith('-'));
   if (noun === undefined) throw new UsageError(USAGE);
-  const command = COMMANDS.find(({ name }) => name === `${noun} ${verb}`);
+  const command = commandNamed(noun, verb);
   if (command === undefined) throw unknownWord(noun, verb);
-  return command.run(givenTo(command, without(words, noun, verb)), context);
+  return command.run(givenTo(command, without(words, ...command.name.split(' '))), context);
+}
+
+/** A command of two words, or of the first one alone. */
+function commandNamed(noun: string, verb: string | undefined): Command | undefined {
+  return (
+    COMMANDS.find(({ name }) => name === `${noun} ${verb}`) ?? COMMANDS.find(({ name }) => name === noun)
+  );
 }
 
 /** The words without the first of each of the command's own. */

@@ -32,6 +32,8 @@ export interface Apart<Task, Verdict> {
   run(request: ApartRequest<Task>): Promise<ApartResult<Verdict>>;
   retryAfterSeconds(): number;
   stats(): AdmissionStats;
+  /** Changes the number of places; a process that is one too many ends when it had no work for a while. */
+  resize(places: number): void;
   /** Waits for the work under way, then ends the processes. */
   close(): Promise<void>;
 }
@@ -119,6 +121,7 @@ export function createApart<Task, Verdict>(options: ApartOptions): Apart<Task, V
     },
     retryAfterSeconds: admission.retryAfterSeconds,
     stats: admission.stats,
+    resize: admission.resize,
     async close() {
       await admission.idle();
       await Promise.all([...idle.keys()].map((process) => process.kill()));

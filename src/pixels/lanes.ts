@@ -29,6 +29,8 @@ export interface Lane {
   run<T extends ImageTask>(ride: Ride<T>): Promise<Arrival<T>>;
   stats(): AdmissionStats;
   retryAfterSeconds(): number;
+  /** Changes the number of places, without a failed call. */
+  resize(places: number): void;
   close(): Promise<void>;
 }
 
@@ -64,6 +66,10 @@ export function createThreadLane(options: LaneOptions & { threadFile: URL }): La
     },
     stats: admission.stats,
     retryAfterSeconds: admission.retryAfterSeconds,
+    resize(count) {
+      pool.resize(count);
+      admission.resize(count);
+    },
     async close() {
       await admission.idle();
       await pool.close();
@@ -105,6 +111,7 @@ export function createProcessLane(
     },
     stats: apart.stats,
     retryAfterSeconds: apart.retryAfterSeconds,
+    resize: apart.resize,
     close: apart.close,
   };
 }

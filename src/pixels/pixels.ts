@@ -233,10 +233,7 @@ export function createPixels(options: PixelsOptions): Pixels {
       testing ??= testOnce();
       return testing;
     },
-    resize(count) {
-      pool.resize(count);
-      admission.resize(count);
-    },
+    resize: (count) => lanes.quick.resize(count),
     async close() {
       await Promise.all([lanes.close(), rasterizer.close()]);
     },

@@ -39,6 +39,7 @@ export function createPool(options: {
 }): Pool {
   const { threadFile, onLost } = options;
   let { threads } = options;
+  const running = new WeakMap<Piscina, Set<Promise<unknown>>>();
   /** Pools of another size, until their last task has ended. */
   const retiring = new Set<Promise<void>>();
   let isClosed = false;
@@ -66,15 +67,22 @@ export function createPool(options: {
     void started.destroy();
   }
 
-  /** A task that waits for a thread which dies would keep the pool for ever: it is destroyed in the end. */
+  /** Piscina's own closing would reject what has not begun: its tasks are waited for here. */
   async function retire(old: Piscina): Promise<void> {
-    await Promise.race([old.close(), sleep(RETIRE_MS, undefined, { ref: false })]);
+    const tasks = Promise.allSettled(running.get(old) ?? []);
+    await Promise.race([tasks, sleep(RETIRE_MS, undefined, { ref: false })]);
     await old.destroy();
   }
 
   return {
     run<T extends ImageTask>(task: T) {
-      return piscina.run(task, { transferList: [task.input.buffer] }) as Promise<ResultOf<T>>;
+      const answer = piscina.run(task, { transferList: [task.input.buffer] }) as Promise<ResultOf<T>>;
+      const tasks = running.get(piscina) ?? new Set();
+      running.set(piscina, tasks);
+      tasks.add(answer);
+      const ended = () => tasks.delete(answer);
+      answer.then(ended, ended);
+      return answer;
     },
     resize(count) {
       if (count === threads || isClosed) return;

@@ -6,7 +6,12 @@ export type Control =
   | { kind: 'pools' }
   | { kind: 'log'; level: string; forMs: number | null }
   | { kind: 'drain'; hostId: string; processId: string }
-  | { kind: 'set'; name: string; value: number };
+  /** `save`: also written down, for the starts to come. */
+  | { kind: 'set'; name: ChangeableSetting; value: number; save: boolean };
+
+/** Settings that change while the service runs. */
+export const CHANGEABLE_SETTINGS = ['PROCESSES', 'IMAGE_THREADS', 'RENDER_THREADS'] as const;
+export type ChangeableSetting = (typeof CHANGEABLE_SETTINGS)[number];
 
 /** Names a process of a host; the primary's processId is `primary`. */
 export interface ProcessName {
@@ -24,11 +29,12 @@ export interface ControlAnswer extends ProcessName {
 export type ControlHandler = (control: Control) => Promise<Record<string, unknown> | null>;
 
 const QUESTIONS = 'controls';
-const LONGEST_MS = 5_000;
+/** How long an answer may take: a process that is replaced finishes its calls first. */
+const LONGEST_MS: Record<Control['kind'], number> = { pools: 5_000, log: 5_000, set: 60_000, drain: 60_000 };
 
 /**
- * Asks every process of every host. Answers come over coordination, where a message may be lost: a process that does not answer within 5 s
- * is missing from the list, and the operator asks again.
+ * Asks every process of every host. Answers come over coordination, where a message may be lost: a process that does not answer in time is
+ * missing from the list, and the operator asks again.
  */
 export async function askProcesses(coordination: Coordination, control: Control): Promise<ControlAnswer[]> {
   const id = randomText(16);
@@ -39,7 +45,7 @@ export async function askProcesses(coordination: Coordination, control: Control)
     answers.push(JSON.parse(message) as ControlAnswer);
     if (answers.length >= expected) enough.resolve();
   });
-  const late = setTimeout(enough.resolve, LONGEST_MS);
+  const late = setTimeout(enough.resolve, LONGEST_MS[control.kind]);
   try {
     expected = await coordination.publish(QUESTIONS, JSON.stringify({ id, control }));
     if (answers.length < expected) await enough.promise;

@@ -1,0 +1,136 @@
+import {
+  askProcesses,
+  CHANGEABLE_SETTINGS,
+  type ChangeableSetting,
+  type ControlAnswer,
+} from '../processes/controls.ts';
+import { type Command, type CommandAnswer, type CommandContext, type Given, UsageError } from './command.ts';
+
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+const MOST: Record<ChangeableSetting, number> = { PROCESSES: 256, IMAGE_THREADS: 64, RENDER_THREADS: 16 };
+const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** What an operator asks of the processes that run now, of every host that shares the stores. */
+export const LIVE_COMMANDS: readonly Command[] = [
+  {
+    name: 'pools',
+    about: 'Shows the pools of every process of every host as they are now; --watch does so every second.',
+    takes: [],
+    options: { watch: null },
+    run: pools,
+  },
+  {
+    name: 'set',
+    about: `Changes ${CHANGEABLE_SETTINGS.join(', ')} on every host without a restart, until the next start; --save keeps it in darkroom.env.`,
+    takes: ['NAME=VALUE'],
+    options: { save: null },
+    run: set,
+  },
+  {
+    name: 'drain',
+    about:
+      'Replaces a process by a new one, which takes calls before the old one ends; its name is in `pools`.',
+    takes: ['HOST/PROCESS'],
+    options: {},
+    run: drain,
+  },
+  {
+    name: 'log',
+    about: `Changes the least severe line that is logged (${LEVELS.join(', ')}), for good or for a time such as 10m.`,
+    takes: ['LEVEL'],
+    options: { for: 'TIME' },
+    run: log,
+  },
+];
+
+async function pools(_given: Given, { coordination }: CommandContext): Promise<CommandAnswer> {
+  const answers = await askProcesses(coordination, { kind: 'pools' });
+  const processes = answers.filter(({ data }) => data !== null);
+  const head = ['process', 'pid', 'MB', 'image', 'waiting', 'heavy', 'render', 'waiting', 'log'];
+  const rows = processes.map(({ hostId, processId, data }) => {
+    const { pid, rssBytes, image, heavy, render, logLevel } = data as unknown as PoolsOfProcess;
+    const megabytes = Math.round(rssBytes / 1_048_576);
+    const shown = [busy(image), image.queued, busy(heavy), busy(render), render.waiting, logLevel];
+    return [`${hostId}/${processId}`, pid, megabytes, ...shown].map(String);
+  });
+  return {
+    data: { processes: processes.map(({ data, ...name }) => ({ ...name, ...data })) },
+    text: table([head, ...rows]),
+  };
+}
+
+interface PoolsOfProcess {
+  pid: number;
+  rssBytes: number;
+  logLevel: string;
+  image: { threads: number; busy: number; queued: number };
+  heavy: { threads: number; busy: number; queued: number };
+  render: { threads: number; busy: number; waiting: number };
+}
+
+function busy(pool: { threads: number; busy: number }): string {
+  return `${pool.busy} of ${pool.threads}`;
+}
+
+async function set({ words, options }: Given, { coordination }: CommandContext): Promise<CommandAnswer> {
+  const [name = '', text = ''] = (words[0] ?? '').split('=');
+  const known = CHANGEABLE_SETTINGS.find((setting) => setting === name);
+  if (known === undefined)
+    throw new UsageError(
+      `${name} cannot be changed while the service runs: ${CHANGEABLE_SETTINGS.join(', ')} can.`,
+    );
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > MOST[known])
+    throw new UsageError(`${known} is "${text}", but a whole number from 1 to ${MOST[known]} is expected.`);
+  const save = options.save === true;
+  return told(await askProcesses(coordination, { kind: 'set', name: known, value, save }));
+}
+
+async function drain({ words }: Given, { coordination }: CommandContext): Promise<CommandAnswer> {
+  const [hostId = '', processId = ''] = (words[0] ?? '').split('/');
+  if (hostId === '' || !/^\d+$/.test(processId))
+    throw new UsageError(`"${words[0]}" names no process: HOST/PROCESS is expected, as \`pools\` shows it.`);
+  const answers = await askProcesses(coordination, { kind: 'drain', hostId, processId });
+  if (answers.every(({ data, error }) => data === null && error === undefined))
+    throw new UsageError(`No host ${hostId} answered: \`pools\` shows those that run.`);
+  return told(answers);
+}
+
+async function log({ words, options }: Given, { coordination }: CommandContext): Promise<CommandAnswer> {
+  const [level = ''] = words;
+  if (!LEVELS.includes(level)) throw new UsageError(`"${level}" is no level: ${LEVELS.join(', ')} are.`);
+  const forMs = options.for === undefined ? null : durationMs(String(options.for));
+  return told(await askProcesses(coordination, { kind: 'log', level, forMs }));
+}
+
+/** `30s`, `10m`, `2h`. */
+function durationMs(text: string): number {
+  const [, count, unit = ''] = /^(\d+)([smh])$/.exec(text) ?? [];
+  if (count === undefined)
+    throw new UsageError(`--for is "${text}", but a time such as 30s, 10m or 2h is expected.`);
+  return Number(count) * (UNIT_MS[unit] ?? 0);
+}
+
+/** One line for each process that did something, or could not. */
+function told(answers: readonly ControlAnswer[]): CommandAnswer {
+  const processes = answers.filter(({ data, error }) => data !== null || error !== undefined);
+  const lines = processes.map(({ hostId, processId, data, error }) => {
+    const facts = Object.entries(data ?? {}).map(([name, value]) => `${name} ${String(value)}`);
+    return `${hostId}/${processId}: ${error ?? facts.join(', ')}`;
+  });
+  return { data: { processes }, text: lines.join('\n') || 'No process answered.' };
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => (row[column] ?? '').length)),
+  );
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}

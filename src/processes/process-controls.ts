@@ -1,0 +1,51 @@
+import type { Logger } from 'pino';
+import type { Pixels } from '../pixels/pixels.ts';
+import type { Renders } from '../pixels/renders.ts';
+import type { Control, ControlHandler } from './controls.ts';
+
+export interface ProcessControlsOptions {
+  pixels: Pixels;
+  renders: Renders;
+  log: Logger;
+}
+
+/** What an API process does for an operator: tells of its pools, changes their size, and changes what it logs. */
+export function processControls({ pixels, renders, log }: ProcessControlsOptions): ControlHandler {
+  const usualLevel = log.level;
+  let backToUsual: NodeJS.Timeout | undefined;
+
+  function setLevel({ level, forMs }: Extract<Control, { kind: 'log' }>): void {
+    clearTimeout(backToUsual);
+    log.level = level;
+    if (forMs === null) return;
+    backToUsual = setTimeout(() => {
+      log.level = usualLevel;
+    }, forMs);
+    backToUsual.unref();
+  }
+
+  return async (control) => {
+    switch (control.kind) {
+      case 'pools':
+        return {
+          pid: process.pid,
+          rssBytes: process.memoryUsage.rss(),
+          uptimeSeconds: Math.round(process.uptime()),
+          logLevel: log.level,
+          image: { ...pixels.stats() },
+          heavy: { ...pixels.heavyStats() },
+          render: { ...renders.stats() },
+        };
+      case 'log':
+        setLevel(control);
+        return { level: control.level };
+      case 'set':
+        if (control.name === 'IMAGE_THREADS') pixels.resize(control.value);
+        else if (control.name === 'RENDER_THREADS') renders.resize(control.value);
+        else return null;
+        return { [control.name]: control.value };
+      case 'drain':
+        return null;
+    }
+  };
+}
