@@ -61,6 +61,7 @@ export function createChecking({ models, presets, templates, assets }: CheckingO
   return async (caller: Caller, body: JobRequest, isDryRun: boolean): Promise<Order> => {
     const { accountId } = caller;
     refuseRemoved(body);
+    checkRows(body);
     const collection = body.collection === undefined ? null : collectionName(body.collection, 'collection');
     const found = await presetOf(accountId, body);
     const work: JobWork = { ...body, variants: body.variants as readonly Variant[] | undefined };
@@ -123,6 +124,14 @@ export type Checking = ReturnType<typeof createChecking>;
 function refuseRemoved({ mode }: JobRequest): void {
   if (mode !== undefined)
     throw invalidParam('mode', 'mode was removed: leave it out, and send wait to wait.');
+}
+
+/** A render draws one page a row; how many there may be is the op's to say. */
+function checkRows({ items = [] }: JobRequest): void {
+  const index = items.findIndex((row) => typeof row !== 'object' || row === null || Array.isArray(row));
+  if (index === -1) return;
+  const message = `items[${index}] is no object: a row names the values of the template's variables.`;
+  throw invalidParam(`items[${index}]`, message, { index });
 }
 
 function imageCountOf({ imageCount }: JobRequest, { takes }: CheckedJob, isDryRun: boolean): number {
