@@ -21,6 +21,7 @@ export const MEASURED_SUITES: Record<string, () => Promise<Suite>> = {
   presets: () => import('./presets.ts'),
   memory: () => import('./memory.ts'),
   hostile: () => import('./hostile.ts'),
+  webhooks: () => import('./webhooks.ts'),
 };
 
 /** @throws Error when words are given that only a suite under load knows. */

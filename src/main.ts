@@ -24,7 +24,7 @@ import { createSupervisor } from './processes/supervisor.ts';
 import { surely } from './stores/coordination/surely.ts';
 import { hostForProcesses } from './stores/embedded/channel-host.ts';
 import { isEmbedded, openStores, type Stores } from './stores/open.ts';
-import { SCHEDULE } from './webhooks/schedule.ts';
+import { releaseLanesOf } from './webhooks/schedule.ts';
 
 /** As long as the longest lease that a process may have held. */
 const GIVING_BACK_MS = 120_000;
@@ -74,7 +74,7 @@ async function main(): Promise<void> {
       const { coordination } = stores;
       const holders = `${hostId}/${processId}/`;
       const giveBack = () =>
-        Promise.all([coordination.releaseSlotsOf(holders), coordination.releaseDueOf(SCHEDULE, holders)]);
+        Promise.all([coordination.releaseSlotsOf(holders), releaseLanesOf(coordination, holders)]);
       surely(giveBack, GIVING_BACK_MS).catch((error) =>
         log.warn({ err: error }, 'What a process held comes back when its leases end'),
       );

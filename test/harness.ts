@@ -119,7 +119,8 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
   };
 }
 
-async function openTestStores(directory: string, now: () => Date): Promise<Stores> {
+/** Stores without a server: embedded, or on the servers of this run. */
+export async function openTestStores(directory: string, now: () => Date): Promise<Stores> {
   const isCluster = process.env.TEST_STORES === 'cluster';
   const [documents, coordination] = isCluster ? await clusterStores() : await embeddedStores(directory, now);
   const objects = new FileObjects(join(directory, 'objects'));

@@ -100,10 +100,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
     held.set(member, hold);
     const work = turn(member, hold)
+      .finally(() => {
+        // Before it is given back: from then on it may be claimed again, and must not be renewed any more.
+        held.delete(member);
+        leave();
+      })
       .then((afterMs) => giveBack(member, hold, afterMs))
       .finally(() => {
-        leave();
-        held.delete(member);
         running.delete(work);
         wake();
       });

@@ -42,10 +42,14 @@ export function createNotices({ endpoints, mail, emailOf, now, log }: NoticesOpt
     return 1;
   }
 
+  async function sendAll(): Promise<void> {
+    while ((await sendNext()) > 0);
+  }
+
   return {
     wake() {
       sending = sending
-        .then(sendNext)
+        .then(sendAll)
         .catch((error) =>
           log.warn({ err: error }, 'The owner of a disabled endpoint could not be mailed yet'),
         );

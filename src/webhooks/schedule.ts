@@ -37,6 +37,12 @@ export async function scheduleNow(
   await coordination.publish(WAKE, '');
 }
 
+/** Hands the endpoints that a dead process has worked on to others, at once. */
+export async function releaseLanesOf(coordination: Coordination, holderPrefix: string): Promise<void> {
+  await coordination.releaseDueOf(SCHEDULE, holderPrefix);
+  await coordination.publish(WAKE, '');
+}
+
 /**
  * Schedules every endpoint with a delivery that is due, or soon will be. Nothing changes where the schedule knows of
  * them; after a loss of it, everything due is back within a round, and later retries before they are due.
@@ -48,9 +54,11 @@ export async function rebuildSchedule(
 ): Promise<void> {
   const until = new Date(now.getTime() + HORIZON_MS);
   let due = await deliveries.nextEndpointDue('', until);
+  const isAny = due !== null;
   while (due !== null) {
     const afterMs = Date.parse(due.dueAt ?? '') - now.getTime();
     await coordination.schedule(SCHEDULE, [{ member: memberOf(due), afterMs: Math.max(afterMs, 0) }]);
     due = await deliveries.nextEndpointDue(due.endpointId, until);
   }
+  if (isAny) await coordination.publish(WAKE, '');
 }

@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setDefaultCACertificates } from 'node:tls';
+import { readSettings } from '../../config/index.ts';
+import type { Gate } from '../../src/accounts/gate.ts';
+import { openEvents } from '../../src/events/open.ts';
+import { createMail } from '../../src/mail/mail.ts';
+import { newId } from '../../src/names/ids.ts';
+import { createOutbound } from '../../src/outbound/outbound.ts';
+import { channelToPrimary } from '../../src/stores/embedded/channel-client.ts';
+import { connectStores } from '../../src/stores/open.ts';
+import { openWebhooks } from '../../src/webhooks/open.ts';
+import { LOOPBACK_CERTIFICATE } from '../../test/webhooks/certificate.ts';
+
+/** What a process is asked to announce: so many outcomes of each second, round the accounts, for so long. */
+export interface Load {
+  accountIds: string[];
+  perSecond: number;
+  seconds: number;
+}
+
+/** One API process without its calls: it announces outcomes as jobs do, and delivers. */
+setDefaultCACertificates([LOOPBACK_CERTIFICATE]);
+const settings = readSettings(process.env);
+const stores = await connectStores(settings.stores, channelToPrimary());
+const now = () => new Date();
+const log = { warn: console.error, info: () => undefined };
+const events = await openEvents(stores);
+const webhooks = await openWebhooks({
+  ...stores,
+  events,
+  outbound: createOutbound({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true }),
+  mail: createMail({ settings: settings.mail, log }),
+  gate: {} as Gate,
+  emailOf: async () => null,
+  settings,
+  hostId: 'bench',
+  processId: String(process.pid),
+  draining: new AbortController().signal,
+  now,
+  log,
+});
+
+const TICK_MS = 5;
+let turn = 0;
+
+async function announce({ accountIds, perSecond, seconds }: Load): Promise<void> {
+  const startMs = performance.now();
+  let written = 0;
+  const writes: Promise<void>[] = [];
+  while (written < perSecond * seconds) {
+    const due = Math.min(((performance.now() - startMs) / 1000) * perSecond, perSecond * seconds);
+    for (; written < due; written += 1)
+      writes.push(announceOne(accountIds[turn++ % accountIds.length] ?? ''));
+    await sleep(TICK_MS);
+  }
+  await Promise.all(writes);
+}
+
+async function announceOne(accountId: string): Promise<void> {
+  const createdAt = now().toISOString();
+  const data = {
+    jobId: newId('job'),
+    type: 'process',
+    status: 'COMPLETED',
+    totalItems: 1,
+    completedItems: 1,
+  };
+  const type = 'job.completed' as const;
+  await events.write([{ id: newId('evt'), accountId, type, createdAt, sequence: 1, data }]);
+}
+
+process.on('message', async (message) => {
+  if ((message as { kind?: string }).kind !== 'load') return;
+  await announce((message as { load: Load }).load);
+  process.send?.({ kind: 'announced' });
+});
+process.on('SIGTERM', async () => {
+  await webhooks.stop?.();
+  process.exit();
+});
+process.send?.({ kind: 'ready' });
