@@ -83,6 +83,8 @@ export interface InputHeader {
   hasAlpha: boolean;
   /** A single channel beside alpha. */
   isGrey: boolean;
+  /** A palette, or fewer than 8 bits of grey. */
+  isIndexed: boolean;
   bitDepth: number;
 }
 

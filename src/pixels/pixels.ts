@@ -244,10 +244,20 @@ function ignore(): void {}
 
 /** What saves the thread a reading of its own: the header of a still picture. */
 function hintOf(header: Header): { header?: InputHeader } {
-  const { format, width, height, orientation, hasAlpha, channels, bitDepth, animated } = header;
+  const {
+    format,
+    width,
+    height,
+    orientation,
+    hasAlpha,
+    channels,
+    bitDepth,
+    animated,
+    indexed = false,
+  } = header;
   if (animated || (format !== 'jpeg' && format !== 'png' && format !== 'webp')) return {};
   const isGrey = channels - Number(hasAlpha) === 1;
-  return { header: { format, width, height, orientation, hasAlpha, isGrey, bitDepth } };
+  return { header: { format, width, height, orientation, hasAlpha, isGrey, isIndexed: indexed, bitDepth } };
 }
 
 /** What the pixels of a drawing cannot tell about its file. */

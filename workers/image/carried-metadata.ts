@@ -52,7 +52,7 @@ export function profileOf(
 
 /** The picture's pipeline, which writes the metadata that the policy says. */
 export async function withMetadata(picture: Picture, file: CarriedFile): Promise<Sharp> {
-  if (!picture.fromFile) return pixelsWithMetadata(await picture.pixels(), file);
+  if (!picture.fromFile) return pixelsWithMetadata(await picture.pixels(), file, picture.writtenIn);
   const { policy } = file;
   return policy === 'keep' ? keepAll(picture.finish(), file) : withRights(picture.finish(), file);
 }
@@ -60,8 +60,18 @@ export async function withMetadata(picture: Picture, file: CarriedFile): Promise
 /**
  * The same for pixels. sharp cannot attach a file's blocks to pixels, but carries them along with the file's own: so the
  * file is shrunk to the pixels' size, and the pixels are laid over it.
+ * @param writtenIn the colour space of the file that is written, where it is not sRGB.
  */
-export async function pixelsWithMetadata(pixels: Pixels, file: CarriedFile): Promise<Sharp> {
+export async function pixelsWithMetadata(
+  pixels: Pixels,
+  file: CarriedFile,
+  writtenIn: string | undefined,
+): Promise<Sharp> {
+  const pipeline = await onFile(pixels, file);
+  return writtenIn === undefined ? pipeline : pipeline.toColourspace(writtenIn);
+}
+
+async function onFile(pixels: Pixels, file: CarriedFile): Promise<Sharp> {
   const { input, source, chosen, policy, profile } = file;
   if (policy !== 'keep' || source.format === 'raw') return withRights(openPixels(pixels), file);
   const { data, width, height, channels, frames } = pixels;

@@ -19,3 +19,9 @@ export function colourOf(text: string, key: string): Rgba {
     `${key} is "${text}", but a CSS colour such as ${COLOUR_NOTATIONS} is expected.`,
   );
 }
+
+/** Whether what is no colour, or one, has no hue. */
+export function isGreyColour(value: unknown): boolean {
+  const { r = 0, g = 0, b = 0 } = (typeof value === 'string' && cssColour(value)) || {};
+  return r === g && g === b;
+}

@@ -33,6 +33,10 @@ export interface Source extends Size {
   oriented: boolean;
   /** Whether the pixels are RGB, and so may keep an ICC profile of their own. */
   isRgb: boolean;
+  /** Whether it has one channel beside alpha. */
+  isGrey: boolean;
+  /** Whether its pixels are few colours by number: a palette, or fewer than 8 bits of grey. */
+  isIndexed: boolean;
   /** Whether channels have more than 8 bits. */
   isDeep: boolean;
   hasProfile: boolean;
@@ -82,6 +86,8 @@ function sourceOfMetadata(header: Metadata): Source {
     hasAlpha: header.hasAlpha,
     oriented: (header.orientation ?? 1) > 1,
     isRgb: header.space === 'srgb' || header.space === 'rgb16',
+    isGrey: header.space === 'b-w' || header.space === 'grey16',
+    isIndexed: header.format === 'png' && (header.isPalette || (header.bitsPerSample ?? 8) < 8),
     isDeep: header.depth !== 'uchar',
     hasProfile: header.hasProfile,
     ...(header.delay !== undefined && { delays: header.delay }),
@@ -89,7 +95,8 @@ function sourceOfMetadata(header: Metadata): Source {
   };
 }
 
-function sourceOfHeader({ format, width, height, orientation, hasAlpha, isGrey }: InputHeader): Source {
+function sourceOfHeader(header: InputHeader): Source {
+  const { format, width, height, orientation, hasAlpha, isGrey, isIndexed } = header;
   const isSideways = orientation >= 5;
   return {
     format,
@@ -99,6 +106,8 @@ function sourceOfHeader({ format, width, height, orientation, hasAlpha, isGrey }
     hasAlpha,
     oriented: orientation > 1,
     isRgb: !isGrey,
+    isGrey,
+    isIndexed,
     isDeep: false,
     hasProfile: false,
   };
@@ -113,6 +122,8 @@ function sourceOfPixels({ width, height }: RawPixels): Source {
     hasAlpha: true,
     oriented: false,
     isRgb: true,
+    isGrey: false,
+    isIndexed: false,
     isDeep: false,
     hasProfile: false,
   };

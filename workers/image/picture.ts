@@ -18,6 +18,9 @@ export interface PictureFacts extends Size {
   isPlain: boolean;
 }
 
+/** What sharp does after it has taken the colour space that is written. */
+const BY_CHANNEL: readonly Slot[] = ['joinChannel', 'boolean', 'bandbool', 'tint', 'extractChannel'];
+
 /**
  * A picture on its way through a pass: a sharp pipeline that has not run yet, and what is known of its result. Steps are
  * gathered in one pipeline for as long as sharp's order is theirs; a step that would come too early for it starts a new
@@ -161,6 +164,13 @@ export class Picture {
   flattenAnytime(background: Rgba): void {
     this.#pipeline.flatten({ background });
     this.hasAlpha = false;
+  }
+
+  /** Writes one channel, of a picture that is grey; what works on channels by their number is done before. */
+  async writeGrey(): Promise<void> {
+    if (this.writtenIn !== undefined) return;
+    if (BY_CHANNEL.some((slot) => this.#used.has(slot))) await this.pixels();
+    this.writtenIn = 'b-w';
   }
 
   /** Notes that a background was painted. */

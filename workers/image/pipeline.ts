@@ -22,8 +22,16 @@ import {
   withMetadata,
   withTags,
 } from './carried-metadata.ts';
-import { colourOf, type Rgba, TRANSPARENT, WHITE } from './colour.ts';
-import { assertEncodable, canBeTransparent, contentTypeOf, encodeWith, type Motion } from './encoder.ts';
+import { colourOf, isGreyColour, type Rgba, TRANSPARENT, WHITE } from './colour.ts';
+import {
+  assertEncodable,
+  canBeTransparent,
+  contentTypeOf,
+  encodeWith,
+  type Motion,
+  type Settings,
+} from './encoder.ts';
+import { exactPaletteOf, shows } from './exact-palette.ts';
 import { argumentFailure, failureOf, TooLate } from './failure.ts';
 import { type Chosen, chooseFrames, chosenPage, openOptions, readSource, type Source } from './input.ts';
 import { layersOf } from './layers.ts';
@@ -287,16 +295,19 @@ async function encode(work: Work): Promise<{ written: Written; achieved?: Achiev
     return { data: tagged, info: { ...info, size: tagged.byteLength } };
   };
   const { promise } = encode;
+  if (staysGrey(work)) await picture.writeGrey();
+  const write = async (settings: Settings & { format: OutputFormat }) =>
+    outputOf(encodeWith(await withMetadata(picture, file), settings, motionOf(source, picture), picture));
   if (promise === undefined) {
-    const motion = motionOf(source, picture);
-    const pipeline = await withMetadata(picture, file);
-    const written = await outputOf(encodeWith(pipeline, encode, motion, picture));
+    const written = (await writtenIndexed(work, write)) ?? (await write(encode));
     return { written: await finish(written), processedMs: performance.now() };
   }
   const pixels = await picture.pixels();
   const processedMs = performance.now();
   const prepare = async () =>
-    (await pixelsWithMetadata(pixels, file)).timeout({ seconds: secondsLeft(task.deadlineMs) });
+    (await pixelsWithMetadata(pixels, file, picture.writtenIn)).timeout({
+      seconds: secondsLeft(task.deadlineMs),
+    });
   // Only now that it has been taken out of its file does the picture have to be told how it moves.
   const motion = motionOf(source, picture);
   const kept = await keepPromise({
@@ -309,6 +320,33 @@ async function encode(work: Work): Promise<{ written: Written; achieved?: Achiev
     finish,
   });
   return { ...kept, processedMs };
+}
+
+/** Formats that have room for a single channel. */
+const GREY_FORMATS: readonly OutputFormat[] = ['jpeg', 'png', 'tiff'];
+
+/** Whether the result is grey and can be written as such. A profile that is kept is one of RGB. */
+function staysGrey({ encode, source, steps }: Work): boolean {
+  if (!GREY_FORMATS.includes(encode.format) || encode.metadata === 'keep') return false;
+  if (!isGreyColour(encode.background)) return false;
+  return steps.reduce(
+    (wasGrey, { operation, params }) => operation.greyAfter(wasGrey, params),
+    source.isGrey,
+  );
+}
+
+/** A PNG of few colours stays one by number where the steps added none; undefined where that is not so. */
+async function writtenIndexed(
+  { source, encode, picture }: Work,
+  write: (settings: Settings & { format: 'png' }) => Promise<Written>,
+): Promise<Written | undefined> {
+  const { format, palette, colors } = encode;
+  if (!source.isIndexed || format !== 'png' || palette !== undefined || colors !== undefined)
+    return undefined;
+  const pixels = await picture.pixels();
+  const exact = exactPaletteOf(pixels);
+  const written = exact && (await write({ ...encode, format, ...exact }));
+  return written !== undefined && (await shows(written.data, pixels)) ? written : undefined;
 }
 
 /** The input of a pass that asks for nothing but a smaller file of the same format; undefined for any other. */

@@ -17,6 +17,8 @@ export interface Header {
   /** Interlaced or progressive: a decoder needs the whole picture before it has the first line of it. */
   progressive: boolean;
   animated: boolean;
+  /** Its pixels are few colours by number: a palette, or fewer than 8 bits of grey. */
+  indexed?: true;
   /** The file ends inside of a frame, which its decoder takes for all of it. */
   cutShort?: true;
 }

@@ -29,6 +29,7 @@ export function readPng(bytes: Bytes): Header | null {
     hasAlpha,
     progressive: bytes.u8(28) === 1,
     animated: false,
+    ...((colourType === PALETTE || bytes.u8(24) < 8) && { indexed: true }),
   };
 }
 

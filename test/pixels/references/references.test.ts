@@ -1,3 +1,4 @@
+// needs: nothing
 // needs: pixels
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

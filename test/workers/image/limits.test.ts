@@ -86,6 +86,7 @@ t.test('no refusal rests on the sender’s word about the header alone', corpus,
     orientation: 6,
     hasAlpha: false,
     isGrey: false,
+    isIndexed: false,
     bitDepth: 8,
   };
   const pass = passOf([['extract', { left: 100, top: 100, width: 50, height: 60 }]]);

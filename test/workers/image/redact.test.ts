@@ -1,3 +1,4 @@
+// needs: nothing
 // needs: pixels
 import sharp from 'sharp';
 import t from 'tap';

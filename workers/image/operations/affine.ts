@@ -36,6 +36,7 @@ export const affine = step({
       { default: 'bicubic' },
     ),
   },
+  grey: 'keeps',
   cpuMsPerMegapixel: ({ interpolator }) => AFFINE_MS[interpolator],
   frames: 'each',
   size: (input, { matrix }) => mappedSize(input, matrix),

@@ -4,6 +4,7 @@ export const autoOrient = step({
   description:
     'Turns the picture upright by its EXIF orientation. Every pass begins with that; said again, it changes nothing.',
   parameters: {},
+  grey: 'keeps',
   cpuMsPerMegapixel: 10,
   commutesWithFlatten: true,
   async apply() {},

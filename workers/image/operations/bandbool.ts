@@ -4,6 +4,7 @@ import { choice } from './parameter.ts';
 export const bandbool = step({
   description: 'Joins the channels of the picture bit by bit into one.',
   parameters: { operator: choice(['and', 'or', 'eor'], 'How bits are joined.') },
+  grey: 'makes',
   cpuMsPerMegapixel: 5,
   async apply(picture, { operator }) {
     (await picture.at('bandbool')).bandbool(operator);

@@ -7,6 +7,7 @@ const SLOW_SIGMA = 100;
 export const blur = step({
   description: 'Blurs the picture.',
   parameters: { sigma: number(0.3, 1000, 'Standard deviation in pixels.', { default: 3 }) },
+  grey: 'keeps',
   cpuMsPerMegapixel: ({ sigma }) => (sigma > SLOW_SIGMA ? 40 * sigma : 10 + 1.3 * sigma),
   // On a strip, frames would run into each other.
   frames: 'each',

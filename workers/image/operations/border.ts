@@ -16,6 +16,7 @@ export const border = step({
       { default: 0 },
     ),
   },
+  grey: 'keeps',
   cpuMsPerMegapixel: 8,
   frames: 'each',
   size: (input, { width }) => ({ width: input.width + 2 * width, height: input.height + 2 * width }),

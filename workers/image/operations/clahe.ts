@@ -8,6 +8,7 @@ export const clahe = step({
     height: integer(1, 1024, 'Height of an area in pixels.'),
     maxSlope: integer(0, 100, 'How far contrast is raised; 0 sets no limit.', { default: 3 }),
   },
+  grey: 'keeps',
   cpuMsPerMegapixel: ({ width, height }) => 500 + 0.5 * width + 5 * height + 0.01 * height ** 2,
   frames: 'each',
   async apply(picture, { width, height, maxSlope }) {

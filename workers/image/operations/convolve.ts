@@ -15,6 +15,7 @@ export const convolve = step({
     ),
     offset: number(-255, 255, 'Added at the end.', { default: 0 }),
   },
+  grey: 'keeps',
   cpuMsPerMegapixel: ({ width, height }) => 5 + 2 * width * height,
   frames: 'each',
   rule({ width, height, kernel }) {

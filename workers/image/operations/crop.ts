@@ -15,6 +15,7 @@ export const crop = step({
     gravity: optional(gravity('The part that is kept; center when left out.')),
     ...FOCAL,
   },
+  grey: 'keeps',
   cpuMsPerMegapixel: 20,
   commutesWithFlatten: true,
   size: (input, { aspect }) => resultOf(input, aspect),

@@ -4,6 +4,7 @@ import { number } from './parameter.ts';
 export const ensureAlpha = step({
   description: 'Adds an alpha channel where there is none.',
   parameters: { alpha: number(0, 1, 'Opacity of the new channel.', { default: 1 }) },
+  grey: 'keeps',
   cpuMsPerMegapixel: 1,
   async apply(picture, { alpha }) {
     (await picture.at('ensureAlpha')).ensureAlpha(alpha);

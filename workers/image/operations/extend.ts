@@ -18,6 +18,7 @@ export const extend = step({
     ),
     background: optional(colour('Colour of the room.')),
   },
+  grey: 'keeps',
   cpuMsPerMegapixel: 8,
   size: (input, { top, right, bottom, left }) => ({
     width: input.width + left + right,

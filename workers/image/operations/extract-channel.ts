@@ -5,6 +5,7 @@ import { choice } from './parameter.ts';
 export const extractChannel = step({
   description: 'Shows one channel of the picture in shades of grey.',
   parameters: { channel: choice(['red', 'green', 'blue', 'alpha'], 'The channel.') },
+  grey: 'makes',
   cpuMsPerMegapixel: 2,
   profile: () => 'srgb',
   async apply(picture, { channel }) {

@@ -12,6 +12,7 @@ export const extract = step({
     width: integer(1, EDGE, 'Width in pixels.'),
     height: integer(1, EDGE, 'Height in pixels.'),
   },
+  grey: 'keeps',
   cpuMsPerMegapixel: 2,
   commutesWithFlatten: true,
   size: (_, { width, height }) => ({ width, height }),

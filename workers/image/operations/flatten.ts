@@ -5,6 +5,7 @@ import { colour } from './parameter.ts';
 export const flatten = step({
   description: 'Lays the picture on a solid colour and drops its transparency.',
   parameters: { background: colour('The colour.', { default: '#ffffff' }) },
+  grey: 'keeps',
   cpuMsPerMegapixel: 10,
   async apply(picture, { background }) {
     (await picture.at('flatten')).flatten({ background: colourOf(background, 'background') });

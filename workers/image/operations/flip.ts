@@ -3,6 +3,7 @@ import { step } from './operation.ts';
 export const flip = step({
   description: 'Mirrors the picture top to bottom.',
   parameters: {},
+  grey: 'keeps',
   cpuMsPerMegapixel: 3,
   // A strip turned over would show its frames in the opposite order.
   frames: 'each',

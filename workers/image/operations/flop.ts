@@ -3,6 +3,7 @@ import { step } from './operation.ts';
 export const flop = step({
   description: 'Mirrors the picture left to right.',
   parameters: {},
+  grey: 'keeps',
   cpuMsPerMegapixel: 3,
   commutesWithFlatten: true,
   async apply(picture) {

@@ -3,6 +3,7 @@ import { step } from './operation.ts';
 export const greyscale = step({
   description: 'Takes the colours away.',
   parameters: {},
+  grey: 'makes',
   cpuMsPerMegapixel: 13,
   async apply(picture) {
     // Asked for pixels, sharp's greyscale answers no alpha; a tint without a tone takes the colours away as well.

@@ -7,6 +7,7 @@ export const linear = step({
     a: number(-1000, 1000, 'Factor.', { default: 1 }),
     b: number(-100_000, 100_000, 'Offset, where channels run from 0 to 255.', { default: 0 }),
   },
+  grey: 'keeps',
   cpuMsPerMegapixel: 6,
   async apply(picture, { a, b }) {
     (await picture.at('linear')).linear(a, b);

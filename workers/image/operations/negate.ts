@@ -4,6 +4,7 @@ import { flag } from './parameter.ts';
 export const negate = step({
   description: 'Turns every colour into its opposite.',
   parameters: { alpha: flag('Whether transparency is turned around as well.', { default: false }) },
+  grey: 'keeps',
   cpuMsPerMegapixel: 8,
   async apply(picture, { alpha }) {
     (await picture.at('negate')).negate({ alpha });

@@ -14,6 +14,7 @@ export const normalise = step({
     lower: number(0, 99, 'Percentile of the brightness that becomes black; below upper.', { default: 1 }),
     upper: number(1, 100, 'Percentile of the brightness that becomes white.', { default: 99 }),
   },
+  grey: 'keeps',
   cpuMsPerMegapixel: 50,
   rule({ lower, upper }) {
     if (lower < upper) return undefined;

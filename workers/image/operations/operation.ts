@@ -2,7 +2,7 @@ import { type Static, type TObject, type TProperties, type TSchema, Type } from 
 import type sharp from 'sharp';
 import type { Sharp } from 'sharp';
 import type { Decode, Encode } from '../../protocol.ts';
-import type { Rgba } from '../colour.ts';
+import { isGreyColour, type Rgba } from '../colour.ts';
 import type { Size } from '../geometry.ts';
 import type { Picture } from '../picture.ts';
 import type { Pixels } from '../pixels.ts';
@@ -44,6 +44,8 @@ export interface StepOperation extends OperationBase {
    * or none, because it is not RGB.
    */
   profile?(params: Readonly<Record<string, unknown>>): 'srgb' | 'none' | undefined;
+  /** Whether a picture is certainly grey after the step, of which it is known whether it was before. */
+  greyAfter(wasGrey: boolean, params: Readonly<Record<string, unknown>>): boolean;
   /** The parameter that holds the id of a second asset. */
   readsSecondAsset?: string;
   /** What it covers has to be gone from the file: of the kept metadata, what may hold a copy of the picture is not. */
@@ -83,6 +85,8 @@ interface StepSource<P extends TProperties> {
   frames?: StepOperation['frames'];
   commutesWithFlatten?: boolean;
   profile?(params: Arguments<P>): 'srgb' | 'none' | undefined;
+  /** Whether it leaves a grey picture grey, as far as the colours among its arguments are grey, or makes any picture so. */
+  grey?: 'keeps' | 'makes' | ((params: Arguments<P>) => 'keeps' | 'makes');
   readsSecondAsset?: string;
   conceals?: true;
   rule?(params: Arguments<P>): BadArgument | undefined;
@@ -92,9 +96,9 @@ interface StepSource<P extends TProperties> {
 
 type Arguments<P extends TProperties> = Readonly<Static<TObject<P>>>;
 
-/** A step: by default it takes an animation as one strip, does not commute with flattening and keeps the size. */
+/** A step: by default it takes an animation as one strip, does not commute with flattening, may colour a grey picture and keeps the size. */
 export function step<P extends TProperties>(source: StepSource<P>): StepOperation {
-  const { parameters, cpuMsPerMegapixel, rule, size, profile, apply } = source;
+  const { parameters, cpuMsPerMegapixel, rule, size, profile, grey, apply } = source;
   const filled = filler(parameters);
   return {
     frames: 'strip',
@@ -107,12 +111,24 @@ export function step<P extends TProperties>(source: StepSource<P>): StepOperatio
     size: (input, params) => size?.(input, filled(params)) ?? { width: input.width, height: input.height },
     rule: (params) => rule?.(filled(params)),
     profile: (params) => profile?.(filled(params)),
+    greyAfter(wasGrey, params) {
+      const effect = typeof grey === 'function' ? grey(filled(params)) : grey;
+      return (
+        effect === 'makes' || (effect === 'keeps' && wasGrey && hasGreyColours(parameters, filled(params)))
+      );
+    },
     async apply(picture, params, pass) {
       const refusal = rule?.(filled(params));
       if (refusal !== undefined) throw refusal;
       await apply(picture, filled(params), pass);
     },
   };
+}
+
+function hasGreyColours(parameters: TProperties, params: Readonly<Record<string, unknown>>): boolean {
+  return Object.entries(params).every(
+    ([name, value]) => parameters[name]?.format !== 'css-color' || isGreyColour(value),
+  );
 }
 
 export function setting<P extends TProperties>(source: {

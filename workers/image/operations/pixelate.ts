@@ -5,6 +5,7 @@ import { integer } from './parameter.ts';
 export const pixelate = step({
   description: 'Turns the picture into coarse blocks.',
   parameters: { size: integer(2, 512, 'Edge of a block in pixels.', { default: 16 }) },
+  grey: 'keeps',
   cpuMsPerMegapixel: 32,
   frames: 'each',
   async apply(picture, { size }) {

@@ -17,6 +17,7 @@ export const placeholder = step({
       { default: 'blur' },
     ),
   },
+  grey: 'keeps',
   cpuMsPerMegapixel: 20,
   frames: 'first',
   commutesWithFlatten: true,

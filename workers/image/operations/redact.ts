@@ -34,6 +34,7 @@ export const redact = step({
     ),
     color: colour('Colour of the rectangles that are filled; always opaque.', { default: '#000000' }),
   },
+  grey: 'keeps',
   cpuMsPerMegapixel: 60,
   frames: 'each',
   conceals: true,

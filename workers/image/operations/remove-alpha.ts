@@ -3,6 +3,7 @@ import { step } from './operation.ts';
 export const removeAlpha = step({
   description: 'Drops the transparency and shows the colours that lay under it.',
   parameters: {},
+  grey: 'keeps',
   cpuMsPerMegapixel: 8,
   async apply(picture) {
     (await picture.at('removeAlpha')).removeAlpha();

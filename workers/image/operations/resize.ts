@@ -25,6 +25,7 @@ export const resize = step({
     enlarge: flag('Whether a smaller picture is scaled up.', { default: false }),
     background: optional(colour('Colour of the padding with contain.')),
   },
+  grey: 'keeps',
   cpuMsPerMegapixel: 25,
   commutesWithFlatten: true,
   rule({ width, height }) {

@@ -10,6 +10,7 @@ export const rotate = step({
     angle: number(-360, 360, 'Degrees clockwise.'),
     background: optional(colour('Colour of the corners that open up.')),
   },
+  grey: 'keeps',
   cpuMsPerMegapixel: 35,
   frames: 'each',
   size: (input, { angle }) => turnedSize(input, angle),

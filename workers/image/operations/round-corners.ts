@@ -17,6 +17,7 @@ export const roundCorners = step({
       },
     ),
   },
+  grey: 'keeps',
   cpuMsPerMegapixel: 12,
   frames: 'each',
   async apply(picture, { radius }) {

@@ -11,6 +11,7 @@ export const sharpen = step({
     y2: number(0, 10_000, 'The most that is brightened.', { default: 10 }),
     y3: number(0, 10_000, 'The most that is darkened.', { default: 20 }),
   },
+  grey: 'keeps',
   cpuMsPerMegapixel: ({ sigma }) => 50 + 6 * sigma,
   frames: 'each',
   async apply(picture, options) {

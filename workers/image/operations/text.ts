@@ -24,6 +24,7 @@ export const text = step({
     opacity: number(0, 1, 'How solid the letters are.', { default: 1 }),
     rotate: number(-360, 360, 'Degrees clockwise that the text is turned.', { default: 0 }),
   },
+  grey: 'keeps',
   cpuMsPerMegapixel: 20,
   async apply(picture, { text, font, size, color, position, margin, opacity, rotate }, pass) {
     const written = printable(text);

@@ -7,6 +7,7 @@ export const threshold = step({
     threshold: integer(0, 255, 'From which brightness a pixel becomes white.', { default: 128 }),
     greyscale: flag('By brightness; false takes each channel for itself.', { default: true }),
   },
+  grey: ({ greyscale }) => (greyscale ? 'makes' : 'keeps'),
   cpuMsPerMegapixel: 8,
   async apply(picture, { threshold, greyscale }) {
     // sharp reads 0 as "off", where it means that every pixel is white.

@@ -15,6 +15,7 @@ export const trim = step({
     threshold: number(0, 255, 'How far a pixel may differ from the background.', { default: 10 }),
     background: optional(colour('The colour to cut away; the top left pixel when left out.')),
   },
+  grey: 'keeps',
   cpuMsPerMegapixel: 150,
   async apply(picture, { threshold, background }) {
     if (Math.min(picture.width, picture.height) < SMALLEST_EDGE_PX) return;
