@@ -185,7 +185,7 @@ export class ItemsStore {
       {
         $set: { queue: 'later', status: 'PENDING', notBefore: notBefore.toISOString() },
         $inc: { tries: wasTried ? 1 : 0 },
-        $unset: { ...UNCLAIMED, requestId: '' },
+        $unset: { ...UNCLAIMED, ...(wasTried && { requestId: '' }) },
       },
     );
     return modified === 1;

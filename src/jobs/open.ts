@@ -77,8 +77,6 @@ export interface Jobs extends Slice {
 
 /** Calls that wait for jobs, on one host. */
 const WAITS_PER_HOST = 1_000;
-/** Items at models at once in a process; each provider has a bound of its own below it. */
-const MODEL_ITEMS = 16;
 
 /** Asynchronous work over many items; see README.md here for the documents and their transitions. */
 export async function openJobs(options: JobsOptions): Promise<Jobs> {
@@ -124,7 +122,7 @@ export async function openJobs(options: JobsOptions): Promise<Jobs> {
     ...{ jobs, items, perform, draining, now, log },
     desk: createDesk({ jobs, items, settlement, ending }),
     discard: outputs.discard,
-    widths: { pixels: threads.image, pages: 2 * threads.render, models: MODEL_ITEMS },
+    widths: { pixels: threads.image, pages: 2 * threads.render, models: options.providers.width },
     metrics: metrics.runner,
   });
 

@@ -36,10 +36,11 @@ export interface ModelCall {
   parameters: Readonly<Record<string, unknown>>;
   /** JSON Schema of the answer; analyze alone has one. */
   schema?: Readonly<Record<string, unknown>>;
-  /** The item's picture. Handed over: not to be touched again. */
-  input?: Uint8Array<ArrayBuffer>;
-  /** Pictures that are shown with every call. Handed over like the input. */
-  references: readonly Uint8Array<ArrayBuffer>[];
+  /**
+   * The item's picture first, where it has one, then those that are shown with every call. Asked for once there is a place
+   * at the provider, and handed over: not to be touched again.
+   */
+  pictures(): Promise<readonly Uint8Array<ArrayBuffer>[]>;
   /** Place of the item in its job, from 0. */
   itemIndex: number;
   /** Of this item, from 1. */
@@ -66,7 +67,9 @@ export type ModelOutcome =
 
 /** The one door to models. */
 export interface Providers {
-  /** Never rejects, but with the signal's reason when that aborted, or when `keep` rejected. */
+  /** Items that are in work or wait for a place at once, at the most: a caller with more in its hand gets `busy`. */
+  width: number;
+  /** Never rejects, but with the signal's reason when that aborted, or when `keep` or `pictures` rejected. */
   run(call: ModelCall, signal: AbortSignal): Promise<ModelOutcome>;
   /** Ends the threads of models that run here. */
   stop(): Promise<void>;
@@ -84,7 +87,7 @@ export interface ProvidersOptions {
 }
 
 /** How soon a call is repeated that found no place. */
-const BUSY_MS = 250;
+const BUSY_MS = 1_000;
 const SANDBOX_WAIT_MS = 100;
 
 const CODES = {
@@ -100,6 +103,7 @@ export function openProviders(options: ProvidersOptions): Providers {
   const places = createPlaces({ ...options, limit: PROVIDER_CONCURRENCY });
 
   return {
+    width: 2 * PROVIDER_CONCURRENCY * Object.keys(providers).length,
     async run(call, signal) {
       const model = findModel(models, call.model);
       const provider = model && providers[model.provider];
@@ -142,14 +146,14 @@ export function openProviders(options: ProvidersOptions): Providers {
     const context: CallContext = {
       signal,
       ...(pickUp !== undefined && { pickUp }),
-      keep: (id) => call.keep(id).catch((error: unknown) => Promise.reject(new LostItem(error))),
+      keep: (id) => lostWhenRejected(() => call.keep(id)),
     };
     return checkedAnswer(await provider.run(request, context), request);
   }
 
   async function requestOf(call: ModelCall, model: Model, signal: AbortSignal): Promise<ModelRequest> {
-    const { op, prompt, parameters, schema, itemIndex, attempt, accountId, input, references } = call;
-    const files = [...(input === undefined ? [] : [input]), ...references];
+    const { op, prompt, parameters, schema, itemIndex, attempt, accountId } = call;
+    const files = await lostWhenRejected(() => call.pictures());
     return {
       ...{ op, itemIndex, attempt },
       providerModel: model.providerModel,
@@ -195,10 +199,19 @@ export function openProviders(options: ProvidersOptions): Providers {
   }
 }
 
-/** The item has another owner: what this call brings is of no use. */
+/** A function of the caller's rejected, such as for an item that has another owner by now. */
 class LostItem extends Error {
   constructor(cause: unknown) {
     super('The item was lost', { cause });
+  }
+}
+
+/** What the caller's own functions reject with is the caller's to read. */
+async function lostWhenRejected<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new LostItem(error);
   }
 }
 

@@ -93,12 +93,12 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
       }
       return prediction;
     } catch (error) {
-      if (isLate(signal)) await cancel(begun.id);
+      if (isLate(signal) || !signal.aborted) await cancel(begun.id);
       throw error;
     }
   }
 
-  /** Only at its deadline: when the process stops, another one goes on with the same prediction. */
+  /** At its deadline, or when it is given up: when the process stops, another one goes on with the same prediction. */
   async function cancel(id: string): Promise<void> {
     const path = `/predictions/${encodeURIComponent(id)}/cancel`;
     await ask(endpoint, { path }, AbortSignal.timeout(CANCEL_TIMEOUT_MS)).catch(() => undefined);

@@ -7,10 +7,16 @@ import { type ModelCall, type ModelOutcome, openProviders } from '../../src/prov
 import { offeredBy } from '../../src/providers/registry.ts';
 import type { AdmitQuestion, Coordination } from '../../src/stores/coordination/port.ts';
 
+/** A call with its pictures as they are. */
+export type BenchCall = Partial<Omit<ModelCall, 'pictures'>> & {
+  input?: Uint8Array<ArrayBuffer>;
+  references?: Uint8Array<ArrayBuffer>[];
+};
+
 export interface Bench {
   models: Models;
   /** One try; what is left out is an edit of the first item. */
-  run(call: Partial<ModelCall>, signal?: AbortSignal): Promise<ModelOutcome>;
+  run(call: BenchCall, signal?: AbortSignal): Promise<ModelOutcome>;
   /** What was logged, as text. */
   logged(): string;
 }
@@ -39,14 +45,14 @@ export function bench(t: Test, environment: Record<string, string> = {}): Bench 
   return {
     models,
     logged: () => lines.join('\n'),
-    run(call, signal = new AbortController().signal) {
+    run({ input, references = [], ...call }, signal = new AbortController().signal) {
       const model = findModel(models, call.model ?? 'sandbox-image');
       return providers.run(
         {
           op: 'edit',
           model: model?.id ?? call.model ?? 'none',
           parameters: {},
-          references: [],
+          pictures: async () => [...(input === undefined ? [] : [input]), ...references],
           itemIndex: 0,
           attempt: 1,
           accountId: 'acc_test',

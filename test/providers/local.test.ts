@@ -4,8 +4,7 @@ import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
 import t from 'tap';
 import { prepareZXingModule, writeBarcode } from 'zxing-wasm/writer';
-import type { ModelCall } from '../../src/providers/open.ts';
-import { bench } from './harness.ts';
+import { type BenchCall, bench } from './harness.ts';
 
 const { run, models } = bench(t, { SANDBOX_MODELS: 'off' });
 
@@ -21,7 +20,7 @@ interface Placed {
 /** What a local model found in a picture. */
 async function found(id: string, input: Uint8Array<ArrayBuffer>, signal?: AbortSignal) {
   const schema = models.models.find((model) => model.id === id)?.answerSchema ?? {};
-  const call: Partial<ModelCall> = { op: 'analyze', model: id, schema, input };
+  const call: BenchCall = { op: 'analyze', model: id, schema, input };
   const outcome = await run(call, signal);
   if (outcome.kind !== 'json') throw new Error(JSON.stringify(outcome));
   return outcome.output as { text: string; lines: Placed[]; codes: Placed[] };

@@ -2,8 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
-import type { ModelCall } from '../../src/providers/open.ts';
-import { bench } from './harness.ts';
+import { type BenchCall, bench } from './harness.ts';
 import { MISBEHAVIOURS, type Received, standIn } from './stand-in.ts';
 
 const KEY = 'r8_Test0123456789';
@@ -55,7 +54,7 @@ async function replicate(t: Test, settings: Record<string, string> = {}) {
     made: { status: 'succeeded', output: [`${server.url}/made/1.png`] },
     submissions: () =>
       server.received.filter(({ method, path }) => method === 'POST' && path.endsWith('/predictions')),
-    run: (call: Partial<ModelCall>, signal?: AbortSignal) =>
+    run: (call: BenchCall, signal?: AbortSignal) =>
       run({ ...edit, input: png.slice(), keep, ...call }, signal),
   };
 }

@@ -2,10 +2,10 @@
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
 import { answerProblem } from '../../src/models/answer-schema.ts';
-import type { ModelCall, ModelOutcome } from '../../src/providers/open.ts';
+import type { ModelOutcome } from '../../src/providers/open.ts';
 import { answerFor } from '../../src/providers/sandbox-answer.ts';
 import { steeringOf } from '../../src/providers/sandbox-words.ts';
-import { bench } from './harness.ts';
+import { type BenchCall, bench } from './harness.ts';
 
 const { run, logged } = bench(t);
 
@@ -20,7 +20,7 @@ async function picture(width: number, height: number, format: 'png' | 'jpeg' = '
   return new Uint8Array(await whole[format]().withMetadata({ orientation }).toBuffer());
 }
 
-async function imageOf(t: Test, call: Partial<ModelCall>) {
+async function imageOf(t: Test, call: BenchCall) {
   const outcome = await run(call);
   if (outcome.kind !== 'image') throw new Error(`${call.op}: ${JSON.stringify(outcome)} ${logged()}`);
   t.equal(outcome.contentType, 'image/png');
@@ -146,7 +146,7 @@ t.test('an answer is made for schemas of many forms', (t) => {
 
 t.test('words in the prompt steer an item', async (t) => {
   const input = await picture(40, 30);
-  const outcome = (prompt: string, more: Partial<ModelCall> = {}): Promise<ModelOutcome> =>
+  const outcome = (prompt: string, more: BenchCall = {}): Promise<ModelOutcome> =>
     run({ op: 'upscale', prompt, input: input.slice(), ...more });
   t.match(await outcome('[sandbox:reject]'), {
     kind: 'failure',
@@ -183,7 +183,7 @@ t.test('words in the prompt steer an item', async (t) => {
 
 t.test('parameters out of the bounds of the model are rejected by it', async (t) => {
   const input = await picture(40, 30);
-  const rows: [Partial<ModelCall>, RegExp][] = [
+  const rows: [BenchCall, RegExp][] = [
     [{ op: 'generate', prompt: 'x', parameters: { size: '63x64' } }, /size must be/],
     [{ op: 'generate', prompt: 'x', parameters: { size: '64x2049' } }, /size must be/],
     [{ op: 'generate', prompt: 'x', parameters: { size: 512 } }, /size must be/],

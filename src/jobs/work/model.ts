@@ -3,7 +3,7 @@ import type { ModelSegment } from '../../catalogue/plan/plan.ts';
 import { expandPrompt, showsSubjects } from '../../catalogue/plan/subjects.ts';
 import type { Providers } from '../../providers/open.ts';
 import type { ItemsStore } from '../items-store.ts';
-import { Abandoned, type ItemCall, type Made, PutBack, WorkError } from './perform.ts';
+import { Abandoned, type Input, type ItemCall, type Made, PutBack, WorkError } from './perform.ts';
 import type { TypicalSeconds } from './typical-seconds.ts';
 
 export interface ModelWorkOptions {
@@ -20,11 +20,7 @@ export function createModelWork({ providers, assets, items, typicalSeconds }: Mo
     return Promise.all(references.map(async (id) => (await assets.read(job.accountId, id)).bytes));
   }
 
-  return async (
-    call: ItemCall,
-    segment: ModelSegment,
-    input: Uint8Array<ArrayBuffer> | null,
-  ): Promise<Made> => {
+  return async (call: ItemCall, segment: ModelSegment, input: Input): Promise<Made> => {
     const { item, job, definition, signal } = call;
     const { op, model, prompt, parameters, schema } = segment;
     const startedMs = performance.now();
@@ -33,12 +29,14 @@ export function createModelWork({ providers, assets, items, typicalSeconds }: Mo
         ...{ op, model, parameters },
         ...(prompt !== undefined && { prompt: expandPrompt(prompt, definition.subjects) }),
         ...(schema !== undefined && { schema }),
-        ...(input !== null && { input }),
-        references: await referencesOf(call, segment),
+        pictures: async () => {
+          const own = await input();
+          return [...(own === null ? [] : [own]), ...(await referencesOf(call, segment))];
+        },
         itemIndex: item.index,
         attempt: item.tries + 1,
         accountId: job.accountId,
-        ...(item.requestId !== undefined && { pickUp: item.requestId }),
+        ...pickUpOf(item, segment),
         async keep(requestId) {
           if (await items.noteRequest(item, requestId)) return;
           throw new Abandoned('The claim was lost before the model was asked.');
@@ -55,4 +53,10 @@ export function createModelWork({ providers, assets, items, typicalSeconds }: Mo
     await typicalSeconds.took(op, model, performance.now() - startedMs);
     return outcome;
   };
+}
+
+/** A request that was kept belongs to the segment that the claim began with, and to none behind it. */
+function pickUpOf({ requestId, progress }: ItemCall['item'], { index }: ModelSegment): { pickUp?: string } {
+  if (requestId === undefined || index !== (progress?.segment ?? 0)) return {};
+  return { pickUp: requestId };
 }

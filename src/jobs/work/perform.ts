@@ -15,6 +15,9 @@ export type Made =
   | { kind: 'image'; bytes: Uint8Array<ArrayBuffer>; contentType: string; achieved?: Record<string, number> }
   | { kind: 'json'; output: unknown };
 
+/** Reads what a segment works on; null where an item is made of nothing. Called at most once, when it is needed. */
+export type Input = () => Promise<Uint8Array<ArrayBuffer> | null>;
+
 /** Everything that the work on one item is done with. */
 export interface ItemCall {
   item: Claimed;
@@ -29,7 +32,7 @@ export interface PerformOptions {
   objects: Objects;
   assets: AssetsForJobs;
   runPass: (call: ItemCall, segment: PassSegment, input: Uint8Array<ArrayBuffer>) => Promise<Made>;
-  runModel: (call: ItemCall, segment: ModelSegment, input: Uint8Array<ArrayBuffer> | null) => Promise<Made>;
+  runModel: (call: ItemCall, segment: ModelSegment, input: Input) => Promise<Made>;
   runPage: (call: ItemCall) => Promise<Made>;
   /** Whether the job was told to stop: an item then starts no further segment. */
   isStopping: (jobId: string) => Promise<boolean>;
@@ -83,10 +86,11 @@ export function createPerform(options: PerformOptions): Perform {
     return (await assets.read(item.accountId, item.assetId)).bytes;
   }
 
-  async function run(call: ItemCall, segment: Segment, input: Uint8Array<ArrayBuffer> | null): Promise<Made> {
+  async function run(call: ItemCall, segment: Segment, input: Input): Promise<Made> {
     if (segment.runs === 'model') return options.runModel(call, segment, input);
-    if (input === null) throw new Error('A pass has an image to work on.');
-    return options.runPass(call, segment, input);
+    const bytes = await input();
+    if (bytes === null) throw new Error('A pass has an image to work on.');
+    return options.runPass(call, segment, bytes);
   }
 
   /** Keeps what a segment made for the next one. The object before it is of no use any more. */
@@ -133,7 +137,7 @@ export function createPerform(options: PerformOptions): Perform {
     const variant = definition.variants[item.variant];
     if (variant === undefined) throw new Error(`Item ${item._id} has a variant that its job has not.`);
     let progress = item.progress ?? NOTHING_DONE;
-    let input = await inputOf(call, progress);
+    let input: Input = () => inputOf(call, progress);
     for (const segment of variant.segments.slice(progress.segment)) {
       const isFirst = segment.index === (item.progress?.segment ?? 0);
       if (!isFirst && (await options.isStopping(job._id))) {
@@ -150,7 +154,7 @@ export function createPerform(options: PerformOptions): Perform {
       };
       if (segment.index === variant.segments.length - 1) return outcomeOf(call, made, after);
       progress = await keepBetween(call, made, progress, after);
-      input = made.kind === 'image' ? made.bytes : null;
+      input = async () => (made.kind === 'image' ? made.bytes : null);
     }
     throw new Error(`Item ${item._id} has no segment left to run.`);
   }
