@@ -103,7 +103,12 @@ export async function openSlices(options: SlicesOptions) {
       },
     }),
   );
-  const catalogue = added(openCatalogue({ plans, models, installedAt: INSTALLED_AT }));
+  const catalogue = added(
+    openCatalogue({
+      ...{ plans, models, installedAt: INSTALLED_AT },
+      typicalSeconds: (op, model) => jobs.typicalSeconds(op, model),
+    }),
+  );
   added(openModels({ models }));
   added(await openFeedback(base));
   const assets: Assets = added(

@@ -16,12 +16,15 @@ export interface CatalogueOptions {
   models: Models;
   /** When this release was installed: the guidelines' updatedAt. */
   installedAt: Date;
+  /** How long an item of an op typically takes on a model, in whole seconds; undefined while too few are known. */
+  typicalSeconds: (op: string, model: string) => number | undefined;
 }
 
 /** GET /ops, /ops/{op} and /agent-guidelines: public, and the same for everybody. */
 export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOptions): Promise<void> {
   const definitions = definitionsOf(options);
   const byName = new Map(definitions.map((definition) => [definition.op, definition]));
+  const measured = (definition: OpDefinition) => withTypicalSeconds(definition, options.typicalSeconds);
   const guidelines = guidelinesOf(definitions, options.installedAt);
 
   app.get(
@@ -35,8 +38,9 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
       },
     },
     async (_request, reply) => {
-      reply.header('etag', tagOfData(definitions)).header('cache-control', 'no-cache');
-      return success(`${definitions.length} ops.`, definitions);
+      const listed = definitions.map(measured);
+      reply.header('etag', tagOfData(listed)).header('cache-control', 'no-cache');
+      return success(`${listed.length} ops.`, listed);
     },
   );
 
@@ -54,7 +58,7 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
     async (request) => {
       const definition = byName.get(request.params.op);
       if (definition === undefined) throw unknownOp(request.params.op);
-      return success(`The op ${definition.op}.`, definition);
+      return success(`The op ${definition.op}.`, measured(definition));
     },
   );
 
@@ -96,6 +100,16 @@ export async function priceListRoutes(app: FastifyInstance, options: CatalogueOp
 
 function definitionsOf({ plans, models }: CatalogueOptions): OpDefinition[] {
   return Object.values(OPS).map((op) => definitionOf(op, plans, models));
+}
+
+/** What is measured changes while the service runs; the rest of a definition does not. */
+function withTypicalSeconds(
+  definition: OpDefinition,
+  typicalSeconds: CatalogueOptions['typicalSeconds'],
+): OpDefinition {
+  const { op, defaultModel } = definition;
+  const seconds = defaultModel === undefined ? undefined : typicalSeconds(op, defaultModel);
+  return seconds === undefined ? definition : { ...definition, typicalSeconds: seconds };
 }
 
 function unknownOp(name: string): ApiError {

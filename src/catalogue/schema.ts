@@ -50,6 +50,12 @@ export const OpDefinition = Type.Object(
     maxInputEdge: Type.Optional(
       Type.Integer({ description: 'Longest input edge in pixels for the default model.' }),
     ),
+    typicalSeconds: Type.Optional(
+      Type.Integer({
+        description:
+          'Median of the last items on the default model; absent while too few are known, which never means fast.',
+      }),
+    ),
     endpoint: Type.Optional(Type.String({ description: "A sync op's answering endpoint, below /api/v1." })),
     syncEndpoint: Type.Optional(
       Type.String({ description: 'Runs the op while the caller waits; below /api/v1.' }),

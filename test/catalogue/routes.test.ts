@@ -15,7 +15,12 @@ async function ask(path: string) {
   const app = Fastify();
   installFailures(app);
   installValidation(app);
-  const options = { plans: readPlans(), models: readModels(), installedAt: INSTALLED_AT };
+  const options = {
+    plans: readPlans(),
+    models: readModels(),
+    installedAt: INSTALLED_AT,
+    typicalSeconds: (op: string, model: string) => (op === 'edit' && model !== '' ? 7 : undefined),
+  };
   await app.register(catalogueRoutes, { prefix: '/api/v1', ...options });
   await app.register(modelRoutes, { prefix: '/api/v1', ...options });
   await app.register(priceListRoutes, { prefix: '/api', ...options });
@@ -46,6 +51,16 @@ t.test('an unknown op is 404 with the ops that there are', async (t) => {
     t.equal(status, 404);
     t.match(body.error, { code: 'not_found', param: 'op', message: /resize, crop, .*analyze/ });
   }
+});
+
+t.test('how long an item typically takes is told where it was measured', async (t) => {
+  t.equal((await ask('/api/v1/ops/edit')).body.data.typicalSeconds, 7);
+  t.notOk('typicalSeconds' in (await ask('/api/v1/ops/generate')).body.data);
+  const listed = (await ask('/api/v1/ops')).body.data;
+  t.strictSame(
+    listed.flatMap(({ op, typicalSeconds }: Record<string, unknown>) => (typicalSeconds ? [op] : [])),
+    ['edit'],
+  );
 });
 
 t.test('models are listed by mode; a mode that is none is refused', async (t) => {
