@@ -12,6 +12,7 @@ import { installIdempotency } from './http/idempotency.ts';
 import { llmsRoutes } from './http/llms.ts';
 import { installMetrics } from './http/metrics.ts';
 import { installOpenApi } from './http/openapi/install.ts';
+import { pageRoutes } from './http/pages.ts';
 import { addressOf, createServer } from './http/server.ts';
 import type { Slice } from './http/slice.ts';
 import { installTracing } from './http/tracing.ts';
@@ -97,7 +98,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
     },
   });
   await server.register(homeRoutes);
-  await server.register(llmsRoutes, { publicUrl });
+  await server.register(llmsRoutes, { opNames: slices.catalogue.opNames });
+  await server.register(pageRoutes, { pages: () => slices.catalogue.pages() });
   await server.register(slices.images.resultRoutes);
 
   // The interface: one gate, then the slices.

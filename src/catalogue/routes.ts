@@ -9,6 +9,7 @@ import { imageModelPrice } from '../models/prices.ts';
 import { definitionOf } from './definition.ts';
 import { guidelinesOf } from './guidelines.ts';
 import { OP_NAMES, OPS } from './index.ts';
+import { opPage } from './page.ts';
 import { Guidelines, OpDefinition, PriceList } from './schema.ts';
 
 export interface CatalogueOptions {
@@ -18,6 +19,14 @@ export interface CatalogueOptions {
   installedAt: Date;
   /** How long an item of an op typically takes on a model, in whole seconds; undefined while too few are known. */
   typicalSeconds: (op: string, model: string) => number | undefined;
+}
+
+/** The pages of the documentation that the catalogue writes, by their path below /docs and without `.md`. */
+export function cataloguePages(options: CatalogueOptions): Record<string, string> {
+  const definitions = definitionsOf(options);
+  const ops = definitions.map((definition) => [`ops/${definition.op}`, opPage(definition)]);
+  const { document } = guidelinesOf(definitions, options.installedAt);
+  return { guidelines: document, ...Object.fromEntries(ops) };
 }
 
 /** GET /ops, /ops/{op} and /agent-guidelines: public, and the same for everybody. */

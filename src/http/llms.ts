@@ -3,51 +3,63 @@ import { sendStanding } from './compression.ts';
 
 /** The parts of the OpenAPI document that are read here. */
 interface Description {
-  paths?: Record<string, Record<string, { summary?: string; tags?: readonly string[] }>>;
+  paths?: Record<
+    string,
+    Record<string, { operationId?: string; summary?: string; tags?: readonly string[] }>
+  >;
+  tags?: ReadonlyArray<{ name: string; description?: string }>;
 }
 
 /**
  * GET /llms.txt: what a language model reads first, as links with a sentence each. Made from the routes themselves.
  * @see https://llmstxt.org
  */
-export async function llmsRoutes(app: FastifyInstance, options: { publicUrl: () => string }): Promise<void> {
+export async function llmsRoutes(
+  app: FastifyInstance,
+  options: { opNames: readonly string[] },
+): Promise<void> {
   app.get(
     '/llms.txt',
     {
       config: { answers: 'text/*', compress: true },
       schema: { summary: 'The map for language models', tags: ['Health'] },
     },
-    async (_request, reply) =>
-      sendStanding(
-        reply,
-        'text/plain; charset=utf-8',
-        llmsText(app.swagger() as Description, options.publicUrl()),
-      ),
+    async (_request, reply) => {
+      const text = llmsText(app.swagger() as Description, options.opNames);
+      return sendStanding(reply, 'text/plain; charset=utf-8', text);
+    },
   );
 }
 
-function llmsText({ paths = {} }: Description, publicUrl: string): string {
-  const byTag = new Map<string, string[]>();
+function llmsText({ paths = {}, tags = [] }: Description, opNames: readonly string[]): string {
+  const byTag = new Map<string, string[]>(tags.map(({ name }) => [name, []]));
   for (const [path, methods] of Object.entries(paths)) {
-    for (const [method, { summary = '', tags = [] }] of Object.entries(methods)) {
-      const [tag = 'Other'] = tags;
-      const line = `- [${method.toUpperCase()} ${path}](${publicUrl}/docs): ${summary}`;
+    for (const [method, { operationId, summary = '', tags: own = [] }] of Object.entries(methods)) {
+      const [tag = 'Other'] = own;
+      const line = `- [${method.toUpperCase()} ${path}](/docs/${operationId}.md): ${summary}`;
       byTag.set(tag, [...(byTag.get(tag) ?? []), line]);
     }
   }
-  const sections = [...byTag].map(([tag, lines]) => `## ${tag}\n\n${lines.join('\n')}\n`);
+  const sections = [...byTag]
+    .filter(([, lines]) => lines.length > 0)
+    .map(([tag, lines]) => `## ${tag}\n\n${lines.join('\n')}\n`);
   return `# Darkroom
 
-> Image processing over HTTP: transforms, metadata, HTML templates as pictures, presets, assets.
+> Image processing over HTTP: transforms while you wait, jobs, HTML templates as pictures, presets, assets, models, webhooks.
 
 Send \`Authorization: ApiKey <key>\` with every call. Every JSON answer is an envelope with \`success\`; a failure has \`error.code\` of a
 closed set, \`error.param\` for the field to mend, and \`error.retryable\`. Read the guidelines before the first call.
 
 ## Start here
 
-- [Guidelines for agents](${publicUrl}/api/v1/agent-guidelines): the rules of use, and every operation with an example
-- [Operations](${publicUrl}/api/v1/ops): parameters, bounds, defaults and prices
-- [OpenAPI 3.1](${publicUrl}/openapi.json): every endpoint with its schemas
+- [Guidelines for agents](/docs/guidelines.md): how each kind of call is made, the rules, and every op with an example
+- [Errors](/docs/errors.md): every code, and what to do about it
+- [Catalogue](/api/v1/ops): parameters, bounds, defaults and prices as JSON; one op at /api/v1/ops/{op}
+- [OpenAPI 3.1](/openapi.json): every endpoint with its schemas
+
+## Pages of ops
+
+Each at /docs/ops/{op}.md: ${opNames.join(', ')}.
 
 ${sections.join('\n')}`;
 }

@@ -99,9 +99,9 @@ t.test('the guidelines are Markdown made from the catalogue', async (t) => {
   t.equal(body.data.version, (await ask('/api/v1/agent-guidelines')).body.data.version);
   for (const op of OP_NAMES) t.match(body.data.document, `### ${op}\n`);
   t.match(body.data.document, '- width: integer 1 to 16384.');
-  t.match(body.data.document, '- frame: string (first, all) or integer of at least 0. ');
+  t.match(body.data.document, '- frame: first, all or integer of at least 0. ');
   t.match(body.data.document, '- radius: integer 0 to 8192 or string. ');
-  t.match(body.data.document, '- color: string of 3 to 64 characters');
+  t.match(body.data.document, /- color: string of 3 to 64 characters/);
   t.match(body.data.document, '- regions: array of 1 to 100 entries. ');
   t.notMatch(
     body.data.document,

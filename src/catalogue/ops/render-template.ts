@@ -34,5 +34,5 @@ export const renderTemplate: RenderOp = {
   jobType: 'render',
   syncEndpoint: '/images/render',
   syncExample: { templateId: 'builtin-template-social-card', data: { title: 'Hello' } },
-  example: { templateId: 'my-card@1', items: [{ title: 'Hello' }, { title: 'World' }] },
+  example: { templateId: 'builtin-template-social-card', items: [{ title: 'Hello' }, { title: 'World' }] },
 };

@@ -1,0 +1,113 @@
+// needs: server, browser
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import sharp from 'sharp';
+import t from 'tap';
+import { startServer } from '../harness.ts';
+
+const run = promisify(execFile);
+const SHELL_TIMEOUT_MS = 120_000;
+/** A token is about four bytes of English. */
+const BYTES_A_TOKEN = 4;
+const MOST_TOKENS = 8_000;
+
+const server = await startServer(t);
+const { key } = await server.account({ credits: 1_000 });
+const photo = new Uint8Array(
+  await sharp({ create: { width: 640, height: 480, channels: 3, background: '#336699' } })
+    .jpeg()
+    .toBuffer(),
+);
+const uploaded = await server.call('/assets/upload', { key, body: photo, type: 'image/jpeg' });
+const asset: string = uploaded.json.data.id;
+
+const textAt = async (path: string) => (await server.call(`/${path}`)).bytes.toString();
+const guidelines: string = (await server.call('/agent-guidelines')).json.data.document;
+const map = await textAt('/llms.txt');
+const { data: ops } = (await server.call('/ops')).json;
+
+/** The shell commands of a page, each as it stands between its fences. */
+function commandsIn(page: string): string[] {
+  return [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, commands = '']) => commands);
+}
+
+/** Runs commands as a reader would, in a folder with a photo; curl fails where the service refuses. */
+async function shell(commands: string, directory: string): Promise<string> {
+  const strict = 'set -eu\ncurl() { command curl -sS --fail-with-body "$@"; }\n';
+  const environment = { PATH: process.env.PATH, KEY: key, BASE: server.url, ASSET: asset };
+  const options = { cwd: directory, env: environment, timeout: SHELL_TIMEOUT_MS };
+  const { stdout } = await run('bash', ['-c', strict + commands], options);
+  return stdout;
+}
+
+async function folder(t: { teardown(end: () => Promise<void>): void }): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'darkroom-texts-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  await writeFile(join(directory, 'photo.jpg'), photo);
+  return directory;
+}
+
+t.test('the map and the guidelines together are short', async (t) => {
+  const tokens = Math.ceil(Buffer.byteLength(map + guidelines) / BYTES_A_TOKEN);
+  t.comment(`${tokens} tokens: ${map.length} + ${guidelines.length} characters`);
+  t.ok(tokens < MOST_TOKENS, `${tokens} tokens`);
+  t.equal(await textAt('/docs/guidelines.md'), guidelines, 'the same words as a page');
+});
+
+t.test('every link of the map leads to a page', async (t) => {
+  for (const [, path = ''] of map.matchAll(/\]\((\/[^)]+)\)/g)) {
+    const { status, headers } = await server.call(`/${path}`);
+    t.equal(status, 200, path);
+    if (path.endsWith('.md')) t.match(headers.get('content-type'), /^text\/markdown/);
+  }
+  for (const { op } of ops) t.equal((await server.call(`//docs/ops/${op}.md`)).status, 200, op);
+  for (const path of ['//docs/nothing.md', '//docs/ops/nothing.md', '//docs/constructor.md'])
+    t.equal((await server.call(path)).status, 404, path);
+});
+
+t.test('every path that the guidelines name is served', async (t) => {
+  const { paths } = (await server.call('//openapi.json')).json;
+  const known = Object.entries<object>(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  const named = [...guidelines.matchAll(/\b(GET|POST|PUT|DELETE) (\/[\w/{}-]+)/g)];
+  t.ok(named.length > 20);
+  for (const [, method, path] of named) t.ok(known.includes(`${method} ${path}`), `${method} ${path}`);
+});
+
+t.test('every command of the guidelines runs as it stands', async (t) => {
+  const directory = await folder(t);
+  const commands = commandsIn(guidelines);
+  t.ok(commands.length >= 7);
+  for (const command of commands) await t.resolves(shell(command, directory), command.slice(0, 300));
+  t.same((await sharp(join(directory, 'small.jpg')).metadata()).width, 300);
+  t.equal((await sharp(join(directory, 'avatar.png')).metadata()).hasAlpha, true);
+  t.equal((await sharp(join(directory, 'card.png')).metadata()).format, 'png');
+});
+
+t.test('every op of the guidelines runs by the line that stands there', async (t) => {
+  const lines = [...guidelines.matchAll(/^`POST (\S+)(?: (.+))?`$/gm)];
+  t.ok(lines.length > 30);
+  for (const [, path = '', body] of lines) {
+    const sent = body === undefined ? { body: photo, type: 'image/jpeg' } : { json: JSON.parse(body) };
+    const { status, json } = await server.call(`/${path}`, { key, ...sent });
+    t.equal(status, 200, `${path} ${json?.error?.message ?? ''}`);
+  }
+});
+
+t.test('every page of an op has a command that runs, and the body of a job that is accepted', async (t) => {
+  const directory = await folder(t);
+  for (const { op } of ops) {
+    const page = await textAt(`/docs/ops/${op}.md`);
+    for (const command of commandsIn(page)) await t.resolves(shell(command, directory), command);
+    const [, body] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
+    if (body === undefined) continue;
+    const json = JSON.parse(body.replaceAll(/ast_0{24}|ast_1{24}/g, asset));
+    const priced = await server.call('/jobs?dryRun=true', { key, json });
+
+    t.equal(priced.status, 200, `${op}: ${priced.status} ${priced.json.error?.message ?? ''}`);
+  }
+});
