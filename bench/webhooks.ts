@@ -25,6 +25,8 @@ const SECONDS = 10;
 /** Outcomes a second; the last is more than there is room for, and shows what can be done at most. */
 const RATES = [100, 500, 1_000, 2_000];
 const PATIENCE_MS = 60_000;
+/** One for all of the stores opened in turn: what is provided last is what the processes reach. */
+const HOST = hostForProcesses();
 
 const METHOD = [
   `${PROCESSES} API processes (without calls) announce outcomes in an open loop, each in a write of its own, round ${ENDPOINTS} endpoints of as many accounts;`,
@@ -66,7 +68,7 @@ async function measure(setup: Setup): Promise<Row[]> {
       cleanUp.unshift(redis.stop, mongo.stop);
       Object.assign(environment, { REDIS_URL: redis.url, MONGODB_URL: randomDatabase(mongo.url) });
     }
-    const stores = await openStores(readSettings(environment).stores, hostForProcesses());
+    const stores = await openStores(readSettings(environment).stores, HOST);
     cleanUp.unshift(() => stores.close());
     const receiver = await startReceiver(setup.protocol);
     cleanUp.unshift(async () => void receiver.process.disconnect());

@@ -145,6 +145,16 @@ export async function openSlices(options: SlicesOptions) {
     }),
   );
   const events = await openEvents(base);
+  // Before jobs, which end before it: what they announce last is still made into deliveries.
+  added(
+    await openWebhooks({
+      ...base,
+      events,
+      outbound,
+      mail: createMail({ settings: settings.mail, log: options.log }),
+      emailOf: async (id) => (await accounts.store.find(id))?.email ?? null,
+    }),
+  );
   const jobs: Jobs = added(
     await openJobs({
       ...base,
@@ -163,15 +173,6 @@ export async function openSlices(options: SlicesOptions) {
         render: settings.renders.RENDER_THREADS,
         processes: settings.processes.PROCESSES,
       },
-    }),
-  );
-  added(
-    await openWebhooks({
-      ...base,
-      events,
-      outbound,
-      mail: createMail({ settings: settings.mail, log: options.log }),
-      emailOf: async (id) => (await accounts.store.find(id))?.email ?? null,
     }),
   );
   return { all, gate, catalogue, images };

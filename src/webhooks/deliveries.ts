@@ -67,10 +67,10 @@ export class DeliveriesStore {
     return readPage(this.#deliveries, { accountId, endpointId }, listing, query);
   }
 
-  /** What the lane of an endpoint turns to next, due or not. */
-  async next(accountId: string, endpointId: string): Promise<DeliveryDocument | null> {
+  /** What the lane of an endpoint turns to next, due or not, oldest due first. */
+  async queue(accountId: string, endpointId: string, limit: number): Promise<DeliveryDocument[]> {
     const filter = { accountId, endpointId, dueAt: { $gt: '' } };
-    return this.#deliveries.findOne(filter, { sort: LANE });
+    return this.#deliveries.find(filter, { sort: LANE, limit });
   }
 
   /**

@@ -38,6 +38,8 @@ interface Hold {
   holder: string;
   /** On the monotonic clock of this process. */
   endsMs: number;
+  /** Whether the claim is as it was made: the first attempt of a turn needs no other word. */
+  isFresh: boolean;
 }
 
 /** Claims endpoints that are due and runs their lanes, each in one process at a time and many beside each other. */
@@ -82,7 +84,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const endsMs = performance.now() + LEASE_MS;
     try {
       const { members, nextInMs } = await coordination.claimDue(SCHEDULE, limit, LEASE_MS, holder);
-      for (const member of members) run(member, { holder, endsMs });
+      for (const member of members) run(member, { holder, endsMs, isFresh: true });
       isWoken ||= nextInMs === 0;
       return Math.min(nextInMs ?? LONGEST_PAUSE_MS, LONGEST_PAUSE_MS);
     } catch (error) {
@@ -106,16 +108,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         leave();
       })
       .then((afterMs) => giveBack(member, hold, afterMs))
-      .finally(() => {
-        running.delete(work);
-        wake();
-      });
+      .finally(() => running.delete(work));
     running.add(work);
   }
 
   async function turn(member: string, hold: Hold): Promise<number | null> {
     try {
-      return await lane(...ownersOf(member), () => mayGoOn(hold));
+      return await lane(...ownersOf(member), () => mayGoOn(member, hold));
     } catch (error) {
       log.warn({ err: error }, 'The lane of a webhook endpoint stopped; it goes on later');
       return AFTER_FAULT_MS;
@@ -123,28 +122,37 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   async function giveBack(member: string, { holder }: Hold, afterMs: number | null): Promise<void> {
+    const wasFull = held.size + 1 >= lanes;
     try {
-      await coordination.settleDue(SCHEDULE, member, holder, afterMs);
+      const dueInMs = await coordination.settleDue(SCHEDULE, member, holder, afterMs);
+      // Something was queued for it meanwhile, or others wait that did not fit before.
+      if (dueInMs === 0 || wasFull) wake();
     } catch (error) {
       log.warn({ err: error }, 'A lane was not given back; its lease ends by itself');
     }
   }
 
-  function mayGoOn(hold: Hold): boolean {
+  /**
+   * Asked before each attempt. From the second on the claim is renewed, so that after a loss of the schedule no two
+   * processes go on with one endpoint: at most the attempt that was under way is made again.
+   */
+  async function mayGoOn(member: string, hold: Hold): Promise<boolean> {
+    if (!hold.isFresh) await renew(member, hold);
+    hold.isFresh = false;
     return !isStopped && hold.endsMs - performance.now() >= ATTEMPT_LIMIT_MS;
+  }
+
+  async function renew(member: string, hold: Hold): Promise<void> {
+    const endsMs = performance.now() + LEASE_MS;
+    const isHeld = await coordination.renewDue(SCHEDULE, member, hold.holder, LEASE_MS);
+    hold.endsMs = isHeld ? endsMs : 0;
   }
 
   /** Extends the leases of lanes at work, and takes them anew when the schedule was lost. */
   function beat(): void {
     for (const [member, hold] of held) {
-      const endsMs = performance.now() + LEASE_MS;
-      coordination
-        .renewDue(SCHEDULE, member, hold.holder, LEASE_MS)
-        .then((isHeld) => {
-          hold.endsMs = isHeld ? endsMs : 0;
-        })
-        // The lease stands as it was: without an answer in time the lane ends after its attempt.
-        .catch(() => undefined);
+      // Without an answer the lease stands as it was, and the lane ends in time.
+      renew(member, hold).catch(() => undefined);
     }
   }
 

@@ -350,7 +350,7 @@ export function coordinationContract(t: Test, open: (t: Test) => Promise<Coordin
     await store.settleDue(key, 'm', 'dead/1/1', null);
     t.equal(await other.renewDue(key, 'm', 'alive/1/1', MINUTE_MS), true);
     t.same((await store.claimDue(key, 1, MINUTE_MS, 'dead/1/2')).members, []);
-    await store.settleDue(key, 'm', 'dead/1/1', 0);
+    t.equal(await store.settleDue(key, 'm', 'dead/1/1', 0), null);
     await other.settleDue(key, 'm', 'alive/1/1', null);
     t.same((await store.claimDue(key, 1, MINUTE_MS, 'dead/1/2')).members, ['m'], 'the late word was kept');
   });

@@ -54,17 +54,21 @@ export class DueSet {
     return true;
   }
 
-  settle(member: string, holder: string, afterMs: number | null): void {
+  settle(member: string, holder: string, afterMs: number | null): number | null {
     const place = this.#places.get(member);
     const saidMs = afterMs === null ? null : this.#now() + afterMs;
     if (place !== undefined && isAnothers(place, holder)) {
       if (saidMs !== null) place.askedMs = earliest(place.askedMs, saidMs);
-      return;
+      return null;
     }
     const otherMs = otherInstant(place);
     const dueMs = otherMs === null ? saidMs : earliest(saidMs, otherMs);
-    if (dueMs === null) this.#places.delete(member);
-    else this.#put(member, { claimableMs: dueMs, holder: null, askedMs: null });
+    if (dueMs === null) {
+      this.#places.delete(member);
+      return null;
+    }
+    this.#put(member, { claimableMs: dueMs, holder: null, askedMs: null });
+    return Math.max(dueMs - this.#now(), 0);
   }
 
   releaseOf(prefix: string): void {

@@ -126,8 +126,13 @@ export class EmbeddedCoordination implements Coordination {
     return this.#dueSet(key).renew(member, holder, leaseMs);
   }
 
-  async settleDue(key: string, member: string, holder: string, afterMs: number | null): Promise<void> {
-    this.#dueSet(key).settle(member, holder, afterMs);
+  async settleDue(
+    key: string,
+    member: string,
+    holder: string,
+    afterMs: number | null,
+  ): Promise<number | null> {
+    return this.#dueSet(key).settle(member, holder, afterMs);
   }
 
   async releaseDueOf(key: string, prefix: string): Promise<void> {

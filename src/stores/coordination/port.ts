@@ -126,8 +126,11 @@ export interface Coordination {
   claimDue(key: string, limit: number, leaseMs: number, holder: string): Promise<DueClaims>;
   /** Extends a claim, and takes it anew where the set was lost; false when another holds the member. */
   renewDue(key: string, member: string, holder: string, leaseMs: number): Promise<boolean>;
-  /** Ends a claim. Without a next instant (null), and none asked for meanwhile, the member leaves the set. */
-  settleDue(key: string, member: string, holder: string, afterMs: number | null): Promise<void>;
+  /**
+   * Ends a claim. Without a next instant (null), and none asked for meanwhile, the member leaves the set. Answers in how
+   * many milliseconds it is due next; null when it is not, or another holds it.
+   */
+  settleDue(key: string, member: string, holder: string, afterMs: number | null): Promise<number | null>;
   /** Makes everything due at once that holders with this prefix (a dead process) have claimed. */
   releaseDueOf(key: string, prefix: string): Promise<void>;
 

@@ -166,10 +166,16 @@ export class RedisCoordination implements Coordination {
     return (await this.#commands.script('renew-due', this.#dueKeys(key), args)) === 1;
   }
 
-  async settleDue(key: string, member: string, holder: string, afterMs: number | null): Promise<void> {
+  async settleDue(
+    key: string,
+    member: string,
+    holder: string,
+    afterMs: number | null,
+  ): Promise<number | null> {
     const nextMs = afterMs === null ? -1 : Math.max(Math.round(afterMs), 0);
     const args = [member, holder, nextMs, DUE_SET_LIFE_MS];
-    await this.#commands.script('settle-due', this.#dueKeys(key), args);
+    const dueInMs = (await this.#commands.script('settle-due', this.#dueKeys(key), args)) as number;
+    return dueInMs === -1 ? null : dueInMs;
   }
 
   async releaseDueOf(key: string, prefix: string): Promise<void> {

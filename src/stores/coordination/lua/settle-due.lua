@@ -3,7 +3,7 @@
 --
 -- KEYS 1 due set   2 claims   3 asked for while claimed (see schedule-due.lua)
 -- ARGV 1 member   2 holder   3 ms from now, or -1 for none   4 life of the keys, ms
--- Answer: 1 when the member is not held by another, else 0
+-- Answer: ms until the member is due next, or -1 when it is not, or another holds it
 
 local member = ARGV[1]
 local time = redis.call('TIME')
@@ -14,7 +14,7 @@ local holder = redis.call('HGET', KEYS[2], member)
 if holder and holder ~= ARGV[2] then
   if due and (not asked or due < asked) then redis.call('HSET', KEYS[3], member, due) end
   redis.call('PEXPIRE', KEYS[3], ARGV[4])
-  return 0
+  return -1
 end
 -- Without a claim the set was lost: an instant scheduled since then counts too.
 local scheduled = not holder and tonumber(redis.call('ZSCORE', KEYS[1], member)) or nil
@@ -23,6 +23,10 @@ for _, instant in pairs({asked or false, scheduled or false}) do
 end
 redis.call('HDEL', KEYS[2], member)
 redis.call('HDEL', KEYS[3], member)
-if due then redis.call('ZADD', KEYS[1], due, member) else redis.call('ZREM', KEYS[1], member) end
+if not due then
+  redis.call('ZREM', KEYS[1], member)
+  return -1
+end
+redis.call('ZADD', KEYS[1], due, member)
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
-return 1
+return math.max(due - now, 0)
