@@ -10,7 +10,9 @@ const [directory = '', run = ''] = process.argv.slice(2);
 const WRITERS = 16;
 const MAX_WRITES = 100_000;
 
-openDataDirectory(directory);
+const held = openDataDirectory(directory);
+// A lock that nothing refers to is closed by the garbage collector.
+process.once('exit', () => held.close());
 const documents = openEmbeddedDocuments(`${directory}/documents.sqlite`);
 const items = await documents.collection<{ _id: string; total: number }>({
   name: 'items',
