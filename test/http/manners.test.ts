@@ -183,6 +183,7 @@ t.test('Accept is read by its closest range', async (t) => {
 });
 
 t.test('what answers text is there for a caller who asks for text', async (t) => {
+  const server = await startServer(t);
   t.equal((await server.call('//metrics', { headers: { accept: 'text/plain' } })).status, 200);
   t.equal((await server.call('//docs/', { headers: { accept: 'text/html' } })).status, 200);
 });
