@@ -1,7 +1,7 @@
 import { type Db, MongoClient } from 'mongodb';
 import { mongoCollection, type Stored } from './mongodb-collection.ts';
 import { guard, isIndexConflict } from './mongodb-errors.ts';
-import type { CollectionSpec, Document, Documents, IndexSpec } from './port.ts';
+import type { CollectionSpec, Document, IndexSpec, ListedDocuments } from './port.ts';
 
 /**
  * For each step of a call: choosing a server, waiting for a connection, waiting for its answer. The driver tries a call
@@ -13,7 +13,7 @@ const NAMES_DATABASE = /^mongodb(\+srv)?:\/\/[^/]+\/[^?]/;
 /** Makes the indexes of a collection, where they are not there yet. */
 export type IndexMaker = (spec: CollectionSpec) => Promise<void>;
 
-export interface MongoDocuments extends Documents {
+export interface MongoDocuments extends ListedDocuments {
   /** Of this connection; it tries once more, for two makers of one index may meet in a deadlock. */
   createIndexes: IndexMaker;
 }
@@ -46,6 +46,7 @@ export async function connectMongoDocuments(url: string, makeIndexes?: IndexMake
       await (makeIndexes ?? createIndexesTwice)(spec);
       return mongoCollection<T>(database.collection<Stored>(spec.name), spec.indexes);
     },
+    collections: () => guard(() => specsOf(database)),
     async ping() {
       await guard(() => database.command({ ping: 1 }));
     },
@@ -65,6 +66,26 @@ async function createIndexes(database: Db, spec: CollectionSpec): Promise<void> 
       await collection.createIndexes([description]);
     }
   }
+}
+
+async function specsOf(database: Db): Promise<CollectionSpec[]> {
+  const listed = await database.listCollections({}, { nameOnly: true }).toArray();
+  const names = listed.map(({ name }) => name).filter((name) => !name.startsWith('system.'));
+  const specs = names.sort().map(async (name): Promise<CollectionSpec> => {
+    const indexes = await database.collection(name).listIndexes().toArray();
+    return { name, indexes: indexes.filter((index) => index.name !== '_id_').map(specOf) };
+  });
+  return Promise.all(specs);
+}
+
+function specOf(index: Record<string, unknown>): IndexSpec {
+  const partial = index.partialFilterExpression as Record<string, unknown> | undefined;
+  return {
+    name: String(index.name),
+    fields: Object.entries(index.key as Record<string, 1 | -1>),
+    ...(index.unique === true && { unique: true }),
+    ...(partial !== undefined && { whenPresent: Object.keys(partial) }),
+  };
 }
 
 function describe({ name, fields, unique, whenPresent }: IndexSpec) {

@@ -128,6 +128,12 @@ export interface Documents {
   close(): Promise<void>;
 }
 
+/** Documents that can say what they hold: for copies of a whole store. */
+export interface ListedDocuments extends Documents {
+  /** Every collection that was ever declared, with its indexes, sorted by name. */
+  collections(): Promise<CollectionSpec[]>;
+}
+
 /** A unique index refused a write. */
 export class DuplicateKeyError extends Error {
   override readonly name = 'DuplicateKeyError';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { unpackError } from '../../embedded/crossing.ts';
-import { type CollectionSpec, type Document, type Documents, StoreUnavailableError } from '../port.ts';
+import { type CollectionSpec, type Document, type ListedDocuments, StoreUnavailableError } from '../port.ts';
 import { collectionThrough } from '../remote.ts';
 import type { Answer, Question } from './messages.ts';
 
@@ -15,7 +15,7 @@ interface Waiting {
  * openDataDirectory. A thread that dies (a full disk, an I/O error) is replaced at the next question; those that waited
  * for it get StoreUnavailableError and cannot know whether they were written.
  */
-export function openEmbeddedDocuments(path: string): Documents {
+export function openEmbeddedDocuments(path: string): ListedDocuments {
   const waiting = new Map<number, Waiting>();
   const specs = new Map<string, CollectionSpec>();
   let unsent: Question[] = [];
@@ -75,6 +75,9 @@ export function openEmbeddedDocuments(path: string): Documents {
       await ask(spec.name, 'declare', [spec]);
       specs.set(spec.name, spec);
       return collectionThrough<T>(spec.name, ask);
+    },
+    async collections() {
+      return (await ask('', 'collections', [])) as CollectionSpec[];
     },
     async ping() {
       await ask('', 'ping', []);

@@ -4,6 +4,7 @@ import { quoted, type Shape, shapeOf } from './shape.ts';
 import { Table } from './table.ts';
 
 const ROWS_A_FILL = 1_000;
+const INDEXES_TABLE = 'CREATE TABLE IF NOT EXISTS _indexes (collection PRIMARY KEY, specs TEXT NOT NULL)';
 
 /**
  * Gives a collection's table the indexes of its declaration, filled from the documents that are there. As in MongoDB an
@@ -24,16 +25,27 @@ export function declareTable(database: Database, { name, indexes }: CollectionSp
   }
 }
 
+/** Every collection that was declared in this file, sorted by name. */
+export function declaredCollections(database: Database): CollectionSpec[] {
+  database.exec(INDEXES_TABLE);
+  const rows = database.iterate('SELECT collection, specs FROM _indexes ORDER BY collection', []);
+  return Array.from(rows, ({ collection, specs }) => ({
+    name: String(collection),
+    indexes: JSON.parse(String(specs)) as IndexSpec[],
+  }));
+}
+
 /** All indexes declared so far, the newer one of each name. No collection's name begins with the underscore of theirs. */
 function remembered(database: Database, collection: string, declared: readonly IndexSpec[]): IndexSpec[] {
-  database.exec('CREATE TABLE IF NOT EXISTS _indexes (collection PRIMARY KEY, specs TEXT NOT NULL)');
+  database.exec(INDEXES_TABLE);
   const row = database.get('SELECT specs FROM _indexes WHERE collection = ?', [collection]);
   const before = String(row?.specs ?? '[]');
   const byName = new Map((JSON.parse(before) as IndexSpec[]).map((index) => [index.name, index]));
   for (const index of declared) byName.set(index.name, index);
   const specs = [...byName.values()];
   const after = JSON.stringify(specs);
-  if (after !== before) database.run('REPLACE INTO _indexes VALUES (?, ?)', [collection, after]);
+  if (after !== before || row === undefined)
+    database.run('REPLACE INTO _indexes VALUES (?, ?)', [collection, after]);
   return specs;
 }
 

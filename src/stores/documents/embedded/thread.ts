@@ -2,7 +2,7 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { packError } from '../../embedded/crossing.ts';
 import type { Collection, CollectionSpec, Document } from '../port.ts';
 import { Database } from './database.ts';
-import { declareTable } from './declare.ts';
+import { declaredCollections, declareTable } from './declare.ts';
 import type { Answer, Question } from './messages.ts';
 import type { Table } from './table.ts';
 
@@ -48,6 +48,7 @@ function answer(question: Question): Answer {
 
 function run({ collection, method, args }: Question): unknown {
   if (method === 'ping' || method === 'close') return undefined;
+  if (method === 'collections') return declaredCollections(database);
   if (method === 'declare') {
     tables.set(collection, declareTable(database, args[0] as CollectionSpec));
     return undefined;
