@@ -41,7 +41,9 @@ export function createJobMetrics(jobs: JobsStore, inHand: () => Record<string, n
     name: 'darkroom_job_items_open',
     help: 'Items of unfinished jobs that have not settled.',
     async collect() {
-      const rows = await jobs.backlog();
+      // A store that is away leaves the last counts, and the metrics of the outage readable.
+      const rows = await jobs.backlog().catch(() => null);
+      if (rows === null) return;
       this.reset();
       oldest.reset();
       for (const { type, open: items, oldestAt } of rows) {
