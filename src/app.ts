@@ -11,6 +11,7 @@ import { homeRoutes } from './http/home.ts';
 import { installIdempotency } from './http/idempotency.ts';
 import { llmsRoutes } from './http/llms.ts';
 import { installMetrics } from './http/metrics.ts';
+import { countOpenPaths } from './http/open-paths.ts';
 import { installOpenApi } from './http/openapi/install.ts';
 import { pageRoutes } from './http/pages.ts';
 import { addressOf, createServer } from './http/server.ts';
@@ -62,6 +63,11 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const stores = measured(options.stores, meters.stores.asked);
   const server = createServer(settings.http, options.log);
   installTracing(server, tracing);
+  countOpenPaths(server, {
+    coordination: stores.coordination,
+    hostId: options.hostId,
+    requestsPerMinute: settings.http.REQUESTS_PER_MINUTE,
+  });
   const draining = new AbortController();
   const publicUrl = () => settings.http.PUBLIC_URL || addressOf(server, settings.http.HOST);
   const threads = await openThreads(options, meters);
@@ -71,7 +77,12 @@ export async function buildApp(options: AppOptions): Promise<App> {
     heavy: () => threads.pixels.heavyStats(),
     render: () => renderStats(threads.renders),
   });
-  installMetrics(server, { requests: meters.requests, collect: options.collectMetrics });
+  installMetrics(server, {
+    requests: meters.requests,
+    collect: options.collectMetrics,
+    port: settings.http.METRICS_PORT,
+    token: settings.http.METRICS_TOKEN,
+  });
   const slices = await openSlices({
     ...options,
     ...stores,

@@ -34,6 +34,8 @@ const BOOTSTRAP_LEASE_MS = 60_000;
 /** The primary: keeps the embedded stores and the API processes alive, and serves no call itself. */
 async function main(): Promise<void> {
   loadEnvFile();
+  // What is stored is nobody else's to read, whatever the directory allows; the processes inherit it.
+  process.umask(0o077);
   const settings = readSettings(process.env);
   const log = createLog(settings.http.LOG_LEVEL, { process: 'primary' });
   const allocator = chooseAllocator(settings.processes.ALLOCATOR);
@@ -44,6 +46,8 @@ async function main(): Promise<void> {
   const hostId = randomText(12);
   const host = hostForProcesses();
   const stores = await openStores(settings.stores, host);
+  // What is out of reach or damaged ends the start here, with a sentence of its own.
+  await Promise.all([stores.documents.ping(), stores.coordination.ping()]);
   const aggregator = new AggregatorRegistry();
   const restarts = createRestartMeter();
   host.provide('metrics', async () => `${await aggregator.clusterMetrics()}${await restarts.text()}`);
@@ -56,6 +60,7 @@ async function main(): Promise<void> {
   const supervisor = createSupervisor({
     processes: settings.processes.PROCESSES,
     drainTimeoutMs: settings.processes.DRAIN_TIMEOUT_MS,
+    hangTimeoutMs: settings.processes.HANG_TIMEOUT_MS,
     log,
     environment: () => {
       forked += 1;

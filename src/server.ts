@@ -1,6 +1,8 @@
 import { AggregatorRegistry } from 'prom-client';
 import { readSettings } from '../config/index.ts';
 import { type App, buildApp } from './app.ts';
+import { serveMetrics } from './http/metrics.ts';
+import { BEAT_MS } from './processes/heartbeats.ts';
 import { createLog } from './processes/log.ts';
 import type { ProcessMessage } from './processes/supervisor.ts';
 import { channelToPrimary } from './stores/embedded/channel-client.ts';
@@ -20,6 +22,8 @@ process.on('message', (message: ProcessMessage) => {
   drainAsked = true;
   void drain();
 });
+// A message that the primary does not take any more: it is gone, and this process ends with its channel.
+process.on('error', () => undefined);
 // A terminal's Ctrl-C reaches the whole process group; the primary decides when this process ends.
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => undefined);
@@ -32,6 +36,7 @@ const stores = await connectStores(settings.stores, channel);
 // Answers the primary when it collects the metrics of all processes.
 new AggregatorRegistry();
 
+const collectMetrics = async () => String(await channel.call('metrics', 'collect', []));
 const app = await buildApp({
   settings,
   stores,
@@ -40,13 +45,20 @@ const app = await buildApp({
   processId,
   now: () => new Date(),
   tracing,
-  collectMetrics: async () => String(await channel.call('metrics', 'collect', [])),
+  collectMetrics,
 });
 
 serving = app;
 const address = await app.server.listen({ host: settings.http.HOST, port: settings.http.PORT });
 const { port } = new URL(address);
+if (settings.http.METRICS_PORT !== 0) {
+  await serveMetrics(
+    { collect: collectMetrics, port: settings.http.METRICS_PORT, token: settings.http.METRICS_TOKEN },
+    settings.http.HOST,
+  );
+}
 tellPrimary({ type: 'listening', port: Number(port) });
+setInterval(() => tellPrimary({ type: 'alive' }), BEAT_MS).unref();
 
 /** Ends the process after its calls; one that does not listen yet has none, and ends at once. */
 async function drain(): Promise<void> {

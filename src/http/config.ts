@@ -35,6 +35,19 @@ export const httpSettings = {
     min: 1,
     max: 1_000_000,
   }),
+  METRICS_PORT: integer({
+    description: 'Port of its own for /metrics, on HOST; 0 serves it on PORT beside the interface.',
+    fallback: 0,
+    min: 0,
+    max: 65535,
+  }),
+  METRICS_TOKEN: text({
+    description:
+      'Token that /metrics asks for, as "Authorization: Bearer TOKEN"; none lets everybody read it.',
+    pattern: /^[\x21-\x7e]{16,256}$/,
+    accepts: '16 to 256 printable characters without spaces are expected',
+    secret: true,
+  }),
   HEADERS_TIMEOUT_MS: integer({
     description: 'Time a client has to send its request headers.',
     fallback: 10_000,

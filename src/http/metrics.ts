@@ -1,16 +1,26 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { register } from 'prom-client';
 import type { RequestMeter } from '../metrics/requests.ts';
+import { ApiError } from './errors.ts';
 import { refusalOf } from './failures.ts';
 
 export interface MetricsOptions {
   requests: RequestMeter;
   /** The text of every process together. */
   collect: () => Promise<string>;
+  /** METRICS_PORT: 0 serves them beside the interface. */
+  port: number;
+  /** METRICS_TOKEN; empty lets everybody read them. */
+  token: string;
 }
 
-/** Measures every answer by route and status, and serves /metrics for Prometheus. */
-export function installMetrics(app: FastifyInstance, { requests, collect }: MetricsOptions): void {
+/** Measures every answer by route and status, and serves /metrics for Prometheus unless it has a port of its own. */
+export function installMetrics(
+  app: FastifyInstance,
+  { requests, collect, port, token }: MetricsOptions,
+): void {
   app.addHook('onResponse', async (request, reply) => {
     const refusal = refusalOf(request);
     requests.answered({
@@ -23,6 +33,7 @@ export function installMetrics(app: FastifyInstance, { requests, collect }: Metr
       }),
     });
   });
+  if (port !== 0) return;
 
   app.get(
     '/metrics',
@@ -30,6 +41,48 @@ export function installMetrics(app: FastifyInstance, { requests, collect }: Metr
       config: { answers: 'text/plain', compress: true },
       schema: { summary: 'Metrics for Prometheus', tags: ['Health'] },
     },
-    async (_request, reply) => reply.type(register.contentType).send(await collect()),
+    async (request, reply) => {
+      if (!mayRead(request.headers.authorization, token)) throw tokenMissing();
+      return reply.type(register.contentType).send(await collect());
+    },
+  );
+}
+
+/** Serves /metrics, and nothing else, on a port of its own: every API process of the host shares it. */
+export async function serveMetrics(
+  { collect, port, token }: Pick<MetricsOptions, 'collect' | 'port' | 'token'>,
+  host: string,
+): Promise<Server> {
+  const server = createServer(async (request, response) => {
+    if (request.url?.split('?')[0] !== '/metrics') return void response.writeHead(404).end();
+    if (!mayRead(request.headers.authorization, token)) {
+      return void response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
+    }
+    try {
+      const text = await collect();
+      response.writeHead(200, { 'content-type': register.contentType }).end(text);
+    } catch {
+      response.writeHead(500).end();
+    }
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  return server;
+}
+
+/** Compared by their hashes, so that neither length nor time tells anything of the token. */
+function mayRead(authorization: string | undefined, token: string): boolean {
+  if (token === '') return true;
+  const hashOf = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(hashOf(authorization?.replace(/^bearer +/i, '') ?? ''), hashOf(token));
+}
+
+function tokenMissing(): ApiError {
+  return new ApiError(
+    'unauthorized',
+    'The metrics are read with METRICS_TOKEN: send "Authorization: Bearer TOKEN".',
+    { headers: { 'www-authenticate': 'Bearer realm="metrics"' } },
   );
 }

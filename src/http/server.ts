@@ -9,6 +9,7 @@ import { installCompression } from './compression.ts';
 import type { httpSettings } from './config.ts';
 import { asApiError, installFailures, sendFailure } from './failures.ts';
 import { installNegotiation } from './negotiation.ts';
+import { refuseSecondHost } from './one-host.ts';
 import { installRequestIds, requestIdOf } from './request-ids.ts';
 import { installUnknownRoutes } from './unknown-routes.ts';
 import { refuseExpectations, refuseUnreadable } from './unreadable.ts';
@@ -18,6 +19,7 @@ import { installValidation } from './validation.ts';
 export function createServer(settings: SettingsOf<typeof httpSettings>, log: Logger): FastifyInstance {
   const server = bareServer(settings, log);
   installRequestIds(server);
+  refuseSecondHost(server);
   installUnknownRoutes(server);
   installFailures(server);
   installValidation(server);

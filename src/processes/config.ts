@@ -15,6 +15,12 @@ export const processesSettings = {
     min: 0,
     max: 600_000,
   }),
+  HANG_TIMEOUT_MS: integer({
+    description: 'Silence of an API process after which it is taken for hung, killed and replaced.',
+    fallback: 15_000,
+    min: 2_000,
+    max: 3_600_000,
+  }),
   ALLOCATOR: text({
     description:
       "Memory allocator of the API processes and their workers: auto (jemalloc or mimalloc where the host has one), system, or the path of an allocator's shared library.",

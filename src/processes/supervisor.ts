@@ -2,18 +2,22 @@ import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { rescueConnections } from './handed-connections.ts';
+import { createHeartbeats } from './heartbeats.ts';
 
 /** A process that lived at least this long was healthy: its end is no sign that the next one dies too. */
 const HEALTHY_MS = 5_000;
 const FIRST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 10_000;
-const START_TIMEOUT_MS = 30_000;
+/** A process that does not listen by then is killed, and replaced. */
+const START_TIMEOUT_MS = 60_000;
 /** Deaths at once, over all processes and with no healthy life between, after which starting again is pointless. */
 const HOPELESS_DEATHS = 8;
 
 export interface SupervisorOptions {
   processes: number;
   drainTimeoutMs: number;
+  /** Silence after which a process is taken for hung. */
+  hangTimeoutMs: number;
   /** Environment of one API process. */
   environment: () => Record<string, string>;
   log: Logger;
@@ -26,7 +30,10 @@ export interface SupervisorOptions {
 }
 
 export interface Supervisor {
-  /** Resolves with the port when every process listens. */
+  /**
+   * Resolves with the port when every process listens, or when one does and the others have had their time: those go on
+   * being replaced. Rejects when it is stopped before.
+   */
   start(): Promise<number>;
   /** Replaces the processes one by one: the new one listens before the old one drains. */
   replaceAll(): Promise<void>;
@@ -41,8 +48,15 @@ export interface Supervisor {
   stop(): Promise<void>;
 }
 
+interface Death {
+  code: number | null;
+  signal: string | null;
+  /** It took connections before. */
+  everServed: boolean;
+}
+
 /** Messages between the primary and an API process, beside the channel's own. */
-export type ProcessMessage = { type: 'listening'; port: number } | { type: 'drain' };
+export type ProcessMessage = { type: 'listening'; port: number } | { type: 'alive' } | { type: 'drain' };
 
 /**
  * Keeps a number of API processes alive. A dead one is replaced: at once after a healthy life, with a doubling delay
@@ -55,8 +69,12 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   const leaving = new Set<Worker>();
   /** Processes that take connections. */
   const serving = new Set<Worker>();
+  /** Processes that took connections until they hung. */
+  const hung = new Set<Worker>();
+  const heartbeats = createHeartbeats<Worker>({ timeoutMs: options.hangTimeoutMs, onSilent: killHung });
   let youngDeaths = 0;
   let stopping = false;
+  let stopStarting: () => void = () => {};
   let replacing: Promise<void> = Promise.resolve();
 
   function fork(): Worker {
@@ -65,14 +83,39 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     worker.on('error', (error) =>
       log.warn({ err: error, processId: worker.id }, 'A message to a process failed'),
     );
-    worker.on('message', ({ type }: ProcessMessage) => type === 'listening' && serving.add(worker));
-    worker.once('exit', () => serving.delete(worker));
+    const tooSlow = setTimeout(() => killSlow(worker), START_TIMEOUT_MS).unref();
+    worker.on('message', ({ type }: ProcessMessage) => {
+      if (type === 'alive') heartbeats.beat(worker);
+      if (type !== 'listening') return;
+      clearTimeout(tooSlow);
+      serving.add(worker);
+      heartbeats.watch(worker);
+    });
     rescueConnections(worker, () => serving.size > 0);
-    worker.once('exit', (code, signal) => buried(worker, code, signal));
+    worker.once('exit', (code, signal) => {
+      clearTimeout(tooSlow);
+      heartbeats.forget(worker);
+      const everServed = serving.delete(worker) || hung.delete(worker);
+      buried(worker, { code, signal, everServed });
+    });
     return worker;
   }
 
-  function buried(worker: Worker, code: number | null, signal: string | null): void {
+  function killSlow(worker: Worker): void {
+    log.error({ processId: worker.id }, 'An API process did not listen in time and is killed');
+    worker.process.kill('SIGKILL');
+  }
+
+  /** One that drains has its own deadline. */
+  function killHung(worker: Worker): void {
+    if (leaving.has(worker)) return;
+    log.error({ processId: worker.id }, 'An API process hangs: it is killed and replaced');
+    serving.delete(worker);
+    hung.add(worker);
+    worker.process.kill('SIGKILL');
+  }
+
+  function buried(worker: Worker, { code, signal, everServed }: Death): void {
     const livedMs = Date.now() - (bornAt.get(worker) ?? 0);
     bornAt.delete(worker);
     options.onGone(worker.id);
@@ -82,10 +125,10 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       'An API process died',
     );
     options.onDeath(signal === null ? 'exit' : 'signal');
-    youngDeaths = livedMs >= HEALTHY_MS ? 0 : youngDeaths + 1;
-    if (youngDeaths >= HOPELESS_DEATHS) {
+    youngDeaths = everServed && livedMs >= HEALTHY_MS ? 0 : youngDeaths + 1;
+    if (youngDeaths >= HOPELESS_DEATHS && serving.size === 0) {
       options.onHopeless(
-        `${youngDeaths} API processes in a row died within ${HEALTHY_MS / 1000} s of their start (last: ${signal ?? `exit ${code}`}); the log lines above say why.`,
+        `${youngDeaths} API processes in a row died within ${HEALTHY_MS / 1000} s of their start, or before they listened (last: ${signal ?? `exit ${code}`}); the log lines above say why.`,
       );
       return;
     }
@@ -140,9 +183,22 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   }
 
   return {
-    async start() {
-      const ports = await Promise.all(Array.from({ length: options.processes }, () => listening(fork())));
-      return ports[0] ?? 0;
+    start() {
+      const { promise, resolve, reject } = Promise.withResolvers<number>();
+      let port: number | undefined;
+      const whenServing = (_worker: Worker, message: ProcessMessage) => {
+        if (message.type !== 'listening') return;
+        port ??= message.port;
+        if (serving.size >= options.processes) resolve(port);
+      };
+      const enoughTime = setTimeout(() => port !== undefined && resolve(port), START_TIMEOUT_MS);
+      cluster.on('message', whenServing);
+      stopStarting = () => reject(new Error('The service was stopped while it started.'));
+      for (let count = 0; count < options.processes; count += 1) fork();
+      return promise.finally(() => {
+        clearTimeout(enoughTime);
+        cluster.off('message', whenServing);
+      });
     },
     replaceAll() {
       return queued(replaceEach).catch(() => undefined);
@@ -158,6 +214,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     resize: (processes) => queued(() => resizeTo(processes)),
     async stop() {
       stopping = true;
+      stopStarting();
       await Promise.all([...bornAt.keys()].map(drain));
     },
   };

@@ -1,7 +1,7 @@
 // needs: server
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { get, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -113,6 +113,17 @@ t.test(
   },
 );
 
+t.test('a process that hangs is noticed, killed and replaced', async (t) => {
+  const service = await startWholeService(t, { PROCESSES: '2', HANG_TIMEOUT_MS: '2000' });
+  const [victim = 0] = await service.children();
+  process.kill(victim, 'SIGSTOP');
+  await until(async () => {
+    const now = await service.children();
+    return now.length === 2 && !now.includes(victim);
+  });
+  t.match(service.printed(), /An API process hangs: it is killed and replaced/);
+});
+
 t.test('a connection handed to a process that dies before it takes it is served by another', async (t) => {
   const service = await startWholeService(t, { PROCESSES: '2' });
   const [victim = 0] = await service.children();
@@ -137,6 +148,18 @@ t.test('kill -9 of the primary takes its processes along', async (t) => {
   await service.ended;
   await until(() => children.every((pid) => !isAlive(pid)));
   t.equal(children.length, 2);
+});
+
+t.test('what is stored is nobody else’s to read, whatever the directory allows', async (t) => {
+  if (process.env.TEST_STORES === 'cluster') return;
+  const directory = await mkdtemp(join(tmpdir(), 'darkroom-open-'));
+  await chmod(directory, 0o755);
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  const service = await startWholeService(t, { PROCESSES: '1', DATA_DIR: directory });
+  t.equal((await template(service, service.key, 'POST')).status, 201);
+  for (const name of await readdir(directory)) {
+    t.equal((await stat(join(directory, name))).mode & 0o077, 0, name);
+  }
 });
 
 t.test('a second server on one data directory says who holds it and exits 1', async (t) => {

@@ -1,7 +1,7 @@
 // needs: documents
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -82,4 +82,22 @@ t.test('a store that cannot be reached says so, and works once it can', async (t
   mkdirSync(directory);
   await documents.ping();
   await documents.close();
+});
+
+t.test('a damaged database is named with its file and the way back', async (t) => {
+  const path = join(newDirectory(t), 'documents.sqlite');
+  writeFileSync(path, 'This is no database, and it is longer than a header. '.repeat(10));
+  const documents = openEmbeddedDocuments(path);
+  const message = new RegExp(`the database ${path} is damaged .*npm run admin -- backup`);
+  await t.rejects(documents.ping(), { name: 'StoreUnavailableError', message });
+  await documents.close();
+});
+
+t.test('files that others could read are theirs no more', async (t) => {
+  const directory = newDirectory(t);
+  const path = join(directory, 'documents.sqlite');
+  writeFileSync(path, '');
+  chmodSync(path, 0o644);
+  openDataDirectory(directory).close();
+  t.equal(statSync(path).mode & 0o777, 0o600);
 });

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
@@ -17,8 +17,19 @@ export interface DataDirectory {
 export function openDataDirectory(path: string): DataDirectory {
   const lock = takeLock(path);
   writeFileSync(join(path, 'server.pid'), `${process.pid}\n`);
-  return { path, close: () => lock.close() };
+  closeToOthers(path);
+  held.add(lock);
+  return {
+    path,
+    close() {
+      held.delete(lock);
+      lock.close();
+    },
+  };
 }
+
+/** A lock that nobody refers to ends when the garbage collector finds it. */
+const held = new Set<DatabaseSync>();
 
 /**
  * An exclusive lock of SQLite's on a database without tables: the system's own, so that it ends with the process,
@@ -38,6 +49,17 @@ function takeLock(path: string): DatabaseSync {
       throw new Error(`The data directory ${path} cannot be used: ${message}.`, { cause: error });
     }
     throw new Error(`The data directory ${path} is in use by another server (process ${holder(path)}).`);
+  }
+}
+
+/** The database holds the key that signs links: files that an earlier version left open to others are theirs no more. */
+function closeToOthers(path: string): void {
+  for (const name of ['documents.sqlite', 'documents.sqlite-wal', 'documents.sqlite-shm']) {
+    try {
+      chmodSync(join(path, name), 0o600);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
   }
 }
 

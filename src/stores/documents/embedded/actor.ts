@@ -28,7 +28,7 @@ export function openEmbeddedDocuments(path: string): ListedDocuments {
     let reason = 'it was stopped';
     started.on('message', (answers: Answer[]) => answers.forEach(settle));
     started.on('error', (error) => {
-      reason = error instanceof Error ? error.message : String(error);
+      reason = reasonOf(error, path);
     });
     started.on('exit', () => {
       thread = null;
@@ -91,4 +91,13 @@ export function openEmbeddedDocuments(path: string): ListedDocuments {
       await ended;
     },
   };
+}
+
+/** SQLite's words for a file that it cannot make sense of. */
+const DAMAGED = /not a database|malformed|corrupt/i;
+
+function reasonOf(error: unknown, path: string): string {
+  const message = error instanceof Error ? error.message : String(error);
+  if (!DAMAGED.test(message)) return message;
+  return `the database ${path} is damaged (${message}). Stop the service, move the file and those beside it (-wal, -shm) away, and put a copy in its place, such as one that "npm run admin -- backup" made`;
 }
