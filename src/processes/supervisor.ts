@@ -75,6 +75,8 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   let youngDeaths = 0;
   let stopping = false;
   let stopStarting: () => void = () => {};
+  /** Called with its port when a process begins to listen. */
+  let whenServing: (port: number) => void = () => {};
   let replacing: Promise<void> = Promise.resolve();
 
   function fork(): Worker {
@@ -84,12 +86,13 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       log.warn({ err: error, processId: worker.id }, 'A message to a process failed'),
     );
     const tooSlow = setTimeout(() => killSlow(worker), START_TIMEOUT_MS).unref();
-    worker.on('message', ({ type }: ProcessMessage) => {
-      if (type === 'alive') heartbeats.beat(worker);
-      if (type !== 'listening') return;
+    worker.on('message', (message: ProcessMessage) => {
+      if (message.type === 'alive') heartbeats.beat(worker);
+      if (message.type !== 'listening') return;
       clearTimeout(tooSlow);
       serving.add(worker);
       heartbeats.watch(worker);
+      whenServing(message.port);
     });
     rescueConnections(worker, () => serving.size > 0);
     worker.once('exit', (code, signal) => {
@@ -185,20 +188,19 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   return {
     start() {
       const { promise, resolve, reject } = Promise.withResolvers<number>();
-      let port: number | undefined;
-      const whenServing = (_worker: Worker, message: ProcessMessage) => {
-        if (message.type !== 'listening') return;
-        port ??= message.port;
-        if (serving.size >= options.processes) resolve(port);
+      let isLate = false;
+      let firstPort: number | undefined;
+      whenServing = (port) => {
+        if (isLate || serving.size >= options.processes) resolve(port);
+        firstPort ??= port;
       };
-      const enoughTime = setTimeout(() => port !== undefined && resolve(port), START_TIMEOUT_MS);
-      cluster.on('message', whenServing);
+      const enoughTime = setTimeout(() => {
+        isLate = true;
+        if (firstPort !== undefined) resolve(firstPort);
+      }, START_TIMEOUT_MS);
       stopStarting = () => reject(new Error('The service was stopped while it started.'));
       for (let count = 0; count < options.processes; count += 1) fork();
-      return promise.finally(() => {
-        clearTimeout(enoughTime);
-        cluster.off('message', whenServing);
-      });
+      return promise.finally(() => clearTimeout(enoughTime));
     },
     replaceAll() {
       return queued(replaceEach).catch(() => undefined);
