@@ -1,9 +1,12 @@
+import { randomText } from '../names/ids.ts';
 import type { Collection, Documents } from '../stores/documents/port.ts';
 
 /** What a job does to the count: `in` takes places for it, `out` gives back those that it left empty. */
 interface Mark {
   jobId: string;
   way: 'in' | 'out';
+  /** Names one giving back among several that were begun; the job document says which one counts. */
+  token: string;
   count: number;
   at: string;
 }
@@ -21,7 +24,7 @@ interface JobPlacesDocument {
  * document knows of it, so that a crash between the two neither loses a place nor gives it back twice:
  *
  *   in:  reserve (counts, marks `in`) · the job is shown, with its number of places · confirm (unmarks)
- *   out: announce (marks `out`) · the job notes that its places are returned · giveBack (uncounts, unmarks)
+ *   out: announce (marks `out`, under a token) · the job notes the first token · giveBack (uncounts that one, unmarks all)
  */
 export class JobPlaces {
   readonly #places: Collection<JobPlacesDocument>;
@@ -59,22 +62,37 @@ export class JobPlaces {
     await this.#places.updateOne({ _id: accountId }, { $pull: { marks: { jobId, way: 'in' } } });
   }
 
-  /** Marks places that are about to be given back. */
-  async announce(accountId: string, jobId: string, count: number): Promise<void> {
+  /** Marks places that are about to be given back, under a token of who gives them. */
+  async announce(accountId: string, jobId: string, token: string, count: number): Promise<void> {
     await this.#places.updateOne(
-      { _id: accountId, 'marks.jobId': { $ne: jobId } },
-      { $push: { marks: this.#mark(jobId, 'out', count) } },
+      { _id: accountId },
+      { $push: { marks: { ...this.#mark(jobId, 'out', count), token } } },
     );
   }
 
-  /** Gives back the places that a mark of the job names; one without a mark has none to give. */
-  async giveBack(accountId: string, jobId: string): Promise<void> {
-    const mark = marked(await this.#places.findOne({ _id: accountId }, { fields: ['marks'] }), jobId);
-    if (mark === undefined) return;
-    await this.#places.updateOne(
-      { _id: accountId, 'marks.jobId': jobId },
-      { $inc: { stored: -mark.count }, $pull: { marks: { jobId } } },
-    );
+  /** Gives back the places of the mark that counts, and forgets the other marks of the job. */
+  async giveBack(accountId: string, jobId: string, token: string): Promise<void> {
+    const places = await this.#places.findOne({ _id: accountId }, { fields: ['marks'] });
+    const mark = places?.marks?.find((other) => other.jobId === jobId && other.token === token);
+    if (mark !== undefined) {
+      await this.#places.updateOne(
+        { _id: accountId, 'marks.token': token },
+        { $inc: { stored: -mark.count }, $pull: { marks: { token } } },
+      );
+    }
+    await this.withdraw(accountId, jobId);
+  }
+
+  /** Gives back what a job reserved that was never shown. */
+  async undo(accountId: string, jobId: string): Promise<void> {
+    const places = await this.#places.findOne({ _id: accountId }, { fields: ['marks'] });
+    const mark = marked(places, jobId);
+    if (mark?.way === 'in') await this.giveBack(accountId, jobId, mark.token);
+  }
+
+  /** Forgets the marks of a job whose places are where they belong. */
+  async withdraw(accountId: string, jobId: string): Promise<void> {
+    await this.#places.updateOne({ _id: accountId }, { $pull: { marks: { jobId } } });
   }
 
   /** For the sweep: jobs of any account whose marks were made before an instant. */
@@ -87,7 +105,7 @@ export class JobPlaces {
   }
 
   #mark(jobId: string, way: Mark['way'], count: number): Mark {
-    return { jobId, way, count, at: this.#now().toISOString() };
+    return { jobId, way, token: randomText(12), count, at: this.#now().toISOString() };
   }
 }
 

@@ -65,7 +65,8 @@ export interface JobDocument {
   hold: JobHold;
   /** Places that were reserved for outputs. */
   places: number;
-  placesReturned: boolean;
+  /** The mark under which those that it left empty are given back; null until then. */
+  placesToken: string | null;
   /** The last settlement, whole: whoever settles next, or the sweep, writes out what follows from it. */
   settlement: Settlement | null;
   /** Holds one of the places for running jobs; unique, so that there are never more. Absent while it waits. */

@@ -1,7 +1,7 @@
 import type { JobPlaces } from '../../assets/job-places.ts';
 import { chargeOf, type Holds } from '../../billing/holds.ts';
 import type { Events } from '../../events/open.ts';
-import { newId } from '../../names/ids.ts';
+import { newId, randomText } from '../../names/ids.ts';
 import type { ItemsStore } from '../items-store.ts';
 import { isTerminal, type JobDocument, type OutcomeStatus } from '../job.ts';
 import { errorMessageOf, isOver, verdictOf } from '../rules.ts';
@@ -96,12 +96,15 @@ export function createEnding(options: EndingOptions) {
     const { _id, accountId } = job;
     const left = job.places - job.outputs;
     if (left === 0) return places.confirm(accountId, _id);
-    if (!job.placesReturned) {
+    const token = job.placesToken ?? randomText(12);
+    if (job.placesToken === null) {
       await places.confirm(accountId, _id);
-      await places.announce(accountId, _id, left);
-      await jobs.change(_id, { phase: 'ended' }, { $set: { placesReturned: true } });
+      await places.announce(accountId, _id, token, left);
     }
-    await places.giveBack(accountId, _id);
+    // Of several who come this far at once, the first one's mark counts.
+    await jobs.change(_id, { placesToken: null }, { $set: { placesToken: token } });
+    const counting = (await jobs.get(_id))?.placesToken ?? token;
+    await places.giveBack(accountId, _id, counting);
   }
 
   /** What segments made for the next ones is of no use to items that are finished. */

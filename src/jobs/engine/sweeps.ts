@@ -108,7 +108,9 @@ export function createJobSweeps(options: JobSweepsOptions): Duty[] {
         ? undoing.finish(job)
         : remove(job._id, job.accountId));
     for (const { accountId, jobId } of await assets.places.leftOver(ago(now, WORKING_MS))) {
-      if ((await jobs.get(jobId)) === null) await assets.places.giveBack(accountId, jobId);
+      const job = await jobs.get(jobId);
+      if (job === null) await assets.places.undo(accountId, jobId);
+      else if (job.phase === 'done') await assets.places.withdraw(accountId, jobId);
     }
     return hidden.length + leaving.length;
   }

@@ -182,7 +182,7 @@ function newJob(
     outputs: 0,
     hold: { ...need, period: '', past: 0, overageCredits: 0 },
     places,
-    placesReturned: false,
+    placesToken: null,
     settlement: null,
     errorCode: null,
     errorMessage: null,

@@ -9,11 +9,13 @@ interface DurationsDocument {
 
 const REMEMBERED = 100;
 const FEWEST = 5;
+const FRESH_MS = 60_000;
 
 /** How long items of an op typically take on a model: for callers who plan their waits. */
 export class TypicalSeconds {
   readonly #durations: Collection<DurationsDocument>;
   readonly #medians = new Map<string, number>();
+  #readMs = 0;
 
   private constructor(durations: Collection<DurationsDocument>) {
     this.#durations = durations;
@@ -33,13 +35,15 @@ export class TypicalSeconds {
     await this.#durations.updateOne({ _id: `${op}/${model}` }, { $push: { lastMs } }, { upsert: true });
   }
 
-  /** The median, in whole seconds rounded up; undefined while too few are known. As of the last refresh. */
+  /** The median, in whole seconds rounded up; undefined while too few are known. At most a minute old, or a call. */
   of(op: string, model: string): number | undefined {
+    if (performance.now() - this.#readMs > FRESH_MS) void this.refresh().catch(() => undefined);
     return this.#medians.get(`${op}/${model}`);
   }
 
   /** Reads what every process has noted: a document for each op and model. */
   async refresh(): Promise<void> {
+    this.#readMs = performance.now();
     for (const { _id, lastMs } of await this.#durations.find({})) {
       if (lastMs.length >= FEWEST) this.#medians.set(_id, Math.ceil(medianOf(lastMs) / 1_000));
     }

@@ -1,0 +1,132 @@
+import type { AssetsForJobs } from '../../assets/open.ts';
+import type { Holds } from '../../billing/holds.ts';
+import type { Events } from '../../events/open.ts';
+import type { Coordination } from '../../stores/coordination/port.ts';
+import type { Documents } from '../../stores/documents/port.ts';
+import type { Objects } from '../../stores/objects/port.ts';
+import type { Duty } from '../../sweeping/sweeper.ts';
+import { type Cancelling, createCancelling } from '../cancelling.ts';
+import { ItemsStore } from '../items-store.ts';
+import { createResuming, type Resuming } from '../resuming.ts';
+import { JobsStore } from '../store.ts';
+import { createSubmitting, type Submitting } from '../submit/submitting.ts';
+import { createUndoing } from '../submit/undoing.ts';
+import { createDefinitions, type Definitions } from '../work/definitions.ts';
+import { createJobAdmission } from './admission.ts';
+import { createDesk } from './desk.ts';
+import { createEnding, type Ending } from './ending.ts';
+import type { LaneName } from './lanes.ts';
+import { createJobMetrics } from './metrics.ts';
+import { createRunner, type Perform, type Runner } from './runner.ts';
+import { createSettlement } from './settlement.ts';
+import { createSignals } from './signals.ts';
+import { createJobSweeps } from './sweeps.ts';
+
+export interface EngineOptions {
+  documents: Documents;
+  coordination: Coordination;
+  objects: Objects;
+  assets: AssetsForJobs;
+  holds: Holds;
+  events: Events;
+  plan: (id: string) => { retentionDays: number; storedAssets: number };
+  storedAssets: (accountId: string) => Promise<number>;
+  upgradeUrl: () => string;
+  /** Names this process among all that share the stores. */
+  owner: string;
+  /** Items that this process can work on at once. */
+  widths: Record<LaneName, number>;
+  /** The work on an item, with what it reads and notes. */
+  performOver: (stores: { jobs: JobsStore; items: ItemsStore; definitions: Definitions }) => Perform;
+  /** Called when a job has ended, in whichever process. */
+  onEnd: (jobId: string) => void;
+  draining: AbortSignal;
+  now: () => Date;
+  log: { warn(context: object, message: string): void };
+}
+
+export interface Engine {
+  jobs: JobsStore;
+  items: ItemsStore;
+  definitions: Definitions;
+  submit: Submitting;
+  cancel: Cancelling;
+  resume: Resuming;
+  finish: Ending['finish'];
+  /** Looks at every running job, for wake-ups that were lost. */
+  lookAround: Runner['lookAround'];
+  sweeps: Duty[];
+  installMetrics(): void;
+  stop(): Promise<void>;
+}
+
+/** How often a process looks at the running jobs by itself: messages may be lost. */
+const LOOK_MS = 15_000;
+
+/** Everything that makes jobs move, without the interface. One in every process that shares the stores. */
+export async function openEngine(options: EngineOptions): Promise<Engine> {
+  const { documents, objects, assets, holds, events, plan, storedAssets, upgradeUrl } = options;
+  const { draining, now, log } = options;
+  const { places, outputs } = assets;
+  const [jobs, items] = await Promise.all([JobsStore.open(documents, now), ItemsStore.open(documents, now)]);
+  const definitions = createDefinitions(jobs);
+  const signals = await createSignals(options.coordination, {
+    onWork: (jobId) => runner.wake(jobId),
+    onEnd: options.onEnd,
+    log,
+  });
+  const metrics = createJobMetrics(jobs, () => runner.inHand(), now);
+
+  const settlement = createSettlement({ jobs, items, events, showOutputs: outputs.show, now });
+  const admission = createJobAdmission(jobs, (job) => {
+    runner.start(job);
+    signals.work(job._id);
+  });
+  const ending = createEnding({
+    ...{ jobs, items, settlement, holds, places, events, now },
+    startWaiting: admission.startWaiting,
+    deleteObject: (key) => objects.delete(key),
+    announceEnd: (job) => signals.end(job._id),
+  });
+  const runner = createRunner({
+    ...{ jobs, items, draining, now, log },
+    owner: options.owner,
+    perform: options.performOver({ jobs, items, definitions }),
+    desk: createDesk({ jobs, items, settlement, ending }),
+    discard: outputs.discard,
+    widths: options.widths,
+    metrics: metrics.runner,
+  });
+  const undoing = createUndoing({ jobs, items, holds, places });
+  const submit = createSubmitting({
+    ...{ jobs, items, holds, places, admission, undoing, plan, storedAssets, upgradeUrl, now },
+  });
+
+  const look = () => {
+    runner
+      .lookAround()
+      .catch((error: unknown) => log.warn({ err: error }, 'The running jobs were not looked at'));
+  };
+  look();
+  const looking = setInterval(look, LOOK_MS);
+  looking.unref();
+
+  return {
+    ...{ jobs, items, definitions, submit },
+    cancel: createCancelling({ jobs, ending }),
+    resume: createResuming({ jobs, items, definitions, assets, submit }),
+    finish: ending.finish,
+    lookAround: runner.lookAround,
+    installMetrics: metrics.install,
+    sweeps: createJobSweeps({
+      ...{ jobs, items, settlement, ending, admission, undoing, assets, objects },
+      announceWork: signals.work,
+      onExpiredLease: metrics.leaseExpired,
+    }),
+    async stop() {
+      clearInterval(looking);
+      await runner.stop();
+      signals.close();
+    },
+  };
+}

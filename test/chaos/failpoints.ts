@@ -1,0 +1,114 @@
+import type { Collection, Document, Documents } from '../../src/stores/documents/port.ts';
+
+const WRITES = new Set([
+  'insertOne',
+  'insertMany',
+  'updateOne',
+  'updateMany',
+  'findOneAndUpdate',
+  'replaceOne',
+  'deleteOne',
+  'deleteMany',
+]);
+
+/** A write that a process can die at. */
+interface Write {
+  collection: string;
+  method: string;
+  /** Its arguments as JSON text. */
+  text: string;
+}
+
+const says = (collection: string, words: RegExp) => (write: Write) =>
+  write.collection === collection && words.test(write.text);
+
+/** The steps of a job's life that change a document, by their names. */
+export const POINTS: Record<string, (write: Write) => boolean> = {
+  'job hidden': ({ collection, method }) => collection === 'jobs' && method === 'insertOne',
+  'definition stored': ({ collection, method }) => collection === 'jobDefinitions' && method === 'insertOne',
+  'money held': says('accounts', /"reference":"hold\//),
+  'places reserved': says('assetPlaces', /"way":"in","token"/),
+  'items stored': ({ collection, method }) => collection === 'jobItems' && method === 'insertMany',
+  'job shown': says('jobs', /"phase":"open","phaseAt"/),
+  'places confirmed': says('assetPlaces', /"\$pull":\{"marks":\{"jobId":"[^"]*","way":"in"/),
+  'job started': says('jobs', /"slot":"/),
+  'items claimed': says('jobItems', /"queue":"claimed","status":"PROCESSING"/),
+  'item put off': says('jobItems', /"queue":"later"/),
+  'output noted': ({ collection, method }) => collection === 'assets' && method === 'insertOne',
+  'item decided': says('jobItems', /"queue":"decided","outcome"/),
+  'outputs shown': says('assets', /"state":"kept"/),
+  'items counted': says('jobs', /"settlement":\{/),
+  'item events written': says('announced', /job\.item/),
+  'items finished': says('jobItems', /"\$unset":\{"queue":"","decidedAt":""/),
+  'job cancelling': says('jobs', /"\$set":\{"status":"CANCELLING"/),
+  'items cancelled': says('jobItems', /"\$set":\{"status":"CANCELLED","outcome"/),
+  'job ended': says('jobs', /"phase":"ended"/),
+  'runs paid': says('accounts', /"reference":"overage\//),
+  'rest released': says('accounts', /"reference":"release\//),
+  'return of places announced': says('assetPlaces', /"way":"out","token"/),
+  'return of places noted': says('jobs', /"\$set":\{"placesToken":"/),
+  'places given back': says('assetPlaces', /"\$inc":\{"stored":-/),
+  'job event written': says('announced', /job\.(completed|failed)"/),
+  'job done': says('jobs', /"phase":"done"/),
+};
+
+/** Where a process dies: just before, or just after, the n-th write of a name (from 1). */
+export interface Failpoint {
+  point: string;
+  occurrence: number;
+  moment: 'before' | 'after';
+}
+
+/** A process that reached its failpoint: from then on no call of it reaches a store, and none is answered. */
+export interface Life {
+  isDead: boolean;
+  /** Resolves at its death. */
+  died: Promise<void>;
+}
+
+/** Documents through which a process reaches its failpoint; null for one that lives. */
+export function mortal(
+  documents: Documents,
+  failpoint: Failpoint | null,
+): { documents: Documents; life: Life } {
+  const { promise: died, resolve: die } = Promise.withResolvers<void>();
+  const life: Life = { isDead: false, died };
+  const forever = () => new Promise<never>(() => undefined);
+  let seen = 0;
+
+  async function pass(write: Write, run: () => unknown): Promise<unknown> {
+    if (life.isDead) return forever();
+    const isPoint = failpoint !== null && WRITES.has(write.method) && POINTS[failpoint.point]?.(write);
+    if (isPoint) seen += 1;
+    if (!isPoint || seen !== failpoint.occurrence) {
+      const answer = await run();
+      return life.isDead ? forever() : answer;
+    }
+    life.isDead = true;
+    if (failpoint.moment === 'after') await run();
+    die();
+    return forever();
+  }
+
+  function through<T extends Document>(name: string, collection: Collection<T>): Collection<T> {
+    return new Proxy(collection, {
+      get(target, method) {
+        const call: unknown = Reflect.get(target, method);
+        if (typeof call !== 'function') return call;
+        return (...args: unknown[]) =>
+          pass({ collection: name, method: String(method), text: JSON.stringify(args) }, () =>
+            call.apply(target, args),
+          );
+      },
+    });
+  }
+
+  return {
+    life,
+    documents: {
+      collection: async (spec) => through(spec.name, await documents.collection(spec)),
+      ping: () => documents.ping(),
+      close: async () => undefined,
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import type { Caller } from '../../src/accounts/authentication.ts';
+import { ApiError } from '../../src/http/errors.ts';
+import { brokenPromises, jobsOf, quiet, recover } from './aftermath.ts';
+import { type Failpoint, POINTS } from './failpoints.ts';
+import { type Fate, orderOf } from './script.ts';
+import { type Host, openWorld, type World } from './world.ts';
+
+const GRANTED = 60;
+const FATES: readonly Fate[] = ['done', 'done', 'done', 'refused', 'twice', 'ours'];
+const ACTS = ['submit', 'submit', 'cancel', 'resume', 'rest', 'elapse'] as const;
+
+/** Numbers from 0 to 1 that a seed decides (mulberry32). */
+export function randomOf(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+/**
+ * One round: processes that die at random steps, calls at random moments between, wake-ups that are lost; then a process
+ * that lives, and time.
+ * @param point where the first of them dies; one of POINTS.
+ * @returns every broken promise.
+ */
+export async function round(seed: number, point: string, mongodbUrl?: string): Promise<string[]> {
+  const random = randomOf(seed);
+  const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
+  const world = await openWorld({ mongodbUrl, losesSignal: () => random() < 0.3 });
+  try {
+    const caller = await world.account(GRANTED);
+    const hosts = [
+      await world.start({
+        point,
+        occurrence: 1 + Math.floor(random() * 3),
+        moment: pick(['before', 'after']),
+      }),
+      await world.start(random() < 0.5 ? someFailpoint(pick) : null),
+    ];
+    for (let step = 0; step < 6; step += 1) await act(pick(ACTS), pick(hosts), { world, caller, pick });
+    for (const { engine, life, ...host } of hosts) {
+      const rest = async () => {
+        await engine.lookAround();
+        await quiet(world, { engine, life, ...host });
+      };
+      if (!life.isDead) await Promise.race([rest(), life.died]);
+    }
+    await recover(world, await world.start(null));
+    return await brokenPromises(world, caller, GRANTED);
+  } finally {
+    await world.close();
+  }
+}
+
+type Pick = <T>(from: readonly T[]) => T;
+
+function someFailpoint(pick: Pick): Failpoint {
+  return { point: pick(Object.keys(POINTS)), occurrence: pick([1, 2, 3]), moment: pick(['before', 'after']) };
+}
+
+/** One call, or some time. A host that died answers nothing, and its caller goes on. */
+async function act(
+  what: (typeof ACTS)[number],
+  host: Host,
+  { world, caller, pick }: { world: World; caller: Caller; pick: Pick },
+): Promise<void> {
+  if (host.life.isDead) return;
+  const { engine, life } = host;
+  const job = pick([...(await jobsOf(world)), undefined]);
+  const acts: Record<typeof what, () => Promise<unknown>> = {
+    submit: () => engine.submit(caller, orderOf(Array.from({ length: pick([1, 4, 9]) }, () => pick(FATES)))),
+    cancel: async () => job && engine.cancel(caller.accountId, job._id),
+    resume: async () => job && engine.resume(caller, job._id, null),
+    async rest() {
+      await engine.lookAround();
+      await quiet(world, host);
+    },
+    elapse: async () => world.elapse(pick([500, 3_000])),
+  };
+  const refused = (error: unknown) => {
+    if (!(error instanceof ApiError)) throw error;
+  };
+  await Promise.race([acts[what]().catch(refused), life.died]);
+}

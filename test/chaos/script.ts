@@ -1,0 +1,67 @@
+import type { Outputs } from '../../src/assets/outputs.ts';
+import type { WorkResult } from '../../src/jobs/engine/runner.ts';
+import type { Claimed, JobDocument } from '../../src/jobs/job.ts';
+import { timesOf } from '../../src/jobs/rules.ts';
+import type { Order } from '../../src/jobs/submit/order.ts';
+import type { Pixels } from '../../src/pixels/pixels.ts';
+
+/** What becomes of an item: done; refused for good; refused twice and then done; refused for as long as it is tried. */
+export type Fate = 'done' | 'refused' | 'twice' | 'ours';
+
+export interface ScriptCall {
+  item: Claimed;
+  job: JobDocument;
+  signal: AbortSignal;
+  make: Outputs['make'];
+}
+
+/** The work on an item, without pixels. */
+export type Script = (call: ScriptCall) => Promise<WorkResult>;
+
+/** Does with an item what its row says. */
+export function performing(now: () => Date): Script {
+  return async ({ item, job, signal, make }) => {
+    const fate = JSON.parse(item.row ?? '"done"') as Fate;
+    if (fate === 'refused') {
+      const bill = { runs: 1, credits: 0 };
+      return { failure: { code: 'invalid_param', message: 'It is refused.', mayPass: false, bill } };
+    }
+    if (fate === 'ours' || (fate === 'twice' && item.tries < 2)) {
+      const bill = { runs: 0, credits: 0 };
+      return { failure: { code: 'provider_unavailable', message: 'Not now.', mayPass: true, bill } };
+    }
+    const { collection, expiresAt, _id: jobId, accountId } = job;
+    const labels = { accountId, jobId, itemIndex: item.index, collection, expiresAt };
+    const asset = await make(labels, new Uint8Array([1, 2, item.index]), signal);
+    const outcome = { status: 'COMPLETED', resultAssetId: asset._id, runs: 1, credits: 0 } as const;
+    return { outcome: { ...outcome, ...timesOf(item, now()) } };
+  };
+}
+
+/** Pixels that describe whatever they see alike. */
+export const BLIND = {
+  describe: () => ({
+    result: Promise.resolve({ image: { format: 'png', bytes: 3 }, metadata: {} }),
+    ended: Promise.resolve(),
+  }),
+} as unknown as Pixels;
+
+/** A job whose items have these fates. */
+export function orderOf(fates: readonly Fate[]): Order {
+  const total = fates.length;
+  return {
+    head: {
+      ...{ type: 'process', op: 'resize', model: null, collection: 'made' },
+      ...{ presetId: null, presetName: 'op:resize', presetVersion: null },
+    },
+    definition: {
+      ...{ takes: 'rows', produces: 'image', count: 1, subjects: [], references: [] },
+      variants: [{ parameters: {}, segments: [], credits: [] }],
+    },
+    totalItems: total,
+    need: { runs: total, credits: 0 },
+    places: total,
+    seeds: () => fates.map((fate) => ({ assetId: null, variant: 0, row: JSON.stringify(fate) })),
+    warnings: [],
+  };
+}

@@ -1,0 +1,168 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Caller } from '../../src/accounts/authentication.ts';
+import { AssetCollections } from '../../src/assets/collections.ts';
+import { JobPlaces } from '../../src/assets/job-places.ts';
+import { createOutputs } from '../../src/assets/outputs.ts';
+import { AssetPlaces } from '../../src/assets/places.ts';
+import { createRemoval } from '../../src/assets/removal.ts';
+import { AssetsStore } from '../../src/assets/store.ts';
+import { createHolds } from '../../src/billing/holds.ts';
+import { createMovements } from '../../src/billing/movements.ts';
+import { openBillingStore } from '../../src/billing/store.ts';
+import type { OutboxEvent } from '../../src/events/event.ts';
+import { type Engine, openEngine } from '../../src/jobs/engine/open.ts';
+import { newId } from '../../src/names/ids.ts';
+import { EmbeddedCoordination } from '../../src/stores/coordination/embedded.ts';
+import { openEmbeddedDocuments } from '../../src/stores/documents/embedded/actor.ts';
+import { connectMongoDocuments } from '../../src/stores/documents/mongodb.ts';
+import type { Collection, Documents } from '../../src/stores/documents/port.ts';
+import { FileObjects } from '../../src/stores/objects/files.ts';
+import { dropDatabase, randomDatabase } from '../services/mongodb.ts';
+import { type Failpoint, type Life, mortal } from './failpoints.ts';
+import { BLIND, performing, type Script } from './script.ts';
+
+export const LIMITED = {
+  id: 'limited',
+  processLimit: 3,
+  overageCredits: 1,
+  retentionDays: 7,
+  storedAssets: 1_000,
+};
+
+/** Events as they were announced. */
+export type Announced = OutboxEvent & { _id: string };
+
+/** A process of the engine. */
+export interface Host {
+  /** Begins the name of the owner in its claims. */
+  owner: string;
+  engine: Engine;
+  life: Life;
+  stop(): Promise<void>;
+}
+
+/** Stores that outlive the processes upon them, and a clock that is moved by hand. */
+export interface World {
+  documents: Documents;
+  announced: Collection<Announced>;
+  now: () => Date;
+  elapse(ms: number): void;
+  account(credits: number): Promise<Caller>;
+  start(failpoint: Failpoint | null, script?: Script): Promise<Host>;
+  close(): Promise<void>;
+}
+
+const QUIET = { warn: () => undefined };
+
+export interface WorldOptions {
+  /** Documents on MongoDB; embedded ones when it is left out. */
+  mongodbUrl?: string | undefined;
+  /** Whether the next wake-up is lost. */
+  losesSignal?: () => boolean;
+}
+
+export async function openWorld({
+  mongodbUrl,
+  losesSignal = () => false,
+}: WorldOptions = {}): Promise<World> {
+  const directory = await mkdtemp(join(tmpdir(), 'darkroom-chaos-'));
+  const database = mongodbUrl === undefined ? null : randomDatabase(mongodbUrl);
+  const documents =
+    database === null
+      ? openEmbeddedDocuments(join(directory, 'documents.sqlite'))
+      : await connectMongoDocuments(database);
+  const memory =
+    database === null ? documents : openEmbeddedDocuments(join(directory, 'coordination.sqlite'));
+  const objects = new FileObjects(join(directory, 'objects'));
+  let nowMs = Date.parse('2026-03-04T05:06:07.890Z');
+  const now = () => new Date(nowMs);
+  const coordination = await EmbeddedCoordination.open(memory, () => nowMs);
+  const publish = coordination.publish.bind(coordination);
+  coordination.publish = async (channel, message) => (losesSignal() ? 0 : publish(channel, message));
+  const hosts: Host[] = [];
+
+  async function start(failpoint: Failpoint | null, script: Script = performing(now)): Promise<Host> {
+    const owner = newId('run');
+    const { documents: reached, life } = mortal(documents, failpoint);
+    const billing = await openBillingStore(reached);
+    const movements = createMovements(billing, now);
+    const holds = createHolds({
+      ...{ store: billing, movements, now },
+      plan: () => LIMITED,
+      topUpUrl: () => 'http://localhost/docs',
+    });
+    const store = await AssetsStore.open(reached, now);
+    const places = await AssetPlaces.open(reached, now);
+    const collections = await AssetCollections.open(reached, store, now);
+    const removal = createRemoval({ store, places, objects, log: QUIET });
+    const outputs = createOutputs({ store, collections, removal, objects, pixels: BLIND, now });
+    const announced = await reached.collection<Announced>({ name: 'announced', indexes: [] });
+    const draining = new AbortController();
+    const engine = await openEngine({
+      ...{ documents: reached, coordination, objects, holds, now, log: QUIET },
+      assets: {
+        read: () => Promise.reject(new Error('No item here has an input.')),
+        statuses: async (_accountId, ids) => new Map(ids.map((id) => [id, 'DONE' as const])),
+        places: await JobPlaces.open(reached, now),
+        outputs,
+      },
+      events: {
+        isWanted: async () => true,
+        async write(events) {
+          await announced.insertMany(events.map((event) => ({ _id: event.id, ...event })));
+        },
+      },
+      plan: () => LIMITED,
+      storedAssets: (accountId) => places.stored(accountId),
+      upgradeUrl: () => 'http://localhost/docs',
+      owner,
+      widths: { pixels: 2, pages: 1, models: 1 },
+      performOver: () => (item, job, signal) => script({ item, job, signal, make: outputs.make }),
+      onEnd: () => undefined,
+      draining: draining.signal,
+    });
+    const host: Host = {
+      owner,
+      engine,
+      life,
+      async stop() {
+        draining.abort();
+        if (!life.isDead) await engine.stop();
+      },
+    };
+    hosts.push(host);
+    return host;
+  }
+
+  return {
+    documents,
+    announced: await documents.collection<Announced>({ name: 'announced', indexes: [] }),
+    now,
+    elapse(ms) {
+      nowMs += ms;
+    },
+    async account(credits) {
+      const accountId = newId('acc');
+      const billing = await openBillingStore(documents);
+      await billing.money.insertOne({
+        ...{ _id: accountId, plan: LIMITED.id, balance: 0, held: 0, movement: null },
+        processing: { period: '', used: 0, reservations: [] },
+      });
+      const grant = { reference: 'first', type: 'grant', credits, heldChange: 0 } as const;
+      await createMovements(billing, now).move(accountId, grant);
+      return { accountId, plan: LIMITED.id, apiKeyId: null, sessionId: 'ses_1' } as Caller;
+    },
+    start,
+    async close() {
+      await Promise.all(hosts.map((host) => host.stop()));
+      await coordination.close();
+      await documents.close();
+      if (memory !== documents) await memory.close();
+      if (database !== null) await dropDatabase(database);
+      await objects.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,95 @@
+// needs: documents
+import t from 'tap';
+import { brokenPromises, itemsOf, jobsOf, quiet, recover } from '../chaos/aftermath.ts';
+import { round } from '../chaos/rounds.ts';
+import { orderOf, performing, type Script } from '../chaos/script.ts';
+import { openWorld } from '../chaos/world.ts';
+
+const GRANTED = 60;
+const LEASE_MS = 31_000;
+
+t.test('an owner that stood still past its lease changes nothing, and leaves no asset', async (t) => {
+  // No wake-up reaches the one that stands still.
+  const world = await openWorld({ losesSignal: () => true });
+  const caller = await world.account(GRANTED);
+  const { promise: wakesUp, resolve: wakeUp } = Promise.withResolvers<void>();
+  const { promise: stands, resolve: standsStill } = Promise.withResolvers<void>();
+  const work = performing(world.now);
+  const paused: Script = async (call) => {
+    standsStill();
+    await wakesUp;
+    return work(call);
+  };
+  const late = await world.start(null, paused);
+  const { job } = await late.engine.submit(caller, orderOf(['done']));
+  await stands;
+  world.elapse(LEASE_MS);
+  const other = await world.start(null);
+  for (const { sweep } of other.engine.sweeps) await sweep(world.now());
+  await other.engine.lookAround();
+  const taken = async () => (await other.engine.jobs.get(job._id))?.phase === 'done';
+  for (let look = 0; look < 400 && !(await taken()); look += 1)
+    await new Promise((wait) => setTimeout(wait, 5));
+  const [settled] = await itemsOf(world);
+  t.equal(settled?.status, 'COMPLETED', 'by the new owner');
+  wakeUp();
+  await quiet(world, late);
+  await recover(world, other);
+  t.same(await itemsOf(world), [settled], 'the late one changed nothing');
+  t.same(await brokenPromises(world, caller, GRANTED), []);
+  await world.close();
+});
+
+t.test('an item that takes its process down twice has failed, and costs nothing', async (t) => {
+  const world = await openWorld();
+  const caller = await world.account(GRANTED);
+  const never: Script = () => new Promise(() => undefined);
+  const first = await world.start(null, never);
+  const { job } = await first.engine.submit(caller, orderOf(['done']));
+  for (let deaths = 0; deaths < 2; deaths += 1) {
+    const claimed = async () => (await itemsOf(world))[0]?.queue === 'claimed';
+    for (let look = 0; look < 400 && !(await claimed()); look += 1)
+      await new Promise((wait) => setTimeout(wait, 5));
+    world.elapse(LEASE_MS);
+    for (const { sweep } of first.engine.sweeps) await sweep(world.now());
+  }
+  const ended = await first.engine.jobs.get(job._id);
+  t.match(ended, {
+    status: 'FAILED',
+    errorCode: 'internal_error',
+    retryable: true,
+    usedRuns: 0,
+    chargedCredits: 0,
+  });
+  t.same(await brokenPromises(world, caller, GRANTED), []);
+  first.life.isDead = true;
+  await world.close();
+});
+
+t.test('two hosts share a job, and one of them dies', async (t) => {
+  const world = await openWorld();
+  const caller = await world.account(GRANTED);
+  const one = await world.start({ point: 'item decided', occurrence: 4, moment: 'after' });
+  const two = await world.start(null);
+  await one.engine.submit(caller, orderOf(Array.from({ length: 40 }, () => 'done' as const)));
+  await Promise.race([one.life.died, quiet(world, two)]);
+  await recover(world, two);
+  const [job] = await jobsOf(world);
+  t.match(job, { status: 'COMPLETED', completedItems: 40 });
+  t.same(await brokenPromises(world, caller, GRANTED), []);
+  await world.close();
+});
+
+for (let seed = 1; seed <= 6; seed += 1) {
+  const point = [
+    'items claimed',
+    'items counted',
+    'job ended',
+    'job cancelling',
+    'job shown',
+    'item decided',
+  ][seed - 1];
+  t.test(`calls and deaths at random keep every promise (seed ${seed})`, async (t) => {
+    t.same(await round(seed, point ?? ''), []);
+  });
+}
