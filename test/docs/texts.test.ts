@@ -1,6 +1,6 @@
 // needs: server, browser
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -47,6 +47,7 @@ async function folder(t: { teardown(end: () => Promise<void>): void }): Promise<
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-texts-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   await writeFile(join(directory, 'photo.jpg'), photo);
+  await sharp(photo).png().toFile(join(directory, 'photo.png'));
   return directory;
 }
 
@@ -86,6 +87,18 @@ t.test('every command of the guidelines runs as it stands', async (t) => {
   t.same((await sharp(join(directory, 'small.jpg')).metadata()).width, 300);
   t.equal((await sharp(join(directory, 'avatar.png')).metadata()).hasAlpha, true);
   t.equal((await sharp(join(directory, 'card.png')).metadata()).format, 'png');
+});
+
+t.test('the calls of the README run as they stand, but for the address', async (t) => {
+  const directory = await folder(t);
+  const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8');
+  const calls = commandsIn(readme).filter(
+    (commands) => commands.startsWith('curl') || commands.includes('\ncurl'),
+  );
+  t.ok(calls.length >= 2);
+  for (const commands of calls)
+    await t.resolves(shell(commands.replaceAll('http://127.0.0.1:3000', server.url), directory));
+  t.equal((await sharp(join(directory, 'photo.webp')).metadata()).format, 'webp');
 });
 
 t.test('every op of the guidelines runs by the line that stands there', async (t) => {
