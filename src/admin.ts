@@ -4,6 +4,7 @@ import { readSettings, SettingsError } from '../config/index.ts';
 import { readPlans } from '../config/plans.ts';
 import type { CommandAnswer } from './admin/command.ts';
 import { helpFor, runCommand } from './admin/commands.ts';
+import { migrateCommand } from './admin/migrate-command.ts';
 import { askPrimary } from './admin/socket.ts';
 import { hostForProcesses } from './stores/embedded/channel-host.ts';
 import { isEmbedded, openStores } from './stores/open.ts';
@@ -15,6 +16,7 @@ import { isEmbedded, openStores } from './stores/open.ts';
 async function main(words: readonly string[]): Promise<CommandAnswer> {
   loadEnvFile();
   const settings = readSettings(process.env);
+  if (isMigration(words)) return migrateCommand(words, settings.stores, tell);
   if (isEmbedded(settings.stores)) {
     const answer = await askPrimary(settings.stores.DATA_DIR, words);
     if (answer !== null) return answer;
@@ -31,6 +33,9 @@ async function main(words: readonly string[]): Promise<CommandAnswer> {
   }
 }
 
+/** Whether the words ask for a migration, which needs the service stopped and so never goes through its primary. */
+const isMigration = (asked: readonly string[]) => asked.find((word) => !word.startsWith('-')) === 'migrate';
+
 /** Shows the same answer anew each second, until the operator ends it. */
 async function watch(words: readonly string[]): Promise<never> {
   for (;;) {
@@ -40,6 +45,7 @@ async function watch(words: readonly string[]): Promise<never> {
   }
 }
 
+const tell = (sentence: string) => process.stderr.write(`${sentence}\n`);
 const WATCH_MS = 1_000;
 const words = process.argv.slice(2);
 const isJson = words.includes('--json');

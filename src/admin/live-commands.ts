@@ -41,6 +41,16 @@ export const LIVE_COMMANDS: readonly Command[] = [
     options: { for: 'TIME' },
     run: log,
   },
+  {
+    name: 'migrate',
+    about:
+      'Copies all documents and objects to the stores that an environment file names, and compares both sides. The service is stopped meanwhile; the command itself may be stopped, and goes on where it was.',
+    takes: [],
+    options: { to: 'FILE' },
+    async run() {
+      throw new UsageError('Stop the service first: migrate copies stores that nobody writes to.');
+    },
+  },
 ];
 
 async function pools(_given: Given, { coordination }: CommandContext): Promise<CommandAnswer> {

@@ -6,7 +6,7 @@ import type { Coordination } from './coordination/port.ts';
 import { indexesOverChannel, provideIndexes } from './documents/indexes-over-channel.ts';
 import { documentsOverChannel, provideDocuments } from './documents/over-channel.ts';
 import { patientDocuments } from './documents/patient.ts';
-import type { Documents } from './documents/port.ts';
+import type { Documents, ListedDocuments } from './documents/port.ts';
 import type { Channel, ChannelHost } from './embedded/channel.ts';
 import { openDataDirectory } from './embedded/data-directory.ts';
 import { FileObjects } from './objects/files.ts';
@@ -48,6 +48,35 @@ export async function openStores(settings: StoresSettings, host: ChannelHost): P
   provideCoordination(host, coordination);
   const stores = together(documents, coordination, await openObjects(settings));
   return { ...stores, close: () => stores.close().finally(() => directory.close()) };
+}
+
+/** Documents and objects alone, for a copy of them while no service runs on them. */
+export interface StoresToCopy {
+  documents: ListedDocuments;
+  objects: Objects;
+  close(): Promise<void>;
+}
+
+/** @throws Error with one sentence when the data directory is held by another server. */
+export async function openToCopy(settings: StoresSettings): Promise<StoresToCopy> {
+  const objects = await openObjects(settings);
+  if (!isEmbedded(settings)) {
+    const { connectMongoDocuments } = await import('./documents/mongodb.ts');
+    const documents = await connectMongoDocuments(settings.MONGODB_URL);
+    return { documents, objects, close: () => closeAll(documents, objects) };
+  }
+  const { openEmbeddedDocuments } = await import('./documents/embedded/actor.ts');
+  const directory = openDataDirectory(settings.DATA_DIR);
+  const documents = openEmbeddedDocuments(join(directory.path, 'documents.sqlite'));
+  return {
+    documents,
+    objects,
+    close: () => closeAll(documents, objects).finally(() => directory.close()),
+  };
+}
+
+async function closeAll(documents: Documents, objects: Objects): Promise<void> {
+  await Promise.all([documents.close(), objects.close()]);
 }
 
 /** Reaches the stores from an API process; `channel` leads to its primary, which keeps the embedded ones. */

@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { parseArgs, parseEnv } from 'node:util';
+import { readSettings } from '../../config/index.ts';
+import { openToCopy, type StoresSettings } from '../stores/open.ts';
+import { type CommandAnswer, UsageError } from './command.ts';
+import { migrate } from './migration.ts';
+
+/**
+ * Migrates from the stores of the present settings to those that a file of settings names.
+ * @throws UsageError, SettingsError, MigrationError, or an Error that says which stores are in use.
+ */
+export async function migrateCommand(
+  words: readonly string[],
+  source: StoresSettings,
+  tell: (sentence: string) => void,
+): Promise<CommandAnswer> {
+  const target = readSettings(readTarget(words)).stores;
+  if (placeOf(source) === placeOf(target))
+    throw new UsageError('Both sides are the same stores: name others in the file.');
+  const from = await openToCopy(source);
+  try {
+    const to = await openToCopy(target);
+    try {
+      const report = await migrate(from, to, tell);
+      const documents = Object.values(report.collections).reduce((sum, count) => sum + count, 0);
+      const text = `${documents} documents and ${report.objects} objects were copied, and are the same on both sides. Start the service with the settings of the file.`;
+      return { data: { ...report }, text };
+    } finally {
+      await to.close();
+    }
+  } finally {
+    await from.close();
+  }
+}
+
+function readTarget(words: readonly string[]): Record<string, string | undefined> {
+  const options = { to: { type: 'string' }, json: { type: 'boolean' } } as const;
+  const { to } = parseArgs({ args: words.slice(1), options, strict: false }).values;
+  if (typeof to !== 'string' || to === '')
+    throw new UsageError('--to FILE is missing: a file of settings that names the target.');
+  try {
+    return parseEnv(readFileSync(to, 'utf8'));
+  } catch (error) {
+    throw new UsageError(`${to} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+function placeOf({ DATA_DIR, MONGODB_URL, S3_BUCKET, S3_ENDPOINT }: StoresSettings): string {
+  return MONGODB_URL === '' ? DATA_DIR : [MONGODB_URL, S3_BUCKET || DATA_DIR, S3_ENDPOINT].join(' ');
+}
