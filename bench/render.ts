@@ -113,7 +113,6 @@ async function renderThreads(): Promise<Way> {
     sandbox: 'auto',
     sandboxed: true,
     recycleAboveBytes: 2 ** 30,
-    publicUrl: 'http://127.0.0.1',
     log: { info: () => {}, warn: console.warn, error: console.error },
   });
   await renders.warm();

@@ -173,7 +173,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
 
 /** The threads that touch pixels, and the browsers. */
 async function openThreads({ settings, log }: AppOptions, meters: Meters) {
-  const { http, pixels, processes, renders, stores } = settings;
+  const { pixels, processes, renders, stores } = settings;
   return {
     pixels: meteredPixels(
       createPixels({ settings: pixels, processes: processes.PROCESSES, log }),
@@ -182,7 +182,6 @@ async function openThreads({ settings, log }: AppOptions, meters: Meters) {
     renders: await openRenders({
       settings: renders,
       dataDir: stores.DATA_DIR,
-      publicUrl: http.PUBLIC_URL || `http://${http.HOST}:${http.PORT}`,
       log,
     }),
   };

@@ -3,11 +3,11 @@ import type { FastifyInstance } from 'fastify';
 import type { Pass } from '../../workers/protocol.ts';
 import { ApiError, invalidParam } from '../http/errors.ts';
 import { sendWarnings } from '../http/warnings.ts';
-import { assetIdsIn, withAssetScheme } from '../pixels/asset-references.ts';
 import type { RenderRequest, Renders } from '../pixels/renders.ts';
 import { fill } from '../templates/document.ts';
 import { blockedWarnings, variableWarnings } from '../templates/findings.ts';
 import type { Templates } from '../templates/open.ts';
+import { assetIdsIn, withAssetScheme } from './asset-references.ts';
 import type { DeclaredImage } from './declared-type.ts';
 import { type CallLimits, counted, type LaneOptions, limitsOf } from './lane.ts';
 import { runOf, sendTiming } from './timing.ts';
@@ -47,7 +47,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
       const template = await templates.findForRender(caller.accountId, request.body.templateId);
       const { width, height } = template;
       const row = request.body.data ?? {};
-      const html = fill(template, row);
+      const html = withAssetScheme(fill(template, row), options.publicUrl());
       const picture = await counted(options.allowance, caller, 'render_template', async () => {
         const { accountId } = caller;
         const keepSlotUntil = (work: Promise<void>) => gate.keepSlotUntil(request, work);
@@ -64,7 +64,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
       });
       sendWarnings(reply, [
         ...variableWarnings(template, row),
-        ...blockedWarnings(withAssetScheme(html, options.publicUrl())),
+        ...blockedWarnings(html),
         ...picture.missing.map((name) => ({ code: 'missing_asset', name })),
       ]);
       sendTiming(reply, { admitMs, fetchMs: picture.fetchMs, ...picture.timings });
@@ -82,7 +82,7 @@ const MOST_ASSET_BYTES = 64 * 1024 * 1024;
 const UNDRAWN: readonly (string | null)[] = ['image/tiff'];
 
 /** What a call brings its assets with. */
-interface Bringing extends Pick<RenderOptions, 'publicUrl' | 'pixels' | 'readAsset'> {
+interface Bringing extends Pick<RenderOptions, 'pixels' | 'readAsset'> {
   accountId: string;
   /** Whose turn it is before the threads: a call's unless told. */
   work?: 'call' | 'job';
@@ -94,13 +94,14 @@ interface Bringing extends Pick<RenderOptions, 'publicUrl' | 'pixels' | 'readAss
 /**
  * The account's own assets that a document names. One that is not there, or not the account's, does not load, and the
  * page is drawn without it.
+ * @param html as withAssetScheme made it
  * @returns the assets by id, and the ids of those that are missing.
  */
 export async function assetsOfPage(
   html: string,
   bringing: Bringing,
 ): Promise<{ assets: RenderRequest['assets']; missing: string[] }> {
-  const ids = assetIdsIn(html, bringing.publicUrl());
+  const ids = assetIdsIn(html);
   if (ids.length > MOST_ASSETS) {
     throw invalidParam('data', `The page names ${ids.length} assets: at most ${MOST_ASSETS} are loaded.`, {
       limit: MOST_ASSETS,

@@ -9,14 +9,12 @@ export interface OpenRendersOptions {
   settings: SettingsOf<typeof rendersSettings>;
   /** DATA_DIR: the bundled browser is unpacked below it. */
   dataDir: string;
-  /** Base of the service's own links. */
-  publicUrl: string;
   log: RenderLog;
 }
 
 /** The render threads, by the operator's settings. */
 export async function openRenders(options: OpenRendersOptions): Promise<Renders> {
-  const { settings, dataDir, publicUrl, log } = options;
+  const { settings, dataDir, log } = options;
   return createRenders({
     threads: settings.RENDER_THREADS,
     queueLimit: settings.RENDER_QUEUE,
@@ -26,7 +24,6 @@ export async function openRenders(options: OpenRendersOptions): Promise<Renders>
     sandboxed: (await sandboxObstacle()) === null,
     recycleAfterPages: settings.RENDER_RECYCLE_PAGES,
     recycleAboveBytes: settings.RENDER_MEMORY_MEGABYTES * 1024 * 1024,
-    publicUrl,
     log,
   });
 }

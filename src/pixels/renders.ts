@@ -1,15 +1,12 @@
 import type { RenderAnswer, RenderFailure, RenderTask, Timings } from '../../workers/protocol.ts';
 import { ApiError, invalidParam } from '../http/errors.ts';
 import type { AdmissionStats, WorkClass } from './admission.ts';
-import { withAssetScheme } from './asset-references.ts';
 import { systemClock } from './clock.ts';
 import { patienceUntil, unlessAborted } from './patience.ts';
 import type { Work } from './pixels.ts';
 import { createRenderLane, type LaneOutcome, type LanePage, type RenderLane } from './render-lane.ts';
 import { createRenderThread, LostThreadError, type RenderLog } from './render-thread.ts';
 import { createSlowAccounts } from './slow-accounts.ts';
-
-export { assetIdsIn } from './asset-references.ts';
 
 export interface RendersOptions {
   /** RENDER_THREADS. */
@@ -30,8 +27,6 @@ export interface RendersOptions {
   sandboxed: boolean;
   /** How long a page is drawn while pages of other accounts wait; absent: 5 s. */
   fairDrawingMs?: number;
-  /** PUBLIC_URL: addresses below it name the service's own assets. */
-  publicUrl: string;
   log: RenderLog;
 }
 
@@ -43,7 +38,7 @@ export interface RenderRequest {
   accountId: string;
   /** Jobs give way to calls and wait without end. Absent: a call. */
   work?: WorkClass;
-  /** Assets that the page may load, by id: see assetIdsIn. One that is not here does not load. */
+  /** Assets that the page may load, by id: One that is not here does not load. */
   assets: RenderTask['assets'];
   /** Epoch milliseconds. A job's deadline moves by the time that it waits. */
   deadlineMs: number;
@@ -101,7 +96,7 @@ const WARM_TIMEOUT_MS = 90_000;
 const NO_BROWSER_RETRY_SECONDS = 60;
 
 export function createRenders(options: RendersOptions): Renders {
-  const { publicUrl, log, queueLimit, fairDrawingMs = FAIR_DRAWING_MS } = options;
+  const { log, queueLimit, fairDrawingMs = FAIR_DRAWING_MS } = options;
   const { browserPath, cacheDir, sandbox, recycleAfterPages, recycleAboveBytes } = options;
   const browser = { browserPath, cacheDir, sandbox, recycleAfterPages, recycleAboveBytes };
   let isSandboxed = options.sandboxed;
@@ -169,7 +164,7 @@ export function createRenders(options: RendersOptions): Renders {
       onTurn,
       task: () => ({
         kind: 'render',
-        html: withAssetScheme(html, publicUrl),
+        html,
         ...drawing,
         deadlineMs: patience.deadlineMs(),
       }),

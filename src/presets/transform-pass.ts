@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Pass } from '../../workers/protocol.ts';
 import type { CompiledStep } from '../catalogue/plan/compiled-step.ts';
 import { planOf } from '../catalogue/plan/plan.ts';
@@ -12,11 +13,16 @@ import type { PresetsStore } from './store.ts';
 /** Where a transform names its preset. */
 const PARAM = 'preset';
 
+/** Compiled versions that a process keeps: a few kilobytes each. */
+const KEPT_PASSES = 1_000;
+
 /** The one pass of a preset that runs while the caller waits, and what is worth a word about its steps. */
-export type PresetPass = (
-  accountId: string,
-  reference: string,
-) => Promise<{ pass: Pass; warnings: StepWarning[] }>;
+interface PresetRun {
+  pass: Pass;
+  warnings: StepWarning[];
+}
+
+export type PresetPass = (accountId: string, reference: string) => Promise<PresetRun>;
 
 /**
  * Makes passes of presets for POST /images/transform.
@@ -24,13 +30,20 @@ export type PresetPass = (
  * that reads a second asset), or preset_not_found.
  */
 export function createPresetPass(store: PresetsStore, models: Models): PresetPass {
+  /** Under its number a version never changes, so it is compiled once. A version that is refused is compiled each time. */
+  const passes = new LRUCache<string, PresetRun>({ max: KEPT_PASSES });
   return async (accountId, reference) => {
-    const { version } = await findPreset(store, accountId, reference, PARAM);
-    return passOf(version.steps, models);
+    const { preset, version } = await findPreset(store, accountId, reference, PARAM);
+    const key = `${preset._id}@${version.version}`;
+    const kept = passes.get(key);
+    if (kept !== undefined) return kept;
+    const run = passOf(version.steps, models);
+    passes.set(key, run);
+    return run;
   };
 }
 
-function passOf(steps: readonly PresetStep[], models: Models): Awaited<ReturnType<PresetPass>> {
+function passOf(steps: readonly PresetStep[], models: Models): PresetRun {
   const checked = compiled(steps, models);
   const segments = planOf(checked);
   const [segment] = segments;

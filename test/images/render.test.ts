@@ -2,6 +2,7 @@
 import sharp from 'sharp';
 import t from 'tap';
 import { startServer, type TestServer } from '../harness.ts';
+import { redSquare } from '../images.ts';
 import { draw, PICTURES, type Picture } from '../templates/pictures.ts';
 import { compare, fontDifferences } from '../templates/references.ts';
 import { pictureOf, refusalOf } from './lane.ts';
@@ -127,6 +128,26 @@ t.test('an asset of another account does not load', browser, async (t) => {
   t.same(await colourFor(owner.key), [255, 0, 0, 255]);
   t.same(await colourFor(key), [0, 255, 0, 255]);
 });
+
+t.test(
+  'an asset is drawn under the address that the service listens at, without PUBLIC_URL',
+  browser,
+  async (t) => {
+    const uploaded = await server.call('/assets/upload', { key, body: await redSquare(), type: 'image/png' });
+    const address = `${server.url}/api/v1/assets/${uploaded.json.data.id}/content`;
+    const templateId = await ownTemplate(server, key, {
+      html: `<body style="margin:0;background:lime"><img alt="" src="${address}">`,
+    });
+    const picture = await pictureOf(await render({ templateId }));
+    t.same(
+      [picture.at(16, 16), picture.at(60, 60)],
+      [
+        [255, 0, 0, 255],
+        [0, 255, 0, 255],
+      ],
+    );
+  },
+);
 
 t.test('an asset of a format that no browser draws is drawn, upright', browser, async (t) => {
   const halves = sharp({ create: { width: 40, height: 80, channels: 3, background: 'red' } }).composite([

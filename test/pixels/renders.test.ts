@@ -11,7 +11,6 @@ import {
 import { browserDirectories, browserProcesses, untilEmpty } from '../workers/render/processes.ts';
 import { pictureOf, swatchAsset } from '../workers/render/studio.ts';
 
-const PUBLIC = 'https://images.example.com';
 const LIME = '<!doctype html><body style="margin:0;background:lime">';
 const HANGING =
   '<svg width="4096" height="4096"><filter id="f"><feTurbulence baseFrequency=".9" numOctaves="9999"/></filter><rect width="100%" height="100%" filter="url(#f)"/></svg>';
@@ -39,7 +38,6 @@ function openDoor(t: Test, options: DoorOptions = {}): Door {
     sandboxed: true,
     ...(options.fairDrawingMs !== undefined && { fairDrawingMs: options.fairDrawingMs }),
     recycleAboveBytes: 2 ** 32,
-    publicUrl: PUBLIC,
     log: {
       info: () => {},
       warn: (line) => lines.push(`warn: ${line}`),
@@ -64,7 +62,7 @@ function openDoor(t: Test, options: DoorOptions = {}): Door {
 t.test('a page comes back as PNG of its size, with the assets it names by address', async (t) => {
   const door = openDoor(t);
   const page = await door.draw({
-    html: `${LIME}<img src="${PUBLIC}/api/v1/assets/ast_red/content?expires=9" width="100" height="100">`,
+    html: `${LIME}<img src="asset://ast_red" width="100" height="100">`,
     assets: { ast_red: await swatchAsset('#ff0000') },
   });
   t.match(page, { contentType: 'image/png', width: 200, height: 100 });

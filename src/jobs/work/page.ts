@@ -1,5 +1,6 @@
 import type { AssetsForJobs } from '../../assets/open.ts';
 import { ApiError } from '../../http/errors.ts';
+import { withAssetScheme } from '../../images/asset-references.ts';
 import { assetsOfPage } from '../../images/render.ts';
 import type { Pixels } from '../../pixels/pixels.ts';
 import type { Renders } from '../../pixels/renders.ts';
@@ -19,7 +20,7 @@ export interface PageWorkOptions {
 const DEADLINE_MS = 20_000;
 
 /** Draws the page of a render's row. */
-export function createPageWork({ renders, templates, assets, ...options }: PageWorkOptions) {
+export function createPageWork({ renders, templates, assets, publicUrl, ...options }: PageWorkOptions) {
   /** The template at the version of the submit, as long as it is there. */
   async function templateOf({ job, definition: { template } }: ItemCall) {
     if (template === undefined) throw new Error(`The render ${job._id} has no template.`);
@@ -35,7 +36,7 @@ export function createPageWork({ renders, templates, assets, ...options }: PageW
     const { job, item, signal } = call;
     const { accountId } = job;
     const template = await templateOf(call);
-    const html = fill(template, JSON.parse(item.row ?? '{}'));
+    const html = withAssetScheme(fill(template, JSON.parse(item.row ?? '{}')), publicUrl());
     const deadlineMs = Date.now() + DEADLINE_MS;
     const { assets: pageAssets } = await assetsOfPage(html, {
       ...options,

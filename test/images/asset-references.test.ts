@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { assetIdsIn, withAssetScheme } from '../../src/pixels/asset-references.ts';
+import { assetIdsIn, withAssetScheme } from '../../src/images/asset-references.ts';
 
 const PUBLIC = 'https://images.example.com/';
 const ID = 'ast_0VyQ3k1ZabcdefGHIJKLMNOP';
@@ -8,7 +8,7 @@ const ID = 'ast_0VyQ3k1ZabcdefGHIJKLMNOP';
 t.test('assets are found by scheme and by address, each once', async (t) => {
   const html = `<img src="asset://ast_1"><img src='https://images.example.com/api/v1/assets/${ID}/content'>
     <style>a{background:url(asset://ast_1)}b{background:url(https://images.example.com/api/v1/assets/ast_2/content?expires=1&amp;signature=a-b_c)}</style>`;
-  t.same(assetIdsIn(html, PUBLIC), ['ast_1', ID, 'ast_2']);
+  t.same(assetIdsIn(withAssetScheme(html, PUBLIC)), ['ast_1', ID, 'ast_2']);
 });
 
 t.test('an address of an asset is told in the one form that workers know', async (t) => {
@@ -31,7 +31,7 @@ t.test('other addresses stay as they are', async (t) => {
     'http://images.example.com/api/v1/assets/ast_1/content',
     'asset://job_1',
   ]) {
-    t.same(assetIdsIn(`<img src="${address}">`, PUBLIC), [], address);
+    t.same(assetIdsIn(withAssetScheme(`<img src="${address}">`, PUBLIC)), [], address);
     t.equal(withAssetScheme(address, PUBLIC), address);
   }
 });
