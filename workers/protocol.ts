@@ -88,7 +88,20 @@ export interface InputHeader {
   bitDepth: number;
 }
 
-export interface TransformTask {
+/** What a file's colours mean where it names them by code points (ITU-T H.273): nclx in an AVIF, cICP in a PNG. */
+export interface Cicp {
+  primaries: number;
+  transfer: number;
+}
+
+/** What the sender has read from a header that the codec does not tell, or tells wrongly. */
+export interface Readings {
+  cicp?: Cicp;
+  /** Pictures of an AVIF; the codec counts the tiles of a grid as well. */
+  pictures?: number;
+}
+
+export interface TransformTask extends Readings {
   kind: 'transform';
   /** Owned by the task: transferred, never touched again by the sender. */
   input: Uint8Array<ArrayBuffer>;
@@ -102,7 +115,7 @@ export interface TransformTask {
 }
 
 /** Reads everything the metadata endpoint tells about an image. */
-export interface DescribeTask {
+export interface DescribeTask extends Readings {
   kind: 'describe';
   input: Uint8Array<ArrayBuffer>;
   /** With raw pixels, the facts about a file (format, mimeType, bytes, sha1, metadata) are left to the sender. */

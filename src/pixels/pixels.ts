@@ -9,6 +9,7 @@ import type {
   InputHeader,
   Pass,
   RawPixels,
+  Readings,
   Transformed,
   TransformTask,
 } from '../../workers/protocol.ts';
@@ -193,6 +194,7 @@ export function createPixels(options: PixelsOptions): Pixels {
       kind: 'transform',
       ...file,
       ...hintOf(header),
+      ...readingsOf(header),
       ...(layers !== undefined && { layers }),
       pass,
       deadlineMs,
@@ -207,7 +209,12 @@ export function createPixels(options: PixelsOptions): Pixels {
     const source = await sourceOf(call, null, ending);
     const { file, header } = source;
     const drawn = header.format === 'svg' ? drawingFacts(bytes) : {};
-    const taskUntil = (deadlineMs: number): DescribeTask => ({ kind: 'describe', ...file, deadlineMs });
+    const taskUntil = (deadlineMs: number): DescribeTask => ({
+      kind: 'describe',
+      ...file,
+      ...readingsOf(header),
+      deadlineMs,
+    });
     const { result, queueMs } = await runTask(taskUntil, call, { header, pass: null }, ending);
     if (result.kind === 'failure') throw refused(result, (name) => name);
     return { ...result, image: { ...result.image, ...drawn }, queueMs: queueMs + source.queueMs };
@@ -241,6 +248,17 @@ export function createPixels(options: PixelsOptions): Pixels {
 }
 
 function ignore(): void {}
+
+/** What the codec does not tell, or tells wrongly. */
+function readingsOf({ format, cicp, frames, animated }: Header): Readings {
+  // An animation is read as the still picture that stands for it.
+  const pictures = animated ? 1 : frames;
+  // Of several pictures one is chosen by its number in the file, which only the file itself has.
+  return {
+    ...(cicp !== undefined && frames === 1 && { cicp }),
+    ...(format === 'avif' && { pictures: frames }),
+  };
+}
 
 /** What saves the thread a reading of its own: the header of a still picture. */
 function hintOf(header: Header): { header?: InputHeader } {

@@ -21,6 +21,14 @@ const SUPPORTED = [
 export function readable(bytes: Uint8Array): Header {
   const header = readHeader(bytes);
   if (header === null || header.format === 'heif') throw unread(foreignFile(bytes));
+  if (header.stillMissing) {
+    throw unsupportedFormat(
+      'This AVIF is an animation, which is not read here; send a GIF or WebP, or its first frame.',
+      {
+        received: header.mimeType,
+      },
+    );
+  }
   checkPixels(header.pixels);
   if (header.cutShort) throw unsupportedFormat('The image ends inside of a frame; send the whole file.');
   return header;

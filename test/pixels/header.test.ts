@@ -31,7 +31,9 @@ t.test('every shared image that sharp reads is told as sharp tells it', corpus, 
     const file = image(name);
     const theirs = await toldBySharp(file);
     if (theirs === null) continue;
-    t.match(readHeader(file), theirs, name);
+    // libvips counts the tiles of a grid as pictures.
+    const frames = name.includes('_grid') ? 1 : theirs.frames;
+    t.match(readHeader(file), { ...theirs, frames }, name);
     compared += 1;
   }
   t.ok(compared > 250, `${compared} images compared`);

@@ -63,6 +63,7 @@ export async function readSource(task: TransformTask, keepsMetadata: boolean): P
   // What the hint leaves open, the colour space and the profile, matters to these alone.
   if (header !== undefined && !keepsMetadata && header.bitDepth <= 8) return sourceOfHeader(header);
   const source = await readHeader(task.input);
+  if (source.format === 'heif' && task.pictures !== undefined) source.frames = task.pictures;
   if (source.width * source.height * source.frames > LIMIT_PIXELS) throw tooLarge();
   return source;
 }

@@ -1,11 +1,20 @@
 import { createHash } from 'node:crypto';
 import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
 import { outputOf } from '../output.ts';
-import { type Described, type Failure, type ImageFacts, LIMIT_PIXELS, type RawPixels } from '../protocol.ts';
+import {
+  type Described,
+  type Failure,
+  type ImageFacts,
+  LIMIT_PIXELS,
+  type RawPixels,
+  type Readings,
+} from '../protocol.ts';
 import { failureOf } from './failure.ts';
 import { tooLarge, unreadable } from './input.ts';
 import { measure, type Sample } from './measure.ts';
+import { withNamedColours } from './named-colours.ts';
 import { withoutBulkyTexts } from './png-guard.ts';
+import { withStillBrand } from './still-brand.ts';
 import { readTags } from './tags.ts';
 
 /**
@@ -44,11 +53,14 @@ interface Decoded {
 export async function describe(
   input: Uint8Array<ArrayBuffer>,
   raw?: RawPixels,
+  readings: Readings = {},
 ): Promise<Described | Failure> {
   const startedMs = performance.now();
-  const decoded = await decode(raw === undefined ? withoutBulkyTexts(input) : input, raw).catch(
-    (error: unknown) => failureOf(error, true),
-  );
+  const decoded = await decode(
+    raw === undefined ? withStillBrand(withoutBulkyTexts(input)) : input,
+    raw,
+    readings,
+  ).catch((error: unknown) => failureOf(error, true));
   if ('kind' in decoded) return decoded;
   const decodedMs = performance.now();
   const { header, copy, isOpaque } = decoded;
@@ -60,7 +72,7 @@ export async function describe(
     orientation: header.orientation ?? 1,
     hasAlpha: header.hasAlpha,
     isOpaque,
-    frames: header.pages ?? 1,
+    frames: pagesOf(header, readings),
     density: densityOf(header, metadata),
     colorSpace: header.space,
     bitDepth: header.bitsPerSample ?? BITS_BY_DEPTH[header.depth] ?? 8,
@@ -70,13 +82,25 @@ export async function describe(
   return { kind: 'described', image, metadata, timings };
 }
 
-async function decode(input: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined): Promise<Decoded> {
+async function decode(
+  input: Uint8Array<ArrayBuffer>,
+  raw: RawPixels | undefined,
+  readings: Readings,
+): Promise<Decoded> {
   const header = await open(input, raw).metadata();
   const pixels = header.width * header.height;
-  if (pixels * (header.pages ?? 1) > LIMIT_PIXELS) throw tooLarge();
-  const copy = await workingCopy(input, raw);
+  if (pixels * pagesOf(header, readings) > LIMIT_PIXELS) throw tooLarge();
+  const { input: coloured } = await withNamedColours(input, raw === undefined ? readings.cicp : undefined);
+  // sharp takes 16-bit pictures with a profile to Display P3, and has to be told to come back to sRGB.
+  const isWide = header.depth !== 'uchar' && (header.hasProfile || coloured !== input);
+  const copy = await workingCopy(coloured, raw, isWide);
   const isOpaque = !header.hasAlpha || (await isOpaqueAll(input, raw, copy, pixels));
   return { header, copy, isOpaque };
+}
+
+/** Of a HEIF file libvips counts tiles as well. */
+function pagesOf({ format, pages = 1 }: Metadata, { pictures }: Readings): number {
+  return format === 'heif' ? (pictures ?? pages) : pages;
 }
 
 type FileFacts = Pick<ImageFacts, 'mimeType' | 'format' | 'bytes' | 'sha1'>;
@@ -106,10 +130,15 @@ function open(input: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined): Sharp
   return sharp(input, raw === undefined ? limits : { ...limits, raw });
 }
 
-async function workingCopy(input: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined): Promise<Sample> {
+async function workingCopy(
+  input: Uint8Array<ArrayBuffer>,
+  raw: RawPixels | undefined,
+  isWide: boolean,
+): Promise<Sample> {
   const small = open(input, raw)
     .autoOrient()
     .resize({ width: WORKING_PX, height: WORKING_PX, fit: 'inside', withoutEnlargement: true });
+  if (isWide) small.withIccProfile('srgb', { attach: false });
   const { data, info } = await outputOf(small.toColourspace('srgb').raw());
   if (info.channels !== 3 && info.channels !== 4) throw unreadable();
   return { data, width: info.width, height: info.height, channels: info.channels };

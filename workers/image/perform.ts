@@ -11,7 +11,7 @@ closeOtherLoaders();
 
 /** Does one task, in whatever thread or process it came to. Never throws: a failure is an answer. */
 export async function perform(task: ImageTask): Promise<ImageResult> {
-  const result = await (task.kind === 'describe' ? describe(task.input, task.raw) : transform(task));
+  const result = await (task.kind === 'describe' ? describe(task.input, task.raw, task) : transform(task));
   // Freed at once: left to the garbage collector, inputs of megabytes make it collect everything again and again.
   task.input.buffer.transfer(0);
   return result;

@@ -35,6 +35,7 @@ import { exactPaletteOf, shows } from './exact-palette.ts';
 import { argumentFailure, failureOf, TooLate } from './failure.ts';
 import { type Chosen, chooseFrames, chosenPage, openOptions, readSource, type Source } from './input.ts';
 import { layersOf } from './layers.ts';
+import { withNamedColours } from './named-colours.ts';
 import { operationNamed, type StepOperation } from './operations/index.ts';
 import type { PassContext } from './operations/operation.ts';
 import { Picture } from './picture.ts';
@@ -43,6 +44,7 @@ import { withProfileChunks } from './png-profiles.ts';
 import { inProfile } from './profile-colours.ts';
 import { keepPromise, type Original, type Written } from './promise.ts';
 import { invalid } from './refusal.ts';
+import { withStillBrand } from './still-brand.ts';
 
 /** A pass on its way: every choice is made, and the picture goes from stage to stage. */
 interface Work {
@@ -126,19 +128,23 @@ async function attempt(task: TransformTask): Promise<Transformed | Failure> {
 /** Reads the header, makes every choice that the pass leaves open, and opens the chosen frames. */
 async function open(sent: TransformTask): Promise<Work> {
   const { decode, encode: asked } = foldSettings(sent.pass);
-  const task = sent.raw === undefined ? { ...sent, input: readied(sent.input, asked) } : sent;
+  const colours = await withNamedColours(
+    withStillBrand(sent.input),
+    sent.raw === undefined ? sent.cicp : undefined,
+  );
+  const task = sent.raw === undefined ? { ...sent, input: readied(colours.input, asked) } : sent;
   const planned = planSteps(task.pass.steps);
   const file = await readSource(task, asked.metadata === 'keep');
-  const wanted = { ...asked, format: asked.format ?? writableFormat(file.format) };
+  const wanted = { ...asked, format: asked.format ?? colours.was ?? writableFormat(file.format) };
   assertEncodable(wanted);
   const canMove = planned.every(({ operation }) => operation.frames !== 'first');
   const chosen = chooseFrames(decode.frame, file, canMove, wanted.format);
   const source = await chosenPage(file, task.input, chosen);
-  const profile = profileOf(
-    source,
-    wanted,
-    planned.map(({ operation, params }) => operation.profile?.(params)),
-  );
+  const profile = profileOf(source, wanted, [
+    ...planned.map(({ operation, params }) => operation.profile?.(params)),
+    // The profile is one to read by.
+    ...(colours.isHdr ? (['srgb'] as const) : []),
+  ]);
   const { steps, encode } = await paintable({ steps: planned, encode: wanted }, task, source, profile);
   const keepsBlocks = encode.metadata === 'keep' && task.raw === undefined;
   const conceals = steps.some(({ operation }) => operation.conceals);

@@ -1,3 +1,4 @@
+import type { Cicp } from '../../../workers/protocol.ts';
 import { type Box, boxAt, boxesIn, boxIn } from './boxes.ts';
 import type { Bytes } from './bytes.ts';
 import type { Header } from './facts.ts';
@@ -33,6 +34,8 @@ export function readAvif(bytes: Bytes): Header | null {
     hasAlpha,
     progressive: false,
     animated: frames !== null,
+    ...(still?.cicp !== undefined && { cicp: still.cicp }),
+    ...(still === null && { stillMissing: true }),
   };
 }
 
@@ -48,18 +51,32 @@ function readBrand(bytes: Bytes): 'avif' | 'heif' | null {
   return brands.some((brand) => HEIF_BRANDS.includes(brand)) ? 'heif' : null;
 }
 
-/** Decoders turn and mirror the picture by its own properties, so the size is the one after that. */
-function readPrimary(bytes: Bytes, items: Items): { width: number; height: number; bitDepth: number } | null {
+interface Still {
+  width: number;
+  height: number;
+  bitDepth: number;
+  cicp?: Cicp;
+}
+
+/** Decoders turn and mirror the picture by its own properties, so the size is the one after that. A profile wins over code points. */
+function readPrimary(bytes: Bytes, items: Items): Still | null {
   let size: { width: number; height: number } | null = null;
   let bitDepth = 8;
+  let cicp: Cicp | undefined;
+  let hasProfile = false;
   for (const { type, start } of items.primaryProperties) {
     if (type === 'ispe') size = { width: bytes.u32(start + 4), height: bytes.u32(start + 8) };
     if (type === 'pixi') bitDepth = bytes.u8(start + 5);
     if (type === 'irot' && bytes.u8(start) % 2 === 1 && size !== null) {
       size = { width: size.height, height: size.width };
     }
+    if (type !== 'colr') continue;
+    if (bytes.text(start, 4) === 'nclx')
+      cicp = { primaries: bytes.u16(start + 4), transfer: bytes.u16(start + 6) };
+    else hasProfile = true;
   }
-  return size === null ? null : { ...size, bitDepth };
+  if (size === null) return null;
+  return { ...size, bitDepth, ...(cicp !== undefined && !hasProfile && { cicp }) };
 }
 
 function isAlpha(bytes: Bytes, { type, start, end }: Box): boolean {

@@ -1,3 +1,5 @@
+import type { Cicp } from '../../../workers/protocol.ts';
+
 /** What a file says about itself, read without decoding a pixel. */
 export interface Header {
   format: 'jpeg' | 'png' | 'webp' | 'gif' | 'avif' | 'heif' | 'tiff' | 'svg';
@@ -19,6 +21,10 @@ export interface Header {
   animated: boolean;
   /** Its pixels are few colours by number: a palette, or fewer than 8 bits of grey. */
   indexed?: true;
+  /** What its colours mean, where it says so by code points and not by a profile. */
+  cicp?: Cicp;
+  /** An animation without a still picture of its own, which nothing here decodes. */
+  stillMissing?: true;
   /** The file ends inside of a frame, which its decoder takes for all of it. */
   cutShort?: true;
 }

@@ -62,13 +62,22 @@ function countPages(bytes: Bytes, meta: { start: number; end: number }): number 
   return Math.max(1, pages);
 }
 
-/** Items that are a thumbnail or an auxiliary plane (alpha, depth) of another. */
+/** Items that are a thumbnail or an auxiliary plane (alpha, depth) of another, or a tile of a grid. */
 function partsOfOthers(bytes: Bytes, references: Box | undefined): Set<number> {
   const parts = new Set<number>();
   if (references === undefined) return parts;
   const isWide = bytes.u8(references.start) !== 0;
   for (const { type, start } of boxesIn(bytes, references.start + 4, references.end)) {
-    if (type === 'thmb' || type === 'auxl') parts.add(isWide ? bytes.u32(start) : bytes.u16(start));
+    const idAt = (index: number) => (isWide ? bytes.u32(start + index * 4) : bytes.u16(start + index * 2));
+    if (type === 'thmb' || type === 'auxl') parts.add(idAt(0));
+    // Which item is made of others, how many, and those.
+    if (type !== 'dimg') continue;
+    const count = bytes.u16(start + (isWide ? 4 : 2));
+    const tiles = start + (isWide ? 6 : 4);
+    for (let tile = 0; tile < count; tile += 1) {
+      bytes.step();
+      parts.add(isWide ? bytes.u32(tiles + tile * 4) : bytes.u16(tiles + tile * 2));
+    }
   }
   return parts;
 }

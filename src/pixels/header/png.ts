@@ -1,3 +1,4 @@
+import type { Cicp } from '../../../workers/protocol.ts';
 import type { Bytes } from './bytes.ts';
 import { exifOrientation } from './exif.ts';
 import type { Header } from './facts.ts';
@@ -14,7 +15,7 @@ export function readPng(bytes: Bytes): Header | null {
   const colourType = bytes.u8(25);
   const channels = CHANNELS[colourType];
   if (channels === undefined) return null;
-  const { orientation, isKeyed } = readChunks(bytes);
+  const { orientation, isKeyed, cicp } = readChunks(bytes);
   const hasAlpha = colourType === 4 || colourType === 6 || isKeyed;
   return {
     format: 'png',
@@ -29,19 +30,22 @@ export function readPng(bytes: Bytes): Header | null {
     hasAlpha,
     progressive: bytes.u8(28) === 1,
     animated: false,
+    ...(cicp !== undefined && { cicp }),
     ...((colourType === PALETTE || bytes.u8(24) < 8) && { indexed: true }),
   };
 }
 
-function readChunks(bytes: Bytes): { orientation: number; isKeyed: boolean } {
+function readChunks(bytes: Bytes): { orientation: number; isKeyed: boolean; cicp: Cicp | undefined } {
+  let cicp: Cicp | undefined;
   let orientation = 1;
   let isKeyed = false;
   for (let at = 33; at + 8 <= bytes.length; at += 12 + bytes.u32(at)) {
     bytes.step();
     const type = bytes.text(at + 4, 4);
     if (type === 'tRNS') isKeyed = true;
+    if (type === 'cICP') cicp = { primaries: bytes.u8(at + 8), transfer: bytes.u8(at + 9) };
     if (type === 'eXIf') orientation = exifOrientation(bytes.from(at + 8, at + 8 + bytes.u32(at)));
     if (type === 'IEND') break;
   }
-  return { orientation, isKeyed };
+  return { orientation, isKeyed, cicp };
 }
