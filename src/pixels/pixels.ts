@@ -254,10 +254,8 @@ function readingsOf({ format, cicp, frames, animated }: Header): Readings {
   // An animation is read as the still picture that stands for it.
   const pictures = animated ? 1 : frames;
   // Of several pictures one is chosen by its number in the file, which only the file itself has.
-  return {
-    ...(cicp !== undefined && frames === 1 && { cicp }),
-    ...(format === 'avif' && { pictures: frames }),
-  };
+  const colours = cicp !== undefined && pictures === 1 ? { cicp } : {};
+  return { ...colours, ...(format === 'avif' && { pictures }) };
 }
 
 /** What saves the thread a reading of its own: the header of a still picture. */
