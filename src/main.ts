@@ -106,16 +106,16 @@ async function main(): Promise<void> {
   process.on('SIGINT', () => void stop('SIGINT'));
   process.on('SIGHUP', () => void supervisor.replaceAll());
 
+  // Before the first call can come. A start that fails after it is done anew by the next, which tells new secrets.
+  const firstStart = await makeFirstAccount(settings, stores, hostId);
+  if (firstStart === null && settings.accounts.BOOTSTRAP_API_KEY !== '')
+    log.info('BOOTSTRAP_* has no effect: there is an account already.');
   const port = await supervisor.start().catch((error) => {
     if (stopping) return null;
     throw error;
   });
   // It was told to stop while it started: that is on its way.
   if (port === null) return;
-  // Made when calls can be taken, so that no start that fails keeps its secrets to itself.
-  const firstStart = await makeFirstAccount(settings, stores, hostId);
-  if (firstStart === null && settings.accounts.BOOTSTRAP_API_KEY !== '')
-    log.info('BOOTSTRAP_* has no effect: there is an account already.');
   const name = { hostId, processId: 'primary' };
   await answerControls(stores.coordination, name, primaryControls(hostId, supervisor));
   const { PROCESSES: processes } = settings.processes;

@@ -28,6 +28,12 @@ t.test('a first start on a used port says so in one sentence, and loses no key',
   t.match(service.printed(), /\n\nexport KEY=drk_[0-9A-Za-z]{32,}\n\n/, 'the next start is the first one');
 });
 
+t.test('whoever finds the service ready finds the key that the operator set good', async (t) => {
+  const { url, key } = await startWholeService(t, { PROCESSES: '1' });
+  const answer = await fetch(`${url}/api/v1/account`, { headers: { authorization: `ApiKey ${key}` } });
+  t.equal(answer.status, 200);
+});
+
 t.test('an address of another machine is named as that', async (t) => {
   await t.rejects(checkAddress('192.0.2.1', 0), { message: /192\.0\.2\.1 is no address of this machine/ });
   await checkAddress('127.0.0.1', 0);
