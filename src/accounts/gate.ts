@@ -1,20 +1,15 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { networkOf } from '../http/client-network.ts';
 import { ApiError } from '../http/errors.ts';
-import type { AdmitAnswer, Coordination, RateAnswer, SlotQuestion } from '../stores/coordination/port.ts';
-import { surely } from '../stores/coordination/surely.ts';
+import type { AdmitAnswer, Coordination, RateAnswer } from '../stores/coordination/port.ts';
 import { type Authentication, accountSuspended, type Caller, REVOCATION_MARK_MS } from './authentication.ts';
+import { createPlaces } from './places.ts';
 
 /** Waits for jobs that an account may have open. */
 export const JOB_WAITS = 8;
 
 const WINDOW_MS = 60_000;
-/** Longer than any synchronous call can take, upload included: it only heals what a dead process left. */
-const SLOT_LEASE_MS = 120_000;
-/** Pauses before each further look for a place. */
-const SECOND_LOOKS_MS = [10, 30];
 
 /** What an account has a number of places for: synchronous image calls, and calls that wait for a job. */
 export type SlotKind = 'calls' | 'waits';
@@ -72,12 +67,6 @@ export interface Strike {
   failed(refusal: ApiError): ApiError;
 }
 
-/** A place that a request holds. */
-interface Slot {
-  /** It comes back when this has ended. */
-  work: Promise<unknown>;
-}
-
 /**
  * The gate of /api, for every request in this order: the failed-authentication window of the address, the
  * credential, the rate window, the route's own check, the place. Windows and place are asked in one trip.
@@ -85,10 +74,9 @@ interface Slot {
 export function createGate(options: GateOptions): Gate {
   const { coordination, authentication, now } = options;
   const callers = new WeakMap<FastifyRequest, Caller>();
-  const slots = new WeakMap<FastifyRequest, Slot>();
+  const places = createPlaces(coordination, `${options.hostId}/${options.processId}`);
   /** Addresses known to be blocked, so that a flood of wrong keys costs no look-up. Values are epoch milliseconds. */
   const blockedUntil = new LRUCache<string, number>({ max: 10_000 });
-  let holders = 0;
 
   async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     refuseBlocked(Math.max(0, (blockedUntil.get(networkOf(request.ip)) ?? 0) - now()));
@@ -128,56 +116,21 @@ export function createGate(options: GateOptions): Gate {
   ): Promise<AdmitAnswer> {
     const subject = caller?.accountId ?? networkOf(request.ip);
     const kind = mayTakeSlot && caller !== null && !caller.isSuspended ? kindOf(request) : null;
-    const slot = kind === null || caller === null ? null : slotFor(caller.accountId, kind);
+    const slot =
+      kind === null || caller === null
+        ? null
+        : places.questionFor(`${kind}/${caller.accountId}`, options.places[kind]);
     const credentialId = caller?.apiKeyId ?? caller?.sessionId;
-    const answer = await coordination.admit({
+    const answer = await places.ask({
       blocked: { key: strikeKey(request), limit: options.failedAuthenticationsPerMinute },
       ...(credentialId && !ignoresMark ? { marked: credentialId } : {}),
       rate: { key: `${options.hostId}/${subject}`, limit: options.requestsPerMinute, windowMs: WINDOW_MS },
       ...(slot === null ? {} : { slot }),
     });
     if (slot === null || answer.blockedMs > 0 || answer.marked || !answer.rate?.allowed) return answer;
-    const taken = answer.slot || (await takeSlotSoon(slot));
-    if (taken) holdSlot(request, reply, slot);
+    const taken = answer.slot || (await places.takeSoon(slot));
+    if (taken) places.hold(request, reply, slot);
     return { ...answer, slot: taken };
-  }
-
-  /**
-   * Looks again for a place that is just given back. A client may have its answer and send its next call, through
-   * another process, before the place of the one before is back.
-   */
-  async function takeSlotSoon(slot: SlotQuestion): Promise<boolean> {
-    for (const pauseMs of SECOND_LOOKS_MS) {
-      await sleep(pauseMs);
-      const answer = await coordination.admit({ slot });
-      if (answer.slot) return true;
-    }
-    return false;
-  }
-
-  function slotFor(accountId: string, kind: SlotKind): SlotQuestion {
-    holders += 1;
-    return {
-      key: `${kind}/${accountId}`,
-      holder: `${options.hostId}/${options.processId}/${holders}`,
-      limit: options.places[kind],
-      leaseMs: SLOT_LEASE_MS,
-    };
-  }
-
-  /** The place comes back when the connection is done with the call and the work behind it has ended. */
-  function holdSlot(request: FastifyRequest, reply: FastifyReply, { key, holder }: SlotQuestion): void {
-    const slot: Slot = { work: Promise.resolve() };
-    slots.set(request, slot);
-    const release = () => surely(() => coordination.releaseSlot(key, holder), SLOT_LEASE_MS);
-    const giveBack = () => {
-      slot.work
-        .then(release, release)
-        .catch((error) => request.log.warn({ err: error }, 'A place was not given back'));
-    };
-    // A client that left while the place was asked for closes nothing any more.
-    if (reply.raw.destroyed) giveBack();
-    else reply.raw.once('close', giveBack);
   }
 
   function refuseWrongAccess(request: FastifyRequest, caller: Caller | null): void {
@@ -220,10 +173,7 @@ export function createGate(options: GateOptions): Gate {
       return caller;
     },
     callerIfAny: (request) => callers.get(request) ?? null,
-    keepSlotUntil(request, work) {
-      const slot = slots.get(request);
-      if (slot !== undefined) slot.work = work;
-    },
+    keepSlotUntil: places.keepUntil,
     async revoke(credentialId) {
       authentication.forget(credentialId);
       await coordination.mark(credentialId, REVOCATION_MARK_MS);

@@ -78,6 +78,25 @@ export function coordinationContract(t: Test, open: (t: Test) => Promise<Coordin
     t.equal(await take('a/1/3'), false, 'releasing twice freed one place');
   });
 
+  t.test('places that come back with a question are free for it, whatever it is answered', async (t) => {
+    const { store } = await opened(t, open);
+    const slot = { key: randomText(8), limit: 1, leaseMs: MINUTE_MS };
+    const other = { ...slot, key: randomText(8) };
+    await store.admit({ slot: { ...slot, holder: 'a/1/1' } });
+    await store.admit({ slot: { ...other, holder: 'a/1/2' } });
+    const returned = [
+      { key: slot.key, holder: 'a/1/1' },
+      { key: other.key, holder: 'a/1/2' },
+    ];
+    t.match(await store.admit({ returned, slot: { ...slot, holder: 'a/1/3' } }), { slot: true });
+    t.equal(await takerOf(store, other.key, 1)('b/1/1'), true);
+
+    const rate = { key: randomText(8), limit: 0, windowMs: MINUTE_MS };
+    const refused = await store.admit({ returned: [{ key: slot.key, holder: 'a/1/3' }], rate });
+    t.match(refused, { rate: { allowed: false } });
+    t.equal(await takerOf(store, slot.key, 1)('b/1/2'), true);
+  });
+
   t.test('a place comes back by itself when its lease ends, and cannot be renewed then', async (t) => {
     const { store, elapse } = await opened(t, open);
     const key = randomText(8);

@@ -51,7 +51,8 @@ export class EmbeddedCoordination implements Coordination {
     this.#leases = new ExpiringMap(now);
   }
 
-  async admit({ blocked, marked, rate, slot }: AdmitQuestion): Promise<AdmitAnswer> {
+  async admit({ returned = [], blocked, marked, rate, slot }: AdmitQuestion): Promise<AdmitAnswer> {
+    for (const { key, holder } of returned) this.#slots.release(key, holder);
     const refused = { blockedMs: 0, marked: false, rate: null, slot: false };
     if (blocked !== undefined && this.#strikes.count(blocked.key) >= blocked.limit) {
       return { ...refused, blockedMs: Math.max(this.#strikes.leftMs(blocked.key), 1) };

@@ -30,7 +30,12 @@ export interface SlotQuestion {
   leaseMs: number;
 }
 
+/** A place that is held. */
+export type HeldSlot = Pick<SlotQuestion, 'key' | 'holder'>;
+
 export interface AdmitQuestion {
+  /** Places that come back before anything is looked at, whatever the answer. */
+  returned?: readonly HeldSlot[];
   /** Refuses everything while this window (see `strike`) is full. */
   blocked?: { key: string; limit: number };
   /** Refuses everything while this mark (see `mark`) stands: a credential that was revoked moments ago. */
@@ -82,7 +87,7 @@ export interface DueClaims {
 }
 
 export interface Coordination {
-  /** Rate window, blocked window and slot of one request, in one trip. */
+  /** Rate window, blocked window and slot of one request, and the slots of earlier ones that come back, in one trip. */
   admit(question: AdmitQuestion): Promise<AdmitAnswer>;
   /** Counts a failure (a wrong credential) in its window. Answers the count after it and the time left. */
   strike(key: string, windowMs: number): Promise<{ count: number; resetMs: number }>;

@@ -46,7 +46,7 @@ export class RedisConnection {
   script(name: ScriptName, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
     type Scripts = Record<ScriptName, (...args: readonly Argument[]) => Promise<unknown>>;
     const client = this.client as unknown as Scripts;
-    return this.run(() => client[name](...keys, ...args));
+    return this.run(() => client[name](keys.length, ...keys, ...args));
   }
 
   /** Runs a command within the deadline (an attempt that is under way at its end may finish). */

@@ -50,7 +50,7 @@ export class RedisCoordination implements Coordination {
     });
   }
 
-  async admit({ blocked, marked, rate, slot }: AdmitQuestion): Promise<AdmitAnswer> {
+  async admit({ returned = [], blocked, marked, rate, slot }: AdmitQuestion): Promise<AdmitAnswer> {
     const answer = await this.#commands.script(
       'admit',
       [
@@ -58,6 +58,7 @@ export class RedisCoordination implements Coordination {
         this.#key('marks', marked),
         this.#key('rate', rate?.key),
         this.#key('slots', slot?.key),
+        ...returned.map(({ key }) => this.#key('slots', key)),
       ],
       [
         blocked?.limit ?? -1,
@@ -67,6 +68,7 @@ export class RedisCoordination implements Coordination {
         slot?.limit ?? -1,
         slot?.holder ?? '',
         slot?.leaseMs ?? 0,
+        ...returned.map(({ holder }) => holder),
       ],
     );
     const [blockedMs, isMarked, allowed, remaining, resetMs, taken] = answer as AdmitReply;

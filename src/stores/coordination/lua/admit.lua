@@ -8,8 +8,13 @@
 --      4 slot set: holders scored by the          5 places
 --        instant their lease ends, ms             6 holder
 --                                                 7 lease, ms
+--      5… slot sets of places that come back      8… the holder of each
 -- Answer: {blockedMs, marked, allowed (-1 when not asked or not reached), remaining, resetMs,
 --          slot (taken or not asked)}, of yes and no as 1 and 0
+
+for place = 5, #KEYS do
+  redis.call('ZREM', KEYS[place], ARGV[place + 3])
+end
 
 local function left(key)
   return math.max(redis.call('PTTL', key), 1)
