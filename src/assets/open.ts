@@ -4,6 +4,7 @@ import type { Signatures } from '../http/signatures.ts';
 import type { Slice } from '../http/slice.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import type { Pixels } from '../pixels/pixels.ts';
+import type { Coordination } from '../stores/coordination/port.ts';
 import type { Documents } from '../stores/documents/port.ts';
 import type { Objects } from '../stores/objects/port.ts';
 import type { Duty } from '../sweeping/sweeper.ts';
@@ -20,6 +21,7 @@ import { createLinks } from './links.ts';
 import { createOutputs, type Outputs } from './outputs.ts';
 import { AssetPlaces } from './places.ts';
 import { createAssetReader } from './reading.ts';
+import { openAssetRecords } from './records.ts';
 import { createRemoval } from './removal.ts';
 import { assetRoutes } from './routes.ts';
 import { AssetsStore } from './store.ts';
@@ -29,6 +31,7 @@ import { uploadRoutes } from './upload-routes.ts';
 export interface AssetsOptions {
   gate: Gate;
   documents: Documents;
+  coordination: Coordination;
   objects: Objects;
   pixels: Pixels;
   outbound: Outbound;
@@ -73,7 +76,8 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
   const intake = createIntake(options);
   const incoming = createIncoming(options.outbound);
   const links = createLinks(options);
-  const removal = createRemoval({ store, places, objects, log });
+  const records = await openAssetRecords(store, options.coordination);
+  const removal = createRemoval({ store, records, places, objects, log });
   const arrivals = createArrivals({ ...options, store, places, collections, intake, removal });
   const outputs = createOutputs({ store, collections, removal, objects, pixels: options.pixels, now });
 
@@ -85,7 +89,7 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
       await app.register(collectionRoutes, { gate, collections });
     },
 
-    readAsset: createAssetReader(store, objects, URL_LIMIT_BYTES),
+    readAsset: createAssetReader(records, objects, URL_LIMIT_BYTES),
 
     storedAssets: (accountId) => places.stored(accountId),
 
@@ -95,12 +99,13 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
     },
 
     jobs: {
-      read: createAssetReader(store, objects, UPLOAD_LIMIT_BYTES),
+      read: createAssetReader(records, objects, UPLOAD_LIMIT_BYTES),
       statuses: (accountId, ids) => store.statuses(accountId, ids),
       places: await JobPlaces.open(documents, now),
       outputs,
     },
 
     sweeps: createAssetSweeps({ store, places, removal, arrivals }),
+    stop: async () => records.close(),
   };
 }

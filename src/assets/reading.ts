@@ -4,6 +4,7 @@ import { ownedBytes } from '../pixels/owned.ts';
 import type { Objects, StoredObject } from '../stores/objects/port.ts';
 import type { AssetDocument } from './asset.ts';
 import { assetNotFound, storageUnreadable, withoutContent } from './errors.ts';
+import type { AssetRecords } from './records.ts';
 import type { AssetsStore } from './store.ts';
 
 /** An asset that has its bytes. */
@@ -57,16 +58,20 @@ export async function openContent(
 }
 
 /** Reads an asset whole, for a worker. */
-export function createAssetReader(store: AssetsStore, objects: Objects, limitBytes: number) {
+export function createAssetReader(records: AssetRecords, objects: Objects, limitBytes: number) {
+  const read = ({ objectKey }: DoneAsset) => objects.read(objectKey, limitBytes).catch(unreadable);
+
   /**
    * @returns the bytes, which own their memory, and what they are.
    * @throws ApiError asset_not_found, invalid_state, payload_too_large on `file`; provider_unavailable with reason
    *   storage_read.
    */
   return async (accountId: string, assetId: string) => {
-    const { objectKey, image } = await findDone(store, accountId, assetId);
+    const asset = await records.find(accountId, assetId);
+    const { image } = asset;
     if (image.bytes > limitBytes) throw tooLarge('file', limitBytes);
-    const bytes = await objects.read(objectKey, limitBytes).catch(unreadable);
+    // An asset that was deleted a moment ago has no bytes any more, and is told as what it is.
+    const bytes = (await read(asset)) ?? (await read(await records.findAnew(accountId, assetId)));
     if (bytes === null) throw storageUnreadable();
     return { bytes: ownedBytes(bytes), declaredType: image.mimeType };
   };

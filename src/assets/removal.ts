@@ -1,10 +1,12 @@
 import type { Objects } from '../stores/objects/port.ts';
 import type { AssetDocument } from './asset.ts';
 import type { AssetPlaces } from './places.ts';
+import type { AssetRecords } from './records.ts';
 import type { AssetsStore } from './store.ts';
 
 export interface RemovalOptions {
   store: AssetsStore;
+  records: AssetRecords;
   places: AssetPlaces;
   objects: Objects;
   log: { warn(context: object, message: string): void };
@@ -15,7 +17,7 @@ export interface RemovalOptions {
  * goes, and only then the document, which until then is the note of what is still to be done. A crash at any line leaves
  * such a note, and the sweep takes it up; an asset that is seen always has its bytes.
  */
-export function createRemoval({ store, places, objects, log }: RemovalOptions) {
+export function createRemoval({ store, records, places, objects, log }: RemovalOptions) {
   /** Each step may be done twice. */
   async function finish(asset: AssetDocument): Promise<void> {
     if (asset.state === 'leaving') await places.leaving(asset.accountId, asset._id);
@@ -36,6 +38,11 @@ export function createRemoval({ store, places, objects, log }: RemovalOptions) {
     async remove(accountId: string, assetId: string): Promise<boolean> {
       const hidden = await store.hide(accountId, assetId);
       if (hidden === null) return false;
+      await records
+        .ended(accountId, assetId)
+        .catch((error: unknown) =>
+          log.warn({ err: error, assetId }, 'Other processes were not told of an end'),
+        );
       // Under a claimed PUT bytes may still be coming: the note stays until they are surely there.
       const bytesMayCome = hidden.status === 'PENDING' && hidden.objectKey !== null;
       if (!bytesMayCome) await finishOrLeave(hidden);

@@ -139,7 +139,13 @@ for (const [name, { given, deed }] of Object.entries(DEEDS)) {
 async function diesIn(deed: Deed, subject: string, death: Death): Promise<boolean> {
   const dying = dyingStores(stores, death);
   // Opening declares collections and writes nothing.
-  const assets = await openAssets({ ...common, documents: dying.documents, objects: dying.objects });
+  const { coordination } = stores;
+  const assets = await openAssets({
+    ...common,
+    coordination,
+    documents: dying.documents,
+    objects: dying.objects,
+  });
   await deed(await serve(assets), subject);
   return dying.life.isOver;
 }
