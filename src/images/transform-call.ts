@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Pass } from '../../workers/protocol.ts';
 import { checkParameters } from '../catalogue/check.ts';
 import { findOp } from '../catalogue/index.ts';
@@ -16,6 +17,10 @@ export type Query = Readonly<Record<string, string | string[] | undefined>>;
 export type TransformCall =
   | { kind: 'op'; op: PixelOp; given: Given; pass: Pass; warnings: StepWarning[] }
   | { kind: 'preset'; reference: string };
+
+/** Calls by the text of their query: programs send the same few again and again. Longer texts are rarely the same. */
+const compiled = new LRUCache<string, TransformCall>({ max: 1_000 });
+const LONGEST_KEPT_TEXT = 500;
 
 /** Query keys that are no parameter of an op. */
 const OWN_KEYS = ['op', 'preset', 'response'];
@@ -40,12 +45,24 @@ export function readCall(query: Query, body: BodyFields): TransformCall {
 }
 
 /**
+ * What the query alone says, as `readCall`: compiled once for each distinct text.
+ * @param text the query as it was sent.
+ */
+export function readQuery(text: string, query: Query): TransformCall {
+  const known = compiled.get(text);
+  if (known !== undefined) return known;
+  const call = readCall(query, {});
+  if (text.length <= LONGEST_KEPT_TEXT) compiled.set(text, call);
+  return call;
+}
+
+/**
  * Refuses by the query alone what no body can mend: before a place is taken and before the body is read.
  * @throws ApiError as `readCall`.
  */
-export function checkQuery(query: Query, bodyMaySayMore: boolean): void {
-  if (!bodyMaySayMore) {
-    readCall(query, {});
+export function checkQuery(text: string, query: Query, bodyMaySayMore: boolean): void {
+  if (!bodyMaySayMore || compiled.has(text)) {
+    readQuery(text, query);
     return;
   }
   const op = textOf('op', query.op);

@@ -6,12 +6,12 @@ import { envelopeOf, success } from '../http/envelope.ts';
 import { checkImageBody } from '../http/image-body.ts';
 import { sendWarnings, type Warning } from '../http/warnings.ts';
 import type { PixelResult } from '../pixels/pixels.ts';
-import { readInput } from './input.ts';
+import { type BodyFields, readInput } from './input.ts';
 import { bring, counted, type LaneOptions, limitsOf, namedAs } from './lane.ts';
 import { RESULT_LIFE_SECONDS } from './limits.ts';
 import type { Results } from './results.ts';
 import { runOf, sendTiming } from './timing.ts';
-import { checkQuery, type Query, readCall, type TransformCall } from './transform-call.ts';
+import { checkQuery, type Query, readCall, readQuery, type TransformCall } from './transform-call.ts';
 import { transformQuery, transformReference } from './transform-schema.ts';
 
 /** What runs, and what its caller should know of it. */
@@ -56,7 +56,9 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
       const limits = limitsOf(reply, options.timeoutMs);
       const admitMs = reply.elapsedTime;
       const input = await readInput(request);
-      const call = readCall(request.query, input.fields);
+      const call = isEmpty(input.fields)
+        ? readQuery(queryTextOf(request), request.query)
+        : readCall(request.query, input.fields);
       const { pass, warnings } = await planOf(call, caller);
       const done = await counted(options.allowance, caller, nameOf(call), async () => {
         const image = await bring(input, caller, options, limits);
@@ -97,7 +99,16 @@ const ResultLink = Type.Object({
 function checkBeforeBody(request: FastifyRequest): void {
   checkImageBody(request);
   const type = request.headers['content-type'] ?? '';
-  checkQuery(request.query as Query, !type.startsWith('image/'));
+  checkQuery(queryTextOf(request), request.query as Query, !type.startsWith('image/'));
+}
+
+function queryTextOf({ url }: FastifyRequest): string {
+  const start = url.indexOf('?');
+  return start === -1 ? '' : url.slice(start + 1);
+}
+
+function isEmpty({ texts = {}, ...fields }: BodyFields): boolean {
+  return Object.keys(fields).length === 0 && Object.keys(texts).length === 0;
 }
 
 function answerLink(url: string, { data, contentType, width, height }: PixelResult) {
