@@ -1,11 +1,17 @@
 import { ApiError } from '../http/errors.ts';
-import { readHeader } from '../pixels/header/header.ts';
+import { type Header, readHeader } from '../pixels/header/header.ts';
 
 /** The bytes of an image, and what they were said to be. */
 export interface DeclaredImage {
   bytes: Uint8Array<ArrayBuffer>;
   /** A media type; null when nothing was said. */
   declaredType: string | null;
+}
+
+/** An image that is what it was said to be. */
+export interface CheckedImage extends DeclaredImage {
+  /** As the bytes say it; null for what is no image, and where nobody has read it yet. */
+  header: Header | null;
 }
 
 /** Media types as people write them, without their `x-`. */
@@ -36,13 +42,15 @@ const TYPE_OF_EXTENSION: Record<string, string> = {
  * The image, when its bytes are what they were said to be. What is no image at all is left to its reader.
  * @throws ApiError unsupported_format for no bytes, and for those of another format than their type names.
  */
-export function asDeclared<T extends DeclaredImage>(image: T): T {
+export function asDeclared(image: DeclaredImage): CheckedImage {
   const { bytes, declaredType } = image;
   if (bytes.length === 0) {
     throw new ApiError('unsupported_format', 'The image is empty: send its bytes.', { param: 'file' });
   }
-  const found = readHeader(bytes)?.mimeType;
-  if (declaredType === null || found === undefined || plain(declaredType) === found) return image;
+  const header = readHeader(bytes);
+  const found = header?.mimeType;
+  if (declaredType === null || found === undefined || plain(declaredType) === found)
+    return { ...image, header };
   throw new ApiError(
     'unsupported_format',
     `The bytes are ${found}, but were sent as ${declaredType}: send the type that they are.`,

@@ -6,7 +6,7 @@ import { clientGoneSignal } from '../http/client-gone.ts';
 import type { OpMeter } from '../metrics/ops.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import type { Pixels } from '../pixels/pixels.ts';
-import { asDeclared, type DeclaredImage, servedType } from './declared-type.ts';
+import { asDeclared, type CheckedImage, type DeclaredImage, servedType } from './declared-type.ts';
 import type { Input } from './input.ts';
 import { IMAGE_LIMIT_BYTES } from './limits.ts';
 
@@ -48,12 +48,12 @@ export async function bring(
   caller: Caller,
   { outbound, readAsset }: Pick<LaneOptions, 'outbound' | 'readAsset'>,
   { signal, deadlineMs }: CallLimits,
-): Promise<DeclaredImage> {
+): Promise<CheckedImage> {
   switch (input.kind) {
     case 'bytes':
       return asDeclared(input);
     case 'asset':
-      return readAsset(caller.accountId, input.assetId);
+      return { ...(await readAsset(caller.accountId, input.assetId)), header: null };
     case 'url': {
       const timeoutMs = Math.max(1, deadlineMs - Date.now());
       const { bytes, contentType, extension } = await outbound.fetchImage(input.url, {

@@ -31,6 +31,8 @@ import { createRasterizer } from './vector.ts';
 export interface PixelCall {
   /** The file. Handed over: transferred to a thread when it owns its memory, and not to be touched again. */
   bytes: Uint8Array;
+  /** Its header, by whoever has read it from these very bytes already. */
+  header?: Header | null;
   /** Whose call it is; accounts take turns. */
   accountId: string;
   /** Jobs give way to calls, wait without end, and are never refused for want of room. Absent: a call. */
@@ -155,7 +157,7 @@ export function createPixels(options: PixelsOptions): Pixels {
   /** A file as a thread reads it: itself, or the pixels of a drawing. */
   async function sourceOf(call: PixelCall, pass: Pass | null, { patience }: Ending): Promise<Source> {
     const { accountId, work, bytes } = call;
-    const header = readable(bytes);
+    const header = readable(bytes, call.header);
     if (header.format !== 'svg') return { file: { input: ownedBytes(bytes) }, header, queueMs: 0 };
     const drawing = await rasterizer.draw({ bytes, ...drawingSizeOf(pass) }, { accountId, work, patience });
     const { width, height, channels, pixels, queueMs } = drawing;

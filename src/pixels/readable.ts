@@ -16,10 +16,11 @@ const SUPPORTED = [
 
 /**
  * The header of an image that the service reads, before anything is paid for it.
+ * @param known what was read from these bytes before.
  * @throws unsupported_format when it is none, or has more than 50 megapixels.
  */
-export function readable(bytes: Uint8Array): Header {
-  const header = readHeader(bytes);
+export function readable(bytes: Uint8Array, known?: Header | null): Header {
+  const header = known ?? readHeader(bytes);
   if (header === null || header.format === 'heif') throw unread(foreignFile(bytes));
   if (header.stillMissing) {
     throw unsupportedFormat(

@@ -9,6 +9,10 @@ import { inflateSync } from 'node:zlib';
 const TEXT_LIMIT_BYTES = 1024 * 1024;
 const ALL_TEXTS_LIMIT_BYTES = 4 * 1024 * 1024;
 const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
+const COMPRESSED_TEXT = 0x7a545874;
+const INTERNATIONAL_TEXT = 0x69545874;
+/** zTXt and iTXt, as numbers: a file may have thousands of other chunks. */
+const TEXT_TYPES = [COMPRESSED_TEXT, INTERNATIONAL_TEXT];
 /** Length, type and checksum. */
 const FRAME_BYTES = 12;
 
@@ -21,7 +25,8 @@ export function withoutBulkyTexts(input: Uint8Array<ArrayBuffer>): Uint8Array<Ar
   let leftBytes = ALL_TEXTS_LIMIT_BYTES;
   for (let at = SIGNATURE.byteLength; at + FRAME_BYTES <= png.byteLength; ) {
     const end = Math.min(at + FRAME_BYTES + png.readUInt32BE(at), png.byteLength);
-    const packed = packedText(png.toString('latin1', at + 4, at + 8), png.subarray(at + 8, end - 4));
+    const type = png.readUInt32BE(at + 4);
+    const packed = TEXT_TYPES.includes(type) ? packedText(type, png.subarray(at + 8, end - 4)) : undefined;
     const textBytes = packed === undefined ? 0 : inflatedBytes(packed, Math.min(TEXT_LIMIT_BYTES, leftBytes));
     if (textBytes === undefined) {
       kept.push(png.subarray(keptFrom, at));
@@ -33,11 +38,11 @@ export function withoutBulkyTexts(input: Uint8Array<ArrayBuffer>): Uint8Array<Ar
 }
 
 /** The deflated part of a text chunk: `keyword\0`, method and data, or `keyword\0`, flag, method, two more texts and data. */
-function packedText(type: string, data: Buffer): Buffer | undefined {
+function packedText(type: number, data: Buffer): Buffer | undefined {
   const keywordEnd = data.indexOf(0);
   if (keywordEnd === -1) return undefined;
-  if (type === 'zTXt') return data.subarray(keywordEnd + 2);
-  if (type !== 'iTXt' || data[keywordEnd + 1] !== 1) return undefined;
+  if (type === COMPRESSED_TEXT) return data.subarray(keywordEnd + 2);
+  if (data[keywordEnd + 1] !== 1) return undefined;
   const languageEnd = data.indexOf(0, keywordEnd + 3);
   return data.subarray(data.indexOf(0, languageEnd + 1) + 1);
 }
