@@ -6,6 +6,7 @@ import { AssetCollections } from '../../src/assets/collections.ts';
 import { JobPlaces } from '../../src/assets/job-places.ts';
 import { createOutputs } from '../../src/assets/outputs.ts';
 import { AssetPlaces } from '../../src/assets/places.ts';
+import { openAssetRecords } from '../../src/assets/records.ts';
 import { createRemoval } from '../../src/assets/removal.ts';
 import { AssetsStore } from '../../src/assets/store.ts';
 import { createHolds } from '../../src/billing/holds.ts';
@@ -96,7 +97,8 @@ export async function openWorld({
     const store = await AssetsStore.open(reached, now);
     const places = await AssetPlaces.open(reached, now);
     const collections = await AssetCollections.open(reached, store, now);
-    const removal = createRemoval({ store, places, objects, log: QUIET });
+    const records = await openAssetRecords(store, coordination);
+    const removal = createRemoval({ store, records, places, objects, log: QUIET });
     const outputs = createOutputs({ store, collections, removal, objects, pixels: BLIND, now });
     const announced = await reached.collection<Announced>({ name: 'announced', indexes: [] });
     const draining = new AbortController();
