@@ -20,7 +20,7 @@ import { UPLOAD_LIMIT_BYTES, URL_LIMIT_BYTES } from './limits.ts';
 import { createLinks } from './links.ts';
 import { createOutputs, type Outputs } from './outputs.ts';
 import { AssetPlaces } from './places.ts';
-import { createAssetReader } from './reading.ts';
+import { createAssetReader } from './reader.ts';
 import { openAssetRecords } from './records.ts';
 import { createRemoval } from './removal.ts';
 import { assetRoutes } from './routes.ts';

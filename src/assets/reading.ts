@@ -1,10 +1,7 @@
 import { ApiError } from '../http/errors.ts';
-import { tooLarge } from '../http/streamed-body.ts';
-import { ownedBytes } from '../pixels/owned.ts';
 import type { Objects, StoredObject } from '../stores/objects/port.ts';
 import type { AssetDocument } from './asset.ts';
 import { assetNotFound, storageUnreadable, withoutContent } from './errors.ts';
-import type { AssetRecords } from './records.ts';
 import type { AssetsStore } from './store.ts';
 
 /** An asset that has its bytes. */
@@ -57,26 +54,7 @@ export async function openContent(
   return object;
 }
 
-/** Reads an asset whole, for a worker. */
-export function createAssetReader(records: AssetRecords, objects: Objects, limitBytes: number) {
-  const read = ({ objectKey }: DoneAsset) => objects.read(objectKey, limitBytes).catch(unreadable);
-
-  /**
-   * @returns the bytes, which own their memory, and what they are.
-   * @throws ApiError asset_not_found, invalid_state, payload_too_large on `file`; provider_unavailable with reason
-   *   storage_read.
-   */
-  return async (accountId: string, assetId: string) => {
-    const asset = await records.find(accountId, assetId);
-    const { image } = asset;
-    if (image.bytes > limitBytes) throw tooLarge('file', limitBytes);
-    // An asset that was deleted a moment ago has no bytes any more, and is told as what it is.
-    const bytes = (await read(asset)) ?? (await read(await records.findAnew(accountId, assetId)));
-    if (bytes === null) throw storageUnreadable();
-    return { bytes: ownedBytes(bytes), declaredType: image.mimeType };
-  };
-}
-
-function unreadable(cause: unknown): never {
+/** An object store's failure as it is told. */
+export function unreadable(cause: unknown): never {
   throw cause instanceof ApiError ? cause : storageUnreadable(cause);
 }
