@@ -2,8 +2,9 @@ import { LRUCache } from 'lru-cache';
 import type { Pass } from '../../workers/protocol.ts';
 import { checkParameters } from '../catalogue/check.ts';
 import { findOp } from '../catalogue/index.ts';
-import { mergeFragments } from '../catalogue/merge.ts';
 import { type Given, isPixelOp, type Op, type PixelOp } from '../catalogue/op.ts';
+import { lonePixelStep } from '../catalogue/plan/pixel-step.ts';
+import { passOf } from '../catalogue/plan/plan.ts';
 import { parametersFromQuery } from '../catalogue/query.ts';
 import { type StepWarning, warningsOf } from '../catalogue/warnings.ts';
 import { invalidParam } from '../http/errors.ts';
@@ -77,11 +78,8 @@ function opCall(op: PixelOp, query: Query, body: BodyFields): TransformCall {
     ...parametersFromQuery(op, body.texts ?? {}),
     ...parametersFromQuery(op, parametersOf(query)),
   };
-  const fragment = op.compile(checkParameters(op, given));
-  const merged = mergeFragments([fragment]);
-  if (merged.conflict !== undefined) throw invalidParam(merged.conflict.key, merged.conflict.message);
-  const warnings = warningsOf([{ kind: 'deterministic', index: 0, fragment }]);
-  return { kind: 'op', op, given, pass: merged.pass, warnings };
+  const { step, parameters } = lonePixelStep(op, given);
+  return { kind: 'op', op, given: parameters, pass: passOf([step]).pass, warnings: warningsOf([step]) };
 }
 
 function presetCall(reference: string, query: Query, body: BodyFields): TransformCall {

@@ -4,7 +4,6 @@ import type { Models } from '../../models/models.ts';
 import { checkParameters } from '../check.ts';
 import { firstViolation } from '../contract.ts';
 import { findOp, OPS } from '../index.ts';
-import { mergeFragments } from '../merge.ts';
 import {
   type AiOp,
   type Given,
@@ -20,6 +19,7 @@ import { checkAiStep } from './ai-step.ts';
 import type { CheckedJob, CheckedVariant, JobWork } from './checked-job.ts';
 import type { CompiledStep } from './compiled-step.ts';
 import { assetsOfStep, type NamedAsset } from './named-assets.ts';
+import { lonePixelStep } from './pixel-step.ts';
 import { planOf } from './plan.ts';
 import { checkMentions } from './subjects.ts';
 import { type MergedVariant, mergedVariants } from './variants.ts';
@@ -100,15 +100,10 @@ interface CheckedOp {
   assets: NamedAsset[];
 }
 
-function pixelVariant(op: PixelOp, { parameters, name, placeOf }: MergedVariant): CheckedOp {
-  const fragment = op.compile(checkParameters(op, parameters, placeOf));
-  const { conflict } = mergeFragments([fragment]);
-  if (conflict !== undefined) throw invalidParam(`${placeOf(conflict.key)}${conflict.key}`, conflict.message);
-  const compiled = { kind: 'deterministic', index: 0, fragment } as const;
-  return {
-    ...walked(compiled, parameters, name),
-    assets: assetsOfStep(compiled, (key) => `${placeOf(key)}${key}`),
-  };
+function pixelVariant(op: PixelOp, { parameters: sent, name, placeOf }: MergedVariant): CheckedOp {
+  const { step, parameters } = lonePixelStep(op, sent, placeOf);
+  const assets = assetsOfStep(step, (key) => `${placeOf(key)}${key}`);
+  return { ...walked(step, parameters, name), assets };
 }
 
 function modelVariant(

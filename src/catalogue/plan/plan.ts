@@ -87,10 +87,15 @@ function modelSegment(step: AiStep, index: number): ModelSegment {
   };
 }
 
-function passSegment(steps: readonly DeterministicStep[], index: number): PassSegment {
+/** The one pass of steps that were checked, and what it ends in a comparison with. */
+export function passOf(steps: readonly DeterministicStep[]): { pass: Pass; compareWith?: string } {
   const merged = mergeFragments(steps.map(({ fragment }) => fragment));
   if (merged.conflict !== undefined) throw new Error(`Unchecked steps: ${merged.conflict.message}`);
-  const { pass, compareWith } = merged;
+  return merged;
+}
+
+function passSegment(steps: readonly DeterministicStep[], index: number): PassSegment {
+  const { pass, compareWith } = passOf(steps);
   return {
     runs: 'pass',
     index,
