@@ -47,6 +47,8 @@ export interface App {
   server: FastifyInstance;
   /** Takes no new connection, lets calls in flight finish for at most `timeoutMs`, then ends slices and pools. */
   drain(timeoutMs: number): Promise<void>;
+  /** One round of every duty now, instead of when its time comes. */
+  sweep(): Promise<void>;
 }
 
 const UNSANDBOXED = 'The browser that draws templates has no sandbox: see RENDER_SANDBOX.';
@@ -168,7 +170,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     }
   }
 
-  return { server, drain };
+  return { server, drain, sweep: () => sweeper.sweep() };
 }
 
 /** The threads that touch pixels, and the browsers. */

@@ -36,6 +36,8 @@ export interface TestServer {
   stores: Stores;
   /** What the server logged so far, as JSON lines. */
   logged(): string;
+  /** One round of every duty now. */
+  sweep(): Promise<void>;
   /** Makes an account with one key. */
   account(options?: { plan?: string; credits?: number }): Promise<TestAccount>;
   /** Calls the interface: paths begin behind /api/v1 unless they begin with `//`, which is the server's root. */
@@ -114,6 +116,7 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
     url,
     stores,
     logged: () => logged,
+    sweep: () => app.sweep(),
     account: (account) => makeAccount(stores.documents, now, account),
     call: (path, call) => request(url, path, call),
   };

@@ -21,6 +21,8 @@ export interface StandIn {
   received: Received[];
   /** Behaviours in order; the last one stays. */
   behave(...behaviours: Behaviour[]): void;
+  /** Cuts every connection. */
+  hangUp(): void;
 }
 
 /** A server on loopback that answers as a provider's reference says, or as badly as a test wants. */
@@ -53,6 +55,7 @@ export async function standIn(t: Test): Promise<StandIn> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     received,
+    hangUp: () => server.closeAllConnections(),
     behave: (...behaviours) => {
       script = behaviours;
     },
