@@ -19,18 +19,21 @@ async function main(words: Words): Promise<void> {
   const [first] = words.names;
   if (words.help || (first === undefined && words.suiteFile === '')) return console.log(help());
   if (first === 'compare') return runCompare(words);
-  if (words.suiteFile !== '') return runLoadSuite(words.suiteFile, words);
+  if (words.suiteFile !== '') return runLoad(words.suiteFile, words);
   for (const name of words.names) await runNamed(name, words);
 }
 
 async function runNamed(name: string, words: Words): Promise<void> {
   const loadFile = LOAD_SUITES[name];
-  if (loadFile !== undefined)
-    return words.against === '' ? runLoadSuite(loadFile, words) : runAgainst(loadFile, words);
+  if (loadFile !== undefined) return runLoad(loadFile, words);
   if (MEASURED_SUITES[name] !== undefined) return runMeasuredSuite(name, words);
   throw new Error(
     `There is no suite ${name}: ${[...Object.keys(LOAD_SUITES), ...Object.keys(MEASURED_SUITES)].join(', ')}.`,
   );
+}
+
+function runLoad(file: string, words: Words): Promise<void> {
+  return words.against === '' ? runLoadSuite(file, words) : runAgainst(file, words);
 }
 
 function help(): string {
