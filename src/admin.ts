@@ -5,9 +5,11 @@ import { readPlans } from '../config/plans.ts';
 import type { CommandAnswer } from './admin/command.ts';
 import { helpFor, runCommand } from './admin/commands.ts';
 import { migrateCommand } from './admin/migrate-command.ts';
-import { askPrimary } from './admin/socket.ts';
+import { askPrimary, listenThroughPrimary } from './admin/socket.ts';
+import { type ListenWish, listenWishOf, showAttempt } from './admin/webhook-listening.ts';
 import { hostForProcesses } from './stores/embedded/channel-host.ts';
 import { isEmbedded, openStores } from './stores/open.ts';
+import { type HeardAttempt, listenTo } from './webhooks/listening.ts';
 
 /**
  * The operator's commands: through the running primary when it keeps the stores, else straight to them.
@@ -35,6 +37,20 @@ async function main(words: readonly string[]): Promise<CommandAnswer> {
 
 /** Whether the words ask for a migration, which needs the service stopped and so never goes through its primary. */
 const isMigration = (asked: readonly string[]) => asked.find((word) => !word.startsWith('-')) === 'migrate';
+/** Prints the attempts to a webhook endpoint, and hands them on, until the operator ends it. */
+async function listen({ endpointId, forward }: ListenWish): Promise<never> {
+  loadEnvFile();
+  const settings = readSettings(process.env);
+  const print = (line: string) => void process.stdout.write(`${line}\n`);
+  const onAttempt = (attempt: HeardAttempt) => void showAttempt(attempt, forward, print);
+  if (isEmbedded(settings.stores)) {
+    if (await listenThroughPrimary(settings.stores.DATA_DIR, endpointId, onAttempt))
+      throw new Error('The service has stopped.');
+    throw new Error('No service runs on this DATA_DIR: attempts are made by one that runs.');
+  }
+  await listenTo(await openStores(settings.stores, hostForProcesses()), endpointId, onAttempt);
+  return new Promise<never>(() => undefined);
+}
 
 /** Shows the same answer anew each second, until the operator ends it. */
 async function watch(words: readonly string[]): Promise<never> {
@@ -51,6 +67,8 @@ const words = process.argv.slice(2);
 const isJson = words.includes('--json');
 try {
   const help = helpFor(words);
+  const wish = help === null ? listenWishOf(words) : null;
+  if (wish !== null) await listen(wish);
   if (help === null && words.includes('--watch')) await watch(words);
   const { data, text } = help === null ? await main(words) : { data: { help }, text: help };
   process.stdout.write(`${isJson ? JSON.stringify(data) : text}\n`);

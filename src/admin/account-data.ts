@@ -2,7 +2,15 @@ import { AssetsStore } from '../assets/store.ts';
 import type { CommandContext } from './command.ts';
 
 /** Collections whose documents belong to one account each, and to nothing else. */
-const COLLECTIONS = ['presets', 'presetVersions', 'templates', 'templateVersions', 'feedback'];
+const COLLECTIONS = [
+  'presets',
+  'presetVersions',
+  'templates',
+  'templateVersions',
+  'feedback',
+  'webhookEndpoints',
+  'webhookDeliveries',
+];
 
 /**
  * Removes what a deleted account kept. Its assets expire at once: the sweep removes them with their files. The ledger, the

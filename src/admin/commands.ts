@@ -9,8 +9,14 @@ import {
 } from './command.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { LIVE_COMMANDS } from './live-commands.ts';
+import { WEBHOOK_COMMANDS } from './webhook-commands.ts';
 
-export const COMMANDS: readonly Command[] = [...ACCOUNT_COMMANDS, ...KEY_COMMANDS, ...LIVE_COMMANDS];
+export const COMMANDS: readonly Command[] = [
+  ...ACCOUNT_COMMANDS,
+  ...KEY_COMMANDS,
+  ...LIVE_COMMANDS,
+  ...WEBHOOK_COMMANDS,
+];
 
 /** Every command with its options. */
 export const USAGE = `Commands of the operator:

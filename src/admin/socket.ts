@@ -1,7 +1,9 @@
 import { chmod, rm } from 'node:fs/promises';
 import { createConnection, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
+import { type HeardAttempt, listenTo } from '../webhooks/listening.ts';
 import type { CommandAnswer, CommandContext } from './command.ts';
 import { runCommand } from './commands.ts';
 
@@ -11,6 +13,7 @@ export function socketPath(dataDir: string): string {
 }
 
 type Reply = { answer: CommandAnswer } | { error: string };
+type Told = { attempt: HeardAttempt } | { error: string };
 
 /** Serves commands until closed. The socket is readable by the server's own user alone: who opens it is the operator. */
 export async function openAdminSocket(
@@ -33,18 +36,27 @@ export async function openAdminSocket(
   };
 }
 
-/** One JSON list of words in, one JSON reply out. */
+/** What is asked: one command's words, or to listen to a webhook endpoint. */
+type Question = readonly string[] | { listenTo: string };
+
+/** One question in JSON in. A command gets one JSON reply; a listener gets one in a line for each attempt. */
 async function serve(socket: Socket, context: CommandContext): Promise<void> {
-  const reply = await replyTo(socket, context);
-  socket.end(JSON.stringify(reply));
+  try {
+    const question = JSON.parse(await text(socket)) as Question;
+    if ('listenTo' in question) await tellAttempts(socket, context, question.listenTo);
+    else socket.end(JSON.stringify({ answer: await runCommand(question, context) } satisfies Reply));
+  } catch (error) {
+    socket.end(JSON.stringify({ error: (error as Error).message } satisfies Reply));
+  }
 }
 
-async function replyTo(socket: Socket, context: CommandContext): Promise<Reply> {
-  try {
-    return { answer: await runCommand(JSON.parse(await text(socket)), context) };
-  } catch (error) {
-    return { error: (error as Error).message };
-  }
+/** Until the other side ends. */
+async function tellAttempts(socket: Socket, context: CommandContext, endpointId: string): Promise<void> {
+  const end = await listenTo(context, endpointId, (attempt) => {
+    socket.write(`${JSON.stringify({ attempt } satisfies Told)}\n`);
+  });
+  socket.once('close', end);
+  if (socket.destroyed) end();
 }
 
 /**
@@ -53,14 +65,41 @@ async function replyTo(socket: Socket, context: CommandContext): Promise<Reply> 
  * @throws Error with the primary's sentence.
  */
 export async function askPrimary(dataDir: string, words: readonly string[]): Promise<CommandAnswer | null> {
-  const socket = createConnection(socketPath(dataDir));
-  const connected = await new Promise<boolean>((resolve) => {
-    socket.once('connect', () => resolve(true));
-    socket.once('error', () => resolve(false));
-  });
-  if (!connected) return null;
+  const socket = await connectTo(dataDir);
+  if (socket === null) return null;
   socket.end(JSON.stringify(words));
   const reply = JSON.parse(await text(socket)) as Reply;
   if ('error' in reply) throw new Error(reply.error);
   return reply.answer;
+}
+
+/**
+ * Hears the attempts to a webhook endpoint from the running primary, until it stops.
+ * @returns false when none runs on this data directory.
+ * @throws Error with the primary's sentence.
+ */
+export async function listenThroughPrimary(
+  dataDir: string,
+  endpointId: string,
+  onAttempt: (attempt: HeardAttempt) => void,
+): Promise<boolean> {
+  const socket = await connectTo(dataDir);
+  if (socket === null) return false;
+  socket.end(JSON.stringify({ listenTo: endpointId } satisfies Question));
+  for await (const line of createInterface({ input: socket })) {
+    const told = JSON.parse(line) as Told;
+    if ('error' in told) throw new Error(told.error);
+    onAttempt(told.attempt);
+  }
+  return true;
+}
+
+/** Null when nobody listens there. Half open: the question ends before the answer begins. */
+async function connectTo(dataDir: string): Promise<Socket | null> {
+  const socket = createConnection({ path: socketPath(dataDir), allowHalfOpen: true });
+  const connected = await new Promise<boolean>((resolve) => {
+    socket.once('connect', () => resolve(true));
+    socket.once('error', () => resolve(false));
+  });
+  return connected ? socket : null;
 }

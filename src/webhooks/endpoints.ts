@@ -160,6 +160,16 @@ export class EndpointsStore {
     await this.#endpoints.updateOne({ _id: id, accountId }, { $unset: { noticeDueAt: '' } });
   }
 
+  /** For the operator: every endpoint of every account, oldest first. */
+  async findEveryEndpoint(): Promise<EndpointDocument[]> {
+    return this.#endpoints.find({}, { sort: [['_id', 1]] });
+  }
+
+  /** For the operator: whether there is such an endpoint, whosever it is. */
+  async isThere(id: string): Promise<boolean> {
+    return (await this.#endpoints.findOne({ _id: id }, { fields: ['_id'] })) !== null;
+  }
+
   /** How many endpoints of all accounts are disabled, for whatever reason. */
   async countDisabled(): Promise<number> {
     return this.#endpoints.count({ enabled: false });

@@ -1,4 +1,6 @@
 import type { Coordination } from '../stores/coordination/port.ts';
+import type { Documents } from '../stores/documents/port.ts';
+import { EndpointsStore } from './endpoints.ts';
 
 const LISTENERS = 'webhooks/listeners';
 /** A listener says again and again that it is there; one that fell silent is forgotten. */
@@ -42,12 +44,16 @@ async function tell(coordination: Coordination, endpointId: string, attempt: Hea
 /**
  * The operator's side: hears the attempts to one endpoint from every process, until closed. It queues nothing and
  * changes no record.
+ * @throws Error when there is no such endpoint.
  */
 export async function listenTo(
-  coordination: Coordination,
+  { documents, coordination }: { documents: Documents; coordination: Coordination },
   endpointId: string,
   onAttempt: (attempt: HeardAttempt) => void,
 ): Promise<() => void> {
+  const endpoints = await EndpointsStore.open(documents);
+  if (!(await endpoints.isThere(endpointId)))
+    throw new Error(`There is no webhook endpoint ${endpointId}: \`webhooks\` lists them.`);
   const end = await coordination.subscribe(attemptsOf(endpointId), (message) =>
     onAttempt(JSON.parse(message) as HeardAttempt),
   );
