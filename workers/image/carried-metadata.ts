@@ -2,6 +2,7 @@ import sharp, { type Sharp } from 'sharp';
 import type { Encode, MetadataPolicy, OutputFormat } from '../protocol.ts';
 import { canCarryProfile } from './encoder.ts';
 import { type Chosen, openOptions, openPixels, type Source } from './input.ts';
+import { withIptc } from './iptc.ts';
 import type { Picture } from './picture.ts';
 import type { Pixels } from './pixels.ts';
 import { blankPreviews } from './previews.ts';
@@ -106,16 +107,27 @@ function keepApart(pipeline: Sharp, { exif, others }: CarriedBlocks): Sharp {
   return pipeline;
 }
 
-/** A file that was written, with the EXIF that libvips has no way to put there: that of a TIFF. */
+/** A file that was written, with what libvips has no way to put there: the EXIF of a TIFF, and rights as IPTC. */
 export async function withTags(
   data: Uint8Array<ArrayBuffer>,
   format: OutputFormat,
   { input, source, policy, carried }: CarriedFile,
 ): Promise<Uint8Array<ArrayBuffer>> {
+  if (source.format === 'raw') return data;
+  const iptc = policy === 'copyright' ? await iptcRights(input, format) : undefined;
+  if (format === 'jpeg') return iptc === undefined ? data : withIptc(data, iptc);
   const keeps = (policy === 'keep' && carried.exif) || policy === 'copyright';
-  if (format !== 'tiff' || !keeps || source.format === 'raw') return data;
+  if (format !== 'tiff' || !keeps) return data;
   const exif = source.format === 'tiff' ? input : await exifOf(input);
-  return exif === undefined ? data : withExifTags(data, exif, policy === 'keep' ? 'all' : 'rights');
+  return withExifTags(data, exif, policy === 'keep' ? 'all' : 'rights', iptc);
+}
+
+/** The formats that IPTC has a place in. */
+const IPTC_FORMATS: readonly OutputFormat[] = ['jpeg', 'tiff'];
+
+async function iptcRights(input: Uint8Array<ArrayBuffer>, format: OutputFormat): Promise<Buffer | undefined> {
+  if (!IPTC_FORMATS.includes(format)) return undefined;
+  return rightsOf(input, await sharp(input, { failOn: 'error' }).metadata()).iptc;
 }
 
 async function exifOf(input: Uint8Array<ArrayBuffer>): Promise<Uint8Array | undefined> {

@@ -45,6 +45,7 @@ import { inProfile } from './profile-colours.ts';
 import { keepPromise, type Original, type Written } from './promise.ts';
 import { invalid } from './refusal.ts';
 import { withStillBrand } from './still-brand.ts';
+import { restoreDelays } from './webp-delays.ts';
 
 /** A pass on its way: every choice is made, and the picture goes from stage to stage. */
 interface Work {
@@ -297,6 +298,7 @@ async function encode(work: Work): Promise<{ written: Written; achieved?: Achiev
   assertEncodable(encode, picture);
   const file: CarriedFile = { input: task.input, source, chosen, policy: encode.metadata, carried, profile };
   const finish = async ({ data, info }: Written): Promise<Written> => {
+    if (encode.format === 'webp' && picture.frames > 1) restoreDelays(data, source.delays ?? []);
     const tagged = await withTags(data, encode.format, file);
     return { data: tagged, info: { ...info, size: tagged.byteLength } };
   };

@@ -1,4 +1,5 @@
 import type { Metadata } from 'sharp';
+import { iptcOf } from './iptc.ts';
 import type { Plain } from './plain.ts';
 import { readTags } from './tags.ts';
 
@@ -6,6 +7,8 @@ import { readTags } from './tags.ts';
 export interface Rights {
   exif: Record<string, string>;
   xmp: string | undefined;
+  /** The same two fields as IPTC, of a file that says them so. */
+  iptc: Buffer | undefined;
 }
 
 type Tags = Record<string, Plain>;
@@ -30,7 +33,11 @@ const IPTC_FIELDS: Record<string, string> = { rights: 'Copyright Notice', creato
 export function rightsOf(input: Uint8Array<ArrayBuffer>, header: Metadata): Rights {
   const { exif = {}, xmp = {}, iptc = {} } = readTags(input, header);
   const fields = EXIF_FIELDS.flatMap((name) => textsOf(exif[name]).map((text) => [name, text] as const));
-  return { exif: Object.fromEntries(fields), xmp: documentOf(xmp, iptc) };
+  return {
+    exif: Object.fromEntries(fields),
+    xmp: documentOf(xmp, iptc),
+    iptc: iptcOf({ byLines: textsOf(iptc['By-line']), notices: textsOf(iptc['Copyright Notice']) }),
+  };
 }
 
 function documentOf(xmp: Tags, iptc: Tags): string | undefined {

@@ -55,6 +55,9 @@ const DESCRIPTIVE: ReadonlySet<number> = new Set([
   0x010e, 0x010f, 0x0110, 0x0131, 0x0132, 0x013b, 0x013c, 0x8298, 0x8769, 0x8825, 0x9c9b, 0x9c9c, 0x9c9d,
   0x9c9e, 0x9c9f, 0x4746, 0x4749,
 ]);
+/** IPTC-NAA. */
+const IPTC = 0x83bb;
+const UNDEFINED_TYPE = 7;
 /** Copyright and Artist. */
 const RIGHTS: ReadonlySet<number> = new Set([0x8298, 0x013b]);
 
@@ -62,18 +65,21 @@ const RIGHTS: ReadonlySet<number> = new Set([0x8298, 0x013b]);
  * Adds the tags of an EXIF structure to a little-endian TIFF.
  * @param exif a TIFF structure, or a whole TIFF; what cannot be read of it is left out.
  * @param which all that is descriptive, or the rights alone.
+ * @param iptc goes along as a tag of its own.
  */
 export function withExifTags(
   tiff: Uint8Array<ArrayBuffer>,
-  exif: Uint8Array,
+  exif: Uint8Array | undefined,
   which: 'all' | 'rights',
+  iptc?: Buffer,
 ): Uint8Array<ArrayBuffer> {
   const file = Buffer.from(tiff.buffer, tiff.byteOffset, tiff.byteLength);
   if (file.toString('latin1', 0, 4) !== 'II*\0') return tiff;
   const kept = which === 'all' ? DESCRIPTIVE : RIGHTS;
-  const added = entriesOf(Buffer.from(exif.buffer, exif.byteOffset, exif.byteLength)).filter(({ tag }) =>
-    kept.has(tag),
-  );
+  const read =
+    exif === undefined ? [] : entriesOf(Buffer.from(exif.buffer, exif.byteOffset, exif.byteLength));
+  const added = read.filter(({ tag }) => kept.has(tag));
+  if (iptc !== undefined) added.push({ tag: IPTC, type: UNDEFINED_TYPE, count: iptc.length, value: iptc });
   if (added.length === 0) return tiff;
   const at = file.readUInt32LE(4);
   const end = at + 2 + file.readUInt16LE(at) * ENTRY_BYTES;

@@ -205,3 +205,29 @@ t.test('compressed, an animation plays as it did', async (t) => {
     }
   }
 });
+
+/** Where each frame of a WebP says for how long it is shown. */
+function durationsAt(webp: Buffer): number[] {
+  const places: number[] = [];
+  for (let at = webp.indexOf('ANMF'); at !== -1; at = webp.indexOf('ANMF', at + 4)) places.push(at + 20);
+  return places;
+}
+
+t.test('delays of a hundredth of a second and less survive', async (t) => {
+  const delays = [5, 10, 11, 1, 200];
+  const [edge, frames] = [16, delays.length];
+  const data = Uint8Array.from(
+    { length: edge * edge * 3 * frames },
+    (_, index) => (Math.floor(index / (edge * edge * 3)) * 50 + index) % 256,
+  );
+  const raw = { width: edge, height: edge * frames, channels: 3, pageHeight: edge } as const;
+  const file = await sharp(data, { raw })
+    .webp({ lossless: true, delay: delays.map(() => 50) })
+    .toBuffer();
+  for (const [index, at] of durationsAt(file).entries()) file.writeUIntLE(delays[index] ?? 0, at, 3);
+  for (const steps of [[], [['resize', { width: 8 }]], [['blur', { sigma: 1 }]]] as StepText[][]) {
+    const result = Buffer.from((await made(file, passOf(steps, { format: 'webp' }))).data);
+    const told = durationsAt(result).map((at) => result.readUIntLE(at, 3));
+    t.same(told, delays, `${steps}`);
+  }
+});

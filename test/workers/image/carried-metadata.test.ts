@@ -1,4 +1,5 @@
 // needs: nothing
+import ExifReader from 'exifreader';
 import sharp from 'sharp';
 import t from 'tap';
 import { describe } from '../../../workers/image/metadata.ts';
@@ -78,6 +79,13 @@ t.test('rights that IPTC alone tells are carried as XMP', async (t) => {
   const input = Buffer.concat([plain.subarray(0, 2), segment, plain.subarray(2)]);
   for (const format of FORMATS) {
     const { data } = await made(input, passOf([], { format, metadata: 'copyright' }));
+    if (format === 'jpeg' || format === 'tiff') {
+      const { iptc } = ExifReader.load(Buffer.from(data), { expanded: true });
+      t.match(iptc, {
+        'By-line': [{ description: 'Jane' }],
+        'Copyright Notice': [{ description: '(c) Jane' }],
+      });
+    }
     t.strictSame((await tagsOf(data)).xmp, { rights: ['(c) Jane'], creator: ['Jane'] }, format);
     t.notOk(Buffer.from(data).includes('secret'), format);
   }
