@@ -123,7 +123,17 @@ export interface DescribeTask extends Readings {
   deadlineMs: number;
 }
 
-export type ImageTask = TransformTask | DescribeTask;
+/** Compares two pictures of one size. */
+export interface CompareTask {
+  kind: 'compare';
+  input: Uint8Array<ArrayBuffer>;
+  raw?: RawPixels;
+  other: Uint8Array<ArrayBuffer>;
+  otherRaw?: RawPixels;
+  deadlineMs: number;
+}
+
+export type ImageTask = TransformTask | DescribeTask | CompareTask;
 
 /**
  * The codec streams: decoding, the steps and the last encoding of a pass are one sweep over the picture, told as
@@ -179,6 +189,24 @@ export interface Described {
   timings: Timings;
 }
 
+/** How two pictures differ. */
+export interface Difference {
+  /** SSIM of Wang et al. (2004) on luma, rounded down to four digits; 1 when they are the same. */
+  ssim: number;
+  /** Share of the pixels of which a channel differs by more than 8 of 255. */
+  changedShare: number;
+  /** Largest difference of a channel, 0 to 255. */
+  maxDifference: number;
+  /** Where changed pixels are, in pixels of the picture; at most 100, the largest first. */
+  regions: Array<{ x: number; y: number; width: number; height: number }>;
+}
+
+export interface Compared {
+  kind: 'compared';
+  difference: Difference;
+  timings: Timings;
+}
+
 /** A refusal born in a thread. `param` is relative to the pass, such as `frame` or `steps[1].params.width`. */
 export interface Failure {
   kind: 'failure';
@@ -188,7 +216,7 @@ export interface Failure {
   details?: Record<string, unknown>;
 }
 
-export type ImageResult = Transformed | Described | Failure;
+export type ImageResult = Transformed | Described | Compared | Failure;
 
 /** How a process apart answers a task: the bytes of the result follow on its data pipe. */
 export interface ApartAnswer<Verdict> {

@@ -51,6 +51,12 @@ export function assetsMissing(missing: readonly string[]): ApiError {
   });
 }
 
+/** @param index of the first asset without bytes. */
+export function assetUnready(index: number, status: string): ApiError {
+  const message = `assetIds[${index}] has no picture yet, or got none: it is ${status}; leave it out until it is DONE.`;
+  return new ApiError('invalid_state', message, { param: 'assetIds', details: { index, status } });
+}
+
 export function secondAssetMissing(param: string, assetId: string): ApiError {
   return new ApiError('not_found', `${param} names ${assetId}, which is no asset of yours.`, {
     param,

@@ -5,6 +5,7 @@ import type { Holds } from '../billing/holds.ts';
 import type { UsageSource } from '../billing/usage.ts';
 import type { Events } from '../events/open.ts';
 import type { Slice } from '../http/slice.ts';
+import type { OpMeter } from '../metrics/ops.ts';
 import type { Models } from '../models/models.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import type { Renders } from '../pixels/renders.ts';
@@ -40,6 +41,7 @@ export interface JobsOptions {
   events: Events;
   providers: Providers;
   models: Models;
+  meters: { ops: OpMeter };
   plan: (id: string) => { retentionDays: number; storedAssets: number };
   storedAssets: (accountId: string) => Promise<number>;
   publicUrl: () => string;

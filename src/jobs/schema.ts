@@ -22,44 +22,47 @@ export const ITEMS_MAX = 10_000;
 export const INLINE_ITEMS = 100;
 
 /** Body of POST /jobs. What runs is checked by the catalogue, which names the place at fault. */
-export const JobRequest = Type.Object({
-  op: Type.Optional(
-    Type.String({ description: 'An op of the catalogue; alone, it decides everything else.' }),
-  ),
-  type: Type.Optional(Type.String({ description: 'A raw type, only without op.' })),
-  assetIds: Type.Optional(
-    Type.Array(anything('An asset id.'), { description: `One item an asset; at most ${ITEMS_MAX}.` }),
-  ),
-  parameters: Type.Optional(anyObject("The op's parameters.")),
-  prompt: Type.Optional(Type.String({ description: 'AI ops.' })),
-  count: Type.Optional(Type.Unsafe<number>({ type: 'number', description: 'generate: 1 to 10 items.' })),
-  model: Type.Optional(Type.String({ description: "AI ops; the op's default when left out." })),
-  templateId: Type.Optional(
-    Type.String({ description: 'render_template: id or slug, optionally @version.' }),
-  ),
-  items: Type.Optional(
-    Type.Array(anything('A row of data.'), { description: 'render_template: one item a row.' }),
-  ),
-  presetId: Type.Optional(Type.String({ description: 'Id, slug or slug@version of a preset.' })),
-  steps: Type.Optional(Steps),
-  subjects: Type.Optional(SentSubjects),
-  collection: Type.Optional(Type.String({ description: 'Collection of the results.' })),
-  variants: Type.Optional(
-    Type.Array(anything('name and parameters.'), {
-      description: '1 to 20; each is merged over parameters and makes an item of every asset.',
-    }),
-  ),
-  imageCount: Type.Optional(
-    Type.Unsafe<number>({ type: 'number', description: 'Dry run: stands for so many more assetIds.' }),
-  ),
-  wait: Type.Optional(
-    Type.Unsafe<number>({
-      type: 'number',
-      description: 'Seconds to wait for a job of one item; at most 60.',
-    }),
-  ),
-  mode: Type.Optional(anything('Removed: leave it out.')),
-});
+export const JobRequest = Type.Object(
+  {
+    op: Type.Optional(
+      Type.String({ description: 'An op of the catalogue; alone, it decides everything else.' }),
+    ),
+    type: Type.Optional(Type.String({ description: 'A raw type, only without op.' })),
+    assetIds: Type.Optional(
+      Type.Array(anything('An asset id.'), { description: `One item an asset; at most ${ITEMS_MAX}.` }),
+    ),
+    parameters: Type.Optional(anyObject("The op's parameters.")),
+    prompt: Type.Optional(Type.String({ description: 'AI ops.' })),
+    count: Type.Optional(Type.Unsafe<number>({ type: 'number', description: 'generate: 1 to 10 items.' })),
+    model: Type.Optional(Type.String({ description: "AI ops; the op's default when left out." })),
+    templateId: Type.Optional(
+      Type.String({ description: 'render_template: id or slug, optionally @version.' }),
+    ),
+    items: Type.Optional(
+      Type.Array(anything('A row of data.'), { description: 'render_template: one item a row.' }),
+    ),
+    presetId: Type.Optional(Type.String({ description: 'Id, slug or slug@version of a preset.' })),
+    steps: Type.Optional(Steps),
+    subjects: Type.Optional(SentSubjects),
+    collection: Type.Optional(Type.String({ description: 'Collection of the results.' })),
+    variants: Type.Optional(
+      Type.Array(anything('name and parameters.'), {
+        description: '1 to 20; each is merged over parameters and makes an item of every asset.',
+      }),
+    ),
+    imageCount: Type.Optional(
+      Type.Unsafe<number>({ type: 'number', description: 'Dry run: stands for so many more assetIds.' }),
+    ),
+    wait: Type.Optional(
+      Type.Unsafe<number>({
+        type: 'number',
+        description: 'Seconds to wait for a job of one item; at most 60.',
+      }),
+    ),
+    mode: Type.Optional(anything('Removed: leave it out.')),
+  },
+  { additionalProperties: false },
+);
 export type JobRequest = Static<typeof JobRequest>;
 
 const wait = Type.Optional(

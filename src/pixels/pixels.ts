@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { SettingsOf } from '../../config/setting.ts';
 import type {
+  Compared,
+  CompareTask,
   Described,
   DescribeTask,
   Failure,
@@ -51,6 +53,11 @@ export interface TransformCall extends PixelCall {
   paramOf?: (passParam: string) => string;
 }
 
+export interface CompareCall extends PixelCall {
+  /** The file of the other image. */
+  other: Uint8Array;
+}
+
 /** A call under way. */
 export interface Work<T> {
   /**
@@ -69,6 +76,7 @@ interface Queued {
 
 export type PixelResult = Transformed & Queued;
 export type PixelFacts = Described & Queued;
+export type PixelComparison = Compared & Queued;
 
 export interface PixelStats {
   /** Passes that may run at once. */
@@ -88,6 +96,8 @@ export interface Pixels {
   transform(call: TransformCall): Work<PixelResult>;
   /** Reads what an image is and says. */
   describe(call: PixelCall): Work<PixelFacts>;
+  /** Compares an image with another one of its size. */
+  compare(call: CompareCall): Work<PixelComparison>;
   /** Of the passes that take a moment. */
   stats(): PixelStats;
   /** Of those that may take longer: their processes are called threads here. */
@@ -206,6 +216,22 @@ export function createPixels(options: PixelsOptions): Pixels {
     return { ...result, queueMs: queueMs + source.queueMs };
   }
 
+  async function compare(call: CompareCall, ending: Ending): Promise<PixelComparison> {
+    const one = await sourceOf(call, null, ending);
+    const other = await sourceOf({ ...call, bytes: call.other }, null, ending);
+    const otherFile = { other: other.file.input, ...(other.file.raw && { otherRaw: other.file.raw }) };
+    const taskUntil = (deadlineMs: number): CompareTask => ({
+      ...{ kind: 'compare', deadlineMs },
+      ...one.file,
+      ...otherFile,
+    });
+    // Both lie decoded in memory at once.
+    const header = { ...one.header, pixels: one.header.pixels + 2 * other.header.pixels };
+    const { result, queueMs } = await runTask(taskUntil, call, { header, pass: null }, ending);
+    if (result.kind === 'failure') throw refused(result, (name) => name);
+    return { ...result, queueMs };
+  }
+
   async function describe(call: PixelCall, ending: Ending): Promise<PixelFacts> {
     const { bytes } = call;
     const source = await sourceOf(call, null, ending);
@@ -235,6 +261,7 @@ export function createPixels(options: PixelsOptions): Pixels {
   return {
     transform: (call) => begin(call, (ending) => transform(call, ending)),
     describe: (call) => begin(call, (ending) => describe(call, ending)),
+    compare: (call) => begin(call, (ending) => compare(call, ending)),
     stats: () => statsOf(lanes.quick),
     heavyStats: () => statsOf(lanes.heavy),
     async selfTest() {

@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import type {
+  Compared,
+  CompareTask,
   Described,
   Failure,
   ImageResult,
@@ -11,7 +13,9 @@ import type {
 } from '../../workers/protocol.ts';
 
 /** What a task is answered with. */
-export type ResultOf<T extends ImageTask> = (T extends TransformTask ? Transformed : Described) | Failure;
+export type ResultOf<T extends ImageTask> =
+  | (T extends TransformTask ? Transformed : T extends CompareTask ? Compared : Described)
+  | Failure;
 
 /** Longer than any task: what still runs then is lost to libvips. */
 const RETIRE_MS = 180_000;

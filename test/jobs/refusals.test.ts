@@ -72,8 +72,8 @@ const REFUSALS: Record<string, Refusal> = {
   'a wait that is no integer': { body: { ...resize, wait: 1.5 }, param: 'wait' },
   'a version that is no number': { body: { presetId: 'builtin-x@0', assetIds: [asset] }, param: 'presetId' },
   'a row that is no object': {
-    body: { op: 'render_template', templateId: 'builtin-template-card', items: [1] },
-    param: 'items[0]',
+    body: { op: 'render_template', templateId: 'builtin-template-card', items: [{}, 1] },
+    param: 'items[1]',
   },
   'no rows': { body: { op: 'render_template', templateId: 'x', items: [] }, param: 'items' },
   'imageCount on a render': {
@@ -86,6 +86,13 @@ const REFUSALS: Record<string, Refusal> = {
     code: 'asset_not_found',
     param: 'assetIds',
     details: { missing: [theirs, 'ast_no'] },
+  },
+  'a field that there is not': { body: { ...resize, assetsIds: [asset] }, param: 'assetsIds' },
+  'an asset that has not come': {
+    body: { ...resize, assetIds: [asset, pending] },
+    code: 'invalid_state',
+    param: 'assetIds',
+    details: { index: 1, status: 'PENDING' },
   },
   'a preset that is not there': {
     body: { presetId: 'nope', assetIds: [asset] },

@@ -10,7 +10,13 @@ import { invalidParam } from '../../http/errors.ts';
 import type { Models } from '../../models/models.ts';
 import type { Presets } from '../../presets/open.ts';
 import type { Templates } from '../../templates/open.ts';
-import { assetsMissing, referenceMissing, secondAssetMissing, secondAssetUnready } from '../errors.ts';
+import {
+  assetsMissing,
+  assetUnready,
+  referenceMissing,
+  secondAssetMissing,
+  secondAssetUnready,
+} from '../errors.ts';
 import { ITEMS_MAX, type JobRequest } from '../schema.ts';
 import { creditsOf, type Definition, runsOf } from '../work/definition.ts';
 import type { ItemSeed, JobHead, Order } from './order.ts';
@@ -48,6 +54,8 @@ export function createChecking({ models, presets, templates, assets }: CheckingO
     const statuses = await assets.statuses(accountId, ids);
     const missing = [...new Set(assetIds)].filter((id) => !statuses.has(id));
     if (missing.length > 0) throw assetsMissing(missing);
+    const unready = assetIds.findIndex((id) => statuses.get(id) !== 'DONE');
+    if (unready !== -1) throw assetUnready(unready, statuses.get(assetIds[unready] ?? '') ?? 'FAILED');
     for (const { assetId, param, role } of named) {
       const status = statuses.get(assetId);
       if (status === 'DONE') continue;

@@ -1,15 +1,22 @@
 import type { AssetsForJobs } from '../../assets/open.ts';
 import type { PassSegment } from '../../catalogue/plan/plan.ts';
 import { ApiError } from '../../http/errors.ts';
-import type { Pixels } from '../../pixels/pixels.ts';
+import type { OpMeter } from '../../metrics/ops.ts';
+import type { PixelResult, Pixels } from '../../pixels/pixels.ts';
 import type { ItemCall, Made } from './perform.ts';
 
 /** Time that an item is worked on; waiting for a thread is not counted. */
 const DEADLINE_MS = 60_000;
 
+export interface PassWorkOptions {
+  pixels: Pixels;
+  assets: AssetsForJobs;
+  meters: { ops: OpMeter };
+}
+
 /** Runs a pass over the picture of an item, with the second assets that its steps read. */
-export function createPassWork({ pixels, assets }: { pixels: Pixels; assets: AssetsForJobs }) {
-  async function readLayer(accountId: string, assetId: string): Promise<Uint8Array<ArrayBuffer>> {
+export function createPassWork({ pixels, assets, meters }: PassWorkOptions) {
+  async function readSecond(accountId: string, assetId: string): Promise<Uint8Array<ArrayBuffer>> {
     try {
       return (await assets.read(accountId, assetId)).bytes;
     } catch (error) {
@@ -18,24 +25,45 @@ export function createPassWork({ pixels, assets }: { pixels: Pixels; assets: Ass
     }
   }
 
-  return async (
-    { job, signal }: ItemCall,
-    { pass, layers }: PassSegment,
+  function terms({ job: { accountId }, signal }: ItemCall) {
+    return { accountId, deadlineMs: Date.now() + DEADLINE_MS, signal, work: 'job' } as const;
+  }
+
+  async function transformed(
+    call: ItemCall,
+    pass: PassSegment['pass'],
+    { layers }: PassSegment,
     bytes: Uint8Array<ArrayBuffer>,
-  ): Promise<Made> => {
-    const { accountId } = job;
+  ): Promise<PixelResult> {
+    const { accountId } = call.job;
     const files: Record<string, Uint8Array> = {};
-    for (const { assetId } of layers) files[assetId] ??= await readLayer(accountId, assetId);
-    const work = pixels.transform({
-      bytes,
-      pass,
-      accountId,
-      ...(layers.length > 0 && { layers: files }),
-      deadlineMs: Date.now() + DEADLINE_MS,
-      signal,
-      work: 'job',
-    });
-    const { data, contentType } = await work.result;
-    return { kind: 'image', bytes: data, contentType };
+    for (const { assetId } of layers) files[assetId] ??= await readSecond(accountId, assetId);
+    const bytesIn = bytes.length;
+    const second = layers.length > 0 ? { layers: files } : {};
+    const result = await pixels.transform({ ...terms(call), bytes, pass, ...second }).result;
+    const { queueMs, timings, data } = result;
+    const op = call.job.op ?? 'preset';
+    meters.ops.ran({ op, work: 'job', bytesIn, bytesOut: data.length, queueMs, ...timings });
+    return result;
+  }
+
+  /** Compares what the steps made of a picture, written without a loss, with another asset. */
+  async function compared(
+    call: ItemCall,
+    segment: PassSegment,
+    input: Uint8Array<ArrayBuffer>,
+    otherId: string,
+  ): Promise<Made> {
+    const pass = { ...segment.pass, encode: { format: 'png' as const } };
+    const bytes = pass.steps.length === 0 ? input : (await transformed(call, pass, segment, input)).data;
+    const other = await readSecond(call.job.accountId, otherId);
+    const { difference } = await pixels.compare({ ...terms(call), bytes, other }).result;
+    return { kind: 'json', output: difference };
+  }
+
+  return async (call: ItemCall, segment: PassSegment, bytes: Uint8Array<ArrayBuffer>): Promise<Made> => {
+    if (segment.compareWith !== undefined) return compared(call, segment, bytes, segment.compareWith);
+    const { data, contentType, achieved } = await transformed(call, segment.pass, segment, bytes);
+    return { kind: 'image', bytes: data, contentType, ...(achieved && { achieved: { ...achieved } }) };
   };
 }
