@@ -26,6 +26,7 @@ import type { Renders } from './pixels/renders.ts';
 import { answerControls } from './processes/controls.ts';
 import { processControls } from './processes/process-controls.ts';
 import { openSlices } from './slices.ts';
+import { StorageFullError } from './stores/documents/port.ts';
 import { measured } from './stores/measured.ts';
 import type { Stores } from './stores/open.ts';
 import { createSweeper } from './sweeping/sweeper.ts';
@@ -52,6 +53,8 @@ export interface App {
 }
 
 const UNSANDBOXED = 'The browser that draws templates has no sandbox: see RENDER_SANDBOX.';
+const STORAGE_FULL =
+  'The disk is full but for its reserve (STORAGE_RESERVE_MEGABYTES): uploads are refused, reads and deletes work.';
 const READY_TIMEOUT_MS = 5_000;
 /** What the slices get of a drain when the calls took all of its time. */
 const LEAST_STOP_MS = 1_500;
@@ -102,7 +105,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   await server.register(healthRoutes, {
     isDraining: () => draining.signal.aborted,
     checkTimeoutMs: READY_TIMEOUT_MS,
-    remarks: () => (threads.renders.isSandboxed() ? [] : [UNSANDBOXED]),
+    remarks: () => remarksOn(threads.renders, stores.objects),
     checks: {
       documents: () => stores.documents.ping(),
       coordination: () => stores.coordination.ping(),
@@ -198,6 +201,15 @@ function installAdmission(api: FastifyInstance, stores: Stores, gate: Gate): voi
     (request) => gate.callerIfAny(request)?.accountId ?? request.ip,
   );
   installBodyParsing(api);
+}
+
+/** What an operator should know though the process serves. */
+async function remarksOn(renders: Renders, objects: Stores['objects']): Promise<string[]> {
+  const hasRoom = await objects.checkRoom().then(
+    () => true,
+    (error) => !(error instanceof StorageFullError),
+  );
+  return [...(renders.isSandboxed() ? [] : [UNSANDBOXED]), ...(hasRoom ? [] : [STORAGE_FULL])];
 }
 
 function renderStats(renders: Renders): PoolStats {

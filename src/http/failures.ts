@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { DuplicateKeyError, StoreUnavailableError } from '../stores/documents/port.ts';
+import { DuplicateKeyError, StorageFullError, StoreUnavailableError } from '../stores/documents/port.ts';
 import { ApiError, type ApiErrorContext, type ErrorCode } from './errors.ts';
 import { closeAfterAnswer } from './lingering.ts';
 import { validationFailure } from './validation.ts';
@@ -20,6 +20,8 @@ export function installFailures(app: FastifyInstance): void {
 /** The two schemes of the interface; every 401 names them. @see https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1 */
 const CHALLENGE = 'ApiKey realm="darkroom", Bearer realm="darkroom"';
 const LARGEST_DROPPED_BYTES = 64 * 1024 * 1024;
+/** Somebody has to make room first. */
+const STORAGE_FULL_RETRY_SECONDS = 60;
 const refusals = new WeakMap<FastifyRequest, ApiError>();
 
 /** Why a request was refused; undefined when it was not. For the log and the metrics. */
@@ -72,6 +74,13 @@ export function asApiError(error: unknown): ApiError {
         retryAfterSeconds: 2,
         cause: error,
       },
+    );
+  }
+  if (error instanceof StorageFullError) {
+    return new ApiError(
+      'internal_error',
+      'The storage of this service is full: delete assets, or repeat the same call when its operator has made room.',
+      { details: { reason: 'storage_full' }, retryAfterSeconds: STORAGE_FULL_RETRY_SECONDS, cause: error },
     );
   }
   if (error instanceof DuplicateKeyError) {

@@ -5,7 +5,7 @@ export interface HealthOptions {
   /** Each part that must answer before traffic is sent here; rejects when it does not. */
   checks: Record<string, () => Promise<unknown>>;
   /** What an operator should know though every part answers, a sentence each. */
-  remarks: () => string[];
+  remarks: () => Promise<string[]>;
   /** True once this process takes no new calls. */
   isDraining: () => boolean;
   checkTimeoutMs: number;
@@ -51,7 +51,7 @@ async function verdictOf({ checks, checkTimeoutMs, remarks }: HealthOptions): Pr
     ),
   );
   const status = parts.every(([, result]) => result === 'ok') ? 'ok' : 'failing';
-  const said = remarks();
+  const said = await remarks();
   return { status, parts: Object.fromEntries(parts), ...(said.length > 0 && { remarks: said }) };
 }
 

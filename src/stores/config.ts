@@ -1,9 +1,16 @@
-import { text } from '../../config/setting.ts';
+import { integer, text } from '../../config/setting.ts';
 
 export const storesSettings = {
   DATA_DIR: text({
     description: 'Directory of the embedded stores and of objects kept as files.',
     fallback: './data',
+  }),
+  STORAGE_RESERVE_MEGABYTES: integer({
+    description:
+      'Space on the disk of DATA_DIR (at most a tenth of it) that uploads leave free, so that deletes and the database go on when it fills.',
+    fallback: 256,
+    min: 0,
+    max: 1_048_576,
   }),
   MONGODB_URL: text({
     description: 'Documents on MongoDB instead of the embedded store; REDIS_URL goes with it.',

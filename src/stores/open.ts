@@ -102,7 +102,11 @@ async function connectCoordination({ REDIS_URL }: StoresSettings): Promise<Coord
 }
 
 async function openObjects(settings: StoresSettings): Promise<Objects> {
-  if (settings.S3_BUCKET === '') return new FileObjects(join(settings.DATA_DIR, 'objects'));
+  if (settings.S3_BUCKET === '')
+    return new FileObjects(
+      join(settings.DATA_DIR, 'objects'),
+      settings.STORAGE_RESERVE_MEGABYTES * 1024 * 1024,
+    );
   const { S3Objects } = await import('./objects/s3.ts');
   return new S3Objects({
     bucket: settings.S3_BUCKET,

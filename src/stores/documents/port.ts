@@ -145,6 +145,11 @@ export class DuplicateKeyError extends Error {
   }
 }
 
+/** The disk has no room left for uploads. Reads and deletes work; the HTTP boundary answers 500, reason storage_full. */
+export class StorageFullError extends Error {
+  override readonly name = 'StorageFullError';
+}
+
 /** The store did not answer within its deadline. The HTTP boundary answers it with 500 internal_error and Retry-After. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';

@@ -8,6 +8,7 @@ import { moveDurably, readFully } from './durable-file.ts';
 import { isMissing, objectsUnder, pathOf, TEMPORARY } from './file-layout.ts';
 import type { Objects, StoredObject } from './port.ts';
 import { assertWithin, clippedRange } from './range.ts';
+import { createReserve, type Reserve, spaceOf } from './reserve.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -27,11 +28,16 @@ interface OpenObject {
  */
 export class FileObjects implements Objects {
   readonly #root: string;
+  readonly #reserve: Reserve;
   #prepared: Promise<void> | null = null;
 
-  /** The directory is made when it is first needed. */
-  constructor(directory: string) {
+  /**
+   * The directory is made when it is first needed.
+   * @param reserveBytes left free on its disk: puts are refused before they take the last of it.
+   */
+  constructor(directory: string, reserveBytes = 0) {
     this.#root = resolve(directory);
+    this.#reserve = createReserve(reserveBytes, () => spaceOf(this.#root));
   }
 
   async put(key: string, body: Uint8Array | Readable, contentType: string): Promise<{ sizeBytes: number }> {
@@ -39,6 +45,7 @@ export class FileObjects implements Objects {
     const temporary = join(this.#root, TEMPORARY, randomUUID());
     try {
       await this.#prepare();
+      await this.#reserve.check();
       const sizeBytes = await write(temporary, body, contentType);
       await stored(moveDurably(temporary, path));
       return { sizeBytes };
@@ -92,6 +99,11 @@ export class FileObjects implements Objects {
       if (stats !== null && stats.mtimeMs < beforeMs) keys.push(key);
     }
     return keys;
+  }
+
+  async checkRoom(): Promise<void> {
+    await this.#prepare();
+    await this.#reserve.check();
   }
 
   async ping(): Promise<void> {

@@ -106,6 +106,9 @@ export class S3Objects implements Objects {
     }
   }
 
+  /** A bucket has no end. */
+  async checkRoom(): Promise<void> {}
+
   async ping(): Promise<void> {
     const { sdk, client } = await this.#open();
     const question = new sdk.HeadBucketCommand({ Bucket: this.#options.bucket });

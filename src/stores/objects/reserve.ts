@@ -1,0 +1,41 @@
+import { statfs } from 'node:fs/promises';
+import { StorageFullError } from '../documents/port.ts';
+
+/** How long a look at the disk is good for. */
+const LOOK_MS = 1_000;
+/** Of a small disk the reserve takes no more than this share. */
+const LARGEST_SHARE = 0.1;
+
+export interface Space {
+  freeBytes: number;
+  totalBytes: number;
+}
+
+/** Keeps a part of the disk free, so that deletes and the database's own upkeep work when uploads have filled the rest. */
+export interface Reserve {
+  /** @throws StorageFullError while less is free than is kept. */
+  check(): Promise<void>;
+}
+
+export function createReserve(reserveBytes: number, spaceLeft: () => Promise<Space>): Reserve {
+  let lookedMs = Number.NEGATIVE_INFINITY;
+  let isFull = false;
+
+  return {
+    async check() {
+      const nowMs = performance.now();
+      if (nowMs - lookedMs >= LOOK_MS) {
+        const { freeBytes, totalBytes } = await spaceLeft();
+        isFull = freeBytes < Math.min(reserveBytes, totalBytes * LARGEST_SHARE);
+        lookedMs = nowMs;
+      }
+      if (isFull) throw new StorageFullError('The disk of the objects is full but for its reserve.');
+    },
+  };
+}
+
+/** Of the disk that a directory lies on; it has to exist. */
+export async function spaceOf(directory: string): Promise<Space> {
+  const { bavail, blocks, bsize } = await statfs(directory);
+  return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
+}
