@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadEnvFile } from '../config/env-file.ts';
 import { readSettings, SettingsError } from '../config/index.ts';
-import { readPlans } from '../config/plans.ts';
 import type { CommandAnswer } from './admin/command.ts';
 import { helpFor, runCommand } from './admin/commands.ts';
+import { commandContext } from './admin/context.ts';
 import { migrateCommand } from './admin/migrate-command.ts';
 import { askPrimary, listenThroughPrimary } from './admin/socket.ts';
 import { type ListenWish, listenWishOf, showAttempt } from './admin/webhook-listening.ts';
@@ -25,11 +25,7 @@ async function main(words: readonly string[]): Promise<CommandAnswer> {
   }
   const stores = await openStores(settings.stores, hostForProcesses());
   try {
-    return await runCommand(words, {
-      ...stores,
-      planIds: readPlans().map(({ id }) => id),
-      now: () => new Date(),
-    });
+    return await runCommand(words, commandContext(settings.stores, stores));
   } finally {
     await stores.close();
   }

@@ -39,6 +39,8 @@ export interface AppOptions {
   hostId: string;
   processId: string;
   now: () => Date;
+  /** When the embedded stores were opened; absent where other hosts share the stores. */
+  storesOpenedAt?: Date;
   tracing: Tracing;
   /** The metrics of every process together, as Prometheus reads them. */
   collectMetrics: () => Promise<string>;

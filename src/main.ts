@@ -4,11 +4,10 @@ import { join } from 'node:path';
 import { AggregatorRegistry } from 'prom-client';
 import { loadEnvFile } from '../config/env-file.ts';
 import { readSettings, type Settings, SettingsError } from '../config/index.ts';
-import { readPlans } from '../config/plans.ts';
 import { bootstrap } from './accounts/bootstrap.ts';
 import { AccountsStore } from './accounts/store.ts';
 import { welcomeText } from './accounts/welcome.ts';
-import type { CommandContext } from './admin/command.ts';
+import { commandContext } from './admin/context.ts';
 import { openAdminSocket } from './admin/socket.ts';
 import { createMovements } from './billing/movements.ts';
 import { openBillingStore } from './billing/store.ts';
@@ -44,6 +43,7 @@ async function main(): Promise<void> {
   await checkAddress(settings.http.HOST, settings.http.PORT);
 
   const hostId = randomText(12);
+  const startedAt = new Date().toISOString();
   const host = hostForProcesses();
   const stores = await openStores(settings.stores, host);
   // What is out of reach or damaged ends the start here, with a sentence of its own.
@@ -52,7 +52,7 @@ async function main(): Promise<void> {
   const restarts = createRestartMeter();
   host.provide('metrics', async () => `${await aggregator.clusterMetrics()}${await restarts.text()}`);
   const admin = isEmbedded(settings.stores)
-    ? await openAdminSocket(settings.stores.DATA_DIR, commandContext(stores))
+    ? await openAdminSocket(settings.stores.DATA_DIR, commandContext(settings.stores, stores))
     : null;
 
   cluster.setupPrimary({ exec: new URL('./server.ts', import.meta.url).pathname });
@@ -67,6 +67,7 @@ async function main(): Promise<void> {
       return {
         ...allocator.environment,
         DARKROOM_HOST_ID: hostId,
+        DARKROOM_STARTED_AT: startedAt,
         DARKROOM_PROCESS_ID: String(forked),
         // A process that replaces another starts a third faster from what the first one compiled.
         NODE_COMPILE_CACHE: join(settings.stores.DATA_DIR, 'compile-cache'),
@@ -123,10 +124,6 @@ async function main(): Promise<void> {
   const { HOST, PUBLIC_URL } = settings.http;
   process.stdout.write(welcomeText(PUBLIC_URL || `http://${HOST}:${port}`, firstStart));
   await firstStart?.finish();
-}
-
-function commandContext(stores: Stores): CommandContext {
-  return { ...stores, planIds: readPlans().map(({ id }) => id), now: () => new Date() };
 }
 
 /** What an operator should know was relaxed. */

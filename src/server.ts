@@ -6,7 +6,7 @@ import { BEAT_MS } from './processes/heartbeats.ts';
 import { createLog } from './processes/log.ts';
 import type { ProcessMessage } from './processes/supervisor.ts';
 import { channelToPrimary } from './stores/embedded/channel-client.ts';
-import { connectStores } from './stores/open.ts';
+import { connectStores, isEmbedded } from './stores/open.ts';
 import { openTracing } from './tracing/open.ts';
 
 /**
@@ -44,6 +44,7 @@ const app = await buildApp({
   hostId: process.env.DARKROOM_HOST_ID ?? 'host',
   processId,
   now: () => new Date(),
+  ...(isEmbedded(settings.stores) && { storesOpenedAt: new Date(process.env.DARKROOM_STARTED_AT ?? 0) }),
   tracing,
   collectMetrics,
 });

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import type { Backup } from '../stores/backup.ts';
 import type { Coordination } from '../stores/coordination/port.ts';
 import type { Documents } from '../stores/documents/port.ts';
 
@@ -7,6 +8,8 @@ export interface CommandContext {
   coordination: Coordination;
   planIds: readonly string[];
   now: () => Date;
+  /** Copies the embedded stores into a new directory; absent where the stores are MongoDB's and Redis'. */
+  backUp?: ((directory: string) => Promise<Backup>) | undefined;
 }
 
 /** What a command answers: an object for `--json`, and the same for a person. */

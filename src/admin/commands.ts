@@ -1,4 +1,5 @@
 import { ACCOUNT_COMMANDS } from './account-commands.ts';
+import { BACKUP_COMMAND } from './backup-command.ts';
 import {
   type Command,
   type CommandAnswer,
@@ -16,6 +17,7 @@ export const COMMANDS: readonly Command[] = [
   ...KEY_COMMANDS,
   ...LIVE_COMMANDS,
   ...WEBHOOK_COMMANDS,
+  BACKUP_COMMAND,
 ];
 
 /** Every command with its options. */

@@ -42,6 +42,8 @@ export interface AssetsOptions {
   publicUrl: () => string;
   /** Where a plan is changed; part of the refusal for want of places. */
   upgradeUrl: () => string;
+  /** See AssetSweepsOptions. */
+  storesOpenedAt?: Date;
   now: () => Date;
   log: { warn(context: object, message: string): void };
 }
@@ -105,7 +107,7 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
       outputs,
     },
 
-    sweeps: createAssetSweeps({ store, places, removal, arrivals }),
+    sweeps: createAssetSweeps({ storesOpenedAt: options.storesOpenedAt, store, places, removal, arrivals }),
     stop: async () => records.close(),
   };
 }

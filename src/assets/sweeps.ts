@@ -10,12 +10,22 @@ export interface AssetSweepsOptions {
   places: AssetPlaces;
   removal: Removal;
   arrivals: Arrivals;
+  /**
+   * When the stores were opened that no other host shares: what was on its way before then has died with its process.
+   * Absent: another host may still be at it, for at most UNFINISHED_MS.
+   */
+  storesOpenedAt?: Date | undefined;
 }
 
 const MOST_AT_A_TIME = 100;
 
 /** What time and dead processes leave of assets. Each may run anywhere, twice and at once. */
-export function createAssetSweeps({ store, places, removal, arrivals }: AssetSweepsOptions): Duty[] {
+export function createAssetSweeps(options: AssetSweepsOptions): Duty[] {
+  const { store, places, removal, arrivals, storesOpenedAt } = options;
+  /** What is older and not done is nobody's any more. */
+  const before = (now: Date) =>
+    new Date(Math.max(now.getTime() - UNFINISHED_MS, storesOpenedAt?.getTime() ?? 0));
+
   /** Outputs past their retention, failed assets, and reserved ones that nobody put. */
   async function expired(now: Date): Promise<number> {
     const assets = await store.expired(now, MOST_AT_A_TIME);
@@ -47,8 +57,4 @@ export function createAssetSweeps({ store, places, removal, arrivals }: AssetSwe
     { name: 'unfinished assets', sweep: unfinished },
     { name: 'places of assets', sweep: marked },
   ];
-}
-
-function before(now: Date): Date {
-  return new Date(now.getTime() - UNFINISHED_MS);
 }

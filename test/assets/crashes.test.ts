@@ -135,6 +135,21 @@ for (const [name, { given, deed }] of Object.entries(DEEDS)) {
   });
 }
 
+t.test(
+  'what died before the stores were opened is swept at once where no other host shares them',
+  async (t) => {
+    const sharing = await openAssets({ ...stores, ...common });
+    t.ok(await diesIn(upload, '', { write: 3, moment: 'after' }));
+    const before = await sharing.storedAssets(ACCOUNT);
+    await sweepAll(t, sharing);
+    t.equal(await sharing.storedAssets(ACCOUNT), before, 'another host may still be at it');
+    clock.ms += 1_000;
+    const alone = await openAssets({ ...stores, ...common, storesOpenedAt: common.now() });
+    await sweepAll(t, alone);
+    await checkWhole(t, alone, 'at the start');
+  },
+);
+
 /** Whether the deed reached the write that it was to die at. */
 async function diesIn(deed: Deed, subject: string, death: Death): Promise<boolean> {
   const dying = dyingStores(stores, death);

@@ -1,0 +1,73 @@
+import { copyFile, link, mkdir, open, readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { copyDatabase } from './documents/embedded/copy.ts';
+import { TEMPORARY } from './objects/file-layout.ts';
+
+export interface Backup {
+  directory: string;
+  /** Objects in the copy. */
+  objects: number;
+}
+
+/**
+ * Copies the embedded stores while they are in use. The copy is a data directory of its own: a service that is started on
+ * it has every document of one instant, and the objects of each.
+ *
+ * Objects never change, so they are copied before the documents and once more after them: the first round holds those
+ * that are deleted meanwhile, the second those that came.
+ *
+ * @param to a directory that does not exist yet.
+ * @throws Error of one sentence.
+ */
+export async function backUp(dataDir: string, to: string): Promise<Backup> {
+  await mkdir(dirname(to), { recursive: true });
+  await mkdir(to, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+    throw new Error(`${to} exists already: name a directory for the copy that does not.`);
+  });
+  const objects = join(dataDir, 'objects');
+  const before = await copyObjects(objects, join(to, 'objects'));
+  await copyDatabase(join(dataDir, 'documents.sqlite'), join(to, 'documents.sqlite'));
+  await synced(join(to, 'documents.sqlite'));
+  const after = await copyObjects(objects, join(to, 'objects'));
+  return { directory: to, objects: before + after };
+}
+
+/** Copies what is not there yet, and answers how many that was. */
+async function copyObjects(from: string, to: string): Promise<number> {
+  const entries = await readdir(from, { recursive: true, withFileTypes: true }).catch(noneWhenMissing);
+  let copied = 0;
+  for (const entry of entries) {
+    const directory = entry.parentPath.slice(from.length + 1);
+    if (!entry.isFile() || directory.startsWith(TEMPORARY)) continue;
+    await mkdir(join(to, directory), { recursive: true, mode: 0o700 });
+    const isNew = await copyObject(join(entry.parentPath, entry.name), join(to, directory, entry.name));
+    if (isNew) copied += 1;
+  }
+  return copied;
+}
+
+/** On the same disk a second name is enough: the bytes of an object never change. False when it was there or is gone. */
+async function copyObject(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'EEXIST' || error.code === 'ENOENT') throw error;
+      return copyFile(from, to).then(() => synced(to));
+    });
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' || code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+async function synced(path: string): Promise<void> {
+  const file = await open(path, 'r+');
+  await file.sync().finally(() => file.close());
+}
+
+function noneWhenMissing(error: NodeJS.ErrnoException): [] {
+  if (error.code === 'ENOENT') return [];
+  throw error;
+}
