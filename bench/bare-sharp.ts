@@ -42,5 +42,7 @@ process.on('message', async ({ bareCase, inFlight, durationMs }: BareQuestion) =
 /** What the service's resize does: EXIF orientation applied, sRGB, no metadata, the same encoder settings. */
 function run(input: Buffer, { size, format, quality }: BareCase): Promise<Buffer> {
   const resized = sharp(input).autoOrient().resize({ width: size, fit: 'inside', withoutEnlargement: true });
-  return format === 'jpeg' ? resized.jpeg({ quality }).toBuffer() : resized.webp({ quality }).toBuffer();
+  return format === 'jpeg'
+    ? resized.jpeg({ quality, progressive: true, optimiseScans: false }).toBuffer()
+    : resized.webp({ quality, smartSubsample: true }).toBuffer();
 }

@@ -21,6 +21,7 @@ export const MEASURED_SUITES: Record<string, () => Promise<Suite>> = {
   presets: () => import('./presets.ts'),
   memory: () => import('./memory.ts'),
   hostile: () => import('./hostile.ts'),
+  manners: () => import('./manners.ts'),
   webhooks: () => import('./webhooks.ts'),
 };
 

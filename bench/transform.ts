@@ -57,7 +57,7 @@ export async function run(): Promise<SuiteResult> {
     await server.stop();
   }
   console.table(rows);
-  const method = `Median of ${ROUNDS} rounds of ${ROUND_MS} ms each, HTTP and bare sharp (one process, two threads, nothing around it) in turn. Times are milliseconds as the client sees them.`;
+  const method = `Median of ${ROUNDS} rounds of ${ROUND_MS} ms each, HTTP and bare sharp (one process, two threads, nothing around it) in turn. Times are milliseconds as the client sees them; ratio CPU is bare sharp's CPU of a call beside the whole service's.`;
   return { method, rows };
 }
 
@@ -90,6 +90,7 @@ async function measure(
   const times = (answers: BareAnswer[], share: number) =>
     median(answers.map(({ durationsMs }) => percentile(durationsMs, share)));
   const ratios = http.map((answer, index) => answer.perSecond / (plain[index]?.perSecond ?? Number.NaN));
+  const cpuRatios = http.map(({ cpuMsEach }, index) => (plain[index]?.cpuMsEach ?? Number.NaN) / cpuMsEach);
   return {
     case: benchCase.name,
     inFlight,
@@ -102,6 +103,7 @@ async function measure(
     'added p50': round(times(http, 0.5) - times(plain, 0.5)),
     'CPU ms': round(median(http.map(({ cpuMsEach }) => cpuMsEach))),
     'bare CPU ms': round(median(plain.map(({ cpuMsEach }) => cpuMsEach))),
+    'ratio CPU': round(median(cpuRatios)),
   };
 }
 
@@ -167,5 +169,6 @@ async function cases(): Promise<Case[]> {
     { ...base, name: '12 MP JPEG to 512 px JPEG', input: large, size: 512, format: 'jpeg' },
     { ...base, name: '1 MP PNG to 256 px WebP', input: png, size: 256, format: 'webp', type: 'image/png' },
     { ...base, name: '200 px JPEG to 64 px JPEG', input: tiny, size: 64, format: 'jpeg' },
+    { ...base, name: '200 px, stored, to 64 px JPEG', input: tiny, size: 64, format: 'jpeg', stored: true },
   ];
 }

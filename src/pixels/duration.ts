@@ -37,9 +37,9 @@ type ByEffort = readonly [least: number, usual: number, greatest: number];
 
 const PALETTE_MS: ByEffort = [450, 1_600, 3_200];
 const ENCODE_MS: Readonly<Record<OutputFormat, ByEffort>> = {
-  jpeg: [35, 35, 320],
+  jpeg: [35, 80, 320],
   png: [10, 65, 200],
-  webp: [80, 190, 570],
+  webp: [80, 260, 640],
   avif: [125, 630, 1_400],
   gif: PALETTE_MS,
   tiff: [105, 105, 105],

@@ -26,7 +26,7 @@ export const resize = step({
     background: optional(colour('Colour of the padding with contain.')),
   },
   grey: 'keeps',
-  cpuMsPerMegapixel: 25,
+  cpuMsPerMegapixel: ({ enlarge }) => (enlarge ? 60 : 25),
   commutesWithFlatten: true,
   rule({ width, height }) {
     if (width !== undefined || height !== undefined) return undefined;

@@ -11,7 +11,7 @@ export const rotate = step({
     background: optional(colour('Colour of the corners that open up.')),
   },
   grey: 'keeps',
-  cpuMsPerMegapixel: 35,
+  cpuMsPerMegapixel: ({ angle }) => (angle % 90 === 0 ? 10 : 100),
   frames: 'each',
   size: (input, { angle }) => turnedSize(input, angle),
   async apply(picture, { angle, background }, { fill, sharp }) {

@@ -1,0 +1,29 @@
+import { Type } from '@sinclair/typebox';
+import Fastify from 'fastify';
+import { ApiKey, Credits } from '../src/accounts/schema.ts';
+import { envelopeOf, success } from '../src/http/envelope.ts';
+
+/** The baseline of manners: Fastify with the same answers and schemas, and nothing around them. Tells its address over IPC. */
+const app = Fastify();
+const key = {
+  id: 'key_0123456789abcdef',
+  name: 'bench',
+  hint: 'drk_…0000',
+  createdAt: new Date().toISOString(),
+};
+
+app.get(
+  '/healthz',
+  { schema: { response: { 200: Type.Object({ status: Type.Literal('ok') }) } } },
+  async () => ({
+    status: 'ok' as const,
+  }),
+);
+app.get('/api/v1/credits', { schema: { response: { 200: envelopeOf(Credits) } } }, async () =>
+  success('Credits read.', { balance: 10_000, held: 0, available: 10_000 }),
+);
+app.get('/api/v1/api-keys', { schema: { response: { 200: envelopeOf(Type.Array(ApiKey)) } } }, async () =>
+  success('Keys read.', [key]),
+);
+
+process.send?.(await app.listen({ host: '127.0.0.1', port: 0 }));
