@@ -115,7 +115,7 @@ async function main(): Promise<void> {
     if (stopping) return null;
     throw error;
   });
-  // It was told to stop while it started: that is on its way.
+  // A signal asked it to stop while it started: that is on its way.
   if (port === null) return;
   const name = { hostId, processId: 'primary' };
   await answerControls(stores.coordination, name, primaryControls(hostId, supervisor));

@@ -10,7 +10,7 @@ import { connectStores, isEmbedded } from './stores/open.ts';
 import { openTracing } from './tracing/open.ts';
 
 /**
- * One API process. It is started by the primary, listens on the port that all processes share, and ends when it is told
+ * One API process. It is started by the primary, listens on the port that all processes share, and ends when it is asked
  * to drain or when the primary is gone.
  */
 const settings = readSettings(process.env);

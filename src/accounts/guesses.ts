@@ -26,7 +26,7 @@ export interface Guess {
 }
 
 /**
- * Slows guesses at one account down, from however many addresses they come. It never locks: whoever signed in from a
+ * Slows guesses at one account down, from however many addresses they come. It never locks: a person who signed in from a
  * network before signs in there at once. An e-mail that nobody has is treated like any other.
  */
 export interface Guesses {

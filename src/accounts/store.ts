@@ -158,7 +158,7 @@ export class AccountsStore {
     return modified === 1;
   }
 
-  /** For the operator: marks a key revoked, whoever has it; false when there is no such live key. */
+  /** For the operator: marks a key of any account revoked; false when there is no such live key. */
   async revokeAnyKey(keyId: string, now: Date): Promise<boolean> {
     const change = { $set: { revokedAt: now.toISOString() } };
     const { modified } = await this.#keys.updateOne({ _id: keyId, revokedAt: null }, change);

@@ -34,7 +34,7 @@ export interface Owner {
 export interface Sending {
   /** Brings the bytes, wherever they come from, and answers what became of them. */
   bring: (take: (incoming: Incoming) => Promise<Stored>) => Promise<Stored>;
-  /** Aborts when whoever sends it has gone away. */
+  /** Aborts when the sender has gone away. */
   client: AbortSignal;
 }
 
@@ -83,7 +83,7 @@ export function createArrivals(options: ArrivalsOptions) {
     return assetCountExceeded(limit, left, upgradeUrl());
   }
 
-  /** Who is full pays for no description. */
+  /** Refuses a full account before the costly description. */
   async function refuseWhenFull({ accountId, plan }: Owner): Promise<void> {
     const limit = storedAssets(plan);
     if (await places.isFull(accountId, limit)) throw await exceeded(accountId, limit);
@@ -182,7 +182,7 @@ export function createArrivals(options: ArrivalsOptions) {
     },
 
     /**
-     * Makes an asset whose bytes are put later, by whoever has its signed url, until its `expiresAt`.
+     * Makes an asset whose bytes are put later, by anybody who has its signed url, until its `expiresAt`.
      * @throws ApiError asset_count_exceeded
      */
     async reserve(owner: Owner, labels: Omit<Labels, 'expiresAt'>): Promise<AssetDocument> {

@@ -20,7 +20,7 @@ export interface ContentRoutesOptions {
 /** An SVG that somebody uploaded, opened in a browser, runs nothing and loads nothing. */
 const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
-/** GET /assets/{id}/content: the bytes, for their owner and for whoever has a link. */
+/** GET /assets/{id}/content: the bytes, for their owner, and for anybody who has a link. */
 export async function contentRoutes(
   app: FastifyInstance,
   { gate, store, objects, links, now }: ContentRoutesOptions,

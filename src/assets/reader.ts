@@ -18,7 +18,7 @@ export function createAssetReader(records: AssetRecords, objects: Objects, limit
     const asset = await records.find(accountId, assetId);
     const { image } = asset;
     if (image.bytes > limitBytes) throw tooLarge('file', limitBytes);
-    // An asset that was deleted a moment ago has no bytes any more, and is told as what it is.
+    // An asset that was deleted a moment ago has no bytes any more: the answer says so.
     const bytes = (await read(asset)) ?? (await read(await records.findAnew(accountId, assetId)));
     if (bytes === null) throw storageUnreadable();
     return { bytes: ownedBytes(bytes), declaredType: image.mimeType };

@@ -54,7 +54,7 @@ export async function openContent(
   return object;
 }
 
-/** An object store's failure as it is told. */
+/** The refusal for a failure of the object store. */
 export function unreadable(cause: unknown): never {
   throw cause instanceof ApiError ? cause : storageUnreadable(cause);
 }

@@ -41,7 +41,7 @@ export function createRemoval({ store, records, places, objects, log }: RemovalO
       await records
         .ended(accountId, assetId)
         .catch((error: unknown) =>
-          log.warn({ err: error, assetId }, 'Other processes were not told of an end'),
+          log.warn({ err: error, assetId }, 'Other processes did not hear that an asset is gone'),
         );
       // Under a claimed PUT bytes may still be coming: the note stays until they are surely there.
       const bytesMayCome = hidden.status === 'PENDING' && hidden.objectKey !== null;

@@ -108,7 +108,7 @@ export type ContentQuery = Static<typeof ContentQuery>;
 
 export const LinkQuery = Type.Object({
   expiresIn: Type.Optional(
-    Type.Integer({ minimum: 60, maximum: 604_800, description: 'Seconds; 300 unless told.' }),
+    Type.Integer({ minimum: 60, maximum: 604_800, description: 'Seconds; default 300.' }),
   ),
 });
 export type LinkQuery = Static<typeof LinkQuery>;

@@ -29,7 +29,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
   app.post<{ Querystring: UploadQuery }>(
     '/assets/upload',
     {
-      config: { body: 'stream', reference: UrlUpload, check: checkImageBody, isNoId: true },
+      config: { body: 'stream', reference: UrlUpload, check: checkImageBody, fixedWord: true },
       schema: {
         summary: 'Upload an image',
         description:

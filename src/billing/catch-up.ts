@@ -36,7 +36,7 @@ export async function openCatchUp(coordination: Coordination, syncRuns: SyncRuns
       syncRuns
         .flush()
         .then(() => coordination.publish(DONE, id))
-        // Whoever asked goes on without this answer.
+        // The process that asked goes on without this answer.
         .catch(() => undefined);
     }),
     coordination.subscribe(DONE, (id) => {

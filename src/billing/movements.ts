@@ -96,7 +96,7 @@ export function createMovements(store: BillingStore, now: () => Date) {
       },
     );
     if (modified === 0) return 'overtaken';
-    // It has moved, whatever becomes of its row: whoever comes next writes it, and throws when that fails.
+    // It has moved, whatever becomes of its row: the next mover writes the row, and throws when that fails.
     await writeRow(row).catch(() => undefined);
     return 'moved';
   }

@@ -3,7 +3,7 @@ import { PagingQuery } from '../http/paging.ts';
 
 const count = (description: string) => Type.Integer({ format: 'int64', description });
 
-/** A movement, as told. */
+/** A movement, as the API shows it. */
 export const LedgerEntry = Type.Object(
   {
     id: Type.String(),

@@ -39,7 +39,7 @@ export interface Money {
   plan: string;
   balance: number;
   held: number;
-  /** The last movement, whole: its ledger row can be written out by whoever comes next. */
+  /** The last movement, whole: the next mover can write out its ledger row. */
   movement: LedgerRow | null;
   processing: Processing;
 }

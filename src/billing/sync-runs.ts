@@ -8,7 +8,7 @@ import { addCounts, type MinuteCount } from './usage-counts.ts';
 const FLUSH_AFTER_MS = 100;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 5_000;
-/** A store that is away is told of after so many tries, 6 s, and again each time their number has doubled. */
+/** `onError` hears of a store that is away after so many tries, 6 s, and again each time their number has doubled. */
 const TOLD_AFTER_TRIES = 8;
 /** Tries that are left to a batch when the process ends. */
 const LAST_TRIES = 3;
@@ -142,7 +142,7 @@ export function createSyncRuns(
     },
     /** Resolves when everything recorded so far is written. */
     flush,
-    /** The last flush of a process: what cannot be written within a few tries is given up, and told to `onError`. */
+    /** The last flush of a process: what cannot be written within a few tries is given up, and reported to `onError`. */
     end(): Promise<void> {
       triesLeft = LAST_TRIES;
       ending.resolve();

@@ -35,12 +35,12 @@ function encodeOf(fragments: readonly Fragment[]): Encode {
   return fragments.map((fragment) => fragment.encode).reduce(overrule, {});
 }
 
-/** The format that a pass of these steps is told to write; undefined when it follows the input. */
+/** The format that a pass of these steps writes; undefined when it follows the input. */
 export function formatOf(fragments: readonly Fragment[]): Encode['format'] {
   return fragments.findLast((fragment) => fragment.encode.format !== undefined)?.encode.format;
 }
 
-/** Another format makes the settings void that were meant for the one before; metadata and background concern any. */
+/** A changed format drops encoder settings that were given for the earlier one; metadata and background concern any. */
 function overrule(earlier: Encode, later: Encode): Encode {
   const changed =
     earlier.format !== undefined && later.format !== undefined && earlier.format !== later.format;
@@ -102,6 +102,6 @@ function losslessInLossy(fragments: readonly Fragment[]): Conflict | undefined {
   const lossy = lossyWriter(encodeOf(fragments));
   if (lossy === undefined) return undefined;
   const index = fragments.findLastIndex(({ encode }) => encode.lossless === true);
-  const message = `lossless is true, but ${lossy}, which the pass writes: write webp, avif or png.`;
+  const message = `lossless is true, but ${lossy}: have the pass write webp, avif or png.`;
   return { index, key: 'lossless', message };
 }

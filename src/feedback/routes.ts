@@ -13,7 +13,7 @@ export interface FeedbackRoutesOptions {
 
 const tags = ['Feedback'];
 
-/** Reports of what is missing or broken, from whoever meets it. */
+/** Reports of what is missing or broken, from the agents and people who meet it. */
 export async function feedbackRoutes(
   app: FastifyInstance,
   { store, gate, now }: FeedbackRoutesOptions,

@@ -97,7 +97,7 @@ export function parseJson(raw: Buffer): unknown {
 const TRAPS = /__proto__|\\u/;
 
 /**
- * `__proto__` as a key is an own property for JSON.parse, and a prototype for whoever copies it. Half of a surrogate pair
+ * `__proto__` as a key is an own property for JSON.parse, and a prototype for code that copies it. Half of a surrogate pair
  * is no character: it cannot be stored as UTF-8, nor stand in a URL.
  */
 function refuseTraps(value: unknown): void {
@@ -152,7 +152,7 @@ function unsupportedType(received: string, uploadsAt: string | undefined): ApiEr
       ? ` The bytes of an image go to ${uploadsAt}; this call only reserves an asset.`
       : '';
   const said =
-    received === '' ? 'The body has no Content-Type' : `The Content-Type ${received} is not read here`;
+    received === '' ? 'The body has no Content-Type' : `The Content-Type ${received} is not supported`;
   return new ApiError(
     'unsupported_media_type',
     `${said}: send the header "Content-Type: application/json".${bytesGo}`,
@@ -165,7 +165,7 @@ function unsupportedType(received: string, uploadsAt: string | undefined): ApiEr
 function unsupportedEncoding(received: string): ApiError {
   return new ApiError(
     'unsupported_media_type',
-    `The Content-Encoding ${received} is not read here: send the body as it is.`,
+    `The Content-Encoding ${received} is not supported: send the body as it is.`,
     { param: 'Content-Encoding', details: { supported: ['identity'], received } },
   );
 }

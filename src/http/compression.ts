@@ -6,7 +6,7 @@ import { isFresh } from './freshness.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The answer is long text: sent as gzip to whoever takes it. */
+    /** The answer is long text: sent as gzip to clients that accept it. */
     compress?: true;
   }
 }
@@ -50,7 +50,7 @@ export function tagOfData(data: unknown): string {
 }
 
 async function pack(text: string, etag: string | undefined): Promise<Buffer> {
-  // A weak tag names what is told, and not the bytes: an envelope has its own time.
+  // A weak tag names the content and not the bytes: an envelope has its own time.
   const isStanding = etag !== undefined && !etag.startsWith('W/');
   const known = isStanding ? packed.get(etag) : undefined;
   if (known !== undefined) return known;

@@ -8,7 +8,7 @@ const POLL_MS = 20;
 
 /**
  * Ends a server without failing a call that it accepted. It stops listening at once; connections that are there keep
- * being served, and are told to close with their next answer (by the caller's hook). Those that stay quiet for a second
+ * being served, and their next answer says that they close (by the caller's hook). Those that stay quiet for a second
  * are closed then: closing them at once, as http.Server.close does, would cut a request that is on its way.
  * Resolves when no connection is left, or after `timeoutMs`.
  */

@@ -46,7 +46,7 @@ export interface ApiErrorContext {
 
 /**
  * A refusal, complete where it is born: the boundary only prints it.
- * The message is one sentence for a person and says how to mend the call. What a caller sent is told back in part only
+ * The message is one sentence for a person and says how to mend the call. The message repeats what a caller sent in part only
  * when it is long: an answer must not grow with what it refuses.
  */
 export class ApiError extends Error {

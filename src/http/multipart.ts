@@ -70,7 +70,7 @@ export async function readMultipart<T>(
         return;
       }
       part = stream;
-      // Without a type of its own a part is text/plain; what names no image is told by its bytes.
+      // Without a type of its own a part is text/plain; where the type names no image, the bytes decide.
       const declaredType = /^image\//i.test(type) ? type.toLowerCase() : null;
       const bytes = within(stream, fileLimitBytes, 'file');
       taken = take({ bytes, declaredType, filename: filename ?? null });

@@ -66,7 +66,7 @@ export async function readPage<T extends object>(
   return cut(found, listing, perPage, { total, page });
 }
 
-/** The page size served: 100 unless told, clamped to 1 to 100. */
+/** The page size served: default 100, clamped to 1 to 100. */
 export function pageSize(query: PagingQuery): number {
   return Math.min(Math.max(query.perPage ?? LARGEST_PAGE, 1), LARGEST_PAGE);
 }

@@ -51,7 +51,7 @@ function bareServer(http: SettingsOf<typeof httpSettings>, log: Logger): Fastify
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     bodyLimit: Number.MAX_SAFE_INTEGER,
-    // As long as a path can be: what is no id is refused by the route that is asked for it.
+    // As long as a path can be: the route itself refuses what is not an id.
     routerOptions: { maxParamLength: maxHeaderSize, ignoreTrailingSlash: false },
     frameworkErrors: (error, request, reply) => sendFailure(request, reply, asApiError(error)),
   });

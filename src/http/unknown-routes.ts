@@ -4,8 +4,8 @@ import { ApiError } from './errors.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Nothing has this path's last word for an id: another method is 405, and not a look for a thing of that name. */
-    isNoId?: true;
+    /** The last segment is a fixed word, never an id: a wrong method is 405. */
+    fixedWord?: true;
   }
 }
 
@@ -15,17 +15,17 @@ declare module 'fastify' {
  */
 export function installUnknownRoutes(app: FastifyInstance): void {
   const routes: Array<{ url: string; matches: RegExp; methods: string[] }> = [];
-  const noIds = new Map<string, string[]>();
+  const fixedWords = new Map<string, string[]>();
   app.addHook('onRoute', ({ url, method, config }) => {
     const methods = [method].flat();
     routes.push({ url, matches: patternOf(url), methods });
-    if (config?.isNoId) noIds.set(url, [...(noIds.get(url) ?? []), ...methods]);
+    if (config?.fixedWord) fixedWords.set(url, [...(fixedWords.get(url) ?? []), ...methods]);
   });
   app.setNotFoundHandler(refuse);
   // Before anything is asked of the body.
   app.addHook('onRequest', async (request) => {
     const path = pathOf(request);
-    const methods = noIds.get(path);
+    const methods = fixedWords.get(path);
     if (methods !== undefined && request.routeOptions.url !== path) throw methodNotAllowed(request, methods);
     if (request.is404) refuse(request);
   });

@@ -49,7 +49,7 @@ function refusalOf({ code = '' }: ConnectionError): ApiError {
     return invalidParam('body', 'The request did not arrive whole within its time: send it without pauses.');
   }
   const why = code.startsWith('HPE_') ? ` (${code.slice(4).toLowerCase().replaceAll('_', ' ')})` : '';
-  return invalidParam('request', `What was sent is not an HTTP request${why}: mend the client.`);
+  return invalidParam('request', `What was sent is not an HTTP request${why}: the client must send one.`);
 }
 
 function answerAndClose(socket: Socket, refusal: ApiError): void {

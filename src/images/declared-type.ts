@@ -10,7 +10,7 @@ export interface DeclaredImage {
 
 /** An image that is what it was said to be. */
 export interface CheckedImage extends DeclaredImage {
-  /** As the bytes say it; null for what is no image, and where nobody has read it yet. */
+  /** As the bytes say it; null for bytes that are not an image, and while nobody has read them. */
   header: Header | null;
 }
 

@@ -84,7 +84,7 @@ const UNDRAWN: readonly (string | null)[] = ['image/tiff'];
 /** What a call brings its assets with. */
 interface Bringing extends Pick<RenderOptions, 'pixels' | 'readAsset'> {
   accountId: string;
-  /** Whose turn it is before the threads: a call's unless told. */
+  /** Which class of work waits for the threads; default `call`. */
   work?: 'call' | 'job';
   limits: CallLimits;
   /** Keeps the account's place until this work for the call has ended. */

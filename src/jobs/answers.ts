@@ -121,7 +121,7 @@ function stepOf(
   return { step: failedStep ?? (isSettled ? Math.min(next, last) : next) };
 }
 
-/** How a submit, or a wait, is told of in one line. */
+/** The one line that answers a submit or a wait. */
 export function messageOf({ status }: JobDocument): string {
   return isTerminal(status) ? 'The job has ended: read its status.' : 'The job is under way.';
 }

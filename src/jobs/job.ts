@@ -67,7 +67,7 @@ export interface JobDocument {
   places: number;
   /** The mark under which those that it left empty are given back; null until then. */
   placesToken: string | null;
-  /** The last settlement, whole: whoever settles next, or the sweep, writes out what follows from it. */
+  /** The last settlement, whole: the next settlement, or the sweep, writes out what follows from it. */
   settlement: Settlement | null;
   /** Holds one of the places for running jobs; unique, so that there are never more. Absent while it waits. */
   slot?: string;

@@ -69,7 +69,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
   async function findJob(accountId: string, jobId: string): Promise<JobDocument> {
     const job = await jobs.find(accountId, jobId);
     if (job === null) throw jobNotFound();
-    // Who is told that a job has ended finds its charge and its places settled.
+    // A client that hears of a job's end finds its charge and its places settled.
     if (job.phase === 'ended') await options.finish(job);
     return job;
   }
@@ -274,7 +274,7 @@ function readWait(seconds: number | undefined): number {
   return Math.min(LONGEST_WAIT_MS, Math.max(0, seconds * 1_000));
 }
 
-/** The wait of a query that was not validated yet; what is no number is refused later. */
+/** The wait of a query that was not validated yet; a value that is not a number is refused later. */
 function queriedWait({ query }: FastifyRequest): number {
   const wait = Number((query as { wait?: unknown }).wait);
   return Number.isFinite(wait) ? wait : 0;

@@ -151,7 +151,7 @@ export class JobsStore {
     return (await this.#definitions.findOne({ _id: jobId }))?.text ?? null;
   }
 
-  /** For the engine: the job, whoever's and wherever it stands. */
+  /** For the engine: the job of any account, in any phase. */
   async get(jobId: string): Promise<JobDocument | null> {
     return this.#jobs.findOne({ _id: jobId });
   }

@@ -29,7 +29,7 @@ export function newId(prefix: IdPrefix, nowMs: number = Date.now()): string {
 }
 
 /**
- * An id in the same form whose last part follows from a seed: whoever makes it again gets the same. Bytes that 62 does
+ * An id in the same form whose last part follows from a seed: the same seed gives the same id. Bytes that 62 does
  * not divide evenly favour eight characters a little, which costs less than a bit.
  */
 export function derivedId(prefix: IdPrefix, nowMs: number, seed: string): string {

@@ -40,7 +40,7 @@ export function abortionOf({ reason }: AbortSignal, what: string): unknown {
   return reason instanceof DOMException && reason.name === 'TimeoutError' ? tooSlow(what) : reason;
 }
 
-/** What the client is told: mend the url, or come again. Whatever is no OutboundError is answered as it is. */
+/** The refusal for the client: mend the url, or try again. Any other error passes through as it is. */
 export function refusalOf(error: unknown): unknown {
   if (!(error instanceof OutboundError)) return error;
   if (error.fault === 'connection' || error.fault === 'timeout') return unavailable(error.message);

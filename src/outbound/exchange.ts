@@ -121,7 +121,7 @@ function open({ url, addresses }: Target, { method, headers, signal }: Call): Cl
     : http.request(url, { ...options, agent: PLAIN_AGENT });
 }
 
-/** Before a byte is sent: whoever answered the call must be someone who may be called. */
+/** Before a byte is sent: the peer must be an address that may be called. */
 function checkPeer(client: ClientRequest, socket: Socket, allowed: BlockList): void {
   if (!isAllowed(socket.remoteAddress ?? '', allowed)) {
     client.destroy(targetRefused('the connected address is not public'));

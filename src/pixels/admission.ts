@@ -128,7 +128,7 @@ export function createAdmission(options: {
   }
 
   /**
-   * Whoever's turn it is goes first even when a smaller pass of another would fit: a large one that is overtaken for as
+   * The one whose turn it is goes first even when a smaller pass of another would fit: a large one that is overtaken for as
    * long as small ones come would never run.
    */
   function admitNext(): void {

@@ -1,9 +1,9 @@
 import type { WorkClass } from './admission.ts';
 import type { Clock } from './clock.ts';
 
-/** How long somebody wants an answer. */
+/** One signal for the deadline and the disconnect of a client. */
 export interface Patience {
-  /** Aborts with the reason that the caller is to be told. */
+  /** Aborts with the error that the caller gets. */
   signal: AbortSignal;
   /** Epoch milliseconds of the deadline as it is now. */
   deadlineMs(): number;
@@ -14,7 +14,7 @@ export interface Patience {
 }
 
 /**
- * Joins a deadline and a client that may go away into one signal, so that whoever waits or works knows a single ending.
+ * Joins a deadline and a client that may go away into one signal, so that code that waits or works has a single ending to watch.
  * At the deadline the reason is what `late` answers then; when the client goes away it is the client's own reason.
  */
 export function patienceUntil(options: {
@@ -58,7 +58,7 @@ export function patienceUntil(options: {
 
 /**
  * The work's outcome, or a rejection with the signal's reason as soon as it aborts. The work itself goes on: a thread
- * inside libvips cannot be stopped, so whoever holds a place for it gives that back when the work ends, not here.
+ * inside libvips cannot be stopped, so the holder of its place gives that back when the work ends, not here.
  */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {

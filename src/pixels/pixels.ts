@@ -33,7 +33,7 @@ import { createRasterizer } from './vector.ts';
 export interface PixelCall {
   /** The file. Handed over: transferred to a thread when it owns its memory, and not to be touched again. */
   bytes: Uint8Array;
-  /** Its header, by whoever has read it from these very bytes already. */
+  /** Its header, where it was read from these very bytes already. */
   header?: Header | null;
   /** Whose call it is; accounts take turns. */
   accountId: string;
@@ -124,10 +124,10 @@ export interface PixelsOptions {
   processFile?: URL;
 }
 
-/** What a thread gets to read, from whatever file it was. */
+/** The input of a thread: the file, or the pixels of a drawing. */
 interface Source {
   file: { input: Uint8Array<ArrayBuffer>; raw?: RawPixels };
-  /** Of that, not of the drawing it was. */
+  /** The header of `file`; for an SVG that of its pixels. */
   header: Header;
   /** Time waited for the rasterizer. */
   queueMs: number;

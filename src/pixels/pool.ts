@@ -33,7 +33,7 @@ export interface Pool {
 }
 
 /**
- * The caller never runs more tasks at once than there are threads: whoever waits does so in admission, where accounts
+ * The caller never runs more tasks at once than there are threads: calls wait in admission, where accounts
  * take turns and clients may leave. A dead thread is replaced.
  */
 export function createPool(options: {

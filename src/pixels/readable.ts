@@ -24,7 +24,7 @@ export function readable(bytes: Uint8Array, known?: Header | null): Header {
   if (header === null || header.format === 'heif') throw unread(foreignFile(bytes));
   if (header.stillMissing) {
     throw unsupportedFormat(
-      'This AVIF is an animation, which is not read here; send a GIF or WebP, or its first frame.',
+      'This AVIF is an animation, which is not supported; send a GIF or WebP, or its first frame.',
       {
         received: header.mimeType,
       },
@@ -40,7 +40,7 @@ function unread(file: ForeignFile | undefined) {
     const message = `The bytes are no image that is read here: send ${READABLE}.`;
     return unsupportedFormat(message, { supported: SUPPORTED }, 'file');
   }
-  const message = `This is ${file.name}, which is not read here: ${file.instead}. Read: ${READABLE}.`;
+  const message = `This is ${file.name}, which is not supported: ${file.instead}. Read: ${READABLE}.`;
   return unsupportedFormat(message, { found: file.mediaType, supported: SUPPORTED }, 'file');
 }
 

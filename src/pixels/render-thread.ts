@@ -39,8 +39,8 @@ export interface CallTies {
 }
 
 /**
- * One render thread, started at its first call and again after it was lost. It is a pool of its own, because Piscina ends
- * pools: so the thread that hangs is the one that is ended, and each is told to leave, so that it takes its browser along.
+ * One render thread, started at its first call and again after it was lost. It is a pool of its own, because Piscina can
+ * only destroy whole pools; `stop` asks the thread to leave, so that it closes its browser first.
  */
 export interface RenderThread {
   /** Calls under way. */
@@ -114,7 +114,7 @@ export function createRenderThread(
     }
   }
 
-  /** A page is encoded while the next is drawn, so the next one's turn is told a little late, never too early. */
+  /** A page is encoded while the next is drawn, so `onTurn` of the next one comes a little late, never too early. */
   function leave(ties: CallTies): void {
     const wasFirst = line[0] === ties;
     line.splice(line.indexOf(ties), 1);

@@ -70,7 +70,7 @@ export interface Renders {
    * capacity, deadline_exceeded, worker_unreachable; with Retry-After); the signal's reason when it aborts.
    */
   begin(request: RenderRequest): Work<RenderedPage>;
-  /** The result alone, for whoever gives nothing back when the work has ended. */
+  /** `begin().result`, for callers that hold nothing until the work has ended. */
   render(request: RenderRequest): Promise<RenderedPage>;
   /** Starts the browsers ahead of the first render. When none can start, the log says how to get one, and this resolves. */
   warm(): Promise<void>;

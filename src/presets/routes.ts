@@ -90,7 +90,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
   app.post<{ Body: unknown[] }>(
     '/presets/import',
     {
-      config: { idempotency: 'kept', isNoId: true },
+      config: { idempotency: 'kept', fixedWord: true },
       schema: {
         summary: 'Import presets',
         description:

@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { rescueConnections } from './handed-connections.ts';
+import { cannotRescue, rescueConnections } from './handed-connections.ts';
 import { createHeartbeats } from './heartbeats.ts';
 
 /** A process that lived at least this long was healthy: its end is no sign that the next one dies too. */
@@ -11,7 +11,7 @@ const LONGEST_DELAY_MS = 10_000;
 /** A process that does not listen by then is killed, and replaced. */
 const START_TIMEOUT_MS = 60_000;
 /** Deaths at once, over all processes and with no healthy life between, after which starting again is pointless. */
-const HOPELESS_DEATHS = 8;
+const EARLY_EXITS_LIMIT = 8;
 
 export interface SupervisorOptions {
   processes: number;
@@ -64,6 +64,8 @@ export type ProcessMessage = { type: 'listening'; port: number } | { type: 'aliv
  */
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { log } = options;
+  const unknownNode = cannotRescue();
+  if (unknownNode !== null) log.error(unknownNode);
   const bornAt = new Map<Worker, number>();
   /** Processes that are meant to end, by a drain: their exit is no death. */
   const leaving = new Set<Worker>();
@@ -72,7 +74,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   /** Processes that took connections until they hung. */
   const hung = new Set<Worker>();
   const heartbeats = createHeartbeats<Worker>({ timeoutMs: options.hangTimeoutMs, onSilent: killHung });
-  let youngDeaths = 0;
+  let earlyExits = 0;
   let stopping = false;
   let stopStarting: () => void = () => {};
   /** Called with its port when a process begins to listen. */
@@ -99,7 +101,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       clearTimeout(tooSlow);
       heartbeats.forget(worker);
       const everServed = serving.delete(worker) || hung.delete(worker);
-      buried(worker, { code, signal, everServed });
+      onExit(worker, { code, signal, everServed });
     });
     return worker;
   }
@@ -118,7 +120,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     worker.process.kill('SIGKILL');
   }
 
-  function buried(worker: Worker, { code, signal, everServed }: Death): void {
+  function onExit(worker: Worker, { code, signal, everServed }: Death): void {
     const livedMs = Date.now() - (bornAt.get(worker) ?? 0);
     bornAt.delete(worker);
     options.onGone(worker.id);
@@ -128,14 +130,14 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       'An API process died',
     );
     options.onDeath(signal === null ? 'exit' : 'signal');
-    youngDeaths = everServed && livedMs >= HEALTHY_MS ? 0 : youngDeaths + 1;
-    if (youngDeaths >= HOPELESS_DEATHS && serving.size === 0) {
+    earlyExits = everServed && livedMs >= HEALTHY_MS ? 0 : earlyExits + 1;
+    if (earlyExits >= EARLY_EXITS_LIMIT && serving.size === 0) {
       options.onHopeless(
-        `${youngDeaths} API processes in a row died within ${HEALTHY_MS / 1000} s of their start, or before they listened (last: ${signal ?? `exit ${code}`}); the log lines above say why.`,
+        `${earlyExits} API processes in a row died within ${HEALTHY_MS / 1000} s of their start, or before they listened (last: ${signal ?? `exit ${code}`}); the log lines above say why.`,
       );
       return;
     }
-    setTimeout(() => !stopping && fork(), delayAfter(youngDeaths));
+    setTimeout(() => !stopping && fork(), delayAfter(earlyExits));
   }
 
   async function drain(worker: Worker): Promise<void> {
@@ -223,9 +225,9 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
 }
 
 /** 0, 100, 200, 400 … 10,000 ms. */
-export function delayAfter(youngDeaths: number): number {
-  if (youngDeaths === 0) return 0;
-  return Math.min(FIRST_DELAY_MS * 2 ** (youngDeaths - 1), LONGEST_DELAY_MS);
+export function delayAfter(earlyExits: number): number {
+  if (earlyExits === 0) return 0;
+  return Math.min(FIRST_DELAY_MS * 2 ** (earlyExits - 1), LONGEST_DELAY_MS);
 }
 
 /** Resolves with the port once the process says that it listens. */

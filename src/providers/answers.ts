@@ -19,13 +19,13 @@ export function checkedAnswer(answer: RawAnswer, { op, schema }: ModelRequest): 
   if (op === 'analyze') return { kind: 'json', output: checkedOutput(answer, schema ?? {}) };
   const header = answer.kind === 'image' ? readHeader(answer.bytes) : null;
   if (answer.kind !== 'image' || header === null || !PICTURES.includes(header.format))
-    throw unavailable('The model answered what is no image.');
+    throw unavailable('The answer of the model is not an image.');
   return { kind: 'image', bytes: answer.bytes, contentType: header.mimeType };
 }
 
 function checkedOutput(answer: RawAnswer, schema: object): Record<string, unknown> {
   const value = answer.kind === 'json' ? answer.value : undefined;
-  if (!isObject(value)) throw unavailable('The model answered what is no JSON object.');
+  if (!isObject(value)) throw unavailable('The answer of the model is not a JSON object.');
   if (Buffer.byteLength(JSON.stringify(value)) > OUTPUT_MAX_BYTES)
     throw unavailable(`The model answered more than ${OUTPUT_MAX_BYTES} bytes of JSON.`);
   const problem = answerProblem(schema, value);

@@ -53,7 +53,7 @@ export async function ask(
   try {
     return JSON.parse(body.toString());
   } catch {
-    throw unavailable('The provider answered what is no JSON.');
+    throw unavailable('The answer of the provider is not JSON.');
   }
 }
 

@@ -135,6 +135,6 @@ export function jsonIn(content: unknown): unknown {
   try {
     return JSON.parse(fenced ?? text);
   } catch {
-    throw unavailable('The model answered what is no JSON.');
+    throw unavailable('The answer of the model is not JSON.');
   }
 }

@@ -128,7 +128,7 @@ interface Prediction {
 function predictionIn(answer: unknown): Prediction {
   const { id, status, error, output } = objectOf(answer);
   if (typeof id !== 'string' || typeof status !== 'string')
-    throw unavailable('The provider answered what is no prediction.');
+    throw unavailable('The answer of the provider is not a prediction.');
   return { id, status, error, output };
 }
 

@@ -76,7 +76,7 @@ export async function templateRoutes(
   app.post<{ Body: unknown[] }>(
     '/templates/import',
     {
-      config: { idempotency: 'kept', isNoId: true },
+      config: { idempotency: 'kept', fixedWord: true },
       schema: {
         summary: 'Import templates',
         description: 'Entries that break a rule are listed in errors; the others land, each at version 1.',

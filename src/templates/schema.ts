@@ -41,7 +41,7 @@ const slug = Type.String({
   description: 'Unique in the account. Made from the name when omitted; `builtin-` is reserved.',
 });
 
-/** Variables as sent: whatever is wrong with a name is named `variables`, so each is checked behind this schema. */
+/** Variables as sent: names are checked in rules.ts, so that errors point at `variables`. */
 const sentVariables = Type.Array(Type.Unsafe<string>({ description: 'A name, as text.' }), {
   maxItems: VARIABLES_MAX,
   description: content.variables.description ?? '',

@@ -16,7 +16,7 @@ export interface Disabling {
   countFailure(endpoint: EndpointDocument, deliveryId: string, error: string | null): Promise<void>;
   /** Disables an endpoint that failed too often. */
   disable(endpoint: EndpointDocument, lastError: string | null): Promise<void>;
-  /** After an endpoint was disabled or deleted, by whomever: closes what is queued and tells those who announce. */
+  /** After an endpoint was disabled or deleted: closes what is queued, and other processes hear of it. */
   closeQueue(endpoint: EndpointDocument): Promise<void>;
 }
 

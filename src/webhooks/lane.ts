@@ -59,7 +59,7 @@ export function createLane({ endpoints, deliveries, disabling, attempt, metrics,
       return true;
     }
     if (endpoint.enabled && endpoint.consecutiveFailures >= MOST_CONSECUTIVE_FAILURES) {
-      // Whoever counted the last failure died before it disabled the endpoint.
+      // The process that counted the last failure died before it disabled the endpoint.
       await disabling.disable(endpoint, error);
       return true;
     }

@@ -21,7 +21,7 @@ export interface SpreadingOptions {
 export interface Spreading {
   /** Takes events that this process just wrote. */
   take(events: readonly OutboxDocument[]): void;
-  /** Spreads a batch of what is in the outbox, whoever wrote it. */
+  /** Spreads a batch of the outbox, whichever process wrote it. */
   takeOthers(): void;
   /** Spreads a batch that a dead process left behind; answers how many there were. */
   sweep(now: Date): Promise<number>;

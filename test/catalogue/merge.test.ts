@@ -242,7 +242,7 @@ t.test('the format that counts for frames is the one that is written', (t) => {
 t.test('a pass that ends as jpeg cannot be lossless, unless that was meant for another format', (t) => {
   for (const format of ['gif', 'tiff'])
     t.match(merged(['sepia', { lossless: true }], ['convert', { format }]), {
-      conflict: { index: 0, key: 'lossless', message: new RegExp(`but ${format} does not know it`) },
+      conflict: { index: 0, key: 'lossless', message: new RegExp(`but ${format} has no lossless mode`) },
     });
   t.match(merged(['sepia', { lossless: true }], ['convert', { format: 'png', colors: 16 }]), {
     conflict: { index: 0, key: 'lossless' },

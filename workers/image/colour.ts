@@ -20,7 +20,7 @@ export function colourOf(text: string, key: string): Rgba {
   );
 }
 
-/** Whether what is no colour, or one, has no hue. */
+/** Whether a colour has no hue. */
 export function isGreyColour(value: unknown): boolean {
   const { r = 0, g = 0, b = 0 } = (typeof value === 'string' && cssColour(value)) || {};
   return r === g && g === b;

@@ -4,7 +4,7 @@ import type { Size } from './geometry.ts';
 import { lossyWriter } from './lossless.ts';
 import { invalid } from './refusal.ts';
 
-/** What an encoder can do, and how it is told to. */
+/** What an encoder can do, and the options that make it do so. */
 interface Encoder {
   contentType: string;
   hasAlpha: boolean;
@@ -32,7 +32,7 @@ export interface Motion {
 
 /** Defaults that look alike: jpeg, webp and avif at SSIMULACRA2 78 in the mean of six photographs. */
 const QUALITY = { jpeg: 80, webp: 83, avif: 68, tiff: 80 } as const;
-/** From here on whoever asks for it wants colours as fine as the brightness. */
+/** From this quality on colours are as fine as the brightness. */
 const FULL_CHROMA_FROM_QUALITY = 90;
 
 /** The longest side of a JPEG that the encoder takes: less than the 65535 that the format has room for. */
@@ -42,7 +42,7 @@ const JPEG_EDGE_PX = 65_500;
 const AVIF_EFFORT = 2;
 /** The highest that is worth its time: 4 takes five times as long, and the files are as large or larger. */
 const AVIF_TOP_EFFORT = 3;
-/** Larger pictures end in time with less only, whatever is asked for; lossless ones take three times as long. */
+/** Caps the effort, so that large pictures finish in time; lossless ones take three times as long. */
 const AVIF_TOP_EFFORTS = {
   lossy: [
     { overPx: 24_000_000, top: 1 },
@@ -206,7 +206,7 @@ function chromaFor(quality: number): '4:2:0' | '4:4:4' {
 }
 
 /**
- * What a JPEG of each effort is told: up to 6 the same picture in fewer bytes, from 7 on trellis quantization as well, which
+ * Options of a JPEG by effort: up to 6 the same picture in fewer bytes, from 7 on trellis quantization as well, which
  * leaves out what is hardly seen: a tenth smaller, in three times the time.
  */
 function jpegEffort(effort: number): JpegOptions {

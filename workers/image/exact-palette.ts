@@ -4,7 +4,7 @@ import { type Pixels, pixelsOf } from './pixels.ts';
 /** The largest palette that a PNG has. */
 const MOST_COLOURS = 256;
 
-/** How a PNG is told to write a palette of just the colours that there are. */
+/** PNG options that write a palette of just the colours that there are. */
 export interface ExactPalette {
   palette: true;
   quality: 100;

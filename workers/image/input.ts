@@ -46,7 +46,7 @@ export interface Source extends Size {
   loop?: number;
 }
 
-/** A corrupt or truncated file fails, half a picture is none; noise between a JPEG's segments, which cameras leave, does not. */
+/** Corrupt and truncated files fail; junk between JPEG segments, which cameras leave, is tolerated. */
 const STRICT: SharpOptions = { failOn: 'error', limitInputPixels: LIMIT_PIXELS };
 
 export function isMoving(format: string): boolean {
@@ -55,7 +55,7 @@ export function isMoving(format: string): boolean {
 
 /**
  * Reads the header, or takes the sender's word for it.
- * @throws Refusal unsupported_format when it is none of a picture that is read here, or of one that is too large.
+ * @throws Refusal unsupported_format when it is not a readable image, or too large a one.
  */
 export async function readSource(task: TransformTask, keepsMetadata: boolean): Promise<Source> {
   const { raw, header } = task;

@@ -91,7 +91,7 @@ async function decode(
   const pixels = header.width * header.height;
   if (pixels * pagesOf(header, readings) > LIMIT_PIXELS) throw tooLarge();
   const { input: coloured } = await withNamedColours(input, raw === undefined ? readings.cicp : undefined);
-  // sharp takes 16-bit pictures with a profile to Display P3, and has to be told to come back to sRGB.
+  // sharp takes 16-bit pictures with a profile to Display P3; this brings them back to sRGB.
   const isWide = header.depth !== 'uchar' && (header.hasProfile || coloured !== input);
   const copy = await workingCopy(coloured, raw, isWide);
   const isOpaque = !header.hasAlpha || (await isOpaqueAll(input, raw, copy, pixels));

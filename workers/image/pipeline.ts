@@ -64,7 +64,7 @@ interface Work {
 }
 
 const NO_BLOCKS: CarriedBlocks = { exif: false, others: false };
-/** What an encoder is told beside settings of its own: what does not change how a file of the same picture is written. */
+/** Keys that do not change the encoding: with only these the original may be returned. */
 const BESIDE_SETTINGS = ['format', 'metadata', 'background', 'promise'];
 /** What sharp accepts. */
 const LONGEST_DELAY_MS = 65_535;
@@ -260,14 +260,14 @@ function secondsLeft(deadlineMs: number): number {
   return Math.min(3600, Math.ceil(leftMs / 1000));
 }
 
-/** sharp takes 16-bit pictures with a profile to Display P3, and has to be told to come back to sRGB. */
+/** sharp takes 16-bit pictures with a profile to Display P3; this brings them back to sRGB. */
 function convertColours({ picture, source, profile }: Work): void {
   if (source.isDeep && source.hasProfile && profile !== 'own') picture.convertToSrgb();
 }
 
 /**
  * Where every step makes the same of a flattened picture, three channels are less work than four. What is flat already
- * loses nothing by it; only a JPEG is known to be, whoever read its header.
+ * loses nothing by it; only a JPEG is known to be.
  */
 function flattenEarly({ picture, source, ground, steps }: Work): void {
   if (ground === undefined || source.format === 'jpeg') return;
@@ -316,7 +316,7 @@ async function encode(work: Work): Promise<{ written: Written; achieved?: Achiev
     (await pixelsWithMetadata(pixels, file, picture.writtenIn)).timeout({
       seconds: secondsLeft(task.deadlineMs),
     });
-  // Only now that it has been taken out of its file does the picture have to be told how it moves.
+  // The picture is out of its file only now, and needs its delays and its loop.
   const motion = motionOf(source, picture);
   const kept = await keepPromise({
     pixels,
@@ -371,7 +371,7 @@ function originalOf({ task, steps, encode, source, chosen }: Work): Original | u
   return { bytes, file: { data: input.slice(), info } };
 }
 
-/** An animation plays on as it did; pixels have to be told how. */
+/** An animation plays on as it did: raw pixels carry neither delays nor a loop. */
 function motionOf({ delays, loop }: Source, picture: Picture): Motion {
   if (picture.frames === 1 || picture.fromFile) return {};
   const delay = delays?.map((delayMs) => Math.min(delayMs, LONGEST_DELAY_MS));

@@ -13,7 +13,7 @@ const HEAD_BYTES = 256 * 1024;
 const BLOCK_LIMIT_BYTES = 1024 * 1024;
 const JPEG_SEGMENT_LIMIT_BYTES = 65_000;
 
-/** Groups in the order they are told. Left out: the thumbnail, and what the reader computes or says twice. */
+/** Groups in the order of the answer. Left out: the thumbnail, and what the reader computes or says twice. */
 const TOLD = ['file', 'jfif', 'png', 'riff', 'gif', 'exif', 'gps', 'iptc', 'xmp', 'icc'] as const;
 
 /** Tags that are text although their type says bytes; the reader's description is that text. */
@@ -31,7 +31,7 @@ const TEXT_IN_BYTES: ReadonlySet<string> = new Set([
   'XPSubject',
 ]);
 
-/** The file's own plumbing, and blocks that are told tag by tag. */
+/** The file's own plumbing, and blocks that are shown tag by tag. */
 const UNTOLD =
   /^(.* IFD Pointer|JPEGInterchangeFormat(Length)?|(Strip|Tile)(Offsets|ByteCounts)|MakerNote|IPTC-NAA|ApplicationNotes|ICC_Profile|PhotoshopSettings|ImageSourceData)$/;
 
@@ -41,7 +41,7 @@ const RAW_PROFILE = 'Raw profile type ';
 /**
  * Every tag of a file under its own name, grouped: `exif`, `gps`, `iptc`, `xmp`, `icc`, and the container's own (`jfif`,
  * `png`, `riff`, `gif`, `file`). Values are plain and as stored: rationals as numbers, codes as codes. Never throws: a
- * part that cannot be read is left out, and the others are told.
+ * part that cannot be read is left out, and the others are shown.
  */
 export function readTags(
   input: Uint8Array<ArrayBuffer>,

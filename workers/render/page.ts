@@ -133,7 +133,7 @@ export class Page {
     await this.#context.close();
   }
 
-  /** A process that died answers nothing: whoever waits for it has to be told. One at a time. */
+  /** A process that died answers nothing, so calls that wait for it are rejected. One at a time. */
   #unlessLost<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#giveUp = reject;
@@ -183,7 +183,7 @@ export class Page {
     const url = shellUrl(this.#shells);
     this.#allowance = { ...this.#allowance, shellUrl: url, assets: {} };
     this.#empty = this.#open(url);
-    // Whoever draws next hears of a failure.
+    // The next drawing reports a failure.
     this.#empty.catch(() => {});
   }
 

@@ -18,7 +18,7 @@ export function removeScratch(directory: string): Promise<void> {
   return rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
 }
 
-/** Ends the browsers and removes the directories of owners that are no more. */
+/** Ends the browsers and removes the directories of dead processes. */
 export async function sweepScratch(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     const owner = NAME.exec(name)?.[1];

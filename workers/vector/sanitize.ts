@@ -48,7 +48,7 @@ function decode(file: Uint8Array): string {
     return new TextDecoder(declared).decode(file);
   } catch {
     throw new UnsafeDrawing(
-      `The drawing is written in ${declared}, which is not read here; save it as UTF-8.`,
+      `The drawing is written in ${declared}, which is not supported; save it as UTF-8.`,
     );
   }
 }

@@ -31,7 +31,7 @@ const TAGS: ReadonlyArray<readonly [name: string, description: string]> = [
   ['Webhooks', 'Signed announcements of what jobs did.'],
   ['Usage', 'What was done, by op, key or day.'],
   ['Credits', 'The balance and its movements.'],
-  ['Accounts', 'Who is who.'],
+  ['Accounts', 'The account behind a credential, and console sessions.'],
   ['API keys', 'Issued and revoked in a console session.'],
   ['Feedback', 'What the service lacks.'],
   ['Health', 'For machines that look after machines.'],

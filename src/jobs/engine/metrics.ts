@@ -29,7 +29,7 @@ export function createJobMetrics(jobs: JobsStore, inHand: () => Record<string, n
       },
     }),
   );
-  // Every process reads the same of the store: the largest is told, not the sum.
+  // Every process reads the same number from the store: the report takes the largest, not the sum.
   const shared = { labelNames: ['type' as const], registers: [], aggregator: 'max' as const };
   const oldest = new Gauge({
     ...shared,

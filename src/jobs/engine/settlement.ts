@@ -30,7 +30,7 @@ const MOST_ROUNDS = 200;
  *   4. what follows is written out: events, and the final status of the items
  *
  * A crash before 3 leaves items that are decided and not counted: the sweep settles them. A crash after it leaves a
- * settlement that is not written out: whoever settles next does that before anything else, or the sweep.
+ * settlement that is not written out: the next settlement does that before anything else, or the sweep does.
  */
 export function createSettlement({ jobs, items, events, showOutputs, now }: SettlementOptions) {
   async function eventsWanted(accountId: string): Promise<Record<OutcomeStatus, boolean>> {

@@ -34,7 +34,7 @@ export interface PerformOptions {
   runPass: (call: ItemCall, segment: PassSegment, input: Uint8Array<ArrayBuffer>) => Promise<Made>;
   runModel: (call: ItemCall, segment: ModelSegment, input: Input) => Promise<Made>;
   runPage: (call: ItemCall) => Promise<Made>;
-  /** Whether the job was told to stop: an item then starts no further segment. */
+  /** Whether the job is being cancelled: an item then starts no further segment. */
   isStopping: (jobId: string) => Promise<boolean>;
   now: () => Date;
   log: { warn(context: object, message: string): void };

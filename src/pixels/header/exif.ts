@@ -25,7 +25,7 @@ export function exifOrientation(block: Bytes): number {
   return 1;
 }
 
-/** A decoder ignores what is no orientation. */
+/** A decoder ignores a value that is not an orientation. */
 export function validOrientation(value: number): number {
   return value >= 1 && value <= 8 ? value : 1;
 }

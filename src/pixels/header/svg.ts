@@ -66,7 +66,7 @@ function attributeOf(root: string, name: string): string | undefined {
   return new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)')`).exec(root)?.slice(1).join('');
 }
 
-/** 0 for a percentage, or for what is no length. */
+/** 0 for a percentage, or for text that is not a length. */
 function lengthOf(root: string, name: string): number {
   const match = /^\s*\+?(\d*\.?\d+(?:e[+-]?\d+)?)([a-z%]*)\s*$/i.exec(attributeOf(root, name) ?? '');
   return match === null ? 0 : Number(match[1]) * (PIXELS_OF_UNIT[match[2]?.toLowerCase() ?? ''] ?? 0);

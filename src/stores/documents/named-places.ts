@@ -4,7 +4,7 @@ import type { Collection, Document, Filter, IndexSpec } from './port.ts';
 
 /**
  * What an account keeps under names of its own (templates, presets): at most so many, each under a slug that no other
- * of the account has. Two unique indexes are the whole law, so that it holds however many writers race.
+ * of the account has. Two unique indexes enforce it, however many writers race.
  */
 export interface Named extends Document {
   accountId: string;

@@ -132,7 +132,7 @@ export class S3Objects implements Objects {
     return { Bucket: this.#options.bucket, Key: key };
   }
 
-  /** The SDK is large and loaded by whom it serves alone. */
+  /** The SDK is loaded lazily: it is large, and only S3 users need it. */
   #open(): Promise<{ sdk: Sdk; client: S3Client }> {
     this.#opened ??= connect(this.#options);
     return this.#opened;

@@ -48,7 +48,7 @@ export interface StepOperation extends OperationBase {
   greyAfter(wasGrey: boolean, params: Readonly<Record<string, unknown>>): boolean;
   /** The parameter that holds the id of a second asset. */
   readsSecondAsset?: string;
-  /** What it covers has to be gone from the file: of the kept metadata, what may hold a copy of the picture is not. */
+  /** It hides content: metadata that may hold a copy of the picture is dropped. */
   conceals?: true;
   /** What one schema per argument cannot say, whatever the picture is: the argument at fault. `apply` keeps it too. */
   rule(params: Readonly<Record<string, unknown>>): BadArgument | undefined;

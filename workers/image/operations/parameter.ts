@@ -47,7 +47,7 @@ export function choice<const T extends string>(
   return Type.Unsafe<T>({ type: 'string', enum: [...values], description, ...options });
 }
 
-/** A CSS colour; whoever checks the schema knows the format `css-color`. */
+/** A CSS colour; the checker of the schema knows the format `css-color`. */
 export function colour(description: string, options: { default?: string } = {}): TString {
   return Type.String({ format: 'css-color', minLength: 3, maxLength: 64, description, ...options });
 }

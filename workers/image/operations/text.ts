@@ -48,7 +48,7 @@ export const text = step({
   },
 });
 
-/** Without the control characters that a font has no sign for and Pango's parser no mercy with. */
+/** Without the control characters for which a font has no glyph, and which Pango's markup parser rejects. */
 function printable(text: string): string {
   return text
     .toWellFormed()
