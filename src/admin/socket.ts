@@ -12,6 +12,8 @@ export function socketPath(dataDir: string): string {
   return join(dataDir, 'admin.sock');
 }
 
+const PULSE_MS = 5_000;
+
 type Reply = { answer: CommandAnswer } | { error: string };
 type Told = { attempt: HeardAttempt } | { error: string };
 
@@ -22,9 +24,11 @@ export async function openAdminSocket(
 ): Promise<{ close(): Promise<void> }> {
   const path = socketPath(dataDir);
   await rm(path, { force: true });
+  /** Connections of those who listen: they have no end of their own. */
+  const listeners = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on('error', () => socket.destroy());
-    void serve(socket, context);
+    void serve(socket, context, listeners);
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -32,7 +36,11 @@ export async function openAdminSocket(
   });
   await chmod(path, 0o600);
   return {
-    close: () => new Promise((resolve) => server.close(() => resolve())),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const socket of listeners) socket.destroy();
+      }),
   };
 }
 
@@ -40,11 +48,13 @@ export async function openAdminSocket(
 type Question = readonly string[] | { listenTo: string };
 
 /** One question in JSON in. A command gets one JSON reply; a listener gets one in a line for each attempt. */
-async function serve(socket: Socket, context: CommandContext): Promise<void> {
+async function serve(socket: Socket, context: CommandContext, listeners: Set<Socket>): Promise<void> {
   try {
     const question = JSON.parse(await text(socket)) as Question;
-    if ('listenTo' in question) await tellAttempts(socket, context, question.listenTo);
-    else socket.end(JSON.stringify({ answer: await runCommand(question, context) } satisfies Reply));
+    if ('listenTo' in question) {
+      listeners.add(socket.once('close', () => listeners.delete(socket)));
+      await tellAttempts(socket, context, question.listenTo);
+    } else socket.end(JSON.stringify({ answer: await runCommand(question, context) } satisfies Reply));
   } catch (error) {
     socket.end(JSON.stringify({ error: (error as Error).message } satisfies Reply));
   }
@@ -55,8 +65,14 @@ async function tellAttempts(socket: Socket, context: CommandContext, endpointId:
   const end = await listenTo(context, endpointId, (attempt) => {
     socket.write(`${JSON.stringify({ attempt } satisfies Told)}\n`);
   });
-  socket.once('close', end);
-  if (socket.destroyed) end();
+  // An empty line now and then: writing is how the end of the other side is noticed.
+  const pulse = setInterval(() => socket.write('\n'), PULSE_MS);
+  const stop = () => {
+    clearInterval(pulse);
+    end();
+  };
+  socket.once('close', stop);
+  if (socket.destroyed) stop();
 }
 
 /**
@@ -87,6 +103,7 @@ export async function listenThroughPrimary(
   if (socket === null) return false;
   socket.end(JSON.stringify({ listenTo: endpointId } satisfies Question));
   for await (const line of createInterface({ input: socket })) {
+    if (line === '') continue;
     const told = JSON.parse(line) as Told;
     if ('error' in told) throw new Error(told.error);
     onAttempt(told.attempt);

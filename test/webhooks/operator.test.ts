@@ -7,6 +7,7 @@ import t from 'tap';
 import { startWholeService } from '../whole-service.ts';
 import { LOOPBACK, startReceiver, verify } from './receiver.ts';
 
+t.setTimeout(120_000);
 const ADMIN = join(import.meta.dirname, '../../src/admin.ts');
 
 t.test(
