@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { SettingsOf } from '../../config/setting.ts';
 import type { storesSettings } from './config.ts';
 import { coordinationOverChannel, provideCoordination } from './coordination/over-channel.ts';
+import { patientCoordination } from './coordination/patient.ts';
 import type { Coordination } from './coordination/port.ts';
 import { indexesOverChannel, provideIndexes } from './documents/indexes-over-channel.ts';
 import { documentsOverChannel, provideDocuments } from './documents/over-channel.ts';
@@ -84,7 +85,11 @@ export async function connectStores(settings: StoresSettings, channel: Channel):
   const objects = await openObjects(settings);
   if (isEmbedded(settings)) {
     const documents = patientDocuments(documentsOverChannel(channel), createPatience(OF_THE_PRIMARY));
-    return together(documents, coordinationOverChannel(channel), objects);
+    const coordination = patientCoordination(
+      coordinationOverChannel(channel),
+      createPatience(OF_THE_PRIMARY),
+    );
+    return together(documents, coordination, objects);
   }
   const { connectMongoDocuments } = await import('./documents/mongodb.ts');
   const connected = await connectMongoDocuments(settings.MONGODB_URL, indexesOverChannel(channel));
