@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { CompletedPart, S3Client } from '@aws-sdk/client-s3';
+import type { S3Client } from '@aws-sdk/client-s3';
 
 type Sdk = typeof import('@aws-sdk/client-s3');
 
@@ -14,6 +14,8 @@ export interface UploadTarget {
   contentType: string;
   /** Awaits an answer of S3 within the deadline of an upload, and maps its failure. */
   reached: <T>(request: (signal: AbortSignal) => Promise<T>) => Promise<T>;
+  /** Maps the failure of a request that has a deadline of its own. */
+  unavailable: (error: unknown) => unknown;
 }
 
 /** Answers the size in bytes. */
@@ -26,67 +28,33 @@ export async function uploadWhole(
   return bytes.length;
 }
 
-/** One request for what fits a part, parts for the rest. Answers the size in bytes. */
-export async function uploadStream(body: Readable, target: UploadTarget): Promise<number> {
-  const parts = partsOf(body);
-  const first = (await parts.next()).value ?? new Uint8Array();
-  return first.length < PART_BYTES
-    ? uploadWhole(first, target)
-    : uploadParts(startingWith(first, parts), target);
-}
-
 /**
- * Uploads parts one after the other; the object appears when the last one is confirmed. After a failure the upload
- * is aborted, as far as S3 can be reached: parts of an upload that could not be are invisible, and a rule of the
- * bucket for incomplete uploads removes them.
+ * Uploads a stream: one request for what fits a part, parts one after the other for the rest; the object appears when
+ * the last one is confirmed. A stream may come as slowly as its sender: each request has its own deadline, of the
+ * client. After a failure the parts are given up, as far as S3 can be reached; those of an upload that could not be are
+ * invisible, and a rule of the bucket for incomplete uploads removes them.
+ * @returns the size in bytes
  */
-async function uploadParts(
-  parts: AsyncIterable<Uint8Array>,
-  { sdk, client, object, contentType, reached }: UploadTarget,
+export async function uploadStream(
+  body: Readable,
+  { client, object, contentType, unavailable }: UploadTarget,
 ): Promise<number> {
-  const create = new sdk.CreateMultipartUploadCommand({ ...object, ContentType: contentType });
-  const { UploadId } = await reached((abortSignal) => client.send(create, { abortSignal }));
-  const upload = { ...object, UploadId };
+  const { Upload } = await import('@aws-sdk/lib-storage');
+  const upload = new Upload({
+    client,
+    params: { ...object, Body: body, ContentType: contentType },
+    partSize: PART_BYTES,
+    queueSize: 1,
+  });
+  let sizeBytes = 0;
+  upload.on('httpUploadProgress', ({ loaded = 0 }) => {
+    sizeBytes = loaded;
+  });
   try {
-    const uploaded: CompletedPart[] = [];
-    let sizeBytes = 0;
-    for await (const part of parts) {
-      const PartNumber = uploaded.length + 1;
-      const command = new sdk.UploadPartCommand({ ...upload, PartNumber, Body: part });
-      const { ETag } = await reached((abortSignal) => client.send(command, { abortSignal }));
-      uploaded.push({ ETag, PartNumber });
-      sizeBytes += part.length;
-    }
-    const complete = new sdk.CompleteMultipartUploadCommand({
-      ...upload,
-      MultipartUpload: { Parts: uploaded },
-    });
-    await reached((abortSignal) => client.send(complete, { abortSignal }));
+    await upload.done();
     return sizeBytes;
   } catch (error) {
-    await client.send(new sdk.AbortMultipartUploadCommand(upload)).catch(() => undefined);
-    throw error;
+    // The failure of the sender is not one of the store.
+    throw error === body.errored ? error : unavailable(error);
   }
-}
-
-async function* startingWith(first: Uint8Array, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  yield first;
-  yield* rest;
-}
-
-/** A stream in pieces of PART_BYTES, but for the last. An empty stream has none. */
-async function* partsOf(body: Readable): AsyncGenerator<Uint8Array, undefined> {
-  let chunks: Uint8Array[] = [];
-  let pendingBytes = 0;
-  for await (const chunk of body) {
-    chunks.push(chunk);
-    pendingBytes += chunk.length;
-    while (pendingBytes >= PART_BYTES) {
-      const whole = Buffer.concat(chunks);
-      yield whole.subarray(0, PART_BYTES);
-      chunks = [whole.subarray(PART_BYTES)];
-      pendingBytes -= PART_BYTES;
-    }
-  }
-  if (pendingBytes > 0) yield Buffer.concat(chunks);
 }

@@ -124,7 +124,8 @@ export class S3Objects implements Objects {
     const object = this.#object(key);
     const { sdk, client } = await this.#open();
     const reached: UploadTarget['reached'] = (request) => this.#reached(request, UPLOAD_TIMEOUT_MS);
-    return { sdk, client, object, contentType, reached };
+    const unavailable = (error: unknown) => this.#unavailable(error);
+    return { sdk, client, object, contentType, reached, unavailable };
   }
 
   #object(key: string): { Bucket: string; Key: string } {
