@@ -16,7 +16,7 @@ const PASS_PARAMETERS = [
   'background',
 ];
 const OWN_PARAMETERS: Record<string, string[]> = {
-  resize: ['width', 'height', 'fit', 'gravity', 'focalX', 'focalY', 'kernel', 'enlarge', 'dpr'],
+  resize: ['width', 'height', 'fit', 'gravity', 'focalX', 'focalY', 'kernel', 'enlarge', 'linear', 'dpr'],
   crop: ['x', 'y', 'width', 'height', 'aspect', 'gravity', 'focalX', 'focalY'],
   thumbnail: ['size', 'gravity'],
   rotate: ['angle'],

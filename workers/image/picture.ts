@@ -94,6 +94,19 @@ export class Picture {
     this.#resized(size);
   }
 
+  /** Makes the picture smaller in linear light, as optics do: fine patterns keep their brightness. */
+  async scaleLinear({ width, height }: Size, kernel: keyof KernelEnum = 'lanczos3'): Promise<void> {
+    const size = { width: Math.min(width, this.width), height: Math.min(height, this.height) };
+    if (size.width === this.width && size.height === this.height) return;
+    const { data, frames, ...raw } = await this.pixels();
+    const strip = { width: raw.width, height: raw.height * frames, channels: raw.channels };
+    const pipeline = openPixels({ data, ...strip, frames: 1 })
+      .pipelineColourspace('scrgb')
+      .resize({ width: size.width, height: size.height * frames, fit: 'fill', kernel })
+      .timeout({ seconds: this.#timeout() });
+    this.replace(await pixelsOf(pipeline, frames));
+  }
+
   /** Scales to a size that is larger on an axis or both, after what becomes smaller on the other. */
   async #enlargeTo(size: Size, kernel: Exclude<keyof KernelEnum, 'nearest'>): Promise<void> {
     const { width, height } = this;

@@ -27,6 +27,11 @@ export const resize = pixelOp({
       ),
     ),
     enlarge: flag('Whether a picture smaller than asked for is scaled up.', { default: false }),
+    linear: optional(
+      flag(
+        'Whether the picture is made smaller in linear light, which keeps the brightness of fine patterns and takes longer; false when left out.',
+      ),
+    ),
     dpr: number(1, 5, 'Pixels of the screen for each pixel asked for: multiplies width and height.', {
       default: 1,
     }),
@@ -50,9 +55,9 @@ export const resize = pixelOp({
     }
     return focalViolation(given);
   },
-  compile({ width, height, dpr, fit, gravity, focalX, focalY, kernel, enlarge, background }) {
+  compile({ width, height, dpr, fit, gravity, focalX, focalY, kernel, enlarge, linear, background }) {
     const scaled = (edge: number | undefined) => edge && Math.round(edge * dpr);
-    const params = { fit, gravity, focalX, focalY, kernel, enlarge, background };
+    const params = { fit, gravity, focalX, focalY, kernel, enlarge, linear, background };
     return { steps: [step('resize', { width: scaled(width), height: scaled(height), ...params })] };
   },
 });

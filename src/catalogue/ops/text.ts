@@ -9,7 +9,7 @@ export const text = pixelOp({
     font: optional(words(1, 100, 'Family name of the font; a sans-serif one when left out.')),
     size: integer(1, 1000, 'Height of the letters in pixels.', { default: 32 }),
     color: colour('Colour of the letters.', { default: '#ffffff' }),
-    position: position('Where the text stands.', { default: 'southeast' }),
+    position: position('Where the text stands; its lines are aligned with that.', { default: 'southeast' }),
     margin: integer(0, 4096, 'Distance from the edges in pixels.', { default: 16 }),
     opacity: number(0, 1, 'How solid the letters are.', { default: 1 }),
     rotate: number(-360, 360, 'Degrees clockwise that the text is turned.', { default: 0 }),

@@ -126,7 +126,15 @@ def normalizing():
         yield fact(f"normalized {whites}", ["dull", 200, 200, whites], [["normalise", {}]], result, 2, "numpy percentile")
 
 
-facts = [*enlarging(), *blurring(), *turning(), *normalizing()]
+def linear():
+    """Fine lines of black and white are half as bright as white, which sRGB writes as 188."""
+    half = round(255 * (1.055 * 0.5 ** (1 / 2.4) - 0.055))
+    picture = numpy.full((20, 20, 3), half, float)
+    steps = [["resize", {"width": 20, "linear": True, "kernel": "linear"}]]
+    yield fact("lines in linear light", ["lines", 160, 160], steps, picture, 1, "the sRGB curve (IEC 61966-2-1)")
+
+
+facts = [*enlarging(), *blurring(), *turning(), *normalizing(), *linear()]
 tools = {"Pillow": PIL.__version__, "numpy": numpy.__version__, "scipy": scipy.__version__, "scikit-image": skimage.__version__}
 lines = ",\n".join("  " + json.dumps(one) for one in facts)
 sys.stdout.write('{"tools": %s, "facts": [\n%s\n]}\n' % (json.dumps(tools), lines))

@@ -12,6 +12,7 @@ const FORMULAS = {
       128 + 110 * Math.cos(x / 3 - y / 11),
     ].map(Math.round),
   edge: (width: number) => (x: number) => grey(x < Math.floor(width / 2) ? 0 : 255),
+  lines: () => (x: number) => grey((x % 2) * 255),
   dull: (width: number, height: number, whites: number) => (x: number, y: number) => {
     const index = y * width + x;
     return grey(index >= width * height - whites ? 255 : 60 + Math.floor((index * 80) / (width * height)));

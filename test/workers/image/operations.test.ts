@@ -689,3 +689,25 @@ t.test(
     }
   },
 );
+
+t.test('lines of text end where the text stands', async (t) => {
+  const blank = await drawn(400, 120, () => [0, 0, 0]);
+  // Of the short line, below the long one: how far from the left its ink begins and ends.
+  const inkOf = async (position: string) => {
+    const text = 'WWWWWWWWWW\nI';
+    const { at } = await rasterOf(blank, [['text', { text, size: 30, position, margin: 0 }]]);
+    const long: number[] = [];
+    const short: number[] = [];
+    for (let x = 0; x < 400; x++) {
+      const inked = Array.from({ length: 120 }, (_, y) => y).filter((y) => (at(x, y)[0] ?? 0) > 100);
+      if (inked.length === 0) continue;
+      long.push(x);
+      if (Math.max(...inked) - Math.min(...inked) > 30) short.push(x);
+    }
+    const [left = 0, right = 0] = [long[0], long.at(-1)];
+    return ((short[0] ?? 0) - left) / (right - left);
+  };
+  t.ok((await inkOf('west')) < 0.1);
+  t.ok((await inkOf('east')) > 0.9);
+  t.ok(Math.abs((await inkOf('south')) - 0.5) < 0.1);
+});

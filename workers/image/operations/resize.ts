@@ -23,6 +23,9 @@ export const resize = step({
       { default: 'lanczos3' },
     ),
     enlarge: flag('Whether a smaller picture is scaled up.', { default: false }),
+    linear: flag('Whether it is made smaller in linear light, which keeps the brightness of fine patterns.', {
+      default: false,
+    }),
     background: optional(colour('Colour of the padding with contain.')),
   },
   grey: 'keeps',
@@ -33,8 +36,10 @@ export const resize = step({
     return new BadArgument('width', 'width and height are both missing: a resize needs one of them.');
   },
   size: (input, { width, height, fit, enlarge }) => fitInto(input, { width, height }, fit, enlarge).result,
-  async apply(picture, { width, height, fit, kernel, enlarge, background, ...aim }, pass) {
+  async apply(picture, { width, height, fit, kernel, enlarge, linear, background, ...aim }, pass) {
     const fitting = fitInto(picture, { width, height }, fit, enlarge);
+    // What is left to do then moves no brightness: it crops, or makes larger.
+    if (linear) await picture.scaleLinear(fitting.scaled, kernel);
     if (fit === 'cover') return scaleAndCrop(picture, fitting, anchorOf(aim), kernel);
     await picture.scaleTo(fitting.scaled, kernel);
     if (fit !== 'contain') return;

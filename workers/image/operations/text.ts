@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { colourOf, type Rgba, TRANSPARENT } from '../colour.ts';
-import { AREA_LIMIT_PX, place } from '../geometry.ts';
+import { AREA_LIMIT_PX, type Place, place } from '../geometry.ts';
 import { type Pixels, pixelsOf } from '../pixels.ts';
 import { BadArgument } from '../refusal.ts';
 import { turned } from '../turn.ts';
@@ -38,6 +38,7 @@ export const text = step({
       written,
       `${printable(font)} ${size}`,
       lineWidth(written, size, room.width),
+      alignAt(position),
       pass,
     );
     const ink = { ...colour, alpha: colour.alpha * opacity };
@@ -54,6 +55,14 @@ function printable(text: string): string {
     .toWellFormed()
     .replace(/\r\n?/g, '\n')
     .replace(/[^\P{Cc}\n\t]|[\uFFFE\uFFFF]/gu, '');
+}
+
+type Align = 'left' | 'centre' | 'right';
+
+/** Several lines end where the text stands: in the east on the right, in the middle in the middle. */
+function alignAt(position: Place): Align {
+  if (position.endsWith('east')) return 'right';
+  return position.endsWith('west') ? 'left' : 'centre';
 }
 
 /**
@@ -75,9 +84,15 @@ function lineWidth(text: string, sizePx: number, roomPx: number): number {
 }
 
 /** The letters as a mask: one channel, 255 where ink is. A word that is broken gets no hyphen that nobody sent. */
-async function draw(text: string, font: string, width: number, { sharp }: PassContext): Promise<Pixels> {
+async function draw(
+  text: string,
+  font: string,
+  width: number,
+  align: Align,
+  { sharp }: PassContext,
+): Promise<Pixels> {
   const markup = `<span insert_hyphens="false">${escaped(text)}</span>`;
-  const letters = sharp({ text: { text: markup, font, width, dpi: 72, wrap: 'word-char' } });
+  const letters = sharp({ text: { text: markup, font, width, align, dpi: 72, wrap: 'word-char' } });
   return pixelsOf(letters.toColourspace('b-w'));
 }
 
