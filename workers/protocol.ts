@@ -178,7 +178,9 @@ export interface ImageFacts {
   averageColor: string;
   entropy: number;
   sharpness: number;
+  /** Base64. */
   thumbhash: string;
+  blurhash: string;
 }
 
 export interface Described {

@@ -1,7 +1,9 @@
+import { encode } from 'blurhash';
 import sharp from 'sharp';
 import { rgbaToThumbHash } from 'thumbhash';
 import { outputOf } from '../output.ts';
 import type { ImageFacts } from '../protocol.ts';
+import type { Size } from './geometry.ts';
 
 /** Raw pixels of 8 bits in sRGB (three channels, or four with alpha). */
 export interface Sample {
@@ -13,10 +15,10 @@ export interface Sample {
 
 export type Measured = Pick<
   ImageFacts,
-  'dominantColor' | 'averageColor' | 'entropy' | 'sharpness' | 'thumbhash'
+  'dominantColor' | 'averageColor' | 'entropy' | 'sharpness' | 'thumbhash' | 'blurhash'
 >;
 
-/** The largest side a ThumbHash is made from. */
+/** The largest side a ThumbHash and a BlurHash are made from. */
 const THUMB_PX = 100;
 /** Leading bits of a channel that tell colours apart when looking for the most common one: 16 x 16 x 16 bins. */
 const BIN_BITS = 4;
@@ -31,8 +33,18 @@ export async function measure(pixels: Sample): Promise<Measured> {
     .resize({ width: THUMB_PX, height: THUMB_PX, fit: 'inside', withoutEnlargement: true })
     .ensureAlpha();
   const thumb = await outputOf(small.raw());
-  const thumbhash = rgbaToThumbHash(thumb.info.width, thumb.info.height, thumb.data);
-  return { ...colors(pixels), entropy, sharpness, thumbhash: Buffer.from(thumbhash).toString('base64') };
+  const { width, height } = thumb.info;
+  const thumbhash = Buffer.from(rgbaToThumbHash(width, height, thumb.data)).toString('base64');
+  const blurhash = await blurHashOf(thumb.data, { width, height });
+  return { ...colors(pixels), entropy, sharpness, thumbhash, blurhash };
+}
+
+/** A BlurHash of four by three parts, or three by four; it knows no transparency, which is laid on white. */
+async function blurHashOf(rgba: Uint8Array, { width, height }: Size): Promise<string> {
+  const opened = sharp(rgba, { raw: { width, height, channels: 4 } });
+  const opaque = await outputOf(opened.flatten({ background: 'white' }).ensureAlpha().raw());
+  const [across, down] = width >= height ? [4, 3] : [3, 4];
+  return encode(new Uint8ClampedArray(opaque.data), width, height, across, down);
 }
 
 /**

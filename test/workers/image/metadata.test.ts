@@ -7,6 +7,7 @@ import { thumbHashToRGBA } from 'thumbhash';
 import { describe } from '../../../workers/image/metadata.ts';
 import type { Described } from '../../../workers/protocol.ts';
 import { imagesIn, needsImages, image as read } from '../../images.ts';
+import { pictureNamed } from '../../pixels/references/pictures.ts';
 
 const corpus = needsImages(t);
 
@@ -371,3 +372,13 @@ function exifBomb(sizeBytes: number): Buffer {
   }
   return bomb;
 }
+
+t.test('the BlurHash is the one that another implementation computes', async (t) => {
+  // blurhash-python 1.1.5 on the same pixels.
+  const hashes = { '32x24': 'LrG9dRlkbeswpo,@m-I_sln6eoWm', '24x32': 'TjFsY~T^sv*F,-IyxCz?M{w|V^n%' };
+  for (const [size, blurhash] of Object.entries(hashes)) {
+    const [width = 0, height = 0] = size.split('x').map(Number);
+    const described = await describe(new Uint8Array(await pictureNamed(['waves', width, height])));
+    t.match(described, { image: { blurhash } }, size);
+  }
+});
