@@ -35,7 +35,7 @@ interface Place {
 }
 
 function valueFor(schema: unknown, place: Place): unknown {
-  if (schema === true || typeof schema !== 'object' || schema === null) return null;
+  if (typeof schema !== 'object' || schema === null) return place.facts[place.name] ?? null;
   const resolved = resolve(schema as Schema, place);
   if (resolved.const !== undefined) return resolved.const;
   if (Array.isArray(resolved.enum)) return resolved.enum[0];
