@@ -39,3 +39,17 @@ function checkedOutput(answer: RawAnswer, schema: object): Record<string, unknow
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/**
+ * The JSON that a model wrote; small models put it between fences though they are asked not to.
+ * @throws ProviderFault when there is none.
+ */
+export function jsonIn(content: unknown): unknown {
+  const text = typeof content === 'string' ? content.trim() : '';
+  const [, fenced] = /^```(?:json)?\s*([\s\S]*?)\s*```$/.exec(text) ?? [];
+  try {
+    return JSON.parse(fenced ?? text);
+  } catch {
+    throw unavailable('The answer of the model is not JSON.');
+  }
+}

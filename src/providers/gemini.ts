@@ -1,6 +1,6 @@
 import { pictureInBase64 } from './answered-pictures.ts';
+import { jsonIn } from './answers.ts';
 import { ask, type Endpoint, endpointUrl, objectOf } from './exchange.ts';
-import { jsonIn } from './openai.ts';
 import { type ModelRequest, type Provider, type RawAnswer, rejected, unavailable } from './provider.ts';
 
 /** What this service decides itself. */

@@ -1,14 +1,9 @@
 import type { Outbound } from '../outbound/outbound.ts';
 import { pictureAt, pictureInBase64 } from './answered-pictures.ts';
+import { jsonIn } from './answers.ts';
 import { ask, type Endpoint, endpointUrl, objectOf } from './exchange.ts';
-import {
-  type ModelRequest,
-  type Picture,
-  type Provider,
-  type RawAnswer,
-  rejected,
-  unavailable,
-} from './provider.ts';
+import { dataUrl } from './pictures.ts';
+import { type ModelRequest, type Provider, type RawAnswer, rejected } from './provider.ts';
 import { sayable } from './verdict.ts';
 
 /** What this service decides itself: one picture a call, answered whole. */
@@ -110,11 +105,6 @@ function chatOf({
   };
 }
 
-/** A picture inside of a JSON body. */
-export function dataUrl({ mimeType, bytes }: Picture): string {
-  return `data:${mimeType};base64,${Buffer.from(bytes).toString('base64')}`;
-}
-
 function readChat(answer: unknown, { secrets }: Endpoint): RawAnswer {
   const { choices } = objectOf(answer);
   const choice = objectOf(Array.isArray(choices) ? choices[0] : undefined);
@@ -123,18 +113,4 @@ function readChat(answer: unknown, { secrets }: Endpoint): RawAnswer {
   if (choice.finish_reason === 'content_filter')
     throw rejected('The model withheld its answer: content filter.');
   return { kind: 'json', value: jsonIn(content) };
-}
-
-/**
- * The JSON that a model wrote; small models put it between fences though they are asked not to.
- * @throws ProviderFault when there is none.
- */
-export function jsonIn(content: unknown): unknown {
-  const text = typeof content === 'string' ? content.trim() : '';
-  const [, fenced] = /^```(?:json)?\s*([\s\S]*?)\s*```$/.exec(text) ?? [];
-  try {
-    return JSON.parse(fenced ?? text);
-  } catch {
-    throw unavailable('The answer of the model is not JSON.');
-  }
 }

@@ -55,3 +55,8 @@ function pictureAsIs(bytes: Uint8Array<ArrayBuffer>, maxInputEdge: number | unde
 function isReadByAll(format: string): format is ReadByAll {
   return (READ_BY_ALL as readonly string[]).includes(format);
 }
+
+/** A picture inside of a JSON body. */
+export function dataUrl({ mimeType, bytes }: Picture): string {
+  return `data:${mimeType};base64,${Buffer.from(bytes).toString('base64')}`;
+}

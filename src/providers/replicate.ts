@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Outbound } from '../outbound/outbound.ts';
 import { pictureAt } from './answered-pictures.ts';
 import { ask, type Endpoint, endpointUrl, objectOf } from './exchange.ts';
-import { dataUrl } from './openai.ts';
+import { dataUrl } from './pictures.ts';
 import {
   type CallContext,
   type ModelRequest,
