@@ -15,7 +15,12 @@ export function installAccessLog(app: FastifyInstance): void {
       durationMs: Math.round(reply.elapsedTime * 10) / 10,
       ...(refusal === undefined
         ? {}
-        : { code: refusal.code, param: refusal.param, reason: refusal.details?.reason }),
+        : {
+            code: refusal.code,
+            param: refusal.param,
+            reason: refusal.details?.reason,
+            cause: refusal.cause instanceof Error ? refusal.cause.message : undefined,
+          }),
     };
     if (reply.statusCode >= 500) request.log.error(line, 'answered');
     else if (PROBES.includes(line.route ?? '')) request.log.debug(line, 'answered');

@@ -15,20 +15,30 @@ export class OutboundError extends Error {
   readonly fault: OutboundFault;
   /** The status of an answer that began and did not come through. */
   readonly status: number | undefined;
+  /** It says whether a name resolves, which callers are not to learn of names inside of the operator's network. */
+  readonly isAboutName: boolean;
 
   constructor(
     fault: OutboundFault,
     message: string,
-    context: { status?: number | undefined; cause?: unknown } = {},
+    context: { status?: number | undefined; cause?: unknown; isAboutName?: boolean } = {},
   ) {
     super(message, context.cause === undefined ? undefined : { cause: context.cause });
     this.fault = fault;
     this.status = context.status;
+    this.isAboutName = context.isAboutName ?? false;
   }
 }
 
 export function targetRefused(reason: string, cause?: unknown): OutboundError {
   return new OutboundError('refused', `target refused: ${reason}`, { cause });
+}
+
+/** A name leads to an address that is not public: a delivery record says so, the caller of a url learns no more than of a name that does not resolve. */
+export function notPublic(hostname: string): OutboundError {
+  return new OutboundError('refused', `target refused: ${hostname} is not a public address`, {
+    isAboutName: true,
+  });
 }
 
 export function tooSlow(what: string, status?: number): OutboundError {
@@ -44,7 +54,11 @@ export function abortionOf({ reason }: AbortSignal, what: string): unknown {
 export function refusalOf(error: unknown): unknown {
   if (!(error instanceof OutboundError)) return error;
   if (error.fault === 'connection' || error.fault === 'timeout') return unavailable(error.message);
-  return invalidParam('url', `The url cannot be used: ${error.message}. Send one with a public address.`);
+  const why = error.isAboutName ? 'its host does not resolve to a public address' : error.message;
+  const refusal = invalidParam('url', `The url cannot be used: ${why}. Send one with a public address.`);
+  // For the log alone.
+  refusal.cause = error;
+  return refusal;
 }
 
 /** 503: the host failed now and may answer later. */

@@ -1,8 +1,9 @@
 import { subnets } from './addresses.ts';
 import { refusalOf } from './errors.ts';
 import { type FetchedImage, type FetchOptions, fetchImage } from './image.ts';
+import { resolveName } from './names.ts';
 import { type PostOptions, post } from './post.ts';
-import { type Network, type Resolve, resolveAll, type TargetRules, vet } from './target.ts';
+import { type Network, type Resolve, type TargetRules, vet } from './target.ts';
 
 export interface OutboundOptions {
   /** CIDRs that may be reached although they are not public. */
@@ -28,7 +29,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 export function createOutbound(options: OutboundOptions): Outbound {
   const network: Network = {
     allowed: subnets(options.allowedSubnets),
-    resolve: options.resolve ?? resolveAll,
+    resolve: options.resolve ?? resolveName,
     connectTimeoutMs: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
   };
   const webhookRules: TargetRules = { allowsHttp: options.allowsHttp, allowsAnyPort: options.allowsHttp };

@@ -1,7 +1,6 @@
-import { lookup } from 'node:dns/promises';
 import { type BlockList, isIP } from 'node:net';
 import { contains, isPublic } from './addresses.ts';
-import { abortionOf, OutboundError, targetRefused } from './errors.ts';
+import { abortionOf, notPublic, OutboundError, targetRefused } from './errors.ts';
 
 export interface Address {
   address: string;
@@ -37,13 +36,6 @@ export interface Target {
 
 const HTTPS_PORT = '443';
 
-/** The system's resolver: /etc/hosts and DNS, all addresses. */
-export const resolveAll: Resolve = async (hostname) =>
-  (await lookup(hostname, { all: true })).map(({ address, family }) => ({
-    address,
-    family: family === 6 ? 6 : 4,
-  }));
-
 /**
  * Reads and resolves a URL that a user gave, and refuses it unless each of its addresses is public or in an allowed
  * network. The WHATWG parser has the last word on what the host is: decimal, octal and hex forms come out as an address.
@@ -61,7 +53,7 @@ export async function vet(
   const ended = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
   const addresses = await untilAborted(addressesOf(url, network.resolve), ended);
   if (!addresses.every(({ address }) => isAllowed(address, network.allowed))) {
-    throw targetRefused(`${url.hostname} is not a public address`);
+    throw isLiteral(url) ? targetRefused(`${url.hostname} is not a public address`) : notPublic(url.hostname);
   }
   return { url, addresses, connectByMs };
 }
@@ -83,12 +75,22 @@ function parse(text: string, rules: TargetRules): URL {
   return url;
 }
 
+/** Whether the host is an address already: of that nothing is told that its sender does not know. */
+function isLiteral({ hostname }: URL): boolean {
+  return isIP(bare(hostname)) !== 0;
+}
+
+/** An address without the brackets that a URL puts around IPv6. */
+function bare(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, '');
+}
+
 async function addressesOf({ hostname }: URL, resolve: Resolve): Promise<Address[]> {
-  const literal = hostname.replace(/^\[|\]$/g, '');
+  const literal = bare(hostname);
   const version = isIP(literal);
   if (version !== 0) return [{ address: literal, family: version === 6 ? 6 : 4 }];
   const unresolved = (cause?: unknown) =>
-    new OutboundError('dns', `DNS: ${hostname} does not resolve`, { cause });
+    new OutboundError('dns', `DNS: ${hostname} does not resolve`, { cause, isAboutName: true });
   const addresses = await resolve(hostname).catch((error: unknown) => {
     throw unresolved(error);
   });

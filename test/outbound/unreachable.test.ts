@@ -141,6 +141,22 @@ t.test('one address that is not public is enough to refuse a name', async (t) =>
   t.equal(canary.seen.connections, 0);
 });
 
+t.test(
+  'names inside are not told apart: one that resolves to a private address from one that does not',
+  async (t) => {
+    const messages = new Set<string>();
+    for (const resolve of [always('10.1.2.3'), always()]) {
+      const outbound = createOutbound({ allowedSubnets: [], allowsHttp: true, resolve });
+      const call = { limitBytes: 10, timeoutMs: 5_000 };
+      const refusal = await outbound.fetchImage('http://wiki.internal/', call).catch((error) => error);
+      t.match(refusal, { code: 'invalid_param', param: 'url', details: undefined });
+      messages.add(refusal.message);
+      t.match(refusal.cause.message, /not a public address|does not resolve/, 'the log says which');
+    }
+    t.equal(messages.size, 1);
+  },
+);
+
 t.test('a name that changes its answer is dialled by the answer that was vetted', async (t) => {
   const vetted = await serveTcp(
     t,

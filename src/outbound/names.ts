@@ -1,0 +1,51 @@
+import { promises as dns } from 'node:dns';
+import { readFile } from 'node:fs/promises';
+import type { Address, Resolve } from './target.ts';
+
+/** One question to one name server, and how often each is asked. */
+const TIMEOUT_MS = 1_500;
+const TRIES = 2;
+const HOSTS_FILE = '/etc/hosts';
+/** Answers that say that a name, or its addresses of a family, do not exist. */
+const NONE = ['ENODATA', 'ENOTFOUND'];
+
+/**
+ * The names that the host's own file has, and DNS for the others. The questions go out over sockets of their own and end
+ * by themselves: the system's resolver would hold one of libuv's few threads for as long as a name server is silent, and
+ * files and pictures wait for the same threads. Search domains are not appended: a url names its host in full.
+ */
+export const resolveName: Resolve = async (hostname) => {
+  const listed = addressesIn(await readFile(HOSTS_FILE, 'utf8').catch(() => ''), hostname);
+  return listed.length > 0 ? listed : ask(hostname);
+};
+
+/** The addresses that a hosts file gives a name: `address name alias … # comment`, one a line. */
+export function addressesIn(hosts: string, hostname: string): Address[] {
+  const name = withoutDot(hostname);
+  return hosts.split('\n').flatMap((line) => {
+    const [address = '', ...names] = (line.split('#')[0] ?? '').trim().split(/\s+/);
+    if (!names.some((other) => withoutDot(other) === name)) return [];
+    return [{ address, family: address.includes(':') ? 6 : 4 } as const];
+  });
+}
+
+function withoutDot(name: string): string {
+  return name.toLowerCase().replace(/\.$/, '');
+}
+
+/** Both families at once. One that fails is left out where the other has addresses. */
+async function ask(hostname: string): Promise<Address[]> {
+  const resolver = new dns.Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
+  const [v4, v6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+  const addresses = [...addressesOf(v4, 4), ...addressesOf(v6, 6)];
+  if (addresses.length > 0) return addresses;
+  const failure = [v4, v6].find(
+    (answer) => answer.status === 'rejected' && !NONE.includes(answer.reason?.code),
+  );
+  if (failure?.status === 'rejected') throw failure.reason;
+  return [];
+}
+
+function addressesOf(answer: PromiseSettledResult<string[]>, family: 4 | 6): Address[] {
+  return answer.status === 'fulfilled' ? answer.value.map((address) => ({ address, family })) : [];
+}
