@@ -42,8 +42,15 @@ export const Asset = Type.Object(
 export type Asset = Static<typeof Asset>;
 
 const name = Type.String({ maxLength: NAME_MAX_CHARACTERS, description: 'What downloads are called.' });
+/** No control characters, and no space at either end. */
+const COLLECTION_NAME = {
+  minLength: 1,
+  maxLength: 64,
+  pattern: '^[^\\s\\p{Cc}]([^\\p{Cc}]*[^\\s\\p{Cc}])?$',
+};
 const collection = Type.String({
   description: '1 to 64 characters; one that does not exist is created.',
+  described: COLLECTION_NAME,
 });
 
 export const UploadQuery = Type.Object({
@@ -131,7 +138,10 @@ export const AssetCollection = Type.Object(
 );
 export type AssetCollection = Static<typeof AssetCollection>;
 
-export const NewCollection = Type.Object({ name: Type.String() });
+export const NewCollection = Type.Object(
+  { name: Type.String({ described: COLLECTION_NAME }) },
+  { examples: [{ name: 'products' }] },
+);
 export type NewCollection = Static<typeof NewCollection>;
 
 export const CollectionPath = Type.Object({ name: Type.String() });

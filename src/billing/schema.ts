@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { DATE_OR_INSTANT } from '../http/described.ts';
 import { PagingQuery } from '../http/paging.ts';
 
 const count = (description: string) => Type.Integer({ format: 'int64', description });
@@ -61,14 +62,21 @@ export const UsageQuery = Type.Object({
     Type.String({
       description:
         'YYYY-MM-DD or an ISO-8601 instant, rounded down to a whole minute; 30 days before `to` when left out.',
+      described: DATE_OR_INSTANT,
     }),
   ),
   to: Type.Optional(
     Type.String({
       description:
         'YYYY-MM-DD or an ISO-8601 instant, rounded down to a whole minute; the end of the present minute when left out.',
+      described: DATE_OR_INSTANT,
     }),
   ),
-  groupBy: Type.Optional(Type.String({ description: 'op (when left out), key or day.' })),
+  groupBy: Type.Optional(
+    Type.String({
+      description: 'op (when left out), key or day.',
+      described: { enum: ['op', 'key', 'day'] },
+    }),
+  ),
 });
 export type UsageQuery = Static<typeof UsageQuery>;

@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { NOT_BLANK } from '../http/described.ts';
 import { PagingQuery } from '../http/paging.ts';
 
 export const KINDS = ['capability_gap', 'bug', 'other'] as const;
@@ -16,16 +17,27 @@ const context = Type.Record(Type.String(), Type.Unknown(), {
 
 export const FeedbackRequest = Type.Object(
   {
-    kind: Type.String({ description: `${KINDS.join(', ')}, in any case.` }),
+    kind: Type.String({
+      description: `${KINDS.join(', ')}, in any case.`,
+      described: { pattern: `^(${KINDS.map(inAnyCase).join('|')})$` },
+    }),
     message: Type.String({
       description: `At most ${MESSAGE_MAX_CHARACTERS} characters without the space around it; not blank.`,
+      described: { ...NOT_BLANK, maxLength: MESSAGE_MAX_CHARACTERS },
     }),
     op: Type.Optional(op),
     context: Type.Optional(context),
   },
-  { title: 'FeedbackRequest' },
+  {
+    title: 'FeedbackRequest',
+    examples: [{ kind: 'capability_gap', message: 'HEIC files are not read.' }],
+  },
 );
 export type FeedbackRequest = Static<typeof FeedbackRequest>;
+
+function inAnyCase(word: string): string {
+  return [...word].map((letter) => (letter === '_' ? letter : `[${letter}${letter.toUpperCase()}]`)).join('');
+}
 
 export const Feedback = Type.Object(
   {

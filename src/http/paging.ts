@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Static, Type } from '@sinclair/typebox';
+import { CURSOR } from './described.ts';
 import type { ListMeta } from './envelope.ts';
 import { invalidParam } from './errors.ts';
 
@@ -12,7 +13,10 @@ export const PagingQuery = {
   page: Type.Optional(Type.Integer({ description: 'Page from 0; clamped.' })),
   perPage: Type.Optional(Type.Integer({ description: `Rows a page, 1 to ${LARGEST_PAGE}; clamped.` })),
   cursor: Type.Optional(
-    Type.String({ description: 'nextCursor of the answer before, with the same filters; never with page.' }),
+    Type.String({
+      description: 'nextCursor of the answer before, with the same filters; never with page.',
+      described: CURSOR,
+    }),
   ),
 };
 const PagingQueryObject = Type.Object(PagingQuery);

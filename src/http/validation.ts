@@ -11,7 +11,8 @@ const COMMON: Options = {
   verbose: true,
   strict: true,
   strictTypes: false,
-  keywords: ['example', 'elsewhere'],
+  // `elsewhere`: where the field of another call goes. `described`: what OpenAPI says beyond what is checked by schema.
+  keywords: ['example', 'elsewhere', 'described'],
   formats: FORMATS(),
 };
 

@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import type { Pass } from '../../workers/protocol.ts';
+import { REFERENCE } from '../http/described.ts';
 import { ApiError, invalidParam } from '../http/errors.ts';
 import { sendWarnings } from '../http/warnings.ts';
 import type { RenderRequest, Renders } from '../pixels/renders.ts';
@@ -21,12 +22,17 @@ export interface RenderOptions
 
 const RenderBody = Type.Object(
   {
-    templateId: Type.String({ description: 'Id, slug, or either with @version.' }),
+    templateId: Type.String({ description: 'Id, slug, or either with @version.', described: REFERENCE }),
     data: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), { description: 'The row: variable name to value.' }),
     ),
   },
-  { additionalProperties: false, elsewhere: "the values of the template's variables go into data" },
+  {
+    title: 'RenderRequest',
+    examples: [{ templateId: 'builtin-template-social-card', data: { title: 'Hello' } }],
+    additionalProperties: false,
+    elsewhere: "the values of the template's variables go into data",
+  },
 );
 type RenderBody = Static<typeof RenderBody>;
 

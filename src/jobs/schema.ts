@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { SentSubjects, Steps } from '../catalogue/plan/step.ts';
+import { DATE_OR_INSTANT } from '../http/described.ts';
 import { PagingQuery } from '../http/paging.ts';
 import { ITEM_STATUSES, JOB_STATUSES, JOB_TYPES } from './job.ts';
 
@@ -15,6 +16,14 @@ const oneOf = <T extends string>(values: readonly T[], description: string) =>
 const JobStatusText = oneOf(JOB_STATUSES, 'COMPLETED, FAILED and CANCELLED are final.');
 const JobTypeText = oneOf(JOB_TYPES, 'What kind of work it is; a chain has several segments.');
 const ItemStatusText = oneOf(ITEM_STATUSES, 'COMPLETED, FAILED and CANCELLED are final.');
+
+/** Epoch milliseconds, a date or an instant. */
+const MOMENT = {
+  anyOf: [
+    { type: 'string', pattern: '^\\d{1,13}$' },
+    { type: 'string', ...DATE_OR_INSTANT },
+  ],
+};
 
 /** Most assets, and most rows, of one job. */
 export const ITEMS_MAX = 10_000;
@@ -59,9 +68,15 @@ export const JobRequest = Type.Object(
         description: 'Seconds to wait for a job of one item; at most 60.',
       }),
     ),
-    mode: Type.Optional(anything('Removed: leave it out.')),
+    mode: Type.Optional(
+      Type.Unsafe<unknown>({ description: 'Removed: leave it out.', described: { not: {} } }),
+    ),
   },
-  { additionalProperties: false },
+  {
+    title: 'JobRequest',
+    additionalProperties: false,
+    examples: [{ op: 'generate', prompt: 'A lighthouse at dusk' }],
+  },
 );
 export type JobRequest = Static<typeof JobRequest>;
 
@@ -87,10 +102,16 @@ const filters = {
   op: Type.Optional(Type.String({ description: 'Jobs that were submitted as this op.' })),
   rootJobId: Type.Optional(Type.String({ description: 'Every attempt of one job.' })),
   createdFrom: Type.Optional(
-    Type.String({ description: 'At or after: epoch milliseconds, or an ISO-8601 date or instant (UTC).' }),
+    Type.String({
+      description: 'At or after: epoch milliseconds, or an ISO-8601 date or instant (UTC).',
+      described: MOMENT,
+    }),
   ),
   createdTo: Type.Optional(
-    Type.String({ description: 'At or before, in the same forms; a bare date includes the whole day.' }),
+    Type.String({
+      description: 'At or before, in the same forms; a bare date includes the whole day.',
+      described: MOMENT,
+    }),
   ),
 };
 

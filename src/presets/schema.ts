@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { SentSubjects, Steps, SUBJECTS_MAX, Subject } from '../catalogue/plan/step.ts';
+import { NOT_BLANK, NOT_RESERVED, REFERENCE, VERSION } from '../http/described.ts';
 import { SLUG_PATTERN } from '../names/slugs.ts';
 
 /** Limits that only protect the store and its readers, far from what a preset needs. */
@@ -14,7 +15,11 @@ const IMPORTED_VERSION_MAX = 1_000_000_000;
 
 const subjects = Type.Array(Subject, { maxItems: SUBJECTS_MAX });
 
-const name = Type.String({ maxLength: NAME_MAX_CHARACTERS, description: 'Not blank.' });
+const name = Type.String({
+  maxLength: NAME_MAX_CHARACTERS,
+  description: 'Not blank.',
+  described: NOT_BLANK,
+});
 const description = Type.String({
   maxLength: DESCRIPTION_MAX_CHARACTERS,
   description: 'An empty string on PUT empties it.',
@@ -32,15 +37,30 @@ export const NewPreset = Type.Object(
         pattern: SLUG_PATTERN,
         maxLength: SLUG_MAX_CHARACTERS,
         description: 'Unique in the account. Made from the name when omitted; `builtin-` is reserved.',
+        described: NOT_RESERVED,
       }),
     ),
   },
-  { title: 'NewPreset' },
+  {
+    title: 'NewPreset',
+    examples: [
+      {
+        name: 'Avatar',
+        steps: [
+          { op: 'thumbnail', parameters: { size: 300 } },
+          { op: 'round_corners', parameters: { radius: '50%', format: 'png' } },
+        ],
+      },
+    ],
+  },
 );
 export type NewPreset = Static<typeof NewPreset>;
 
 /** Body of PUT /presets/{slug}: what is left out stays. */
-export const PresetChange = Type.Partial(NewPreset);
+export const PresetChange = Type.Partial(NewPreset, {
+  title: 'PresetChange',
+  examples: [{ name: 'Avatar, round' }],
+});
 export type PresetChange = Static<typeof PresetChange>;
 
 const version = Type.Integer({ minimum: 1, format: 'int32' });
@@ -142,17 +162,22 @@ export const PresetListQuery = Type.Object({
 export type PresetListQuery = Static<typeof PresetListQuery>;
 
 export const PresetParams = Type.Object({
-  slug: Type.String({ description: 'Slug or id; where a version can be read, slug@version.' }),
+  slug: Type.String({
+    description: 'Slug or id; where a version can be read, slug@version.',
+    described: REFERENCE,
+  }),
 });
 export type PresetParams = Static<typeof PresetParams>;
 
 export const PresetReadQuery = Type.Object({
-  version: Type.Optional(Type.String({ description: 'The same as slug@version; a positive integer.' })),
+  version: Type.Optional(
+    Type.String({ description: 'The same as slug@version; a positive integer.', described: VERSION }),
+  ),
 });
 export type PresetReadQuery = Static<typeof PresetReadQuery>;
 
 export const PresetVersionParams = Type.Object({
   ...PresetParams.properties,
-  version: Type.String({ description: 'A superseded version, a positive integer.' }),
+  version: Type.String({ description: 'A superseded version, a positive integer.', described: VERSION }),
 });
 export type PresetVersionParams = Static<typeof PresetVersionParams>;

@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { NOT_BLANK, NOT_RESERVED, REFERENCE } from '../http/described.ts';
 import { PagingQuery } from '../http/paging.ts';
 import { SLUG_MAX_CHARACTERS, SLUG_PATTERN } from '../names/slugs.ts';
 
@@ -17,7 +18,7 @@ const side = (name: string) =>
   });
 
 const content = {
-  name: Type.String({ maxLength: NAME_MAX_CHARACTERS, description: 'Not blank.' }),
+  name: Type.String({ maxLength: NAME_MAX_CHARACTERS, description: 'Not blank.', described: NOT_BLANK }),
   description: Type.String({ description: 'Free text, not rendered. An empty string on PUT empties it.' }),
   html: Type.String({
     minLength: 1,
@@ -39,13 +40,20 @@ const slug = Type.String({
   pattern: SLUG_PATTERN,
   maxLength: SLUG_MAX_CHARACTERS,
   description: 'Unique in the account. Made from the name when omitted; `builtin-` is reserved.',
+  described: NOT_RESERVED,
 });
 
 /** Variables as sent: names are checked in rules.ts, so that errors point at `variables`. */
-const sentVariables = Type.Array(Type.Unsafe<string>({ description: 'A name, as text.' }), {
-  maxItems: VARIABLES_MAX,
-  description: content.variables.description ?? '',
-});
+const sentVariables = Type.Array(
+  Type.Unsafe<string>({
+    description: 'A name, as text.',
+    described: { type: 'string', pattern: '^[A-Za-z0-9_.]+$' },
+  }),
+  {
+    maxItems: VARIABLES_MAX,
+    description: content.variables.description ?? '',
+  },
+);
 
 /** A template without its slug: what an entry of an import may carry. Other fields are ignored. */
 export const TemplateEntry = Type.Object({
@@ -60,11 +68,20 @@ export const TemplateEntry = Type.Object({
 export type TemplateEntry = Static<typeof TemplateEntry>;
 
 /** Body of POST /templates. */
-export const NewTemplate = Type.Object({ ...TemplateEntry.properties, slug: Type.Optional(slug) });
+export const NewTemplate = Type.Object(
+  { ...TemplateEntry.properties, slug: Type.Optional(slug) },
+  {
+    title: 'NewTemplate',
+    examples: [{ name: 'Card', html: '<h1>{{ title }}</h1>', width: 600, height: 300 }],
+  },
+);
 export type NewTemplate = Static<typeof NewTemplate>;
 
 /** Body of PUT /templates/{id}: what is left out stays. */
-export const TemplateChange = Type.Partial(NewTemplate);
+export const TemplateChange = Type.Partial(NewTemplate, {
+  title: 'TemplateChange',
+  examples: [{ name: 'Card, wide' }],
+});
 export type TemplateChange = Static<typeof TemplateChange>;
 
 /** Body of POST /templates/import. Each entry is checked on its own, because a refused one spares the others. */
@@ -130,6 +147,7 @@ export type TemplateListQuery = Static<typeof TemplateListQuery>;
 export const TemplateParams = Type.Object({
   templateId: Type.String({
     description: 'Template id or own slug; where one version can be read, id@version.',
+    described: REFERENCE,
   }),
 });
 export type TemplateParams = Static<typeof TemplateParams>;

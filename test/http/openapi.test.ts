@@ -15,7 +15,12 @@ interface Operation {
   operationId: string;
   tags: string[];
   parameters?: Array<{ name?: string; in?: string; schema?: Record<string, unknown>; $ref?: string }>;
-  requestBody?: { content: Record<string, { schema: object }> };
+  requestBody?: {
+    content: Record<
+      string,
+      { schema: object; example?: object; examples?: Record<string, { value: object }> }
+    >;
+  };
   responses: Record<string, { $ref?: string; headers?: Record<string, unknown> }>;
 }
 
@@ -74,6 +79,22 @@ t.test('a transform is described with the parameters of every op, in the query a
   t.match(query.get('width'), { type: 'integer', maximum: 100_000 });
   t.match(query.get('quality'), { type: 'integer', minimum: 1, maximum: 100 });
   for (const name of Object.keys(PASS_PARAMETERS)) t.ok(document.components.schemas[`Pass_${name}`], name);
+});
+
+t.test('bodies of calls that write have an example, which is accepted as it stands', async (t) => {
+  const { key } = await server.account({ credits: 100 });
+  const calls = operations.filter(({ at }) => at.startsWith('post /api/v1/') && !at.includes('{'));
+  let tried = 0;
+  for (const { at, requestBody } of calls) {
+    const { example, examples = {} } = requestBody?.content['application/json'] ?? {};
+    const sent = example ?? Object.values(examples)[0]?.value;
+    // The two lanes of pixels are tried elsewhere.
+    if (sent === undefined || at.includes('/images/')) continue;
+    const { status, json } = await server.call(at.replace('post /api/v1', ''), { key, json: sent });
+    t.ok(status >= 200 && status < 300, `${at}: ${json?.error?.message ?? status}`);
+    tried += 1;
+  }
+  t.ok(tried >= 4, `${tried} examples`);
 });
 
 t.test('headers of the service and Idempotency-Key are described where they count', async (t) => {

@@ -158,6 +158,6 @@ t.test('an import keeps the order of what may land and names the index of what m
       ['B', undefined],
     ],
   );
-  t.match(errors, [/^\[1\] width .*1/, /^\[2\] entry must be of type object/]);
+  t.match(errors, [/^\[1\] width .*1/, /^\[2\] entry is .* an object is expected/]);
   t.equal(errors.length, 2);
 });

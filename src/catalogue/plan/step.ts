@@ -30,6 +30,7 @@ export const PresetStep = Type.Object(
   },
   {
     title: 'PresetStep',
+    described: { oneOf: [{ required: ['op'] }, { required: ['operation'] }] },
     additionalProperties: false,
     elsewhere: 'what the op takes goes into parameters of the step',
   },

@@ -105,20 +105,24 @@ function* operationsOf({ paths = {} }: Node): Generator<Node> {
 }
 
 /**
- * Schemas with a title become components of that name, wherever they stand. Two of one title are one: a test holds that
- * they are equal.
+ * What the rules of a slice check, and its schema does not, is said by `described`, which is laid over the schema here.
+ * Schemas with a title become components of that name, wherever they stand.
  */
 function hoisted(value: unknown, schemas: Node): unknown {
   if (Array.isArray(value)) return value.map((entry) => hoisted(entry, schemas));
   if (typeof value !== 'object' || value === null) return value;
-  const { title, ...rest } = value as Node;
+  const { title, elsewhere: _forRefusals, described, ...plain } = value as Node;
+  const rest: Node = { ...plain, ...(described as Node | undefined) };
   const inner = Object.fromEntries(
     Object.entries(rest).map(([key, entry]) => [key, hoisted(entry, schemas)]),
   );
   if (typeof title !== 'string' || !('type' in rest || 'anyOf' in rest || 'oneOf' in rest)) {
     return title === undefined ? inner : { title: hoisted(title, schemas), ...inner };
   }
-  schemas[title] ??= inner;
+  const known = schemas[title];
+  // A title that something else has already names nothing: what it is stands where it is used.
+  if (known !== undefined && JSON.stringify(known) !== JSON.stringify(inner)) return inner;
+  schemas[title] = inner;
   return { $ref: `#/components/schemas/${title}` };
 }
 
