@@ -1,19 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { PagingQuery } from '../http/paging.ts';
 import { ImageObject, ImageTags } from '../pixels/image-object.ts';
+import { READABLE_TYPES } from '../pixels/readable.ts';
 
 export const NAME_MAX_CHARACTERS = 255;
-
-/** Formats that are read, by the media types that a reservation may name. */
-export const READABLE_TYPES = [
-  'image/jpeg',
-  'image/png',
-  'image/webp',
-  'image/gif',
-  'image/avif',
-  'image/tiff',
-  'image/svg+xml',
-];
 
 const AssetStatus = Type.Unsafe<'PENDING' | 'DONE' | 'FAILED'>({
   type: 'string',

@@ -4,7 +4,8 @@ import { type ForeignFile, foreignFile } from './foreign.ts';
 import { type Header, readHeader } from './header/header.ts';
 
 const READABLE = 'JPEG, PNG, WebP, GIF, AVIF, TIFF or SVG';
-const SUPPORTED = [
+/** Media types of the formats that are read. */
+export const READABLE_TYPES = [
   'image/jpeg',
   'image/png',
   'image/webp',
@@ -38,10 +39,10 @@ export function readable(bytes: Uint8Array, known?: Header | null): Header {
 function unread(file: ForeignFile | undefined) {
   if (file === undefined) {
     const message = `The bytes are no image that is read here: send ${READABLE}.`;
-    return unsupportedFormat(message, { supported: SUPPORTED }, 'file');
+    return unsupportedFormat(message, { supported: READABLE_TYPES }, 'file');
   }
   const message = `This is ${file.name}, which is not supported: ${file.instead}. Read: ${READABLE}.`;
-  return unsupportedFormat(message, { found: file.mediaType, supported: SUPPORTED }, 'file');
+  return unsupportedFormat(message, { found: file.mediaType, supported: READABLE_TYPES }, 'file');
 }
 
 /** @throws unsupported_format above the limit. */

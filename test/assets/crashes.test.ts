@@ -11,13 +11,13 @@ import { signaturesWith } from '../../src/http/signatures.ts';
 import { installValidation } from '../../src/http/validation.ts';
 import { createOutbound } from '../../src/outbound/outbound.ts';
 import { createPixels } from '../../src/pixels/pixels.ts';
+import { type Death, dyingStores } from '../dying.ts';
 import { startServer } from '../harness.ts';
-import { type Death, dyingStores } from './dying.ts';
 import { picture } from './gallery-harness.ts';
 
 const HOUR_MS = 60 * 60_000;
 const ACCOUNT = 'acc_one';
-const MOST_WRITES = 20;
+const MOST_CHANGES = 20;
 
 const log = { warn: () => undefined };
 const settings = readSettings({});
@@ -117,18 +117,18 @@ for (const [name, { given, deed }] of Object.entries(DEEDS)) {
   t.test(`${name} that dies at any write loses nothing and leaves nothing`, async (t) => {
     const healthy = await openAssets({ ...stores, ...common });
     for (const moment of ['before', 'after'] as const) {
-      for (let write = 1; write <= MOST_WRITES; write += 1) {
+      for (let change = 1; change <= MOST_CHANGES; change += 1) {
         const subject = (await given?.(await serve(healthy))) ?? '';
-        if (await diesIn(deed, subject, { write, moment })) {
+        if (await diesIn(deed, subject, { change, moment })) {
           // Once for what can be told after hours, and once for what expired and was hidden by then.
           for (const hours of [3, 24, 3]) {
             clock.ms += hours * HOUR_MS;
             await sweepAll(t, healthy);
           }
-          await checkWhole(t, healthy, `${moment} write ${write}`);
+          await checkWhole(t, healthy, `${moment} change ${change}`);
           continue;
         }
-        t.ok(write > 1, `it takes ${write - 1} writes`);
+        t.ok(change > 1, `it takes ${change - 1} changes`);
         break;
       }
     }
@@ -139,7 +139,7 @@ t.test(
   'what died before the stores were opened is swept at once where no other host shares them',
   async (t) => {
     const sharing = await openAssets({ ...stores, ...common });
-    t.ok(await diesIn(upload, '', { write: 3, moment: 'after' }));
+    t.ok(await diesIn(upload, '', { change: 3, moment: 'after' }));
     const before = await sharing.storedAssets(ACCOUNT);
     await sweepAll(t, sharing);
     t.equal(await sharing.storedAssets(ACCOUNT), before, 'another host may still be at it');
@@ -150,7 +150,7 @@ t.test(
   },
 );
 
-/** Whether the deed reached the write that it was to die at. */
+/** Whether the deed reached the change that it was to die at. */
 async function diesIn(deed: Deed, subject: string, death: Death): Promise<boolean> {
   const dying = dyingStores(stores, death);
   // Opening declares collections and writes nothing.

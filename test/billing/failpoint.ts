@@ -1,16 +1,6 @@
 import type { BillingStore } from '../../src/billing/store.ts';
 import type { Collection, Document } from '../../src/stores/documents/port.ts';
-
-const WRITES = new Set([
-  'insertOne',
-  'insertMany',
-  'updateOne',
-  'updateMany',
-  'findOneAndUpdate',
-  'replaceOne',
-  'deleteOne',
-  'deleteMany',
-]);
+import { DOCUMENT_CHANGES } from '../dying.ts';
 
 /** Where a process dies: just before its n-th write (from 1), or after it and before its answer. */
 export interface Failpoint {
@@ -39,7 +29,8 @@ export function failingStore(store: BillingStore, failpoint: Failpoint): Billing
     return new Proxy(collection, {
       get(target, name) {
         const method = Reflect.get(target, name) as (...args: unknown[]) => unknown;
-        return (...args: unknown[]) => attempt(WRITES.has(String(name)), () => method.apply(target, args));
+        return (...args: unknown[]) =>
+          attempt(DOCUMENT_CHANGES.has(String(name)), () => method.apply(target, args));
       },
     });
   }

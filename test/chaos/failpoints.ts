@@ -1,15 +1,5 @@
 import type { Collection, Document, Documents } from '../../src/stores/documents/port.ts';
-
-const WRITES = new Set([
-  'insertOne',
-  'insertMany',
-  'updateOne',
-  'updateMany',
-  'findOneAndUpdate',
-  'replaceOne',
-  'deleteOne',
-  'deleteMany',
-]);
+import { DOCUMENT_CHANGES } from '../dying.ts';
 
 /** A write that a process can die at. */
 interface Write {
@@ -78,7 +68,8 @@ export function mortal(
 
   async function pass(write: Write, run: () => unknown): Promise<unknown> {
     if (life.isDead) return forever();
-    const isPoint = failpoint !== null && WRITES.has(write.method) && POINTS[failpoint.point]?.(write);
+    const isPoint =
+      failpoint !== null && DOCUMENT_CHANGES.has(write.method) && POINTS[failpoint.point]?.(write);
     if (isPoint) seen += 1;
     if (!isPoint || seen !== failpoint.occurrence) {
       const answer = await run();

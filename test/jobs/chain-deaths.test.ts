@@ -1,6 +1,6 @@
 // needs: server
 import t, { type Test } from 'tap';
-import { type Death, dyingStores } from '../assets/dying.ts';
+import { type Death, dyingStores } from '../dying.ts';
 import { type Answer, startServer, type TestAccount, type TestServer } from '../harness.ts';
 import {
   failsAt,
@@ -52,12 +52,12 @@ t.test(
         const first = await startServer(t, { stores, now, settings: { REQUESTS_PER_MINUTE: '100000' } });
         const submitted = await Promise.all(Array.from({ length: ACCOUNTS }, () => prepared(first, random)));
         const death: Death = {
-          write: Number.POSITIVE_INFINITY,
+          change: Number.POSITIVE_INFINITY,
           moment: random(2) === 0 ? 'before' : 'after',
         };
         const { documents, objects, life } = dyingStores(stores, death);
         const dying = await startServer(t, { stores: { ...stores, documents, objects }, now });
-        death.write = life.writes + 1 + random(LATEST_WRITE);
+        death.change = life.changes + 1 + random(LATEST_WRITE);
         await Promise.all(submitted.map((job) => submit(dying, job)));
         await diedOrIdle(dying, submitted, life);
         move(LONG_AFTER_MS);

@@ -1,7 +1,7 @@
 // needs: server
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
-import { dyingStores } from '../assets/dying.ts';
+import { dyingStores } from '../dying.ts';
 import { startServer, type TestServer } from '../harness.ts';
 import { type Received, standIn } from '../providers/stand-in.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
@@ -189,7 +189,7 @@ t.test('a request that a dead process submitted is picked up by the next, and pa
   const { stores, now, move } = await movableStores(t);
   const settings = { REPLICATE_BASE_URL: replicate.url };
   const { documents, objects, life } = dyingStores(stores, {
-    write: Number.POSITIVE_INFINITY,
+    change: Number.POSITIVE_INFINITY,
     moment: 'before',
   });
   const dying = await startServer(t, { stores: { ...stores, documents, objects }, now, settings });

@@ -6,8 +6,8 @@ import type { EndpointDocument } from '../../src/webhooks/endpoint.ts';
 import { EndpointsStore, MOST_CONSECUTIVE_FAILURES } from '../../src/webhooks/endpoints.ts';
 import { MOST_ATTEMPTS } from '../../src/webhooks/retries.ts';
 import { releaseLanesOf } from '../../src/webhooks/schedule.ts';
+import { type Death, dyingStores } from '../dying.ts';
 import { openTestStores } from '../harness.ts';
-import { type Death, dyingStores } from './dying.ts';
 import { addEndpoint, newAccountId, startProcess } from './processes.ts';
 import { eventually, outcome, startReceiver } from './receiver.ts';
 

@@ -1,19 +1,22 @@
-import type { Coordination } from '../../src/stores/coordination/port.ts';
-import type { Collection, Document, Documents } from '../../src/stores/documents/port.ts';
+import type { Collection, Document, Documents } from '../src/stores/documents/port.ts';
 
-/** Calls that change something; between any two of them a process may die. */
-const CHANGES = new Set([
+/** Calls that change documents. */
+export const DOCUMENT_CHANGES: ReadonlySet<string> = new Set([
   'insertOne',
   'insertMany',
   'updateOne',
   'updateMany',
   'findOneAndUpdate',
+  'replaceOne',
   'deleteOne',
   'deleteMany',
-  'schedule',
-  'claimDue',
-  'settleDue',
-  'publish',
+]);
+
+/** Calls that change any of the stores; between any two of them a process may die. */
+const CHANGES: ReadonlySet<string> = new Set([
+  ...DOCUMENT_CHANGES,
+  ...['put', 'delete'],
+  ...['schedule', 'claimDue', 'settleDue', 'publish'],
 ]);
 
 /** Where a process dies: just before its n-th change (from 1), or after it and before its answer. */
@@ -23,7 +26,7 @@ export interface Death {
 }
 
 /** The stores as a process sees them that dies: from there on it neither reads nor changes anything. */
-export function dyingStores(stores: { documents: Documents; coordination: Coordination }, death: Death) {
+export function dyingStores<S extends { documents: Documents }>(stores: S, death: Death) {
   const life = { changes: 0, isOver: false };
 
   async function attempt(isChange: boolean, run: () => unknown): Promise<unknown> {
@@ -51,5 +54,7 @@ export function dyingStores(stores: { documents: Documents; coordination: Coordi
     ping: () => stores.documents.ping(),
     close: () => stores.documents.close(),
   };
-  return { documents, coordination: mortal(stores.coordination), life };
+  const others = Object.entries(stores).filter(([name]) => name === 'objects' || name === 'coordination');
+  const mortals = Object.fromEntries(others.map(([name, store]) => [name, mortal(store as object)]));
+  return { ...stores, ...mortals, documents, life };
 }
