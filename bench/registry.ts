@@ -23,6 +23,7 @@ export const MEASURED_SUITES: Record<string, () => Promise<Suite>> = {
   hostile: () => import('./hostile.ts'),
   manners: () => import('./manners.ts'),
   webhooks: () => import('./webhooks.ts'),
+  jobs: () => import('./jobs.ts'),
 };
 
 /** @throws Error when words are given that only a suite under load knows. */

@@ -1,0 +1,112 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { JobPlaces } from '../src/assets/job-places.ts';
+import { createHolds } from '../src/billing/holds.ts';
+import { createMovements } from '../src/billing/movements.ts';
+import { openBillingStore } from '../src/billing/store.ts';
+import { type EngineOptions, openEngine } from '../src/jobs/engine/open.ts';
+import type { Order } from '../src/jobs/submit/order.ts';
+import { newId } from '../src/names/ids.ts';
+import { EmbeddedCoordination } from '../src/stores/coordination/embedded.ts';
+import { RedisCoordination } from '../src/stores/coordination/redis.ts';
+import { openEmbeddedDocuments } from '../src/stores/documents/embedded/actor.ts';
+import { connectMongoDocuments } from '../src/stores/documents/mongodb.ts';
+
+const PLAN = {
+  id: 'scale',
+  processLimit: -1,
+  overageCredits: null,
+  retentionDays: 7,
+  storedAssets: 1_000_000,
+};
+const LOOK_MS = 10;
+
+/**
+ * What the engine alone can do: claims, settlements and the end of a job whose work is a function that answers at once. On
+ * Redis and MongoDB where REDIS_URL and MONGODB_URL name them, else on embedded stores.
+ * @returns milliseconds of the submit, and from there to the end.
+ */
+export async function engineAlone(count: number): Promise<{ submitMs: number; runMs: number }> {
+  const directory = await mkdtemp(join(tmpdir(), 'darkroom-bench-'));
+  const { MONGODB_URL, REDIS_URL } = process.env;
+  const name = `bench-${newId('run')}`;
+  const isCluster = MONGODB_URL !== undefined && REDIS_URL !== undefined;
+  const documents = isCluster
+    ? await connectMongoDocuments(Object.assign(new URL(MONGODB_URL), { pathname: `/${name}` }).href)
+    : openEmbeddedDocuments(join(directory, 'documents.sqlite'));
+  const coordination = isCluster
+    ? new RedisCoordination({ url: REDIS_URL, keyPrefix: `${name}:` })
+    : await EmbeddedCoordination.open(documents, Date.now);
+  const now = () => new Date();
+  const store = await openBillingStore(documents);
+  const nothing = async () => undefined;
+  const draining = new AbortController();
+  const engine = await openEngine({
+    ...{ documents, coordination, now },
+    holds: createHolds({
+      ...{ store, now },
+      movements: createMovements(store, now),
+      plan: () => PLAN,
+      topUpUrl: () => '',
+    }),
+    assets: {
+      places: await JobPlaces.open(documents, now),
+      outputs: { show: nothing, discard: nothing },
+    } as unknown as EngineOptions['assets'],
+    objects: {} as EngineOptions['objects'],
+    events: { isWanted: async () => false, write: nothing },
+    plan: () => PLAN,
+    storedAssets: async () => 0,
+    upgradeUrl: () => '',
+    owner: name,
+    widths: { pixels: 1, pages: 1, models: 1 },
+    performOver: () => async () => ({
+      outcome: {
+        ...{ status: 'COMPLETED', output: '{}', durationMs: 0, runs: 1, credits: 0 },
+        completedAt: now().toISOString(),
+      },
+    }),
+    onEnd: () => undefined,
+    draining: draining.signal,
+    log: { warn: () => undefined },
+  });
+  const accountId = newId('acc');
+  await store.money.insertOne({
+    ...{ _id: accountId, plan: PLAN.id, balance: 0, held: 0, movement: null },
+    processing: { period: '', used: 0, reservations: [] },
+  });
+
+  const startedMs = performance.now();
+  const caller = { accountId, plan: PLAN.id, apiKeyId: null, sessionId: null };
+  const { job } = await engine.submit(caller, orderOf(count));
+  const submittedMs = performance.now();
+  while ((await engine.jobs.get(job._id))?.phase !== 'done') {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+  const endedMs = performance.now();
+  draining.abort();
+  await engine.stop();
+  await coordination.close();
+  await documents.close();
+  await rm(directory, { recursive: true, force: true });
+  return { submitMs: submittedMs - startedMs, runMs: endedMs - submittedMs };
+}
+
+function orderOf(count: number): Order {
+  return {
+    head: {
+      ...{ type: 'process', op: 'resize', model: null, collection: null },
+      ...{ presetId: null, presetName: 'op:resize', presetVersion: null },
+    },
+    definition: {
+      ...{ takes: 'assets', produces: 'json', count: 1, subjects: [], references: [] },
+      variants: [{ parameters: {}, segments: [], credits: [] }],
+    },
+    totalItems: count,
+    need: { runs: count, credits: 0 },
+    places: 0,
+    seeds: () => Array.from({ length: count }, () => ({ assetId: null, variant: 0 })),
+    warnings: [],
+  };
+}

@@ -1,0 +1,127 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import type { BareAnswer, BareCase } from './bare-sharp.ts';
+import { engineAlone } from './engine-alone.ts';
+import { photograph } from './photograph.ts';
+import { type BenchServer, startBenchServer } from './server.ts';
+import { median, type Row, round, type SuiteResult } from './suite.ts';
+
+/** Items of a job beside bare sharp; of the engine alone ten times as many, for they take no time. */
+const ITEMS = Number(process.env.BENCH_ITEMS ?? 200);
+const ENGINE_ITEMS = Number(process.env.BENCH_ENGINE_ITEMS ?? 5_000);
+const CALLS = Number(process.env.BENCH_CALLS ?? 40);
+/** As long as a run of bare sharp takes; it shares the machine with nothing then. */
+const BARE_MS = 8_000;
+const RESIZE = { width: 512, format: 'jpeg', quality: 80 } as const;
+
+/** Batches beside bare sharp, a waited job beside a synchronous call, and the engine without any work. */
+export async function run(): Promise<SuiteResult> {
+  const server = await startBenchServer();
+  const rows: Row[] = [];
+  try {
+    const large = new Uint8Array(await photograph());
+    const small = new Uint8Array(await sharp(large).resize(1152).jpeg({ quality: 85 }).toBuffer());
+    rows.push(await batch(server, '12 MP', large), await batch(server, '1 MP', small));
+    rows.push(await waited(server, small));
+  } finally {
+    await server.stop();
+  }
+  const { submitMs, runMs } = await engineAlone(ENGINE_ITEMS);
+  rows.push({
+    case: `engine alone, ${ENGINE_ITEMS} items`,
+    'items/s': round((ENGINE_ITEMS * 1_000) / runMs, 0),
+    'submit ms': round(submitMs, 0),
+  });
+  console.table(rows);
+  const method = `A resize job of ${ITEMS} items over 20 assets, from its submit to its end, beside bare sharp in one process with two threads over the same file, one after the other. A waited job of one item and a synchronous transform of the same asset, in turn, ${CALLS} times. The engine alone: one process, work that answers at once.`;
+  return { method, rows };
+}
+
+async function batch(server: BenchServer, name: string, picture: Uint8Array<ArrayBuffer>): Promise<Row> {
+  const ids = await Promise.all(Array.from({ length: 20 }, (_, index) => upload(server, picture, index)));
+  const assetIds = Array.from({ length: ITEMS }, (_, index) => ids[index % ids.length] ?? '');
+  await submitted(server, { op: 'resize', parameters: RESIZE, assetIds: assetIds.slice(0, 4) });
+  const startedMs = performance.now();
+  await submitted(server, { op: 'resize', parameters: RESIZE, assetIds });
+  const perSecond = (ITEMS * 1_000) / (performance.now() - startedMs);
+  const bare = await barePerSecond(picture);
+  return {
+    case: `resize, ${name}, ${ITEMS} items`,
+    'items/s': round(perSecond, 1),
+    'bare sharp/s': round(bare, 1),
+    ratio: round(perSecond / bare),
+  };
+}
+
+async function waited(server: BenchServer, picture: Uint8Array<ArrayBuffer>): Promise<Row> {
+  const assetId = await upload(server, picture, 99);
+  const jobs: number[] = [];
+  const calls: number[] = [];
+  for (let turn = 0; turn <= CALLS; turn += 1) {
+    const startedMs = performance.now();
+    await call(server, '/jobs?wait=30', { op: 'resize', parameters: RESIZE, assetIds: [assetId] });
+    const betweenMs = performance.now();
+    const query = new URLSearchParams({ op: 'resize', width: '512', format: 'jpeg', quality: '80' });
+    await call(server, `/images/transform?${query}`, { assetId });
+    // The first turn only warms the threads.
+    if (turn === 0) continue;
+    jobs.push(betweenMs - startedMs);
+    calls.push(performance.now() - betweenMs);
+  }
+  return {
+    case: 'waited job of one item, 1 MP',
+    'job ms p50': round(median(jobs), 1),
+    'call ms p50': round(median(calls), 1),
+    'more ms': round(median(jobs) - median(calls), 1),
+  };
+}
+
+/** Each upload differs in its last bytes, so that none is an asset already. */
+async function upload(server: BenchServer, picture: Uint8Array, index: number): Promise<string> {
+  const body = Buffer.concat([picture, Buffer.from([index])]);
+  const response = await fetch(`${server.url}/api/v1/assets/upload`, {
+    method: 'POST',
+    headers: { authorization: `ApiKey ${server.key}`, 'content-type': 'image/jpeg' },
+    body,
+  });
+  const { data } = (await response.json()) as { data: { id: string } };
+  return data.id;
+}
+
+async function submitted(server: BenchServer, body: object): Promise<void> {
+  const { data } = await call(server, '/jobs', body);
+  for (;;) {
+    const read = await call(server, `/jobs/${data.id}?wait=60`);
+    if (read.data.status === 'COMPLETED') return;
+    if (read.data.status === 'FAILED') throw new Error(`The job failed: ${read.data.errorMessage}`);
+  }
+}
+
+interface JobAnswer {
+  data: { id: string; status: string; errorMessage?: string };
+}
+
+async function call(server: BenchServer, path: string, body?: object): Promise<JobAnswer> {
+  const response = await fetch(`${server.url}/api/v1${path}`, {
+    headers: { authorization: `ApiKey ${server.key}`, 'content-type': 'application/json' },
+    ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+  });
+  const bytes = await response.arrayBuffer();
+  if (!response.ok) throw new Error(`${path} answered ${response.status}: ${Buffer.from(bytes)}`);
+  const isJson = response.headers.get('content-type')?.includes('json') ?? false;
+  return isJson ? (JSON.parse(Buffer.from(bytes).toString()) as JobAnswer) : { data: { id: '', status: '' } };
+}
+
+async function barePerSecond(picture: Uint8Array): Promise<number> {
+  const child = fork(join(import.meta.dirname, 'bare-sharp.ts'), {
+    env: { ...process.env, UV_THREADPOOL_SIZE: '2' },
+  });
+  const { width: size, format, quality } = RESIZE;
+  const bareCase: BareCase = { input: Buffer.from(picture).toString('base64'), size, format, quality };
+  child.send({ bareCase, inFlight: 4, durationMs: BARE_MS });
+  const [{ perSecond }] = (await once(child, 'message')) as [BareAnswer];
+  child.kill();
+  return perSecond;
+}
