@@ -11,6 +11,7 @@ import { commandContext } from './admin/context.ts';
 import { openAdminSocket } from './admin/socket.ts';
 import { createMovements } from './billing/movements.ts';
 import { openBillingStore } from './billing/store.ts';
+import { ItemsStore } from './jobs/items-store.ts';
 import { createRestartMeter } from './metrics/restarts.ts';
 import { randomText } from './names/ids.ts';
 import { sandboxObstacle } from './pixels/sandbox.ts';
@@ -80,7 +81,13 @@ async function main(): Promise<void> {
       const { coordination } = stores;
       const holders = `${hostId}/${processId}/`;
       const giveBack = () =>
-        Promise.all([coordination.releaseSlotsOf(holders), releaseLanesOf(coordination, holders)]);
+        Promise.all([
+          coordination.releaseSlotsOf(holders),
+          releaseLanesOf(coordination, holders),
+          ItemsStore.open(stores.documents, () => new Date()).then((items) =>
+            items.endLeasesOf(`${hostId}/${processId}`),
+          ),
+        ]);
       surely(giveBack, GIVING_BACK_MS).catch((error) =>
         log.warn({ err: error }, 'What a process held comes back when its leases end'),
       );

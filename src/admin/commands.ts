@@ -8,6 +8,7 @@ import {
   UsageError,
   usageOf,
 } from './command.ts';
+import { JOB_COMMANDS } from './job-commands.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { LIVE_COMMANDS } from './live-commands.ts';
 import { WEBHOOK_COMMANDS } from './webhook-commands.ts';
@@ -17,6 +18,7 @@ export const COMMANDS: readonly Command[] = [
   ...KEY_COMMANDS,
   ...LIVE_COMMANDS,
   ...WEBHOOK_COMMANDS,
+  ...JOB_COMMANDS,
   BACKUP_COMMAND,
 ];
 

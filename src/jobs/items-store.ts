@@ -168,6 +168,16 @@ export class ItemsStore {
     }
   }
 
+  /** Ends the leases of a process that is gone, so that its items need not wait for their end. @param owner begins its name. */
+  async endLeasesOf(owner: string): Promise<void> {
+    const leaseUntil = this.#now().toISOString();
+    const ofOwner = { $gte: `${owner}/`, $lt: `${owner}0` };
+    await this.#items.updateMany(
+      { leaseUntil: { $gt: leaseUntil }, queue: 'claimed', owner: ofOwner },
+      { $set: { leaseUntil } },
+    );
+  }
+
   /** Decides what became of an item. False when the claim is no longer the one that is named. */
   async decide({ _id, epoch }: ClaimKey, outcome: Outcome): Promise<boolean> {
     const decidedAt = this.#now().toISOString();

@@ -3,13 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
+import { runCommand } from '../../src/admin/commands.ts';
 import { EmbeddedCoordination } from '../../src/stores/coordination/embedded.ts';
 import { openEmbeddedDocuments } from '../../src/stores/documents/embedded/actor.ts';
 import { startServer } from '../harness.ts';
 import { ended, uploadPictures } from './jobs.ts';
 
 const server = await startServer(t);
-const account = await server.account({ credits: 100 });
+const account = await server.account({ credits: 300 });
 const { key } = account;
 const [asset = ''] = await uploadPictures(server, account, 1);
 const body = { op: 'flip', assetIds: [asset] };
@@ -107,4 +108,17 @@ t.test('a wait without end of the job answers it as it stands', async (t) => {
   t.equal(status, 200);
   t.equal(read.data.status, 'PROCESSING');
   t.equal((await server.call(`/jobs/${json.data.id}?wait=-3`, { key })).status, 200);
+});
+
+t.test('an operator sees what runs and waits, and cancels it', async (t) => {
+  const slow = { op: 'generate', model: 'sandbox-image', prompt: '[sandbox:wait=5000]', count: 2 };
+  const { json } = await server.call('/jobs', { key, json: slow });
+  const { id } = json.data;
+  const context = { ...server.stores, planIds: [], now: () => new Date() };
+  const listed = await runCommand(['jobs', 'list', '--account', account.id], context);
+  t.match(listed.data.jobs, [{ id, accountId: account.id, op: 'generate', totalItems: 2 }]);
+  t.match(listed.text, id);
+  t.match((await runCommand(['jobs', 'cancel', id], context)).data, { jobId: id, status: 'CANCELLING' });
+  await t.rejects(runCommand(['jobs', 'cancel', id], context), /CANCELLING: it cannot be cancelled/);
+  t.match((await server.call(`/jobs/${id}`, { key })).json.data.status, /^CANCELL/);
 });
