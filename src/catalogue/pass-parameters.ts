@@ -11,7 +11,7 @@ export const PASS_PARAMETERS = {
   format: optional(
     choice(
       OUTPUT_FORMATS,
-      "Format of the result; the input's own when left out and it can be written, else png.",
+      "Format of the result; the input's own when left out and it can be written, else png. 16-bit png and tiff keep their bits through resize, crop and flip; other ops work on 8 bits.",
     ),
   ),
   quality: optional(integer(1, 100, 'Quality of a lossy result; the default depends on the format.')),

@@ -39,6 +39,8 @@ export interface Source extends Size {
   isIndexed: boolean;
   /** Whether channels have more than 8 bits. */
   isDeep: boolean;
+  /** Whether it is a PNG or TIFF of 16 bits, which its result can be as well. */
+  is16Bit: boolean;
   hasProfile: boolean;
   /** Milliseconds that each frame is shown. */
   delays?: number[];
@@ -90,6 +92,7 @@ function sourceOfMetadata(header: Metadata): Source {
     isGrey: header.space === 'b-w' || header.space === 'grey16',
     isIndexed: header.format === 'png' && (header.isPalette || (header.bitsPerSample ?? 8) < 8),
     isDeep: header.depth !== 'uchar',
+    is16Bit: header.depth === 'ushort' && (header.format === 'png' || header.format === 'tiff'),
     hasProfile: header.hasProfile,
     ...(header.delay !== undefined && { delays: header.delay }),
     ...(header.loop !== undefined && { loop: header.loop }),
@@ -110,6 +113,7 @@ function sourceOfHeader(header: InputHeader): Source {
     isGrey,
     isIndexed,
     isDeep: false,
+    is16Bit: false,
     hasProfile: false,
   };
 }
@@ -126,6 +130,7 @@ function sourceOfPixels({ width, height }: RawPixels): Source {
     isGrey: false,
     isIndexed: false,
     isDeep: false,
+    is16Bit: false,
     hasProfile: false,
   };
 }

@@ -186,6 +186,12 @@ export class Picture {
     this.writtenIn = 'b-w';
   }
 
+  /** Writes 16 bits, of a picture that has them and went through no step that works on 8. */
+  writeDeep(): void {
+    if (!this.#fromFile || (this.writtenIn !== undefined && this.writtenIn !== 'b-w')) return;
+    this.writtenIn = this.writtenIn === 'b-w' ? 'grey16' : 'rgb16';
+  }
+
   /** Notes that a background was painted. */
   mayTurnTransparent(background: Rgba): void {
     this.hasAlpha ||= background.alpha < 1;

@@ -23,6 +23,7 @@ import {
   withTags,
 } from './carried-metadata.ts';
 import { colourOf, isGreyColour, type Rgba, TRANSPARENT, WHITE } from './colour.ts';
+import { hasHardColourEdges } from './colour-edges.ts';
 import {
   assertEncodable,
   canBeTransparent,
@@ -136,6 +137,8 @@ async function open(sent: TransformTask): Promise<Work> {
   const task = sent.raw === undefined ? { ...sent, input: readied(colours.input, asked) } : sent;
   const planned = planSteps(task.pass.steps);
   const file = await readSource(task, asked.metadata === 'keep');
+  // What became a PNG of 16 bits only to be read right is not written as one.
+  if (colours.was !== undefined) file.is16Bit = false;
   const wanted = { ...asked, format: asked.format ?? colours.was ?? writableFormat(file.format) };
   assertEncodable(wanted);
   const canMove = planned.every(({ operation }) => operation.frames !== 'first');
@@ -304,10 +307,12 @@ async function encode(work: Work): Promise<{ written: Written; achieved?: Achiev
   };
   const { promise } = encode;
   if (staysGrey(work)) await picture.writeGrey();
+  if (staysDeep(work)) picture.writeDeep();
   const write = async (settings: Settings & { format: OutputFormat }) =>
     outputOf(encodeWith(await withMetadata(picture, file), settings, motionOf(source, picture), picture));
   if (promise === undefined) {
-    const written = (await writtenIndexed(work, write)) ?? (await write(encode));
+    const written =
+      (await writtenIndexed(work, write)) ?? (await write({ ...encode, ...(await chromaFor(work)) }));
     return { written: await finish(written), processedMs: performance.now() };
   }
   const pixels = await picture.pixels();
@@ -341,6 +346,26 @@ function staysGrey({ encode, source, steps }: Work): boolean {
     (wasGrey, { operation, params }) => operation.greyAfter(wasGrey, params),
     source.isGrey,
   );
+}
+
+/** Whether 16 bits can be written. */
+function staysDeep({ encode, source }: Work): boolean {
+  const { format, quality, palette, colors, promise } = encode;
+  if (!source.is16Bit || promise !== undefined) return false;
+  return format === 'png'
+    ? palette === undefined && colors === undefined
+    : format === 'tiff' && quality === undefined;
+}
+
+/** Formats of drawings and screens, beside photographs; other pictures have lost their hard edges already. */
+const DRAWN_FORMATS: readonly string[] = ['png', 'gif', 'raw'];
+
+/** Fine colours for a lossy file of a picture whose colours have hard edges, where nobody said how fine they shall be. */
+async function chromaFor({ encode, source, picture }: Work): Promise<Encode> {
+  const { format, chroma, lossless } = encode;
+  const isCoarse = (format === 'jpeg' || format === 'avif') && chroma === undefined && lossless !== true;
+  if (!isCoarse || picture.writtenIn !== undefined || !DRAWN_FORMATS.includes(source.format)) return {};
+  return hasHardColourEdges(await picture.pixels()) ? { chroma: '4:4:4' } : {};
 }
 
 /** A PNG of few colours stays one by number where the steps added none; undefined where that is not so. */
