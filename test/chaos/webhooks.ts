@@ -1,0 +1,140 @@
+import { fork } from 'node:child_process';
+import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { readSettings } from '../../config/index.ts';
+import { openEvents } from '../../src/events/open.ts';
+import { newId } from '../../src/names/ids.ts';
+import { hostForProcesses } from '../../src/stores/embedded/channel-host.ts';
+import { openStores } from '../../src/stores/open.ts';
+import { EndpointsStore } from '../../src/webhooks/endpoints.ts';
+import { releaseLanesOf } from '../../src/webhooks/schedule.ts';
+import { newSecret } from '../../src/webhooks/signing.ts';
+import { randomDatabase, startMongo } from '../services/mongodb.ts';
+import { startPrivateRedis } from '../services/redis.ts';
+
+/**
+ * `node test/chaos/webhooks.ts`: announces 5,000 outcomes on Redis and MongoDB while processes are killed with SIGKILL 20
+ * times and Redis is flushed once, and counts what came. Exits 1 when one is missing, or when more came twice than were
+ * under way at the kills and the flush. Takes two minutes.
+ */
+const OUTCOMES = 5_000;
+const ENDPOINTS = 50;
+const KILLS = 20;
+const PROCESSES = 3;
+const BATCH = 25;
+const PATIENCE_MS = 240_000;
+
+const [redis, mongo] = await Promise.all([startPrivateRedis(), startMongo()]);
+if (redis === null || mongo === null) throw new Error('Redis and a MongoDB are needed.');
+const environment = {
+  DATA_DIR: await mkdtemp(join(tmpdir(), 'darkroom-chaos-')),
+  REDIS_URL: redis.url,
+  MONGODB_URL: randomDatabase(mongo.url),
+  PROCESSES: '1',
+};
+const stores = await openStores(readSettings(environment).stores, hostForProcesses());
+const events = await openEvents(stores);
+const receiver = fork(join(import.meta.dirname, '../../bench/webhooks/receiver.ts'));
+const [url] = (await once(receiver, 'message')) as [string];
+const accountIds = Array.from({ length: ENDPOINTS }, () => newId('acc'));
+const endpoints = await EndpointsStore.open(stores.documents);
+const wish = { description: '', events: ['job.completed' as const], enabled: true };
+for (const id of accountIds)
+  await endpoints.insert(id, { ...wish, url: `${url}/${id}`, secret: newSecret() }, new Date());
+
+const living = new Map<Worker, string>();
+cluster.setupPrimary({ exec: join(import.meta.dirname, '../../bench/webhooks/process.ts') });
+for (let n = 0; n < PROCESSES; n += 1) start(n);
+
+const announced = announce();
+let killed = 0;
+for (; killed < KILLS; killed += 1) {
+  await sleep(2_000 + Math.random() * 2_000);
+  if (killed === KILLS / 2) await flush();
+  await killOne();
+}
+await announced;
+const { came, repeated } = await count();
+const missing = OUTCOMES - came;
+// Each process has at most one attempt of an endpoint under way; those of a kill and of the flush may come again.
+const mayRepeat = (KILLS + 1) * ENDPOINTS;
+console.log({ announced: OUTCOMES, came, missing, repeated, killed, mayRepeat });
+for (const worker of living.keys()) worker.process.kill('SIGKILL');
+receiver.disconnect();
+await stores.close();
+await Promise.all([redis.stop(), mongo.stop()]);
+process.exit(missing > 0 || repeated > mayRepeat ? 1 : 0);
+
+function start(n: number): void {
+  const hostId = `host-${n % 2}`;
+  const processId = newId('run');
+  const worker = cluster.fork({ ...environment, DARKROOM_HOST_ID: hostId, DARKROOM_PROCESS_ID: processId });
+  living.set(worker, `${hostId}/${processId}/`);
+}
+
+/** Kills a process at random, and does what its primary does: gives back what it held, and starts another. */
+async function killOne(): Promise<void> {
+  const [worker, holders] = [...living][Math.floor(Math.random() * living.size)] ?? [];
+  if (worker === undefined || holders === undefined) return;
+  const gone = once(worker, 'exit');
+  worker.process.kill('SIGKILL');
+  living.delete(worker);
+  await gone;
+  start(killed);
+  await releaseLanesOf(stores.coordination, holders);
+}
+
+async function flush(): Promise<void> {
+  const client = new Redis(environment.REDIS_URL);
+  await client.flushall();
+  client.disconnect();
+  console.log('Redis was flushed');
+}
+
+/** As a writer of jobs does: the ids are chosen before, and a write that failed is repeated. */
+async function announce(): Promise<void> {
+  for (let n = 0; n < OUTCOMES; n += BATCH) {
+    const batch = Array.from({ length: BATCH }, (_, i) =>
+      outcome(accountIds[(n + i) % ENDPOINTS] ?? '', n + i),
+    );
+    while (!(await isWritten(batch))) await sleep(500);
+    await sleep(250);
+  }
+}
+
+async function isWritten(batch: ReturnType<typeof outcome>[]): Promise<boolean> {
+  return events.write(batch).then(
+    () => true,
+    () => false,
+  );
+}
+
+function outcome(accountId: string, sequence: number) {
+  const type = 'job.completed' as const;
+  return {
+    id: newId('evt'),
+    accountId,
+    type,
+    createdAt: new Date().toISOString(),
+    sequence,
+    data: { sequence },
+  };
+}
+
+async function count(): Promise<{ came: number; repeated: number }> {
+  const total = { came: 0, repeated: 0 };
+  const endsMs = performance.now() + PATIENCE_MS;
+  while (total.came < OUTCOMES && performance.now() < endsMs) {
+    receiver.send('report');
+    const [report] = (await once(receiver, 'message')) as [{ delaysMs: number[]; repeated: number }];
+    total.came += report.delaysMs.length;
+    total.repeated += report.repeated;
+    await sleep(500);
+  }
+  return total;
+}
