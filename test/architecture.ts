@@ -12,6 +12,7 @@ const RANKS: Record<string, number> = {
   app: 1,
   slices: 1,
   admin: 1,
+  doctor: 1,
   processes: 1,
   jobs: 2,
   images: 3,

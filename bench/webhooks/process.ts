@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setDefaultCACertificates } from 'node:tls';
+import { pino } from 'pino';
 import { readSettings } from '../../config/index.ts';
 import type { Gate } from '../../src/accounts/gate.ts';
 import { openEvents } from '../../src/events/open.ts';
@@ -8,6 +9,7 @@ import { newId } from '../../src/names/ids.ts';
 import { createOutbound } from '../../src/outbound/outbound.ts';
 import { channelToPrimary } from '../../src/stores/embedded/channel-client.ts';
 import { connectStores } from '../../src/stores/open.ts';
+import { createSweeper } from '../../src/sweeping/sweeper.ts';
 import { openWebhooks } from '../../src/webhooks/open.ts';
 import { LOOPBACK_CERTIFICATE } from '../../test/webhooks/certificate.ts';
 
@@ -39,6 +41,15 @@ const webhooks = await openWebhooks({
   now,
   log,
 });
+
+createSweeper({
+  coordination: stores.coordination,
+  owner: `${process.pid}`,
+  duties: webhooks.sweeps ?? [],
+  intervalMs: settings.processes.SWEEP_INTERVAL_MS,
+  now,
+  log: pino({ level: 'silent' }),
+}).start();
 
 const TICK_MS = 5;
 let turn = 0;

@@ -1,0 +1,34 @@
+import { type Finding, ok, problem, warning } from './finding.ts';
+
+const QUESTIONS = 20;
+const SLOW_MS = 5;
+const SKEW_WARNING_MS = 2_000;
+const SKEW_PROBLEM_MS = 60_000;
+
+/** How long a question takes, several times over, in milliseconds. */
+export async function timesOf(ask: () => Promise<unknown>): Promise<number[]> {
+  const times: number[] = [];
+  for (let question = 0; question < QUESTIONS; question += 1) {
+    const startMs = performance.now();
+    await ask();
+    times.push(performance.now() - startMs);
+  }
+  return times;
+}
+
+export function judgeLatency(service: string, times: readonly number[]): Finding {
+  const median = times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
+  const says = `${service} answers in ${median.toFixed(2)} ms (median of ${times.length}).`;
+  return median > SLOW_MS
+    ? warning(says, `Put ${service} nearer to this host: every call asks it several times.`)
+    : ok(says);
+}
+
+/** Instants in epoch milliseconds. */
+export function judgeClock(service: string, itsMs: number, oursMs: number): Finding {
+  const skewMs = Math.abs(itsMs - oursMs);
+  const says = `The clocks of ${service} and this host differ by ${Math.round(skewMs / 1_000)} s.`;
+  const mend = 'Synchronise both by NTP: signatures, leases and expiries go by them.';
+  if (skewMs > SKEW_PROBLEM_MS) return problem(says, mend);
+  return skewMs > SKEW_WARNING_MS ? warning(says, mend) : ok(says);
+}

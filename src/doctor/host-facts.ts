@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process';
+import { readFile, statfs } from 'node:fs/promises';
+import { availableParallelism, totalmem } from 'node:os';
+import { promisify } from 'node:util';
+
+/** What is known of this host; null where it cannot be read here. */
+export interface HostFacts {
+  cores: number;
+  /** Cores that the control group grants, such as 1.5. */
+  quotaCores: number | null;
+  /** Of the machine, or of the control group where that is less. */
+  memoryBytes: number;
+  openFiles: number | null;
+  /** Processes and threads that the control group grants. */
+  tasks: number | null;
+  sharedMemoryBytes: number | null;
+  /** Families as `fc-list` names them; null without fontconfig. */
+  fontFamilies: readonly string[] | null;
+  /** Languages of LANGUAGES that no font draws. */
+  languagesWithoutFont: readonly string[];
+  nodeVersion: string;
+}
+
+/** Scripts that templates are often written in, by a language of each. */
+const LANGUAGES = ['ar', 'he', 'hi', 'ja', 'ko', 'ru', 'th', 'zh-cn'];
+const COMMAND_TIMEOUT_MS = 5_000;
+
+export async function readHostFacts(): Promise<HostFacts> {
+  const fonts = await outputOf('fc-list', [':', 'family']);
+  const missing = await Promise.all(
+    LANGUAGES.map(async (language) => (await outputOf('fc-list', [`:lang=${language}`])) === ''),
+  );
+  const constrained = process.constrainedMemory();
+  return {
+    cores: availableParallelism(),
+    quotaCores: quotaOf(await textOf('/sys/fs/cgroup/cpu.max')),
+    memoryBytes: constrained > 0 ? Math.min(constrained, totalmem()) : totalmem(),
+    openFiles: openFilesOf(await textOf('/proc/self/limits')),
+    tasks: numberOf(await textOf('/sys/fs/cgroup/pids.max')),
+    sharedMemoryBytes: await statfs('/dev/shm').then(
+      ({ blocks, bsize }) => blocks * bsize,
+      () => null,
+    ),
+    fontFamilies: fonts === null ? null : fonts.split('\n').filter((line) => line !== ''),
+    languagesWithoutFont: fonts === null ? [] : LANGUAGES.filter((_language, index) => missing[index]),
+    nodeVersion: process.versions.node,
+  };
+}
+
+/** `200000 100000` are 2 cores, `max 100000` are all. */
+function quotaOf(text: string | null): number | null {
+  const [quota, period] = (text ?? '').split(' ').map(Number);
+  return quota && period ? quota / period : null;
+}
+
+function openFilesOf(limits: string | null): number | null {
+  const [, soft] = /^Max open files\s+(\d+)/m.exec(limits ?? '') ?? [];
+  return soft === undefined ? null : Number(soft);
+}
+
+function numberOf(text: string | null): number | null {
+  const number = Number(text ?? Number.NaN);
+  return Number.isFinite(number) ? number : null;
+}
+
+async function textOf(path: string): Promise<string | null> {
+  return readFile(path, 'utf8').then(
+    (text) => text.trim(),
+    () => null,
+  );
+}
+
+async function outputOf(command: string, words: string[]): Promise<string | null> {
+  return promisify(execFile)(command, words, { timeout: COMMAND_TIMEOUT_MS }).then(
+    ({ stdout }) => stdout.trim(),
+    () => null,
+  );
+}
