@@ -26,6 +26,9 @@ const HEADERS: Node = {
   'X-Service-Width': header('Width of the result in pixels.', 'integer'),
   'X-Service-Height': header('Height of the result in pixels, of one frame.', 'integer'),
   'X-Service-Duration-Ms': header('Time in the worker.', 'integer'),
+  'X-Service-Quality': header('compress: the quality of the file that was chosen.', 'integer'),
+  'X-Service-Ssim': header('compress with minSsim: the likeness that was reached.', 'number'),
+  'X-Service-Trials': header('compress: files that were tried.', 'integer'),
   'X-Service-Warnings': header(
     'What succeeded and should be looked at: a comma-separated list of `code` or `code:name`.',
   ),
@@ -38,6 +41,9 @@ const OF_IMAGES = [
   'X-Service-Width',
   'X-Service-Height',
   'X-Service-Duration-Ms',
+  'X-Service-Quality',
+  'X-Service-Ssim',
+  'X-Service-Trials',
   'X-Service-Warnings',
   'Server-Timing',
 ];
