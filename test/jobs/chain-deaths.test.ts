@@ -1,6 +1,6 @@
 // needs: server
 import t, { type Test } from 'tap';
-import { type Death, dyingStores } from '../dying.ts';
+import type { Death } from '../dying.ts';
 import { type Answer, startServer, type TestAccount, type TestServer } from '../harness.ts';
 import {
   failsAt,
@@ -12,7 +12,7 @@ import {
   segmentsOf,
 } from './chain-runs.ts';
 import { uploadPictures } from './jobs.ts';
-import { endedBySweeps, LONG_AFTER_MS, movableStores } from './movable-stores.ts';
+import { dyingProcess, endedBySweeps, LONG_AFTER_MS, movableStores } from './movable-stores.ts';
 
 /** Rounds of random chains; each has a process that dies in the middle. A run by hand takes hundreds. */
 const ROUNDS = Number(process.env.CHAIN_ROUNDS ?? 2);
@@ -49,19 +49,20 @@ t.test(
     for (let round = 0; round < ROUNDS; round++) {
       const random = randomFrom(SEED * 1_000 + round);
       await t.test(`round ${round}`, { timeout: 2 * PATIENCE_MS }, async (t) => {
-        const first = await startServer(t, { stores, now, settings: { REQUESTS_PER_MINUTE: '100000' } });
-        const submitted = await Promise.all(Array.from({ length: ACCOUNTS }, () => prepared(first, random)));
         const death: Death = {
           change: Number.POSITIVE_INFINITY,
           moment: random(2) === 0 ? 'before' : 'after',
         };
-        const { documents, objects, life } = dyingStores(stores, death);
-        const dying = await startServer(t, { stores: { ...stores, documents, objects }, now });
+        const { life, ...dead } = dyingProcess(stores, death);
+        const settings = { REQUESTS_PER_MINUTE: '100000' };
+        const dying = await startServer(t, { stores: { ...stores, ...dead }, now, settings });
+        const submitted = await Promise.all(Array.from({ length: ACCOUNTS }, () => prepared(dying, random)));
         death.change = life.changes + 1 + random(LATEST_WRITE);
         await Promise.all(submitted.map((job) => submit(dying, job)));
         await diedOrIdle(dying, submitted, life);
         move(LONG_AFTER_MS);
-        const survivor = await startServer(t, { stores, now });
+        const survivor = await startServer(t, { stores, now, settings });
+        await survivor.sweep();
         for (const job of submitted) await checkJob(t, survivor, job);
       });
     }

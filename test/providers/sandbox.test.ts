@@ -166,13 +166,13 @@ t.test('words in the prompt steer an item', async (t) => {
   t.match(await outcome('[sandbox:reject@1,3]', { itemIndex: 3 }), { code: 'provider_rejected' });
   t.match(await outcome('[sandbox:fail=2]', { attempt: 2 }), { code: 'provider_unavailable' });
   t.match(await outcome('[sandbox:fail=2]', { attempt: 3 }), { kind: 'image' });
-  t.match(await outcome('[sandbox:garbage]'), { code: 'provider_unavailable', message: /no image/ });
+  t.match(await outcome('[sandbox:garbage]'), { code: 'provider_unavailable', message: /not an image/ });
   const garbled = await outcome('[sandbox:garbage]', {
     op: 'analyze',
     model: 'sandbox-vision',
     schema: { type: 'object' },
   });
-  t.match(garbled, { code: 'provider_unavailable', message: /no JSON object/ });
+  t.match(garbled, { code: 'provider_unavailable', message: /not a JSON object/ });
   t.equal(steeringOf('[sandbox:wait=99999999] A [sandbox:fail@0] boat', 1, 1).waitMs, 60_000);
   t.match(steeringOf('[sandbox:wait=5] A [sandbox:fail@0] boat', 1, 1), {
     text: 'A boat',
