@@ -1,6 +1,6 @@
 // needs: server
 import t, { type Test } from 'tap';
-import type { Death } from '../dying.ts';
+import { type Death, dyingStores } from '../dying.ts';
 import { type Answer, startServer, type TestAccount, type TestServer } from '../harness.ts';
 import {
   failsAt,
@@ -12,7 +12,7 @@ import {
   segmentsOf,
 } from './chain-runs.ts';
 import { uploadPictures } from './jobs.ts';
-import { dyingProcess, endedBySweeps, LONG_AFTER_MS, movableStores } from './movable-stores.ts';
+import { endedBySweeps, LONG_AFTER_MS, movableStores } from './movable-stores.ts';
 
 /** Rounds of random chains; each has a process that dies in the middle. A run by hand takes hundreds. */
 const ROUNDS = Number(process.env.CHAIN_ROUNDS ?? 2);
@@ -53,9 +53,9 @@ t.test(
           change: Number.POSITIVE_INFINITY,
           moment: random(2) === 0 ? 'before' : 'after',
         };
-        const { life, ...dead } = dyingProcess(stores, death);
+        const { life, ...dead } = dyingStores(stores, death);
         const settings = { REQUESTS_PER_MINUTE: '100000' };
-        const dying = await startServer(t, { stores: { ...stores, ...dead }, now, settings });
+        const dying = await startServer(t, { stores: dead, now, settings });
         const submitted = await Promise.all(Array.from({ length: ACCOUNTS }, () => prepared(dying, random)));
         death.change = life.changes + 1 + random(LATEST_WRITE);
         await Promise.all(submitted.map((job) => submit(dying, job)));

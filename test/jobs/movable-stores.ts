@@ -2,8 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import type { Stores } from '../../src/stores/open.ts';
-import { type Death, dyingStores } from '../dying.ts';
 import { type Answer, openTestStores, type TestServer } from '../harness.ts';
 
 /** Past every lease, and past what is looked at only when it is old. */
@@ -24,22 +22,6 @@ export async function movableStores(t: Test) {
     movedMs += ms;
   };
   return { stores, now, move };
-}
-
-/** Stores as a process sees them that dies: from its death on it holds no lease, claims nothing and hears nothing. */
-export function dyingProcess(stores: Stores, death: Death) {
-  const { documents, objects, life } = dyingStores(stores, death);
-  const coordination = new Proxy(stores.coordination, {
-    get(target, name) {
-      const method: unknown = Reflect.get(target, name);
-      if (typeof method !== 'function') return method;
-      return (...words: unknown[]) => {
-        if (life.isOver) return Promise.reject(new Error('The process is dead.'));
-        return method.apply(target, words);
-      };
-    },
-  });
-  return { documents, objects, coordination, life };
 }
 
 /** The job as it ended, with its duties swept meanwhile: what a dead process left is theirs. */

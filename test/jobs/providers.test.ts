@@ -1,10 +1,11 @@
 // needs: server
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
+import { dyingStores } from '../dying.ts';
 import { startServer, type TestServer } from '../harness.ts';
 import { type Received, standIn } from '../providers/stand-in.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
-import { dyingProcess, endedBySweeps, LONG_AFTER_MS, movableStores } from './movable-stores.ts';
+import { endedBySweeps, LONG_AFTER_MS, movableStores } from './movable-stores.ts';
 
 const png = new Uint8Array(
   await sharp({ create: { width: 8, height: 4, channels: 3, background: 'red' } })
@@ -187,8 +188,8 @@ t.test('a request that a dead process submitted is picked up by the next, and pa
   });
   const { stores, now, move } = await movableStores(t);
   const settings = { REPLICATE_BASE_URL: replicate.url };
-  const { life, ...dead } = dyingProcess(stores, { change: Number.POSITIVE_INFINITY, moment: 'before' });
-  const dying = await startServer(t, { stores: { ...stores, ...dead }, now, settings });
+  const { life, ...dead } = dyingStores(stores, { change: Number.POSITIVE_INFINITY, moment: 'before' });
+  const dying = await startServer(t, { stores: dead, now, settings });
   const { key } = await dying.account({ credits: 100 });
   const { json } = await submit(dying, key, { op: 'generate', prompt: 'A boat', model: 'flux-schnell' });
   await until(() => replicate.received.some(({ method }) => method === 'GET'));
