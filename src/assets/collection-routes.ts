@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import type { Gate } from '../accounts/gate.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
-import { sendList } from '../http/streamed-list.ts';
+import { rowWriter, sendList } from '../http/streamed-list.ts';
 import type { AssetCollections } from './collections.ts';
 import { collectionNotFound } from './errors.ts';
 import { collectionName } from './rules.ts';
@@ -14,6 +14,7 @@ export interface CollectionRoutesOptions {
 }
 
 const tags = ['Collections'];
+const writeCollection = rowWriter(AssetCollection);
 
 /** Collections: names that assets are kept under. */
 export async function collectionRoutes(
@@ -31,7 +32,8 @@ export async function collectionRoutes(
       },
     },
     async (request, reply) => {
-      return sendList(reply, 'Collections listed.', collections.list(gate.callerOf(request).accountId));
+      const { accountId } = gate.callerOf(request);
+      return sendList(reply, 'Collections listed.', collections.list(accountId), writeCollection);
     },
   );
 

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Gate } from '../accounts/gate.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
 import { invalidParam } from '../http/errors.ts';
-import { sendList } from '../http/streamed-list.ts';
+import { rowWriter, sendList } from '../http/streamed-list.ts';
 import { slugFromName } from '../names/slugs.ts';
 import { earlierDataOf, exportOf, savedDataOf, type UsageOf, withUsage } from './answers.ts';
 import { revisionOf } from './changing.ts';
@@ -34,6 +34,7 @@ export interface PresetRoutesOptions extends ContentRules {
 }
 
 const tags = ['Presets'];
+const writePreset = rowWriter(PresetData);
 
 /** Presets: lists of steps, versioned, checked when they are written, run by name. */
 export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOptions): Promise<void> {
@@ -58,7 +59,12 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
     },
     async (request, reply) => {
       const { accountId } = gate.callerOf(request);
-      return sendList(reply, 'Presets listed.', await listPresets(store, accountId, request.query, usageOf));
+      return sendList(
+        reply,
+        'Presets listed.',
+        await listPresets(store, accountId, request.query, usageOf),
+        writePreset,
+      );
     },
   );
 

@@ -8,7 +8,7 @@ import type { Models } from '../models/models.ts';
 import { isReservedSlug, RESERVED_PREFIX, SLUG_PATTERN } from '../names/slugs.ts';
 import { checkNamedAssets, type MissingAssets } from './named-assets.ts';
 import type { Content } from './preset.ts';
-import { SLUG_MAX_CHARACTERS } from './schema.ts';
+import { PRESET_SLUG_MAX_CHARACTERS } from './schema.ts';
 
 /** What steps and subjects are held against. */
 export interface ContentRules {
@@ -82,7 +82,7 @@ export function checkSlug(slug: string): void {
 
 /** Whether what an import sent as slug can be one of the account's own; anything else is ignored there. */
 export function isOwnSlug(sent: unknown): sent is string {
-  if (typeof sent !== 'string' || sent.length > SLUG_MAX_CHARACTERS) return false;
+  if (typeof sent !== 'string' || sent.length > PRESET_SLUG_MAX_CHARACTERS) return false;
   return SLUG.test(sent) && !isReservedSlug(sent);
 }
 

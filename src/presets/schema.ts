@@ -6,7 +6,8 @@ import { SLUG_PATTERN } from '../names/slugs.ts';
 /** Limits that only protect the store and its readers, far from what a preset needs. */
 export const NAME_MAX_CHARACTERS = 1_000;
 export const DESCRIPTION_MAX_CHARACTERS = 10_000;
-export const SLUG_MAX_CHARACTERS = 1_000;
+/** It only protects the store; a slug that is made from a name is far shorter (names/slugs.ts). */
+export const PRESET_SLUG_MAX_CHARACTERS = 1_000;
 
 /** Versions on record of one preset, the current one included. */
 export const VERSIONS_MAX = 50;
@@ -35,7 +36,7 @@ export const NewPreset = Type.Object(
     slug: Type.Optional(
       Type.String({
         pattern: SLUG_PATTERN,
-        maxLength: SLUG_MAX_CHARACTERS,
+        maxLength: PRESET_SLUG_MAX_CHARACTERS,
         description: 'Unique in the account. Made from the name when omitted; `builtin-` is reserved.',
         described: NOT_RESERVED,
       }),

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import type { Gate } from '../accounts/gate.ts';
 import { envelopeOf, pageOf, success } from '../http/envelope.ts';
-import { sendList } from '../http/streamed-list.ts';
+import { rowWriter, sendList } from '../http/streamed-list.ts';
 import { dataOf } from './answers.ts';
 import { templateNotFound } from './errors.ts';
 import { historyOf } from './history.ts';
@@ -29,6 +29,7 @@ export interface TemplateRoutesOptions {
 }
 
 const tags = ['Templates'];
+const writeVersion = rowWriter(TemplateData);
 
 /** Templates: HTML and CSS with placeholders, versioned, drawn by POST /images/render and by render jobs. */
 export async function templateRoutes(
@@ -177,7 +178,7 @@ export async function templateRoutes(
     async (request, reply) => {
       const { accountId } = gate.callerOf(request);
       const template = await findWhole(store, accountId, request.params.templateId);
-      return sendList(reply, 'Versions listed.', historyOf(store, accountId, template));
+      return sendList(reply, 'Versions listed.', historyOf(store, accountId, template), writeVersion);
     },
   );
 }
