@@ -1,10 +1,8 @@
-import type { OperationName } from '../../workers/image/operations/index.ts';
+import { operationNamed, type StepOperation } from '../../workers/image/operations/index.ts';
 import type { Step } from '../../workers/protocol.ts';
 import { isTranslucent } from './colour.ts';
-import { changesNothing } from './identity.ts';
 import type { CompiledStep, DeterministicStep } from './plan/compiled-step.ts';
 import { segmentsOf } from './plan/segments.ts';
-import { transparencyAfter } from './transparency.ts';
 
 /** An advisory finding: the steps run, but they say something that they do not mean. */
 export interface StepWarning {
@@ -51,50 +49,18 @@ function formatShadowed(pass: Pass): StepWarning[] {
   });
 }
 
-/** Registry steps that leave width and height as they are. */
-const KEEPS_SIZE: ReadonlySet<string> = new Set<OperationName>([
-  'autoOrient',
-  'blur',
-  'clahe',
-  'convolve',
-  'dilate',
-  'duotone',
-  'ensureAlpha',
-  'erode',
-  'flatten',
-  'flip',
-  'flop',
-  'gamma',
-  'greyscale',
-  'linear',
-  'median',
-  'modulate',
-  'negate',
-  'normalise',
-  'opacity',
-  'recomb',
-  'removeAlpha',
-  'sharpen',
-  'threshold',
-  'tint',
-  'toColourspace',
-  'unflatten',
-]);
-
-/** Steps that say which size they leave: a resize at most that, a rectangle exactly. */
-const SAYS_SIZE: ReadonlySet<string> = new Set<OperationName>(['resize', 'extract']);
-
 /** Each resize of a pass after a step that says its size, with nothing between them that depends on it. */
 function resizesOf(pass: Pass): StepWarning[] {
   const found: StepWarning[] = [];
   let earlier: { index: number; step: Step } | undefined;
   for (const { index, fragment } of pass) {
     for (const step of fragment.steps) {
-      if (SAYS_SIZE.has(step.operation)) {
+      const sizeAfter = operationOf(step)?.sizeAfter;
+      if (sizeAfter === 'said') {
         if (earlier !== undefined && step.operation === 'resize')
           found.push(...resizedTwice(earlier, { index, step }));
         earlier = { index, step };
-      } else if (!KEEPS_SIZE.has(step.operation)) {
+      } else if (sizeAfter !== 'kept') {
         earlier = undefined;
       }
     }
@@ -155,7 +121,7 @@ function alphaLost(pass: Pass, before: CompiledStep | undefined): StepWarning[] 
   );
   if (writer?.format !== 'jpeg' || chosen) return [];
   const touching = pass.flatMap(({ index, fragment }) =>
-    fragment.steps.map((step) => ({ index, transparent: transparencyAfter(step) })),
+    fragment.steps.map((step) => ({ index, transparent: operationOf(step)?.transparentAfter(step.params) })),
   );
   if (before?.kind === 'ai' && CUTS_OUT.includes(before.op ?? ''))
     touching.unshift({ index: before.index, transparent: true });
@@ -169,7 +135,11 @@ function noEffect(pass: Pass): StepWarning[] {
   return pass
     .filter(({ fragment: { decode, steps, encode, compareWith } }) => {
       const silent = Object.keys(decode).length === 0 && Object.keys(encode).length === 0;
-      return silent && compareWith === undefined && steps.every(changesNothing);
+      return (
+        silent &&
+        compareWith === undefined &&
+        steps.every((step) => operationOf(step)?.changesNothing(step.params))
+      );
     })
     .map(({ index }) => ({
       code: 'no_effect',
@@ -187,4 +157,10 @@ function writerOf(pass: Pass) {
 
 function distinct(...indexes: number[]): number[] {
   return [...new Set(indexes)];
+}
+
+/** What the registry knows of a step; undefined for what only says how a file is read or written. */
+function operationOf({ operation: name }: Step): StepOperation | undefined {
+  const operation = operationNamed(name);
+  return operation?.kind === 'step' ? operation : undefined;
 }

@@ -33,16 +33,6 @@ const ENCODE: Readonly<Record<OutputFormat, number>> = {
   gif: 5,
   tiff: 2,
 };
-/** Copies of the picture that a step keeps; 1 where nothing stands here. */
-const COPIES: Readonly<Partial<Record<string, number>>> = {
-  resize: 0,
-  extract: 0,
-  crop: 0,
-  rotate: 3,
-  affine: 2,
-  threshold: 3,
-};
-
 /** Memory that a pass is estimated to take at its peak; null is a description. */
 export function estimatedBytes(header: Header, pass: Pass | null): number {
   const decode = BASE_BYTES + decodeBytes(header);
@@ -66,9 +56,9 @@ function follow(header: Header, pass: Pass): { copies: number; framePixels: numb
   const copyBytes = ({ width, height }: { width: number; height: number }, count: number) =>
     count * width * height * header.frames * bytesPerPixel(header);
   const turned = header.orientation !== 1 && pass.steps[0]?.operation !== 'resize' ? 1 : 0;
-  const copies = pass.steps.map(({ operation: name }, index) => {
-    const isStep = operationNamed(name)?.kind === 'step';
-    return copyBytes(sizes[index] ?? header, isStep ? (COPIES[name] ?? 1) : 0);
+  const copies = pass.steps.map(({ operation: name, params }, index) => {
+    const operation = operationNamed(name);
+    return copyBytes(sizes[index] ?? header, operation?.kind === 'step' ? operation.copies(params) : 0);
   });
   const last = sizes.at(-1) ?? header;
   return {

@@ -25,3 +25,13 @@ export function isGreyColour(value: unknown): boolean {
   const { r = 0, g = 0, b = 0 } = (typeof value === 'string' && cssColour(value)) || {};
   return r === g && g === b;
 }
+
+/** Whether the value is a CSS colour that lets something through. */
+export function isTranslucent(value: unknown): boolean {
+  return typeof value === 'string' && (cssColour(value)?.alpha ?? 1) < 1;
+}
+
+/** Whether room of that colour shows what lies under it: without a colour it is transparent. */
+export function opensUp(background: unknown): boolean {
+  return background === undefined || isTranslucent(background);
+}

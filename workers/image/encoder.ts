@@ -31,7 +31,7 @@ export interface Motion {
 }
 
 /** Defaults that look alike: jpeg, webp and avif at SSIMULACRA2 78 in the mean of six photographs. */
-const QUALITY = { jpeg: 80, webp: 83, avif: 68, tiff: 80 } as const;
+const QUALITY = { jpeg: 80, webp: 83, avif: 66, tiff: 80 } as const;
 /** From this quality on colours are as fine as the brightness. */
 const FULL_CHROMA_FROM_QUALITY = 90;
 

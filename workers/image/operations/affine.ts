@@ -1,4 +1,4 @@
-import { colourOf } from '../colour.ts';
+import { colourOf, isTranslucent } from '../colour.ts';
 import type { Size } from '../geometry.ts';
 import { step } from './operation.ts';
 import { choice, colour, number, numbers, optional } from './parameter.ts';
@@ -37,6 +37,10 @@ export const affine = step({
     ),
   },
   grey: 'keeps',
+  copies: 2,
+  sizeAfter: 'depends',
+  alphaAfter: ({ background }) => (isTranslucent(background) ? true : undefined),
+  changesNothing: 'never',
   cpuMsPerMegapixel: ({ interpolator }) => AFFINE_MS[interpolator],
   frames: 'each',
   size: (input, { matrix }) => mappedSize(input, matrix),

@@ -5,6 +5,10 @@ export const bandbool = step({
   description: 'Joins the channels of the picture bit by bit into one.',
   parameters: { operator: choice(['and', 'or', 'eor'], 'How bits are joined.') },
   grey: 'makes',
+  copies: 1,
+  sizeAfter: 'depends',
+  alphaAfter: 'kept',
+  changesNothing: 'never',
   cpuMsPerMegapixel: 5,
   async apply(picture, { operator }) {
     (await picture.at('bandbool')).bandbool(operator);

@@ -5,6 +5,10 @@ export const blur = step({
   description: 'Blurs the picture.',
   parameters: { sigma: number(0.3, 1000, 'Standard deviation in pixels.', { default: 3 }) },
   grey: 'keeps',
+  copies: 2,
+  sizeAfter: 'kept',
+  alphaAfter: 'kept',
+  changesNothing: 'never',
   cpuMsPerMegapixel: 110,
   // On a strip, frames would run into each other.
   frames: 'each',

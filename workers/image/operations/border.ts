@@ -1,4 +1,4 @@
-import { colourOf } from '../colour.ts';
+import { colourOf, isTranslucent } from '../colour.ts';
 import { cornerRadius } from '../geometry.ts';
 import { fillCorners, roundCorners } from '../paint.ts';
 import { step } from './operation.ts';
@@ -17,6 +17,11 @@ export const border = step({
     ),
   },
   grey: 'keeps',
+  copies: 1,
+  sizeAfter: 'depends',
+  alphaAfter: ({ radius, width, color }) =>
+    radius > 0 || (width > 0 && isTranslucent(color)) ? true : undefined,
+  changesNothing: ({ width, radius }) => width === 0 && radius === 0,
   cpuMsPerMegapixel: 8,
   frames: 'each',
   size: (input, { width }) => ({ width: input.width + 2 * width, height: input.height + 2 * width }),

@@ -34,6 +34,10 @@ export const composite = step({
     ),
     tile: flag('Whether the layer is repeated over the whole picture.', { default: false }),
   },
+  copies: 1,
+  sizeAfter: 'depends',
+  alphaAfter: 'kept',
+  changesNothing: ({ opacity }) => opacity === 0,
   cpuMsPerMegapixel: 40,
   readsSecondAsset: 'layerAssetId',
   async apply(picture, { layerAssetId, position, x, y, scale, opacity, blend, tile }, pass) {

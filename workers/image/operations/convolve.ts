@@ -16,6 +16,10 @@ export const convolve = step({
     offset: number(-255, 255, 'Added at the end.', { default: 0 }),
   },
   grey: 'keeps',
+  copies: 1,
+  sizeAfter: 'kept',
+  alphaAfter: 'kept',
+  changesNothing: 'never',
   cpuMsPerMegapixel: ({ width, height }) => 5 + 2 * width * height,
   frames: 'each',
   rule({ width, height, kernel }) {

@@ -5,6 +5,10 @@ export const dilate = step({
   description: 'Grows the black shapes of a black and white picture.',
   parameters: { width: integer(1, 64, 'By how many pixels.', { default: 1 }) },
   grey: 'keeps',
+  copies: 1,
+  sizeAfter: 'kept',
+  alphaAfter: 'kept',
+  changesNothing: 'never',
   cpuMsPerMegapixel: ({ width }) => 2 + 0.33 * width ** 2,
   frames: 'each',
   async apply(picture, { width }) {

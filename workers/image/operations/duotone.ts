@@ -8,6 +8,10 @@ const LUMA = [0.2126, 0.7152, 0.0722] as const;
 export const duotone = step({
   description: 'Draws the picture in two colours, one for the dark and one for the light tones.',
   parameters: { dark: colour('Colour of black.'), light: colour('Colour of white.') },
+  copies: 1,
+  sizeAfter: 'kept',
+  alphaAfter: 'kept',
+  changesNothing: 'never',
   cpuMsPerMegapixel: 30,
   async apply(picture, { dark, light }) {
     const black = colourOf(dark, 'dark');

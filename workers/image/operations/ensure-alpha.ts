@@ -5,6 +5,10 @@ export const ensureAlpha = step({
   description: 'Adds an alpha channel where there is none.',
   parameters: { alpha: number(0, 1, 'Opacity of the new channel.', { default: 1 }) },
   grey: 'keeps',
+  copies: 1,
+  sizeAfter: 'kept',
+  alphaAfter: ({ alpha }) => (alpha < 1 ? true : undefined),
+  changesNothing: 'never',
   cpuMsPerMegapixel: 1,
   async apply(picture, { alpha }) {
     (await picture.at('ensureAlpha')).ensureAlpha(alpha);

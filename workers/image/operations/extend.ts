@@ -1,4 +1,4 @@
-import { colourOf } from '../colour.ts';
+import { colourOf, opensUp } from '../colour.ts';
 import { step } from './operation.ts';
 import { choice, colour, integer, optional } from './parameter.ts';
 
@@ -19,6 +19,11 @@ export const extend = step({
     background: optional(colour('Colour of the room.')),
   },
   grey: 'keeps',
+  copies: 1,
+  sizeAfter: 'depends',
+  alphaAfter: ({ background, extendWith }) =>
+    extendWith === 'background' && opensUp(background) ? true : undefined,
+  changesNothing: ({ top, right, bottom, left }) => top + right + bottom + left === 0,
   cpuMsPerMegapixel: 8,
   size: (input, { top, right, bottom, left }) => ({
     width: input.width + left + right,

@@ -6,6 +6,10 @@ export const extractChannel = step({
   description: 'Shows one channel of the picture in shades of grey.',
   parameters: { channel: choice(['red', 'green', 'blue', 'alpha'], 'The channel.') },
   grey: 'makes',
+  copies: 1,
+  sizeAfter: 'depends',
+  alphaAfter: 'dropped',
+  changesNothing: 'never',
   cpuMsPerMegapixel: 2,
   profile: () => 'srgb',
   async apply(picture, { channel }) {

@@ -4,6 +4,10 @@ export const flip = step({
   description: 'Mirrors the picture top to bottom.',
   parameters: {},
   grey: 'keeps',
+  copies: 1,
+  sizeAfter: 'kept',
+  alphaAfter: 'kept',
+  changesNothing: 'never',
   cpuMsPerMegapixel: 3,
   // A strip turned over would show its frames in the opposite order.
   frames: 'each',

@@ -6,6 +6,10 @@ export const gamma = step({
   description: 'Lifts the dark tones: each channel becomes its 1/gamma-th power.',
   parameters: { gamma: number(1, 3, '1 changes nothing.', { default: 2.2 }) },
   grey: 'keeps',
+  copies: 1,
+  sizeAfter: 'kept',
+  alphaAfter: 'kept',
+  changesNothing: ({ gamma }) => gamma === 1,
   cpuMsPerMegapixel: 15,
   async apply(picture, { gamma }) {
     if (gamma === 1) return;

@@ -4,6 +4,10 @@ export const greyscale = step({
   description: 'Takes the colours away.',
   parameters: {},
   grey: 'makes',
+  copies: 1,
+  sizeAfter: 'kept',
+  alphaAfter: 'kept',
+  changesNothing: 'never',
   cpuMsPerMegapixel: 13,
   async apply(picture) {
     // Asked for pixels, sharp's greyscale answers no alpha; a tint without a tone takes the colours away as well.

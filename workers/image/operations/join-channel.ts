@@ -6,6 +6,10 @@ export const joinChannel = step({
   description:
     "Takes the brightness of a second asset as the picture's transparency. The asset is stretched to the picture's size.",
   parameters: { assetId: assetId('The second asset: black is transparent, white is opaque.') },
+  copies: 1,
+  sizeAfter: 'depends',
+  alphaAfter: 'added',
+  changesNothing: 'never',
   cpuMsPerMegapixel: 40,
   frames: 'each',
   readsSecondAsset: 'assetId',

@@ -8,6 +8,10 @@ export const linear = step({
     b: number(-100_000, 100_000, 'Offset, where channels run from 0 to 255.', { default: 0 }),
   },
   grey: 'keeps',
+  copies: 1,
+  sizeAfter: 'kept',
+  alphaAfter: 'kept',
+  changesNothing: ({ a, b }) => a === 1 && b === 0,
   cpuMsPerMegapixel: 6,
   async apply(picture, { a, b }) {
     (await picture.at('linear')).linear(a, b);

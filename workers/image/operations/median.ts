@@ -5,6 +5,10 @@ export const median = step({
   description: 'Removes speckles: each pixel becomes the middle value of those around it.',
   parameters: { size: integer(1, 25, 'Edge of the square that is looked at, in pixels.', { default: 3 }) },
   grey: 'keeps',
+  copies: 1,
+  sizeAfter: 'kept',
+  alphaAfter: 'kept',
+  changesNothing: ({ size }) => size === 1,
   cpuMsPerMegapixel: ({ size }) => 160 + 1.2 * size,
   frames: 'each',
   async apply(picture, { size }) {

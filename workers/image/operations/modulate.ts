@@ -9,6 +9,11 @@ export const modulate = step({
     hue: number(-360, 360, 'Degrees around the colour wheel, rounded to whole ones.', { default: 0 }),
     lightness: number(-100, 100, 'Added to the lightness, which runs from 0 to 100.', { default: 0 }),
   },
+  copies: 1,
+  sizeAfter: 'kept',
+  alphaAfter: 'kept',
+  changesNothing: ({ brightness, saturation, hue, lightness }) =>
+    brightness === 1 && saturation === 1 && lightness === 0 && hue % 360 === 0,
   cpuMsPerMegapixel: 55,
   async apply(picture, { brightness, saturation, hue, lightness }) {
     (await picture.at('modulate')).modulate({

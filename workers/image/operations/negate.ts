@@ -5,6 +5,10 @@ export const negate = step({
   description: 'Turns every colour into its opposite.',
   parameters: { alpha: flag('Whether transparency is turned around as well.', { default: false }) },
   grey: 'keeps',
+  copies: 1,
+  sizeAfter: 'kept',
+  alphaAfter: 'kept',
+  changesNothing: 'never',
   cpuMsPerMegapixel: 8,
   async apply(picture, { alpha }) {
     (await picture.at('negate')).negate({ alpha });

@@ -15,6 +15,10 @@ export const normalise = step({
     upper: number(1, 100, 'Percentile of the brightness that becomes white.', { default: 99 }),
   },
   grey: 'keeps',
+  copies: 1,
+  sizeAfter: 'kept',
+  alphaAfter: 'kept',
+  changesNothing: 'never',
   cpuMsPerMegapixel: 50,
   rule({ lower, upper }) {
     if (lower < upper) return undefined;

@@ -6,6 +6,10 @@ export const opacity = step({
   description: 'Makes the whole picture more transparent.',
   parameters: { opacity: number(0, 1, 'What stays of the opacity: 0 is invisible, 1 changes nothing.') },
   grey: 'keeps',
+  copies: 1,
+  sizeAfter: 'kept',
+  alphaAfter: 'added',
+  changesNothing: ({ opacity }) => opacity === 1,
   cpuMsPerMegapixel: 13,
   async apply(picture, { opacity }) {
     if (opacity < 1) fade(await picture.pixels('rgba'), opacity);

@@ -44,6 +44,14 @@ export interface StepOperation extends OperationBase {
    * or none, because it is not RGB.
    */
   profile?(params: Readonly<Record<string, unknown>>): 'srgb' | 'none' | undefined;
+  /** Copies of the picture that it keeps in memory at once: what a pass is estimated to take decides when it is let in. */
+  copies(params: Readonly<Record<string, unknown>>): number;
+  /** What is known of the size after it: as before, what its arguments say, or neither. */
+  sizeAfter: 'kept' | 'said' | 'depends';
+  /** Whether the picture certainly is transparent after the step, certainly is not, or as it was before (undefined). */
+  transparentAfter(params: Readonly<Record<string, unknown>>): boolean | undefined;
+  /** Whether it certainly leaves every pixel as it was; false when that depends on the picture. */
+  changesNothing(params: Readonly<Record<string, unknown>>): boolean;
   /** Whether a picture is certainly grey after the step, of which it is known whether it was before. */
   greyAfter(wasGrey: boolean, params: Readonly<Record<string, unknown>>): boolean;
   /** The parameter that holds the id of a second asset. */
@@ -85,6 +93,11 @@ interface StepSource<P extends TProperties> {
   frames?: StepOperation['frames'];
   commutesWithFlatten?: boolean;
   profile?(params: Arguments<P>): 'srgb' | 'none' | undefined;
+  copies: number | ((params: Arguments<P>) => number);
+  sizeAfter: StepOperation['sizeAfter'];
+  /** What it makes of transparency; a function answers undefined where that stays as it was. */
+  alphaAfter: 'kept' | 'added' | 'dropped' | ((params: Arguments<P>) => boolean | undefined);
+  changesNothing: 'never' | ((params: Arguments<P>) => boolean);
   /** Whether it leaves a grey picture grey, as far as the colours among its arguments are grey, or makes any picture so. */
   grey?: 'keeps' | 'makes' | ((params: Arguments<P>) => 'keeps' | 'makes');
   readsSecondAsset?: string;
@@ -98,7 +111,19 @@ type Arguments<P extends TProperties> = Readonly<Static<TObject<P>>>;
 
 /** A step: by default it takes an animation as one strip, does not commute with flattening, may colour a grey picture and keeps the size. */
 export function step<P extends TProperties>(source: StepSource<P>): StepOperation {
-  const { parameters, cpuMsPerMegapixel, rule, size, profile, grey, apply } = source;
+  const {
+    parameters,
+    cpuMsPerMegapixel,
+    copies,
+    alphaAfter,
+    changesNothing,
+    rule,
+    size,
+    profile,
+    grey,
+    apply,
+  } = source;
+  const isIdentity = changesNothing === 'never' ? () => false : changesNothing;
   const filled = filler(parameters);
   return {
     frames: 'strip',
@@ -108,6 +133,12 @@ export function step<P extends TProperties>(source: StepSource<P>): StepOperatio
     parameters: contract(parameters),
     cpuMsPerMegapixel: (params) =>
       typeof cpuMsPerMegapixel === 'number' ? cpuMsPerMegapixel : cpuMsPerMegapixel(filled(params)),
+    copies: (params) => (typeof copies === 'number' ? copies : copies(filled(params))),
+    changesNothing: (params) => isIdentity(filled(params)),
+    transparentAfter(params) {
+      if (alphaAfter === 'kept' || isIdentity(filled(params))) return undefined;
+      return typeof alphaAfter === 'function' ? alphaAfter(filled(params)) : alphaAfter === 'added';
+    },
     size: (input, params) => size?.(input, filled(params)) ?? { width: input.width, height: input.height },
     rule: (params) => rule?.(filled(params)),
     profile: (params) => profile?.(filled(params)),

@@ -9,6 +9,7 @@ import {
 } from '@sinclair/typebox';
 import { PLACE_NAMES, type Place } from '../geometry.ts';
 
+export { isTranslucent } from '../colour.ts';
 export { COLOUR_NOTATIONS, cssColour } from '../css-colour.ts';
 export { lossyWriter } from '../lossless.ts';
 

@@ -13,6 +13,10 @@ export const recomb = step({
       description: 'A row for each result: 3 rows of 3, or 4 of 4 with alpha.',
     }),
   },
+  copies: 1,
+  sizeAfter: 'kept',
+  alphaAfter: 'kept',
+  changesNothing: 'never',
   cpuMsPerMegapixel: 15,
   rule({ matrix }) {
     if (matrix.every((row) => row.length === matrix.length)) return undefined;

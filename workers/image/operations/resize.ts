@@ -1,4 +1,4 @@
-import { colourOf } from '../colour.ts';
+import { colourOf, isTranslucent } from '../colour.ts';
 import { EDGE_LIMIT_PX, fitInto, place } from '../geometry.ts';
 import { BadArgument } from '../refusal.ts';
 import { anchorOf, scaleAndCrop } from './crop-to.ts';
@@ -29,6 +29,10 @@ export const resize = step({
     background: optional(colour('Colour of the padding with contain.')),
   },
   grey: 'keeps',
+  copies: ({ enlarge }) => (enlarge ? 2 : 0),
+  sizeAfter: 'said',
+  alphaAfter: ({ fit, background }) => (fit === 'contain' && isTranslucent(background) ? true : undefined),
+  changesNothing: 'never',
   cpuMsPerMegapixel: ({ enlarge }) => (enlarge ? 60 : 25),
   commutesWithFlatten: true,
   rule({ width, height }) {

@@ -1,4 +1,4 @@
-import { colourOf } from '../colour.ts';
+import { colourOf, opensUp } from '../colour.ts';
 import { assertSize, turnedSize } from '../geometry.ts';
 import { turned } from '../turn.ts';
 import { step } from './operation.ts';
@@ -11,6 +11,10 @@ export const rotate = step({
     background: optional(colour('Colour of the corners that open up.')),
   },
   grey: 'keeps',
+  copies: 3,
+  sizeAfter: 'depends',
+  alphaAfter: ({ angle, background }) => (angle % 90 !== 0 && opensUp(background) ? true : undefined),
+  changesNothing: ({ angle }) => angle % 360 === 0,
   cpuMsPerMegapixel: ({ angle }) => (angle % 90 === 0 ? 10 : 100),
   frames: 'each',
   size: (input, { angle }) => turnedSize(input, angle),

@@ -18,6 +18,10 @@ export const roundCorners = step({
     ),
   },
   grey: 'keeps',
+  copies: 1,
+  sizeAfter: 'depends',
+  alphaAfter: 'added',
+  changesNothing: ({ radius }) => radius === 0 || radius === '0%',
   cpuMsPerMegapixel: 12,
   frames: 'each',
   async apply(picture, { radius }) {

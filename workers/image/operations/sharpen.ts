@@ -12,6 +12,10 @@ export const sharpen = step({
     y3: number(0, 10_000, 'The most that is darkened.', { default: 20 }),
   },
   grey: 'keeps',
+  copies: 1,
+  sizeAfter: 'kept',
+  alphaAfter: 'kept',
+  changesNothing: ({ m1, m2 }) => m1 === 0 && m2 === 0,
   cpuMsPerMegapixel: ({ sigma }) => 50 + 6 * sigma,
   frames: 'each',
   async apply(picture, options) {

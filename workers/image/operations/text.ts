@@ -25,6 +25,10 @@ export const text = step({
     rotate: number(-360, 360, 'Degrees clockwise that the text is turned.', { default: 0 }),
   },
   grey: 'keeps',
+  copies: 1,
+  sizeAfter: 'depends',
+  alphaAfter: 'kept',
+  changesNothing: ({ opacity }) => opacity === 0,
   cpuMsPerMegapixel: 20,
   async apply(picture, { text, font, size, color, position, margin, opacity, rotate }, pass) {
     const written = printable(text);

@@ -8,6 +8,10 @@ export const threshold = step({
     greyscale: flag('By brightness; false takes each channel for itself.', { default: true }),
   },
   grey: ({ greyscale }) => (greyscale ? 'makes' : 'keeps'),
+  copies: 3,
+  sizeAfter: 'kept',
+  alphaAfter: 'kept',
+  changesNothing: 'never',
   cpuMsPerMegapixel: 8,
   async apply(picture, { threshold, greyscale }) {
     // sharp reads 0 as "off", where it means that every pixel is white.

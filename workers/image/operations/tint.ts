@@ -5,6 +5,10 @@ import { colour } from './parameter.ts';
 export const tint = step({
   description: 'Colours the picture in one tone and keeps its brightness.',
   parameters: { color: colour('The tone.') },
+  copies: 1,
+  sizeAfter: 'kept',
+  alphaAfter: 'kept',
+  changesNothing: 'never',
   cpuMsPerMegapixel: 16,
   async apply(picture, { color }) {
     (await picture.at('tint')).tint(colourOf(color, 'color'));

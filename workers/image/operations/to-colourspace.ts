@@ -5,6 +5,10 @@ export const toColourspace = step({
   description:
     'Sets the colour space that the file is written in, where its format has it. Steps after it still work in sRGB.',
   parameters: { space: choice(['srgb', 'b-w', 'cmyk', 'rgb16', 'grey16'], 'The colour space.') },
+  copies: 1,
+  sizeAfter: 'kept',
+  alphaAfter: 'kept',
+  changesNothing: 'never',
   cpuMsPerMegapixel: 8,
   commutesWithFlatten: true,
   profile: ({ space }) => (space === 'srgb' || space === 'rgb16' ? undefined : 'none'),

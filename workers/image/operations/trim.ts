@@ -16,6 +16,10 @@ export const trim = step({
     background: optional(colour('The colour to cut away; the top left pixel when left out.')),
   },
   grey: 'keeps',
+  copies: 1,
+  sizeAfter: 'depends',
+  alphaAfter: 'kept',
+  changesNothing: 'never',
   cpuMsPerMegapixel: 150,
   async apply(picture, { threshold, background }) {
     if (Math.min(picture.width, picture.height) < SMALLEST_EDGE_PX) return;
