@@ -210,7 +210,8 @@ t.test(
   browser,
   async (t) => {
     const hasty = await startServer(t, {
-      settings: settings({ RENDER_TIMEOUT_MS: '6000', RENDER_THREADS: '2' }),
+      // Long enough for a busy machine to draw the neighbour's page meanwhile.
+      settings: settings({ RENDER_TIMEOUT_MS: '15000', RENDER_THREADS: '2' }),
     });
     const [caller, neighbour] = [await hasty.account(), await hasty.account()];
     const turbulence = await ownTemplate(hasty, caller.key, {

@@ -16,7 +16,7 @@ const HANGING =
   '<svg width="4096" height="4096"><filter id="f"><feTurbulence baseFrequency=".9" numOctaves="9999"/></filter><rect width="100%" height="100%" filter="url(#f)"/></svg>';
 
 interface Door extends Renders {
-  /** 200 × 100, 15 s unless told. */
+  /** 200 × 100, a minute unless told. */
   start(request: Partial<RenderRequest>): ReturnType<Renders['begin']>;
   /** Its result. */
   draw(request: Partial<RenderRequest>): ReturnType<Renders['render']>;
@@ -52,7 +52,7 @@ function openDoor(t: Test, options: DoorOptions = {}): Door {
       height: 100,
       accountId: 'acc_a',
       assets: {},
-      deadlineMs: Date.now() + 15_000,
+      deadlineMs: Date.now() + 60_000,
       ...request,
     });
   const draw = (request: Partial<RenderRequest>) => start(request).result;
