@@ -68,7 +68,7 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
   {
     name: 'account delete',
     about:
-      'Ends an account for good: keys, sessions, sign-in, assets, templates, presets and feedback. Its ledger and usage stay.',
+      'Ends an account for good: keys, sessions, sign-in, assets, templates, presets, webhooks and feedback. Its jobs, ledger and usage stay.',
     takes: ['ACCOUNT'],
     options: { yes: null },
     run: remove,

@@ -1,4 +1,5 @@
 import { AssetsStore } from '../assets/store.ts';
+import { ENDPOINTS_COLLECTION } from '../events/subscriptions.ts';
 import type { CommandContext } from './command.ts';
 
 /** Collections whose documents belong to one account each, and to nothing else. */
@@ -8,7 +9,7 @@ const COLLECTIONS = [
   'templates',
   'templateVersions',
   'feedback',
-  'webhookEndpoints',
+  ENDPOINTS_COLLECTION,
   'webhookDeliveries',
 ];
 
