@@ -211,12 +211,12 @@ export class AssetsStore {
     return this.#assets.findOne({ _id: assetId, accountId });
   }
 
-  /** For the sweep: assets of any account whose time is over. */
   /** For the operator: an account that is deleted leaves its assets to the sweep. */
   async expireAllOf(accountId: string, now: Date): Promise<void> {
     await this.#assets.updateMany({ accountId }, { $set: { expiresAt: now.toISOString() } });
   }
 
+  /** For the sweep: assets of any account whose time is over. */
   async expired(now: Date, limit: number): Promise<AssetDocument[]> {
     return this.#assets.find({ expiresAt: { $lte: now.toISOString() }, state: 'kept' }, { limit });
   }
