@@ -76,6 +76,11 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   const stopHearing = await coordination.subscribe(WRITTEN, spreading.takeOthers);
   options.draining.addEventListener('abort', () => void dispatcher.stop(), { once: true });
   await dispatcher.start();
+  // What was left when the service stopped is taken up at once: embedded, the schedule ended with it.
+  spreading.takeOthers();
+  rebuildSchedule(coordination, deliveries, now()).catch((error) =>
+    log.warn({ err: error }, 'The schedule of webhooks is rebuilt in the next round'),
+  );
 
   return {
     async routes(app: FastifyInstance): Promise<void> {
