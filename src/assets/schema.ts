@@ -36,7 +36,7 @@ const name = Type.String({ maxLength: NAME_MAX_CHARACTERS, description: 'What do
 const COLLECTION_NAME = {
   minLength: 1,
   maxLength: 64,
-  pattern: '^[^\\s\\p{Cc}]([^\\p{Cc}]*[^\\s\\p{Cc}])?$',
+  pattern: '^[^\\s\\x00-\\x1f\\x7f]([^\\x00-\\x1f\\x7f]*[^\\s\\x00-\\x1f\\x7f])?$',
 };
 const collection = Type.String({
   description: '1 to 64 characters; one that does not exist is created.',
