@@ -1,4 +1,3 @@
-import { Counter, Histogram, register } from 'prom-client';
 import type { Settings } from '../../config/index.ts';
 import { ApiError, type ErrorCode } from '../http/errors.ts';
 import {
@@ -13,6 +12,7 @@ import type { Outbound } from '../outbound/outbound.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import type { Coordination } from '../stores/coordination/port.ts';
 import { checkedAnswer, type ModelAnswer } from './answers.ts';
+import { createProviderMeter } from './meter.ts';
 import { preparedPicture } from './pictures.ts';
 import { createPlaces } from './places.ts';
 import {
@@ -100,6 +100,7 @@ export function openProviders(options: ProvidersOptions): Providers {
   const { settings, models, pixels, log } = options;
   const { PROVIDER_TIMEOUT_SECONDS, PROVIDER_CONCURRENCY, PROVIDER_RETRY_SECONDS } = settings.providers;
   const providers = providersOf(options);
+  const measured = createProviderMeter();
   const places = createPlaces({ ...options, limit: PROVIDER_CONCURRENCY });
 
   return {
@@ -222,30 +223,3 @@ function notOffered(model: string): ModelOutcome {
 function failure(code: ErrorCode, message: string, retryAfterMs?: number): ModelOutcome {
   return { kind: 'failure', code, message, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
-
-const DURATIONS = 'darkroom_provider_call_seconds';
-const VERDICTS = 'darkroom_provider_calls_total';
-const BUCKETS_SECONDS = [0.1, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 120];
-
-/** By provider and verdict alone: no prompt, account or model of a caller is a label. */
-function measured(provider: ProviderName, verdict: string, elapsedMs: number): void {
-  const durations = register.getSingleMetric(DURATIONS) ?? newDurations();
-  const verdicts = register.getSingleMetric(VERDICTS) ?? newVerdicts();
-  (durations as Histogram<'provider'>).observe({ provider }, elapsedMs / 1_000);
-  (verdicts as Counter<'provider' | 'verdict'>).inc({ provider, verdict });
-}
-
-const newDurations = () =>
-  new Histogram({
-    name: DURATIONS,
-    help: 'Time of one try of a model call.',
-    labelNames: ['provider'],
-    buckets: BUCKETS_SECONDS,
-  });
-
-const newVerdicts = () =>
-  new Counter({
-    name: VERDICTS,
-    help: 'Tries of model calls, by how they ended.',
-    labelNames: ['provider', 'verdict'],
-  });

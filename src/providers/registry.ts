@@ -3,11 +3,11 @@ import type { ProviderName } from '../models/models.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import type { providersSettings } from './config.ts';
 import { createGemini } from './gemini.ts';
-import { createLocal, isLocalInstalled } from './local.ts';
+import { createLocal, isLocalInstalled } from './local/local.ts';
 import { createOpenAi } from './openai.ts';
 import type { Provider } from './provider.ts';
 import { createReplicate } from './replicate.ts';
-import { createSandbox } from './sandbox.ts';
+import { createSandbox } from './sandbox/sandbox.ts';
 
 type Configured = SettingsOf<typeof providersSettings>;
 

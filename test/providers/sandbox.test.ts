@@ -3,8 +3,8 @@ import sharp from 'sharp';
 import t, { type Test } from 'tap';
 import { answerProblem } from '../../src/models/answer-schema.ts';
 import type { ModelOutcome } from '../../src/providers/open.ts';
-import { answerFor } from '../../src/providers/sandbox-answer.ts';
-import { steeringOf } from '../../src/providers/sandbox-words.ts';
+import { answerFor } from '../../src/providers/sandbox/answer.ts';
+import { steeringOf } from '../../src/providers/sandbox/words.ts';
 import { type BenchCall, bench } from './harness.ts';
 
 const { run, logged } = bench(t);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SandboxResult, SandboxTask } from '../../workers/models/protocol.ts';
+import type { SandboxResult, SandboxTask } from '../../../workers/models/protocol.ts';
 import {
   type CallContext,
   type ModelRequest,
@@ -8,12 +8,12 @@ import {
   type RawAnswer,
   rejected,
   unavailable,
-} from './provider.ts';
-import { answerFor, factsOf } from './sandbox-answer.ts';
-import { steeringOf } from './sandbox-words.ts';
-import { lazyThreads } from './threads.ts';
+} from '../provider.ts';
+import { lazyThreads } from '../threads.ts';
+import { answerFor, factsOf } from './answer.ts';
+import { steeringOf } from './words.ts';
 
-const THREAD = new URL('../../workers/models/sandbox.ts', import.meta.url);
+const THREAD = new URL('../../../workers/models/sandbox.ts', import.meta.url);
 const THREADS = 1;
 
 const SIZE = /^(\d{1,5})x(\d{1,5})$/;

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Worker } from 'tesseract.js';
-import type { Box } from '../../workers/models/protocol.ts';
+import type { Box } from '../../../workers/models/protocol.ts';
 
 /** Writing that was found in a picture. Confidences are 0 to 1, as the reader trusts itself. */
 export interface TextRead {

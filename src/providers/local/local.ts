@@ -1,9 +1,9 @@
-import type { CodesRead, CodesTask } from '../../workers/models/protocol.ts';
-import { createTextReader } from './local-text.ts';
-import { type Provider, rejected } from './provider.ts';
-import { lazyThreads } from './threads.ts';
+import type { CodesRead, CodesTask } from '../../../workers/models/protocol.ts';
+import { type Provider, rejected } from '../provider.ts';
+import { lazyThreads } from '../threads.ts';
+import { createTextReader } from './text.ts';
 
-const CODES_THREAD = new URL('../../workers/models/codes.ts', import.meta.url);
+const CODES_THREAD = new URL('../../../workers/models/codes.ts', import.meta.url);
 const THREADS = 1;
 const HEAP_MEGABYTES = 512;
 

@@ -1,4 +1,4 @@
-import type { Measures } from '../../workers/models/protocol.ts';
+import type { Measures } from '../../../workers/models/protocol.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 type Facts = Readonly<Record<string, unknown>>;
