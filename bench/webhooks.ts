@@ -14,7 +14,8 @@ import { EndpointsStore } from '../src/webhooks/endpoints.ts';
 import { newSecret } from '../src/webhooks/signing.ts';
 import { randomDatabase, startMongo } from '../test/services/mongodb.ts';
 import { startPrivateRedis } from '../test/services/redis.ts';
-import { percentile, type Row, type SuiteResult } from './suite.ts';
+import { cpuMs } from './cpu.ts';
+import { percentile, type Row, round, type SuiteResult } from './suite.ts';
 import type { Load } from './webhooks/process.ts';
 import type { ReceiverReport } from './webhooks/receiver.ts';
 
@@ -32,6 +33,7 @@ const METHOD = [
   `${PROCESSES} API processes (without calls) announce outcomes in an open loop, each in a write of its own, round ${ENDPOINTS} endpoints of as many accounts;`,
   'receivers in a process of their own, on the same cores, take each delivery over a new connection.',
   'Time is from the instant of the outcome to the arrival of the first attempt. "hanging" endpoints get the same events and never answer.',
+  'CPU time is that of all processes together, receiver and embedded stores included: it holds whatever else the machine does.',
   'The MongoDB is the one that the tests run on; where that is the server in Java, it keeps nothing on disk.',
 ].join(' ');
 
@@ -100,6 +102,7 @@ async function measureRate(
   receiver: ChildProcess,
 ): Promise<Row> {
   const startMs = performance.now();
+  const startCpuMs = cpuMs(process.pid);
   const announced = processes.map((one) => messageOf(one, 'announced'));
   const load: Load = { accountIds, perSecond: perSecond / PROCESSES, seconds: SECONDS };
   for (const one of processes) one.send({ kind: 'load', load });
@@ -121,6 +124,7 @@ async function measureRate(
     deliveriesPerSecond: Math.round(delaysMs.length / ((lastMs - startMs) / 1000)),
     p50Ms: percentile(delaysMs, 0.5),
     p99Ms: percentile(delaysMs, 0.99),
+    cpuMsPerDelivery: round((cpuMs(process.pid) - startCpuMs) / delaysMs.length),
     missing: expected - delaysMs.length,
     repeated,
   };
