@@ -9,7 +9,7 @@ const FLUSH_AFTER_MS = 100;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 5_000;
 /** `onError` hears of a store that is away after so many tries, 6 s, and again each time their number has doubled. */
-const TOLD_AFTER_TRIES = 8;
+const REPORTED_AFTER_TRIES = 8;
 /** Tries that are left to a batch when the process ends. */
 const LAST_TRIES = 3;
 /** Batches that an account remembers: more than all processes write to it while one of them tries again. */
@@ -41,7 +41,7 @@ interface Batch {
  *
  * A failed write is repeated until it succeeds, and counts once however often: a batch keeps its number, and what it
  * raises remembers the numbers it has seen. Meanwhile everything new waits together as one batch, whose size is the
- * number of minutes, accounts, ops and keys and not that of the calls. Past its bound new counts are dropped, and told.
+ * number of minutes, accounts, ops and keys and not that of the calls. Past its bound new counts are dropped, and reported.
  */
 export function createSyncRuns(
   store: BillingStore,
@@ -73,7 +73,7 @@ export function createSyncRuns(
   }
 
   async function writeWaiting(): Promise<void> {
-    tellDropped();
+    reportDropped();
     if (waiting.size === 0) return;
     sequence += 1;
     const id = `${writer}-${sequence}`;
@@ -86,7 +86,7 @@ export function createSyncRuns(
         return;
       } catch (error) {
         triesLeft -= 1;
-        if (isTold(tries) || triesLeft <= 0) onError(error);
+        if (isReported(tries) || triesLeft <= 0) onError(error);
         if (triesLeft <= 0) return;
         const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1));
         await Promise.race([pause(pauseMs), ending.promise]);
@@ -120,7 +120,7 @@ export function createSyncRuns(
     return modified === 1;
   }
 
-  function tellDropped(): void {
+  function reportDropped(): void {
     if (dropped === 0) return;
     onError(new Error(`${dropped} calls were not counted in usage: the documents store was away too long.`));
     dropped = 0;
@@ -154,6 +154,6 @@ export function createSyncRuns(
 export type SyncRuns = ReturnType<typeof createSyncRuns>;
 
 /** After 8, 16, 32 … tries: once an outage, and now and then while it lasts. */
-function isTold(tries: number): boolean {
-  return tries >= TOLD_AFTER_TRIES && Number.isInteger(Math.log2(tries));
+function isReported(tries: number): boolean {
+  return tries >= REPORTED_AFTER_TRIES && Number.isInteger(Math.log2(tries));
 }

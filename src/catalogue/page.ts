@@ -88,12 +88,12 @@ export function parameterLine({
   // Of several types numbers alone have bounds: text beside them is a choice of words.
   const bounded = types.filter(isNumeric).length > 0 ? isNumeric : () => true;
   const worded = types.includes('string') ? 'string' : types[0];
-  const told = types.map((one) => {
+  const described = types.map((one) => {
     if (words !== undefined && one === worded) return words.join(', ');
     return `${one}${bounded(one) ? boundsOf(one, min, max) : ''}`;
   });
   const otherwise = fallback === undefined ? '' : `; default ${fallback}`;
-  return `${told.join(' or ')}${otherwise}. ${description}`;
+  return `${described.join(' or ')}${otherwise}. ${description}`;
 }
 
 function isNumeric(type: string): boolean {
