@@ -93,3 +93,27 @@ for (let seed = 1; seed <= 6; seed += 1) {
     t.same(await round(seed, point ?? ''), []);
   });
 }
+
+t.test('a job is not seen from its end on, and the sweep removes all that it was', async (t) => {
+  const world = await openWorld();
+  const caller = await world.account(GRANTED);
+  const host = await world.start(null);
+  const { job } = await host.engine.submit(caller, orderOf(['done', 'refused', 'done']));
+  await quiet(world, host);
+  const find = () => host.engine.jobs.find(caller.accountId, job._id);
+  t.equal((await find())?._id, job._id);
+  world.elapse(Date.parse(job.expiresAt) - world.now().getTime() - 1);
+  t.ok(await find(), 'a moment before its end');
+  world.elapse(1);
+  t.equal(await find(), null, 'before any sweep');
+  for (const { sweep } of host.engine.sweeps) while ((await sweep(world.now())) > 0);
+  t.same(await jobsOf(world), []);
+  t.same(await itemsOf(world), []);
+  const left = await brokenPromises(world, caller, GRANTED);
+  t.same(
+    left,
+    ['3 runs are counted of 0'],
+    'its assets and their places are gone; what it used stays counted',
+  );
+  await world.close();
+});
