@@ -53,12 +53,6 @@ const UNLIMITED = -1;
  * rest back (`release/<jobId>`). Each is made once, however often it is asked for.
  */
 export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOptions) {
-  async function currentPeriod(accountId: string): Promise<string> {
-    const period = periodOf(now());
-    await turnPeriod(store, accountId, period);
-    return period;
-  }
-
   /** The hold as the account allows it: the allowance first, credits for what is past it. */
   function holdOf(account: Money, { runs, credits }: JobNeed, period: string): JobHold {
     const { processLimit, overageCredits } = plan(account.plan);
@@ -79,12 +73,19 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
      * @throws ApiError 402 insufficient_credit
      */
     async take(accountId: string, jobId: string, need: JobNeed): Promise<JobHold> {
-      const period = await currentPeriod(accountId);
+      const period = periodOf(now());
       if (need.runs === 0 && need.credits === 0) return { ...need, period, past: 0, overageCredits: 0 };
       let hold: JobHold | null = null;
-      const outcome = await movements.move(accountId, (account) => {
-        hold = holdOf(account, need, period);
-        return holdMovement(jobId, hold);
+      const move = () =>
+        movements.move(accountId, (account) => {
+          if (account.processing.period < period) throw new PeriodIsOver();
+          hold = holdOf(account, need, period);
+          return holdMovement(jobId, hold);
+        });
+      const outcome = await move().catch(async (error: unknown) => {
+        if (!(error instanceof PeriodIsOver)) throw error;
+        await turnPeriod(store, accountId, period);
+        return move();
       });
       if (outcome === 'moved' && hold !== null) return hold;
       if (outcome === 'already') throw new Error(`The hold of ${jobId} was given up before it was taken.`);
@@ -137,6 +138,9 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
 }
 
 export type Holds = ReturnType<typeof createHolds>;
+
+/** The count of the account is of a month that is over. */
+class PeriodIsOver extends Error {}
 
 /** Longer than any job can run: a note of runs guards against a repeat of its movement. */
 const NOTE_LIFE_MS = 400 * 24 * 60 * 60_000;

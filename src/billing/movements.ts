@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import { newId } from '../names/ids.ts';
 import { DuplicateKeyError, type Filter } from '../stores/documents/port.ts';
 import type { BillingStore, LedgerRow, Money, MovementType } from './store.ts';
@@ -51,6 +52,8 @@ const MONEY_FIELDS = ['plan', 'balance', 'held', 'movement', 'processing'] as co
  */
 export function createMovements(store: BillingStore, now: () => Date) {
   const queues = new Map<string, Promise<unknown>>();
+  /** The last row of an account that this process wrote out. */
+  const written = new LRUCache<string, string>({ max: 10_000 });
 
   /** Runs after what was queued before it for the account, whatever became of that. */
   function queued<T>(accountId: string, work: () => Promise<T>): Promise<T> {
@@ -74,7 +77,7 @@ export function createMovements(store: BillingStore, now: () => Date) {
     if (!hasReservation(account, movement.reservationId)) return 'already';
     const spent = spentBy(movement);
     if (spent > 0 && account.balance - account.held < spent) return 'insufficient';
-    if (last !== null) await writeRow(last);
+    if (last !== null) await writeOutOnce(accountId, last);
     const row = rowOf(accountId, account, movement, now());
     const { modified } = await store.money.updateOne(
       {
@@ -97,7 +100,7 @@ export function createMovements(store: BillingStore, now: () => Date) {
     );
     if (modified === 0) return 'overtaken';
     // It has moved, whatever becomes of its row: the next mover writes the row, and throws when that fails.
-    await writeRow(row).catch(() => undefined);
+    await writeOutOnce(accountId, row).catch(() => undefined);
     return 'moved';
   }
 
@@ -109,6 +112,13 @@ export function createMovements(store: BillingStore, now: () => Date) {
     const row = await store.ledger.findOne({ accountId, reference });
     if (row !== null || jobId === undefined) return row;
     return store.runMovements.findOne({ accountId, reference });
+  }
+
+  /** Writes a row out, unless this process has done it. */
+  async function writeOutOnce(accountId: string, row: LedgerRow): Promise<void> {
+    if (written.get(accountId) === row.reference) return;
+    await writeRow(row);
+    written.set(accountId, row.reference);
   }
 
   async function writeRow(row: LedgerRow): Promise<void> {

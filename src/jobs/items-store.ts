@@ -1,6 +1,6 @@
 import { type Page, type PagingQuery, readPage } from '../http/paging.ts';
 import { randomText } from '../names/ids.ts';
-import type { Collection, Documents, IndexSpec } from '../stores/documents/port.ts';
+import type { Collection, Documents, IndexSpec, Update } from '../stores/documents/port.ts';
 import {
   type Claimed,
   type ItemDocument,
@@ -131,6 +131,12 @@ export class ItemsStore {
    */
   async claim(jobId: string, count: number, owner: string, leaseMs: number): Promise<Claimed[] | null> {
     const ready = { jobId, queue: 'ready' };
+    const claim = randomText(12);
+    const taken = this.#taken(owner, claim, leaseMs);
+    if (count === 1) {
+      const item = await this.#items.findOneAndUpdate(ready, taken, { sort: [['index', 1]] });
+      return item === null ? null : [item as Claimed];
+    }
     const candidates = await this.#items.find(ready, {
       sort: [['index', 1]],
       limit: count * CANDIDATES_PER_CLAIM,
@@ -139,24 +145,24 @@ export class ItemsStore {
     const start = Math.floor(Math.random() * Math.max(1, candidates.length - count + 1));
     const ids = candidates.slice(start, start + count).map(({ _id }) => _id);
     if (ids.length === 0) return null;
-    const claim = randomText(12);
-    const now = this.#now();
-    const { modified } = await this.#items.updateMany(
-      { _id: { $in: ids }, queue: 'ready' },
-      {
-        $set: {
-          queue: 'claimed',
-          status: 'PROCESSING',
-          owner,
-          claim,
-          leaseUntil: new Date(now.getTime() + leaseMs).toISOString(),
-          startedAt: now.toISOString(),
-        },
-        $inc: { epoch: 1 },
-      },
-    );
+    const { modified } = await this.#items.updateMany({ _id: { $in: ids }, queue: 'ready' }, taken);
     if (modified === 0) return [];
     return (await this.#items.find({ _id: { $in: ids }, claim })) as Claimed[];
+  }
+
+  #taken(owner: string, claim: string, leaseMs: number): Update {
+    const now = this.#now();
+    return {
+      $set: {
+        queue: 'claimed',
+        status: 'PROCESSING',
+        owner,
+        claim,
+        leaseUntil: new Date(now.getTime() + leaseMs).toISOString(),
+        startedAt: now.toISOString(),
+      },
+      $inc: { epoch: 1 },
+    };
   }
 
   /** Extends the leases of claims that are still their owner's. */

@@ -71,7 +71,7 @@ export function createResuming({ jobs, items, definitions, assets, submit }: Res
     const left = await leftOf(parent);
     if (left.length === 0) throw nothingToResume(parent.status);
     const kept = await withSources(caller.accountId, left);
-    const definition = await definitions(jobId);
+    const definition = await definitions.of(jobId);
     return submit(caller, orderOf(parent, definition, kept), { key, parent });
   };
 }

@@ -62,7 +62,10 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
   const { gate, jobs, items, definitions, checking, submit, waits } = options;
 
   async function whole(job: JobDocument) {
-    const [definition, first] = await Promise.all([definitions(job._id), items.first(job._id, INLINE_ITEMS)]);
+    const [definition, first] = await Promise.all([
+      definitions.of(job._id),
+      items.first(job._id, INLINE_ITEMS),
+    ]);
     return jobOf(job, definition, first);
   }
 
@@ -206,7 +209,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     async (request) => {
       const job = await findJob(gate.callerOf(request).accountId, request.params.jobId);
       const [definition, page] = await Promise.all([
-        definitions(job._id),
+        definitions.of(job._id),
         items.list(job._id, request.query.status, request.query),
       ]);
       const rows = page.rows.map((item) => itemOf(item, job, definition));

@@ -30,9 +30,11 @@ export function createDesk(options: {
   const { jobs, items, settlement, ending } = options;
   const trays = new Map<string, Tray>();
 
-  function trayOf(jobId: string): Tray {
-    const tray = trays.get(jobId) ?? { waiting: [], isAtWork: false, seen: null, looks: 0 };
-    trays.set(jobId, tray);
+  /** @param job as it was read before its items were claimed: one without a settlement has none to write out. */
+  function trayOf(job: JobDocument): Tray {
+    const seen = job.settlement === null ? job : null;
+    const tray = trays.get(job._id) ?? { waiting: [], isAtWork: false, seen, looks: 0 };
+    trays.set(job._id, tray);
     return tray;
   }
 
@@ -68,7 +70,7 @@ export function createDesk(options: {
      * @returns false when the claim was lost meanwhile: nothing happened then.
      */
     async settle(job: JobDocument, item: Claimed, outcome: Outcome): Promise<boolean> {
-      const tray = trayOf(job._id);
+      const tray = trayOf(job);
       const { looks } = tray;
       if (!(await items.decide(item, outcome))) return false;
       await new Promise<void>((settled, failed) => {

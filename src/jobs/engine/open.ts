@@ -99,7 +99,8 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   });
   const undoing = createUndoing({ jobs, items, holds, places });
   const submit = createSubmitting({
-    ...{ jobs, items, holds, places, admission, undoing, plan, storedAssets, upgradeUrl, now },
+    ...{ jobs, items, holds, places, definitions, admission, undoing },
+    ...{ plan, storedAssets, upgradeUrl, now },
   });
 
   const look = () => {

@@ -9,6 +9,7 @@ import { notLatestAttempt, outputsExceedPlaces, submitGivenUp } from '../errors.
 import type { ItemsStore } from '../items-store.ts';
 import { type ItemDocument, itemId, type JobDocument } from '../job.ts';
 import type { JobsStore } from '../store.ts';
+import type { Definitions } from '../work/definitions.ts';
 import type { ItemSeed, Order } from './order.ts';
 import type { Undoing } from './undoing.ts';
 
@@ -17,6 +18,7 @@ export interface SubmittingOptions {
   items: ItemsStore;
   holds: Holds;
   places: JobPlaces;
+  definitions: Definitions;
   admission: JobAdmission;
   undoing: Undoing;
   plan: (id: string) => { retentionDays: number; storedAssets: number };
@@ -52,7 +54,8 @@ const FEW_ITEMS = 100;
  * submit makes a whole job or none.
  */
 export function createSubmitting(options: SubmittingOptions) {
-  const { jobs, items, holds, places, admission, undoing, plan, storedAssets, upgradeUrl, now } = options;
+  const { jobs, items, holds, places, definitions, admission, undoing } = options;
+  const { plan, storedAssets, upgradeUrl, now } = options;
 
   async function insertHidden(job: JobDocument, definition: string): Promise<JobDocument | null> {
     try {
@@ -120,8 +123,10 @@ export function createSubmitting(options: SubmittingOptions) {
     { key = null, parent = null }: { key?: SubmitKey | null; parent?: Parent | null } = {},
   ): Promise<Submitted> => {
     const job = newJob(caller, order, { key, parent, retentionDays: plan(caller.plan).retentionDays }, now());
-    const earlier = await insertHidden(job, JSON.stringify(order.definition));
+    const definition = JSON.stringify(order.definition);
+    const earlier = await insertHidden(job, definition);
     if (earlier !== null) return { job: earlier, isReplayed: true };
+    definitions.keep(job._id, definition);
     try {
       const shown = await equip(job, order);
       await Promise.all([

@@ -11,14 +11,23 @@ export function createDefinitions(jobs: JobsStore) {
     maxSize: MOST_CHARACTERS,
     sizeCalculation: ({ size }) => size,
   });
-  return async (jobId: string): Promise<Definition> => {
-    const known = kept.get(jobId);
-    if (known !== undefined) return known.definition;
-    const text = await jobs.definition(jobId);
-    if (text === null) throw new Error(`The definition of ${jobId} is gone.`);
+  function keep(jobId: string, text: string): Definition {
     const definition = JSON.parse(text) as Definition;
     kept.set(jobId, { definition, size: Math.max(1, text.length) });
     return definition;
+  }
+
+  return {
+    async of(jobId: string): Promise<Definition> {
+      const known = kept.get(jobId);
+      if (known !== undefined) return known.definition;
+      const text = await jobs.definition(jobId);
+      if (text === null) throw new Error(`The definition of ${jobId} is gone.`);
+      return keep(jobId, text);
+    },
+
+    /** Keeps one that was just stored: its items are mostly worked on here, too. */
+    keep,
   };
 }
 

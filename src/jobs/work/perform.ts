@@ -168,7 +168,7 @@ export function createPerform(options: PerformOptions): Perform {
 
   return async (item, job, signal): Promise<WorkResult> => {
     try {
-      const definition = await definitions(job._id);
+      const definition = await definitions.of(job._id);
       const call = { item, job, definition, signal };
       return { outcome: await (definition.takes === 'rows' ? page(call) : walk(call)) };
     } catch (error) {
