@@ -79,7 +79,7 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
 }
 
 /** API processes of a primary: its children that run server.ts. */
-async function childrenOf(parent: number): Promise<number[]> {
+export async function childrenOf(parent: number): Promise<number[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   const found = await Promise.all(pids.map((pid) => isApiProcess(pid, parent)));
   return pids.filter((_pid, index) => found[index]);

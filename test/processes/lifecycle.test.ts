@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import t from 'tap';
-import { MAIN, startWholeService, until, type WholeService } from '../whole-service.ts';
+import { childrenOf, MAIN, startWholeService, until, type WholeService } from '../whole-service.ts';
 
 const picture = sharp({ create: { width: 640, height: 480, channels: 3, background: '#336699' } })
   .jpeg()
@@ -122,6 +122,25 @@ t.test('a process that hangs is noticed, killed and replaced', async (t) => {
     return now.length === 2 && !now.includes(victim);
   });
   t.match(service.printed(), /An API process hangs: it is killed and replaced/);
+});
+
+t.test('a process that dies while it starts is replaced, and the service starts all the same', async (t) => {
+  if (process.env.TEST_STORES === 'cluster') return;
+  const directory = await mkdtemp(join(tmpdir(), 'darkroom-starting-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  const starting = startWholeService(t, { PROCESSES: '2', DATA_DIR: directory });
+  let victim = 0;
+  await until(async () => {
+    const primary = await readFile(join(directory, 'server.pid'), 'utf8').catch(() => '');
+    [victim = 0] = primary === '' ? [] : await childrenOf(Number(primary));
+    return victim !== 0;
+  });
+  process.kill(victim, 'SIGKILL');
+  const service = await starting;
+  const children = await service.children();
+  t.equal(children.length, 2);
+  t.notOk(children.includes(victim));
+  t.equal(await transform(service, await picture), null);
 });
 
 t.test('a connection handed to a process that dies before it takes it is served by another', async (t) => {
