@@ -38,6 +38,8 @@ export interface TestServer {
   logged(): string;
   /** One round of every duty now. */
   sweep(): Promise<void>;
+  /** Ends the process as a stop does: calls under way have so long. */
+  drain(timeoutMs: number): Promise<void>;
   /** Makes an account with one key. */
   account(options?: { plan?: string; credits?: number }): Promise<TestAccount>;
   /** Calls the interface: paths begin behind /api/v1 unless they begin with `//`, which is the server's root. */
@@ -107,8 +109,13 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
     collectMetrics: () => register.metrics(),
   });
   const url = await app.server.listen({ host: '127.0.0.1', port: 0 });
+  let drained: Promise<void> | undefined;
+  const drain = (timeoutMs: number) => {
+    drained ??= app.drain(timeoutMs);
+    return drained;
+  };
   t.teardown(async () => {
-    await app.drain(0);
+    await drain(0);
     if (options.stores === undefined) await stores.close();
     await rm(directory, { recursive: true, force: true });
   });
@@ -117,6 +124,7 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
     stores,
     logged: () => logged,
     sweep: () => app.sweep(),
+    drain,
     account: (account) => makeAccount(stores.documents, now, account),
     call: (path, call) => request(url, path, call),
   };

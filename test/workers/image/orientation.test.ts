@@ -1,4 +1,4 @@
-// needs: nothing
+// needs: pixels
 import sharp from 'sharp';
 import t from 'tap';
 import { image, needsImages } from '../../images.ts';

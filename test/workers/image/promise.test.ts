@@ -1,4 +1,4 @@
-// needs: nothing
+// needs: pixels
 import sharp from 'sharp';
 import { ssim as ssimJs } from 'ssim.js';
 import t from 'tap';
