@@ -61,7 +61,8 @@ function gaugeOf(name: string, help: string, count: () => Promise<number>): void
     aggregator: 'max',
     async collect() {
       // A store that is away leaves the last count, and the metrics of the outage readable.
-      this.set(await count().catch(() => Number.NaN));
+      const counted = await count().catch(() => null);
+      if (counted !== null) this.set(counted);
     },
   });
 }
