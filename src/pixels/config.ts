@@ -15,7 +15,7 @@ export const pixelsSettings = {
   }),
   IMAGE_HEAVY_PLACES: integer({
     description:
-      'Passes of each API process that may take longer than 2 s and run at once, at the lowest priority; an account has one while others wait.',
+      'Passes of each API process that may take longer than 2 s and run at once, at a low priority; an account has one while others wait.',
     fallback: 2,
     min: 1,
     max: 64,

@@ -35,8 +35,8 @@ export interface LanesOptions {
 
 /** No thread is busy for longer than about this with a pass that nobody may want any more. */
 const HEAVY_FROM_MS = 2_000;
-/** Heavy work takes what the other work leaves. */
-const LOWEST_PRIORITY = 19;
+/** A tenth of a core that others want too, and all that they leave: less would starve it on a busy host. */
+const HEAVY_NICENESS = 10;
 const IMAGE_THREAD = new URL('../../workers/image/thread.ts', import.meta.url);
 const IMAGE_PROCESS = new URL('../../workers/image/process.ts', import.meta.url);
 
@@ -58,7 +58,7 @@ export function openLanes(options: LanesOptions): LanesByTime {
     ...apart,
     places: settings.IMAGE_HEAVY_PLACES,
     budgetBytes: budgetBytes / 2,
-    niceness: LOWEST_PRIORITY,
+    niceness: HEAVY_NICENESS,
   });
   const pace = createPace();
 
