@@ -93,6 +93,8 @@ export interface PixelOp extends OpBase {
   jobType: 'process';
   syncEndpoint?: string;
   example: { parameters: Given };
+  /** Which of its parameters stand for an argument of the registry that has another name, the likeliest first. */
+  renamed: Readonly<Record<string, readonly string[]>>;
   compile(params: Checked): Fragment;
 }
 

@@ -16,13 +16,15 @@ interface PixelOpSource<P extends TProperties> {
   rule?: (given: Partial<Own<P>> & Omit<PassParameters, keyof P>) => Violation | undefined;
   /** The op's steps, and what it asks of the encoder beyond the shared parameters. Defaults are filled in. */
   compile: (params: Own<P> & Omit<PassParameters, keyof P>) => { steps?: Step[]; encode?: Encode };
+  /** Registry arguments that the op calls otherwise, for refusals that a worker makes. */
+  renamed?: Readonly<Record<string, readonly (keyof P & string)[]>>;
   /** false: the op reads a second asset and runs in jobs only. */
   sync?: boolean;
 }
 
 /** A deterministic op on one image, with the parameters that all of them share declared and handled here, once. */
 export function pixelOp<P extends TProperties>(source: PixelOpSource<P>): PixelOp {
-  const { op, description, rule, compile, sync = true } = source;
+  const { op, description, rule, renamed = {}, compile, sync = true } = source;
   const parameters = contract({ ...PASS_PARAMETERS, ...source.parameters });
   return {
     op,
@@ -38,6 +40,7 @@ export function pixelOp<P extends TProperties>(source: PixelOpSource<P>): PixelO
     jobType: 'process',
     ...(sync && { syncEndpoint: '/images/transform' }),
     example: { parameters: source.example as Given },
+    renamed,
     compile(given: Checked) {
       const params: Given = { ...defaultsOf(source.parameters), ...given };
       const { decode, encode } = passPartsOf(params as PassParameters);

@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify';
 import type { Caller } from '../accounts/authentication.ts';
 import type { Gate } from '../accounts/gate.ts';
 import type { Allowance, Run } from '../billing/allowance.ts';
+import type { PixelOp } from '../catalogue/op.ts';
 import { clientGoneSignal } from '../http/client-gone.ts';
 import type { OpMeter } from '../metrics/ops.ts';
 import type { Outbound } from '../outbound/outbound.ts';
@@ -92,21 +93,12 @@ export async function counted<T>(
  * may be.
  */
 export function namedAs(
-  declared: Record<string, unknown>,
+  { parameters: { properties: declared }, renamed }: Pick<PixelOp, 'parameters' | 'renamed'>,
   given: Record<string, unknown>,
 ): (passParam: string) => string {
   return (passParam) => {
     const name = passParam.split('.').at(-1) ?? passParam;
-    const names = [name, ...(RENAMED[name] ?? [])];
+    const names = [name, ...(renamed[name] ?? [])];
     return names.find((known) => known in given) ?? names.find((known) => known in declared) ?? 'op';
   };
 }
-
-/** Registry arguments that an op calls otherwise. */
-const RENAMED: Record<string, readonly string[]> = {
-  left: ['x', 'all'],
-  top: ['y', 'all'],
-  right: ['all'],
-  bottom: ['all'],
-  extendWith: ['mode'],
-};

@@ -141,6 +141,6 @@ function nameOf(call: TransformCall): string {
 }
 
 function paramOf(call: TransformCall): (passParam: string) => string {
-  if (call.kind === 'op') return namedAs(call.op.parameters.properties, call.given);
+  if (call.kind === 'op') return namedAs(call.op, call.given);
   return (passParam) => (passParam === 'frame' ? 'frame' : 'preset');
 }

@@ -15,5 +15,6 @@ export const compare: PixelOp = {
   requiresPrompt: false,
   jobType: 'process',
   example: { parameters: { otherAssetId: 'ast_111111111111111111111111' } },
+  renamed: {},
   compile: ({ otherAssetId }) => ({ decode: {}, steps: [], encode: {}, compareWith: String(otherAssetId) }),
 };

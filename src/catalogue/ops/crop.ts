@@ -45,6 +45,7 @@ export const crop = pixelOp({
     const aimed = (['gravity', 'focalX', 'focalY'] as const).find((name) => given[name] !== undefined);
     return aimed && { key: aimed, message: `${aimed} works with aspect only: leave it out, or send aspect.` };
   },
+  renamed: { left: ['x'], top: ['y'] },
   compile({ x, y, width, height, aspect, gravity, focalX, focalY }) {
     if (aspect !== undefined) return { steps: [step('crop', { aspect, gravity, focalX, focalY })] };
     return { steps: [step('extract', { left: x ?? 0, top: y ?? 0, width, height })] };

@@ -34,6 +34,7 @@ export const pad = pixelOp({
     }
     return undefined;
   },
+  renamed: { top: ['all'], right: ['all'], bottom: ['all'], left: ['all'], extendWith: ['mode'] },
   compile({ top, right, bottom, left, all = 0, mode, background }) {
     const sides = { top: top ?? all, right: right ?? all, bottom: bottom ?? all, left: left ?? all };
     return { steps: [step('extend', { ...sides, extendWith: mode, background })] };

@@ -10,5 +10,6 @@ export const sharpen = pixelOp({
     jagged: number(0, 100, 'Strength in detailed areas.', { default: 2 }),
   },
   example: { sigma: 1.5 },
+  renamed: { m1: ['flat'], m2: ['jagged'] },
   compile: ({ sigma, flat, jagged }) => ({ steps: [step('sharpen', { sigma, m1: flat, m2: jagged })] }),
 });
