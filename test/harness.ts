@@ -158,7 +158,15 @@ async function clusterStores(): Promise<[Documents, Coordination]> {
   const mongodb = new URL(process.env.MONGODB_URL ?? '');
   mongodb.pathname = `/${name}`;
   const documents = await connectMongoDocuments(mongodb.href);
-  return [documents, new RedisCoordination({ url: process.env.REDIS_URL ?? '', keyPrefix: `${name}:` })];
+  return [
+    documents,
+    new RedisCoordination({
+      url: process.env.REDIS_URL ?? '',
+      keyPrefix: `${name}:`,
+      // As patient as the other deadlines: a busy machine is no outage.
+      deadlineMs: 20_000,
+    }),
+  ];
 }
 
 /** Three milliseconds instead of 0.3 s. Tests of passwords themselves make their accounts by the operator's commands. */

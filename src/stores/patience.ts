@@ -37,13 +37,20 @@ export function createPatience({ name, longestMs, silentMs }: PatienceOptions): 
     run<T>(step: () => Promise<T>): Promise<T> {
       const limitMs = isSilent ? silentMs : longestMs;
       return new Promise<T>((resolve, reject) => {
-        const timer = setTimeout(() => {
+        let isAnswered = false;
+        const giveUp = () => {
+          if (isAnswered) return;
           isSilent = true;
           reject(new StoreUnavailableError(`${name} did not answer within ${limitMs} ms.`));
-        }, limitMs);
+        };
+        // In a process that had no CPU for so long the answer may lie unread: what came is read before it is given up.
+        const timer = setTimeout(() => setImmediate(giveUp), limitMs);
         watched(step)
           .then(resolve, reject)
-          .finally(() => clearTimeout(timer));
+          .finally(() => {
+            isAnswered = true;
+            clearTimeout(timer);
+          });
       });
     },
   };
