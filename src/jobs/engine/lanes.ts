@@ -10,9 +10,9 @@ export function laneOf(type: JobType): LaneName {
 
 /**
  * Items of a lane in the hand of a process beyond those at work: while a thread works on one, the bytes of the next are
- * read and the result of the last is stored.
+ * read and the results of the last ones are described, stored and settled, which takes longer than the work on a small picture.
  */
-const READ_AND_STORED = 2;
+const READ_AND_STORED = 6;
 /** One more than a single job may have, so that a large job never fills the lane. */
 const FOR_OTHERS = 1;
 /** Items that take next to no time are claimed and settled in batches: about so much work at once. */
