@@ -37,13 +37,14 @@ export function checkPresetJob(body: JobWork, stored: StoredSteps, models: Model
     });
     return { steps, compiled, variant };
   });
-  const [first] = checked;
-  const type = typeOf(planOf(first?.compiled ?? []));
+  // Variants differ in the parameters of one step alone: what follows from the steps is the same for all.
+  const { steps, compiled } = checked[0] ?? { steps: [], compiled: [] };
+  const segments = planOf(compiled);
+  const type = typeOf(segments);
   if (body.type !== undefined && body.type !== type) {
     const message = `type is ${body.type}, but the preset runs as ${type}: leave type out.`;
     throw invalidParam('type', message, { received: body.type, allowed: [type] });
   }
-  const segments = planOf(first?.compiled ?? []);
   return {
     type,
     takes: takenBy(segments),
@@ -55,11 +56,10 @@ export function checkPresetJob(body: JobWork, stored: StoredSteps, models: Model
     })),
     subjects,
     references: referencesOf(subjects),
-    named: [
-      ...assetsOfSteps(first?.steps ?? [], first?.compiled ?? [], 'steps'),
-      ...assetsOfSubjects(subjects, 'subjects'),
-    ].map((asset) => ({ ...asset, param: 'presetId' })),
-    warnings: warningsOf(first?.compiled ?? []),
+    named: [...assetsOfSteps(steps, compiled, 'steps'), ...assetsOfSubjects(subjects, 'subjects')].map(
+      (asset) => ({ ...asset, param: 'presetId' }),
+    ),
+    warnings: warningsOf(compiled),
     produces: segments.at(-1)?.produces ?? 'image',
   };
 }
