@@ -1,0 +1,55 @@
+import type { Encode, OutputFormat, Step, TransformTask } from '../protocol.ts';
+import type { CarriedBlocks, CarriedProfile } from './carried-metadata.ts';
+import type { Rgba } from './colour.ts';
+import { TooLate } from './failure.ts';
+import type { Chosen, Source } from './input.ts';
+import type { StepOperation } from './operations/index.ts';
+import type { PassContext } from './operations/operation.ts';
+import type { Picture } from './picture.ts';
+
+export interface PlannedStep {
+  operation: StepOperation;
+  params: Step['params'];
+  /** Where it stands in the pass, for failures. */
+  index: number;
+}
+
+/** A pass on its way: every choice is made, and the picture goes from stage to stage. */
+export interface Work {
+  task: TransformTask;
+  steps: PlannedStep[];
+  encode: Encode & { format: OutputFormat };
+  source: Source;
+  chosen: Chosen;
+  /** What of the file's metadata goes along. */
+  carried: CarriedBlocks;
+  profile: CarriedProfile;
+  picture: Picture;
+  /** Colour under transparent pixels; undefined where the output can be transparent. */
+  ground: Rgba | undefined;
+  context: PassContext;
+}
+
+/** @throws TooLate when nobody waits for the answer any more. */
+export function secondsLeft(deadlineMs: number): number {
+  const leftMs = deadlineMs - Date.now();
+  if (leftMs <= 0) throw new TooLate();
+  return Math.min(3600, Math.ceil(leftMs / 1000));
+}
+
+/** The input's own format where it can be written. */
+export function writableFormat(format: string): OutputFormat {
+  switch (format) {
+    case 'jpeg':
+    case 'png':
+    case 'webp':
+    case 'gif':
+    case 'tiff':
+      return format;
+    case 'heif':
+      // AV1 is the one codec of the HEIF family that is read.
+      return 'avif';
+    default:
+      return 'png';
+  }
+}
