@@ -125,7 +125,9 @@ t.test(
     ]) {
       t.ok(json.paths[path], `${path} is described`);
     }
-    t.ok(json.paths['/api/v1/templates'].post.requestBody.content['application/json'].schema.properties.html);
+    const body = json.paths['/api/v1/templates'].post.requestBody.content['application/json'].schema;
+    t.equal(body.$ref, '#/components/schemas/NewTemplate');
+    t.ok(json.components.schemas.NewTemplate.properties.html);
     const { requestBody, responses } = json.paths['/api/v1/images/transform'].post;
     for (const type of ['image/jpeg', 'multipart/form-data', 'application/json'])
       t.ok(requestBody.content[type], type);
