@@ -25,6 +25,7 @@ import type { Renders } from './pixels/renders.ts';
 import { openPresets } from './presets/open.ts';
 import { openProviders } from './providers/open.ts';
 import { offeredBy } from './providers/registry.ts';
+import { tracedProviders } from './providers/traced.ts';
 import type { Coordination } from './stores/coordination/port.ts';
 import type { Documents } from './stores/documents/port.ts';
 import type { Objects } from './stores/objects/port.ts';
@@ -165,7 +166,7 @@ export async function openSlices(options: SlicesOptions) {
       templates,
       holds: billing.holds,
       events,
-      providers: openProviders({ ...base, pixels, outbound }),
+      providers: tracedProviders(openProviders({ ...base, pixels, outbound }), options.tracing),
       storedAssets: assets.storedAssets,
       upgradeUrl: topUpUrl,
       threads: {

@@ -16,7 +16,9 @@ import type { Coordination } from '../stores/coordination/port.ts';
 import type { Documents } from '../stores/documents/port.ts';
 import type { Objects } from '../stores/objects/port.ts';
 import type { Templates } from '../templates/open.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import { openEngine } from './engine/open.ts';
+import type { Perform } from './engine/runner.ts';
 import { jobRoutes } from './routes.ts';
 import { createChecking } from './submit/checking.ts';
 import { jobUsage, presetUsage } from './usage.ts';
@@ -42,6 +44,7 @@ export interface JobsOptions {
   providers: Providers;
   models: Models;
   meters: { ops: OpMeter };
+  tracing: Tracing;
   plan: (id: string) => { retentionDays: number; storedAssets: number };
   storedAssets: (accountId: string) => Promise<number>;
   publicUrl: () => string;
@@ -61,6 +64,13 @@ export interface Jobs extends Slice {
   typicalSeconds(op: string, model: string): number | undefined;
 }
 
+/** The work on items, each in a trace of its own. */
+function traced(perform: Perform, tracing: Tracing): Perform {
+  if (!tracing.isOn) return perform;
+  return (item, job, signal) =>
+    tracing.trace('job item', { 'darkroom.job_type': job.type }, () => perform(item, job, signal));
+}
+
 /** Calls that wait for jobs, on one host. */
 const WAITS_PER_HOST = 1_000;
 
@@ -78,14 +88,17 @@ export async function openJobs(options: JobsOptions): Promise<Jobs> {
     widths: { pixels: threads.image, pages: 2 * threads.render, models: options.providers.width },
     onEnd: waits.tell,
     performOver: ({ jobs, items, definitions }) =>
-      createPerform({
-        ...{ definitions, items, assets },
-        ...options,
-        runPass: createPassWork(options),
-        runPage: createPageWork(options),
-        runModel: createModelWork({ providers: options.providers, assets, items, typicalSeconds }),
-        isStopping: async (jobId) => (await jobs.get(jobId))?.status === 'CANCELLING',
-      }),
+      traced(
+        createPerform({
+          ...{ definitions, items, assets },
+          ...options,
+          runPass: createPassWork(options),
+          runPage: createPageWork(options),
+          runModel: createModelWork({ providers: options.providers, assets, items, typicalSeconds }),
+          isStopping: async (jobId) => (await jobs.get(jobId))?.status === 'CANCELLING',
+        }),
+        options.tracing,
+      ),
   });
   const { jobs } = engine;
   const placesLeft = async (accountId: string, planId: string) =>

@@ -8,7 +8,7 @@ export function tracedOutbound(outbound: Outbound, tracing: Tracing): Outbound {
     fetchImage: (url, options) => tracing.span('fetch url', {}, () => outbound.fetchImage(url, options)),
     checkWebhook: (url) => outbound.checkWebhook(url),
     postWebhook: (url, options) =>
-      tracing.span('delivery', {}, () =>
+      tracing.trace('delivery', {}, () =>
         outbound.postWebhook(url, { ...options, headers: { ...options.headers, ...tracing.headers() } }),
       ),
   };

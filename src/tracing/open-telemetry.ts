@@ -32,7 +32,7 @@ export function openTelemetry(): Tracing {
   });
   // Sets up W3C's traceparent and the context that follows asynchronous calls.
   provider.register();
-  const tracer = trace.getTracer(SERVICE_NAME);
+  const tracer = provider.getTracer(SERVICE_NAME);
 
   return {
     isOn: true,
@@ -54,6 +54,10 @@ export function openTelemetry(): Tracing {
     async span(name, attributes, work) {
       const span = tracer.startSpan(name, { attributes });
       return within(trace.setSpan(context.active(), span), span, work);
+    },
+    async trace(name, attributes, work) {
+      const span = tracer.startSpan(name, { attributes, root: true });
+      return within(trace.setSpan(ROOT_CONTEXT, span), span, work);
     },
     parts(parts) {
       if (trace.getActiveSpan() === undefined) return;

@@ -24,6 +24,8 @@ export interface Tracing {
   request(traceparent: string | undefined, attributes: Attributes, next: () => void): RequestSpan;
   /** Runs work in a span of its own, below the present one; without one it begins a trace. */
   span<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T>;
+  /** Runs work in a trace of its own: what runs beside the calls was woken by some call, and is no part of it. */
+  trace<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T>;
   /** Adds parts that have ended to the present span. */
   parts(parts: readonly Part[]): void;
   /** Headers that hand the present trace on: `traceparent`, and `tracestate` where there is one. */
@@ -43,6 +45,7 @@ export const noTracing: Tracing = {
     return ended;
   },
   span: (_name, _attributes, work) => work(),
+  trace: (_name, _attributes, work) => work(),
   parts: () => undefined,
   headers: () => ({}),
   ids: () => ({}),

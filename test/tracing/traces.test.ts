@@ -100,3 +100,52 @@ t.test('a transform by URL is one whole trace below the span of its caller', asy
   t.notOk(text.includes('secret-path'), 'no address of a caller');
   t.notOk(text.includes(key), 'no credential');
 });
+
+t.test(
+  'a job item with its model call, and the delivery that announces its job, are whole traces',
+  async (t) => {
+    const receiver = await startReceiver(t);
+    process.env.OTEL_EXPORTER_OTLP_ENDPOINT = receiver.url;
+    t.teardown(() => delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT);
+    const tracing = await openTracing(process.env);
+    const arrived = Promise.withResolvers<string | undefined>();
+    const target = createServer((request, response) => {
+      arrived.resolve(request.headers.traceparent as string | undefined);
+      response.end();
+    });
+    await new Promise<void>((resolve) => target.listen(0, '127.0.0.1', resolve));
+    t.teardown(() => target.close());
+    const settings = { OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8', OUTBOUND_ALLOW_HTTP: 'true' };
+    const server = await startServer(t, { settings, tracing });
+    const { key } = await server.account({ credits: 100 });
+    const url = `http://127.0.0.1:${(target.address() as AddressInfo).port}/`;
+    t.equal((await server.call('/webhook-endpoints', { method: 'POST', key, json: { url } })).status, 201);
+    const steps = [
+      { op: 'edit', prompt: 'a secret prompt' },
+      { op: 'resize', parameters: { width: 16 } },
+    ];
+    const picture = await sharp({ create: { width: 64, height: 48, channels: 3, background: '#c33' } })
+      .png()
+      .toBuffer();
+    const upload = { method: 'POST', key, type: 'image/png', body: new Uint8Array(picture) };
+    const asset = await server.call('/assets/upload', upload);
+    const json = { steps, assetIds: [asset.json.data.id] };
+    const job = await server.call('/jobs?wait=60', { method: 'POST', key, json });
+    t.equal(job.json.data.status, 'COMPLETED');
+    const traceparent = await arrived.promise;
+    await tracing.close();
+
+    const item = receiver.spans.find(({ name }) => name === 'job item');
+    t.ok(item !== undefined && !item.parentSpanId, 'an item begins a trace');
+    const names = receiver.spans.filter(({ traceId }) => traceId === item?.traceId).map(({ name }) => name);
+    for (const name of ['provider', 'queue', 'process', 'objects put'])
+      t.ok(names.includes(name), `${name} of ${names.join(', ')}`);
+    const delivery = receiver.spans.find(({ name }) => name === 'delivery');
+    t.equal(
+      traceparent?.split('-')[1],
+      delivery?.traceId,
+      'the receiver is handed the trace of its delivery',
+    );
+    t.notOk(JSON.stringify(receiver.spans).includes('secret prompt'));
+  },
+);
