@@ -228,11 +228,9 @@ t.test('four drawings without end stop nobody else, and end by themselves', asyn
   const svg = Buffer.from(
     '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>',
   );
-  t.equal(
-    (await lane.transform({ op: 'flip' }, svg, 'image/svg+xml', other.key)).status,
-    200,
-    'drawings are drawn again',
-  );
+  // A process that starts on a busy machine may take longer than the two seconds that a drawing has here.
+  const again = await until(200, () => lane.transform({ op: 'flip' }, svg, 'image/svg+xml', other.key));
+  t.equal(again.status, 200, 'drawings are drawn again');
 });
 
 t.test(

@@ -8,8 +8,11 @@ import type { Stores } from '../../src/stores/open.ts';
 import { openTestStores, startServer, type TestAccount, type TestServer } from '../harness.ts';
 
 const CALLS = 12;
-/** Counts of calls that are written down together, in the background. */
-const USAGE = ['usageHours', 'usageDays'];
+/** What runs beside the calls: counts that are written down together, and the rounds of jobs and webhooks. */
+const BESIDE = ['usageHours', 'usageDays', 'jobs', 'jobItems', 'opDurations', 'outbox', 'webhookDeliveries'];
+const QUESTIONS_BESIDE = ['releaseSlot', 'claimDue', 'renewDue', 'lease', 'endLease', 'publish'].map(
+  (method) => `coordination.${method}`,
+);
 const picture = new Uint8Array(
   await sharp({ create: { width: 9, height: 9, channels: 3, background: '#369' } })
     .png()
@@ -82,7 +85,7 @@ async function askedBy(
 /** All questions but those that no call waits for: places that come back, and usage that is written down. */
 function waitedFor(counts: Map<string, number>): Record<string, number> {
   const isBackground = (question: string) =>
-    question === 'coordination.releaseSlot' || USAGE.some((name) => question.startsWith(`${name}.`));
+    QUESTIONS_BESIDE.includes(question) || BESIDE.some((name) => question.startsWith(`${name}.`));
   return Object.fromEntries([...counts].filter(([question]) => !isBackground(question)));
 }
 
