@@ -8,7 +8,11 @@ import type { ImageResult, ImageTask } from '../../workers/protocol.ts';
 serveApart<ImageTask, ImageResult>(async (task) => {
   const behaviour = task.kind === 'transform' ? task.pass.encode.background : undefined;
   if (behaviour === 'spin') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
-  if (behaviour === 'die') process.kill(process.pid, 'SIGABRT');
+  if (behaviour === 'die') {
+    process.kill(process.pid, 'SIGABRT');
+    // A test runner may handle the signal first: no answer overtakes the death.
+    await new Promise(() => undefined);
+  }
   const bytes =
     behaviour === 'secrets' ? Buffer.from(Object.keys(process.env).join(' ')) : Buffer.from('done');
   const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
