@@ -136,3 +136,17 @@ t.test('what was not handed out is cancelled, and costs nothing', async (t) => {
   t.match(second.json.error, { code: 'job_not_resumable', details: { reason: 'NOT_LATEST_ATTEMPT' } });
   t.equal((await ended(server, key, resumed.json.data.id)).status, 'COMPLETED');
 });
+
+t.test('an output is described as the metadata endpoint describes its bytes', async (t) => {
+  const { json } = await submit(server, key, {
+    op: 'rotate',
+    assetIds: assets.slice(0, 1),
+    parameters: { angle: 30 },
+    wait: 30,
+  });
+  const assetId = json.data.items[0].resultAssetId;
+  const { json: kept } = await server.call(`/assets/${assetId}`, { key });
+  const { json: read } = await server.call('/images/metadata', { key, json: { assetId } });
+  t.match(read.data.image, { sha1: /^[0-9a-f]{40}$/, blurhash: String, entropy: Number, sharpness: Number });
+  t.same(kept.data.image, read.data.image);
+});

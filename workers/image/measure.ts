@@ -1,9 +1,10 @@
-import { encode } from 'blurhash';
 import sharp from 'sharp';
 import { rgbaToThumbHash } from 'thumbhash';
 import { outputOf } from '../output.ts';
 import type { ImageFacts } from '../protocol.ts';
+import { blurHash } from './blur-hash.ts';
 import type { Size } from './geometry.ts';
+import { entropyOf, type Grey, sharpnessOf } from './grey-facts.ts';
 
 /** Raw pixels of 8 bits in sRGB (three channels, or four with alpha). */
 export interface Sample {
@@ -28,23 +29,35 @@ const BIN_FIELDS = 4;
 /** The values that come from the pixels themselves. */
 export async function measure(pixels: Sample): Promise<Measured> {
   const raw = { width: pixels.width, height: pixels.height, channels: pixels.channels };
-  const { entropy, sharpness } = await sharp(pixels.data, { raw }).stats();
+  const grey = await greyOf(pixels);
   const small = sharp(pixels.data, { raw })
     .resize({ width: THUMB_PX, height: THUMB_PX, fit: 'inside', withoutEnlargement: true })
     .ensureAlpha();
   const thumb = await outputOf(small.raw());
   const { width, height } = thumb.info;
   const thumbhash = Buffer.from(rgbaToThumbHash(width, height, thumb.data)).toString('base64');
-  const blurhash = await blurHashOf(thumb.data, { width, height });
-  return { ...colors(pixels), entropy, sharpness, thumbhash, blurhash };
+  const opaque = pixels.channels === 3 ? thumb.data : await onWhite(thumb.data, { width, height });
+  const [across, down] = width >= height ? ([4, 3] as const) : ([3, 4] as const);
+  return {
+    ...colors(pixels),
+    entropy: entropyOf(grey),
+    sharpness: sharpnessOf(grey),
+    thumbhash,
+    blurhash: blurHash(opaque, { width, height }, across, down),
+  };
 }
 
-/** A BlurHash of four by three parts, or three by four; it knows no transparency, which is laid on white. */
-async function blurHashOf(rgba: Uint8Array, { width, height }: Size): Promise<string> {
+/** The pixels in grey, as libvips weighs the colours; what is transparent counts like the rest. */
+async function greyOf({ data, width, height, channels }: Sample): Promise<Grey> {
+  const opened = sharp(data, { raw: { width, height, channels } }).removeAlpha();
+  const { data: grey } = await outputOf(opened.toColourspace('b-w').raw());
+  return { data: grey, width, height };
+}
+
+/** A BlurHash knows no transparency: it is laid on white. */
+async function onWhite(rgba: Uint8Array, { width, height }: Size): Promise<Uint8Array> {
   const opened = sharp(rgba, { raw: { width, height, channels: 4 } });
-  const opaque = await outputOf(opened.flatten({ background: 'white' }).ensureAlpha().raw());
-  const [across, down] = width >= height ? [4, 3] : [3, 4];
-  return encode(new Uint8ClampedArray(opaque.data), width, height, across, down);
+  return (await outputOf(opened.flatten({ background: 'white' }).ensureAlpha().raw())).data;
 }
 
 /**
