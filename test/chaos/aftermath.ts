@@ -11,7 +11,7 @@ const LONG_MS = 6 * 60_000;
 const VERY_LONG_MS = 2 * 60 * 60_000;
 const LOOKS = 2_000;
 
-async function all<T extends Document>({ documents }: World, name: string): Promise<T[]> {
+export async function all<T extends Document>({ documents }: World, name: string): Promise<T[]> {
   const collection = await documents.collection<T>({ name, indexes: [] });
   return collection.find({}, { sort: [['_id', 1]] });
 }

@@ -1,0 +1,248 @@
+import { strict as assert } from 'node:assert';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Caller } from '../../src/accounts/authentication.ts';
+import type { LedgerRow, Money } from '../../src/billing/store.ts';
+import { ApiError } from '../../src/http/errors.ts';
+import type { ItemDocument, JobDocument } from '../../src/jobs/job.ts';
+import { all, itemsOf, jobsOf } from './aftermath.ts';
+import { orderOf, performing, type Script, type ScriptCall } from './script.ts';
+import type { Fate, ModelJob, StateTable, Verdict } from './table.ts';
+import { type Host, openWorld, type World } from './world.ts';
+
+const GRANTED = 500;
+const LEASE_MS = 30_000;
+const EIGHT_DAYS_MS = 8 * 86_400_000;
+/** An engine that changes nothing for so many looks stands still. */
+const STILL_LOOKS = 800;
+const TICK_MS = 1;
+
+/** The engine in the hand of a test: an item that was handed out waits until its fate is said. */
+export interface Driven {
+  world: World;
+  caller: Caller;
+  host: Host;
+  /** By item: says what becomes of one that the living process works on. */
+  waiting: Map<string, (fate: Fate) => void>;
+  /** What each job was charged, its records gone or not. */
+  charged: Map<string, number>;
+}
+
+export async function openDriven(mongodbUrl?: string): Promise<Driven> {
+  const world = await openWorld({ mongodbUrl });
+  const caller = await world.account(GRANTED);
+  const waiting: Driven['waiting'] = new Map();
+  const host = await world.start(null, script(waiting, world));
+  return { world, caller, waiting, host, charged: new Map() };
+}
+
+function script(waiting: Driven['waiting'], { now }: World): Script {
+  const perform = performing(now);
+  return async (call: ScriptCall) => {
+    const fate = await new Promise<Fate>((resolve) => waiting.set(call.item._id, resolve));
+    if (fate === 'put off' || fate === 'ours') {
+      const bill = { runs: 0, credits: 0 };
+      const failure = { code: 'provider_unavailable', message: 'Not now.', mayPass: true, bill } as const;
+      return { failure: { ...failure, ...(fate === 'ours' && { isLast: true }) } };
+    }
+    return perform({ ...call, item: { ...call.item, row: JSON.stringify(fate) } });
+  };
+}
+
+/** Makes a call, and compares its answer with the verdict of the table. Null when it was refused as it should be. */
+async function called(verdict: Verdict, call: () => Promise<JobDocument>): Promise<JobDocument | null> {
+  try {
+    const job = await call();
+    assert.equal('accepted', typeof verdict === 'string' ? verdict : verdict.code);
+    return job;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const { code, details } = error;
+    const answer = verdict !== 'accepted' && verdict.details === undefined ? { code } : { code, details };
+    assert.deepEqual(answer, verdict);
+    return null;
+  }
+}
+
+export async function submit(table: StateTable, { world, host, caller }: Driven, total: number) {
+  world.elapse(TICK_MS);
+  const { job } = await host.engine.submit(caller, orderOf(Array.from({ length: total }, () => 'done')));
+  table.add(job._id, total);
+  assert.equal(job.status, table.jobs.at(-1)?.status, 'a new job answers its status');
+  assert.equal(job.chargedCredits, 0, 'nothing is charged at the submit');
+}
+
+export async function cancel(table: StateTable, { host, caller }: Driven, job: ModelJob) {
+  const verdict = table.cancelVerdict(job);
+  const answer = await called(verdict, () => host.engine.cancel(caller.accountId, job.id));
+  if (answer === null) return;
+  table.cancel(job);
+  assert.equal(answer.status, job.status, 'a cancel answers the status behind it');
+}
+
+export async function resume(table: StateTable, { world, host, caller }: Driven, job: ModelJob) {
+  world.elapse(TICK_MS);
+  const verdict = table.resumeVerdict(job);
+  const made = await called(verdict, async () => (await host.engine.resume(caller, job.id, null)).job);
+  if (made === null) return;
+  table.add(made._id, table.leftOf(job), job);
+  assert.equal(made.status, table.jobs.at(-1)?.status, 'a new attempt answers its status');
+}
+
+export function settle(table: StateTable, { waiting }: Driven, place: number, fate: Fate) {
+  const running = table.running();
+  const chosen = running[place % running.length];
+  assert.ok(chosen);
+  const itemId = `${chosen.job.id}/${chosen.index}`;
+  const say = waiting.get(itemId);
+  assert.ok(say, `${itemId} is in hand`);
+  waiting.delete(itemId);
+  table.settle(chosen.job, chosen.index, fate);
+  say(fate);
+}
+
+/** The process dies, and another takes its place; what the dead one still does reaches nothing. */
+export async function die(table: StateTable, driven: Driven) {
+  const { world, host, waiting } = driven;
+  host.life.isDead = true;
+  for (const say of waiting.values()) say('done');
+  waiting.clear();
+  table.die();
+  driven.host = await world.start(null, script(waiting, world));
+}
+
+export async function endLeases(table: StateTable, driven: Driven) {
+  const { world, host } = driven;
+  world.elapse(LEASE_MS + 1_000);
+  const held = (await itemsOf(world)).filter(({ owner }) => owner?.startsWith(host.owner));
+  const owners = Map.groupBy(held, ({ owner = '' }) => owner);
+  for (const [owner, items] of owners) {
+    const ids = items.map(({ _id }) => _id);
+    await host.engine.items.renew(owner, ids, LEASE_MS);
+  }
+  await sweep(driven, 'leases of items');
+  await sweep(driven, 'retries of items');
+  table.leasesEnd();
+}
+
+export async function expire(table: StateTable, driven: Driven) {
+  driven.world.elapse(EIGHT_DAYS_MS);
+  await sweep(driven, 'retries of items');
+  await sweep(driven, 'expired jobs');
+  table.expire();
+}
+
+async function sweep({ world, host }: Driven, name: string): Promise<void> {
+  const duty = host.engine.sweeps.find((candidate) => candidate.name === name);
+  assert.ok(duty, name);
+  while ((await duty.sweep(world.now())) > 0);
+}
+
+/** Waits until nothing is left to do before the next call, then compares everything that there is with the table. */
+export async function compare(table: StateTable, driven: Driven): Promise<void> {
+  let before = '';
+  for (let looks = 0; looks < STILL_LOOKS; looks += 1) {
+    const items = await itemsOf(driven.world);
+    const jobs = await jobsOf(driven.world);
+    // Two reads are no snapshot: what moved between them is looked at again.
+    const isStill = JSON.stringify(items) === JSON.stringify(await itemsOf(driven.world));
+    if (isStill && isAtRest(jobs, items, driven)) return agree(table, driven, jobs, items);
+    const seen = JSON.stringify([jobs, items]);
+    if (seen !== before) looks = 0;
+    before = seen;
+    await pause(3);
+  }
+  throw new Error(`The engine stands still with work left: ${before}`);
+}
+
+function isAtRest(jobs: JobDocument[], items: ItemDocument[], { host, waiting }: Driven): boolean {
+  const running = new Set(jobs.filter(({ status }) => status === 'PROCESSING').map(({ _id }) => _id));
+  const isMoving = ({ _id, jobId, queue, owner }: ItemDocument) =>
+    queue === 'decided' ||
+    (queue === 'ready' && running.has(jobId)) ||
+    (queue === 'claimed' && owner?.startsWith(host.owner) && !waiting.has(_id));
+  if (items.some(isMoving)) return false;
+  const placed = jobs.filter(({ slot }) => slot !== undefined).length;
+  return jobs.every(({ _id, status, phase }) => {
+    if (phase === 'done') return true;
+    const own = items.filter(({ jobId }) => jobId === _id);
+    const isHeld = own.some(({ queue }) => queue === 'claimed');
+    if (status === 'PENDING') return placed >= 2;
+    if (status === 'CANCELLING') return isHeld && own.every(({ status: its }) => its !== 'PENDING');
+    return phase === 'open' && own.some(({ queue }) => queue !== undefined);
+  });
+}
+
+const SHOWN = {
+  ready: 'PENDING',
+  later: 'PENDING',
+  running: 'PROCESSING',
+  orphan: 'PROCESSING',
+  ...{ COMPLETED: 'COMPLETED', FAILED: 'FAILED', CANCELLED: 'CANCELLED' },
+} as const;
+const TERMINAL = ['COMPLETED', 'FAILED', 'CANCELLED'];
+
+async function agree(table: StateTable, driven: Driven, jobs: JobDocument[], items: ItemDocument[]) {
+  const byId = new Map(jobs.map((job) => [job._id, job]));
+  assert.equal(jobs.length, table.jobs.length, 'there are as many jobs as the table says');
+  for (const model of table.jobs) {
+    const job = byId.get(model.id);
+    assert.ok(job, `${model.id} is there`);
+    const own = items.filter(({ jobId }) => jobId === model.id).sort((a, b) => a.index - b.index);
+    assert.deepEqual(
+      { status: job.status, items: own.map(({ status }) => status) },
+      { status: model.status, items: model.items.map(({ at }) => SHOWN[at]) },
+      `${model.id} stands where the table says`,
+    );
+    assert.deepEqual(countersOf(job), countersIn(model), `${model.id} counts what the table says`);
+    await agreeOnEvents(model, driven);
+    if (TERMINAL.includes(job.status)) driven.charged.set(model.id, job.chargedCredits);
+    else assert.equal(job.chargedCredits, 0, `${model.id} is not charged before its end`);
+  }
+  await agreeOnMoney(table, driven);
+}
+
+function countersOf(job: JobDocument) {
+  const { totalItems, completedItems, failedItems, cancelledItems, settledItems, usedRuns } = job;
+  const { attemptNumber, parentJobId, rootJobId } = job;
+  const counters = { totalItems, completedItems, failedItems, cancelledItems, settledItems, usedRuns };
+  return { ...counters, attemptNumber, parentJobId, rootJobId };
+}
+
+/** Cancelled items are counted when the job ends. */
+function countersIn({ status, items, attempt, parentId, rootId }: ModelJob): ReturnType<typeof countersOf> {
+  const count = (wanted: string) => items.filter(({ at }) => at === wanted).length;
+  const [completedItems, failedItems] = [count('COMPLETED'), count('FAILED')];
+  return {
+    ...{ totalItems: items.length, completedItems, failedItems, settledItems: completedItems + failedItems },
+    cancelledItems: status === 'CANCELLED' ? count('CANCELLED') : 0,
+    usedRuns: items.filter(({ isPaid }) => isPaid).length,
+    ...{ attemptNumber: attempt, parentJobId: parentId, rootJobId: rootId },
+  };
+}
+
+/** One event of each item that completed or failed, one of the end, and none besides. */
+async function agreeOnEvents({ id, status, items }: ModelJob, { world }: Driven) {
+  const events = (await world.announced.find({})).filter(({ data }) => data.jobId === id);
+  const said = events.map(({ type, data }) => `${type} ${data.itemIndex ?? data.status}`).sort();
+  const ofItems = items.flatMap(({ at }, index) => {
+    if (at !== 'COMPLETED' && at !== 'FAILED') return [];
+    return `job.item.${at === 'COMPLETED' ? 'completed' : 'failed'} ${index}`;
+  });
+  const end = status === 'COMPLETED' ? 'job.completed' : 'job.failed';
+  const expected = TERMINAL.includes(status) ? [...ofItems, `${end} ${status}`] : ofItems;
+  assert.deepEqual(said, expected.sort(), `${id} was announced as the table says`);
+}
+
+/** The balance is what was granted less what ended jobs were charged, and the ledger sums to it. */
+async function agreeOnMoney(table: StateTable, { world, charged, caller }: Driven) {
+  const [money] = (await all<Money>(world, 'accounts')).filter(({ _id }) => _id === caller.accountId);
+  const sum = [...charged.values()].reduce((total, credits) => total + credits, 0);
+  assert.equal(money?.balance, GRANTED - sum, 'the balance is what was not charged');
+  const ledger = await all<LedgerRow>(world, 'ledger');
+  const last = money?.movement;
+  const isLeft = last != null && !ledger.some(({ reference }) => reference === last.reference);
+  const written = ledger.reduce((total, { credits }) => total + credits, 0);
+  assert.equal(written + (isLeft ? last.credits : 0), money?.balance, 'the ledger sums to the balance');
+  const isAllOver = table.jobs.every(({ status }) => TERMINAL.includes(status));
+  if (isAllOver) assert.equal(money?.held, 0, 'no credits are held when no job is open');
+}

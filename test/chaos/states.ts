@@ -1,0 +1,120 @@
+import { strict as assert } from 'node:assert';
+import fc from 'fast-check';
+import { all, itemsOf, jobsOf } from './aftermath.ts';
+import type { Driven } from './driven.ts';
+import * as act from './driven.ts';
+import type { Fate, ModelJob, StateTable } from './table.ts';
+import { StateTable as Table } from './table.ts';
+
+const MOST_COMMANDS = 40;
+const LARGEST_JOB = 4;
+const FATES: Fate[] = ['done', 'done', 'refused', 'ours', 'put off'];
+
+type Step = fc.AsyncCommand<StateTable, Driven>;
+
+/** A step of a sequence; after each one everything is compared with the table. */
+function step(
+  words: string,
+  run: (table: StateTable, driven: Driven) => unknown,
+  check: (table: StateTable) => boolean = () => true,
+): Step {
+  return {
+    check,
+    async run(table, driven) {
+      await run(table, driven);
+      await act.compare(table, driven);
+    },
+    toString: () => words,
+  };
+}
+
+const hasJobs = ({ jobs }: StateTable) => jobs.length > 0;
+/** Counted from the newest one. */
+const chosen = ({ jobs }: StateTable, place: number) => jobs.at(-1 - (place % jobs.length)) as ModelJob;
+
+const STEPS = [
+  fc
+    .integer({ min: 1, max: LARGEST_JOB })
+    .map((total) => step(`submit ${total} items`, (table, driven) => act.submit(table, driven, total))),
+  fc
+    .nat({ max: 5 })
+    .map((place) =>
+      step(
+        `cancel job -${place}`,
+        (table, driven) => act.cancel(table, driven, chosen(table, place)),
+        hasJobs,
+      ),
+    ),
+  fc
+    .nat({ max: 5 })
+    .map((place) =>
+      step(
+        `resume job -${place}`,
+        (table, driven) => act.resume(table, driven, chosen(table, place)),
+        hasJobs,
+      ),
+    ),
+  ...[1, 2, 3].map(() =>
+    fc.tuple(fc.nat({ max: 7 }), fc.constantFrom(...FATES)).map(([place, fate]) =>
+      step(
+        `item ${place} is ${fate}`,
+        (table, driven) => act.settle(table, driven, place, fate),
+        (table) => table.running().length > 0,
+      ),
+    ),
+  ),
+  fc.constant(step('the process dies', act.die)),
+  fc.constant(step('leases and pauses end', act.endLeases)),
+  fc.constant(step('records expire', act.expire, hasJobs)),
+];
+
+/** Brings every job to its end, and lets it expire: nothing of it is left. */
+async function clear(table: StateTable, driven: Driven): Promise<void> {
+  while (table.jobs.some(({ items }) => items.some(({ at }) => !/[A-Z]/.test(at)))) {
+    while (table.running().length > 0) {
+      act.settle(table, driven, 0, 'done');
+      await act.compare(table, driven);
+    }
+    await act.endLeases(table, driven);
+    await act.compare(table, driven);
+  }
+  await act.expire(table, driven);
+  await act.compare(table, driven);
+  assert.deepEqual([await jobsOf(driven.world), await itemsOf(driven.world)], [[], []]);
+  for (const name of ['jobDefinitions', 'assets'])
+    assert.deepEqual(await all(driven.world, name), [], `nothing is left in ${name}`);
+}
+
+export interface StatesOptions {
+  /** Sequences to try. */
+  runs: number;
+  /** Decides them all; chosen by fast-check, and printed on a failure, when it is left out. */
+  seed?: number | undefined;
+  /** Ends the search, and the shortening of a sequence that differs, after so long: with what was found by then. */
+  limitMs?: number;
+  mongodbUrl?: string | undefined;
+}
+
+/**
+ * Random sequences of calls, outcomes, deaths and time against the real engine, each step compared with the state tables.
+ * @throws Error with the seed and the shortest sequence that was found to differ.
+ */
+export async function checkStates({ runs, seed, limitMs, mongodbUrl }: StatesOptions): Promise<void> {
+  const sequence = fc.commands(STEPS, { maxCommands: MOST_COMMANDS, size: 'max' });
+  const property = fc.asyncProperty(sequence, async (steps) => {
+    const driven = await act.openDriven(mongodbUrl);
+    try {
+      const table = new Table();
+      await fc.asyncModelRun(() => ({ model: table, real: driven }), steps);
+      await clear(table, driven);
+    } finally {
+      for (const say of driven.waiting.values()) say('done');
+      await driven.world.close();
+    }
+  });
+  await fc.assert(property, {
+    numRuns: runs,
+    ...(seed !== undefined && { seed }),
+    ...(limitMs !== undefined && { interruptAfterTimeLimit: limitMs }),
+  });
+}

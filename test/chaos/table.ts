@@ -1,0 +1,165 @@
+import type { JobStatus, OutcomeStatus } from '../../src/jobs/job.ts';
+
+/** The rules of the interface that the table below leans on. */
+const RUNNING_AT_ONCE = 2;
+const MOST_RESUMES = 5;
+const MOST_TRIES = 3;
+const MOST_DEATHS = 2;
+
+/** What becomes of an item that runs: it is done, refused for good, fails for good by our fault, or is put off. */
+export type Fate = 'done' | 'refused' | 'ours' | 'put off';
+
+/** An item: final, or where it stands. An `orphan` is in the hand of a process that died. */
+export interface ModelItem {
+  at: 'ready' | 'later' | 'running' | 'orphan' | OutcomeStatus;
+  tries: number;
+  deaths: number;
+  /** Whether its run is paid for. */
+  isPaid: boolean;
+}
+
+export interface ModelJob {
+  id: string;
+  status: JobStatus;
+  attempt: number;
+  rootId: string;
+  parentId: string | undefined;
+  isResumed: boolean;
+  /** Past its record's end: the account sees it no more. */
+  isExpired: boolean;
+  items: ModelItem[];
+}
+
+/** How the interface answers a call. */
+export type Verdict = { code: string; details?: object } | 'accepted';
+
+const isOpen = ({ at }: ModelItem) => ['ready', 'later', 'running', 'orphan'].includes(at);
+const isInHand = ({ at }: ModelItem) => at === 'running' || at === 'orphan';
+
+/**
+ * The state tables of the interface, as a model: jobs and items, and what each call and each happening makes of them. It
+ * knows nothing of documents, queues or processes but that an item can be in the hand of a dead one.
+ */
+export class StateTable {
+  jobs: ModelJob[] = [];
+
+  /** A new job: it runs when one of the two places is free, and else waits. */
+  add(id: string, total: number, parent?: ModelJob): void {
+    const items = Array.from({ length: total }, (): ModelItem => {
+      return { at: 'ready', tries: 0, deaths: 0, isPaid: false };
+    });
+    if (parent !== undefined) parent.isResumed = true;
+    this.jobs.push({
+      ...{ id, status: 'PENDING', items, isResumed: false, isExpired: false },
+      attempt: (parent?.attempt ?? 0) + 1,
+      rootId: parent?.rootId ?? id,
+      parentId: parent?.id,
+    });
+    this.#proceed();
+  }
+
+  cancelVerdict({ status, isExpired }: ModelJob): Verdict {
+    if (isExpired) return { code: 'job_not_found' };
+    if (status === 'PENDING' || status === 'PROCESSING') return 'accepted';
+    return { code: 'invalid_state', details: { status } };
+  }
+
+  /** What was not handed out is cancelled; what runs is let finish. */
+  cancel(job: ModelJob): void {
+    job.status = 'CANCELLING';
+    this.#proceed();
+  }
+
+  resumeVerdict({ status, isExpired, isResumed, attempt, items }: ModelJob): Verdict {
+    if (isExpired) return { code: 'job_not_found' };
+    if (status !== 'FAILED' && status !== 'CANCELLED') return { code: 'invalid_state', details: { status } };
+    const refused = (reason: string) => {
+      return { code: 'job_not_resumable', details: { reason, job: { maxResumes: MOST_RESUMES } } };
+    };
+    if (isResumed) return refused('NOT_LATEST_ATTEMPT');
+    if (attempt > MOST_RESUMES) return refused('RESUME_LIMIT_EXCEEDED');
+    if (items.every(({ at }) => at === 'COMPLETED')) return { code: 'invalid_state', details: { status } };
+    return 'accepted';
+  }
+
+  /** How many items an attempt after this one has. */
+  leftOf({ items }: ModelJob): number {
+    return items.filter(({ at }) => at === 'FAILED' || at === 'CANCELLED').length;
+  }
+
+  /** Items that the living process works on, as places in their jobs. */
+  running(): Array<{ job: ModelJob; index: number }> {
+    return this.jobs.flatMap((job) =>
+      job.items.flatMap(({ at }, index) => (at === 'running' ? [{ job, index }] : [])),
+    );
+  }
+
+  settle(job: ModelJob, index: number, fate: Fate): void {
+    const item = job.items[index] as ModelItem;
+    if (fate === 'put off') {
+      item.tries += 1;
+      item.at = item.tries >= MOST_TRIES ? 'FAILED' : 'later';
+    } else {
+      item.at = fate === 'done' ? 'COMPLETED' : 'FAILED';
+      item.isPaid = fate !== 'ours';
+    }
+    this.#proceed();
+  }
+
+  /** Pauses between tries are over. */
+  promote(): void {
+    for (const item of this.#items()) if (item.at === 'later') item.at = 'ready';
+    this.#proceed();
+  }
+
+  /** The process dies, with all that it has in its hand; another one takes up what is ready. */
+  die(): void {
+    for (const item of this.#items()) if (item.at === 'running') item.at = 'orphan';
+  }
+
+  /** What a dead process had is taken up again, or has failed when it died with it twice. */
+  leasesEnd(): void {
+    for (const item of this.#items()) {
+      if (item.at !== 'orphan') continue;
+      item.deaths += 1;
+      item.at = item.deaths >= MOST_DEATHS ? 'FAILED' : 'ready';
+    }
+    this.promote();
+  }
+
+  /** The records of all jobs there are come to their end: what has ended is gone, what runs goes on unseen. */
+  expire(): void {
+    for (const job of this.jobs) job.isExpired = true;
+    this.promote();
+    this.jobs = this.jobs.filter(({ items }) => items.some(isOpen));
+  }
+
+  #items(): ModelItem[] {
+    return this.jobs.flatMap(({ items }) => items);
+  }
+
+  /** Carries out what follows by itself, until nothing does. */
+  #proceed(): void {
+    for (const job of this.jobs) this.#endIfOver(job);
+    for (const job of this.jobs) {
+      const isFull = this.jobs.filter(takesPlace).length >= RUNNING_AT_ONCE;
+      if (job.status === 'PENDING' && !isFull) job.status = 'PROCESSING';
+      if (job.status !== 'PROCESSING') continue;
+      for (const item of job.items) if (item.at === 'ready') item.at = 'running';
+    }
+  }
+
+  #endIfOver(job: ModelJob): void {
+    if (job.status === 'CANCELLING') {
+      for (const item of job.items) if (isOpen(item) && !isInHand(item)) item.at = 'CANCELLED';
+      if (!job.items.some(isOpen)) job.status = 'CANCELLED';
+    } else if (job.status === 'PROCESSING' && !job.items.some(isOpen)) {
+      job.status = job.items.some(({ at }) => at === 'FAILED') ? 'FAILED' : 'COMPLETED';
+    }
+  }
+}
+
+/** A job that is being cancelled with items in hand ran before, and keeps its place until they settle. */
+function takesPlace({ status }: ModelJob): boolean {
+  return status === 'PROCESSING' || status === 'CANCELLING';
+}
