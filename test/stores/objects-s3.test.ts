@@ -82,7 +82,8 @@ async function promisesOnS3(minio: TestMinio): Promise<void> {
     const answers = await Promise.allSettled([
       distant.get('hanging'),
       distant.ping(),
-      distant.delete('hanging'),
+      // What hangs may still arrive when the bucket answers again: this one deletes nothing.
+      distant.delete('another'),
     ]);
     for (const answer of answers) t.match(answer, { status: 'rejected', reason: unavailable });
     proxy.resume();
