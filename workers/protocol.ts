@@ -39,7 +39,7 @@ export interface Encode {
   colors?: number;
   chroma?: '4:2:0' | '4:4:4';
   /** Search for the smallest file that keeps one of these. */
-  promise?: { maxBytes: number } | { minSsim: number };
+  promise?: { maxBytes: number } | { minSsim: number } | { ssimulacra2: number };
 }
 
 /** One pass: decode once, the steps in order, encode once. */
@@ -54,6 +54,8 @@ export interface Achieved {
   quality?: number;
   /** SSIM of Wang et al. (2004) on luma, rounded down to four digits. */
   ssim?: number;
+  /** SSIMULACRA 2, rounded down to two digits. */
+  ssimulacra2?: number;
   bytes: number;
   /** Files that were written and measured; 0 where the input itself keeps the promise. */
   trials: number;
@@ -110,6 +112,8 @@ export interface TransformTask extends Readings {
   pass: Pass;
   /** The files of the second assets that steps read, by asset id. */
   layers?: Record<string, Uint8Array>;
+  /** The result is described as well. Not for an input with `cicp`: a result that is the input itself would need it again. */
+  describes?: true;
   /** Epoch milliseconds after which the answer is of no use. */
   deadlineMs: number;
 }
@@ -154,6 +158,8 @@ export interface Transformed {
   height: number;
   /** There where the pass kept a promise. */
   achieved?: Achieved;
+  /** There where the task asked for it, and the result could be read again. */
+  facts?: Pick<Described, 'image' | 'metadata'>;
   timings: Timings;
 }
 

@@ -6,8 +6,8 @@ import {
   type RawPixels,
   type TransformTask,
 } from '../protocol.ts';
-import type { Size } from './geometry.ts';
-import type { Pixels } from './pixels.ts';
+import type { Size } from './pixels/geometry.ts';
+import type { Pixels } from './pixels/pixels.ts';
 import { invalid, unsupported } from './refusal.ts';
 
 /** What is read. libvips knows more (SVG, PDF, its own formats), each a door that stays shut. */

@@ -1,8 +1,8 @@
 import type { TransformTask } from '../protocol.ts';
 import { openFile } from './input.ts';
+import { withoutBulkyTexts } from './metadata/png-guard.ts';
 import type { PassContext } from './operations/operation.ts';
-import { pixelsOf } from './pixels.ts';
-import { withoutBulkyTexts } from './png-guard.ts';
+import { pixelsOf } from './pixels/pixels.ts';
 import { BadArgument } from './refusal.ts';
 
 /** Reads the second assets that a task brings, by the same rules as its input. */

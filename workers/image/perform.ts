@@ -1,8 +1,8 @@
 import sharp from 'sharp';
-import type { ImageResult, ImageTask } from '../protocol.ts';
-import { compare } from './compare.ts';
+import type { Failure, ImageResult, ImageTask, Transformed, TransformTask } from '../protocol.ts';
+import { compare } from './facts/compare.ts';
 import { closeOtherLoaders } from './input.ts';
-import { describe } from './metadata.ts';
+import { describe } from './metadata/metadata.ts';
 import { transform } from './pipeline.ts';
 
 // One picture is worked on by one core: the others have pictures of their own. What libvips would cache never comes again.
@@ -25,6 +25,17 @@ function done(task: ImageTask): Promise<ImageResult> {
     case 'compare':
       return compare(task);
     case 'transform':
-      return transform(task);
+      return transformed(task);
   }
+}
+
+/** A description of the result costs neither a way to another thread nor a copy here. */
+async function transformed(task: TransformTask): Promise<Transformed | Failure> {
+  const result = await transform(task);
+  if (result.kind === 'failure' || task.describes === undefined) return result;
+  // What a pass writes has one picture a file, but for animations, whose frames the codec counts itself.
+  const described = await describe(result.data, undefined, { pictures: 1 });
+  if (described.kind === 'failure') return result;
+  const { image, metadata } = described;
+  return { ...result, facts: { image, metadata } };
 }

@@ -1,12 +1,12 @@
 import type { Blend, KernelEnum, Sharp } from 'sharp';
-import type { Rgba } from './colour.ts';
-import { blurredSmall, exactBlur, reductionFor } from './gaussian.ts';
-import { assertSize, type Box, intersect, type Size, scaledBy } from './geometry.ts';
+import type { Rgba } from './colour/colour.ts';
 import { openPixels } from './input.ts';
 import { comesTooLate, type Slot } from './order.ts';
-import { cut } from './paint.ts';
-import { framesOf, joinFrames, type Pixels, pixelsOf, withAlphaOf, withoutAlpha } from './pixels.ts';
-import { enlarged } from './resample.ts';
+import { blurredSmall, exactBlur, reductionFor } from './pixels/gaussian.ts';
+import { assertSize, type Box, intersect, type Size, scaledBy } from './pixels/geometry.ts';
+import { cut } from './pixels/paint.ts';
+import { framesOf, joinFrames, type Pixels, pixelsOf, withAlphaOf, withoutAlpha } from './pixels/pixels.ts';
+import { enlarged } from './pixels/resample.ts';
 
 /** What is known of a picture beside its pixels; width and height are of one frame, upright. */
 export interface PictureFacts extends Size {

@@ -1,22 +1,26 @@
 import sharp from 'sharp';
 import type { Decode, Encode, Failure, Pass, Step, Transformed, TransformTask } from '../protocol.ts';
-import { type CarriedBlocks, type CarriedProfile, profileOf, readyBlocks } from './carried-metadata.ts';
-import { colourOf, type Rgba, TRANSPARENT, WHITE } from './colour.ts';
-import { assertEncodable, canBeTransparent, contentTypeOf } from './encoder.ts';
+import { colourOf, type Rgba, TRANSPARENT, WHITE } from './colour/colour.ts';
+import { withNamedColours } from './colour/named-colours.ts';
+import { inProfile } from './colour/profile-colours.ts';
+import { assertEncodable, canBeTransparent, contentTypeOf } from './encode/encoder.ts';
+import { writeResult } from './encode/writing.ts';
 import { argumentFailure, failureOf } from './failure.ts';
 import { chooseFrames, chosenPage, openOptions, readSource, type Source } from './input.ts';
 import { layersOf } from './layers.ts';
-import { withNamedColours } from './named-colours.ts';
+import {
+  type CarriedBlocks,
+  type CarriedProfile,
+  profileOf,
+  readyBlocks,
+} from './metadata/carried-metadata.ts';
+import { withoutBulkyTexts } from './metadata/png-guard.ts';
+import { withProfileChunks } from './metadata/png-profiles.ts';
 import { operationNamed } from './operations/index.ts';
 import { Picture } from './picture.ts';
-import { withoutBulkyTexts } from './png-guard.ts';
-import { withProfileChunks } from './png-profiles.ts';
-import { inProfile } from './profile-colours.ts';
 import { invalid } from './refusal.ts';
 import { withStillBrand } from './still-brand.ts';
-
 import { type PlannedStep, secondsLeft, type Work, writableFormat } from './work.ts';
-import { writeResult } from './writing.ts';
 
 const NO_BLOCKS: CarriedBlocks = { exif: false, others: false };
 

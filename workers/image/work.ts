@@ -1,8 +1,8 @@
 import type { Encode, OutputFormat, Step, TransformTask } from '../protocol.ts';
-import type { CarriedBlocks, CarriedProfile } from './carried-metadata.ts';
-import type { Rgba } from './colour.ts';
+import type { Rgba } from './colour/colour.ts';
 import { TooLate } from './failure.ts';
 import type { Chosen, Source } from './input.ts';
+import type { CarriedBlocks, CarriedProfile } from './metadata/carried-metadata.ts';
 import type { StepOperation } from './operations/index.ts';
 import type { PassContext } from './operations/operation.ts';
 import type { Picture } from './picture.ts';

@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import { measure as measuredColours } from '../image/measure.ts';
+import { measure as measuredColours } from '../image/facts/measure.ts';
 import { outputOf } from '../output.ts';
 import type { Measures } from './protocol.ts';
 

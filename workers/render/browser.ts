@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { chromium, type Browser as Driver } from 'playwright';
@@ -112,10 +113,14 @@ export async function startBrowser(
   }
 }
 
-/** What it forks later is as nice. One that is gone already tells of it elsewhere. */
+/**
+ * What it forks later is as nice. A browser is a session of its own, which Linux may share the CPU out to as a whole
+ * (sched_autogroup_enabled): among sessions only the niceness of the session counts. One that is gone already tells of it elsewhere.
+ */
 function giveWay(pid: number, niceness: number): void {
   try {
     setPriority(pid, niceness);
+    writeFileSync(`/proc/${pid}/autogroup`, String(niceness));
   } catch {}
 }
 

@@ -12,7 +12,7 @@ sharp.cache(false);
 /** How long a page that nobody waits for may still take: most are done sooner than a browser is replaced. */
 const ABANDONED_MS = 200;
 
-const NOBODY_LEAVES = new AbortController().signal;
+const NO_TIES: RenderTies = { client: new AbortController().signal, onDrawing: () => {} };
 
 class LateError extends Error {
   override readonly name = 'LateError';
@@ -24,9 +24,17 @@ interface Drawn {
   captureMs: number;
 }
 
+/** Who waits for a page. */
+export interface RenderTies {
+  /** Ends the page when it aborts, as at its deadline. */
+  client: AbortSignal;
+  /** Called when a browser that runs draws the page and no other, once more when it is tried in a second one. */
+  onDrawing(): void;
+}
+
 export interface Renderer {
-  /** Ends the page when its client aborts, as at its deadline. */
-  render(task: RenderTask, client?: AbortSignal): Promise<RenderResult>;
+  render(task: RenderTask, ties?: RenderTies): Promise<RenderResult>;
+  /** Starts the browser, after the pages under way. */
   warm(): Promise<{ kind: 'done' } | RenderFailure>;
 }
 
@@ -43,13 +51,14 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
     return turn;
   }
 
-  async function draw(task: RenderTask, client: AbortSignal): Promise<Drawn> {
+  async function draw(task: RenderTask, { client, onDrawing }: RenderTies): Promise<Drawn> {
     if (client.aborted) throw new LateError('Nobody waits for the page any more.');
     if (Date.now() >= task.deadlineMs) throw new LateError('The page waited past its deadline.');
     const ending = endingOf(task.deadlineMs, client);
     const work = keeper.pageOf(task.accountId).then((page) => {
       // A browser that was long in starting draws nothing that nobody waits for.
       ending.signal.throwIfAborted();
+      onDrawing();
       return page.draw(task);
     });
     try {
@@ -64,18 +73,18 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
   }
 
   /** A document that does not load is tried in a second browser: it may have been the first that failed. */
-  function drawTwice(task: RenderTask, client: AbortSignal): Promise<Drawn> {
-    return draw(task, client).catch((error) => {
-      if (error instanceof LoadError) return draw(task, client);
+  function drawTwice(task: RenderTask, ties: RenderTies): Promise<Drawn> {
+    return draw(task, ties).catch((error) => {
+      if (error instanceof LoadError) return draw(task, ties);
       throw error;
     });
   }
 
   return {
-    async render(task, client = NOBODY_LEAVES) {
+    async render(task, ties = NO_TIES) {
       try {
-        const { png, loadMs, captureMs } = await inTurn(() => drawTwice(task, client));
-        if (client.aborted) throw new LateError('Nobody waits for the picture any more.');
+        const { png, loadMs, captureMs } = await inTurn(() => drawTwice(task, ties));
+        if (ties.client.aborted) throw new LateError('Nobody waits for the picture any more.');
         const startedMs = performance.now();
         const { data } = await outputOf(sharp(png).png());
         const encodeMs = performance.now() - startedMs;
@@ -87,7 +96,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
       }
     },
     warm: () =>
-      keeper.warm().then(
+      inTurn(() => keeper.warm()).then(
         () => ({ kind: 'done' }),
         (error) => failureOf(error),
       ),

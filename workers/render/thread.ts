@@ -2,14 +2,14 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import type { RenderAnswer, RenderCall, RenderThreadOptions } from '../protocol.ts';
 import { BrowserKeeper } from './keeper.ts';
-import { createRenderer } from './renderer.ts';
+import { createRenderer, type RenderTies } from './renderer.ts';
 
 const keeper = new BrowserKeeper(workerData as RenderThreadOptions, (notice) =>
   parentPort?.postMessage(notice),
 );
 const renderer = createRenderer(keeper);
 
-/** A call. A message on `client` says that nobody waits for its answer any more. */
+/** A call. A message on `client` says that nobody waits for its answer any more; one goes back when the drawing begins. */
 type Watched = RenderCall & { client?: MessagePort };
 
 /** A thread that owns one browser. Never throws: a failure is an answer. The bytes of a picture are moved to the receiver, not copied. */
@@ -29,7 +29,7 @@ export default async function run(call: Watched): Promise<RenderAnswer> {
 function answerTo(call: Watched): Promise<RenderAnswer> {
   switch (call.kind) {
     case 'render':
-      return renderer.render(call, call.client && departureOf(call.client));
+      return renderer.render(call, call.client && tiesOf(call.client));
     case 'warm':
       return renderer.warm();
     case 'stop':
@@ -37,8 +37,8 @@ function answerTo(call: Watched): Promise<RenderAnswer> {
   }
 }
 
-function departureOf(client: MessagePort): AbortSignal {
+function tiesOf(client: MessagePort): RenderTies {
   const departure = new AbortController();
   client.once('message', () => departure.abort());
-  return departure.signal;
+  return { client: departure.signal, onDrawing: () => client.postMessage('drawing') };
 }

@@ -1,7 +1,13 @@
+import { SaxesParser, type SaxesTagPlain } from 'saxes';
+
 /**
  * What an SVG could do besides drawing: load a file of the machine or an address of its network (href, url(),
  * @import, XInclude, external entities), or unfold a few hundred bytes into gigabytes (nested entities). The renderer
  * gets no base address and so loads nothing by itself; this is the first of the two fences, and does not rely on it.
+ *
+ * The drawing is parsed and written anew: elements, attributes and text, with every reference and every style seen as the
+ * renderer would see it. What is not written, the renderer never sees: comments, processing instructions and the DOCTYPE.
+ * So it does not matter whether both read the file that came in the same way.
  */
 
 /** The drawing may not be read; the message says why. */
@@ -9,33 +15,40 @@ export class UnsafeDrawing extends Error {
   override readonly name = 'UnsafeDrawing';
 }
 
-// Each of these reads a hostile text in one sweep: none looks further than the next "<" before it fails.
-const DECLARATION = /^\ufeff?\s*<\?xml\b[^>]*\?>/;
 const DECLARED_ENCODING = /\bencoding\s*=\s*["']([\w.:-]+)["']/;
-const LEADING_COMMENTS = /^\s*(?:<!--[\s\S]*?-->\s*)+/;
-const DOCTYPE = /^\s*<!DOCTYPE[^[<>]*(?:\[[^\]]*\]\s*)?>/;
-const ENTITY_REFERENCE = /&([^\s#&;]+);/g;
 const ENTITY = /<!ENTITY\s+(%\s+)?([^\s"'>]+)\s+(?:"([^"]*)"|'([^']*)'|([^>]*))/g;
-const TAG = /<[a-z_](?:[^"'<>]|"[^"<]*"|'[^'<]*')*>/gi;
-const REFERENCE = /((?<![\w.:-])(?:[\w.-]+:)?(?:href|src)\s*=\s*)(?:"([^"]*)"|'([^']*)')/gi;
-const CSS_URL = /url\(\s*(?:"[^"]*"|'[^']*'|[^)"'<]*)\s*\)?/gi;
-const CSS_IMPORT = /@import\b[^;<]*;?/gi;
-const INCLUDE = /<\/?(?:[\w.-]+:)?include\b[^<>]*>/gi;
-const PROCESSING_INSTRUCTION = /<\?[\s\S]*?(?:\?>|$)/g;
+/** What all entities together may unfold to, in characters. */
+const MOST_UNFOLDED = 16 * 1024 * 1024;
+
+/** Attributes that load what they name, and one that says what names are relative to; whatever their prefix. */
+const REFERENCES = ['href', 'src', 'base'];
+const CSS_URL = /url\(\s*(?:"[^"]*"|'[^']*'|[^)"']*)\s*\)?/gi;
+const CSS_IMPORT = /@import\b[^;]*;?/gi;
+/** A letter that a style writes as an escape, by its code or as it is: `\75rl(`, `u\rl(`. */
+const CSS_ESCAPE = /\\(?:([0-9a-f]{1,6})(?:\r\n|\s)?|([g-z]))/gi;
+const HIGHEST_CODE_POINT = 0x10ffff;
+const LETTER = /^[a-z]$/i;
 /** A place in the drawing itself, or raster pixels that it carries. */
 const INNER = /^\s*(?:#|data:image\/(?:png|jpe?g|gif|webp|avif)[;,])/i;
 
 /**
  * The drawing as UTF-8 text that names nothing outside of itself.
- * @throws UnsafeDrawing for entities that load or nest, or text in an encoding nobody knows.
+ * @throws UnsafeDrawing for entities that load, nest or unfold, or text in an encoding nobody knows; Error for text that is
+ * no well-formed XML.
  */
 export function sanitize(file: Uint8Array): string {
-  const text = decode(file).replace(DECLARATION, '').replace(PROCESSING_INSTRUCTION, '');
-  return withoutDoctype(text.replace(LEADING_COMMENTS, ''))
-    .replace(INCLUDE, '')
-    .replace(CSS_IMPORT, '')
-    .replace(TAG, (tag) => tag.replace(REFERENCE, keepInner))
-    .replace(CSS_URL, (url) => (INNER.test(url.slice('url('.length).replace(/^\s*["']/, '')) ? url : 'none'));
+  const text = decode(file).trimStart();
+  const writer = new DrawingWriter();
+  const parser = new SaxesParser({ xmlns: false, position: false } as const);
+  parser.on('doctype', (doctype) => {
+    for (const [name, value] of entitiesOf(doctype, text)) parser.ENTITIES[name] = value;
+  });
+  parser.on('opentag', (tag) => writer.open(tag));
+  parser.on('closetag', (tag) => writer.close(tag));
+  parser.on('text', (content) => writer.text(content));
+  parser.on('cdata', (content) => writer.text(content));
+  parser.write(text).close();
+  return writer.written();
 }
 
 /** One decoding for both readers, so that no encoding shows the renderer what was hidden from the fence. */
@@ -53,27 +66,99 @@ function decode(file: Uint8Array): string {
   }
 }
 
-/**
- * Entities that stand for plain text are common (drawing programs name their namespaces so) and are written out; all
- * others are refused. The renderer sees no DOCTYPE, and looks for the root in the first 1,000 bytes only.
- */
-function withoutDoctype(text: string): string {
-  const doctype = DOCTYPE.exec(text)?.[0] ?? '';
+/** Entities that stand for plain text are common: drawing programs name their namespaces so. All others are refused. */
+function entitiesOf(doctype: string, text: string): Map<string, string> {
   const values = new Map<string, string>();
+  let longest = 0;
   for (const [, parameter, name = '', double, single] of doctype.matchAll(ENTITY)) {
     const value = double ?? single;
     if (parameter !== undefined || value === undefined || /[&%<]/.test(value)) throw trap();
-    values.set(name, value.replaceAll('"', '&quot;').replaceAll("'", '&apos;'));
+    values.set(name, value);
+    longest = Math.max(longest, value.length);
   }
-  const rest = text.replace(doctype, '').replace(LEADING_COMMENTS, '');
-  if (rest.includes('<!DOCTYPE') || rest.includes('<!ENTITY')) throw trap();
-  return rest.replace(ENTITY_REFERENCE, (reference, name: string) => values.get(name) ?? reference);
+  if (longest > 0 && longest * (text.split('&').length - 1) > MOST_UNFOLDED) throw trap();
+  return values;
 }
 
 function trap(): UnsafeDrawing {
-  return new UnsafeDrawing('The drawing declares entities that load or nest; save it without its DOCTYPE.');
+  return new UnsafeDrawing(
+    'The drawing declares entities that load, nest or unfold; save it without its DOCTYPE.',
+  );
 }
 
-function keepInner(attribute: string, name: string, double?: string, single?: string): string {
-  return INNER.test(double ?? single ?? '') ? attribute : `${name}""`;
+/** Writes elements and text, without what they name outside of the drawing. */
+class DrawingWriter {
+  readonly #parts: string[] = [];
+  /** The text of the style element that is open: it is one text for the renderer, whatever stood in between. */
+  #style: string | undefined;
+
+  open({ name, attributes }: SaxesTagPlain): void {
+    if (this.#style !== undefined || localName(name) === 'include') return;
+    const written = Object.entries(attributes).map(
+      ([key, value]) => ` ${key}="${escapedValue(harmless(key, value))}"`,
+    );
+    this.#parts.push(`<${name}${written.join('')}>`);
+    if (localName(name) === 'style') this.#style = '';
+  }
+
+  close({ name }: SaxesTagPlain): void {
+    const local = localName(name);
+    if (local === 'include' || (this.#style !== undefined && local !== 'style')) return;
+    if (this.#style !== undefined) this.#parts.push(escapedText(harmlessStyle(this.#style)));
+    this.#style = undefined;
+    this.#parts.push(`</${name}>`);
+  }
+
+  text(content: string): void {
+    if (this.#style === undefined) this.#parts.push(escapedText(content));
+    else this.#style += content;
+  }
+
+  written(): string {
+    return this.#parts.join('').trim();
+  }
+}
+
+function localName(name: string): string {
+  return name.slice(name.indexOf(':') + 1).toLowerCase();
+}
+
+function harmless(name: string, value: string): string {
+  if (REFERENCES.includes(localName(name))) return INNER.test(value) ? value : '';
+  return harmlessStyle(value);
+}
+
+/** Any attribute may be a style: `fill`, `style`, `mask`. */
+function harmlessStyle(css: string): string {
+  const mayName = /url|import|\\/i.test(css);
+  if (!mayName) return css;
+  return (
+    withoutEscapes(css)
+      // Not by nothing: what stood around it could spell another.
+      .replace(CSS_IMPORT, ' ')
+      .replace(CSS_URL, (url) =>
+        INNER.test(url.slice('url('.length).replace(/^\s*["']/, '')) ? url : 'none',
+      )
+  );
+}
+
+/** An escaped letter says nothing that the letter does not, and could spell what is looked for. */
+function withoutEscapes(css: string): string {
+  return css.replace(CSS_ESCAPE, (escaped, code: string | undefined, letter: string | undefined) => {
+    const sign =
+      letter ?? String.fromCodePoint(Math.min(Number.parseInt(code ?? '', 16), HIGHEST_CODE_POINT));
+    return LETTER.test(sign) ? sign : escaped;
+  });
+}
+
+function escapedText(text: string): string {
+  return text.replace(/[&<>\r]/g, escapeOf);
+}
+
+function escapedValue(value: string): string {
+  return value.replace(/[&<"\t\n\r]/g, escapeOf);
+}
+
+function escapeOf(sign: string): string {
+  return `&#${sign.charCodeAt(0)};`;
 }

@@ -1,5 +1,5 @@
-import { colourOf, isTranslucent } from '../colour.ts';
-import type { Size } from '../geometry.ts';
+import { colourOf, isTranslucent } from '../colour/colour.ts';
+import type { Size } from '../pixels/geometry.ts';
 import { step } from './operation.ts';
 import { choice, colour, number, numbers, optional } from './parameter.ts';
 

@@ -3,7 +3,9 @@ import { number } from './parameter.ts';
 
 export const blur = step({
   description: 'Blurs the picture.',
-  parameters: { sigma: number(0.3, 1000, 'Standard deviation in pixels.', { default: 3 }) },
+  parameters: {
+    sigma: number(0.3, 1000, 'Strength of the blur: the standard deviation in pixels.', { default: 3 }),
+  },
   grey: 'keeps',
   copies: 2,
   sizeAfter: 'kept',

@@ -1,11 +1,11 @@
-import { colourOf, isTranslucent } from '../colour.ts';
-import { cornerRadius } from '../geometry.ts';
-import { fillCorners, roundCorners } from '../paint.ts';
+import { colourOf, isTranslucent } from '../colour/colour.ts';
+import { cornerRadius } from '../pixels/geometry.ts';
+import { fillCorners, roundCorners } from '../pixels/paint.ts';
 import { step } from './operation.ts';
 import { colour, integer } from './parameter.ts';
 
 export const border = step({
-  description: 'Draws a frame around the picture: the canvas grows by twice its width.',
+  description: 'Draws a frame around the picture; the canvas grows by twice its width.',
   parameters: {
     width: integer(0, 2048, 'Thickness of the frame in pixels.'),
     color: colour('Colour of the frame.', { default: '#000000' }),

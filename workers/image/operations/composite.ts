@@ -1,5 +1,5 @@
-import { EDGE_LIMIT_PX, place } from '../geometry.ts';
-import { fade, repeat } from '../paint.ts';
+import { EDGE_LIMIT_PX, place } from '../pixels/geometry.ts';
+import { fade, repeat } from '../pixels/paint.ts';
 import { step } from './operation.ts';
 import { assetId, choice, flag, integer, number, optional, position } from './parameter.ts';
 
@@ -8,8 +8,20 @@ export const composite = step({
   parameters: {
     layerAssetId: assetId('The asset to lay over.'),
     position: position('Where the layer sits when x and y are left out.', { default: 'southeast' }),
-    x: optional(integer(-EDGE_LIMIT_PX, EDGE_LIMIT_PX, 'Left edge of the layer; comes with y.')),
-    y: optional(integer(-EDGE_LIMIT_PX, EDGE_LIMIT_PX, 'Top edge of the layer; comes with x.')),
+    x: optional(
+      integer(
+        -EDGE_LIMIT_PX,
+        EDGE_LIMIT_PX,
+        'Left edge of the layer in pixels; comes with y, instead of position.',
+      ),
+    ),
+    y: optional(
+      integer(
+        -EDGE_LIMIT_PX,
+        EDGE_LIMIT_PX,
+        'Top edge of the layer in pixels; comes with x, instead of position.',
+      ),
+    ),
     scale: optional(
       number(0.01, 1, "Width of the layer as a share of the picture's; its own size when left out."),
     ),

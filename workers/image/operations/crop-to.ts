@@ -1,7 +1,7 @@
 import type { KernelEnum } from 'sharp';
 import { outputOf } from '../../output.ts';
-import { type Anchor, place, type Size } from '../geometry.ts';
 import type { Picture } from '../picture.ts';
+import { type Anchor, place, type Size } from '../pixels/geometry.ts';
 import type { Gravity } from './parameter.ts';
 
 export interface Aim {

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { largestOfShape, type Size } from '../geometry.ts';
+import { largestOfShape, type Size } from '../pixels/geometry.ts';
 import { anchorOf, scaleAndCrop } from './crop-to.ts';
 import { step } from './operation.ts';
 import { FOCAL, gravity, optional } from './parameter.ts';

@@ -7,7 +7,8 @@ export const decode = setting({
   parameters: {
     frame: optional(
       Type.Union([Type.Literal('first'), Type.Literal('all'), Type.Integer({ minimum: 0 })], {
-        description: 'Which frames are read: first, all, or one by its index from 0.',
+        description:
+          'Which frames are read: first, all, or one by its index from 0; all is the default when input and result can both move.',
       }),
     ),
     density: optional(integer(1, 2400, 'Dots per inch at which vector input is drawn.')),

@@ -1,4 +1,4 @@
-import { colourOf } from '../colour.ts';
+import { colourOf } from '../colour/colour.ts';
 import { step } from './operation.ts';
 import { colour } from './parameter.ts';
 
@@ -7,7 +7,7 @@ const LUMA = [0.2126, 0.7152, 0.0722] as const;
 
 export const duotone = step({
   description: 'Draws the picture in two colours, one for the dark and one for the light tones.',
-  parameters: { dark: colour('Colour of black.'), light: colour('Colour of white.') },
+  parameters: { dark: colour('Colour of the dark tones.'), light: colour('Colour of the light tones.') },
   copies: 1,
   sizeAfter: 'kept',
   alphaAfter: 'kept',

@@ -1,20 +1,37 @@
 import { choice, colour, flag, integer, optional } from './parameter.ts';
 
 /** Settings of encoders, each said once; a format's operation takes those that it has. */
-export const QUALITY = { quality: optional(integer(1, 100, 'Quality; the default depends on the format.')) };
-export const EFFORT = {
-  effort: optional(integer(0, 9, 'How hard the encoder tries, 0 fastest, 9 smallest.')),
+export const QUALITY = {
+  quality: optional(integer(1, 100, 'Quality of a lossy result; the default depends on the format.')),
 };
-export const LOSSLESS = { lossless: optional(flag('Keep every pixel exactly.')) };
-export const PROGRESSIVE = { progressive: optional(flag('Whether it appears in passes while it loads.')) };
+export const EFFORT = {
+  effort: optional(
+    integer(
+      0,
+      9,
+      'How hard the encoder tries to make the file small, 0 fastest, 9 smallest; scaled to the encoder.',
+    ),
+  ),
+};
+export const LOSSLESS = { lossless: optional(flag('Keep every pixel exactly; for webp and avif.')) };
+export const PROGRESSIVE = {
+  progressive: optional(
+    flag('Whether a jpeg, png or gif appears in passes while it loads; a jpeg does unless this is false.'),
+  ),
+};
 export const COLORS = {
-  colors: optional(integer(2, 256, 'Size of the palette, rounded up to 2, 4, 16 or 256.')),
+  colors: optional(integer(2, 256, 'Size of the palette of a png or gif, rounded up to 2, 4, 16 or 256.')),
 };
 export const CHROMA = {
-  chroma: optional(choice(['4:2:0', '4:4:4'], 'Chroma subsampling; 4:4:4 keeps fine colour edges.')),
+  chroma: optional(
+    choice(
+      ['4:2:0', '4:4:4'],
+      'Chroma subsampling of a jpeg or avif; 4:4:4 keeps fine colour edges, and is taken from quality 90 on.',
+    ),
+  ),
 };
 export const BACKGROUND = {
   background: optional(
-    colour('Colour of room that steps open up; under transparency, where the format has none.'),
+    colour('Colour under transparent pixels when the format has none, and of the area that the op adds.'),
   ),
 };

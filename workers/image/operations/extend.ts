@@ -1,4 +1,4 @@
-import { colourOf, opensUp } from '../colour.ts';
+import { colourOf, opensUp } from '../colour/colour.ts';
 import { step } from './operation.ts';
 import { choice, colour, integer, optional } from './parameter.ts';
 
@@ -13,7 +13,7 @@ export const extend = step({
     left: integer(0, SIDE, 'Pixels to add on the left.', { default: 0 }),
     extendWith: choice(
       ['background', 'copy', 'repeat', 'mirror'],
-      'What fills the room: the background, the edge pixels, the picture again, or its mirror image.',
+      'What fills the room: the background colour, the edge pixels, the picture again, or its mirror image.',
       { default: 'background' },
     ),
     background: optional(colour('Colour of the room.')),

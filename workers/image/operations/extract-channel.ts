@@ -3,8 +3,8 @@ import { step } from './operation.ts';
 import { choice } from './parameter.ts';
 
 export const extractChannel = step({
-  description: 'Shows one channel of the picture in shades of grey.',
-  parameters: { channel: choice(['red', 'green', 'blue', 'alpha'], 'The channel.') },
+  description: 'Shows one channel of the picture in shades of gray.',
+  parameters: { channel: choice(['red', 'green', 'blue', 'alpha'], 'The channel to show.') },
   grey: 'makes',
   copies: 1,
   sizeAfter: 'depends',

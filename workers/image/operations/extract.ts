@@ -1,14 +1,14 @@
 import { BadArgument } from '../refusal.ts';
 import { step } from './operation.ts';
-import { integer } from './parameter.ts';
+import { integer, optional } from './parameter.ts';
 
 const EDGE = 100_000;
 
 export const extract = step({
   description: 'Cuts out a rectangle given in pixels; it must lie within the picture.',
   parameters: {
-    left: integer(0, EDGE, 'Left edge in pixels.', { default: 0 }),
-    top: integer(0, EDGE, 'Top edge in pixels.', { default: 0 }),
+    left: optional(integer(0, EDGE, 'Left edge of the rectangle in pixels; 0 when left out.')),
+    top: optional(integer(0, EDGE, 'Top edge of the rectangle in pixels; 0 when left out.')),
     width: integer(1, EDGE, 'Width in pixels.'),
     height: integer(1, EDGE, 'Height in pixels.'),
   },
@@ -20,7 +20,7 @@ export const extract = step({
   cpuMsPerMegapixel: 2,
   commutesWithFlatten: true,
   size: (_, { width, height }) => ({ width, height }),
-  async apply(picture, { left, top, width, height }) {
+  async apply(picture, { left = 0, top = 0, width, height }) {
     assertWithin('left', left, 'width', width, picture.width);
     assertWithin('top', top, 'height', height, picture.height);
     await picture.cropTo({ left, top, width, height });

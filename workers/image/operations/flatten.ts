@@ -1,4 +1,4 @@
-import { colourOf } from '../colour.ts';
+import { colourOf } from '../colour/colour.ts';
 import { step } from './operation.ts';
 import { colour } from './parameter.ts';
 

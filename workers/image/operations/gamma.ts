@@ -1,4 +1,4 @@
-import { recolour } from '../paint.ts';
+import { recolour } from '../pixels/paint.ts';
 import { step } from './operation.ts';
 import { number } from './parameter.ts';
 

@@ -1,7 +1,7 @@
 import { step } from './operation.ts';
 
 export const greyscale = step({
-  description: 'Takes the colours away.',
+  description: 'Takes the colour out and leaves shades of gray.',
   parameters: {},
   grey: 'makes',
   copies: 1,

@@ -32,7 +32,8 @@ import { modulate } from './modulate.ts';
 import { negate } from './negate.ts';
 import { normalise } from './normalise.ts';
 import { opacity } from './opacity.ts';
-import type { Operation } from './operation.ts';
+import type { Operation, StepOperation } from './operation.ts';
+import type { Sent } from './parameter.ts';
 import { pixelate } from './pixelate.ts';
 import { placeholder } from './placeholder.ts';
 import { png } from './png.ts';
@@ -54,62 +55,7 @@ import { webp } from './webp.ts';
 
 export type { Operation, SettingOperation, StepOperation } from './operation.ts';
 
-/** The keys of the processing registry. */
-export type OperationName =
-  | 'resize'
-  | 'extract'
-  | 'crop'
-  | 'trim'
-  | 'extend'
-  | 'rotate'
-  | 'autoOrient'
-  | 'flip'
-  | 'flop'
-  | 'affine'
-  | 'border'
-  | 'roundCorners'
-  | 'flatten'
-  | 'unflatten'
-  | 'removeAlpha'
-  | 'ensureAlpha'
-  | 'opacity'
-  | 'extractChannel'
-  | 'joinChannel'
-  | 'bandbool'
-  | 'boolean'
-  | 'greyscale'
-  | 'negate'
-  | 'gamma'
-  | 'linear'
-  | 'normalise'
-  | 'clahe'
-  | 'recomb'
-  | 'modulate'
-  | 'tint'
-  | 'duotone'
-  | 'threshold'
-  | 'toColourspace'
-  | 'blur'
-  | 'sharpen'
-  | 'median'
-  | 'dilate'
-  | 'erode'
-  | 'convolve'
-  | 'pixelate'
-  | 'redact'
-  | 'composite'
-  | 'text'
-  | 'placeholder'
-  | 'decode'
-  | 'keepMetadata'
-  | 'jpeg'
-  | 'png'
-  | 'webp'
-  | 'avif'
-  | 'gif'
-  | 'tiff';
-
-/** Every operation. A name without its file, or a file without its name, does not compile. */
+/** Every operation, by the name that steps call it by. */
 export const operations = {
   resize,
   extract,
@@ -163,7 +109,17 @@ export const operations = {
   avif,
   gif,
   tiff,
-} satisfies Record<OperationName, Operation>;
+} satisfies Record<string, Operation>;
+
+export type OperationName = keyof typeof operations;
+
+/** The names of what changes the picture. */
+export type StepName = {
+  [N in OperationName]: (typeof operations)[N] extends StepOperation ? N : never;
+}[OperationName];
+
+/** What a step of this operation may be sent. */
+export type ArgumentsOf<N extends StepName> = Sent<(typeof operations)[N]['declared']>;
 
 /** The operation of that name; undefined when there is none. */
 export function operationNamed(name: string): Operation | undefined {

@@ -1,5 +1,5 @@
-import { type Brightness, brightnessOf } from '../brightness.ts';
-import { recolour } from '../paint.ts';
+import { type Brightness, brightnessOf } from '../facts/brightness.ts';
+import { recolour } from '../pixels/paint.ts';
 import { BadArgument } from '../refusal.ts';
 import { step } from './operation.ts';
 import { number } from './parameter.ts';
@@ -9,10 +9,10 @@ const HALVINGS = 12;
 
 export const normalise = step({
   description:
-    'Stretches the tones so that they run from black to white, and the colours with them; the picture as a whole does not become darker.',
+    'Stretches the tones so that they run from black to white, and the colours with them; a picture does not become darker by it.',
   parameters: {
-    lower: number(0, 99, 'Percentile of the brightness that becomes black; below upper.', { default: 1 }),
-    upper: number(1, 100, 'Percentile of the brightness that becomes white.', { default: 99 }),
+    lower: number(0, 99, 'Percentile of the brightness that becomes black.', { default: 1 }),
+    upper: number(1, 100, 'Percentile of the brightness that becomes white; above lower.', { default: 99 }),
   },
   grey: 'keeps',
   copies: 1,
@@ -22,7 +22,8 @@ export const normalise = step({
   cpuMsPerMegapixel: 50,
   rule({ lower, upper }) {
     if (lower < upper) return undefined;
-    return new BadArgument('lower', `lower is ${lower}, but it must be below upper, which is ${upper}.`);
+    const message = `lower is ${lower}, but it must be below upper, which is ${upper}.`;
+    return new BadArgument('lower', message, { received: lower });
   },
   // Over the strip as a whole: frames stretched each for itself would flicker.
   async apply(picture, { lower, upper }) {

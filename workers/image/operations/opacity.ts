@@ -1,4 +1,4 @@
-import { fade } from '../paint.ts';
+import { fade } from '../pixels/paint.ts';
 import { step } from './operation.ts';
 import { number } from './parameter.ts';
 

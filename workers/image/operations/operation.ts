@@ -1,12 +1,13 @@
-import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import type { TObject, TProperties } from '@sinclair/typebox';
 import type sharp from 'sharp';
 import type { Sharp } from 'sharp';
 import type { Decode, Encode } from '../../protocol.ts';
-import { isGreyColour, type Rgba } from '../colour.ts';
-import type { Size } from '../geometry.ts';
+import { isGreyColour, type Rgba } from '../colour/colour.ts';
 import type { Picture } from '../picture.ts';
-import type { Pixels } from '../pixels.ts';
+import type { Size } from '../pixels/geometry.ts';
+import type { Pixels } from '../pixels/pixels.ts';
 import type { BadArgument } from '../refusal.ts';
+import { contract, type Filled, filler } from './parameter.ts';
 
 /**
  * One operation of the processing registry: one file, one value. sharp is imported here as a type only, so that an API
@@ -14,15 +15,17 @@ import type { BadArgument } from '../refusal.ts';
  */
 export type Operation = StepOperation | SettingOperation;
 
-interface OperationBase {
+interface OperationBase<P extends TProperties> {
   /** One sentence that says what the operation does. */
   description: string;
+  /** The parameters as the operation's file declares them, for an op of the catalogue that takes the same. */
+  declared: P;
   /** TypeBox schema of the arguments, an object without additional properties; every property has a description. */
   parameters: TObject;
 }
 
 /** Changes the picture. */
-export interface StepOperation extends OperationBase {
+export interface StepOperation<P extends TProperties = TProperties> extends OperationBase<P> {
   kind: 'step';
   /**
    * CPU time it may take for a megapixel of the larger of the pictures before and after it, as measured on one core of a
@@ -67,7 +70,7 @@ export interface StepOperation extends OperationBase {
 }
 
 /** Says how the input is read or how the result is written, for presets that say all of a pass in registry form. */
-export interface SettingOperation extends OperationBase {
+export interface SettingOperation<P extends TProperties = TProperties> extends OperationBase<P> {
   kind: 'setting';
   settings(params: Readonly<Record<string, unknown>>): { decode?: Decode; encode?: Encode };
 }
@@ -89,28 +92,26 @@ interface StepSource<P extends TProperties> {
   description: string;
   /** A property with a default may be left out and is filled in. */
   parameters: P;
-  cpuMsPerMegapixel: number | ((params: Arguments<P>) => number);
+  cpuMsPerMegapixel: number | ((params: Filled<P>) => number);
   frames?: StepOperation['frames'];
   commutesWithFlatten?: boolean;
-  profile?(params: Arguments<P>): 'srgb' | 'none' | undefined;
-  copies: number | ((params: Arguments<P>) => number);
+  profile?(params: Filled<P>): 'srgb' | 'none' | undefined;
+  copies: number | ((params: Filled<P>) => number);
   sizeAfter: StepOperation['sizeAfter'];
   /** What it makes of transparency; a function answers undefined where that stays as it was. */
-  alphaAfter: 'kept' | 'added' | 'dropped' | ((params: Arguments<P>) => boolean | undefined);
-  changesNothing: 'never' | ((params: Arguments<P>) => boolean);
+  alphaAfter: 'kept' | 'added' | 'dropped' | ((params: Filled<P>) => boolean | undefined);
+  changesNothing: 'never' | ((params: Filled<P>) => boolean);
   /** Whether it leaves a grey picture grey, as far as the colours among its arguments are grey, or makes any picture so. */
-  grey?: 'keeps' | 'makes' | ((params: Arguments<P>) => 'keeps' | 'makes');
+  grey?: 'keeps' | 'makes' | ((params: Filled<P>) => 'keeps' | 'makes');
   readsSecondAsset?: string;
   conceals?: true;
-  rule?(params: Arguments<P>): BadArgument | undefined;
-  size?(input: Size, params: Arguments<P>): Size;
-  apply(picture: Picture, params: Arguments<P>, pass: PassContext): Promise<void>;
+  rule?(params: Filled<P>): BadArgument | undefined;
+  size?(input: Size, params: Filled<P>): Size;
+  apply(picture: Picture, params: Filled<P>, pass: PassContext): Promise<void>;
 }
 
-type Arguments<P extends TProperties> = Readonly<Static<TObject<P>>>;
-
 /** A step: by default it takes an animation as one strip, does not commute with flattening, may colour a grey picture and keeps the size. */
-export function step<P extends TProperties>(source: StepSource<P>): StepOperation {
+export function step<P extends TProperties>(source: StepSource<P>): StepOperation<P> {
   const {
     parameters,
     cpuMsPerMegapixel,
@@ -130,6 +131,7 @@ export function step<P extends TProperties>(source: StepSource<P>): StepOperatio
     commutesWithFlatten: false,
     ...source,
     kind: 'step',
+    declared: parameters,
     parameters: contract(parameters),
     cpuMsPerMegapixel: (params) =>
       typeof cpuMsPerMegapixel === 'number' ? cpuMsPerMegapixel : cpuMsPerMegapixel(filled(params)),
@@ -165,28 +167,14 @@ function hasGreyColours(parameters: TProperties, params: Readonly<Record<string,
 export function setting<P extends TProperties>(source: {
   description: string;
   parameters: P;
-  settings(params: Arguments<P>): { decode?: Decode; encode?: Encode };
-}): SettingOperation {
+  settings(params: Filled<P>): { decode?: Decode; encode?: Encode };
+}): SettingOperation<P> {
   const filled = filler(source.parameters);
   return {
     kind: 'setting',
     description: source.description,
+    declared: source.parameters,
     parameters: contract(source.parameters),
     settings: (params) => source.settings(filled(params)),
   };
-}
-
-/** The object of the arguments as it is checked: nothing undeclared, and what has a default may be left out. */
-function contract(properties: TProperties): TObject {
-  const wire = Object.entries(properties).map(([name, schema]): [string, TSchema] => [
-    name,
-    'default' in schema ? Type.Optional(schema) : schema,
-  ]);
-  return Type.Object(Object.fromEntries(wire), { additionalProperties: false });
-}
-
-function filler<P extends TProperties>(properties: P) {
-  const withDefault = Object.entries(properties).filter(([, schema]) => 'default' in schema);
-  const defaults = Object.fromEntries(withDefault.map(([name, schema]) => [name, schema.default]));
-  return (params: Readonly<Record<string, unknown>>) => ({ ...defaults, ...params }) as Arguments<P>;
 }

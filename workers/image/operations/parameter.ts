@@ -1,72 +1,140 @@
 import {
+  type Static,
   type TArray,
   type TBoolean,
   type TInteger,
   type TNumber,
+  type TObject,
+  type TOptional,
+  type TProperties,
+  type TSchema,
   type TString,
   type TUnsafe,
   Type,
 } from '@sinclair/typebox';
-import { PLACE_NAMES, type Place } from '../geometry.ts';
+import { PLACE_NAMES, type Place } from '../pixels/geometry.ts';
 
-export { isTranslucent } from '../colour.ts';
-export { COLOUR_NOTATIONS, cssColour } from '../css-colour.ts';
-export { lossyWriter } from '../lossless.ts';
+export { isTranslucent } from '../colour/colour.ts';
+export { COLOUR_NOTATIONS, cssColour } from '../colour/css-colour.ts';
+export { lossyWriter } from '../encode/lossless.ts';
+export { EDGE_LIMIT_PX } from '../pixels/geometry.ts';
 
-export function integer(
-  minimum: number,
-  maximum: number,
-  description: string,
-  options: { default?: number } = {},
-): TInteger {
-  return Type.Integer({ minimum, maximum, description, ...options });
+/** The default of a parameter, or none. It is a part of the schema's type, which says by it what may be left out. */
+type Default<T> = { readonly default: T } | NoDefault;
+type NoDefault = Readonly<Record<never, never>>;
+
+/** Arguments as an operation or op works with them: defaults are filled in. */
+export type Filled<P extends TProperties> = Readonly<Static<TObject<P>>>;
+
+/** Arguments as they are sent: what is optional or has a default may be left out. */
+export type Sent<P extends TProperties> = {
+  readonly [K in Exclude<keyof P, Omissible<P>>]: Static<P[K]>;
+} & { readonly [K in Omissible<P>]?: Static<P[K]> | undefined };
+
+type Omissible<P extends TProperties> = {
+  [K in keyof P]: P[K] extends TOptional<TSchema> | { readonly default: unknown } ? K : never;
+}[keyof P];
+
+/** The object of the parameters as it is checked: nothing undeclared, and what has a default may be left out. */
+export function contract(properties: TProperties, options: { open?: boolean } = {}): TObject {
+  const wire = Object.entries(properties).map(([name, schema]): [string, TSchema] => [
+    name,
+    'default' in schema ? Type.Optional(schema) : schema,
+  ]);
+  return Type.Object(Object.fromEntries(wire), { additionalProperties: options.open ?? false });
 }
 
-export function number(
+/** Fills in the defaults of what was left out. */
+export function filler<P extends TProperties>(
+  properties: P,
+): (sent: Readonly<Record<string, unknown>>) => Filled<P> {
+  const withDefault = Object.entries(properties).filter(([, schema]) => 'default' in schema);
+  const defaults = Object.fromEntries(withDefault.map(([name, schema]) => [name, schema.default]));
+  return (sent) => ({ ...defaults, ...sent }) as Filled<P>;
+}
+
+export function integer<const D extends Default<number> = NoDefault>(
   minimum: number,
   maximum: number,
   description: string,
-  options: { default?: number } = {},
-): TNumber {
-  return Type.Number({ minimum, maximum, description, ...options });
+  options?: D,
+): TInteger & D {
+  return Type.Integer({ minimum, maximum, description, ...options }) as TInteger & D;
+}
+
+export function number<const D extends Default<number> = NoDefault>(
+  minimum: number,
+  maximum: number,
+  description: string,
+  options?: D,
+): TNumber & D {
+  return Type.Number({ minimum, maximum, description, ...options }) as TNumber & D;
 }
 
 export function numbers(minItems: number, maxItems: number, description: string): TArray<TNumber> {
   return Type.Array(Type.Number({ minimum: -1e6, maximum: 1e6 }), { minItems, maxItems, description });
 }
 
-export function flag(description: string, options: { default?: boolean } = {}): TBoolean {
-  return Type.Boolean({ description, ...options });
+export function flag<const D extends Default<boolean> = NoDefault>(
+  description: string,
+  options?: D,
+): TBoolean & D {
+  return Type.Boolean({ description, ...options }) as TBoolean & D;
 }
 
 /** One of a few words. */
-export function choice<const T extends string>(
+export function choice<const T extends string, const D extends Default<NoInfer<T>> = NoDefault>(
   values: readonly T[],
   description: string,
-  options: { default?: T } = {},
-): TUnsafe<T> {
-  return Type.Unsafe<T>({ type: 'string', enum: [...values], description, ...options });
+  options?: D,
+): TUnsafe<T> & D {
+  return Type.Unsafe<T>({ type: 'string', enum: [...values], description, ...options }) as TUnsafe<T> & D;
+}
+
+/** Text of a bounded length, in characters. */
+export function text<const D extends Default<string> = NoDefault>(
+  minLength: number,
+  maxLength: number,
+  description: string,
+  options?: D,
+): TString & D {
+  return Type.String({ minLength, maxLength, description, ...options }) as TString & D;
 }
 
 /** A CSS colour; the checker of the schema knows the format `css-color`. */
-export function colour(description: string, options: { default?: string } = {}): TString {
-  return Type.String({ format: 'css-color', minLength: 3, maxLength: 64, description, ...options });
+export function colour<const D extends Default<string> = NoDefault>(
+  description: string,
+  options?: D,
+): TString & D {
+  return Type.String({
+    format: 'css-color',
+    minLength: 3,
+    maxLength: 64,
+    description,
+    ...options,
+  }) as TString & D;
 }
 
 export function assetId(description: string): TString {
-  return Type.String({ minLength: 1, maxLength: 64, description });
+  return text(1, 64, description);
 }
 
 export const optional = Type.Optional;
 
-export function position(description: string, options: { default?: Place } = {}): TUnsafe<Place> {
+export function position<const D extends Default<Place> = NoDefault>(
+  description: string,
+  options?: D,
+): TUnsafe<Place> & D {
   return choice(PLACE_NAMES, description, options);
 }
 
 export type Gravity = Place | 'attention' | 'entropy';
 
 /** A place, or the part that draws the eye (attention) or holds most detail (entropy). */
-export function gravity(description: string, options: { default?: Gravity } = {}): TUnsafe<Gravity> {
+export function gravity<const D extends Default<Gravity> = NoDefault>(
+  description: string,
+  options?: D,
+): TUnsafe<Gravity> & D {
   return choice([...PLACE_NAMES, 'attention', 'entropy'] as const, description, options);
 }
 

@@ -1,4 +1,4 @@
-import { mosaic } from '../paint.ts';
+import { mosaic } from '../pixels/paint.ts';
 import { step } from './operation.ts';
 import { integer } from './parameter.ts';
 

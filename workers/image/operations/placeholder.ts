@@ -1,4 +1,4 @@
-import { fitInto, type Size } from '../geometry.ts';
+import { fitInto, type Size } from '../pixels/geometry.ts';
 
 import { step } from './operation.ts';
 import { choice } from './parameter.ts';
@@ -9,11 +9,11 @@ type Kind = 'blur' | 'color' | 'pixel';
 const EDGE_PX = { blur: 32, color: 1, pixel: 8 } as const;
 
 export const placeholder = step({
-  description: 'Makes a tiny image to show while the real one loads; of an animation, from its first frame.',
+  description: 'Makes a tiny image to show while the real one loads.',
   parameters: {
     kind: choice(
       ['blur', 'color', 'pixel'],
-      'A small blurred copy, one pixel of the average colour, or a coarse mosaic.',
+      'A small blurred copy, the average colour, or a coarse mosaic.',
       { default: 'blur' },
     ),
   },
@@ -23,6 +23,7 @@ export const placeholder = step({
   alphaAfter: 'kept',
   changesNothing: 'never',
   cpuMsPerMegapixel: 20,
+  // Of an animation it shows the beginning.
   frames: 'first',
   commutesWithFlatten: true,
   size: (input, { kind }) => sizeOf(input, kind),

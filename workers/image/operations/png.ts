@@ -6,7 +6,7 @@ export const png = setting({
   description: 'Writes a PNG; quality counts with a palette only.',
   parameters: {
     ...QUALITY,
-    palette: optional(flag('Whether colours are reduced to a palette.')),
+    palette: optional(flag('Whether a png is reduced to a palette.')),
     ...COLORS,
     ...EFFORT,
     ...PROGRESSIVE,

@@ -1,13 +1,14 @@
 import { Type } from '@sinclair/typebox';
-import { colourOf } from '../colour.ts';
-import { coarsen, groupsOf, mustBeFilled } from '../concealment.ts';
-import { type Box, intersect, type Size } from '../geometry.ts';
-import { fill } from '../paint.ts';
+import { colourOf } from '../colour/colour.ts';
+import { coarsen, groupsOf, mustBeFilled } from '../pixels/concealment.ts';
+import { type Box, intersect, type Size } from '../pixels/geometry.ts';
+import { fill } from '../pixels/paint.ts';
 import { BadArgument } from '../refusal.ts';
 import { step } from './operation.ts';
 import { choice, colour, integer } from './parameter.ts';
 
 const EDGE = 100_000;
+const EXAMPLE = { x: 10, y: 10, width: 20, height: 20 };
 
 const REGION = Type.Object(
   {
@@ -16,23 +17,25 @@ const REGION = Type.Object(
     width: integer(1, EDGE, 'Width in pixels.'),
     height: integer(1, EDGE, 'Height in pixels.'),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, examples: [EXAMPLE] },
 );
 
 export const redact = step({
-  description: 'Covers rectangles so that what lay under them is really gone.',
+  description:
+    'Covers rectangles so that what lay under them is really gone from the file; for text, take the style fill.',
   parameters: {
     regions: Type.Array(REGION, {
       minItems: 1,
       maxItems: 100,
-      description: 'The rectangles, each {x, y, width, height}.',
+      examples: [[EXAMPLE]],
+      description: 'The rectangles to cover, each {x, y, width, height} in pixels; JSON text in a query.',
     }),
     style: choice(
       ['fill', 'blur', 'pixelate'],
       'How rectangles are covered. Only fill is safe for text. blur and pixelate take rectangles less than 24 px apart as one, keep at most 3 x 3 rough colours of it, and fill what is narrower than 96 px.',
       { default: 'fill' },
     ),
-    color: colour('Colour of the rectangles that are filled; always opaque.', { default: '#000000' }),
+    color: colour('Colour of the rectangles that are filled.', { default: '#000000' }),
   },
   grey: 'keeps',
   copies: 1,
@@ -43,6 +46,7 @@ export const redact = step({
   frames: 'each',
   conceals: true,
   async apply(picture, { regions, style, color }) {
+    // A translucent cover would hide nothing.
     const ink = { ...colourOf(color, 'color'), alpha: 1 };
     const pixels = await picture.pixels();
     const boxes = regions.map(({ x, y, width, height }) =>

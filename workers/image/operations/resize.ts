@@ -1,31 +1,37 @@
-import { colourOf, isTranslucent } from '../colour.ts';
-import { EDGE_LIMIT_PX, fitInto, place } from '../geometry.ts';
+import { colourOf, isTranslucent } from '../colour/colour.ts';
+import { EDGE_LIMIT_PX, fitInto, place } from '../pixels/geometry.ts';
 import { BadArgument } from '../refusal.ts';
 import { anchorOf, scaleAndCrop } from './crop-to.ts';
 import { step } from './operation.ts';
 import { choice, colour, FOCAL, flag, gravity, integer, optional } from './parameter.ts';
 
 export const resize = step({
-  description: 'Scales the picture to a width, a height or both; at least one is needed.',
+  description:
+    'Scales the picture to a width, a height or both, keeping its shape unless fit says otherwise.',
   parameters: {
-    width: optional(integer(1, EDGE_LIMIT_PX, 'Width in pixels.')),
-    height: optional(integer(1, EDGE_LIMIT_PX, 'Height in pixels.')),
+    width: optional(integer(1, EDGE_LIMIT_PX, 'Width in pixels; width, height or both are needed.')),
+    height: optional(integer(1, EDGE_LIMIT_PX, 'Height in pixels; width, height or both are needed.')),
     fit: choice(
       ['cover', 'contain', 'fill', 'inside', 'outside'],
-      'cover crops, contain pads, fill stretches, inside stays within the box, outside reaches both its sides.',
+      'How the picture meets width and height: cover crops, contain pads, fill stretches, inside stays within, outside reaches both.',
       { default: 'inside' },
     ),
-    gravity: optional(gravity('With cover, the part that is kept; with contain, the place in the padding.')),
-    ...FOCAL,
-    kernel: choice(
-      ['nearest', 'linear', 'cubic', 'mitchell', 'lanczos2', 'lanczos3'],
-      'How pixels are weighed.',
-      { default: 'lanczos3' },
+    gravity: optional(
+      gravity('With fit cover or contain, the part that is kept or the place in the padding.'),
     ),
-    enlarge: flag('Whether a smaller picture is scaled up.', { default: false }),
-    linear: flag('Whether it is made smaller in linear light, which keeps the brightness of fine patterns.', {
-      default: false,
-    }),
+    ...FOCAL,
+    kernel: optional(
+      choice(
+        ['nearest', 'linear', 'cubic', 'mitchell', 'lanczos2', 'lanczos3'],
+        'How pixels are weighed; nearest keeps hard edges, lanczos3 is what the service takes when left out.',
+      ),
+    ),
+    enlarge: flag('Whether a picture smaller than asked for is scaled up.', { default: false }),
+    linear: optional(
+      flag(
+        'Whether the picture is made smaller in linear light, which keeps the brightness of fine patterns and takes longer; false when left out.',
+      ),
+    ),
     background: optional(colour('Colour of the padding with contain.')),
   },
   grey: 'keeps',
@@ -37,10 +43,16 @@ export const resize = step({
   commutesWithFlatten: true,
   rule({ width, height }) {
     if (width !== undefined || height !== undefined) return undefined;
-    return new BadArgument('width', 'width and height are both missing: a resize needs one of them.');
+    return new BadArgument('width', 'width and height are both missing: send at least one.', {
+      missing: ['width', 'height'],
+    });
   },
   size: (input, { width, height, fit, enlarge }) => fitInto(input, { width, height }, fit, enlarge).result,
-  async apply(picture, { width, height, fit, kernel, enlarge, linear, background, ...aim }, pass) {
+  async apply(
+    picture,
+    { width, height, fit, kernel = 'lanczos3', enlarge, linear, background, ...aim },
+    pass,
+  ) {
     const fitting = fitInto(picture, { width, height }, fit, enlarge);
     // What is left to do then moves no brightness: it crops, or makes larger.
     if (linear) await picture.scaleLinear(fitting.scaled, kernel);

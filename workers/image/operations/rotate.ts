@@ -1,13 +1,13 @@
-import { colourOf, opensUp } from '../colour.ts';
-import { assertSize, turnedSize } from '../geometry.ts';
-import { turned } from '../turn.ts';
+import { colourOf, opensUp } from '../colour/colour.ts';
+import { assertSize, turnedSize } from '../pixels/geometry.ts';
+import { turned } from '../pixels/turn.ts';
 import { step } from './operation.ts';
 import { colour, number, optional } from './parameter.ts';
 
 export const rotate = step({
   description: 'Turns the picture clockwise; corners that open up take the background.',
   parameters: {
-    angle: number(-360, 360, 'Degrees clockwise.'),
+    angle: number(-360, 360, 'Degrees clockwise; a negative angle turns the other way.'),
     background: optional(colour('Colour of the corners that open up.')),
   },
   grey: 'keeps',

@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox';
-import { cornerRadius, type Size } from '../geometry.ts';
-import { roundCorners as round } from '../paint.ts';
+import { cornerRadius, type Size } from '../pixels/geometry.ts';
+import { roundCorners as round } from '../pixels/paint.ts';
 import { step } from './operation.ts';
 
 export const roundCorners = step({
-  description: 'Rounds the corners; what is cut off becomes transparent.',
+  description: 'Rounds the corners, up to a full circle or ellipse; what is cut off becomes transparent.',
   parameters: {
     radius: Type.Union(
       [

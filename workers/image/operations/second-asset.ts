@@ -1,5 +1,5 @@
 import type { Raw } from 'sharp';
-import type { Size } from '../geometry.ts';
+import type { Size } from '../pixels/geometry.ts';
 import type { PassContext } from './operation.ts';
 
 /** The second asset named in `assetId` as raw pixels of so many channels, stretched to a size. */

@@ -2,9 +2,9 @@ import { step } from './operation.ts';
 import { number } from './parameter.ts';
 
 export const sharpen = step({
-  description: 'Sharpens edges.',
+  description: 'Sharpens edges, with separate strength for flat and for detailed areas.',
   parameters: {
-    sigma: number(0.1, 10, 'Width of the edges in pixels.', { default: 1 }),
+    sigma: number(0.1, 10, 'Width of the edges that are sharpened, in pixels.', { default: 1 }),
     m1: number(0, 10_000, 'Strength in flat areas.', { default: 1 }),
     m2: number(0, 10_000, 'Strength in detailed areas.', { default: 2 }),
     x1: number(0, 10_000, 'Where flat ends and detailed begins.', { default: 2 }),

@@ -1,25 +1,19 @@
-import { Type } from '@sinclair/typebox';
-import { colourOf, type Rgba, TRANSPARENT } from '../colour.ts';
-import { AREA_LIMIT_PX, type Place, place } from '../geometry.ts';
-import { type Pixels, pixelsOf } from '../pixels.ts';
+import { colourOf, type Rgba, TRANSPARENT } from '../colour/colour.ts';
+import { AREA_LIMIT_PX, type Place, place } from '../pixels/geometry.ts';
+import { type Pixels, pixelsOf } from '../pixels/pixels.ts';
+import { turned } from '../pixels/turn.ts';
 import { BadArgument } from '../refusal.ts';
-import { turned } from '../turn.ts';
 import { type PassContext, step } from './operation.ts';
-import { colour, integer, number, position } from './parameter.ts';
+import { colour, integer, number, optional, position, text as words } from './parameter.ts';
 
 export const text = step({
-  description: 'Writes text onto the picture, as text and never as markup; long lines are broken.',
+  description: 'Writes a line or more onto the picture, as text and never as markup.',
   parameters: {
-    text: Type.String({ minLength: 1, maxLength: 500, description: 'What to write; line breaks are kept.' }),
-    font: Type.String({
-      minLength: 1,
-      maxLength: 100,
-      default: 'sans',
-      description: 'Family name of the font.',
-    }),
+    text: words(1, 500, 'What to write; line breaks are kept.'),
+    font: optional(words(1, 100, 'Family name of the font; a sans-serif one when left out.')),
     size: integer(1, 1000, 'Height of the letters in pixels.', { default: 32 }),
     color: colour('Colour of the letters.', { default: '#ffffff' }),
-    position: position('Where the text stands.', { default: 'southeast' }),
+    position: position('Where the text stands; its lines are aligned with that.', { default: 'southeast' }),
     margin: integer(0, 4096, 'Distance from the edges in pixels.', { default: 16 }),
     opacity: number(0, 1, 'How solid the letters are.', { default: 1 }),
     rotate: number(-360, 360, 'Degrees clockwise that the text is turned.', { default: 0 }),
@@ -30,7 +24,7 @@ export const text = step({
   alphaAfter: 'kept',
   changesNothing: ({ opacity }) => opacity === 0,
   cpuMsPerMegapixel: 20,
-  async apply(picture, { text, font, size, color, position, margin, opacity, rotate }, pass) {
+  async apply(picture, { text, font = 'sans', size, color, position, margin, opacity, rotate }, pass) {
     const written = printable(text);
     if (written.trim() === '') return;
     const colour = colourOf(color, 'color');

@@ -4,7 +4,7 @@ import { flag, integer } from './parameter.ts';
 export const threshold = step({
   description: 'Makes every pixel black or white.',
   parameters: {
-    threshold: integer(0, 255, 'From which brightness a pixel becomes white.', { default: 128 }),
+    threshold: integer(0, 255, 'Brightness from which a pixel becomes white.', { default: 128 }),
     greyscale: flag('By brightness; false takes each channel for itself.', { default: true }),
   },
   grey: ({ greyscale }) => (greyscale ? 'makes' : 'keeps'),

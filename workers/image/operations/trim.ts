@@ -1,7 +1,7 @@
 import type { Sharp, TrimOptions } from 'sharp';
 import { outputOf } from '../../output.ts';
-import { colourOf } from '../colour.ts';
-import { type Box, union } from '../geometry.ts';
+import { colourOf } from '../colour/colour.ts';
+import { type Box, union } from '../pixels/geometry.ts';
 import { step } from './operation.ts';
 import { colour, number, optional } from './parameter.ts';
 
@@ -12,7 +12,9 @@ export const trim = step({
   description:
     'Cuts away edges that look like the background, by default like the top left pixel. Of an animation it cuts what is background in every frame.',
   parameters: {
-    threshold: number(0, 255, 'How far a pixel may differ from the background.', { default: 10 }),
+    threshold: number(0, 255, 'How far a pixel may differ from the background and still be cut away.', {
+      default: 10,
+    }),
     background: optional(colour('The colour to cut away; the top left pixel when left out.')),
   },
   grey: 'keeps',

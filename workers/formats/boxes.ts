@@ -1,0 +1,77 @@
+import type { Bytes } from './bytes.ts';
+import { type Part, partsBetween } from './parts.ts';
+
+/** Boxes of the ISO base media file format (ISO/IEC 14496-12, section 4.2), which HEIF and AVIF are: length, type, content. */
+
+/** Length and type. */
+const HEAD_BYTES = 8;
+/** A length of 1 says that 64 bits of it stand behind the type, one of 0 that the box ends with what it lies in. */
+const LONG = 1;
+const TO_THE_END = 0;
+const LONG_HEAD_BYTES = 16;
+const BRAND_BYTES = 4;
+const MOST_BRANDS = 64;
+
+export interface IsoBox extends Part {
+  /** Four characters, such as `meta`. */
+  type: string;
+}
+
+/** A stretch of the file: all of it, or the content of a box. */
+export type Stretch = Pick<Part, 'start' | 'end'>;
+
+/** The boxes side by side in a stretch of the file, up to one whose length is less than that of its own head. */
+export function isoBoxes(bytes: Bytes, within: Stretch = { start: 0, end: bytes.length }): Iterable<IsoBox> {
+  const limit = Math.min(within.end, bytes.length);
+  return partsBetween(within.start, limit, (at) => boxAt(bytes, at, limit));
+}
+
+function boxAt(bytes: Bytes, at: number, limit: number): IsoBox | undefined {
+  if (at + HEAD_BYTES > limit) return undefined;
+  const size = bytes.u32(at);
+  const isLong = size === LONG;
+  const headBytes = isLong ? LONG_HEAD_BYTES : HEAD_BYTES;
+  if (at + headBytes > limit) return undefined;
+  const boxBytes = isLong ? bytes.u64(at + HEAD_BYTES) : size === TO_THE_END ? limit - at : size;
+  if (boxBytes < headBytes) return undefined;
+  const end = Math.min(at + boxBytes, limit);
+  return {
+    type: bytes.fourCharacters(at + 4),
+    at,
+    start: at + headBytes,
+    end,
+    next: end,
+    truncated: at + boxBytes > limit,
+  };
+}
+
+/** The box that is found by these types, each the first of its type in the box before it. */
+export function isoBox(bytes: Bytes, within: Stretch, ...types: string[]): IsoBox | undefined {
+  let found: IsoBox | undefined;
+  for (const type of types) {
+    found = firstOf(bytes, found ?? within, type);
+    if (found === undefined) return undefined;
+  }
+  return found;
+}
+
+function firstOf(bytes: Bytes, within: Stretch, type: string): IsoBox | undefined {
+  for (const box of isoBoxes(bytes, within)) if (box.type === type) return box;
+  return undefined;
+}
+
+/**
+ * The brands by which a file says what it is, the major one first: none when it does not begin with an `ftyp` box. Of a
+ * file with more than any has, the first.
+ */
+export function isoBrands(bytes: Bytes): string[] {
+  const [first] = isoBoxes(bytes);
+  if (first?.type !== 'ftyp') return [];
+  const { start, end } = first;
+  const brands = [bytes.text(start, BRAND_BYTES)];
+  const limit = Math.min(end, start + MOST_BRANDS * BRAND_BYTES);
+  // Behind the major brand stands its version.
+  for (let at = start + 2 * BRAND_BYTES; at + BRAND_BYTES <= limit; at += BRAND_BYTES)
+    brands.push(bytes.text(at, BRAND_BYTES));
+  return brands;
+}

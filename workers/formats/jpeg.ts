@@ -1,0 +1,74 @@
+import type { Bytes } from './bytes.ts';
+import { type Part, partsBetween } from './parts.ts';
+
+/** JPEG (ITU-T T.81, annex B): markers, each 0xff and a code, most of them with a length and content behind them. */
+
+const START_OF_IMAGE = 0xffd8;
+const MARKER_BYTES = 2;
+/** Before the first segment. */
+export const JPEG_HEAD_BYTES = MARKER_BYTES;
+const LENGTH_BYTES = 2;
+
+export const END_OF_IMAGE = 0xd9;
+export const START_OF_SCAN = 0xda;
+export const APP0 = 0xe0;
+export const APP1 = 0xe1;
+export const APP2 = 0xe2;
+export const APP13 = 0xed;
+
+/** Markers that stand alone, without a length: TEM, SOI and EOI. */
+const isBare = (code: number) => code === 0x01 || code === 0xd8 || code === END_OF_IMAGE;
+/** What is no segment: stuffing and restarts, which belong to the data of a scan. */
+const isInScan = (code: number) => code === 0 || (code >= 0xd0 && code <= 0xd7);
+
+export interface JpegSegment extends Part {
+  /** The code of its marker, such as 0xe1 for APP1. */
+  marker: number;
+}
+
+/**
+ * The segments of a JPEG behind its SOI, up to EOI; nothing of a file that is no JPEG. What stands between two segments is
+ * passed over, as decoders do: the data of a scan, fill bytes, garbage. A caller that minds compares `at` with the `next`
+ * before it. The data of a scan is searched only when the segment behind it is asked for.
+ */
+export function jpegSegments(bytes: Bytes): Iterable<JpegSegment> {
+  if (bytes.length < JPEG_HEAD_BYTES || bytes.u16(0) !== START_OF_IMAGE) return [];
+  return partsBetween(
+    JPEG_HEAD_BYTES,
+    bytes.length,
+    (from) => segmentAt(bytes, codeBehind(bytes, from)),
+    ({ marker }) => marker === END_OF_IMAGE,
+  );
+}
+
+/** @param codeAt where the code of its marker stands. */
+function segmentAt(bytes: Bytes, codeAt: number): JpegSegment | undefined {
+  if (codeAt >= bytes.length) return undefined;
+  const marker = bytes.u8(codeAt);
+  const at = codeAt - 1;
+  const behind = codeAt + 1;
+  if (isBare(marker)) return { marker, at, start: behind, end: behind, next: behind, truncated: false };
+  const start = behind + LENGTH_BYTES;
+  if (start > bytes.length) return undefined;
+  // The length counts itself.
+  const end = Math.max(start, behind + bytes.u16(behind));
+  const next = Math.min(end, bytes.length);
+  return { marker, at, start, end: next, next, truncated: end > bytes.length };
+}
+
+/** Where the code of the next marker stands; the length of the file when there is none. */
+function codeBehind(bytes: Bytes, from: number): number {
+  let at = from;
+  do {
+    at = bytes.indexOf(0xff, at);
+    while (at < bytes.length && bytes.u8(at) === 0xff) at += 1;
+  } while (at < bytes.length && isInScan(bytes.u8(at)));
+  return at;
+}
+
+/** A segment with its marker and length. */
+export function jpegSegment(marker: number, ...content: Uint8Array[]): Buffer {
+  const segment = Buffer.concat([Buffer.from([0xff, marker, 0, 0]), ...content]);
+  segment.writeUInt16BE(segment.byteLength - MARKER_BYTES, MARKER_BYTES);
+  return segment;
+}

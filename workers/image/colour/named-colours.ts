@@ -1,0 +1,50 @@
+import { deflateSync } from 'node:zlib';
+import sharp from 'sharp';
+import { pngChunk } from '../../formats/png.ts';
+import { outputOf } from '../../output.ts';
+import { type Cicp, LIMIT_PIXELS } from '../../protocol.ts';
+import { isHdr, needsProfile, profileFor } from './cicp-profile.ts';
+
+/** Signature, and the header chunk with its length, type and checksum: a profile stands right behind it. */
+const PNG_HEAD_BYTES = 8 + 25;
+
+/** A file whose colours a codec reads right. */
+export interface Readied {
+  input: Uint8Array<ArrayBuffer>;
+  /** Its profile tells what is brighter than white: it makes sense of these pixels, but of none that are written. */
+  isHdr: boolean;
+  /** What it was, where it became another format. */
+  was?: 'avif';
+}
+
+/**
+ * Gives a file whose colours are named by code points a profile that says the same, since libvips knows profiles alone and takes
+ * all else for sRGB. A PNG gets it as it is. An AVIF becomes such a PNG, with the EXIF and XMP that it has.
+ */
+export async function withNamedColours(
+  input: Uint8Array<ArrayBuffer>,
+  cicp: Cicp | undefined,
+): Promise<Readied> {
+  if (cicp === undefined || !needsProfile(cicp)) return { input, isHdr: false };
+  const isPng = Buffer.from(input.buffer, input.byteOffset, 8).toString('latin1', 1, 4) === 'PNG';
+  const png = isPng ? input : await asPng(input);
+  const chunk = profileChunk(profileFor(cicp));
+  const bytes = new Uint8Array(png.length + chunk.length);
+  bytes.set(png.subarray(0, PNG_HEAD_BYTES));
+  bytes.set(chunk, PNG_HEAD_BYTES);
+  bytes.set(png.subarray(PNG_HEAD_BYTES), PNG_HEAD_BYTES + chunk.length);
+  return { input: bytes, isHdr: isHdr(cicp), ...(!isPng && { was: 'avif' }) };
+}
+
+/** All bits of an AVIF, barely packed: it is read again at once. */
+async function asPng(avif: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+  const pipeline = sharp(avif, { failOn: 'error', limitInputPixels: LIMIT_PIXELS });
+  const { depth } = await pipeline.metadata();
+  const space = depth === 'uchar' ? 'srgb' : 'rgb16';
+  const png = pipeline.keepExif().keepXmp().toColourspace(space).png({ compressionLevel: 1 });
+  return (await outputOf(png)).data;
+}
+
+function profileChunk(profile: Buffer): Buffer {
+  return pngChunk('iCCP', Buffer.concat([Buffer.from('code points\0\0', 'latin1'), deflateSync(profile)]));
+}

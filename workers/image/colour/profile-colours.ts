@@ -1,0 +1,46 @@
+import { randomUUID } from 'node:crypto';
+import { rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import type { Pixels } from '../pixels/pixels.ts';
+import { pixelsOf } from '../pixels/pixels.ts';
+import { cssColour, type Rgba } from './css-colour.ts';
+
+/** One colour a pixel, in a row. */
+const CHANNELS = 3;
+
+/**
+ * Says CSS colours, which are sRGB, in the numbers of a picture that keeps a profile of its own: painted with them, it
+ * shows the colours that were meant. What is no colour, and every colour when the profile is none that can be painted
+ * with, stays as it is.
+ * @returns what stands for each text.
+ */
+export async function inProfile(texts: readonly string[], profile: Uint8Array): Promise<Map<string, string>> {
+  const colours = texts.flatMap((text): [string, Rgba][] => {
+    const parsed = cssColour(text);
+    return parsed === undefined ? [] : [[text, parsed]];
+  });
+  if (colours.length === 0) return new Map();
+  const row = Uint8Array.from(colours.flatMap(([, { r, g, b }]) => [r, g, b]));
+  const converted = await convert(row, profile).catch(() => undefined);
+  if (converted === undefined) return new Map();
+  return new Map(colours.map(([text, { alpha }], index) => [text, written(converted, index, alpha)]));
+}
+
+/** sharp reads a profile from a file only. */
+async function convert(row: Uint8Array, profile: Uint8Array): Promise<Pixels> {
+  const path = join(tmpdir(), `darkroom-${randomUUID()}.icc`);
+  const raw = { width: row.length / CHANNELS, height: 1, channels: CHANNELS } as const;
+  try {
+    await writeFile(path, profile, { mode: 0o600, flag: 'wx' });
+    return await pixelsOf(sharp(row, { raw }).withIccProfile(path, { attach: false }));
+  } finally {
+    await rm(path, { force: true });
+  }
+}
+
+function written({ data, channels }: Pixels, index: number, alpha: number): string {
+  const [r, g, b] = data.subarray(index * channels, index * channels + CHANNELS);
+  return `rgba(${r}, ${g}, ${b}, ${alpha})`;
+}

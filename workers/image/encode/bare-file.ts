@@ -1,0 +1,135 @@
+import { isoBoxes } from '../../formats/boxes.ts';
+import { Bytes } from '../../formats/bytes.ts';
+import { type GifExtension, gifBlocks } from '../../formats/gif.ts';
+import {
+  APP0,
+  END_OF_IMAGE,
+  JPEG_HEAD_BYTES,
+  type JpegSegment,
+  jpegSegments,
+  START_OF_SCAN,
+} from '../../formats/jpeg.ts';
+import type { Part } from '../../formats/parts.ts';
+import { pngChunks } from '../../formats/png.ts';
+import { riffChunks } from '../../formats/riff.ts';
+import { tiffPages } from '../../formats/tiff.ts';
+import type { OutputFormat } from '../../protocol.ts';
+
+/**
+ * Whether a file is a picture and nothing else: no metadata, profile, preview or rest after its end that a result may not
+ * carry. Then its bytes can be answered as they are. What is not known to be harmless is not bare.
+ */
+
+const PNG_CHUNKS = ['IHDR', 'PLTE', 'tRNS', 'IDAT', 'IEND', 'sBIT', 'bKGD', 'pHYs', 'gAMA', 'cHRM', 'sRGB'];
+const WEBP_CHUNKS = ['VP8 ', 'VP8L', 'VP8X', 'ALPH', 'ANIM', 'ANMF'];
+const GRAPHIC_CONTROL = 0xf9;
+const APPLICATION = 0xff;
+const GIF_APPLICATIONS = ['NETSCAPE2.0', 'ANIMEXTS1.0'];
+const HEIF_BOXES = ['ftyp', 'meta', 'mdat', 'free'];
+/** Items and properties that say more than how to decode the picture. */
+const HEIF_WORDS = ['Exif', 'mime', 'uri ', 'thmb', 'prof', 'rICC'];
+/** Tags that say how the strips or tiles of a TIFF are decoded, its resolution and its orientation. */
+const TIFF_TAGS: ReadonlySet<number> = new Set([
+  254, 255, 256, 257, 258, 259, 262, 266, 273, 274, 277, 278, 279, 282, 283, 284, 296, 317, 320, 322, 323,
+  324, 325, 338, 339, 347, 530, 531, 532,
+]);
+/** JFIF without a thumbnail. */
+const JFIF_BYTES = 14;
+/** APP14, which says how colours are stored. */
+const ADOBE = 0xee;
+/** Baseline, extended and progressive. */
+const FRAMES = [0xc0, 0xc1, 0xc2];
+const COMPONENTS_AT = 5;
+/** Four components are CMYK, which is converted. */
+const MOST_COMPONENTS = 3;
+/** Huffman tables, scans, quantization tables, restart intervals and the end. */
+const PLAIN_MARKERS = [0xc4, START_OF_SCAN, 0xdb, 0xdd, END_OF_IMAGE];
+
+const BARE: Record<OutputFormat, (file: Buffer) => boolean> = {
+  jpeg: isBareJpeg,
+  png: isBarePng,
+  webp: isBareWebp,
+  gif: isBareGif,
+  tiff: isBareTiff,
+  avif: isBareHeif,
+};
+
+/** @param format that the file is known to be of, and to decode as. */
+export function isBare(input: Uint8Array, format: OutputFormat): boolean {
+  try {
+    return BARE[format](Buffer.from(input.buffer, input.byteOffset, input.byteLength));
+  } catch (error) {
+    // It is read past its end: a structure that nobody can vouch for.
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}
+
+/** Nothing may stand between two segments but the data of a scan. */
+function isBareJpeg(file: Buffer): boolean {
+  const segments = [...jpegSegments(new Bytes(file))];
+  const isWhole = fills(file, segments) && segments.at(-1)?.marker === END_OF_IMAGE;
+  return (
+    isWhole &&
+    segments.every((segment, index) => {
+      const before = segments[index - 1];
+      const isBehind = segment.at === (before?.next ?? JPEG_HEAD_BYTES) || before?.marker === START_OF_SCAN;
+      return isBehind && isPictureSegment(segment, file.subarray(segment.start, segment.end));
+    })
+  );
+}
+
+function isPictureSegment({ marker }: JpegSegment, content: Buffer): boolean {
+  if (marker === APP0) return content.length === JFIF_BYTES && content.toString('latin1', 0, 4) === 'JFIF';
+  if (marker === ADOBE) return content.toString('latin1', 0, 5) === 'Adobe';
+  if (FRAMES.includes(marker)) return content.readUInt8(COMPONENTS_AT) <= MOST_COMPONENTS;
+  return PLAIN_MARKERS.includes(marker);
+}
+
+function isBarePng(file: Buffer): boolean {
+  const chunks = [...pngChunks(new Bytes(file))];
+  const isWhole = fills(file, chunks) && chunks.at(-1)?.type === 'IEND';
+  return isWhole && chunks.every(({ type }) => PNG_CHUNKS.includes(type));
+}
+
+function isBareWebp(file: Buffer): boolean {
+  if (file.readUInt32LE(4) + 8 !== file.length) return false;
+  const chunks = [...riffChunks(new Bytes(file), 'WEBP')];
+  return fills(file, chunks) && chunks.every(({ type }) => WEBP_CHUNKS.includes(type));
+}
+
+function isBareGif(file: Buffer): boolean {
+  const blocks = [...gifBlocks(new Bytes(file))];
+  const isWhole = fills(file, blocks) && blocks.at(-1)?.kind === 'trailer';
+  return isWhole && blocks.every((block) => block.kind !== 'extension' || isPlayback(file, block));
+}
+
+/** Whether an extension says how the animation plays: the name of an application is its first sub-block. */
+function isPlayback(file: Buffer, { label, start }: GifExtension): boolean {
+  const isNamed = () => GIF_APPLICATIONS.includes(file.toString('latin1', start + 1, start + 12));
+  return label === GRAPHIC_CONTROL || (label === APPLICATION && isNamed());
+}
+
+/** One page, and nothing known to be behind it. */
+function isBareTiff(file: Buffer): boolean {
+  const [first] = tiffPages(new Bytes(file));
+  if (first === undefined || first.isBig || first.truncated) return false;
+  return (
+    first.nextAt !== undefined && first.next === 0 && first.entries.every(({ tag }) => TIFF_TAGS.has(tag))
+  );
+}
+
+function isBareHeif(file: Buffer): boolean {
+  const boxes = [...isoBoxes(new Bytes(file))];
+  if (!fills(file, boxes) || !boxes.every(({ type }) => HEIF_BOXES.includes(type))) return false;
+  const metas = boxes
+    .filter(({ type }) => type === 'meta')
+    .map(({ start, end }) => file.subarray(start, end));
+  return !metas.some((meta) => HEIF_WORDS.some((word) => meta.includes(word, 0, 'latin1')));
+}
+
+/** Whether nothing stands behind the last part, and nothing is missing of it. */
+function fills(file: Buffer, parts: readonly Part[]): boolean {
+  const last = parts.at(-1);
+  return last?.next === file.length && !last.truncated;
+}

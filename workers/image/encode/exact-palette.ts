@@ -1,0 +1,37 @@
+import sharp from 'sharp';
+import { type Pixels, pixelsOf } from '../pixels/pixels.ts';
+
+/** The largest palette that a PNG has. */
+const MOST_COLOURS = 256;
+
+/** PNG options that write a palette of just the colours that there are. */
+export interface ExactPalette {
+  palette: true;
+  quality: 100;
+  colors: number;
+  dither: 0;
+}
+
+/** Undefined when the pixels have more colours than a palette holds. */
+export function exactPaletteOf({ data, channels }: Pixels): ExactPalette | undefined {
+  const colours = new Set<number>();
+  const [second, third] = channels === 1 ? [0, 0] : [1, 2];
+  for (let at = 0; at < data.length; at += channels) {
+    const alpha = channels === 4 ? (data[at + 3] as number) : 255;
+    const colour =
+      (data[at] as number) * 0x1000000 +
+      ((data[at + second] as number) << 16) +
+      ((data[at + third] as number) << 8) +
+      alpha;
+    colours.add(colour);
+    if (colours.size > MOST_COLOURS) return undefined;
+  }
+  return { palette: true, quality: 100, colors: Math.max(2, colours.size), dither: 0 };
+}
+
+/** Whether a file shows these very pixels: the encoder chooses the palette anew, and does not promise to keep it. */
+export async function shows(file: Uint8Array, { data, channels }: Pixels): Promise<boolean> {
+  const opened = sharp(file, { limitInputPixels: false }).toColourspace(channels === 1 ? 'b-w' : 'srgb');
+  const decoded = await pixelsOf(channels === 4 ? opened.ensureAlpha() : opened.removeAlpha());
+  return Buffer.compare(decoded.data, data) === 0;
+}

@@ -1,0 +1,136 @@
+import { outputOf } from '../../output.ts';
+import type { Achieved, Encode, OutputFormat } from '../../protocol.ts';
+import { isGreyColour } from '../colour/colour.ts';
+import { hasHardColourEdges } from '../colour/colour-edges.ts';
+import type { Source } from '../input.ts';
+import {
+  type CarriedFile,
+  pixelsWithMetadata,
+  withMetadata,
+  withTags,
+} from '../metadata/carried-metadata.ts';
+import type { Picture } from '../picture.ts';
+import { keepPromise, type Original, type Written } from '../search/promise.ts';
+import { secondsLeft, type Work, writableFormat } from '../work.ts';
+import { isBare } from './bare-file.ts';
+import { assertEncodable, encodeWith, type Motion, type Settings } from './encoder.ts';
+import { exactPaletteOf, shows } from './exact-palette.ts';
+import { restoreDelays } from './webp-delays.ts';
+
+/** Keys that do not change the encoding: with only these the original may be returned. */
+const BESIDE_SETTINGS = ['format', 'metadata', 'background', 'promise'];
+/** What sharp accepts. */
+const LONGEST_DELAY_MS = 65_535;
+
+/**
+ * Writes the result of a pass, once all steps are done: with the metadata that it carries, in the channels, bits and colours that it
+ * needs, and by a search where it has a promise to keep.
+ */
+export async function writeResult(
+  work: Work,
+): Promise<{ written: Written; achieved?: Achieved; processedMs: number }> {
+  const { task, encode, source, chosen, carried, profile, picture } = work;
+  assertEncodable(encode, picture);
+  const file: CarriedFile = { input: task.input, source, chosen, policy: encode.metadata, carried, profile };
+  const finish = async ({ data, info }: Written): Promise<Written> => {
+    if (encode.format === 'webp' && picture.frames > 1) restoreDelays(data, source.delays ?? []);
+    const tagged = await withTags(data, encode.format, file);
+    return { data: tagged, info: { ...info, size: tagged.byteLength } };
+  };
+  const { promise } = encode;
+  if (staysGrey(work)) await picture.writeGrey();
+  if (staysDeep(work)) picture.writeDeep();
+  const write = async (settings: Settings & { format: OutputFormat }) =>
+    outputOf(encodeWith(await withMetadata(picture, file), settings, motionOf(source, picture), picture));
+  if (promise === undefined) {
+    const written =
+      (await writtenIndexed(work, write)) ?? (await write({ ...encode, ...(await chromaFor(work)) }));
+    return { written: await finish(written), processedMs: performance.now() };
+  }
+  const pixels = await picture.pixels();
+  const processedMs = performance.now();
+  const prepare = async () =>
+    (await pixelsWithMetadata(pixels, file, picture.writtenIn)).timeout({
+      seconds: secondsLeft(task.deadlineMs),
+    });
+  // The picture is out of its file only now, and needs its delays and its loop.
+  const motion = motionOf(source, picture);
+  const kept = await keepPromise({
+    pixels,
+    encode: { ...encode, promise },
+    motion,
+    original: originalOf(work),
+    deadlineMs: task.deadlineMs,
+    prepare,
+    finish,
+  });
+  return { ...kept, processedMs };
+}
+
+/** Formats that have room for a single channel. */
+const GREY_FORMATS: readonly OutputFormat[] = ['jpeg', 'png', 'tiff'];
+
+/** Whether the result is grey and can be written as such. A profile that is kept is one of RGB. */
+function staysGrey({ encode, source, steps }: Work): boolean {
+  if (!GREY_FORMATS.includes(encode.format) || encode.metadata === 'keep') return false;
+  if (!isGreyColour(encode.background)) return false;
+  return steps.reduce(
+    (wasGrey, { operation, params }) => operation.greyAfter(wasGrey, params),
+    source.isGrey,
+  );
+}
+
+/** Whether 16 bits can be written. */
+function staysDeep({ encode, source }: Work): boolean {
+  const { format, quality, palette, colors, promise } = encode;
+  if (!source.is16Bit || promise !== undefined) return false;
+  return format === 'png'
+    ? palette === undefined && colors === undefined
+    : format === 'tiff' && quality === undefined;
+}
+
+/** Formats of drawings and screens, beside photographs; other pictures have lost their hard edges already. */
+const DRAWN_FORMATS: readonly string[] = ['png', 'gif', 'raw'];
+
+/** Fine colours for a lossy file of a picture whose colours have hard edges, where nobody said how fine they shall be. */
+async function chromaFor({ encode, source, picture }: Work): Promise<Encode> {
+  const { format, chroma, lossless } = encode;
+  const isCoarse = (format === 'jpeg' || format === 'avif') && chroma === undefined && lossless !== true;
+  if (!isCoarse || picture.writtenIn !== undefined || !DRAWN_FORMATS.includes(source.format)) return {};
+  return hasHardColourEdges(await picture.pixels()) ? { chroma: '4:4:4' } : {};
+}
+
+/** A PNG of few colours stays one by number where the steps added none; undefined where that is not so. */
+async function writtenIndexed(
+  { source, encode, picture }: Work,
+  write: (settings: Settings & { format: 'png' }) => Promise<Written>,
+): Promise<Written | undefined> {
+  const { format, palette, colors } = encode;
+  if (!source.isIndexed || format !== 'png' || palette !== undefined || colors !== undefined)
+    return undefined;
+  const pixels = await picture.pixels();
+  const exact = exactPaletteOf(pixels);
+  const written = exact && (await write({ ...encode, format, ...exact }));
+  return written !== undefined && (await shows(written.data, pixels)) ? written : undefined;
+}
+
+/** The input of a pass that asks for nothing but a smaller file of the same format; undefined for any other. */
+function originalOf({ task, steps, encode, source, chosen }: Work): Original | undefined {
+  const { input } = task;
+  const isSame = writableFormat(source.format) === encode.format && chosen.count === source.frames;
+  const asksMore = Object.keys(encode).some((key) => !BESIDE_SETTINGS.includes(key));
+  if (task.raw !== undefined || steps.length > 0 || !isSame || asksMore) return undefined;
+  const bytes = input.byteLength;
+  // Kept metadata too loses its previews, which only a file that is written anew does.
+  if (source.oriented || !isBare(input, encode.format)) return { bytes };
+  const info = { width: source.width, height: source.height * source.frames, size: bytes };
+  // A copy: the thread frees the input once the pass is done.
+  return { bytes, file: { data: input.slice(), info } };
+}
+
+/** An animation plays on as it did: raw pixels carry neither delays nor a loop. */
+function motionOf({ delays, loop }: Source, picture: Picture): Motion {
+  if (picture.frames === 1 || picture.fromFile) return {};
+  const delay = delays?.map((delayMs) => Math.min(delayMs, LONGEST_DELAY_MS));
+  return { ...(delay !== undefined && { delay }), ...(loop !== undefined && { loop }) };
+}

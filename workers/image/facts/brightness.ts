@@ -1,0 +1,52 @@
+import type { Pixels } from '../pixels/pixels.ts';
+
+/** What red, green and blue add to the brightness (Rec. 709). */
+const LUMA = [0.2126, 0.7152, 0.0722] as const;
+
+/** Steps of a histogram: sixteen to one of 8 bits, so that a percentile is not rounded to what one colour makes. */
+const STEPS_PER_LEVEL = 16;
+const STEPS = 255 * STEPS_PER_LEVEL + 1;
+
+/** How bright the pixels of a picture are. */
+export interface Brightness {
+  /** The brightness, 0 to 255, below which a share of the picture lies, 0 to 1. */
+  percentile(share: number): number;
+  /** The mean brightness when each channel's value, 0 to 255, becomes what is answered for it. */
+  mean(answer: (value: number) => number): number;
+}
+
+/** Pixels count by their opacity: what cannot be seen is neither dark nor light. */
+export function brightnessOf({ data, channels }: Pixels): Brightness {
+  const histogram = new Float64Array(STEPS);
+  // Brightness is a sum over channels, and so is its mean: what each value adds to it.
+  const values = new Float64Array(256);
+  const [red, green, blue] = LUMA;
+  const [second, third] = channels === 1 ? [0, 0] : [1, 2];
+  let total = 0;
+  for (let at = 0; at < data.length; at += channels) {
+    const r = data[at] as number;
+    const g = data[at + second] as number;
+    const b = data[at + third] as number;
+    const weight = channels === 4 ? (data[at + 3] as number) : 255;
+    const step = Math.round((red * r + green * g + blue * b) * STEPS_PER_LEVEL);
+    histogram[step] = (histogram[step] as number) + weight;
+    values[r] = (values[r] as number) + red * weight;
+    values[g] = (values[g] as number) + green * weight;
+    values[b] = (values[b] as number) + blue * weight;
+    total += weight;
+  }
+  return {
+    percentile: (share) => stepAt(histogram, share * total) / STEPS_PER_LEVEL,
+    mean: (answer) => values.reduce((sum, weight, value) => sum + weight * answer(value), 0) / total,
+  };
+}
+
+/** The step at which the histogram has summed up to a weight. */
+function stepAt(histogram: Float64Array, weight: number): number {
+  let sum = 0;
+  for (const [step, here] of histogram.entries()) {
+    sum += here;
+    if (here > 0 && sum >= weight) return step;
+  }
+  return STEPS - 1;
+}

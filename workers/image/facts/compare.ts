@@ -1,0 +1,155 @@
+import sharp from 'sharp';
+import { outputOf } from '../../output.ts';
+import type { Compared, CompareTask, Difference, Failure, RawPixels } from '../../protocol.ts';
+import { failureOf } from '../failure.ts';
+import { openFile } from '../input.ts';
+import { lumaOf, ssim } from '../likeness/ssim.ts';
+import { withoutBulkyTexts } from '../metadata/png-guard.ts';
+import type { Pixels } from '../pixels/pixels.ts';
+import { invalid } from '../refusal.ts';
+
+/**
+ * A channel that differs by no more than this of 255 is the same to an eye, and what a codec changes everywhere. It is
+ * counted in maxDifference, and makes no pixel a changed one.
+ */
+const UNSEEN = 8;
+/** Changed pixels that lie in the same tile, or in tiles that touch, are one region. */
+const TILE_PX = 16;
+const MOST_REGIONS = 100;
+
+/** Compares two pictures of one size pixel by pixel, upright, in sRGB; of an animation the first frame. */
+export async function compare(task: CompareTask): Promise<Compared | Failure> {
+  const startedMs = performance.now();
+  try {
+    const one = await decoded(task.input, task.raw);
+    const other = await decoded(task.other, task.otherRaw);
+    const decodedMs = performance.now();
+    if (one.width !== other.width || one.height !== other.height) throw otherSize(one, other);
+    return {
+      kind: 'compared',
+      difference: differenceOf(one, other),
+      timings: {
+        decodeMs: decodedMs - startedMs,
+        processMs: performance.now() - decodedMs,
+        encodeMs: 0,
+      },
+    };
+  } catch (error) {
+    return failureOf(error, true);
+  }
+}
+
+function otherSize(one: Pixels, other: Pixels) {
+  return invalid(
+    'otherAssetId',
+    `The picture is ${one.width} x ${one.height} px and the other one ${other.width} x ${other.height} px: bring them to one size first, as by a resize before the comparison.`,
+  );
+}
+
+async function decoded(input: Uint8Array<ArrayBuffer>, raw?: RawPixels): Promise<Pixels> {
+  const opened = raw === undefined ? openFile(withoutBulkyTexts(input)) : sharp(input, { raw });
+  const { data, info } = await outputOf(opened.autoOrient().toColourspace('srgb').ensureAlpha().raw());
+  return { data, width: info.width, height: info.height, channels: 4, frames: 1 };
+}
+
+function differenceOf(one: Pixels, other: Pixels): Difference {
+  const { width, height } = one;
+  const tiles = new Tiles(width, height);
+  let maxDifference = 0;
+  let changed = 0;
+  for (let pixel = 0, at = 0; pixel < width * height; pixel++, at += 4) {
+    const difference = largestOf(one.data, other.data, at);
+    if (difference > maxDifference) maxDifference = difference;
+    if (difference <= UNSEEN) continue;
+    changed++;
+    tiles.mark(pixel % width, Math.floor(pixel / width));
+  }
+  const likeness =
+    changed === 0 && maxDifference === 0 ? 1 : ssim(lumaOf(one.data, one), lumaOf(other.data, other));
+  return {
+    ssim: Math.floor(likeness * 1e4) / 1e4,
+    changedShare: Number((changed / (width * height)).toPrecision(6)),
+    maxDifference,
+    regions: tiles.regions(),
+  };
+}
+
+/** What two transparent pixels have as colours is seen by nobody. */
+function largestOf(one: Uint8Array, other: Uint8Array, at: number): number {
+  if (one[at + 3] === 0 && other[at + 3] === 0) return 0;
+  let largest = 0;
+  for (let channel = at; channel < at + 4; channel++) {
+    const difference = Math.abs((one[channel] as number) - (other[channel] as number));
+    if (difference > largest) largest = difference;
+  }
+  return largest;
+}
+
+interface Box {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+/** Changed pixels, gathered in tiles: the box of each tile, and of tiles that touch, the box around them. */
+class Tiles {
+  readonly #columns: number;
+  readonly #rows: number;
+  readonly #boxes = new Map<number, Box>();
+
+  constructor(width: number, height: number) {
+    this.#columns = Math.ceil(width / TILE_PX);
+    this.#rows = Math.ceil(height / TILE_PX);
+  }
+
+  mark(x: number, y: number): void {
+    const tile = Math.floor(y / TILE_PX) * this.#columns + Math.floor(x / TILE_PX);
+    const box = this.#boxes.get(tile);
+    if (box === undefined) this.#boxes.set(tile, { left: x, top: y, right: x, bottom: y });
+    else grow(box, { left: x, top: y, right: x, bottom: y });
+  }
+
+  /** The largest ones first. */
+  regions(): Difference['regions'] {
+    const regions: Box[] = [];
+    const seen = new Set<number>();
+    for (const tile of this.#boxes.keys()) if (!seen.has(tile)) regions.push(this.#around(tile, seen));
+    const shown = regions.map(({ left, top, right, bottom }) => ({
+      x: left,
+      y: top,
+      width: right - left + 1,
+      height: bottom - top + 1,
+    }));
+    return shown.sort((a, b) => b.width * b.height - a.width * a.height).slice(0, MOST_REGIONS);
+  }
+
+  #around(first: number, seen: Set<number>): Box {
+    const box = { ...(this.#boxes.get(first) as Box) };
+    const waiting = [first];
+    seen.add(first);
+    for (let tile = waiting.pop(); tile !== undefined; tile = waiting.pop()) {
+      grow(box, this.#boxes.get(tile) as Box);
+      for (const next of this.#neighbours(tile)) {
+        if (seen.has(next) || !this.#boxes.has(next)) continue;
+        seen.add(next);
+        waiting.push(next);
+      }
+    }
+    return box;
+  }
+
+  *#neighbours(tile: number): Generator<number> {
+    const [column, row] = [tile % this.#columns, Math.floor(tile / this.#columns)];
+    for (let y = Math.max(0, row - 1); y <= Math.min(this.#rows - 1, row + 1); y++)
+      for (let x = Math.max(0, column - 1); x <= Math.min(this.#columns - 1, column + 1); x++)
+        yield y * this.#columns + x;
+  }
+}
+
+function grow(box: Box, { left, top, right, bottom }: Box): void {
+  box.left = Math.min(box.left, left);
+  box.top = Math.min(box.top, top);
+  box.right = Math.max(box.right, right);
+  box.bottom = Math.max(box.bottom, bottom);
+}

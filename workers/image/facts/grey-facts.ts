@@ -1,0 +1,82 @@
+import { LIGHT_OF, shareOf } from '../colour/light.ts';
+import type { Size } from '../pixels/geometry.ts';
+
+/** One channel of 8 bits. */
+export interface Grey extends Size {
+  data: Uint8Array;
+}
+
+/** What a channel adds to the luminance, 0 to 255 (ITU-R BT.709). */
+const [RED, GREEN, BLUE] = [0.2126, 0.7152, 0.0722].map((weight) =>
+  LIGHT_OF.map((light) => 255 * weight * light),
+) as [Float64Array, Float64Array, Float64Array];
+/** The grey of a whole luminance, and the way to that of the next: libvips interpolates between them. */
+const GREY = Float64Array.from({ length: 256 }, (_, luminance) => {
+  return Math.round(255 * shareOf(luminance / 255));
+});
+const TO_NEXT = GREY.map((grey, luminance) => (GREY[luminance + 1] ?? grey) - grey);
+
+/**
+ * Pixels of 8 bits in sRGB in grey, as libvips converts them (`b-w`); what is transparent counts like the rest. It has
+ * single precision: of a million pixels four come out one step apart. The way there and back costs more than the work.
+ */
+export function greyOf(pixels: Uint8Array, channels: 3 | 4, { width, height }: Size): Grey {
+  const data = new Uint8Array(width * height);
+  for (let at = 0, to = 0; to < data.length; at += channels, to++) {
+    const luminance =
+      (RED[pixels[at] ?? 0] ?? 0) + (GREEN[pixels[at + 1] ?? 0] ?? 0) + (BLUE[pixels[at + 2] ?? 0] ?? 0);
+    const whole = Math.trunc(luminance);
+    data[to] = (GREY[whole] ?? 0) + (TO_NEXT[whole] ?? 0) * (luminance - whole) + 0.5;
+  }
+  return { data, width, height };
+}
+
+/** The sum of the Laplacian's nine places, by which libvips divides it too. */
+const LAPLACIAN_SCALE = 9;
+
+/**
+ * Shannon entropy of the grey values, in bits: 0 for a single one, 8 for all of them alike. stats() of sharp computes it in
+ * single precision, so that the two agree to six digits.
+ */
+export function entropyOf({ data }: Grey): number {
+  const counts = new Uint32Array(256);
+  // By index: an iterator over the pixels takes ten times as long.
+  for (let at = 0; at < data.length; at++) {
+    const value = data[at] ?? 0;
+    counts[value] = (counts[value] ?? 0) + 1;
+  }
+  let bits = 0;
+  for (const count of counts) {
+    const share = count / data.length;
+    if (count > 0) bits -= share * Math.log2(share);
+  }
+  // Of a single value the sum is minus nothing.
+  return Math.abs(bits);
+}
+
+/**
+ * Standard deviation of the Laplacian (0 1 0, 1 -4 1, 0 1 0), a ninth of it; the edge pixels are repeated outwards. This
+ * is what stats() of sharp calls sharpness; it counts everything else as well, which takes four times as long.
+ */
+export function sharpnessOf({ data, width, height }: Grey): number {
+  let sum = 0;
+  let squares = 0;
+  for (let y = 0; y < height; y++) {
+    const row = y * width;
+    const above = Math.max(0, y - 1) * width;
+    const below = Math.min(height - 1, y + 1) * width;
+    let left = data[row] ?? 0;
+    let here = left;
+    for (let x = 0; x < width; x++) {
+      const right = x + 1 < width ? (data[row + x + 1] ?? 0) : here;
+      const edge = left + right + (data[above + x] ?? 0) + (data[below + x] ?? 0) - 4 * here;
+      sum += edge;
+      squares += edge * edge;
+      left = here;
+      here = right;
+    }
+  }
+  const count = width * height;
+  if (count < 2) return 0;
+  return Math.sqrt(Math.abs(squares - (sum * sum) / count) / (count - 1)) / LAPLACIAN_SCALE;
+}

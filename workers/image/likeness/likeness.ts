@@ -1,0 +1,113 @@
+import sharp from 'sharp';
+import { outputOf } from '../../output.ts';
+import type { Achieved } from '../../protocol.ts';
+import type { Settings } from '../encode/encoder.ts';
+import { framesOf, type Pixels } from '../pixels/pixels.ts';
+import { invalid } from '../refusal.ts';
+import type { Quantity } from '../search/quality-curves.ts';
+import { lumaOf, ssim } from './ssim.ts';
+import { SMALLEST_EDGE_PX, ssimulacra2 } from './ssimulacra2.ts';
+
+/** A likeness to a picture, as a promise names it and a search measures it. */
+export interface Likeness {
+  /** The parameter that asks for it. */
+  param: 'minSsim' | 'ssimulacra2';
+  least: number;
+  /** What the curves of the encoders know of it. */
+  quantity: Exclude<Quantity, 'size'>;
+  /** What an encoder is told so that it pleases the measure. */
+  settings: Settings;
+  /** How far above what is promised is near enough, on the scale of `evenly`. */
+  tolerance: number;
+  /** Of the picture itself. */
+  same: number;
+  /** Of a file of the same size. */
+  measure(file: Uint8Array): Promise<number>;
+  /** On a scale on which the measure grows as evenly as the logarithm of the size. */
+  evenly(value: number): number;
+  /** Rounded down, so that what is told is no more than what was reached. */
+  rounded(value: number): number;
+}
+
+/** What a search may be asked to reach. */
+export type LikenessPromise = { minSsim: number } | { ssimulacra2: number };
+
+/** 1 has no logarithm: nobody sees a difference of that. */
+const LEAST_UNLIKENESS = 1e-7;
+/** Above that a search would not end in time. */
+const SSIMULACRA2_LIMIT_PX = 4_000_000;
+
+/** @throws Refusal invalid_param on `ssimulacra2` for a picture that is too small or too large to be measured. */
+export function likenessTo(pixels: Pixels, promise: LikenessPromise): Likeness {
+  return 'minSsim' in promise
+    ? structuralLikeness(pixels, promise.minSsim)
+    : seenLikeness(pixels, promise.ssimulacra2);
+}
+
+/** What was reached, by the name that callers know. */
+export function achievedOf(
+  { param, rounded }: Likeness,
+  value: number,
+): Pick<Achieved, 'ssim' | 'ssimulacra2'> {
+  return param === 'minSsim' ? { ssim: rounded(value) } : { ssimulacra2: rounded(value) };
+}
+
+/** SSIM of the luma, of all frames at once. */
+function structuralLikeness(pixels: Pixels, least: number): Likeness {
+  const model = lumaOf(pixels.data, { ...pixels, height: pixels.height * pixels.frames });
+  return {
+    param: 'minSsim',
+    least,
+    quantity: 'likeness',
+    // Likeness is measured without colours.
+    settings: { tune: 'ssim', chroma: '4:2:0' },
+    tolerance: 0.015,
+    same: 1,
+    async measure(file) {
+      const { data, info } = await decoded(file);
+      return ssim(model, lumaOf(data, info));
+    },
+    evenly: (value) => -Math.log(1 - value + LEAST_UNLIKENESS),
+    rounded: (value) => Math.floor(value * 1e4) / 1e4,
+  };
+}
+
+/** SSIMULACRA 2 of the frame that is least like its own. */
+function seenLikeness(pixels: Pixels, least: number): Likeness {
+  assertMeasurable(pixels);
+  const models = framesOf(pixels);
+  return {
+    param: 'ssimulacra2',
+    least,
+    quantity: 'score',
+    settings: {},
+    tolerance: 0.5,
+    same: 100,
+    async measure(file) {
+      const { data, info } = await decoded(file);
+      const channels = info.channels as Pixels['channels'];
+      const strip = { data, width: info.width, height: pixels.height, channels, frames: pixels.frames };
+      const frames = framesOf(strip);
+      return Math.min(...frames.map((frame, index) => ssimulacra2(models[index] ?? frame, frame)));
+    },
+    evenly: (value) => value,
+    rounded: (value) => Math.floor(value * 100) / 100,
+  };
+}
+
+function assertMeasurable({ width, height, frames }: Pixels): void {
+  if (Math.min(width, height) < SMALLEST_EDGE_PX) {
+    const message = `ssimulacra2 needs pictures of at least ${SMALLEST_EDGE_PX} pixels along each edge, but this one is ${width} × ${height}: ask for minSsim.`;
+    throw invalid('ssimulacra2', message, { limit: SMALLEST_EDGE_PX });
+  }
+  if (width * height * frames > SSIMULACRA2_LIMIT_PX) {
+    const megapixels = (one: number) => (one / 1e6).toFixed(1);
+    const message = `ssimulacra2 is measured up to ${megapixels(SSIMULACRA2_LIMIT_PX)} megapixels, but this picture has ${megapixels(width * height * frames)}: make it smaller first, or ask for minSsim.`;
+    throw invalid('ssimulacra2', message, { limit: SSIMULACRA2_LIMIT_PX });
+  }
+}
+
+async function decoded(file: Uint8Array) {
+  const pipeline = sharp(file, { pages: -1, limitInputPixels: false }).toColourspace('srgb');
+  return outputOf(pipeline.raw());
+}

@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto';
+import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
+import { outputOf } from '../../output.ts';
+import {
+  type Described,
+  type Failure,
+  type ImageFacts,
+  LIMIT_PIXELS,
+  type RawPixels,
+  type Readings,
+} from '../../protocol.ts';
+import { withNamedColours } from '../colour/named-colours.ts';
+import { measure, type Sample } from '../facts/measure.ts';
+import { failureOf } from '../failure.ts';
+import { tooLarge, unreadable } from '../input.ts';
+import { withStillBrand } from '../still-brand.ts';
+import { withoutBulkyTexts } from './png-guard.ts';
+import { readTags } from './tags.ts';
+
+/**
+ * Longest side of the copy that colours, entropy, sharpness and ThumbHash are measured on. A picture no larger is
+ * measured as it is; of a larger one sharpness is that of its 1024 px copy, which makes pictures of different sizes
+ * comparable and costs a twelfth of reading every pixel of 12 megapixels.
+ */
+const WORKING_PX = 1024;
+
+/** The other unit of a PNG's pHYs is none: it tells the shape of a pixel only. */
+const PNG_UNIT_METRE = 1;
+const METRES_PER_INCH = 0.0254;
+
+const BITS_BY_DEPTH: Record<string, number> = {
+  char: 8,
+  ushort: 16,
+  short: 16,
+  uint: 32,
+  int: 32,
+  float: 32,
+  double: 64,
+};
+
+/** A header, and what was decoded by it. */
+interface Decoded {
+  header: Metadata;
+  copy: Sample;
+  isOpaque: boolean;
+}
+
+/**
+ * Reads everything the metadata endpoint tells about a raster image: its facts, and its tags. An animation is measured by
+ * its first frame. What cannot be decoded, header or pixels, is a failure `unsupported_format`. With `raw` the input is
+ * pixels, and the facts about a file are empty.
+ */
+export async function describe(
+  input: Uint8Array<ArrayBuffer>,
+  raw?: RawPixels,
+  readings: Readings = {},
+): Promise<Described | Failure> {
+  const startedMs = performance.now();
+  const decoded = await decode(
+    raw === undefined ? withStillBrand(withoutBulkyTexts(input)) : input,
+    raw,
+    readings,
+  ).catch((error: unknown) => failureOf(error, true));
+  if ('kind' in decoded) return decoded;
+  const decodedMs = performance.now();
+  const { header, copy, isOpaque } = decoded;
+  const metadata = raw === undefined ? readTags(input, header) : {};
+  const image: ImageFacts = {
+    ...(raw === undefined ? fileFacts(input, header) : NO_FILE),
+    width: header.autoOrient.width,
+    height: header.autoOrient.height,
+    orientation: header.orientation ?? 1,
+    hasAlpha: header.hasAlpha,
+    isOpaque,
+    frames: pagesOf(header, readings),
+    density: densityOf(header, metadata),
+    colorSpace: header.space,
+    bitDepth: header.bitsPerSample ?? BITS_BY_DEPTH[header.depth] ?? 8,
+    ...(await measure(copy)),
+  };
+  const timings = { decodeMs: decodedMs - startedMs, processMs: performance.now() - decodedMs, encodeMs: 0 };
+  return { kind: 'described', image, metadata, timings };
+}
+
+async function decode(
+  input: Uint8Array<ArrayBuffer>,
+  raw: RawPixels | undefined,
+  readings: Readings,
+): Promise<Decoded> {
+  const header = await open(input, raw).metadata();
+  const pixels = header.width * header.height;
+  if (pixels * pagesOf(header, readings) > LIMIT_PIXELS) throw tooLarge();
+  const { input: coloured } = await withNamedColours(input, raw === undefined ? readings.cicp : undefined);
+  // sharp takes 16-bit pictures with a profile to Display P3; this brings them back to sRGB.
+  const isWide = header.depth !== 'uchar' && (header.hasProfile || coloured !== input);
+  const copy = await workingCopy(coloured, raw, isWide);
+  const isOpaque = !header.hasAlpha || (await isOpaqueAll(input, raw, copy, pixels));
+  return { header, copy, isOpaque };
+}
+
+/** Of a HEIF file libvips counts tiles as well. */
+function pagesOf({ format, pages = 1 }: Metadata, { pictures }: Readings): number {
+  return format === 'heif' ? (pictures ?? pages) : pages;
+}
+
+type FileFacts = Pick<ImageFacts, 'mimeType' | 'format' | 'bytes' | 'sha1'>;
+
+const NO_FILE: FileFacts = { mimeType: '', format: '', bytes: 0, sha1: '' };
+
+function fileFacts(input: Uint8Array, { format, mediaType }: Metadata): FileFacts {
+  return {
+    mimeType: mediaType ?? `image/${format}`,
+    format: mediaType === 'image/avif' ? 'avif' : format,
+    bytes: input.byteLength,
+    sha1: createHash('sha1').update(input).digest('hex'),
+  };
+}
+
+/** libvips answers its own 72 for a PNG that says nothing, and takes any unit for a metre: it is read from the tags. */
+function densityOf({ format, density }: Metadata, { png = {} }: Described['metadata']): number | null {
+  if (format !== 'png') return density ?? null;
+  const perMetre = png['Pixels Per Unit X'];
+  if (typeof perMetre !== 'number' || png['Pixel Units'] !== PNG_UNIT_METRE) return null;
+  return Math.round(perMetre * METRES_PER_INCH * 10) / 10;
+}
+
+/** Every decode of this input goes by the same rules; a warning of the decoder is no reason to know nothing. */
+function open(input: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined): Sharp {
+  const limits: SharpOptions = { limitInputPixels: LIMIT_PIXELS, failOn: 'error' };
+  return sharp(input, raw === undefined ? limits : { ...limits, raw });
+}
+
+async function workingCopy(
+  input: Uint8Array<ArrayBuffer>,
+  raw: RawPixels | undefined,
+  isWide: boolean,
+): Promise<Sample> {
+  const small = open(input, raw)
+    .autoOrient()
+    .resize({ width: WORKING_PX, height: WORKING_PX, fit: 'inside', withoutEnlargement: true });
+  if (isWide) small.withIccProfile('srgb', { attach: false });
+  const { data, info } = await outputOf(small.toColourspace('srgb').raw());
+  if (info.channels !== 3 && info.channels !== 4) throw unreadable();
+  return { data, width: info.width, height: info.height, channels: info.channels };
+}
+
+/**
+ * Whether every pixel is opaque, in 8 bits. A single one that is not may have been lost in the working copy, so where
+ * that shows none and is smaller than the picture, the whole alpha channel is decoded.
+ */
+async function isOpaqueAll(
+  input: Uint8Array<ArrayBuffer>,
+  raw: RawPixels | undefined,
+  copy: Sample,
+  pixels: number,
+): Promise<boolean> {
+  if (copy.channels === 4 && !isFull(copy.data, 3, 4)) return false;
+  if (copy.width * copy.height === pixels) return true;
+  const alpha = await outputOf(open(input, raw).extractChannel('alpha').raw());
+  return isFull(alpha.data, 0, 1);
+}
+
+function isFull(data: Uint8Array, offset: number, step: number): boolean {
+  for (let at = offset; at < data.length; at += step) if (data[at] !== 255) return false;
+  return true;
+}

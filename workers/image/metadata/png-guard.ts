@@ -1,0 +1,53 @@
+import { inflateSync } from 'node:zlib';
+import { Bytes } from '../../formats/bytes.ts';
+import { pngChunks } from '../../formats/png.ts';
+
+/**
+ * Keeps a PNG's compressed texts from costing a thousand times what they weigh: libvips inflates all of them whenever it
+ * opens the file, and a 250 KB file took 1.6 GB. Texts that inflate to more than is ever told are taken out; the picture
+ * and every other chunk stay as they are.
+ */
+
+const TEXT_LIMIT_BYTES = 1024 * 1024;
+const ALL_TEXTS_LIMIT_BYTES = 4 * 1024 * 1024;
+/** Of compressed texts: the first are always packed, the others say so. */
+const TEXT_TYPES = ['zTXt', 'iTXt'];
+
+/**
+ * Answers the same bytes, or a copy without the texts that are too large. What is no PNG is answered as it is.
+ * @throws TooManyParts
+ */
+export function withoutBulkyTexts(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const png = Buffer.from(input.buffer, input.byteOffset, input.byteLength);
+  const kept: Buffer[] = [];
+  let keptFrom = 0;
+  let leftBytes = ALL_TEXTS_LIMIT_BYTES;
+  for (const { type, at, start, end, next } of pngChunks(new Bytes(png))) {
+    const packed = TEXT_TYPES.includes(type) ? packedText(type, png.subarray(start, end)) : undefined;
+    const textBytes = packed === undefined ? 0 : inflatedBytes(packed, Math.min(TEXT_LIMIT_BYTES, leftBytes));
+    if (textBytes === undefined) {
+      kept.push(png.subarray(keptFrom, at));
+      keptFrom = next;
+    } else leftBytes -= textBytes;
+  }
+  return keptFrom === 0 ? input : Buffer.concat([...kept, png.subarray(keptFrom)]);
+}
+
+/** The deflated part of a text chunk: `keyword\0`, method and data, or `keyword\0`, flag, method, two more texts and data. */
+function packedText(type: string, data: Buffer): Buffer | undefined {
+  const keywordEnd = data.indexOf(0);
+  if (keywordEnd === -1) return undefined;
+  if (type === 'zTXt') return data.subarray(keywordEnd + 2);
+  if (data[keywordEnd + 1] !== 1) return undefined;
+  const languageEnd = data.indexOf(0, keywordEnd + 3);
+  return data.subarray(data.indexOf(0, languageEnd + 1) + 1);
+}
+
+/** Undefined when it is more than the limit, or no whole deflate stream, which nobody can tell the size of. */
+function inflatedBytes(packed: Buffer, limitBytes: number): number | undefined {
+  try {
+    return inflateSync(packed, { maxOutputLength: Math.max(limitBytes, 1) }).byteLength;
+  } catch {
+    return undefined;
+  }
+}

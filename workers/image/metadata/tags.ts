@@ -1,0 +1,161 @@
+import ExifReader from 'exifreader';
+import type { Metadata } from 'sharp';
+import { APP2, APP13, jpegSegment } from '../../formats/jpeg.ts';
+import { withoutExifPrefix } from '../../formats/tiff.ts';
+import { withoutBulkyTags } from './exif-guard.ts';
+import { photoshopResource } from './iptc.ts';
+import { Budget, type Plain, plainTags } from './plain.ts';
+
+/** What a reader answers: groups of tags, each a value or an object that holds one. */
+type Groups = Record<string, unknown>;
+
+/** All tags of a file together, in characters of JSON. */
+const TAGS_LIMIT_CHARACTERS = 128 * 1024;
+/** What stands before the pixels of a container. Exif, ICC, IPTC and XMP are blocks of their own. */
+const HEAD_BYTES = 256 * 1024;
+const BLOCK_LIMIT_BYTES = 1024 * 1024;
+const JPEG_SEGMENT_LIMIT_BYTES = 65_000;
+
+/** Groups in the order of the answer. Left out: the thumbnail, and what the reader computes or says twice. */
+const TOLD = ['file', 'jfif', 'png', 'riff', 'gif', 'exif', 'gps', 'iptc', 'xmp', 'icc'] as const;
+
+/** Tags that are text although their type says bytes; the reader's description is that text. */
+const TEXT_IN_BYTES: ReadonlySet<string> = new Set([
+  'ExifVersion',
+  'FlashpixVersion',
+  'InteroperabilityVersion',
+  'UserComment',
+  'GPSProcessingMethod',
+  'GPSAreaInformation',
+  'XPTitle',
+  'XPComment',
+  'XPAuthor',
+  'XPKeywords',
+  'XPSubject',
+]);
+
+/** The file's own plumbing, and blocks that are shown tag by tag. */
+const UNTOLD =
+  /^(.* IFD Pointer|JPEGInterchangeFormat(Length)?|(Strip|Tile)(Offsets|ByteCounts)|MakerNote|IPTC-NAA|ApplicationNotes|ICC_Profile|PhotoshopSettings|ImageSourceData)$/;
+
+/** ImageMagick's way of keeping a profile in a PNG: a text of its name, its length, and hex digits in lines. */
+const RAW_PROFILE = 'Raw profile type ';
+
+/**
+ * Every tag of a file under its own name, grouped: `exif`, `gps`, `iptc`, `xmp`, `icc`, and the container's own (`jfif`,
+ * `png`, `riff`, `gif`, `file`). Values are plain and as stored: rationals as numbers, codes as codes. Never throws: a
+ * part that cannot be read is left out, and the others are shown.
+ */
+export function readTags(
+  input: Uint8Array<ArrayBuffer>,
+  header: Metadata,
+): Record<string, Record<string, Plain>> {
+  const groups: Groups = {
+    ...read(head(input), ['file', 'jfif', 'png', 'riff', 'gif']),
+    ...read(exifBlock(input, header), ['exif', 'gps']),
+    ...read(xmpBlock(header), ['xmp']),
+    ...read(profileBlock(header), ['icc', 'iptc']),
+  };
+  const budget = new Budget(TAGS_LIMIT_CHARACTERS);
+  const told: Record<string, Record<string, Plain>> = {};
+  for (const group of TOLD) {
+    const tags = Object.entries(groups[group] ?? {}).filter(
+      ([name, tag]) => isTag(tag) && !UNTOLD.test(name),
+    );
+    const values = tags.map(([name, tag]) => [name, heldBy(tag, isText(group, name))] as const);
+    const plain = plainTags(
+      group === 'png' ? [...values, ...compressedTexts(values, header)] : values,
+      budget,
+    );
+    if (Object.keys(plain).length > 0) told[group] = plain;
+  }
+  return told;
+}
+
+/** Not the source of an XMP document, nor what a tag named `__proto__` leaves behind in the reader. */
+function isTag(tag: unknown): boolean {
+  return typeof tag !== 'string';
+}
+
+/** One block through the reader; nothing when there is none, or nothing in it can be read. */
+function read(block: Buffer | undefined, groups: readonly string[]): Groups {
+  if (block === undefined) return {};
+  try {
+    const includeTags = Object.fromEntries(groups.map((group) => [group, true]));
+    return { ...ExifReader.load(block, { expanded: true, computed: true, includeTags }) };
+  } catch {
+    return {};
+  }
+}
+
+function head(input: Uint8Array<ArrayBuffer>): Buffer {
+  return Buffer.from(input.buffer, input.byteOffset, Math.min(input.byteLength, HEAD_BYTES));
+}
+
+/** Exif is a TIFF structure: the file itself when it is a TIFF, else a block of the container. */
+function exifBlock(input: Uint8Array, header: Metadata): Buffer | undefined {
+  if (header.format === 'tiff') return withoutBulkyTags(input);
+  const block = header.exif ?? rawProfile('exif', header);
+  if (block === undefined) return undefined;
+  return withoutBulkyTags(withoutExifPrefix(block));
+}
+
+/** The reader knows a bare XMP document by its packet header, which is optional. */
+function xmpBlock(header: Metadata): Buffer | undefined {
+  const xmp = header.xmp ?? rawProfile('xmp', header);
+  if (xmp === undefined || xmp.byteLength > BLOCK_LIMIT_BYTES) return undefined;
+  if (xmp.subarray(0, 9).toString('latin1') === '<?xpacket') return xmp;
+  return Buffer.concat([Buffer.from('<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?>'), xmp]);
+}
+
+function rawProfile(name: string, { comments = [] }: Metadata): Buffer | undefined {
+  const profile = comments.find(({ keyword }) => keyword === RAW_PROFILE + name);
+  return profile && Buffer.from(profile.text.trim().split('\n').slice(2).join(''), 'hex');
+}
+
+/** ICC and IPTC have no form of their own that the reader takes: a JPEG without a picture carries them. */
+function profileBlock({ icc, iptc }: Metadata): Buffer | undefined {
+  const segments: Buffer[] = [];
+  if (icc !== undefined && icc.byteLength <= BLOCK_LIMIT_BYTES) {
+    const count = Math.ceil(icc.byteLength / JPEG_SEGMENT_LIMIT_BYTES);
+    for (let index = 0; index < count; index++) {
+      const part = icc.subarray(index * JPEG_SEGMENT_LIMIT_BYTES, (index + 1) * JPEG_SEGMENT_LIMIT_BYTES);
+      segments.push(jpegSegment(APP2, Buffer.from('ICC_PROFILE\0'), Buffer.from([index + 1, count]), part));
+    }
+  }
+  if (iptc !== undefined && iptc.byteLength <= JPEG_SEGMENT_LIMIT_BYTES)
+    segments.push(jpegSegment(APP13, iptcResource(iptc)));
+  if (segments.length === 0) return undefined;
+  return Buffer.concat([Buffer.from([0xff, 0xd8]), ...segments, Buffer.from([0xff, 0xd9])]);
+}
+
+/** JPEG keeps IPTC inside a Photoshop resource, TIFF keeps it bare. */
+function iptcResource(iptc: Buffer): Buffer {
+  return iptc.subarray(0, 13).toString('latin1') === 'Photoshop 3.0' ? iptc : photoshopResource(iptc);
+}
+
+/** What libvips unpacked and the reader does not. */
+function compressedTexts(
+  known: ReadonlyArray<readonly [string, unknown]>,
+  header: Metadata,
+): [string, string][] {
+  return (header.comments ?? [])
+    .filter(({ keyword }) => !keyword.startsWith(RAW_PROFILE))
+    .filter(({ keyword }) => !known.some(([name]) => name === keyword || name.startsWith(`${keyword} (`)))
+    .map(({ keyword, text }) => [keyword, text]);
+}
+
+/** Whether the reader holds bytes as the value, and the text that they are as the description. */
+function isText(group: string, name: string): boolean {
+  return group === 'iptc' || TEXT_IN_BYTES.has(name);
+}
+
+/** The value inside a reader's tag, which may be a list of such (IPTC) or nest them (XMP). */
+function heldBy(tag: unknown, text: boolean): unknown {
+  if (Array.isArray(tag)) return tag.map((one) => heldBy(one, text));
+  if (typeof tag !== 'object' || tag === null) return tag;
+  if (text) return 'description' in tag ? tag.description : undefined;
+  if ('computed' in tag) return tag.computed;
+  if ('value' in tag) return heldBy(tag.value, text);
+  return Object.fromEntries(Object.entries(tag).map(([name, value]) => [name, heldBy(value, text)]));
+}

@@ -1,0 +1,158 @@
+import { Bytes } from '../../formats/bytes.ts';
+import {
+  EXIF_POINTERS,
+  soundExifDirectories,
+  type TiffDirectory,
+  type TiffEntry,
+  tiffPages,
+  withoutExifPrefix,
+} from '../../formats/tiff.ts';
+
+/**
+ * A TIFF's own directory is its EXIF, and libvips writes none there: so the tags are added to the file that it wrote. A
+ * longer directory takes the place of the first, at the end of the file; nothing that was written is moved.
+ */
+
+/** One tag: its value as bytes in the order of the file that is written, or the tags of a directory that it leads to. */
+interface Entry {
+  tag: number;
+  type: number;
+  count: number;
+  value: Buffer;
+  below?: Entry[];
+}
+
+/** In a TIFF, where the offset of the first directory stands. */
+const FIRST_AT = 4;
+const ENTRY_BYTES = 12;
+const LONG = 4;
+const UNDEFINED = 7;
+/** Types of a value that is made of two numbers: a fraction, without and with a sign. */
+const FRACTIONS: readonly number[] = [5, 10];
+/** Types above it are of no use outside of their file: they say where something stands. */
+const LAST_TYPE = 12;
+/** It names places of the file that it stood in, and may hold further copies of the picture. */
+const MAKER_NOTE = 0x927c;
+const ENTRY_LIMIT = 512;
+/** A hostile structure claims the same bytes again and again. */
+const VALUE_LIMIT_BYTES = 64 * 1024;
+const TOTAL_LIMIT_BYTES = 512 * 1024;
+
+/** Of a first directory, what says something about the picture and nothing about its pixels. */
+const DESCRIPTIVE: ReadonlySet<number> = new Set([
+  0x010e, 0x010f, 0x0110, 0x0131, 0x0132, 0x013b, 0x013c, 0x8298, 0x8769, 0x8825, 0x9c9b, 0x9c9c, 0x9c9d,
+  0x9c9e, 0x9c9f, 0x4746, 0x4749,
+]);
+/** IPTC-NAA. */
+const IPTC = 0x83bb;
+/** Copyright and Artist. */
+const RIGHTS: ReadonlySet<number> = new Set([0x8298, 0x013b]);
+
+/**
+ * Adds the tags of an EXIF structure to a little-endian TIFF.
+ * @param exif a TIFF structure, or a whole TIFF; what cannot be read of it is left out.
+ * @param which all that is descriptive, or the rights alone.
+ * @param iptc goes along as a tag of its own.
+ */
+export function withExifTags(
+  tiff: Uint8Array<ArrayBuffer>,
+  exif: Uint8Array | undefined,
+  which: 'all' | 'rights',
+  iptc?: Buffer,
+): Uint8Array<ArrayBuffer> {
+  const file = Buffer.from(tiff.buffer, tiff.byteOffset, tiff.byteLength);
+  const [first] = tiffPages(new Bytes(file));
+  if (first === undefined || first.isBig || !first.littleEndian) return tiff;
+  const kept = which === 'all' ? DESCRIPTIVE : RIGHTS;
+  const added = exif === undefined ? [] : entriesOf(exif).filter(({ tag }) => kept.has(tag));
+  if (iptc !== undefined) added.push({ tag: IPTC, type: UNDEFINED, count: iptc.length, value: iptc });
+  if (added.length === 0) return tiff;
+  const own = first.entries
+    .filter((entry) => !added.some(({ tag }) => tag === entry.tag))
+    .map(({ at }) => file.subarray(at, at + ENTRY_BYTES));
+  const start = file.byteLength + (file.byteLength % 2);
+  const directory = written(added, start, own, first.next);
+  const result = new Uint8Array(start + directory.byteLength);
+  result.set(file);
+  result.set(directory, start);
+  new DataView(result.buffer).setUint32(FIRST_AT, start, true);
+  return result;
+}
+
+/** The entries of an EXIF structure that are carried, each with the directory that it leads to. */
+function entriesOf(exif: Uint8Array): Entry[] {
+  const bytes = new Bytes(withoutExifPrefix(exif));
+  const directories = soundExifDirectories(bytes);
+  let bytesLeft = TOTAL_LIMIT_BYTES;
+  const carried = (directory: TiffDirectory): Entry[] =>
+    directory.entries.slice(0, ENTRY_LIMIT).flatMap((entry) => {
+      if (entry.tag === MAKER_NOTE) return [];
+      if (EXIF_POINTERS.has(entry.tag)) {
+        const led = directories.find(({ ledBy }) => ledBy === entry);
+        const below = led === undefined ? [] : carried(led);
+        return below.length === 0 ? [] : [{ ...entry, type: LONG, count: 1, value: Buffer.alloc(4), below }];
+      }
+      const value = carriedValue(bytes, directory, entry, Math.min(VALUE_LIMIT_BYTES, bytesLeft));
+      bytesLeft -= value?.byteLength ?? 0;
+      return value === undefined ? [] : [{ ...entry, value }];
+    });
+  const [first] = directories;
+  return first === undefined ? [] : carried(first);
+}
+
+/** The values of an entry in the order of a little-endian file; undefined when they are not there, or more than the limit. */
+function carriedValue(
+  bytes: Bytes,
+  { littleEndian }: TiffDirectory,
+  { type, count, claimedBytes, valueAt }: TiffEntry,
+  limitBytes: number,
+): Buffer | undefined {
+  const end = valueAt + claimedBytes;
+  if (type > LAST_TYPE || claimedBytes === 0 || end > bytes.length || claimedBytes > limitBytes)
+    return undefined;
+  const copy = Buffer.from(bytes.slice(valueAt, end));
+  if (littleEndian) return copy;
+  const numbers = FRACTIONS.includes(type) ? 2 * count : count;
+  return swapped(copy, claimedBytes / numbers);
+}
+
+/** @param numberBytes of each number in it. */
+function swapped(value: Buffer, numberBytes: number): Buffer {
+  if (numberBytes === 1) return value;
+  if (numberBytes === 2) return value.swap16();
+  return numberBytes === 4 ? value.swap32() : value.swap64();
+}
+
+/**
+ * A directory and all that it leads to, for where it starts in its file.
+ * @param ready entries that are as they should be.
+ * @param next where the directory after it stands; 0 for none.
+ */
+function written(entries: Entry[], start: number, ready: Buffer[] = [], next = 0): Buffer {
+  const count = entries.length + ready.length;
+  const bodies: Buffer[] = [];
+  let free = start + 2 + count * ENTRY_BYTES + 4;
+  const place = (body: Buffer) => {
+    const at = free;
+    const padded = body.byteLength % 2 === 0 ? body : Buffer.concat([body, Buffer.alloc(1)]);
+    bodies.push(padded);
+    free += padded.byteLength;
+    return at;
+  };
+  const made = entries.map(({ tag, type, count, value, below }) => {
+    const entry = Buffer.alloc(ENTRY_BYTES);
+    entry.writeUInt16LE(tag, 0);
+    entry.writeUInt16LE(type, 2);
+    entry.writeUInt32LE(count, 4);
+    if (below !== undefined) entry.writeUInt32LE(place(written(below, free)), 8);
+    else if (value.byteLength > 4) entry.writeUInt32LE(place(value), 8);
+    else value.copy(entry, 8);
+    return entry;
+  });
+  const sorted = [...made, ...ready].sort((a, b) => a.readUInt16LE(0) - b.readUInt16LE(0));
+  const head = Buffer.alloc(2);
+  head.writeUInt16LE(count, 0);
+  const tail = Buffer.alloc(4);
+  tail.writeUInt32LE(next, 0);
+  return Buffer.concat([head, ...sorted, tail, ...bodies]);
+}

@@ -1,0 +1,172 @@
+import { BadArgument } from '../refusal.ts';
+
+/** Pixels of one frame. */
+export interface Size {
+  width: number;
+  height: number;
+}
+
+export interface Box extends Size {
+  left: number;
+  top: number;
+}
+
+export type Fit = 'cover' | 'contain' | 'fill' | 'inside' | 'outside';
+
+/** Where something lies in a larger area: nine named places, or a point as shares of width and height. */
+export type Anchor = Place | { x: number; y: number };
+
+/** Shares of the free room that lie to the left of and above what is placed. */
+const PLACES = {
+  center: { x: 0.5, y: 0.5 },
+  north: { x: 0.5, y: 0 },
+  northeast: { x: 1, y: 0 },
+  east: { x: 1, y: 0.5 },
+  southeast: { x: 1, y: 1 },
+  south: { x: 0.5, y: 1 },
+  southwest: { x: 0, y: 1 },
+  west: { x: 0, y: 0.5 },
+  northwest: { x: 0, y: 0 },
+} as const;
+
+export type Place = keyof typeof PLACES;
+export const PLACE_NAMES = Object.keys(PLACES) as Place[];
+
+/** No picture on its way through a pass is larger: a few bytes of input could otherwise take gigabytes. */
+export const EDGE_LIMIT_PX = 16384;
+export const AREA_LIMIT_PX = 100_000_000;
+
+/** @throws BadArgument on `width` or `height` when a picture of this size is not worked on. */
+export function assertSize({ width, height }: Size, frames = 1): void {
+  const key = width > EDGE_LIMIT_PX ? 'width' : 'height';
+  if (Math.max(width, height) > EDGE_LIMIT_PX) {
+    const message = `The step would make a picture of ${width} × ${height} pixels, but an edge has at most ${EDGE_LIMIT_PX}.`;
+    throw new BadArgument(key, message, { limit: EDGE_LIMIT_PX });
+  }
+  if (width * height * frames > AREA_LIMIT_PX) {
+    const megapixels = Math.round((width * height * frames) / 1e6);
+    const message = `The step would make a picture of ${megapixels} megapixels, but at most ${AREA_LIMIT_PX / 1e6} are worked on.`;
+    throw new BadArgument('width', message, { limit: AREA_LIMIT_PX });
+  }
+}
+
+/** Where a box of `inner` size lies in an area of `outer` size; outside of it, where it is larger. */
+export function place(inner: Size, outer: Size, at: Anchor): Box {
+  const free = { x: outer.width - inner.width, y: outer.height - inner.height };
+  if (typeof at !== 'string') return { ...inner, ...centreOn(at, inner, outer) };
+  const share = PLACES[at];
+  return { ...inner, left: Math.round(free.x * share.x), top: Math.round(free.y * share.y) };
+}
+
+/** The box that has the point as near to its middle as the edges of the area allow. */
+function centreOn(point: { x: number; y: number }, inner: Size, outer: Size): { left: number; top: number } {
+  return {
+    left: clamp(Math.round(point.x * outer.width - inner.width / 2), 0, outer.width - inner.width),
+    top: clamp(Math.round(point.y * outer.height - inner.height / 2), 0, outer.height - inner.height),
+  };
+}
+
+/** What of the box lies within the area; undefined when nothing does. */
+export function intersect(box: Box, area: Size): Box | undefined {
+  const left = Math.max(0, box.left);
+  const top = Math.max(0, box.top);
+  const width = Math.min(area.width, box.left + box.width) - left;
+  const height = Math.min(area.height, box.top + box.height) - top;
+  return width > 0 && height > 0 ? { left, top, width, height } : undefined;
+}
+
+/** The smallest box around both. */
+export function union(a: Box, b: Box): Box {
+  const left = Math.min(a.left, b.left);
+  const top = Math.min(a.top, b.top);
+  const right = Math.max(a.left + a.width, b.left + b.width);
+  const bottom = Math.max(a.top + a.height, b.top + b.height);
+  return { left, top, width: right - left, height: bottom - top };
+}
+
+/** How a picture is fitted: what it is scaled to, then the size that is cut out of that or that it is padded to. */
+export interface Fitting {
+  scaled: Size;
+  result: Size;
+}
+
+/**
+ * Fits a picture into a box that has one side or both. Without `enlarge` nothing is scaled up: cover then cuts the
+ * largest part that has the box's shape, contain pads the picture as it is.
+ */
+export function fitInto(
+  source: Size,
+  box: { width?: number | undefined; height?: number | undefined },
+  fit: Fit,
+  enlarge: boolean,
+): Fitting {
+  const { width, height } = box;
+  const across = width === undefined ? undefined : width / source.width;
+  const down = height === undefined ? undefined : height / source.height;
+  const ceiling = enlarge ? Number.POSITIVE_INFINITY : 1;
+  if (width === undefined || height === undefined || across === undefined || down === undefined) {
+    return exactly(scaledBy(source, Math.min(ceiling, across ?? down ?? 1)));
+  }
+  if (fit === 'fill') {
+    return exactly({
+      width: Math.min(width, source.width * ceiling),
+      height: Math.min(height, source.height * ceiling),
+    });
+  }
+  const factor = fit === 'cover' || fit === 'outside' ? Math.max(across, down) : Math.min(across, down);
+  const scaled = scaledBy(source, Math.min(ceiling, factor));
+  if (fit === 'contain') return { scaled, result: { width, height } };
+  if (fit === 'cover') return { scaled, result: scaledBy({ width, height }, Math.min(1, ceiling / factor)) };
+  return exactly(scaled);
+}
+
+function exactly(size: Size): Fitting {
+  return { scaled: size, result: size };
+}
+
+/** The largest size of a shape (width to height) that fits into an area. */
+export function largestOfShape(area: Size, shape: number): Size {
+  return area.width / area.height > shape
+    ? { width: Math.max(1, Math.round(area.height * shape)), height: area.height }
+    : { width: area.width, height: Math.max(1, Math.round(area.width / shape)) };
+}
+
+/** Size of the box around a picture turned by any angle in degrees. */
+export function turnedSize({ width, height }: Size, angle: number): Size {
+  const radians = (angle * Math.PI) / 180;
+  const sin = Math.abs(Math.sin(radians));
+  const cos = Math.abs(Math.cos(radians));
+  // Rounded up: the outermost pixels are part of the picture. What a computer adds to a whole number is none.
+  const whole = (edge: number) => Math.ceil(edge - 1e-6);
+  return { width: whole(width * cos + height * sin), height: whole(width * sin + height * cos) };
+}
+
+/** The radius of round corners, the same on both axes: at most half of the shorter edge. */
+export function cornerRadius(radiusPx: number, { width, height }: Size): Size {
+  const most = Math.min(radiusPx, width / 2, height / 2);
+  return { width: most, height: most };
+}
+
+/** A box in so many columns and rows of parts as equal as whole pixels can be. */
+export function partsOf({ left, top, width, height }: Box, columns: number, rows: number): Box[] {
+  const edge = (length: number, parts: number, part: number) => Math.round((length * part) / parts);
+  return Array.from({ length: columns * rows }, (_, index) => {
+    const [column, row] = [index % columns, Math.floor(index / columns)];
+    const [x, y] = [edge(width, columns, column), edge(height, rows, row)];
+    return {
+      left: left + x,
+      top: top + y,
+      width: edge(width, columns, column + 1) - x,
+      height: edge(height, rows, row + 1) - y,
+    };
+  });
+}
+
+/** A size times a factor, in whole pixels. */
+export function scaledBy({ width, height }: Size, factor: number): Size {
+  return { width: Math.max(1, Math.round(width * factor)), height: Math.max(1, Math.round(height * factor)) };
+}
+
+function clamp(value: number, low: number, high: number): number {
+  return Math.min(high, Math.max(low, value));
+}

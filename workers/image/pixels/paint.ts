@@ -1,0 +1,174 @@
+import type { Rgba } from '../colour/colour.ts';
+import type { Box, Size } from './geometry.ts';
+import type { Pixels } from './pixels.ts';
+
+/**
+ * Work on pixels in memory, in place and on a single frame: where every covered byte must be known to be gone, or where
+ * only few of them change.
+ */
+
+/** Sets every pixel of a box to a colour; without an alpha channel the colour's alpha is left out. */
+export function fill({ data, width, channels }: Pixels, box: Box, { r, g, b, alpha }: Rgba): void {
+  const grey = Math.round(0.2126 * r + 0.7152 * g + 0.0722 * b);
+  const pixel = channels === 1 ? [grey] : [r, g, b, Math.round(alpha * 255)].slice(0, channels);
+  const row = Uint8Array.from({ length: box.width * channels }, (_, index) => pixel[index % channels] ?? 0);
+  for (let y = box.top; y < box.top + box.height; y++) data.set(row, (y * width + box.left) * channels);
+}
+
+/** Replaces each block of a box by its mean, colours weighed by their alpha. Blocks at the far edges may be smaller. */
+export function mosaic(pixels: Pixels, box: Box, blockPx: number): void {
+  for (let top = box.top; top < box.top + box.height; top += blockPx) {
+    const height = Math.min(blockPx, box.top + box.height - top);
+    for (let left = box.left; left < box.left + box.width; left += blockPx) {
+      const block = { left, top, width: Math.min(blockPx, box.left + box.width - left), height };
+      fillWithBytes(pixels, block, meanOf(pixels, [block]));
+    }
+  }
+}
+
+/** Sets each colour channel to what is answered for its value, of 0 to 255; transparency stays. */
+export function recolour({ data, channels }: Pixels, answer: (value: number) => number): void {
+  const answers = Uint8Array.from({ length: 256 }, (_, value) => answer(value));
+  for (let at = 0; at < data.length; at++) {
+    if (channels === 4 && at % 4 === 3) continue;
+    data[at] = answers[data[at] as number] as number;
+  }
+}
+
+/** The mean of some boxes together, as bytes of one pixel; colours are weighed by their alpha. */
+export function meanOf({ data, width, channels }: Pixels, boxes: readonly Box[]): Uint8Array {
+  const sums = new Float64Array(channels);
+  let weight = 0;
+  let count = 0;
+  for (const box of boxes) {
+    count += box.width * box.height;
+    for (let y = box.top; y < box.top + box.height; y++) {
+      let at = (y * width + box.left) * channels;
+      for (let x = 0; x < box.width; x++, at += channels) {
+        const opacity = channels === 4 ? (data[at + 3] as number) : 255;
+        weight += opacity;
+        for (let channel = 0; channel < Math.min(3, channels); channel++) {
+          sums[channel] = (sums[channel] as number) + opacity * (data[at + channel] as number);
+        }
+      }
+    }
+  }
+  const mean = Uint8Array.from(sums, (sum) => (weight === 0 ? 0 : Math.round(sum / weight)));
+  if (channels === 4) mean[3] = Math.round(weight / count);
+  return mean;
+}
+
+/** Sets every pixel of a box to the bytes of one. */
+export function fillWithBytes({ data, width, channels }: Pixels, box: Box, pixel: Uint8Array): void {
+  for (let y = box.top; y < box.top + box.height; y++) {
+    const start = (y * width + box.left) * channels;
+    for (let at = start; at < start + box.width * channels; at++)
+      data[at] = pixel[(at - start) % channels] as number;
+  }
+}
+
+/** Copies a box out of the pixels. */
+export function cut({ data, width, channels }: Pixels, box: Box): Pixels {
+  const rowBytes = box.width * channels;
+  const copy = new Uint8Array(rowBytes * box.height);
+  for (let y = 0; y < box.height; y++) {
+    const start = ((box.top + y) * width + box.left) * channels;
+    copy.set(data.subarray(start, start + rowBytes), y * rowBytes);
+  }
+  return { data: copy, width: box.width, height: box.height, channels, frames: 1 };
+}
+
+/** Writes a box of pixels, of the same channels, over others. */
+export function paste(onto: Pixels, piece: Pixels, at: { left: number; top: number }): void {
+  const rowBytes = piece.width * piece.channels;
+  for (let y = 0; y < piece.height; y++) {
+    const row = piece.data.subarray(y * rowBytes, (y + 1) * rowBytes);
+    onto.data.set(row, ((at.top + y) * onto.width + at.left) * onto.channels);
+  }
+}
+
+/** Repeats a tile in every direction from where it lies, over an area of that size. */
+export function repeat(tile: Pixels, at: { left: number; top: number }, { width, height }: Size): Pixels {
+  const { channels } = tile;
+  const rowBytes = width * channels;
+  const tileBytes = tile.width * channels;
+  const shiftBytes = modulo(-at.left, tile.width) * channels;
+  const data = new Uint8Array(rowBytes * height);
+  for (let y = 0; y < Math.min(height, tile.height); y++) {
+    const start = modulo(y - at.top, tile.height) * tileBytes;
+    const source = tile.data.subarray(start, start + tileBytes);
+    const once = Buffer.concat([source.subarray(shiftBytes), source.subarray(0, shiftBytes)]).subarray(
+      0,
+      rowBytes,
+    );
+    data.set(once, y * rowBytes);
+    fillFrom(data.subarray(y * rowBytes, (y + 1) * rowBytes), once.length);
+  }
+  fillFrom(data, Math.min(height, tile.height) * rowBytes);
+  return { data, width, height, channels, frames: 1 };
+}
+
+/** Repeats the first bytes to the end. */
+function fillFrom(data: Uint8Array, lengthBytes: number): void {
+  for (let filled = lengthBytes; filled < data.length; filled *= 2) data.copyWithin(filled, 0, filled);
+}
+
+/** Makes RGBA pixels outside of elliptic corners transparent, with a soft edge of one pixel. */
+export function roundCorners(pixels: Pixels, radius: Size): void {
+  const { data } = pixels;
+  eachInCorners(pixels, radius, (at, kept) => {
+    data[at + 3] = Math.round((data[at + 3] as number) * kept);
+  });
+}
+
+/** Sets RGBA pixels outside of elliptic corners to a colour, with a soft edge of one pixel. */
+export function fillCorners(pixels: Pixels, radius: Size, { r, g, b, alpha }: Rgba): void {
+  const { data } = pixels;
+  eachInCorners(pixels, radius, (at, kept) => {
+    const pictured = kept * (data[at + 3] as number);
+    const inked = (1 - kept) * alpha * 255;
+    const opacity = pictured + inked;
+    for (const [channel, ink] of [r, g, b].entries()) {
+      const mixed = pictured * (data[at + channel] as number) + inked * ink;
+      data[at + channel] = opacity === 0 ? 0 : Math.round(mixed / opacity);
+    }
+    data[at + 3] = Math.round(opacity);
+  });
+}
+
+/** Calls for each RGBA pixel of the corners that does not lie within wholly, with where it begins and how much of it does. */
+function eachInCorners(
+  { width, height }: Size,
+  radius: Size,
+  visit: (at: number, kept: number) => void,
+): void {
+  const across = Math.min(radius.width, width / 2);
+  const down = Math.min(radius.height, height / 2);
+  for (let y = 0; y < Math.ceil(down); y++) {
+    for (let x = 0; x < Math.ceil(across); x++) {
+      const kept = coverage(across - x - 0.5, down - y - 0.5, across, down);
+      if (kept === 1) break;
+      for (const row of [y, height - 1 - y]) {
+        for (const column of [x, width - 1 - x]) visit((row * width + column) * 4, kept);
+      }
+    }
+  }
+}
+
+/** How much of a pixel at a distance from an ellipse's middle lies within it, 0 to 1. */
+function coverage(dx: number, dy: number, across: number, down: number): number {
+  if (dx <= 0 || dy <= 0) return 1;
+  const reach = Math.hypot(dx / across, dy / down);
+  const slope = Math.hypot(dx / across ** 2, dy / down ** 2) / reach;
+  return Math.min(1, Math.max(0, (1 - reach) / slope + 0.5));
+}
+
+/** Multiplies the alpha of RGBA pixels. */
+export function fade({ data }: Pixels, opacity: number): void {
+  const faded = Uint8Array.from({ length: 256 }, (_, alpha) => Math.round(alpha * opacity));
+  for (let at = 3; at < data.length; at += 4) data[at] = faded[data[at] as number] as number;
+}
+
+function modulo(value: number, divisor: number): number {
+  return ((value % divisor) + divisor) % divisor;
+}

@@ -1,0 +1,66 @@
+import type { Sharp } from 'sharp';
+import { outputOf } from '../../output.ts';
+import type { Size } from './geometry.ts';
+
+/** 8-bit pixels in sRGB, frame under frame. */
+export interface Pixels extends Size {
+  data: Uint8Array<ArrayBuffer>;
+  /** 1 grey, 3 RGB, 4 RGBA with alpha not premultiplied. */
+  channels: 1 | 3 | 4;
+  frames: number;
+}
+
+/** Runs a pipeline for its pixels. @param frames that lie in it, one under the other. */
+export async function pixelsOf(pipeline: Sharp, frames = 1): Promise<Pixels> {
+  const { data, info } = await outputOf(pipeline.raw());
+  return {
+    data,
+    width: info.width,
+    height: info.height / frames,
+    channels: info.channels as Pixels['channels'],
+    frames,
+  };
+}
+
+/** Each frame's pixels, as views on the strip. */
+export function framesOf(strip: Pixels): Pixels[] {
+  const frameBytes = strip.width * strip.height * strip.channels;
+  return Array.from({ length: strip.frames }, (_, frame) => ({
+    ...strip,
+    frames: 1,
+    data: strip.data.subarray(frame * frameBytes, (frame + 1) * frameBytes),
+  }));
+}
+
+/** Frames of one size as one strip. */
+export function joinFrames(frames: Pixels[]): Pixels {
+  const first = frames[0] as Pixels;
+  const frameBytes = first.data.byteLength;
+  const data = new Uint8Array(frameBytes * frames.length);
+  frames.forEach((frame, index) => {
+    data.set(frame.data, index * frameBytes);
+  });
+  return { ...first, data, frames: frames.length };
+}
+
+/** The colours of RGBA pixels. */
+export function withoutAlpha({ data, ...facts }: Pixels): Pixels {
+  const colours = new Uint8Array((data.length / 4) * 3);
+  for (let from = 0, to = 0; from < data.length; from += 4, to += 3) {
+    colours[to] = data[from] as number;
+    colours[to + 1] = data[from + 1] as number;
+    colours[to + 2] = data[from + 2] as number;
+  }
+  return { ...facts, data: colours, channels: 3 };
+}
+
+/** RGBA pixels of the one's transparency and the other's colours, which may be grey. */
+export function withAlphaOf(whole: Pixels, { data: colours, channels }: Pixels): Pixels {
+  const data = new Uint8Array(whole.data.length);
+  for (let to = 0, from = 0; to < data.length; to += 4, from += channels) {
+    for (let channel = 0; channel < 3; channel++)
+      data[to + channel] = colours[from + Math.min(channel, channels - 1)] as number;
+    data[to + 3] = whole.data[to + 3] as number;
+  }
+  return { ...whole, data };
+}
