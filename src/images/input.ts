@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import { JSON_BODY_LIMIT_BYTES, parseJson } from '../http/bodies.ts';
+import { mediaTypeOf } from '../http/bodies/image-body.ts';
+import { type FilePart, openMultipart } from '../http/bodies/multipart.ts';
+import { JSON_BODY_LIMIT_BYTES, parseJson } from '../http/bodies/parsing.ts';
+import { collect } from '../http/bodies/streamed-body.ts';
 import { type ApiError, invalidParam } from '../http/errors.ts';
-import { mediaTypeOf } from '../http/image-body.ts';
-import { type FilePart, readMultipart } from '../http/multipart.ts';
-import { collect } from '../http/streamed-body.ts';
 import { didYouMean } from '../names/nearest.ts';
 import { IMAGE_LIMIT_BYTES, MULTIPART_LIMIT_BYTES } from './limits.ts';
 
@@ -33,12 +33,12 @@ export async function readInput(request: FastifyRequest): Promise<Input> {
   if (type === 'application/json')
     return referenceOf(parseJson(await collect(body, request, JSON_BODY_LIMIT_BYTES, 'body')));
   if (type === 'multipart/form-data') {
-    const { file, fields } = await readMultipart(request, body, {
+    using multipart = await openMultipart(request, body, {
       bodyLimitBytes: MULTIPART_LIMIT_BYTES,
       fileLimitBytes: IMAGE_LIMIT_BYTES,
-      take: wholePart,
     });
-    return { kind: 'bytes', ...file, fields: multipartFields(fields) };
+    const file = await wholePart(multipart.file);
+    return { kind: 'bytes', ...file, fields: multipartFields(await multipart.fields()) };
   }
   const bytes = await collect(body, request, IMAGE_LIMIT_BYTES, 'file');
   return { kind: 'bytes', bytes, declaredType: type, fields: {} };

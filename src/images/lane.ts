@@ -3,7 +3,7 @@ import type { Caller } from '../accounts/authentication.ts';
 import type { Gate } from '../accounts/gate.ts';
 import type { Allowance, Run } from '../billing/allowance.ts';
 import type { PixelOp } from '../catalogue/op.ts';
-import { clientGoneSignal } from '../http/client-gone.ts';
+import { clientGoneSignal } from '../http/connection/client-gone.ts';
 import type { OpMeter } from '../metrics/ops.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import type { Pixels } from '../pixels/pixels.ts';

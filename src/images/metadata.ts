@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
+import { checkImageBody } from '../http/bodies/image-body.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
-import { checkImageBody } from '../http/image-body.ts';
 import { ImageObject, ImageTags } from '../pixels/image-object.ts';
 import { readInput } from './input.ts';
 import { bring, type LaneOptions, limitsOf } from './lane.ts';

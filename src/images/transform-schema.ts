@@ -1,10 +1,10 @@
 import { type TObject, type TSchema, Type } from '@sinclair/typebox';
 import { OPS } from '../catalogue/index.ts';
-import { isPixelOp, type PixelOp } from '../catalogue/op.ts';
+import { isPixelOp, type Op, type PixelOp } from '../catalogue/op.ts';
 import { PASS_PARAMETERS } from '../catalogue/pass-parameters.ts';
 
 /** Ops that run here while the caller waits. */
-export const TRANSFORM_OPS: readonly PixelOp[] = Object.values(OPS)
+export const TRANSFORM_OPS: readonly PixelOp[] = Object.values<Op>(OPS)
   .filter(isPixelOp)
   .filter(({ syncEndpoint }) => syncEndpoint !== undefined);
 

@@ -2,9 +2,9 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Pass } from '../../workers/protocol.ts';
 import type { Caller } from '../accounts/authentication.ts';
+import { checkImageBody } from '../http/bodies/image-body.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
-import { checkImageBody } from '../http/image-body.ts';
-import { sendWarnings, type Warning } from '../http/warnings.ts';
+import { sendWarnings, type Warning } from '../http/manners/warnings.ts';
 import type { PixelResult } from '../pixels/pixels.ts';
 import { type BodyFields, readInput } from './input.ts';
 import { bring, counted, type LaneOptions, limitsOf, namedAs } from './lane.ts';
@@ -125,9 +125,10 @@ function answerLink(url: string, { data, contentType, width, height }: PixelResu
 /** What a search for a promise came to; of each, what applies. */
 function sendAchieved(reply: FastifyReply, achieved: PixelResult['achieved']): void {
   if (achieved === undefined) return;
-  const { quality, ssim, trials } = achieved;
+  const { quality, ssim, ssimulacra2, trials } = achieved;
   if (quality !== undefined) reply.header('x-service-quality', String(quality));
   if (ssim !== undefined) reply.header('x-service-ssim', String(ssim));
+  if (ssimulacra2 !== undefined) reply.header('x-service-ssimulacra2', String(ssimulacra2));
   reply.header('x-service-trials', String(trials));
 }
 

@@ -25,8 +25,9 @@ const DECODE_MS: Readonly<Record<string, number>> = {
 const TWICE = 2;
 /** A description reads all pixels once or twice, and looks at a small copy. */
 const DESCRIBE_MS = 30;
-/** A trial of a search is decoded again and compared. */
+/** A trial of a search is decoded again and compared; SSIMULACRA 2 looks at it in six sizes. */
 const COMPARE_MS = 60;
+const SCORE_MS = 450;
 const QUALITY_TRIALS = 7;
 const PALETTE_TRIALS = 3;
 const LOSSLESS_TRIALS = 2;
@@ -39,7 +40,7 @@ const PALETTE_MS: ByEffort = [450, 1_600, 3_200];
 const ENCODE_MS: Readonly<Record<OutputFormat, ByEffort>> = {
   jpeg: [35, 80, 320],
   png: [10, 65, 200],
-  webp: [80, 260, 640],
+  webp: [80, 290, 640],
   avif: [125, 630, 1_400],
   gif: PALETTE_MS,
   tiff: [105, 105, 105],
@@ -48,9 +49,12 @@ const LOSSLESS_MS: Readonly<Partial<Record<OutputFormat, ByEffort>>> = {
   webp: [155, 670, 1_000],
   avif: [430, 900, 1_600],
 };
-/** Above this the AVIF encoder is kept to little effort: see workers/image/encoder.ts. */
+/** Above this the AVIF encoder is kept to little effort: see workers/image/encode/encoder.ts. */
 const LARGE_AVIF_MEGAPIXELS = 16;
 const LARGE_LOSSLESS_AVIF_MEGAPIXELS = 4;
+/** Up to here it takes all its effort unless it is asked for less; a search does so up to the second, for WebP too. */
+const SMALL_AVIF_MEGAPIXELS = 1;
+const SMALL_SEARCH_MEGAPIXELS = 2;
 const GREATEST_EFFORT = 9;
 /** Of the scale from 0 to 9, about where the usual effort lies. */
 const USUAL_EFFORT = 5;
@@ -84,10 +88,11 @@ function stepsMs({ steps }: Pass, megapixels: readonly number[]): number {
 function encodingMs(encode: Known, megapixels: number): number {
   const once = megapixels * atEffort(encode, megapixels);
   if (encode.promise === undefined) return once;
-  return trialsOf(encode) * (once + megapixels * COMPARE_MS);
+  const compareMs = 'ssimulacra2' in encode.promise ? SCORE_MS : COMPARE_MS;
+  return trialsOf(encode) * (once + megapixels * compareMs);
 }
 
-/** A binary search over the settings of workers/image/promise.ts. */
+/** A binary search over the settings of workers/image/search/promise.ts. */
 function trialsOf({ format, lossless }: Known): number {
   if (lossless) return LOSSLESS_TRIALS;
   return format === 'png' || format === 'gif' ? PALETTE_TRIALS : QUALITY_TRIALS;
@@ -95,13 +100,20 @@ function trialsOf({ format, lossless }: Known): number {
 
 function atEffort(encode: Known, megapixels: number): number {
   const [least, usual, greatest] = scaleOf(encode);
-  const { format, lossless, effort } = encode;
+  const { format, lossless, effort = smallEffort(encode, megapixels) } = encode;
   const largeAvif = lossless ? LARGE_LOSSLESS_AVIF_MEGAPIXELS : LARGE_AVIF_MEGAPIXELS;
   if (format === 'avif' && megapixels > largeAvif) return least;
   if (effort === undefined) return usual;
   return effort <= USUAL_EFFORT
     ? least + ((usual - least) * effort) / USUAL_EFFORT
     : usual + ((greatest - usual) * (effort - USUAL_EFFORT)) / (GREATEST_EFFORT - USUAL_EFFORT);
+}
+
+/** What a small picture is worth unasked; undefined for the usual effort. */
+function smallEffort({ format, lossless, promise }: Known, megapixels: number): number | undefined {
+  const isSearched = promise !== undefined && megapixels <= SMALL_SEARCH_MEGAPIXELS;
+  if ((format === 'webp' || format === 'avif') && isSearched) return GREATEST_EFFORT;
+  return format === 'avif' && !lossless && megapixels <= SMALL_AVIF_MEGAPIXELS ? GREATEST_EFFORT : undefined;
 }
 
 function scaleOf({ format, lossless, palette, colors, promise }: Known): ByEffort {

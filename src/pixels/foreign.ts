@@ -1,3 +1,7 @@
+import { isoBrands } from '../../workers/formats/boxes.ts';
+import { Bytes } from '../../workers/formats/bytes.ts';
+import { HEIF_BRANDS } from './header/avif.ts';
+
 /** A file that is known and not read here. */
 export interface ForeignFile {
   /** As a person calls it. */
@@ -7,7 +11,6 @@ export interface ForeignFile {
   instead: string;
 }
 
-const BRAND_OFFSET = 8;
 const TEXT_BYTES = 512;
 
 const PHOTO = 'export it as JPEG';
@@ -26,7 +29,6 @@ const SIGNATURES: ReadonlyArray<readonly [bytes: string, file: ForeignFile]> = [
 ];
 
 const HEIC: ForeignFile = { name: 'a HEIC file (iPhone photo)', mediaType: 'image/heic', instead: PHOTO };
-const HEIF_BRANDS = ['heic', 'heix', 'hevc', 'hevx', 'heim', 'heis', 'mif1', 'msf1'];
 const VIDEO: ForeignFile = {
   name: 'a video',
   mediaType: 'video/mp4',
@@ -35,12 +37,10 @@ const VIDEO: ForeignFile = {
 
 /** What a file is that is none of the images that are read here; undefined when its first bytes do not tell. */
 export function foreignFile(bytes: Uint8Array): ForeignFile | undefined {
-  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, TEXT_BYTES)).toString(
-    'latin1',
-  );
-  if (start.startsWith('ftyp', 4)) {
-    return HEIF_BRANDS.includes(start.slice(BRAND_OFFSET, BRAND_OFFSET + 4)) ? HEIC : VIDEO;
-  }
+  const head = bytes.subarray(0, TEXT_BYTES);
+  const [brand] = isoBrands(new Bytes(head));
+  if (brand !== undefined) return HEIF_BRANDS.includes(brand) ? HEIC : VIDEO;
+  const start = Buffer.from(head.buffer, head.byteOffset, head.byteLength).toString('latin1');
   const known = SIGNATURES.find(([signature]) => start.startsWith(signature));
   return known?.[1] ?? textFile(start);
 }

@@ -49,6 +49,8 @@ export interface TransformCall extends PixelCall {
   pass: Pass;
   /** Files of the second assets that steps read, by asset id. */
   layers?: Record<string, Uint8Array>;
+  /** Asks for the facts of the result as well: they are there where one task can make both. */
+  describes?: boolean;
   /** Names a pass-relative parameter, such as `steps[0].params.width`, in the caller's words. */
   paramOf?: (passParam: string) => string;
 }
@@ -199,7 +201,7 @@ export function createPixels(options: PixelsOptions): Pixels {
   }
 
   async function transform(call: TransformCall, ending: Ending): Promise<PixelResult> {
-    const { pass, layers, paramOf = (name) => name } = call;
+    const { pass, layers, describes = false, paramOf = (name) => name } = call;
     const source = await sourceOf(call, pass, ending);
     const { file, header } = source;
     const taskUntil = (deadlineMs: number): TransformTask => ({
@@ -208,6 +210,7 @@ export function createPixels(options: PixelsOptions): Pixels {
       ...hintOf(header),
       ...readingsOf(header),
       ...(layers !== undefined && { layers }),
+      ...(describes && header.cicp === undefined && { describes }),
       pass,
       deadlineMs,
     });

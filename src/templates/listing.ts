@@ -1,4 +1,4 @@
-import { cut, type Listing, type Page, pageNumber, pageSize, readCursor } from '../http/paging.ts';
+import { cut, type Listing, type Page, pageNumber, pageSize, readCursor } from '../http/lists/paging.ts';
 import { summaryOf } from './answers.ts';
 import { BUILT_INS } from './builtins/index.ts';
 import type { TemplateListQuery, TemplateSummary } from './schema.ts';

@@ -1,5 +1,5 @@
 import { invalidParam } from '../http/errors.ts';
-import { checkOf } from '../http/validation.ts';
+import { checkOf } from '../http/refusals/validation.ts';
 import { isReservedSlug, RESERVED_PREFIX } from '../names/slugs.ts';
 import { VARIABLE_PATTERN, variablesOf } from './placeholders.ts';
 import {

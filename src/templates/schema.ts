@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { NOT_BLANK, NOT_RESERVED, REFERENCE } from '../http/described.ts';
-import { PagingQuery } from '../http/paging.ts';
+import { PagingQuery } from '../http/lists/paging.ts';
 import { SLUG_MAX_CHARACTERS, SLUG_PATTERN } from '../names/slugs.ts';
 
 export const NAME_MAX_CHARACTERS = 200;

@@ -1,11 +1,12 @@
+import { type IsoBox, isoBox, isoBoxes, isoBrands, type Stretch } from '../../../workers/formats/boxes.ts';
+import type { Bytes } from '../../../workers/formats/bytes.ts';
 import type { Cicp } from '../../../workers/protocol.ts';
-import { type Box, boxAt, boxesIn, boxIn } from './boxes.ts';
-import type { Bytes } from './bytes.ts';
 import type { Header } from './facts.ts';
 import { type Items, readItems } from './items.ts';
 
 const AVIF_BRANDS = ['avif', 'avis'];
-const HEIF_BRANDS = ['heic', 'heix', 'hevc', 'hevx', 'heim', 'heis', 'mif1', 'msf1', 'mif2'];
+/** Of pictures that are not coded as AV1. */
+export const HEIF_BRANDS = ['heic', 'heix', 'hevc', 'hevx', 'heim', 'heis', 'mif1', 'msf1', 'mif2'];
 const ALPHA = /^urn:mpeg:(mpegB:cicp:systems:auxiliary:alpha|hevc:2015:auxid:1)/;
 
 /** A still picture is the primary item and its properties; a sequence is a track whose samples are the frames. */
@@ -13,7 +14,7 @@ export function readAvif(bytes: Bytes): Header | null {
   const format = readBrand(bytes);
   if (format === null) return null;
   const file = { start: 0, end: bytes.length };
-  const meta = boxIn(bytes, file, 'meta');
+  const meta = isoBox(bytes, file, 'meta');
   const items = meta === undefined ? null : readItems(bytes, { ...meta, start: meta.start + 4 });
   const still = items === null ? null : readPrimary(bytes, items);
   const frames = readSequence(bytes, file);
@@ -40,13 +41,7 @@ export function readAvif(bytes: Bytes): Header | null {
 }
 
 function readBrand(bytes: Bytes): 'avif' | 'heif' | null {
-  if (bytes.text(4, 4) !== 'ftyp') return null;
-  const end = Math.min(bytes.u32(0), bytes.length);
-  const brands = [bytes.text(8, 4)];
-  for (let at = 16; at + 4 <= end; at += 4) {
-    bytes.step();
-    brands.push(bytes.text(at, 4));
-  }
+  const brands = isoBrands(bytes);
   if (brands.some((brand) => AVIF_BRANDS.includes(brand))) return 'avif';
   return brands.some((brand) => HEIF_BRANDS.includes(brand)) ? 'heif' : null;
 }
@@ -79,20 +74,17 @@ function readPrimary(bytes: Bytes, items: Items): Still | null {
   return { ...size, bitDepth, ...(cicp !== undefined && !hasProfile && { cicp }) };
 }
 
-function isAlpha(bytes: Bytes, { type, start, end }: Box): boolean {
+function isAlpha(bytes: Bytes, { type, start, end }: IsoBox): boolean {
   return type === 'auxC' && ALPHA.test(bytes.text(start + 4, Math.min(end - start, 64)));
 }
 
 /** Size and samples of the first track that has a picture. */
-function readSequence(
-  bytes: Bytes,
-  file: { start: number; end: number },
-): { width: number; height: number; count: number } | null {
-  const movie = boxIn(bytes, file, 'moov');
+function readSequence(bytes: Bytes, file: Stretch): { width: number; height: number; count: number } | null {
+  const movie = isoBox(bytes, file, 'moov');
   if (movie === undefined) return null;
-  for (const track of boxesIn(bytes, movie.start, movie.end)) {
-    const head = track.type === 'trak' ? boxIn(bytes, track, 'tkhd') : undefined;
-    const samples = head && boxAt(bytes, track, 'mdia', 'minf', 'stbl', 'stsz');
+  for (const track of isoBoxes(bytes, movie)) {
+    const head = track.type === 'trak' ? isoBox(bytes, track, 'tkhd') : undefined;
+    const samples = head && isoBox(bytes, track, 'mdia', 'minf', 'stbl', 'stsz');
     if (head === undefined || samples === undefined) continue;
     const [width, height] = [bytes.u32(head.end - 8) >>> 16, bytes.u32(head.end - 4) >>> 16];
     if (width > 0 && height > 0) return { width, height, count: bytes.u32(samples.start + 8) };

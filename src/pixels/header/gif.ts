@@ -1,9 +1,13 @@
-import type { Bytes } from './bytes.ts';
+import type { Bytes } from '../../../workers/formats/bytes.ts';
+import { type GifBlock, gifBlocks } from '../../../workers/formats/gif.ts';
 import type { Header } from './facts.ts';
 
-const EXTENSION = 0x21;
 const GRAPHIC_CONTROL = 0xf9;
-const IMAGE = 0x2c;
+/** In the flags of a graphic control, behind the length of its sub-block. */
+const TRANSPARENT = 0x01;
+/** In the flags of an image. */
+const INTERLACED = 0x40;
+const SCREEN_AT = 6;
 
 /** Screens that broken encoders wrote instead of the picture's size: the decoder takes the first frame's then. */
 const BROKEN_SCREENS = ['640x480', '640x512', '800x600', '1024x768', '1280x1024', '1600x1200'];
@@ -21,9 +25,9 @@ interface Walk {
 
 /** Walks the blocks; a frame counts when its data end inside the file. The decoder would draw what there is of one more. */
 export function readGif(bytes: Bytes): Header | null {
-  if (bytes.text(0, 4) !== 'GIF8') return null;
   const walk = readBlocks(bytes);
-  const screen = trustedScreen(bytes.u16(6, true), bytes.u16(8, true));
+  if (walk.frames === 0) return null;
+  const screen = trustedScreen(bytes.u16(SCREEN_AT, true), bytes.u16(SCREEN_AT + 2, true));
   const width = Math.max(screen.width, walk.right);
   const height = Math.max(screen.height, walk.bottom);
   return {
@@ -54,39 +58,25 @@ function trustedScreen(width: number, height: number): { width: number; height: 
 
 function readBlocks(bytes: Bytes): Walk {
   const walk: Walk = { frames: 0, right: 0, bottom: 0, hasAlpha: false, interlaced: false, cutShort: false };
-  for (let at = 13 + colourTableBytes(bytes.u8(10)); at + 2 <= bytes.length; ) {
-    const block = bytes.u8(at);
-    if (block === EXTENSION) {
-      if (bytes.u8(at + 1) === GRAPHIC_CONTROL && at + 4 <= bytes.length) {
-        walk.hasAlpha ||= (bytes.u8(at + 3) & 1) === 1;
-      }
-      at = endOfSubBlocks(bytes, at + 2);
-    } else if (block === IMAGE && at + 10 < bytes.length) {
-      const end = endOfSubBlocks(bytes, at + 10 + colourTableBytes(bytes.u8(at + 9)) + 1);
-      walk.cutShort = end > bytes.length;
-      if (walk.cutShort) break;
-      countFrame(bytes, at, walk);
-      at = end;
-    } else break;
+  for (const block of gifBlocks(bytes)) {
+    if (block.kind === 'image') readFrame(bytes, block, walk);
+    else if (isTransparent(bytes, block)) walk.hasAlpha = true;
   }
   return walk;
 }
 
-function countFrame(bytes: Bytes, at: number, walk: Walk): void {
+function isTransparent(bytes: Bytes, block: GifBlock): boolean {
+  if (block.kind !== 'extension' || block.label !== GRAPHIC_CONTROL) return false;
+  return block.start + 2 <= block.end && (bytes.u8(block.start + 1) & TRANSPARENT) !== 0;
+}
+
+/** The head of an image has its place and its size on the screen, then its flags. */
+function readFrame(bytes: Bytes, { at, truncated }: GifBlock, walk: Walk): void {
+  walk.cutShort = truncated;
+  if (truncated) return;
   walk.frames += 1;
-  walk.interlaced ||= (bytes.u8(at + 9) & 0x40) !== 0;
+  walk.interlaced ||= (bytes.u8(at + 9) & INTERLACED) !== 0;
   if (walk.frames > 1) return;
   walk.right = bytes.u16(at + 1, true) + bytes.u16(at + 5, true);
   walk.bottom = bytes.u16(at + 3, true) + bytes.u16(at + 7, true);
-}
-
-function colourTableBytes(flags: number): number {
-  return (flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 7) + 1);
-}
-
-/** Past the empty sub-block that ends a list; past the file's end when the list has no end. */
-function endOfSubBlocks(bytes: Bytes, from: number): number {
-  let at = from;
-  while (at < bytes.length && bytes.u8(at) !== 0) at += 1 + bytes.u8(at);
-  return at + 1;
 }

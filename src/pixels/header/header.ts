@@ -1,5 +1,5 @@
+import { Bytes } from '../../../workers/formats/bytes.ts';
 import { readAvif } from './avif.ts';
-import { Bytes } from './bytes.ts';
 import type { Header } from './facts.ts';
 import { readGif } from './gif.ts';
 import { readJpeg } from './jpeg.ts';

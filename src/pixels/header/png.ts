@@ -1,22 +1,25 @@
+import type { Bytes } from '../../../workers/formats/bytes.ts';
+import { type PngChunk, pngChunks } from '../../../workers/formats/png.ts';
 import type { Cicp } from '../../../workers/protocol.ts';
-import type { Bytes } from './bytes.ts';
 import { exifOrientation } from './exif.ts';
 import type { Header } from './facts.ts';
 
-const SIGNATURE = '\x89PNG\r\n\x1a\n';
 /** Channels by colour type; a palette decodes to three. */
 const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 3, 4: 2, 6: 4 };
 const PALETTE = 3;
 
 /** IHDR comes first; transparency and EXIF are chunks after it. An animated PNG is read as its still picture. */
 export function readPng(bytes: Bytes): Header | null {
-  if (bytes.text(0, 8) !== SIGNATURE || bytes.text(12, 4) !== 'IHDR') return null;
-  const [width, height] = [bytes.u32(16), bytes.u32(20)];
-  const colourType = bytes.u8(25);
+  const [head, ...others] = pngChunks(bytes);
+  if (head?.type !== 'IHDR') return null;
+  const { start } = head;
+  const [width, height] = [bytes.u32(start), bytes.u32(start + 4)];
+  const [bitDepth, colourType] = [bytes.u8(start + 8), bytes.u8(start + 9)];
   const channels = CHANNELS[colourType];
   if (channels === undefined) return null;
-  const { orientation, isKeyed, cicp } = readChunks(bytes);
-  const hasAlpha = colourType === 4 || colourType === 6 || isKeyed;
+  const isInterlaced = bytes.u8(start + 12) === 1;
+  const isPalette = colourType === PALETTE;
+  const { orientation, isKeyed, cicp } = readOthers(bytes, others);
   return {
     format: 'png',
     mimeType: 'image/png',
@@ -25,27 +28,24 @@ export function readPng(bytes: Bytes): Header | null {
     frames: 1,
     pixels: width * height,
     orientation,
-    bitDepth: colourType === PALETTE ? 8 : bytes.u8(24),
+    bitDepth: isPalette ? 8 : bitDepth,
     channels: isKeyed ? channels + 1 : channels,
-    hasAlpha,
-    progressive: bytes.u8(28) === 1,
+    hasAlpha: colourType === 4 || colourType === 6 || isKeyed,
+    progressive: isInterlaced,
     animated: false,
     ...(cicp !== undefined && { cicp }),
-    ...((colourType === PALETTE || bytes.u8(24) < 8) && { indexed: true }),
+    ...((isPalette || bitDepth < 8) && { indexed: true }),
   };
 }
 
-function readChunks(bytes: Bytes): { orientation: number; isKeyed: boolean; cicp: Cicp | undefined } {
+function readOthers(bytes: Bytes, chunks: readonly PngChunk[]) {
   let cicp: Cicp | undefined;
   let orientation = 1;
   let isKeyed = false;
-  for (let at = 33; at + 8 <= bytes.length; at += 12 + bytes.u32(at)) {
-    bytes.step();
-    const type = bytes.text(at + 4, 4);
+  for (const { type, start, end } of chunks) {
     if (type === 'tRNS') isKeyed = true;
-    if (type === 'cICP') cicp = { primaries: bytes.u8(at + 8), transfer: bytes.u8(at + 9) };
-    if (type === 'eXIf') orientation = exifOrientation(bytes.from(at + 8, at + 8 + bytes.u32(at)));
-    if (type === 'IEND') break;
+    if (type === 'cICP') cicp = { primaries: bytes.u8(start), transfer: bytes.u8(start + 1) };
+    if (type === 'eXIf') orientation = exifOrientation(bytes.slice(start, end));
   }
   return { orientation, isKeyed, cicp };
 }

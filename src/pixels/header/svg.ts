@@ -1,4 +1,4 @@
-import type { Bytes } from './bytes.ts';
+import type { Bytes } from '../../../workers/formats/bytes.ts';
 import type { Header } from './facts.ts';
 
 /** How far into the file its root element is looked for: comments and a DOCTYPE may stand before it. */

@@ -1,4 +1,5 @@
-import type { Bytes } from './bytes.ts';
+import type { Bytes } from '../../../workers/formats/bytes.ts';
+import { type RiffChunk, riffChunks } from '../../../workers/formats/riff.ts';
 import { exifOrientation } from './exif.ts';
 import type { Header } from './facts.ts';
 
@@ -14,10 +15,11 @@ interface Canvas {
 
 /** The first chunk has the canvas; in the extended form the frames and EXIF are chunks behind it. */
 export function readWebp(bytes: Bytes): Header | null {
-  if (bytes.text(0, 4) !== 'RIFF' || bytes.text(8, 4) !== 'WEBP') return null;
-  const canvas = readCanvas(bytes);
+  const chunks = [...riffChunks(bytes, 'WEBP')];
+  const canvas = readCanvas(bytes, chunks[0]);
   if (canvas === null) return null;
-  const { orientation, frames } = readChunks(bytes);
+  const frames = chunks.filter(({ type }) => type === 'ANMF').length;
+  const exif = chunks.findLast(({ type }) => type === 'EXIF');
   const frameCount = canvas.animated ? frames : 1;
   return {
     format: 'webp',
@@ -25,16 +27,17 @@ export function readWebp(bytes: Bytes): Header | null {
     ...canvas,
     frames: frameCount,
     pixels: canvas.width * canvas.height * frameCount,
-    orientation,
+    orientation: exif === undefined ? 1 : exifOrientation(bytes.slice(exif.start, exif.end)),
     bitDepth: 8,
     channels: canvas.hasAlpha ? 4 : 3,
     progressive: false,
   };
 }
 
-function readCanvas(bytes: Bytes): Canvas | null {
-  const data = 20;
-  switch (bytes.text(12, 4)) {
+function readCanvas(bytes: Bytes, chunk: RiffChunk | undefined): Canvas | null {
+  if (chunk === undefined) return null;
+  const { type, start: data } = chunk;
+  switch (type) {
     case 'VP8 ': {
       if (bytes.u24(data + 3) !== 0x9d012a) return null;
       const [width, height] = [bytes.u16(data + 6, true) & 0x3fff, bytes.u16(data + 8, true) & 0x3fff];
@@ -59,18 +62,4 @@ function readCanvas(bytes: Bytes): Canvas | null {
     default:
       return null;
   }
-}
-
-function readChunks(bytes: Bytes): { orientation: number; frames: number } {
-  let orientation = 1;
-  let frames = 0;
-  for (let at = 12; at + 8 <= bytes.length; ) {
-    bytes.step();
-    const type = bytes.text(at, 4);
-    const size = bytes.u32(at + 4, true);
-    if (type === 'ANMF') frames += 1;
-    if (type === 'EXIF') orientation = exifOrientation(bytes.from(at + 8, at + 8 + size));
-    at += 8 + size + (size % 2);
-  }
-  return { orientation, frames };
 }

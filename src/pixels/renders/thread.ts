@@ -1,7 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
-import type { RenderAnswer, RenderCall, RenderNotice, RenderThreadOptions } from '../../workers/protocol.ts';
+import type {
+  RenderAnswer,
+  RenderCall,
+  RenderNotice,
+  RenderThreadOptions,
+} from '../../../workers/protocol.ts';
 
 /** What the operator reads about renders; pino's logger is one. */
 export interface RenderLog {
@@ -20,9 +25,15 @@ export interface RenderThreadEvents {
 /** A thread past its time is given this long to say so itself, before it is taken for hung. */
 const GRACE_MS = 3_000;
 
-const ENTRY = fileURLToPath(new URL('../../workers/render/thread.ts', import.meta.url));
+/** A busy host takes a while to end a browser; a thread that is ended first leaves its browser behind. */
+const STOP_MS = 10_000;
 
-/** A call as it crosses to the thread. A message on `client` says that nobody waits for its answer any more. */
+const ENTRY = fileURLToPath(new URL('../../../workers/render/thread.ts', import.meta.url));
+
+/**
+ * A call as it crosses to the thread. A message on `client` says that nobody waits for its answer any more; the thread
+ * says on it that the drawing begins.
+ */
 type Watched = RenderCall & { client?: MessagePort };
 
 /** The thread ended with the call in it. */
@@ -34,8 +45,8 @@ export class LostThreadError extends Error {
 export interface CallTies {
   /** Aborts when nobody wants the answer any more: the thread then ends the page, and answers. */
   client?: AbortSignal | undefined;
-  /** Called once, when no earlier call is under way in the thread: from then on its time is spent on this one. */
-  onTurn?: (() => void) | undefined;
+  /** Called when the page has a browser to itself, once more when a second one draws it. Only with `client`. */
+  onDrawing?: (() => void) | undefined;
 }
 
 /**
@@ -81,29 +92,28 @@ export function createRenderThread(
     // Calls that wait for a thread that does not start would wait for ever.
     void pool.destroy();
   });
-  /** Calls under way, in the order that the thread takes them. */
-  const line: CallTies[] = [];
+  let busy = 0;
 
   async function call(task: RenderCall, deadlineMs: number, ties: CallTies = {}): Promise<RenderAnswer> {
     const hung = setTimeout(() => pool.destroy(), Math.max(0, deadlineMs - Date.now()) + GRACE_MS);
-    line.push(ties);
-    if (line[0] === ties) ties.onTurn?.();
+    busy += 1;
     try {
-      return await send(task, ties.client);
+      return await send(task, ties);
     } catch (error) {
       log.error(`A render thread was lost: ${String(error)}`);
       throw new LostThreadError('A render thread was lost.', { cause: error });
     } finally {
       clearTimeout(hung);
-      leave(ties);
+      busy -= 1;
     }
   }
 
   /** A channel goes along that is closed with the call: a signal that is transferred keeps its own for ever. */
-  async function send(task: RenderCall, client: AbortSignal | undefined): Promise<RenderAnswer> {
+  async function send(task: RenderCall, { client, onDrawing }: CallTies): Promise<RenderAnswer> {
     if (client === undefined) return pool.run(task);
     const { port1: teller, port2: told } = new MessageChannel();
     const tell = () => teller.postMessage('left');
+    if (onDrawing !== undefined) teller.on('message', onDrawing);
     client.addEventListener('abort', tell, { once: true });
     if (client.aborted) tell();
     try {
@@ -114,25 +124,18 @@ export function createRenderThread(
     }
   }
 
-  /** A page is encoded while the next is drawn, so `onTurn` of the next one comes a little late, never too early. */
-  function leave(ties: CallTies): void {
-    const wasFirst = line[0] === ties;
-    line.splice(line.indexOf(ties), 1);
-    if (wasFirst) line[0]?.onTurn?.();
-  }
-
   async function end(): Promise<void> {
-    if (pool.threads.length > 0) await call({ kind: 'stop' }, Date.now()).catch(() => {});
+    if (pool.threads.length > 0) await call({ kind: 'stop' }, Date.now() + STOP_MS).catch(() => {});
     await pool.destroy();
   }
 
   return {
     get busy() {
-      return line.length;
+      return busy;
     },
     call,
     async rest() {
-      if (line.length === 0) await end();
+      if (busy === 0) await end();
     },
     stop: end,
   };

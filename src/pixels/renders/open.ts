@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import type { SettingsOf } from '../../config/setting.ts';
-import type { RenderLog } from './render-thread.ts';
+import type { SettingsOf } from '../../../config/setting.ts';
+import type { rendersSettings } from './config.ts';
 import { createRenders, type Renders } from './renders.ts';
-import type { rendersSettings } from './renders-config.ts';
 import { sandboxObstacle } from './sandbox.ts';
+import type { RenderLog } from './thread.ts';
 
 export interface OpenRendersOptions {
   settings: SettingsOf<typeof rendersSettings>;

@@ -1,12 +1,13 @@
-import type { RenderAnswer, RenderFailure, RenderTask, Timings } from '../../workers/protocol.ts';
-import { ApiError, invalidParam } from '../http/errors.ts';
-import type { AdmissionStats, WorkClass } from './admission.ts';
-import { systemClock } from './clock.ts';
-import { patienceUntil, unlessAborted } from './patience.ts';
-import type { Work } from './pixels.ts';
-import { createRenderLane, type LaneOutcome, type LanePage, type RenderLane } from './render-lane.ts';
-import { createRenderThread, LostThreadError, type RenderLog } from './render-thread.ts';
+import type { RenderTask } from '../../../workers/protocol.ts';
+import type { AdmissionStats, WorkClass } from '../admission.ts';
+import { systemClock } from '../clock.ts';
+import { patienceUntil, unlessAborted } from '../patience.ts';
+import type { Work } from '../pixels.ts';
+import { lateness, madeRoom, pageOf, type RenderedPage, rethrown } from './answers.ts';
+import { createRenderLane, type LaneOutcome, type LanePage, type RenderLane } from './lane.ts';
 import { createSlowAccounts } from './slow-accounts.ts';
+import { createStandby } from './standby.ts';
+import { createRenderThread, type RenderLog } from './thread.ts';
 
 export interface RendersOptions {
   /** RENDER_THREADS. */
@@ -46,15 +47,6 @@ export interface RenderRequest {
   signal?: AbortSignal;
 }
 
-export interface RenderedPage {
-  /** PNG of exactly width × height. */
-  data: Uint8Array<ArrayBuffer>;
-  contentType: 'image/png';
-  width: number;
-  height: number;
-  timings: Timings & { queueMs: number };
-}
-
 export interface RendersStats extends Pick<AdmissionStats, 'busy' | 'waiting'> {
   threads: number;
 }
@@ -62,9 +54,9 @@ export interface RendersStats extends Pick<AdmissionStats, 'busy' | 'waiting'> {
 /** The one door to the render threads and their browsers. */
 export interface Renders {
   /**
-   * Draws a page. A page of one account never shares a browser context with another account's. While pages of other
-   * accounts wait it is drawn for 5 s at most; an account whose page was stopped is drawn apart for the next minute, one
-   * page at a time.
+   * Draws a page. A page of one account never shares a browser context with another account's. A page that takes longer than
+   * usual while pages of other accounts wait is drawn anew apart from them, and so are all pages of its account in the next
+   * minute, one at a time; there a page that keeps others waiting is drawn for 5 s at most.
    *
    * The result rejects with invalid_param on templateId when the document does not finish loading; provider_unavailable (details.reason
    * capacity, deadline_exceeded, worker_unreachable; with Retry-After); the signal's reason when it aborts.
@@ -89,11 +81,11 @@ const SEATS_PER_THREAD = 2;
 const FAIR_DRAWING_MS = 5_000;
 /** The browser of the slow lane ends when nobody needed it for so long. */
 const SLOW_LANE_IDLE_MS = 60_000;
+/** A page of a slow account that takes this long keeps the account slow. */
+const LONG_MS = 1_000;
 /** The slow lane gives way: others have the CPU first. */
 const SLOW_NICENESS = 10;
 const WARM_TIMEOUT_MS = 90_000;
-/** A browser that an operator has to install is not there in a second. */
-const NO_BROWSER_RETRY_SECONDS = 60;
 
 export function createRenders(options: RendersOptions): Renders {
   const { log, queueLimit, fairDrawingMs = FAIR_DRAWING_MS } = options;
@@ -105,7 +97,6 @@ export function createRenders(options: RendersOptions): Renders {
   };
   const newThread = (niceness?: number) =>
     createRenderThread({ ...browser, ...(niceness && { niceness }) }, { log, onUnsandboxed });
-  let threads = Array.from({ length: options.threads }, () => newThread());
   const slowThread = newThread(SLOW_NICENESS);
   const slowAccounts = createSlowAccounts();
   let slowLaneIdle: (() => void) | undefined;
@@ -115,27 +106,37 @@ export function createRenders(options: RendersOptions): Renders {
     slowAccounts.mark(accountId, Date.now());
     commonLane.withdraw(accountId);
   }
+  const standby = createStandby({
+    newThread,
+    clock: systemClock,
+    onReady: () => commonLane.review(),
+  });
   const commonLane = createRenderLane({
-    threads,
+    threads: Array.from({ length: options.threads }, () => newThread()),
     seatsPerThread: SEATS_PER_THREAD,
     queueLimit,
     fairDrawingMs,
     onStopped,
+    relieve: standby.relieve,
+    clock: systemClock,
   });
-  /** Where accounts go whose page was stopped: one browser, one page at a time, apart from those of others. */
+  /** Where accounts go whose page was slow: one browser, one page at a time, apart from those of others. */
   const slowLane = createRenderLane({
     threads: [slowThread],
     seatsPerThread: 1,
     queueLimit,
     fairDrawingMs,
     onStopped,
+    clock: systemClock,
   });
 
   async function drawSlowly(page: LanePage): Promise<LaneOutcome> {
     slowLaneIdle?.();
     await slowLaneRests;
     try {
-      return await slowLane.draw(page);
+      const outcome = await slowLane.draw(page);
+      if (tookLong(outcome)) slowAccounts.mark(page.accountId, Date.now());
+      return outcome;
     } finally {
       slowLaneIdle?.();
       slowLaneIdle = systemClock.after(SLOW_LANE_IDLE_MS, () => {
@@ -154,14 +155,14 @@ export function createRenders(options: RendersOptions): Renders {
 
   function begin({ html, signal: client, work, ...drawing }: RenderRequest): Work<RenderedPage> {
     const { accountId, deadlineMs } = drawing;
-    const { onTurn, late } = lateness(() => commonLane.retryAfterSeconds());
+    const { onDrawing, late } = lateness(() => commonLane.retryAfterSeconds());
     const patience = patienceUntil({ deadlineMs, work, client, clock: systemClock, late });
     const page: LanePage = {
       accountId,
       work,
       signal: patience.signal,
       waiting: patience.waiting,
-      onTurn,
+      onDrawing,
       task: () => ({
         kind: 'render',
         html,
@@ -190,110 +191,36 @@ export function createRenders(options: RendersOptions): Renders {
     render: (request) => begin(request).result,
     async warm() {
       await Promise.allSettled(
-        threads.map((thread) => thread.call({ kind: 'warm' }, Date.now() + WARM_TIMEOUT_MS)),
+        commonLane.threads().map((thread) => thread.call({ kind: 'warm' }, Date.now() + WARM_TIMEOUT_MS)),
       );
     },
     stats() {
       const [common, slow] = [commonLane.stats(), slowLane.stats()];
       return {
-        threads: threads.length,
+        threads: commonLane.threads().length,
         busy: common.busy + slow.busy,
         waiting: common.waiting + slow.waiting,
       };
     },
     isSandboxed: () => isSandboxed,
     resize(count) {
+      const threads = commonLane.threads();
       const more = Array.from({ length: Math.max(0, count - threads.length) }, () => newThread());
-      threads = [...threads.slice(0, count), ...more];
-      commonLane.resize(threads);
+      commonLane.resize([...threads.slice(0, count), ...more]);
     },
     async close() {
       await Promise.all([commonLane.idle(), slowLane.idle()]);
       slowLaneIdle?.();
-      await Promise.all([...threads, slowThread].map((thread) => thread.stop()));
+      await Promise.all([...commonLane.threads(), slowThread, standby].map((thread) => thread.stop()));
     },
   };
 }
 
-/** What a page past its deadline is refused with: whether the renderer had no time for it, or it took its time. */
-function lateness(retryAfterSeconds: () => number): { onTurn: () => void; late: () => ApiError } {
-  const cameMs = Date.now();
-  let turnMs = Number.POSITIVE_INFINITY;
-  return {
-    onTurn() {
-      turnMs = Date.now();
-    },
-    late() {
-      const drewLongerThanItWaited = Date.now() - turnMs > turnMs - cameMs;
-      return drewLongerThanItWaited
-        ? deadlineExceeded(retryAfterSeconds())
-        : rendererBusy(retryAfterSeconds());
-    },
-  };
-}
-
-/** What a lane throws is complete, but for a thread that was lost. */
-function rethrown(error: unknown): never {
-  if (!(error instanceof LostThreadError)) throw error;
-  throw unavailable('worker_unreachable', 'The renderer was lost; make the same call again.', 1, error);
+/** Whether it is to be drawn apart the next time, too. */
+function tookLong(outcome: LaneOutcome): boolean {
+  if (outcome.kind !== 'answered' || outcome.answer.kind !== 'rendered') return false;
+  const { decodeMs, processMs } = outcome.answer.timings;
+  return decodeMs + processMs >= LONG_MS;
 }
 
 function ignore(): void {}
-
-function pageOf(answer: RenderAnswer, queueMs: number, late: () => ApiError): RenderedPage {
-  if (answer.kind === 'rendered') {
-    const { data, contentType, width, height, timings } = answer;
-    return { data, contentType, width, height, timings: { ...timings, queueMs } };
-  }
-  if (answer.kind === 'render_failure') throw refusalOf(answer, late);
-  throw new Error('A render thread answered a render with something else.');
-}
-
-function refusalOf({ reason, message }: RenderFailure, late: () => ApiError): ApiError {
-  switch (reason) {
-    case 'load':
-      return invalidParam('templateId', `The renderer could not load this template: ${message}`);
-    case 'deadline':
-      return late();
-    case 'crash':
-      return unavailable(
-        'worker_unreachable',
-        'The browser was lost with the page; make the same call again.',
-        1,
-      );
-    case 'no_browser':
-      return unavailable(
-        'worker_unreachable',
-        'This server has no browser that starts, so it renders nothing; its log tells the operator how to mend that.',
-        NO_BROWSER_RETRY_SECONDS,
-      );
-  }
-}
-
-function deadlineExceeded(retryAfterSeconds: number): ApiError {
-  return unavailable(
-    'deadline_exceeded',
-    'The page was not drawn in time; make it simpler, or make the same call again later.',
-    retryAfterSeconds,
-  );
-}
-
-function rendererBusy(retryAfterSeconds: number): ApiError {
-  return unavailable(
-    'capacity',
-    'The renderer was busy with other pages until the time of this one was over; make the same call again later.',
-    retryAfterSeconds,
-  );
-}
-
-function madeRoom(drawnMs: number, retryAfterSeconds: number): ApiError {
-  return unavailable(
-    'capacity',
-    `The page was stopped after ${drawnMs / 1000} s of drawing, because others waited: make it simpler, or make the same call again later.`,
-    retryAfterSeconds,
-  );
-}
-
-function unavailable(reason: string, message: string, retryAfterSeconds: number, cause?: unknown): ApiError {
-  return new ApiError('provider_unavailable', message, { details: { reason }, retryAfterSeconds, cause });
-}

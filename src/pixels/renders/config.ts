@@ -1,4 +1,4 @@
-import { choice, integer, text } from '../../config/setting.ts';
+import { choice, integer, text } from '../../../config/setting.ts';
 
 export const rendersSettings = {
   RENDER_THREADS: integer({
