@@ -10,11 +10,11 @@ import { welcomeText } from './accounts/welcome.ts';
 import { commandContext } from './admin/context.ts';
 import { openAdminSocket } from './admin/socket.ts';
 import { createMovements } from './billing/movements.ts';
-import { openBillingStore } from './billing/store.ts';
+import { BillingStore } from './billing/store.ts';
 import { ItemsStore } from './jobs/items-store.ts';
 import { createRestartMeter } from './metrics/restarts.ts';
 import { randomText } from './names/ids.ts';
-import { sandboxObstacle } from './pixels/sandbox.ts';
+import { sandboxObstacle } from './pixels/renders/sandbox.ts';
 import { chooseAllocator } from './processes/allocator.ts';
 import { answerControls } from './processes/controls.ts';
 import { checkAddress } from './processes/free-port.ts';
@@ -71,7 +71,7 @@ async function main(): Promise<void> {
         DARKROOM_STARTED_AT: startedAt,
         DARKROOM_PROCESS_ID: String(forked),
         // A process that replaces another starts a third faster from what the first one compiled.
-        NODE_COMPILE_CACHE: join(settings.stores.DATA_DIR, 'compile-cache'),
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(settings.stores.DATA_DIR, 'compile-cache'),
         // sharp decodes on libuv's threads, beside file reads and DNS: neither may wait for the other.
         UV_THREADPOOL_SIZE:
           process.env.UV_THREADPOOL_SIZE ?? String(Math.max(8, 4 + 2 * settings.pixels.IMAGE_THREADS)),
@@ -163,8 +163,7 @@ async function sandboxWarnings({ renders }: Settings): Promise<string[]> {
 }
 
 async function makeFirstAccount({ accounts }: Settings, { documents, coordination }: Stores, hostId: string) {
-  const billing = await openBillingStore(documents);
-  const movements = createMovements(billing, () => new Date());
+  const movements = createMovements(await BillingStore.open(documents), () => new Date());
   const grant = async (accountId: string, credits: number) => {
     const movement = {
       reference: 'bootstrap',

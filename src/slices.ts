@@ -21,7 +21,7 @@ import { openModels } from './models/open.ts';
 import { createOutbound } from './outbound/outbound.ts';
 import { tracedOutbound } from './outbound/traced.ts';
 import type { Pixels } from './pixels/pixels.ts';
-import type { Renders } from './pixels/renders.ts';
+import type { Renders } from './pixels/renders/renders.ts';
 import { openPresets } from './presets/open.ts';
 import { openProviders } from './providers/open.ts';
 import { offeredBy } from './providers/registry.ts';

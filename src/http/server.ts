@@ -2,24 +2,26 @@ import { maxHeaderSize } from 'node:http';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import type { SettingsOf } from '../../config/setting.ts';
-import { installAccessLog } from './access-log.ts';
-import { installBodies } from './bodies.ts';
-import { installCaching } from './caching.ts';
-import { installCompression } from './compression.ts';
+import { installBodies } from './bodies/parsing.ts';
 import type { httpSettings } from './config.ts';
-import { asApiError, installFailures, sendFailure } from './failures.ts';
-import { installNegotiation } from './negotiation.ts';
-import { refuseSecondHost } from './one-host.ts';
-import { installRequestIds, requestIdOf } from './request-ids.ts';
-import { installUnknownRoutes } from './unknown-routes.ts';
-import { refuseExpectations, refuseUnreadable } from './unreadable.ts';
-import { installValidation } from './validation.ts';
+import { refuseSecondHost } from './connection/one-host.ts';
+import { refuseExpectations, refuseUnreadable } from './connection/unreadable.ts';
+import { warnOfUntrustedProxy } from './connection/untrusted-proxy.ts';
+import { installAccessLog } from './manners/access-log.ts';
+import { installCaching } from './manners/caching.ts';
+import { installCompression } from './manners/compression.ts';
+import { installNegotiation } from './manners/negotiation.ts';
+import { installRequestIds, requestIdOf } from './manners/request-ids.ts';
+import { asApiError, installFailures, sendFailure } from './refusals/failures.ts';
+import { installUnknownRoutes } from './refusals/unknown-routes.ts';
+import { installValidation } from './refusals/validation.ts';
 
 /** A server without routes, with the manners that every route has, and every refusal too. */
 export function createServer(settings: SettingsOf<typeof httpSettings>, log: Logger): FastifyInstance {
   const server = bareServer(settings, log);
   installRequestIds(server);
   refuseSecondHost(server);
+  warnOfUntrustedProxy(server, settings.TRUST_PROXY);
   installUnknownRoutes(server);
   installFailures(server);
   installValidation(server);

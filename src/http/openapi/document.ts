@@ -21,6 +21,8 @@ const HEADERS: Node = {
   'RateLimit-Limit': header('Requests a minute on this host.', 'integer'),
   'RateLimit-Remaining': header('Requests left in this window.', 'integer'),
   'RateLimit-Reset': header('Seconds until the window turns.', 'integer'),
+  'RateLimit-Policy': header('The same limit, by the draft of the IETF: q requests in w seconds.', 'string'),
+  RateLimit: header('The same window, by the draft of the IETF: r requests left, for t seconds.', 'string'),
   'Retry-After': header('Seconds to wait before the same call is made again.', 'integer'),
   'Idempotency-Replayed': header('`true` on the stored answer of an earlier call under this key.'),
   'X-Service-Width': header('Width of the result in pixels.', 'integer'),
@@ -28,6 +30,7 @@ const HEADERS: Node = {
   'X-Service-Duration-Ms': header('Time in the worker.', 'integer'),
   'X-Service-Quality': header('compress: the quality of the file that was chosen.', 'integer'),
   'X-Service-Ssim': header('compress with minSsim: the likeness that was reached.', 'number'),
+  'X-Service-Ssimulacra2': header('compress with ssimulacra2: the score that was reached.', 'number'),
   'X-Service-Trials': header('compress: files that were tried.', 'integer'),
   'X-Service-Warnings': header(
     'What succeeded and should be looked at: a comma-separated list of `code` or `code:name`.',
@@ -36,13 +39,20 @@ const HEADERS: Node = {
 };
 
 const ALWAYS = ['X-Request-Id'];
-const WITH_CREDENTIAL = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
+const WITH_CREDENTIAL = [
+  'RateLimit-Limit',
+  'RateLimit-Remaining',
+  'RateLimit-Reset',
+  'RateLimit-Policy',
+  'RateLimit',
+];
 const OF_IMAGES = [
   'X-Service-Width',
   'X-Service-Height',
   'X-Service-Duration-Ms',
   'X-Service-Quality',
   'X-Service-Ssim',
+  'X-Service-Ssimulacra2',
   'X-Service-Trials',
   'X-Service-Warnings',
   'Server-Timing',

@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance, RouteOptions } from 'fastify';
-import { sendStanding } from '../compression.ts';
+import { sendStanding } from '../manners/compression.ts';
 import { completeDocument, type Node, ROUTE_MARK, type RouteMark } from './document.ts';
 import { operationIdOf } from './names.ts';
 import { PAGE } from './page.ts';

@@ -2,9 +2,9 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { register } from 'prom-client';
-import type { RequestMeter } from '../metrics/requests.ts';
-import { ApiError } from './errors.ts';
-import { refusalOf } from './failures.ts';
+import type { RequestMeter } from '../../metrics/requests.ts';
+import { ApiError } from '../errors.ts';
+import { refusalOf } from '../refusals/failures.ts';
 
 export interface MetricsOptions {
   requests: RequestMeter;

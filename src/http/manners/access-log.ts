@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { refusalOf } from './failures.ts';
+import { refusalOf } from '../refusals/failures.ts';
 
 /** Asked every few seconds by machines that look at the answer alone. */
 const PROBES = ['/healthz', '/readyz', '/metrics'];

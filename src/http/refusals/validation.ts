@@ -1,8 +1,8 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import { Ajv, type ErrorObject, type Options } from 'ajv';
 import type { FastifyInstance, FastifySchemaValidationError } from 'fastify';
-import { didYouMean } from '../names/nearest.ts';
-import { ApiError } from './errors.ts';
+import { didYouMean } from '../../names/nearest.ts';
+import { ApiError } from '../errors.ts';
 import { type Contract, mismatch, missing, pathOf, spell, undeclared } from './violations.ts';
 
 const COMMON: Options = {

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { nearest } from '../names/nearest.ts';
-import { ApiError } from './errors.ts';
+import { nearest } from '../../names/nearest.ts';
+import { ApiError } from '../errors.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

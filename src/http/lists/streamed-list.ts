@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { TSchema } from '@sinclair/typebox';
 import fastJson, { type Schema } from 'fast-json-stringify';
 import type { FastifyReply } from 'fastify';
-import { success } from './envelope.ts';
+import { success } from '../envelope.ts';
 
 /** Writes a row as JSON. */
 export type RowWriter = (row: unknown) => string;

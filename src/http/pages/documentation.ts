@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { sendStanding } from './compression.ts';
-import { ApiError, ERROR_CODES } from './errors.ts';
-import type { Node } from './openapi/document.ts';
+import { ApiError, ERROR_CODES } from '../errors.ts';
+import { sendStanding } from '../manners/compression.ts';
+import type { Node } from '../openapi/document.ts';
 
 export interface PagesOptions {
   /** Pages that slices wrote, by their path below /docs and without `.md`. */

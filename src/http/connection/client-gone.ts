@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { type ApiError, invalidParam } from './errors.ts';
+import { type ApiError, invalidParam } from '../errors.ts';
 
 /** Aborts when the client goes away before its answer. */
 export function clientGoneSignal(reply: FastifyReply): AbortSignal {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Coordination, StoredResponse } from '../stores/coordination/port.ts';
-import { rawBodyOf } from './bodies.ts';
-import { ApiError, invalidParam } from './errors.ts';
+import type { Coordination, StoredResponse } from '../../stores/coordination/port.ts';
+import { rawBodyOf } from '../bodies/parsing.ts';
+import { ApiError, invalidParam } from '../errors.ts';
 
 const KEEP_MS = 24 * 60 * 60 * 1000;
 const UNANSWERED_MS = 5 * 60 * 1000;

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { ApiError } from './errors.ts';
+import { ApiError } from '../errors.ts';
 
 /** GET /: leads a browser to the documentation. For a program nothing is there, and the refusal says where to look. */
 export async function homeRoutes(app: FastifyInstance): Promise<void> {

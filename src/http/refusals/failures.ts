@@ -1,8 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { DuplicateKeyError, StorageFullError, StoreUnavailableError } from '../stores/documents/port.ts';
-import { ApiError, type ApiErrorContext, type ErrorCode } from './errors.ts';
-import { closeAfterAnswer } from './lingering.ts';
+import { DuplicateKeyError, StorageFullError, StoreUnavailableError } from '../../stores/documents/port.ts';
+import { closeAfterAnswer } from '../connection/lingering.ts';
+import { ApiError, type ApiErrorContext, type ErrorCode } from '../errors.ts';
 import { validationFailure } from './validation.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type Static, Type } from '@sinclair/typebox';
-import { CURSOR } from './described.ts';
-import type { ListMeta } from './envelope.ts';
-import { invalidParam } from './errors.ts';
+import { CURSOR } from '../described.ts';
+import type { ListMeta } from '../envelope.ts';
+import { invalidParam } from '../errors.ts';
 
 const LARGEST_PAGE = 100;
 /** Its rows can still be counted exactly. */

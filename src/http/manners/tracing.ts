@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { RequestSpan, Tracing } from '../tracing/tracing.ts';
+import type { RequestSpan, Tracing } from '../../tracing/tracing.ts';
 
 /** Gives each request a span, a child of the caller's where a traceparent came along. Off, no hook is installed. */
 export function installTracing(app: FastifyInstance, tracing: Tracing): void {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import type { Coordination } from '../stores/coordination/port.ts';
-import { networkOf } from './client-network.ts';
-import { ApiError } from './errors.ts';
+import type { Coordination } from '../../stores/coordination/port.ts';
+import { networkOf } from '../connection/client-network.ts';
+import { ApiError } from '../errors.ts';
 
 const WINDOW_MS = 60_000;
 /** Probes are asked by the host's own keepers, at their own pace. */

@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { ErrorObject } from 'ajv';
-import { didYouMean } from '../names/nearest.ts';
+import { didYouMean } from '../../names/nearest.ts';
 import { expectationOf, type FormatWords } from './expectation.ts';
 
 /**

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Readable } from 'node:stream';
 import type { TSchema } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ApiError, invalidParam } from './errors.ts';
+import { ApiError, invalidParam } from '../errors.ts';
 import { collect } from './streamed-body.ts';
 
 /** Largest JSON body, in bytes. */

@@ -1,0 +1,151 @@
+import type { Readable } from 'node:stream';
+import { Busboy, type BusboyInstance } from '@fastify/busboy';
+import type { FastifyRequest } from 'fastify';
+import { type ApiError, invalidParam } from '../errors.ts';
+import { announcedBytes, tooLarge, within } from './streamed-body.ts';
+
+const FIELD_LIMIT_BYTES = 1024 * 1024;
+const FIELDS_LIMIT = 64;
+const FILES_LIMIT = 8;
+
+/** The `file` part while it streams. */
+export interface FilePart {
+  bytes: AsyncIterable<Buffer>;
+  /** The part's own type in lower case; null when it names no image. */
+  declaredType: string | null;
+  filename: string | null;
+}
+
+export interface MultipartLimits {
+  bodyLimitBytes: number;
+  fileLimitBytes: number;
+}
+
+/** A multipart body whose file has begun. Disposed of before its end, it reads past the rest for its sender's sake. */
+export interface Multipart extends Disposable {
+  file: FilePart;
+  /**
+   * The text fields by name, wherever they stand: resolves when the body has ended, so the file has to be read first.
+   * @throws ApiError of what is wrong behind the file.
+   */
+  fields(): Promise<Record<string, string>>;
+}
+
+/**
+ * Reads a multipart body up to its `file` part, and the rest while that is read. Files of other names are skipped.
+ * @throws ApiError invalid_param on `file` without one or with two, on a field given twice, or on `body` when malformed;
+ *   payload_too_large on `file` or `body`. What is found out while the file is read ends its bytes with the same error.
+ */
+export async function openMultipart(
+  request: FastifyRequest,
+  body: Readable,
+  { bodyLimitBytes, fileLimitBytes }: MultipartLimits,
+): Promise<Multipart> {
+  if ((announcedBytes(request) ?? 0) > bodyLimitBytes) throw tooLarge('body', bodyLimitBytes);
+  const parser = openParser(request, fileLimitBytes);
+  const fields: Record<string, string> = Object.create(null);
+  const found = Promise.withResolvers<FilePart>();
+  const ended = Promise.withResolvers<void>();
+  // Who fails to read the file does not ask for the fields.
+  ended.promise.catch(() => undefined);
+  let part: Readable | null = null;
+  let hasFailed = false;
+  let received = 0;
+
+  function leave(error?: Error): void {
+    body.unpipe(parser);
+    body.resume();
+    part?.destroy(error);
+  }
+
+  function fail(error: ApiError): void {
+    hasFailed = true;
+    leave(error);
+    found.reject(error);
+    ended.reject(error);
+  }
+
+  body.on('data', (chunk: Buffer) => {
+    received += chunk.length;
+    if (received > bodyLimitBytes) fail(tooLarge('body', bodyLimitBytes));
+  });
+  body.once('error', () => fail(malformed()));
+  body.once('aborted', () => fail(malformed()));
+  parser.on('file', (name, stream, filename, _encoding, type) => {
+    // Read or not: an error that nobody listens for would end the process. The parser tells of it as well.
+    stream.on('error', () => undefined);
+    if (name !== 'file') {
+      stream.resume();
+      return;
+    }
+    if (part !== null) {
+      stream.resume();
+      fail(secondFile());
+      return;
+    }
+    part = stream;
+    // Without a type of its own a part is text/plain; where the type names no image, the bytes decide.
+    const declaredType = /^image\//i.test(type) ? type.toLowerCase() : null;
+    found.resolve({
+      bytes: within(stream, fileLimitBytes, 'file'),
+      declaredType,
+      filename: filename ?? null,
+    });
+  });
+  parser.on('field', (name, value) => {
+    if (name in fields) fail(invalidParam(name, `${name} is given more than once: send it once.`));
+    fields[name] = value;
+  });
+  parser.on('error', () => fail(malformed()));
+  parser.once('finish', () => {
+    // It finishes after an error too.
+    if (hasFailed) return;
+    found.reject(missingFile('file' in fields));
+    ended.resolve();
+  });
+  body.pipe(parser);
+  return {
+    file: await found.promise,
+    fields: () => ended.promise.then(() => fields),
+    [Symbol.dispose]: () => leave(),
+  };
+}
+
+function openParser(request: FastifyRequest, fileLimitBytes: number): BusboyInstance {
+  try {
+    return new Busboy({
+      headers: request.headers as { 'content-type': string },
+      // One byte past the limit is enough to know.
+      limits: {
+        fileSize: fileLimitBytes + 1,
+        fields: FIELDS_LIMIT,
+        fieldSize: FIELD_LIMIT_BYTES,
+        files: FILES_LIMIT,
+      },
+    });
+  } catch {
+    throw malformed();
+  }
+}
+
+function missingFile(isText: boolean): ApiError {
+  const found = isText ? 'a part named "file" that is text, not a file' : 'no part named "file"';
+  return invalidParam(
+    'file',
+    `The multipart body has ${found}: send the image as one, with a file name (curl: -F file=@photo.jpg).`,
+  );
+}
+
+function secondFile(): ApiError {
+  return invalidParam(
+    'file',
+    'The multipart body has more than one part named "file": send one image a call.',
+  );
+}
+
+function malformed(): ApiError {
+  return invalidParam(
+    'body',
+    'The multipart body is malformed or was cut off: send it whole, with its boundary in Content-Type.',
+  );
+}
