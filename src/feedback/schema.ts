@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { NOT_BLANK } from '../http/described.ts';
-import { PagingQuery } from '../http/paging.ts';
+import { PagingQuery } from '../http/lists/paging.ts';
 
 export const KINDS = ['capability_gap', 'bug', 'other'] as const;
 export const MESSAGE_MAX_CHARACTERS = 4000;

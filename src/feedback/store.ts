@@ -1,4 +1,4 @@
-import { type Listing, type Page, type PagingQuery, readPage } from '../http/paging.ts';
+import { type Listing, type Page, type PagingQuery, readPage } from '../http/lists/paging.ts';
 import { newId } from '../names/ids.ts';
 import type { Collection, Documents } from '../stores/documents/port.ts';
 import type { Report } from './rules.ts';

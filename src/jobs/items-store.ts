@@ -1,4 +1,4 @@
-import { type Page, type PagingQuery, readPage } from '../http/paging.ts';
+import { type Page, type PagingQuery, readPage } from '../http/lists/paging.ts';
 import { randomText } from '../names/ids.ts';
 import type { Collection, Documents, IndexSpec, Update } from '../stores/documents/port.ts';
 import {
@@ -299,10 +299,16 @@ export class ItemsStore {
     await this.#items.updateMany({ _id: { $in: ids } }, { $set: { 'progress.objectKey': null } });
   }
 
+  /** Keys of the objects that the items of a job took over from the attempt before. */
+  async inheritedBy(jobId: string): Promise<string[]> {
+    const heirs = await this.#items.find({ jobId, inherits: { $gt: '' } }, { fields: ['inherits'] });
+    return heirs.flatMap(({ inherits }) => inherits ?? []);
+  }
+
   /** Removes items of a job, and answers how many of at most `limit`. */
-  async erase(jobId: string, limit: number): Promise<ItemDocument[]> {
-    const items = await this.#items.find({ jobId }, { limit, fields: ['progress'] });
+  async erase(jobId: string, limit: number): Promise<number> {
+    const items = await this.#items.find({ jobId }, { limit, fields: ['_id'] });
     if (items.length > 0) await this.#items.deleteMany({ _id: { $in: items.map(({ _id }) => _id) } });
-    return items;
+    return items.length;
   }
 }

@@ -8,7 +8,7 @@ import type { Slice } from '../http/slice.ts';
 import type { OpMeter } from '../metrics/ops.ts';
 import type { Models } from '../models/models.ts';
 import type { Pixels } from '../pixels/pixels.ts';
-import type { Renders } from '../pixels/renders.ts';
+import type { Renders } from '../pixels/renders/renders.ts';
 import type { UsageOf } from '../presets/answers.ts';
 import type { Presets } from '../presets/open.ts';
 import type { Providers } from '../providers/open.ts';

@@ -50,10 +50,11 @@ export function isPoison({ deaths }: Pick<ItemDocument, 'deaths'>): boolean {
   return deaths + 1 >= MOST_DEATHS;
 }
 
-/** The outcome of a poison item. */
+/** The outcome of a poison item. Segments that it finished before are paid: a resume begins behind them. */
 export function poisoned(item: Pick<ItemDocument, 'startedAt' | 'progress'>, now: Date): Outcome {
   const message = `The process that worked on this item ended with it ${MOST_DEATHS} times, so it is not tried again.`;
-  return failed({ code: 'internal_error', message, mayPass: true }, item, now);
+  const { runs, credits } = item.progress ?? NOTHING_USED;
+  return failed({ code: 'internal_error', message, mayPass: true }, item, now, { bill: { runs, credits } });
 }
 
 /**

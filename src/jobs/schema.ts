@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { SentSubjects, Steps } from '../catalogue/plan/step.ts';
 import { DATE_OR_INSTANT } from '../http/described.ts';
-import { PagingQuery } from '../http/paging.ts';
+import { PagingQuery } from '../http/lists/paging.ts';
 import { ITEM_STATUSES, JOB_STATUSES, JOB_TYPES } from './job.ts';
 
 const int32 = (description: string) => Type.Integer({ format: 'int32', description });

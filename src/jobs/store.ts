@@ -1,4 +1,4 @@
-import { type Page, type PagingQuery, readPage } from '../http/paging.ts';
+import { type Page, type PagingQuery, readPage } from '../http/lists/paging.ts';
 import {
   type Collection,
   type Documents,
@@ -142,9 +142,12 @@ export class JobsStore {
   }
 
   /** @throws DuplicateKeyError when its parent is resumed already, or its key is taken. */
-  async insert(job: JobDocument, definition: string): Promise<void> {
+  async insert(job: JobDocument): Promise<void> {
     await this.#jobs.insertOne(job);
-    await this.#definitions.insertOne({ _id: job._id, accountId: job.accountId, text: definition });
+  }
+
+  async insertDefinition({ _id, accountId }: JobDocument, text: string): Promise<void> {
+    await this.#definitions.insertOne({ _id, accountId, text });
   }
 
   async definition(jobId: string): Promise<string | null> {
@@ -179,16 +182,28 @@ export class JobsStore {
   }
 
   /** Starts a waiting job in one of the places of its account and type; null when none is free, or it has started. */
-  async start({ _id, accountId, type }: JobDocument): Promise<JobDocument | null> {
+  async start(job: JobDocument): Promise<JobDocument | null> {
+    const waiting = { status: 'PENDING', phase: 'open' };
+    return this.#inAPlace(job, (running) => this.change(job._id, waiting, { $set: running }));
+  }
+
+  /** Shows a hidden job that runs already; null when no place is free, or it is hidden no more. */
+  async showRunning(job: JobDocument, set: Partial<JobDocument>): Promise<JobDocument | null> {
+    return this.#inAPlace(job, (running) =>
+      this.movePhase(job._id, 'hidden', 'open', { ...set, ...running, shown: 1 }),
+    );
+  }
+
+  /** Tries the places of a job's account and type, one after the other. */
+  async #inAPlace(
+    { accountId, type }: JobDocument,
+    enter: (running: Partial<JobDocument>) => Promise<JobDocument | null>,
+  ): Promise<JobDocument | null> {
     const startedAt = this.#now().toISOString();
     for (let place = 0; place < RUNNING_JOBS_PER_TYPE; place += 1) {
       const slot = `${accountId}/${type}/${place}`;
       try {
-        return await this.change(
-          _id,
-          { status: 'PENDING', phase: 'open' },
-          { $set: { status: 'PROCESSING', slot, startedAt } },
-        );
+        return await enter({ status: 'PROCESSING', slot, startedAt });
       } catch (error) {
         if (!(error instanceof DuplicateKeyError)) throw error;
       }

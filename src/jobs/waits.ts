@@ -15,12 +15,12 @@ export interface WaitsOptions {
 
 /** Calls that wait for the end of a job. */
 export function createWaits({ limit, draining }: WaitsOptions) {
-  const waiting = new Map<string, Set<() => void>>();
+  const waiting = new Map<string, Set<(job?: JobDocument) => void>>();
   let open = 0;
 
-  /** Resolves when the job is said to have ended. */
-  function endOf(jobId: string): { ended: Promise<void>; forget: () => void } {
-    const { promise: ended, resolve } = Promise.withResolvers<void>();
+  /** Resolves when the job is said to have ended, with the job where it is known. */
+  function endOf(jobId: string): { ended: Promise<JobDocument | undefined>; forget: () => void } {
+    const { promise: ended, resolve } = Promise.withResolvers<JobDocument | undefined>();
     const listeners = waiting.get(jobId) ?? new Set();
     listeners.add(resolve);
     waiting.set(jobId, listeners);
@@ -44,7 +44,8 @@ export function createWaits({ limit, draining }: WaitsOptions) {
         const pause = sleep(Math.min(leftMs, LOOK_MS), undefined, {
           signal: AbortSignal.any([signal, patience.signal]),
         });
-        await Promise.race([ended, pause.catch(() => undefined)]);
+        const told = await Promise.race([ended, pause.catch(() => undefined)]);
+        if (told !== undefined) return told;
       } finally {
         patience.abort();
         forget();
@@ -53,9 +54,12 @@ export function createWaits({ limit, draining }: WaitsOptions) {
   }
 
   return {
-    /** Tells those who wait that a job has ended. */
-    tell(jobId: string): void {
-      for (const resolve of waiting.get(jobId) ?? []) resolve();
+    /**
+     * Tells those who wait that a job has ended.
+     * @param job as it ended, with all that follows from it; without it they look for themselves.
+     */
+    tell(jobId: string, job?: JobDocument): void {
+      for (const resolve of waiting.get(jobId) ?? []) resolve(job);
     },
 
     /**

@@ -1,7 +1,7 @@
 import { setImmediate as letOthersIn } from 'node:timers/promises';
 import type { NamedAsset } from '../catalogue/plan/named-assets.ts';
 import { ApiError, invalidParam } from '../http/errors.ts';
-import { checkOf } from '../http/validation.ts';
+import { checkOf } from '../http/refusals/validation.ts';
 import type { Models } from '../models/models.ts';
 import { slugFromName } from '../names/slugs.ts';
 import { tooManyEntries } from './errors.ts';

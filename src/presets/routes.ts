@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Gate } from '../accounts/gate.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
 import { invalidParam } from '../http/errors.ts';
-import { rowWriter, sendList } from '../http/streamed-list.ts';
+import { rowWriter, sendList } from '../http/lists/streamed-list.ts';
 import { slugFromName } from '../names/slugs.ts';
 import { earlierDataOf, exportOf, savedDataOf, type UsageOf, withUsage } from './answers.ts';
 import { revisionOf } from './changing.ts';

@@ -1,4 +1,4 @@
-import { type Listing, type Page, type PagingQuery, readPage } from '../http/paging.ts';
+import { type Listing, type Page, type PagingQuery, readPage } from '../http/lists/paging.ts';
 import { deleteExpired } from '../stores/documents/expiry.ts';
 import type { Collection, Documents, IndexSpec } from '../stores/documents/port.ts';
 import type { DeliveryDocument } from './delivery.ts';

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { EVENT_TYPES, JOB_EVENT_TYPES } from '../events/event.ts';
-import { PagingQuery } from '../http/paging.ts';
+import { PagingQuery } from '../http/lists/paging.ts';
 
 export const URL_MAX_CHARACTERS = 2048;
 export const DESCRIPTION_MAX_CHARACTERS = 500;

@@ -2,20 +2,48 @@ import type { JobDocument, JobType } from '../job.ts';
 import type { JobsStore } from '../store.ts';
 
 /**
- * Lets waiting jobs run: of an account and type so many at once, the one that has waited longest first. The places are a
+ * Lets jobs run: of an account and type so many at once, the one that has waited longest first. The places are a
  * unique index over the running jobs themselves, so that there is nothing to count and nothing to give back.
  */
 export function createJobAdmission(jobs: JobsStore, onStarted: (job: JobDocument) => void) {
+  /** Starts as many waiting jobs as there are places. */
+  async function startWaiting(accountId: string, type: JobType): Promise<void> {
+    for (;;) {
+      const oldest = await jobs.oldestWaiting(accountId, type);
+      if (oldest === null) return;
+      const started = await jobs.start(oldest);
+      if (started !== null) onStarted(started);
+      else if ((await jobs.get(oldest._id))?.status === 'PENDING') return;
+    }
+  }
+
   return {
-    /** Starts as many waiting jobs as there are places. */
-    async startWaiting(accountId: string, type: JobType): Promise<void> {
-      for (;;) {
-        const oldest = await jobs.oldestWaiting(accountId, type);
-        if (oldest === null) return;
-        const started = await jobs.start(oldest);
-        if (started !== null) onStarted(started);
-        else if ((await jobs.get(oldest._id))?.status === 'PENDING') return;
+    startWaiting,
+
+    /** Whether a job of this account and type waits for a place. */
+    async hasWaiting(accountId: string, type: JobType): Promise<boolean> {
+      return (await jobs.oldestWaiting(accountId, type)) !== null;
+    },
+
+    /**
+     * Shows a hidden job, and has it run as soon as it is its turn.
+     * @param isNext no other waits: with a place that is free, it is shown running, in one update.
+     * @returns the job as it is then; null when it was given up meanwhile.
+     */
+    async show(
+      job: JobDocument,
+      set: Partial<JobDocument>,
+      { isNext }: { isNext: boolean },
+    ): Promise<JobDocument | null> {
+      const running = isNext ? await jobs.showRunning(job, set) : null;
+      if (running !== null) {
+        onStarted(running);
+        return running;
       }
+      const shown = await jobs.movePhase(job._id, 'hidden', 'open', { ...set, shown: 1 });
+      if (shown === null) return null;
+      await startWaiting(job.accountId, job.type);
+      return (await jobs.get(job._id)) ?? shown;
     },
   };
 }

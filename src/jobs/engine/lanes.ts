@@ -23,12 +23,14 @@ const LATEST_WEIGHT = 0.2;
 
 /** How much of a kind of work a process takes into its hand. */
 export class Lane {
+  readonly #width: number;
   readonly #base: number;
   #meanMs = FIRST_GUESS_MS;
   inHand = 0;
 
   /** @param width how many items can be worked on at once. */
   constructor(width: number) {
+    this.#width = width;
     this.#base = width + READ_AND_STORED + FOR_OTHERS;
   }
 
@@ -44,6 +46,11 @@ export class Lane {
   /** The most of a single job. */
   get limitOfJob(): number {
     return this.limit - FOR_OTHERS;
+  }
+
+  /** Whether one more item would be worked on at once. */
+  get isIdle(): boolean {
+    return this.inHand < this.#width;
   }
 
   get free(): number {

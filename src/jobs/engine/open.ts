@@ -7,6 +7,7 @@ import type { Objects } from '../../stores/objects/port.ts';
 import type { Duty } from '../../sweeping/sweeper.ts';
 import { type Cancelling, createCancelling } from '../cancelling.ts';
 import { ItemsStore } from '../items-store.ts';
+import type { JobDocument } from '../job.ts';
 import { createResuming, type Resuming } from '../resuming.ts';
 import { JobsStore } from '../store.ts';
 import { createSubmitting, type Submitting } from '../submit/submitting.ts';
@@ -21,6 +22,7 @@ import { createRunner, type Perform, type Runner } from './runner.ts';
 import { createSettlement } from './settlement.ts';
 import { createSignals } from './signals.ts';
 import { createJobSweeps } from './sweeps.ts';
+import { createVerdicts } from './verdicts.ts';
 
 export interface EngineOptions {
   documents: Documents;
@@ -38,8 +40,8 @@ export interface EngineOptions {
   widths: Record<LaneName, number>;
   /** The work on an item, with what it reads and notes. */
   performOver: (stores: { jobs: JobsStore; items: ItemsStore; definitions: Definitions }) => Perform;
-  /** Called when a job has ended, in whichever process. */
-  onEnd: (jobId: string) => void;
+  /** Called when a job has ended, in whichever process; with the job where that was this one. */
+  onEnd: (jobId: string, job?: JobDocument) => void;
   draining: AbortSignal;
   now: () => Date;
   log: { warn(context: object, message: string): void };
@@ -77,16 +79,17 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   });
   const metrics = createJobMetrics(jobs, () => runner.inHand(), now);
 
-  const settlement = createSettlement({ jobs, items, events, showOutputs: outputs.show, now });
+  const verdicts = createVerdicts({ items, events, now });
+  const settlement = createSettlement({ jobs, items, events, verdicts, showOutputs: outputs.show, now });
   const admission = createJobAdmission(jobs, (job) => {
-    runner.start(job);
-    signals.work(job._id);
+    if (!runner.start(job)) signals.work(job._id);
   });
   const ending = createEnding({
-    ...{ jobs, items, settlement, holds, places, events, now },
+    ...{ jobs, items, settlement, verdicts, holds, places, events },
     startWaiting: admission.startWaiting,
     deleteObject: (key) => objects.delete(key),
-    announceEnd: (job) => signals.end(job._id),
+    tellHere: (job) => options.onEnd(job._id, job),
+    tellOthers: (job) => signals.end(job._id),
   });
   const runner = createRunner({
     ...{ jobs, items, draining, now, log },

@@ -113,7 +113,8 @@ export function createRunner(options: RunnerOptions) {
       claimed = null;
     }
     entry.isClaiming = false;
-    entry.isDry = claimed === null;
+    // Who was given the whole job need not ask whether there is more.
+    entry.isDry = claimed === null || claimed.length === entry.job.totalItems;
     const taken = claimed ?? [];
     take(entry, taken.length - count);
     if (taken.length > 0) metrics.claimed(entry.job.type, taken.length);
@@ -209,10 +210,15 @@ export function createRunner(options: RunnerOptions) {
   return {
     wake: (jobId: string) => void wake(jobId).catch(warn('A job was not looked at; the sweep finds it')),
 
-    /** Takes up a job that was just read. */
-    start(job: JobDocument): void {
+    /**
+     * Takes up a job that was just read.
+     * @returns whether all of it is begun here at once, so that others need not look at it.
+     */
+    start(job: JobDocument): boolean {
+      const isAllOurs = job.totalItems === 1 && lanes[laneOf(job.type)].isIdle && !draining.aborted;
       add(job);
       pump();
+      return isAllOurs;
     },
 
     /** Looks at every running job, for wake-ups that were lost. */

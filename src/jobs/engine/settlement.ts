@@ -5,11 +5,13 @@ import type { ItemDocument, JobDocument, Outcome, OutcomeStatus, SettledItem, Se
 import { tallyOf } from '../rules.ts';
 import type { JobsStore } from '../store.ts';
 import { itemEventsOf, itemEventTypeOf } from './announcements.ts';
+import type { Verdicts } from './verdicts.ts';
 
 export interface SettlementOptions {
   jobs: JobsStore;
   items: ItemsStore;
   events: Events;
+  verdicts: Verdicts;
   /** Shows the assets that items were settled with. */
   showOutputs: (accountId: string, assetIds: readonly string[], collection: string | null) => Promise<void>;
   now: () => Date;
@@ -29,10 +31,12 @@ const MOST_ROUNDS = 200;
  *   3. the job counts the batch, while its settlement is still the one that was read   <- the settlement
  *   4. what follows is written out: events, and the final status of the items
  *
+ * The batch that completes a job ends it in the same update; step 4 is then the first of what follows from the end (ending.ts).
+ *
  * A crash before 3 leaves items that are decided and not counted: the sweep settles them. A crash after it leaves a
  * settlement that is not written out: the next settlement does that before anything else, or the sweep does.
  */
-export function createSettlement({ jobs, items, events, showOutputs, now }: SettlementOptions) {
+export function createSettlement({ jobs, items, events, verdicts, showOutputs, now }: SettlementOptions) {
   async function eventsWanted(accountId: string): Promise<Record<OutcomeStatus, boolean>> {
     const [completed, failed] = await Promise.all([
       events.isWanted(accountId, 'job.item.completed'),
@@ -74,11 +78,15 @@ export function createSettlement({ jobs, items, events, showOutputs, now }: Sett
   }
 
   async function count(job: JobDocument, batch: readonly Decided[]): Promise<JobDocument | null> {
-    const settlement = await settlementOf(job, batch);
+    const tally = tallyOf(batch.map(({ outcome }) => outcome));
+    const [settlement, end] = await Promise.all([
+      settlementOf(job, batch),
+      verdicts.completionOf(job, tally),
+    ]);
     return jobs.change(
       job._id,
-      { 'settlement.id': job.settlement?.id ?? null },
-      { $set: { settlement }, $inc: { ...tallyOf(batch.map(({ outcome }) => outcome)) } },
+      { 'settlement.id': job.settlement?.id ?? null, ...end?.asItIs },
+      { $set: { settlement, ...end?.set }, $inc: { ...tally }, ...(end && { $unset: end.unset }) },
     );
   }
 
@@ -94,7 +102,8 @@ export function createSettlement({ jobs, items, events, showOutputs, now }: Sett
 
   return {
     /**
-     * Counts decided outcomes of one job, and writes out what follows.
+     * Counts decided outcomes of one job, and writes out what follows; a job that they complete has ended then, and what
+     * follows is left to its end.
      * @param seen the job as it was read before the outcomes were decided, its settlement written out: then nobody else
      *   can have counted them without changing it. Null to look first.
      * @param onLook called whenever the job was read anew: outcomes that are decided from then on need no second look.
@@ -114,7 +123,7 @@ export function createSettlement({ jobs, items, events, showOutputs, now }: Sett
         await showOutputs(job.accountId, made, job.collection);
         const counted = await count(job, rest);
         if (counted !== null) {
-          await writeOut(counted, rest);
+          if (counted.phase !== 'ended') await writeOut(counted, rest);
           return counted;
         }
         state = await look(jobId, batch, onLook);

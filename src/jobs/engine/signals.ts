@@ -26,10 +26,7 @@ export async function createSignals(coordination: Coordination, { onWork, onEnd,
 
   return {
     work: (jobId: string) => send(WORK, jobId),
-    end(jobId: string): void {
-      onEnd(jobId);
-      send(END, jobId);
-    },
+    end: (jobId: string) => send(END, jobId),
     close(): void {
       for (const end of ends) end();
     },

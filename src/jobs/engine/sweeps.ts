@@ -2,10 +2,11 @@ import type { AssetsForJobs } from '../../assets/open.ts';
 import type { Objects } from '../../stores/objects/port.ts';
 import type { Duty } from '../../sweeping/sweeper.ts';
 import type { ItemsStore } from '../items-store.ts';
-import { type ItemDocument, itemId } from '../job.ts';
+import { type ItemDocument, itemId, type JobDocument } from '../job.ts';
 import { isPoison, poisoned } from '../rules.ts';
 import type { JobsStore } from '../store.ts';
 import type { Undoing } from '../submit/undoing.ts';
+import { createBetweenRemoval } from '../work/between.ts';
 import type { JobAdmission } from './admission.ts';
 import type { Ending } from './ending.ts';
 import type { Decided, JobSettlement } from './settlement.ts';
@@ -38,7 +39,8 @@ const ITEMS_AT_A_TIME = 500;
  * that are made once by their own conditions.
  */
 export function createJobSweeps(options: JobSweepsOptions): Duty[] {
-  const { jobs, items, settlement, ending, admission, undoing, assets, objects, announceWork } = options;
+  const { jobs, items, settlement, ending, admission, undoing, assets, announceWork } = options;
+  const removeBetween = createBetweenRemoval(options);
 
   async function settleStale(stale: readonly ItemDocument[]): Promise<void> {
     const byJob = Map.groupBy(stale, ({ jobId }) => jobId);
@@ -104,9 +106,7 @@ export function createJobSweeps(options: JobSweepsOptions): Duty[] {
     for (const job of hidden) await undoing.undo(job);
     const leaving = await jobs.standing('leaving', before, MOST_AT_A_TIME);
     for (const job of leaving)
-      await (job.shown === 0 && job.completedAt === null
-        ? undoing.finish(job)
-        : remove(job._id, job.accountId));
+      await (job.shown === 0 && job.completedAt === null ? undoing.finish(job) : remove(job));
     for (const { accountId, jobId } of await assets.places.leftOver(ago(now, WORKING_MS))) {
       const job = await jobs.get(jobId);
       if (job === null) await assets.places.undo(accountId, jobId);
@@ -128,22 +128,18 @@ export function createJobSweeps(options: JobSweepsOptions): Duty[] {
   }
 
   /** Removes a job whose record has ended, with what it made, in steps. */
-  async function remove(jobId: string, accountId: string): Promise<void> {
-    while ((await assets.outputs.removeOf(accountId, jobId, MOST_AT_A_TIME)) > 0);
-    for (;;) {
-      const erased = await items.erase(jobId, ITEMS_AT_A_TIME);
-      for (const { progress } of erased)
-        if (typeof progress?.objectKey === 'string') await objects.delete(progress.objectKey);
-      if (erased.length === 0) break;
-    }
-    await jobs.erase(jobId);
+  async function remove(job: JobDocument): Promise<void> {
+    while ((await assets.outputs.removeOf(job.accountId, job._id, MOST_AT_A_TIME)) > 0);
+    await removeBetween(job);
+    while ((await items.erase(job._id, ITEMS_AT_A_TIME)) > 0);
+    await jobs.erase(job._id);
   }
 
   async function expired(now: Date): Promise<number> {
     const over = await jobs.expired(now, 10);
-    for (const { _id, accountId } of over) {
+    for (const { _id } of over) {
       const leaving = await jobs.movePhase(_id, 'done', 'leaving', { shown: 0 });
-      if (leaving !== null) await remove(_id, accountId);
+      if (leaving !== null) await remove(leaving);
     }
     return over.length;
   }

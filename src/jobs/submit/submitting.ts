@@ -1,7 +1,7 @@
 import type { Caller } from '../../accounts/authentication.ts';
 import type { JobPlaces } from '../../assets/job-places.ts';
 import type { Holds } from '../../billing/holds.ts';
-import { inProgress, keyReused } from '../../http/idempotency.ts';
+import { inProgress, keyReused } from '../../http/manners/idempotency.ts';
 import { newId } from '../../names/ids.ts';
 import { DuplicateKeyError } from '../../stores/documents/port.ts';
 import type { JobAdmission } from '../engine/admission.ts';
@@ -57,9 +57,9 @@ export function createSubmitting(options: SubmittingOptions) {
   const { jobs, items, holds, places, definitions, admission, undoing } = options;
   const { plan, storedAssets, upgradeUrl, now } = options;
 
-  async function insertHidden(job: JobDocument, definition: string): Promise<JobDocument | null> {
+  async function insertHidden(job: JobDocument): Promise<JobDocument | null> {
     try {
-      await jobs.insert(job, definition);
+      await jobs.insert(job);
       return null;
     } catch (error) {
       if (!(error instanceof DuplicateKeyError)) throw error;
@@ -104,15 +104,24 @@ export function createSubmitting(options: SubmittingOptions) {
     if (batch.length > 0) await items.insert(batch);
   }
 
-  /** Takes everything that the job needs; the job as it is shown then. */
+  /** Stores what the job runs, and over what. */
+  async function storeWork(job: JobDocument, order: Order): Promise<void> {
+    const definition = JSON.stringify(order.definition);
+    definitions.keep(job._id, definition);
+    await allOf([jobs.insertDefinition(job, definition), insertItems(job, order.seeds())]);
+  }
+
+  /** Takes everything that the job needs, and shows it. */
   async function equip(job: JobDocument, order: Order): Promise<JobDocument> {
-    const money = Promise.all([holds.take(job.accountId, job._id, order.need), reservePlaces(job)]);
+    const { accountId, type } = job;
+    const money = allOf([holds.take(accountId, job._id, order.need), reservePlaces(job)]);
     if (order.totalItems > FEW_ITEMS) await money;
-    const [stored, taken] = await Promise.allSettled([insertItems(job, order.seeds()), money]);
-    if (taken.status === 'rejected') throw taken.reason;
-    if (stored.status === 'rejected') throw stored.reason;
-    const [hold] = taken.value;
-    const shown = await jobs.movePhase(job._id, 'hidden', 'open', { hold, shown: 1 });
+    const [[hold], hasWaiting] = await allOf([
+      money,
+      admission.hasWaiting(accountId, type),
+      storeWork(job, order),
+    ]);
+    const shown = await admission.show(job, { hold }, { isNext: !hasWaiting });
     if (shown === null) throw submitGivenUp();
     return shown;
   }
@@ -123,17 +132,12 @@ export function createSubmitting(options: SubmittingOptions) {
     { key = null, parent = null }: { key?: SubmitKey | null; parent?: Parent | null } = {},
   ): Promise<Submitted> => {
     const job = newJob(caller, order, { key, parent, retentionDays: plan(caller.plan).retentionDays }, now());
-    const definition = JSON.stringify(order.definition);
-    const earlier = await insertHidden(job, definition);
+    const earlier = await insertHidden(job);
     if (earlier !== null) return { job: earlier, isReplayed: true };
-    definitions.keep(job._id, definition);
     try {
       const shown = await equip(job, order);
-      await Promise.all([
-        places.confirm(caller.accountId, job._id),
-        admission.startWaiting(caller.accountId, shown.type),
-      ]);
-      return { job: (await jobs.get(job._id)) ?? shown, isReplayed: false };
+      await places.confirm(caller.accountId, job._id);
+      return { job: shown, isReplayed: false };
     } catch (error) {
       await undoing.undo(job).catch(() => undefined);
       throw error;
@@ -142,6 +146,14 @@ export function createSubmitting(options: SubmittingOptions) {
 }
 
 export type Submitting = ReturnType<typeof createSubmitting>;
+
+/** The values of works that are all over: nothing is undone while a part of it is still being done. */
+async function allOf<T extends readonly unknown[]>(
+  works: readonly [...{ [K in keyof T]: Promise<T[K]> }],
+): Promise<T> {
+  await Promise.allSettled(works);
+  return Promise.all(works) as unknown as Promise<T>;
+}
 
 function newItem(jobId: string, accountId: string, index: number, seed: ItemSeed): ItemDocument {
   return {

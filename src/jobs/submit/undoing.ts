@@ -21,7 +21,7 @@ export function createUndoing(options: {
   async function finish({ _id, accountId }: Pick<JobDocument, '_id' | 'accountId'>): Promise<void> {
     await holds.undo(accountId, _id);
     await places.undo(accountId, _id);
-    while ((await items.erase(_id, ITEMS_A_CALL)).length > 0);
+    while ((await items.erase(_id, ITEMS_A_CALL)) > 0);
     await jobs.erase(_id);
   }
 

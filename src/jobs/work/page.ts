@@ -3,7 +3,7 @@ import { ApiError } from '../../http/errors.ts';
 import { withAssetScheme } from '../../images/asset-references.ts';
 import { assetsOfPage } from '../../images/render.ts';
 import type { Pixels } from '../../pixels/pixels.ts';
-import type { Renders } from '../../pixels/renders.ts';
+import type { Renders } from '../../pixels/renders/renders.ts';
 import { fill } from '../../templates/document.ts';
 import type { Templates } from '../../templates/open.ts';
 import type { ItemCall, Made } from './perform.ts';

@@ -2,7 +2,7 @@ import type { AssetsForJobs } from '../../assets/open.ts';
 import type { PassSegment } from '../../catalogue/plan/plan.ts';
 import { ApiError } from '../../http/errors.ts';
 import type { OpMeter } from '../../metrics/ops.ts';
-import type { PixelResult, Pixels } from '../../pixels/pixels.ts';
+import type { PixelResult, Pixels, TransformCall } from '../../pixels/pixels.ts';
 import type { ItemCall, Made } from './perform.ts';
 
 /** Time that an item is worked on; waiting for a thread is not counted. */
@@ -34,13 +34,14 @@ export function createPassWork({ pixels, assets, meters }: PassWorkOptions) {
     pass: PassSegment['pass'],
     { layers }: PassSegment,
     bytes: Uint8Array<ArrayBuffer>,
+    wanted: Pick<TransformCall, 'describes'> = {},
   ): Promise<PixelResult> {
     const { accountId } = call.job;
     const files: Record<string, Uint8Array> = {};
     for (const { assetId } of layers) files[assetId] ??= await readSecond(accountId, assetId);
     const bytesIn = bytes.length;
     const second = layers.length > 0 ? { layers: files } : {};
-    const result = await pixels.transform({ ...terms(call), bytes, pass, ...second }).result;
+    const result = await pixels.transform({ ...terms(call), bytes, pass, ...second, ...wanted }).result;
     const { queueMs, timings, data } = result;
     const op = call.job.op ?? 'preset';
     meters.ops.ran({ op, work: 'job', bytesIn, bytesOut: data.length, queueMs, ...timings });
@@ -63,7 +64,25 @@ export function createPassWork({ pixels, assets, meters }: PassWorkOptions) {
 
   return async (call: ItemCall, segment: PassSegment, bytes: Uint8Array<ArrayBuffer>): Promise<Made> => {
     if (segment.compareWith !== undefined) return compared(call, segment, bytes, segment.compareWith);
-    const { data, contentType, achieved } = await transformed(call, segment.pass, segment, bytes);
-    return { kind: 'image', bytes: data, contentType, ...(achieved && { achieved: { ...achieved } }) };
+    const wanted = { describes: isLast(call, segment) };
+    const { data, contentType, achieved, facts } = await transformed(
+      call,
+      segment.pass,
+      segment,
+      bytes,
+      wanted,
+    );
+    return {
+      kind: 'image',
+      bytes: data,
+      contentType,
+      ...(facts && { facts }),
+      ...(achieved && { achieved: { ...achieved } }),
+    };
   };
+}
+
+/** Whether what a segment makes is the output of the item, and no input of another segment. */
+function isLast({ item, definition }: ItemCall, { index }: PassSegment): boolean {
+  return definition.variants[item.variant]?.segments.length === index + 1;
 }

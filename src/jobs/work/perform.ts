@@ -1,4 +1,4 @@
-import { newObjectKey } from '../../assets/asset.ts';
+import type { Facts } from '../../assets/intake.ts';
 import type { AssetsForJobs } from '../../assets/open.ts';
 import type { ModelSegment, PassSegment, Segment } from '../../catalogue/plan/plan.ts';
 import { ApiError } from '../../http/errors.ts';
@@ -7,12 +7,20 @@ import type { FailedWork, Perform, WorkResult } from '../engine/runner.ts';
 import type { ItemsStore } from '../items-store.ts';
 import type { Claimed, JobDocument, Outcome, Progress } from '../job.ts';
 import { failureOf, timesOf } from '../rules.ts';
+import { newBetweenKey } from './between.ts';
 import type { Definition } from './definition.ts';
 import type { Definitions } from './definitions.ts';
 
 /** What a segment, or a page, made of an item. */
 export type Made =
-  | { kind: 'image'; bytes: Uint8Array<ArrayBuffer>; contentType: string; achieved?: Record<string, number> }
+  | {
+      kind: 'image';
+      bytes: Uint8Array<ArrayBuffer>;
+      contentType: string;
+      /** What the bytes are, where it is known already. */
+      facts?: Facts;
+      achieved?: Record<string, number>;
+    }
   | { kind: 'json'; output: unknown };
 
 /** Reads what a segment works on; null where an item is made of nothing. Called at most once, when it is needed. */
@@ -96,16 +104,17 @@ export function createPerform(options: PerformOptions): Perform {
   /** Keeps what a segment made for the next one. The object before it is of no use any more. */
   async function keepBetween({ item }: ItemCall, made: Made, before: Progress, after: Progress) {
     if (made.kind === 'json') throw new Error('Only the last segment answers JSON.');
-    const objectKey = newObjectKey().replace('assets/', 'between/');
+    const objectKey = newBetweenKey(item.jobId);
     await objects.put(objectKey, made.bytes, made.contentType);
     const progress = { ...after, objectKey };
     if (!(await items.noteProgress(item, progress))) {
       await objects.delete(objectKey);
       throw new Abandoned('The claim was lost between two segments.');
     }
-    // What an attempt before this one made stays, for that attempt can be looked at and resumed by itself.
+    // What an attempt before this one made stays, for that attempt can be looked at and resumed by itself. What cannot be
+    // deleted now goes with the job.
     if (before.objectKey !== null && before.objectKey !== item.inherits)
-      await objects.delete(before.objectKey);
+      await objects.delete(before.objectKey).catch(() => undefined);
     return progress;
   }
 
@@ -120,7 +129,7 @@ export function createPerform(options: PerformOptions): Perform {
     }
     const { collection, expiresAt, _id: jobId, accountId } = job;
     const labels = { accountId, jobId, itemIndex: item.index, collection, expiresAt };
-    const asset = await assets.outputs.make(labels, made.bytes, signal);
+    const asset = await assets.outputs.make(labels, made.bytes, signal, made.facts);
     const achieved = made.achieved && { achieved: made.achieved };
     return {
       status: 'COMPLETED',
@@ -143,18 +152,20 @@ export function createPerform(options: PerformOptions): Perform {
       if (!isFirst && (await options.isStopping(job._id))) {
         return { status: 'CANCELLED', ...timesOf(item, now()), runs: 0, credits: 0 };
       }
-      const made = await run(call, segment, input).catch((error: unknown) => {
-        throw atSegment(error, segment, progress, job);
-      });
-      const after = {
-        segment: segment.index + 1,
-        objectKey: null,
-        runs: progress.runs + (segment.runs === 'pass' ? 1 : 0),
-        credits: progress.credits + (variant.credits[segment.index] ?? 0),
-      };
-      if (segment.index === variant.segments.length - 1) return outcomeOf(call, made, after);
-      progress = await keepBetween(call, made, progress, after);
-      input = async () => (made.kind === 'image' ? made.bytes : null);
+      try {
+        const made = await run(call, segment, input);
+        const after = {
+          segment: segment.index + 1,
+          objectKey: null,
+          runs: progress.runs + (segment.runs === 'pass' ? 1 : 0),
+          credits: progress.credits + (variant.credits[segment.index] ?? 0),
+        };
+        if (segment.index === variant.segments.length - 1) return await outcomeOf(call, made, after);
+        progress = await keepBetween(call, made, progress, after);
+        input = async () => (made.kind === 'image' ? made.bytes : null);
+      } catch (error) {
+        throw error instanceof PutBack ? error : atSegment(error, segment, progress, job);
+      }
     }
     throw new Error(`Item ${item._id} has no segment left to run.`);
   }
@@ -166,6 +177,34 @@ export function createPerform(options: PerformOptions): Perform {
     return outcomeOf(call, made, { ...NOTHING_DONE, runs: 1 });
   }
 
+  /** A failure with what its item used before it, and in a chain where it happened. */
+  function atSegment(
+    error: unknown,
+    segment: Segment | undefined,
+    { runs, credits }: Progress,
+    job: JobDocument,
+  ): WorkError {
+    const failure = failureIn(error, job);
+    // A run that was handed out is paid for, but when the reason is ours.
+    const ranInVain = segment?.runs !== 'model' && !failure.mayPass ? 1 : 0;
+    return new WorkError({
+      ...failure,
+      bill: { runs: runs + ranInVain, credits },
+      ...(job.type === 'chain' && segment !== undefined && { failedStep: segment.index }),
+    });
+  }
+
+  function failureIn(error: unknown, { type }: JobDocument): FailedWork {
+    if (error instanceof WorkError) return error.failure;
+    if (error instanceof ApiError) return failureOf(error);
+    if (!(error instanceof Abandoned)) log.warn({ err: error, type }, 'Work on an item failed unexpectedly');
+    return {
+      code: 'internal_error',
+      message: 'The item failed for a reason of the service itself; it can be resumed.',
+      mayPass: true,
+    };
+  }
+
   return async (item, job, signal): Promise<WorkResult> => {
     try {
       const definition = await definitions.of(job._id);
@@ -173,42 +212,7 @@ export function createPerform(options: PerformOptions): Perform {
       return { outcome: await (definition.takes === 'rows' ? page(call) : walk(call)) };
     } catch (error) {
       if (error instanceof PutBack) return { putBackMs: error.pauseMs };
-      return { failure: failureIn(error, job, log) };
+      return { failure: failureIn(error, job) };
     }
-  };
-}
-
-/** A failure with what its item used before it, and in a chain where it happened. */
-function atSegment(
-  error: unknown,
-  segment: Segment | undefined,
-  { runs, credits }: Progress,
-  { type }: JobDocument,
-): unknown {
-  const failure = knownFailure(error);
-  if (failure === null) return error;
-  // A run that was handed out is paid for, but when the reason is ours.
-  const ranInVain = segment?.runs !== 'model' && !failure.mayPass ? 1 : 0;
-  return new WorkError({
-    ...failure,
-    bill: { runs: runs + ranInVain, credits },
-    ...(type === 'chain' && segment !== undefined && { failedStep: segment.index }),
-  });
-}
-
-function knownFailure(error: unknown): FailedWork | null {
-  if (error instanceof WorkError) return error.failure;
-  return error instanceof ApiError ? failureOf(error) : null;
-}
-
-function failureIn(error: unknown, job: JobDocument, log: PerformOptions['log']): FailedWork {
-  const known = knownFailure(error);
-  if (known !== null) return known;
-  if (!(error instanceof Abandoned))
-    log.warn({ err: error, type: job.type }, 'Work on an item failed unexpectedly');
-  return {
-    code: 'internal_error',
-    message: 'The item failed for a reason of the service itself; it can be resumed.',
-    mayPass: true,
   };
 }

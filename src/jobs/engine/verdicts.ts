@@ -1,0 +1,96 @@
+import { chargeOf } from '../../billing/holds.ts';
+import type { Events } from '../../events/open.ts';
+import { newId } from '../../names/ids.ts';
+import type { Filter, Update } from '../../stores/documents/port.ts';
+import type { ItemsStore } from '../items-store.ts';
+import type { JobDocument, OutcomeStatus } from '../job.ts';
+import { errorMessageOf, isOver, type Tally, verdictOf } from '../rules.ts';
+import { jobEventTypeOf } from './announcements.ts';
+
+/** The update that ends a job, and what must still be true of the job for it. */
+export interface Verdict {
+  asItIs: Filter;
+  set: Record<string, unknown>;
+  unset: NonNullable<Update['$unset']>;
+}
+
+/** What becomes of a job whose items have all settled. */
+export function createVerdicts(options: { items: ItemsStore; events: Events; now: () => Date }) {
+  const { items, events, now } = options;
+
+  /** What items that a cancel stopped between two segments of a chain had used by then. */
+  async function usedByCancelled({ _id, type, status }: JobDocument) {
+    if (status !== 'CANCELLING' || type !== 'chain') return { runs: 0, credits: 0 };
+    return items.usedByCancelled(_id);
+  }
+
+  async function errorOf(job: JobDocument): Promise<Partial<JobDocument>> {
+    if (job.failedItems === 0) return {};
+    const failure = await items.firstFailure(job._id);
+    if (failure?.outcome?.errorCode === undefined) return {};
+    const { errorCode, errorMessage: message = '', retryable = false } = failure.outcome;
+    return {
+      errorCode,
+      retryable,
+      errorMessage: errorMessageOf(job, { index: failure.index, message }),
+    };
+  }
+
+  async function eventIdFor(job: JobDocument, status: OutcomeStatus): Promise<string | null> {
+    const wanted = await events.isWanted(job.accountId, jobEventTypeOf(status));
+    return wanted ? newId('evt', now().getTime()) : null;
+  }
+
+  /** The end of a job as it was read. */
+  async function endOf(job: JobDocument): Promise<Verdict> {
+    const { status, hold } = job;
+    const verdict = verdictOf(job);
+    const [more, error, endEventId, cancelledItems] = await Promise.all([
+      usedByCancelled(job),
+      errorOf(job),
+      eventIdFor(job, verdict),
+      status === 'CANCELLING' ? items.count(job._id, 'CANCELLED') : 0,
+    ]);
+    const used = { runs: job.usedRuns + more.runs, credits: job.usedCredits + more.credits };
+    const { credits, overage } = chargeOf(hold, used);
+    const at = now().toISOString();
+    return {
+      asItIs: { phase: 'open', status },
+      set: {
+        ...error,
+        ...(status === 'CANCELLING' && { usedRuns: used.runs, usedCredits: used.credits }),
+        status: verdict,
+        cancelledItems,
+        actualCredits: credits,
+        chargedCredits: credits + overage,
+        endEventId,
+        completedAt: at,
+        phase: 'ended',
+        phaseAt: at,
+      },
+      unset: { slot: '' },
+    };
+  }
+
+  return {
+    endOf,
+
+    /**
+     * The end of a job that its last outcomes complete, so that one update may count them and end it; null where more is
+     * to be known first: of failures, and of what a cancel stopped, the items tell only once they are written out.
+     */
+    async completionOf(job: JobDocument, tally: Tally): Promise<Verdict | null> {
+      const counted = {
+        ...job,
+        completedItems: job.completedItems + tally.completedItems,
+        failedItems: job.failedItems + tally.failedItems,
+        usedRuns: job.usedRuns + tally.usedRuns,
+        usedCredits: job.usedCredits + tally.usedCredits,
+      };
+      const isComplete = counted.status === 'PROCESSING' && counted.failedItems === 0 && isOver(counted);
+      return isComplete ? endOf(counted) : null;
+    },
+  };
+}
+
+export type Verdicts = ReturnType<typeof createVerdicts>;
