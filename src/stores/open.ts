@@ -16,6 +16,9 @@ import { createPatience } from './patience.ts';
 
 export type StoresSettings = SettingsOf<typeof storesSettings>;
 
+/** Within DATA_DIR. */
+const DOCUMENTS_FILE = 'documents.sqlite';
+
 /** The three stores, whichever implementations the settings chose. */
 export interface Stores {
   documents: Documents;
@@ -43,7 +46,7 @@ export async function openStores(settings: StoresSettings, host: ChannelHost): P
   const { EmbeddedCoordination } = await import('./coordination/embedded.ts');
   const { openEmbeddedDocuments } = await import('./documents/embedded/actor.ts');
   const directory = openDataDirectory(settings.DATA_DIR);
-  const documents = openEmbeddedDocuments(join(directory.path, 'documents.sqlite'));
+  const documents = openEmbeddedDocuments(join(directory.path, DOCUMENTS_FILE));
   const coordination = await EmbeddedCoordination.open(documents);
   provideDocuments(host, documents);
   provideCoordination(host, coordination);
@@ -68,7 +71,7 @@ export async function openToCopy(settings: StoresSettings): Promise<StoresToCopy
   }
   const { openEmbeddedDocuments } = await import('./documents/embedded/actor.ts');
   const directory = openDataDirectory(settings.DATA_DIR);
-  const documents = openEmbeddedDocuments(join(directory.path, 'documents.sqlite'));
+  const documents = openEmbeddedDocuments(join(directory.path, DOCUMENTS_FILE));
   return {
     documents,
     objects,
@@ -84,7 +87,9 @@ async function closeAll(documents: Documents, objects: Objects): Promise<void> {
 export async function connectStores(settings: StoresSettings, channel: Channel): Promise<Stores> {
   const objects = await openObjects(settings);
   if (isEmbedded(settings)) {
-    const documents = patientDocuments(documentsOverChannel(channel), createPatience(OF_THE_PRIMARY));
+    const { readingDirectly } = await import('./documents/embedded/direct-reader.ts');
+    const asked = patientDocuments(documentsOverChannel(channel), createPatience(OF_THE_PRIMARY));
+    const documents = readingDirectly(asked, join(settings.DATA_DIR, DOCUMENTS_FILE));
     const coordination = patientCoordination(
       coordinationOverChannel(channel),
       createPatience(OF_THE_PRIMARY),

@@ -17,6 +17,9 @@ import type {
 import { Slots } from './slots.ts';
 import { Windows } from './windows.ts';
 
+/** Of what is left of a window, one in so many requests may be counted ahead. */
+const LEFT_TO_AHEAD = 1_000;
+
 /** Passes a message on; answers to how many processes. */
 type Observer = (channel: string, message: string) => number;
 
@@ -171,11 +174,13 @@ export class EmbeddedCoordination implements Coordination {
     return set;
   }
 
-  #countRequest({ key, limit, windowMs }: RateQuestion): RateAnswer {
-    if (this.#rates.count(key) >= limit) {
-      return { allowed: false, remaining: 0, resetMs: Math.max(this.#rates.leftMs(key), 1) };
+  #countRequest({ key, limit, windowMs, ahead: wanted = 0 }: RateQuestion): RateAnswer {
+    const left = limit - this.#rates.count(key);
+    if (left <= 0) {
+      return { allowed: false, remaining: 0, ahead: 0, resetMs: Math.max(this.#rates.leftMs(key), 1) };
     }
-    const remaining = limit - this.#rates.increment(key, windowMs);
-    return { allowed: true, remaining, resetMs: this.#rates.leftMs(key) };
+    const ahead = Math.min(wanted, Math.floor(left / LEFT_TO_AHEAD));
+    const remaining = limit - this.#rates.increment(key, windowMs, 1 + ahead);
+    return { allowed: true, remaining, ahead, resetMs: this.#rates.leftMs(key) };
   }
 }

@@ -10,11 +10,18 @@ export interface RateQuestion {
   key: string;
   limit: number;
   windowMs: number;
+  /**
+   * Counts so many more, for requests that the asker will make before the window turns: none unless said, and at most a
+   * thousandth of what is left. So what is counted and not made stays small beside the limit, and near its end is nothing.
+   */
+  ahead?: number;
 }
 
 export interface RateAnswer {
   allowed: boolean;
   remaining: number;
+  /** Counted ahead. */
+  ahead: number;
   /** Milliseconds until the window turns. */
   resetMs: number;
 }

@@ -23,6 +23,7 @@ type AdmitReply = [
   remaining: number,
   resetMs: number,
   slot: number,
+  ahead: number,
 ];
 
 export interface RedisCoordinationOptions {
@@ -65,17 +66,18 @@ export class RedisCoordination implements Coordination {
         marked === undefined ? 0 : 1,
         rate?.limit ?? -1,
         rate?.windowMs ?? 0,
+        rate?.ahead ?? 0,
         slot?.limit ?? -1,
         slot?.holder ?? '',
         slot?.leaseMs ?? 0,
         ...returned.map(({ holder }) => holder),
       ],
     );
-    const [blockedMs, isMarked, allowed, remaining, resetMs, taken] = answer as AdmitReply;
+    const [blockedMs, isMarked, allowed, remaining, resetMs, taken, ahead] = answer as AdmitReply;
     return {
       blockedMs,
       marked: isMarked === 1,
-      rate: allowed === -1 ? null : { allowed: allowed === 1, remaining, resetMs },
+      rate: allowed === -1 ? null : { allowed: allowed === 1, remaining, ahead, resetMs },
       slot: taken === 1,
     };
   }

@@ -19,12 +19,12 @@ export class Windows {
     return this.#counts.leftMs(key);
   }
 
-  /** Counts one and answers the count after it. */
-  increment(key: string, windowMs: number): number {
-    const count = this.count(key);
+  /** Counts so many and answers the count after them. */
+  increment(key: string, windowMs: number, by = 1): number {
+    const count = this.count(key) + by;
     const endsMs = this.#now() + (this.leftMs(key) || windowMs);
-    this.#counts.set(key, count + 1, endsMs);
-    return count + 1;
+    this.#counts.set(key, count, endsMs);
+    return count;
   }
 
   /** Takes one back; a window that has none, or has turned, stays as it is. */

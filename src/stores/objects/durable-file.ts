@@ -1,11 +1,19 @@
 import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { isMissing } from './file-layout.ts';
 
 /** Gives a synced file its final name. When it resolves, the name is on disk, and so is every directory above it. */
 export async function moveDurably(from: string, to: string): Promise<void> {
   const directory = dirname(to);
-  const firstMade = await mkdir(directory, { recursive: true });
-  await rename(from, to);
+  let firstMade: string | undefined;
+  try {
+    await rename(from, to);
+  } catch (error) {
+    // Mostly the directory is there, and asking first would be one more way to the disk for every file.
+    if (!isMissing(error)) throw error;
+    firstMade = await mkdir(directory, { recursive: true });
+    await rename(from, to);
+  }
   await syncDirectories(directory, firstMade === undefined ? directory : dirname(firstMade));
 }
 

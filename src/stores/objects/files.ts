@@ -79,7 +79,8 @@ export class FileObjects implements Objects {
     const { handle, headerBytes, sizeBytes } = object;
     try {
       assertWithin(limitBytes, sizeBytes);
-      const bytes = new Uint8Array(sizeBytes);
+      // Not cleared first: it is filled whole, or thrown away.
+      const bytes = Buffer.allocUnsafeSlow(sizeBytes);
       await stored(readFully(handle, bytes, headerBytes));
       return bytes;
     } finally {

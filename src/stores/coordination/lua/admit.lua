@@ -5,15 +5,16 @@
 --      2 mark                                     2 1 to ask
 --      3 rate window                              3 requests allowed
 --                                                 4 length of the rate window, ms
---      4 slot set: holders scored by the          5 places
---        instant their lease ends, ms             6 holder
---                                                 7 lease, ms
---      5… slot sets of places that come back      8… the holder of each
+--                                                 5 requests to count ahead, at most a thousandth of what is left
+--      4 slot set: holders scored by the          6 places
+--        instant their lease ends, ms             7 holder
+--                                                 8 lease, ms
+--      5… slot sets of places that come back      9… the holder of each
 -- Answer: {blockedMs, marked, allowed (-1 when not asked or not reached), remaining, resetMs,
---          slot (taken or not asked)}, of yes and no as 1 and 0
+--          slot (taken or not asked), counted ahead}, of yes and no as 1 and 0
 
 for place = 5, #KEYS do
-  redis.call('ZREM', KEYS[place], ARGV[place + 3])
+  redis.call('ZREM', KEYS[place], ARGV[place + 4])
 end
 
 local function left(key)
@@ -22,33 +23,35 @@ end
 
 local blockedAt = tonumber(ARGV[1])
 if blockedAt >= 0 and tonumber(redis.call('GET', KEYS[1]) or 0) >= blockedAt then
-  return {left(KEYS[1]), 0, -1, 0, 0, 0}
+  return {left(KEYS[1]), 0, -1, 0, 0, 0, 0}
 end
 if ARGV[2] == '1' and redis.call('EXISTS', KEYS[2]) == 1 then
-  return {0, 1, -1, 0, 0, 0}
+  return {0, 1, -1, 0, 0, 0, 0}
 end
 
-local allowed, remaining, resetMs = -1, 0, 0
+local allowed, remaining, resetMs, ahead = -1, 0, 0, 0
 local limit = tonumber(ARGV[3])
 if limit >= 0 then
-  if tonumber(redis.call('GET', KEYS[3]) or 0) >= limit then
-    return {0, 0, 0, 0, left(KEYS[3]), 0}
+  local requestsLeft = limit - tonumber(redis.call('GET', KEYS[3]) or 0)
+  if requestsLeft <= 0 then
+    return {0, 0, 0, 0, left(KEYS[3]), 0, 0}
   end
-  local count = redis.call('INCR', KEYS[3])
-  if count == 1 then redis.call('PEXPIRE', KEYS[3], ARGV[4]) end
+  ahead = math.min(tonumber(ARGV[5]), math.floor(requestsLeft / 1000))
+  local count = redis.call('INCRBY', KEYS[3], 1 + ahead)
+  if count == 1 + ahead then redis.call('PEXPIRE', KEYS[3], ARGV[4]) end
   allowed, remaining, resetMs = 1, limit - count, left(KEYS[3])
 end
 
-local places = tonumber(ARGV[5])
-if places < 0 then return {0, 0, allowed, remaining, resetMs, 1} end
+local places = tonumber(ARGV[6])
+if places < 0 then return {0, 0, allowed, remaining, resetMs, 1, ahead} end
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', now)
 -- A holder that asks again (its first answer was lost with the connection) keeps its place.
-if not redis.call('ZSCORE', KEYS[4], ARGV[6]) and redis.call('ZCARD', KEYS[4]) >= places then
-  return {0, 0, allowed, remaining, resetMs, 0}
+if not redis.call('ZSCORE', KEYS[4], ARGV[7]) and redis.call('ZCARD', KEYS[4]) >= places then
+  return {0, 0, allowed, remaining, resetMs, 0, ahead}
 end
-redis.call('ZADD', KEYS[4], now + ARGV[7], ARGV[6])
+redis.call('ZADD', KEYS[4], now + ARGV[8], ARGV[7])
 redis.call('PEXPIREAT', KEYS[4], redis.call('ZRANGE', KEYS[4], -1, -1, 'WITHSCORES')[2])
-return {0, 0, allowed, remaining, resetMs, 1}
+return {0, 0, allowed, remaining, resetMs, 1, ahead}
