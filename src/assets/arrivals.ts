@@ -5,7 +5,8 @@ import type { Objects } from '../stores/objects/port.ts';
 import { type AssetDocument, type Content, type Labels, newAsset, newObjectKey } from './asset.ts';
 import type { AssetCollections } from './collections.ts';
 import { alreadyPut, assetCountExceeded, assetNotFound } from './errors.ts';
-import type { Facts, Incoming, Intake, Stored } from './intake.ts';
+import type { IncomingImage } from './incoming.ts';
+import type { Facts, Intake } from './intake.ts';
 import { FAILED_LIFE_MS, PUT_LIFE_MS, UNFINISHED_MS } from './limits.ts';
 import type { AssetPlaces } from './places.ts';
 import type { Removal } from './removal.ts';
@@ -30,10 +31,9 @@ export interface Owner {
   plan: string;
 }
 
-/** An image on its way in. */
+/** An image that somebody sends. */
 export interface Sending {
-  /** Brings the bytes, wherever they come from, and answers what became of them. */
-  bring: (take: (incoming: Incoming) => Promise<Stored>) => Promise<Stored>;
+  image: IncomingImage;
   /** Aborts when the sender has gone away. */
   client: AbortSignal;
 }
@@ -90,16 +90,13 @@ export function createArrivals(options: ArrivalsOptions) {
   }
 
   /** Shows an asset whose bytes are stored and known, unless its account has them. */
-  async function show(owner: Owner, asset: AssetDocument, stored: Stored, facts: Facts): Promise<Arrived> {
-    const { digest } = stored;
+  async function show(owner: Owner, asset: AssetDocument, digest: string, facts: Facts): Promise<Arrived> {
     const identity = asset.origin === 'upload' ? digest : null;
     const same = await enter(owner, asset._id, identity);
     if (same !== null) return { asset: same, isNew: false };
-    const name = assetName(asset.name ?? undefined, stored.filename);
     try {
       const shown = await store.keep(asset, {
         ...contentOf(digest, facts),
-        name,
         ...(identity !== null && { identity }),
       });
       if (shown === null) throw assetNotFound();
@@ -123,24 +120,24 @@ export function createArrivals(options: ArrivalsOptions) {
     owner: Owner,
     asset: AssetDocument,
     objectKey: string,
-    { bring, client }: Sending,
+    { image, client }: Sending,
   ): Promise<Arrived> {
-    const stored = await bring((incoming) => intake.store(objectKey, incoming));
+    const digest = await intake.store(objectKey, image);
     if (asset.origin === 'upload') {
-      const same = await store.findSame(asset.accountId, stored.digest);
+      const same = await store.findSame(asset.accountId, digest);
       if (same !== null) return { asset: same, isNew: false };
     }
     await refuseWhenFull(owner);
     const facts = await intake.describe(asset.accountId, objectKey, client);
-    return show(owner, asset, stored, facts);
+    return show(owner, asset, digest, facts);
   }
 
   async function take(
     claimed: AssetDocument,
     objectKey: string,
-    { bring, client }: Sending,
+    { image, client }: Sending,
   ): Promise<AssetDocument> {
-    const { digest } = await bring((incoming) => intake.store(objectKey, incoming));
+    const digest = await intake.store(objectKey, image);
     const facts = await intake.describe(claimed.accountId, objectKey, client);
     const content = contentOf(digest, facts);
     const done = await store.endPut(claimed, { ...content, status: 'DONE', expiresAt: null });
@@ -165,11 +162,12 @@ export function createArrivals(options: ArrivalsOptions) {
   return {
     /**
      * Stores an image. An upload of bytes that the account has uploaded before is that asset.
-     * @throws ApiError of the image, of the plan's limit, or what `bring` throws; nothing is left of it then.
+     * @throws ApiError of the image, of the plan's limit, or of its bytes; nothing is left of it then.
      */
     async receive(owner: Owner, labels: Labels, sending: Sending): Promise<Arrived> {
       const objectKey = newObjectKey();
-      const asset = newAsset(owner.accountId, { ...labels, state: 'arriving', objectKey }, now());
+      const name = assetName(labels.name ?? undefined, sending.image.filename);
+      const asset = newAsset(owner.accountId, { ...labels, name, state: 'arriving', objectKey }, now());
       await store.insert(asset);
       try {
         const arrived = await arrive(owner, asset, objectKey, sending);

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import type { Gate } from '../accounts/gate.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
-import { rowWriter, sendList } from '../http/streamed-list.ts';
+import { rowWriter, sendList } from '../http/lists/streamed-list.ts';
 import type { AssetCollections } from './collections.ts';
 import { collectionNotFound } from './errors.ts';
 import { collectionName } from './rules.ts';

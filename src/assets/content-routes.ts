@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Gate } from '../accounts/gate.ts';
-import { answerPreflight, openToEveryOrigin } from '../http/cors.ts';
-import { isFresh } from '../http/freshness.ts';
+import { answerPreflight, openToEveryOrigin } from '../http/manners/cors.ts';
+import { isFresh } from '../http/manners/freshness.ts';
 import type { Objects } from '../stores/objects/port.ts';
 import { cacheControl, disposition, rangeOf } from './content.ts';
 import type { Links } from './links.ts';

@@ -1,13 +1,12 @@
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import { JSON_BODY_LIMIT_BYTES, parseJson } from '../http/bodies.ts';
-import { mediaTypeOf } from '../http/image-body.ts';
-import { readMultipart } from '../http/multipart.ts';
-import { announcedBytes, collect, tooLarge, within } from '../http/streamed-body.ts';
-import { checkOf } from '../http/validation.ts';
+import { mediaTypeOf } from '../http/bodies/image-body.ts';
+import { openMultipart } from '../http/bodies/multipart.ts';
+import { JSON_BODY_LIMIT_BYTES, parseJson } from '../http/bodies/parsing.ts';
+import { announcedBytes, collect, tooLarge, within } from '../http/bodies/streamed-body.ts';
+import { checkOf } from '../http/refusals/validation.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import { type Admission, createAdmission } from '../pixels/admission.ts';
-import type { Incoming } from './intake.ts';
 import { UPLOAD_LIMIT_BYTES, URL_FETCHES, URL_LIMIT_BYTES, URL_TIMEOUT_MS } from './limits.ts';
 import { filenameIn } from './rules.ts';
 import { UrlUpload } from './schema.ts';
@@ -18,12 +17,22 @@ interface Sender {
   client: AbortSignal;
 }
 
-type Take<T> = (incoming: Incoming) => Promise<T>;
+/** An image on its way in. It is disposed of whether it came or not. */
+export interface IncomingImage extends Disposable {
+  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  /** What its sender calls it. */
+  filename: string | null;
+  /**
+   * To be called when the bytes were read: reads what comes behind them, and gives back what the image held.
+   * @throws ApiError of what is wrong behind them.
+   */
+  end(): Promise<void>;
+}
 
 const MOST_WAITING_FETCHES = 1_000;
 const checkUrlUpload = checkOf(UrlUpload, 'body');
 
-/** Reads the image of a request's body while it comes: raw bytes, a multipart `file` part, or a JSON url. */
+/** Opens the image of a request's body, to be read while it comes: raw bytes, a multipart `file` part, or a JSON url. */
 export function createIncoming(outbound: Outbound) {
   // A fetched image is in memory as a whole: few at once, accounts in turn.
   const fetches: Admission = createAdmission({
@@ -32,45 +41,59 @@ export function createIncoming(outbound: Outbound) {
     queueLimit: MOST_WAITING_FETCHES,
   });
 
-  async function takeUrl<T>(url: string, { accountId, client }: Sender, take: Take<T>): Promise<T> {
+  async function openUrl(url: string, { accountId, client }: Sender): Promise<IncomingImage> {
     const { release } = await fetches.acquire({ accountId, bytes: URL_LIMIT_BYTES, signal: client });
     try {
       const options = { limitBytes: URL_LIMIT_BYTES, timeoutMs: URL_TIMEOUT_MS, signal: client };
       const { bytes } = await outbound.fetchImage(url, options);
-      return await take({ bytes: [bytes], filename: filenameIn(url) });
-    } finally {
+      const end = async () => release();
+      return { bytes: [bytes], filename: filenameIn(url), end, [Symbol.dispose]: release };
+    } catch (error) {
       release();
+      throw error;
     }
   }
 
   return {
-    /** @throws ApiError payload_too_large on `file` or `body`; invalid_param; of the fetcher; what `take` throws. */
-    async upload<T>(request: FastifyRequest, sender: Sender, take: Take<T>): Promise<T> {
+    /** @throws ApiError payload_too_large on `file` or `body`; invalid_param; of the fetcher. */
+    async open(request: FastifyRequest, sender: Sender): Promise<IncomingImage> {
       const body = request.body as Readable;
       switch (mediaTypeOf(request)) {
         case 'application/json': {
           const json = await collect(body, request, JSON_BODY_LIMIT_BYTES, 'body');
-          return takeUrl(checkUrlUpload(parseJson(json)).url, sender, take);
+          return openUrl(checkUrlUpload(parseJson(json)).url, sender);
         }
-        case 'multipart/form-data': {
-          const limits = { bodyLimitBytes: UPLOAD_LIMIT_BYTES, fileLimitBytes: UPLOAD_LIMIT_BYTES };
-          return (await readMultipart(request, body, { ...limits, take })).file;
-        }
+        case 'multipart/form-data':
+          return openPart(request, body);
         default:
-          return takeRaw(request, body, take);
+          return openRaw(request, body);
       }
-    },
-
-    /** Raw bytes whatever they are called: an upload url knows what was to come. */
-    put<T>(request: FastifyRequest, take: Take<T>): Promise<T> {
-      return takeRaw(request, request.raw, take);
     },
   };
 }
 
 export type IncomingImages = ReturnType<typeof createIncoming>;
 
-async function takeRaw<T>(request: FastifyRequest, body: Readable, take: Take<T>): Promise<T> {
+/**
+ * Raw bytes, whatever they are called.
+ * @throws ApiError payload_too_large on `file`.
+ */
+export function openRaw(request: FastifyRequest, body: Readable): IncomingImage {
   if ((announcedBytes(request) ?? 0) > UPLOAD_LIMIT_BYTES) throw tooLarge('file', UPLOAD_LIMIT_BYTES);
-  return take({ bytes: within(body, UPLOAD_LIMIT_BYTES, 'file'), filename: null });
+  const bytes = within(body, UPLOAD_LIMIT_BYTES, 'file');
+  return { bytes, filename: null, end: async () => undefined, [Symbol.dispose]: () => undefined };
+}
+
+async function openPart(request: FastifyRequest, body: Readable): Promise<IncomingImage> {
+  const limits = { bodyLimitBytes: UPLOAD_LIMIT_BYTES, fileLimitBytes: UPLOAD_LIMIT_BYTES };
+  const multipart = await openMultipart(request, body, limits);
+  const { bytes, filename } = multipart.file;
+  return {
+    bytes,
+    filename,
+    async end() {
+      await multipart.fields();
+    },
+    [Symbol.dispose]: () => multipart[Symbol.dispose](),
+  };
 }

@@ -7,20 +7,8 @@ import { patienceUntil } from '../pixels/patience.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import type { Objects } from '../stores/objects/port.ts';
 import { storageUnreadable, tooManyUploads } from './errors.ts';
+import type { IncomingImage } from './incoming.ts';
 import { UPLOAD_LIMIT_BYTES } from './limits.ts';
-
-/** The bytes of an upload while they come, and what their sender calls them. */
-export interface Incoming {
-  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
-  filename: string | null;
-}
-
-export interface Stored {
-  sizeBytes: number;
-  /** SHA-256 in hexadecimal. */
-  digest: string;
-  filename: string | null;
-}
 
 export interface Facts {
   image: ImageObject;
@@ -50,13 +38,17 @@ export function createIntake({ objects, pixels, imageThreads }: IntakeOptions) {
   });
 
   return {
-    /** Stores bytes as they come. When they end in an error nothing is stored, and that is the error. */
-    async store(key: string, { bytes, filename }: Incoming): Promise<Stored> {
+    /**
+     * Stores bytes as they come, and reads the image to its end. Bytes that end in an error are not stored, and that is the error.
+     * @returns their SHA-256 in hexadecimal.
+     */
+    async store(key: string, image: IncomingImage): Promise<string> {
       const hash = createHash('sha256');
-      const body = Readable.from(hashed(bytes, hash), { objectMode: false });
+      const body = Readable.from(hashed(image.bytes, hash), { objectMode: false });
       // The interface's own word for the type is on the asset; stored bytes are served by no other way.
-      const { sizeBytes } = await objects.put(key, body, 'application/octet-stream');
-      return { sizeBytes, digest: hash.digest('hex'), filename };
+      await objects.put(key, body, 'application/octet-stream');
+      await image.end();
+      return hash.digest('hex');
     },
 
     /**
@@ -90,7 +82,7 @@ export function createIntake({ objects, pixels, imageThreads }: IntakeOptions) {
 
 export type Intake = ReturnType<typeof createIntake>;
 
-async function* hashed(bytes: Incoming['bytes'], hash: { update(chunk: Uint8Array): unknown }) {
+async function* hashed(bytes: IncomingImage['bytes'], hash: { update(chunk: Uint8Array): unknown }) {
   for await (const chunk of bytes) {
     hash.update(chunk);
     yield chunk;

@@ -4,6 +4,7 @@ import type { Objects } from '../stores/objects/port.ts';
 import { type AssetDocument, type Labels, newAsset, newObjectKey } from './asset.ts';
 import type { AssetCollections } from './collections.ts';
 import { storageUnreadable } from './errors.ts';
+import type { Facts } from './intake.ts';
 import type { Removal } from './removal.ts';
 import type { AssetsStore } from './store.ts';
 
@@ -23,7 +24,7 @@ export interface OutputLabels extends Pick<Labels, 'collection' | 'expiresAt'> {
   itemIndex: number;
 }
 
-/** Work on the description of an output: a second look at it, in the same thread as the pass itself. */
+/** Work on the description of an output that comes without one. */
 const DESCRIBE_TIMEOUT_MS = 60_000;
 
 /**
@@ -32,21 +33,32 @@ const DESCRIBE_TIMEOUT_MS = 60_000;
  * has one asset, whoever worked on it besides. Its place was reserved by the job.
  */
 export function createOutputs({ store, collections, removal, objects, pixels, now }: OutputsOptions) {
+  async function describe(
+    accountId: string,
+    bytes: Uint8Array<ArrayBuffer>,
+    signal: AbortSignal,
+  ): Promise<Facts> {
+    const deadlineMs = Date.now() + DESCRIBE_TIMEOUT_MS;
+    const work = pixels.describe({ bytes: bytes.slice(), accountId, deadlineMs, signal, work: 'job' });
+    const { image, metadata } = await work.result;
+    return { image, metadata };
+  }
+
   return {
     /**
      * Stores an output, unseen.
      * @param bytes are read and left as they are.
+     * @param known what the bytes are, from the thread that made them; without it they are described here.
      * @throws ApiError unsupported_format when it is no image; provider_unavailable
      */
     async make(
       labels: OutputLabels,
       bytes: Uint8Array<ArrayBuffer>,
       signal: AbortSignal,
+      known?: Facts,
     ): Promise<AssetDocument> {
       const { accountId, jobId, itemIndex, collection, expiresAt } = labels;
-      const deadlineMs = Date.now() + DESCRIBE_TIMEOUT_MS;
-      const work = pixels.describe({ bytes: bytes.slice(), accountId, deadlineMs, signal, work: 'job' });
-      const { image, metadata } = await work.result;
+      const { image, metadata } = known ?? (await describe(accountId, bytes, signal));
       const objectKey = newObjectKey();
       const begin = { name: null, origin: 'job', jobId, itemIndex, collection, expiresAt } as const;
       const asset: AssetDocument = {

@@ -1,4 +1,4 @@
-import { tooLarge } from '../http/streamed-body.ts';
+import { tooLarge } from '../http/bodies/streamed-body.ts';
 import { ownedBytes } from '../pixels/owned.ts';
 import type { Objects } from '../stores/objects/port.ts';
 import { storageUnreadable } from './errors.ts';

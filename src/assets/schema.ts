@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { PagingQuery } from '../http/paging.ts';
+import { PagingQuery } from '../http/lists/paging.ts';
 import { ImageObject, ImageTags } from '../pixels/image-object.ts';
 import { READABLE_TYPES } from '../pixels/readable.ts';
 

@@ -1,5 +1,5 @@
-import type { Page } from '../http/paging.ts';
-import { readPage } from '../http/paging.ts';
+import type { Page } from '../http/lists/paging.ts';
+import { readPage } from '../http/lists/paging.ts';
 import type { Collection, Documents, IndexSpec } from '../stores/documents/port.ts';
 import type { AssetDocument, AssetStatus, Content } from './asset.ts';
 import type { AssetListQuery } from './schema.ts';
@@ -120,7 +120,7 @@ export class AssetsStore {
    */
   async keep(
     { _id, accountId }: AssetDocument,
-    arrived: Content & Pick<AssetDocument, 'name' | 'identity'>,
+    arrived: Content & Pick<AssetDocument, 'identity'>,
   ): Promise<AssetDocument | null> {
     const stateAt = this.#now().toISOString();
     return this.#assets.findOneAndUpdate(

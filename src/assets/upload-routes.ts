@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import type { Gate } from '../accounts/gate.ts';
-import { clientGoneSignal } from '../http/client-gone.ts';
-import { openToEveryOrigin } from '../http/cors.ts';
+import { checkImageBody } from '../http/bodies/image-body.ts';
+import { clientGoneSignal } from '../http/connection/client-gone.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
-import { checkImageBody } from '../http/image-body.ts';
+import { openToEveryOrigin } from '../http/manners/cors.ts';
 import type { Arrivals } from './arrivals.ts';
 import { assetOf } from './asset.ts';
-import type { IncomingImages } from './incoming.ts';
+import { type IncomingImages, openRaw } from './incoming.ts';
 import { PUT_LIFE_MS } from './limits.ts';
 import type { Links } from './links.ts';
 import { assetName, collectionName } from './rules.ts';
@@ -42,12 +42,9 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
     async (request, reply) => {
       const caller = gate.callerOf(request);
       const client = clientGoneSignal(reply);
-      const sender = { accountId: caller.accountId, client };
-      const { asset, isNew } = await arrivals.receive(
-        caller,
-        { ...labelsOf(request.query), expiresAt: null },
-        { bring: (take) => incoming.upload(request, sender, take), client },
-      );
+      const labels = { ...labelsOf(request.query), expiresAt: null };
+      using image = await incoming.open(request, { accountId: caller.accountId, client });
+      const { asset, isNew } = await arrivals.receive(caller, labels, { image, client });
       const message = isNew ? 'Image stored.' : 'These bytes are an asset already.';
       return reply.code(isNew ? 201 : 200).send(success(message, assetOf(asset)));
     },
@@ -96,10 +93,8 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
     async (request, reply) => {
       const { assetId } = request.params;
       const accountId = links.ownerOf('asset-put', assetId, request.query);
-      const asset = await arrivals.put(accountId, assetId, {
-        bring: (take) => incoming.put(request, take),
-        client: clientGoneSignal(reply),
-      });
+      using image = openRaw(request, request.raw);
+      const asset = await arrivals.put(accountId, assetId, { image, client: clientGoneSignal(reply) });
       return success('Image stored.', assetOf(asset));
     },
   );

@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { COLOUR_NOTATIONS } from '../../workers/image/operations/parameter.ts';
-import { type Contract, mismatch, missing, pathOf, spell, undeclared } from '../http/violations.ts';
+import { type Contract, mismatch, missing, pathOf, spell, undeclared } from '../http/refusals/violations.ts';
 import { didYouMean } from '../names/nearest.ts';
 import { isColour } from './colour.ts';
 import type { Violation } from './op.ts';

@@ -1,10 +1,10 @@
 import type { TProperties } from '@sinclair/typebox';
 import type { ModelCategory } from '../models/models.ts';
 import type { AiOp, Given } from './op.ts';
-import { contract } from './pixel-op.ts';
+import { contract } from './parameter.ts';
 
-interface ImageModelOpSource {
-  op: ModelCategory;
+interface ImageModelOpSource<N extends ModelCategory> {
+  op: N;
   description: string;
   /** Parameters that every model of the category understands; others go to the model as sent. */
   parameters: TProperties;
@@ -16,7 +16,7 @@ interface ImageModelOpSource {
 }
 
 /** An op that a model turns into an image; its model category carries its own name. */
-export function imageModelOp(source: ImageModelOpSource): AiOp {
+export function imageModelOp<const N extends ModelCategory>(source: ImageModelOpSource<N>): AiOp<N> {
   const { parameters, fields = {}, ...rest } = source;
   return {
     ...rest,

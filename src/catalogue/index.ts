@@ -1,4 +1,4 @@
-import type { Op, OpName } from './op.ts';
+import type { Op } from './op.ts';
 import { adjust } from './ops/adjust.ts';
 import { alpha } from './ops/alpha.ts';
 import { analyze } from './ops/analyze.ts';
@@ -41,8 +41,8 @@ import { tint } from './ops/tint.ts';
 import { trim } from './ops/trim.ts';
 import { upscale } from './ops/upscale.ts';
 
-/** Every op, in the order that the catalogue lists them. */
-export const OPS = {
+/** Every op, in the order that the catalogue lists them, each under the name that its file gives it. */
+const ALL = [
   resize,
   crop,
   thumbnail,
@@ -51,7 +51,7 @@ export const OPS = {
   trim,
   pad,
   border,
-  round_corners: roundCorners,
+  roundCorners,
   convert,
   compress,
   blur,
@@ -68,23 +68,29 @@ export const OPS = {
   threshold,
   redact,
   flatten,
-  remove_alpha: removeAlpha,
+  removeAlpha,
   alpha,
   text,
-  extract_frame: extractFrame,
-  extract_channel: extractChannel,
+  extractFrame,
+  extractChannel,
   placeholder,
   overlay,
   compare,
-  render_template: renderTemplate,
-  read_metadata: readMetadata,
+  renderTemplate,
+  readMetadata,
   generate,
   edit,
   upscale,
-  remove_background: removeBackground,
+  removeBackground,
   expand,
   analyze,
-} satisfies Record<OpName, Op>;
+] as const satisfies readonly Op[];
+
+export type OpName = (typeof ALL)[number]['op'];
+
+export const OPS = Object.fromEntries(ALL.map((op) => [op.op, op])) as {
+  [N in OpName]: Extract<(typeof ALL)[number], { op: N }>;
+};
 
 /** The op of this name, if there is one. */
 export function findOp(name: string): Op | undefined {

@@ -2,50 +2,6 @@ import type { TObject, TProperties } from '@sinclair/typebox';
 import type { Decode, Encode, Step } from '../../workers/protocol.ts';
 import type { ModelCategory } from '../models/models.ts';
 
-/** Every op there is; the index must have one file for each. */
-export type OpName =
-  | 'resize'
-  | 'crop'
-  | 'thumbnail'
-  | 'rotate'
-  | 'flip'
-  | 'trim'
-  | 'pad'
-  | 'border'
-  | 'round_corners'
-  | 'convert'
-  | 'compress'
-  | 'blur'
-  | 'sharpen'
-  | 'median'
-  | 'pixelate'
-  | 'grayscale'
-  | 'negate'
-  | 'sepia'
-  | 'normalize'
-  | 'adjust'
-  | 'tint'
-  | 'duotone'
-  | 'threshold'
-  | 'redact'
-  | 'flatten'
-  | 'remove_alpha'
-  | 'alpha'
-  | 'text'
-  | 'extract_frame'
-  | 'extract_channel'
-  | 'placeholder'
-  | 'overlay'
-  | 'compare'
-  | 'render_template'
-  | 'read_metadata'
-  | 'generate'
-  | 'edit'
-  | 'upscale'
-  | 'remove_background'
-  | 'expand'
-  | 'analyze';
-
 /** Parameters as sent; only `checkParameters` makes them `Checked`. */
 export type Given = Readonly<Record<string, unknown>>;
 
@@ -69,8 +25,8 @@ export interface Fragment {
   compareWith?: string;
 }
 
-interface OpBase {
-  op: OpName;
+interface OpBase<N extends string> {
+  op: N;
   /** What an item of it is at work: a pass over pixels, a page that is drawn, a model, or an endpoint's answer. */
   runs: 'pass' | 'render' | 'model' | 'answer';
   /** One sentence that says what the op does, for an agent that has to choose. */
@@ -87,7 +43,7 @@ interface OpBase {
 }
 
 /** An image pipeline on one image: compiles to a part of a pass. */
-export interface PixelOp extends OpBase {
+export interface PixelOp<N extends string = string> extends OpBase<N> {
   runs: 'pass';
   kind: 'deterministic';
   jobType: 'process';
@@ -99,7 +55,7 @@ export interface PixelOp extends OpBase {
 }
 
 /** Draws a template: deterministic, but no step of a pass. */
-export interface RenderOp extends OpBase {
+export interface RenderOp<N extends string = string> extends OpBase<N> {
   runs: 'render';
   /** What the endpoint takes that draws one row while the caller waits. */
   syncFields: TProperties;
@@ -111,15 +67,14 @@ export interface RenderOp extends OpBase {
 }
 
 /** Answered by an endpoint of its own, never a job. */
-export interface SyncOp extends OpBase {
+export interface SyncOp<N extends string = string> extends OpBase<N> {
   runs: 'answer';
   kind: 'sync';
   endpoint: string;
 }
 
 /** Runs a model. */
-export interface AiOp extends OpBase {
-  op: ModelCategory;
+export interface AiOp<N extends ModelCategory = ModelCategory> extends OpBase<N> {
   runs: 'model';
   kind: 'ai';
   jobType: 'ai-generate' | 'ai-edit' | 'parse';

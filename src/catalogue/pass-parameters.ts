@@ -1,8 +1,12 @@
-import { type Static, Type } from '@sinclair/typebox';
+import type { Static } from '@sinclair/typebox';
+import { operations } from '../../workers/image/operations/index.ts';
 import { lossyWriter } from '../../workers/image/operations/parameter.ts';
 import type { Decode, Encode } from '../../workers/protocol.ts';
 import type { Given, Violation } from './op.ts';
-import { choice, colour, flag, integer, optional } from './parameter.ts';
+import { choice, optional } from './parameter.ts';
+
+const { quality, lossless, effort, background } = operations.webp.declared;
+const { frame, density } = operations.decode.declared;
 
 export const OUTPUT_FORMATS = ['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff'] as const;
 
@@ -14,31 +18,18 @@ export const PASS_PARAMETERS = {
       "Format of the result; the input's own when left out and it can be written, else png. 16-bit png and tiff keep their bits through resize, crop and flip; other ops work on 8 bits.",
     ),
   ),
-  quality: optional(integer(1, 100, 'Quality of a lossy result; the default depends on the format.')),
-  lossless: optional(flag('Keep every pixel exactly; for webp and avif.')),
-  effort: optional(
-    integer(
-      0,
-      9,
-      'How hard the encoder tries to make the file small, 0 fastest, 9 smallest; scaled to the encoder.',
-    ),
-  ),
+  quality,
+  lossless,
+  effort,
   metadata: optional(
     choice(
       ['strip', 'keep', 'copyright'],
       'What stays of EXIF, XMP, IPTC and the ICC profile: strip (the default) nothing, keep everything but previews, copyright the rights fields. IPTC stays in jpeg and tiff only; gif carries nothing.',
     ),
   ),
-  frame: optional(
-    Type.Union([Type.Literal('first'), Type.Literal('all'), Type.Integer({ minimum: 0 })], {
-      description:
-        'Which frames are read: first, all, or one by its index from 0; all is the default when input and result can both move.',
-    }),
-  ),
-  density: optional(integer(1, 2400, 'Dots per inch at which vector input is drawn.')),
-  background: optional(
-    colour('Colour under transparent pixels when the format has none, and of the area that the op adds.'),
-  ),
+  frame,
+  density,
+  background,
 };
 
 /** Passes of these formats can move; frame=all makes no sense in any other. */

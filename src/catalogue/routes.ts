@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import type { Plan } from '../../config/plans.ts';
-import { tagOfData } from '../http/compression.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
 import { ApiError } from '../http/errors.ts';
+import { tagOfData } from '../http/manners/compression.ts';
 import type { Models } from '../models/models.ts';
 import { imageModelPrice } from '../models/prices.ts';
 import { definitionOf } from './definition.ts';

@@ -16,6 +16,7 @@ export const adjust = pixelOp({
     gamma: optional(number(1, 3, 'Lifts the dark tones; 1 changes nothing.')),
   },
   example: { brightness: 1.1, contrast: 1.05, saturation: 1.2 },
+  renamed: { a: ['contrast'], b: ['contrast'] },
   compile({ brightness, contrast, saturation, hue, lightness, gamma }) {
     const modulated = [brightness, saturation, hue, lightness].some((value) => value !== undefined);
     return {

@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { AiOp } from '../op.ts';
-import { optional, prompt } from '../parameter.ts';
-import { contract } from '../pixel-op.ts';
+import { contract, optional, prompt } from '../parameter.ts';
 
 const DEFAULT_PROMPT =
   'Describe the picture: what it shows, its size and its main colour, whether it has text, and words to find it by.';
@@ -20,7 +19,7 @@ const DEFAULT_SCHEMA = {
   additionalProperties: false,
 };
 
-export const analyze: AiOp = {
+export const analyze: AiOp<'analyze'> = {
   op: 'analyze',
   runs: 'model',
   kind: 'ai',

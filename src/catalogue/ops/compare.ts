@@ -1,8 +1,7 @@
 import type { PixelOp } from '../op.ts';
-import { assetId } from '../parameter.ts';
-import { contract } from '../pixel-op.ts';
+import { assetId, contract } from '../parameter.ts';
 
-export const compare: PixelOp = {
+export const compare: PixelOp<'compare'> = {
   op: 'compare',
   runs: 'pass',
   kind: 'deterministic',

@@ -1,45 +1,61 @@
 import { integer, number, optional } from '../parameter.ts';
 import { pixelOp } from '../pixel-op.ts';
 
+/** Of these one is promised. */
+const PROMISES = ['maxBytes', 'minSsim', 'ssimulacra2'] as const;
+const LIKENESSES = ['minSsim', 'ssimulacra2'] as const;
+
 export const compress = pixelOp({
   op: 'compress',
   description:
-    'Finds the smallest file that keeps a promise: a size in bytes, or a likeness to the original. The answer says in X-Service-Quality, X-Service-Ssim and X-Service-Trials what was reached and by how many trials.',
+    'Finds the smallest file that keeps a promise: a size in bytes, or a likeness to the original. The answer says in X-Service-Quality, X-Service-Ssim or X-Service-Ssimulacra2, and X-Service-Trials what was reached and by how many trials.',
   parameters: {
-    maxBytes: optional(integer(100, 26_214_400, 'Largest size of the result in bytes; instead of minSsim.')),
+    maxBytes: optional(
+      integer(100, 26_214_400, 'Largest size of the result in bytes; instead of minSsim and ssimulacra2.'),
+    ),
     minSsim: optional(
       number(
         0.8,
         1,
-        'Least structural similarity to the uncompressed picture (SSIM of Wang et al. on luma); comes with format, instead of maxBytes.',
+        'Least structural similarity to the uncompressed picture (SSIM of Wang et al. on luma); comes with format, instead of maxBytes and ssimulacra2.',
+      ),
+    ),
+    ssimulacra2: optional(
+      number(
+        30,
+        100,
+        'Least score of SSIMULACRA 2, which sees colours too (70 good, 80 very good, 90 hardly told apart); comes with format, instead of maxBytes and minSsim. For results of 8 pixels an edge to 4 megapixels.',
       ),
     ),
   },
   example: { maxBytes: 200_000, format: 'webp' },
   rule(given) {
-    if (given.maxBytes !== undefined && given.minSsim !== undefined) {
+    const [first, second] = PROMISES.filter((name) => given[name] !== undefined);
+    if (second !== undefined) {
       return {
-        key: 'minSsim',
-        message: 'minSsim stands beside maxBytes: one promise can be kept, send one of them.',
+        key: second,
+        message: `${second} stands beside ${first}: one promise can be kept, send one of them.`,
       };
     }
-    if (given.minSsim !== undefined && given.format === undefined) {
+    const likeness = LIKENESSES.find((name) => given[name] !== undefined);
+    if (likeness !== undefined && given.format === undefined) {
       return {
         key: 'format',
-        message: 'format is missing: minSsim promises a likeness in a format, so name it.',
+        message: `format is missing: ${likeness} promises a likeness in a format, so name it.`,
       };
     }
-    if (given.maxBytes === undefined && given.minSsim === undefined) {
+    if (first === undefined) {
       return {
         key: 'maxBytes',
-        message: 'maxBytes and minSsim are both missing: send one of them.',
-        details: { missing: ['maxBytes', 'minSsim'] },
+        message: 'maxBytes, minSsim and ssimulacra2 are all missing: send one of them.',
+        details: { missing: [...PROMISES] },
       };
     }
     return undefined;
   },
-  compile({ maxBytes, minSsim }) {
+  compile({ maxBytes, minSsim, ssimulacra2 }) {
     if (maxBytes !== undefined) return { encode: { promise: { maxBytes } } };
-    return minSsim === undefined ? {} : { encode: { promise: { minSsim } } };
+    if (minSsim !== undefined) return { encode: { promise: { minSsim } } };
+    return ssimulacra2 === undefined ? {} : { encode: { promise: { ssimulacra2 } } };
   },
 });

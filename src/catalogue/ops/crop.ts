@@ -1,32 +1,39 @@
-import { Type } from '@sinclair/typebox';
-import { FOCAL, gravity, integer, optional } from '../parameter.ts';
+import { operations } from '../../../workers/image/operations/index.ts';
+import { adapted, optional } from '../parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 import { focalViolation } from './resize.ts';
 
-const RECTANGLE = ['x', 'y', 'width', 'height'] as const;
+const RECTANGLE = operations.extract.declared;
+const SHAPE = operations.crop.declared;
+const EDGES = ['x', 'y', 'width', 'height'] as const;
 
 export const crop = pixelOp({
   op: 'crop',
   description: 'Cuts out a rectangle given in pixels, or the largest one of an aspect ratio.',
   parameters: {
-    x: optional(integer(0, 100_000, 'Left edge of the rectangle in pixels; 0 when left out.')),
-    y: optional(integer(0, 100_000, 'Top edge of the rectangle in pixels; 0 when left out.')),
-    width: optional(integer(1, 100_000, 'Width of the rectangle in pixels; comes with height.')),
-    height: optional(integer(1, 100_000, 'Height of the rectangle in pixels; comes with width.')),
+    x: RECTANGLE.left,
+    y: RECTANGLE.top,
+    width: optional(
+      adapted(RECTANGLE.width, { description: 'Width of the rectangle in pixels; comes with height.' }),
+    ),
+    height: optional(
+      adapted(RECTANGLE.height, { description: 'Height of the rectangle in pixels; comes with width.' }),
+    ),
     aspect: optional(
-      Type.String({
-        pattern: '^[1-9]\\d{0,4}:[1-9]\\d{0,4}$',
-        examples: ['16:9'],
+      adapted(SHAPE.aspect, {
         description:
           'Shape of the largest rectangle to keep, such as 16:9; instead of x, y, width and height.',
       }),
     ),
-    gravity: optional(gravity('With aspect, the part that is kept; center when left out.')),
-    ...FOCAL,
+    gravity: adapted(SHAPE.gravity, {
+      description: 'With aspect, the part that is kept; center when left out.',
+    }),
+    focalX: SHAPE.focalX,
+    focalY: SHAPE.focalY,
   },
   example: { aspect: '16:9', gravity: 'attention' },
   rule(given) {
-    const rectangle = RECTANGLE.find((name) => given[name] !== undefined);
+    const rectangle = EDGES.find((name) => given[name] !== undefined);
     if (given.aspect !== undefined && rectangle !== undefined) {
       return {
         key: rectangle,
@@ -47,7 +54,12 @@ export const crop = pixelOp({
   },
   renamed: { left: ['x'], top: ['y'] },
   compile({ x, y, width, height, aspect, gravity, focalX, focalY }) {
-    if (aspect !== undefined) return { steps: [step('crop', { aspect, gravity, focalX, focalY })] };
-    return { steps: [step('extract', { left: x ?? 0, top: y ?? 0, width, height })] };
+    // A crop without an aspect has both: the rule has seen to it.
+    const rectangle = { left: x, top: y, width: width as number, height: height as number };
+    return {
+      steps: [
+        aspect === undefined ? step('extract', rectangle) : step('crop', { aspect, gravity, focalX, focalY }),
+      ],
+    };
   },
 });

@@ -2,9 +2,9 @@ import { choice } from '../parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 
 const STEPS = {
-  horizontal: [step('flop')],
-  vertical: [step('flip')],
-  both: [step('flip'), step('flop')],
+  horizontal: [step('flop', {})],
+  vertical: [step('flip', {})],
+  both: [step('flip', {}), step('flop', {})],
 };
 
 export const flip = pixelOp({

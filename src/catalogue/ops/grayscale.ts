@@ -1,9 +1,6 @@
-import { pixelOp, step } from '../pixel-op.ts';
+import { operationOp } from '../pixel-op.ts';
 
-export const grayscale = pixelOp({
+export const grayscale = operationOp('greyscale', {
   op: 'grayscale',
-  description: 'Takes the colour out and leaves shades of gray.',
-  parameters: {},
   example: { format: 'png' },
-  compile: () => ({ steps: [step('greyscale')] }),
 });

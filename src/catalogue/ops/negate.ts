@@ -5,5 +5,5 @@ export const negate = pixelOp({
   description: 'Turns every colour into its opposite; transparency stays.',
   parameters: {},
   example: { format: 'png' },
-  compile: () => ({ steps: [step('negate')] }),
+  compile: () => ({ steps: [step('negate', {})] }),
 });

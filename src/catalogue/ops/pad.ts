@@ -1,4 +1,5 @@
-import { choice, integer, optional } from '../parameter.ts';
+import { operations } from '../../../workers/image/operations/index.ts';
+import { integer, optional } from '../parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 
 const MAX_PIXELS = 8192;
@@ -13,11 +14,7 @@ export const pad = pixelOp({
     bottom: optional(integer(0, MAX_PIXELS, 'Pixels to add below.')),
     left: optional(integer(0, MAX_PIXELS, 'Pixels to add on the left.')),
     all: optional(integer(0, MAX_PIXELS, 'Pixels to add on every side; instead of naming sides.')),
-    mode: choice(
-      ['background', 'copy', 'repeat', 'mirror'],
-      'What fills the room: the background colour, the edge pixels, the picture again, or its mirror image.',
-      { default: 'background' },
-    ),
+    mode: operations.extend.declared.extendWith,
   },
   example: { all: 24, background: '#ffffff' },
   rule(given) {

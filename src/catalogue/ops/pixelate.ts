@@ -1,10 +1,6 @@
-import { integer } from '../parameter.ts';
-import { pixelOp, step } from '../pixel-op.ts';
+import { operationOp } from '../pixel-op.ts';
 
-export const pixelate = pixelOp({
+export const pixelate = operationOp('pixelate', {
   op: 'pixelate',
-  description: 'Turns the picture into coarse blocks.',
-  parameters: { size: integer(2, 512, 'Edge of a block in pixels.', { default: 16 }) },
   example: { size: 16 },
-  compile: ({ size }) => ({ steps: [step('pixelate', { size })] }),
 });

@@ -1,7 +1,7 @@
 import type { SyncOp } from '../op.ts';
-import { contract } from '../pixel-op.ts';
+import { contract } from '../parameter.ts';
 
-export const readMetadata: SyncOp = {
+export const readMetadata: SyncOp<'read_metadata'> = {
   op: 'read_metadata',
   runs: 'answer',
   kind: 'sync',

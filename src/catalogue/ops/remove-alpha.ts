@@ -1,9 +1,6 @@
-import { pixelOp, step } from '../pixel-op.ts';
+import { operationOp } from '../pixel-op.ts';
 
-export const removeAlpha = pixelOp({
+export const removeAlpha = operationOp('removeAlpha', {
   op: 'remove_alpha',
-  description: 'Drops the transparency and shows the colours that lay under it.',
-  parameters: {},
   example: { format: 'png' },
-  compile: () => ({ steps: [step('removeAlpha')] }),
 });

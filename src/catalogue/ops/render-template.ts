@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox';
 import type { RenderOp } from '../op.ts';
-import { contract } from '../pixel-op.ts';
+import { contract } from '../parameter.ts';
 
 const TEMPLATE_ID = Type.String({ description: 'Id or slug of the template, optionally with @version.' });
 
-export const renderTemplate: RenderOp = {
+export const renderTemplate: RenderOp<'render_template'> = {
   op: 'render_template',
   runs: 'render',
   kind: 'deterministic',

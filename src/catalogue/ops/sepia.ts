@@ -12,5 +12,6 @@ export const sepia = pixelOp({
   description: 'Gives the picture the brown tone of an old photograph.',
   parameters: {},
   example: { format: 'jpeg' },
+  renamed: { matrix: [] },
   compile: () => ({ steps: [step('recomb', { matrix: SEPIA })] }),
 });

@@ -9,6 +9,7 @@ export const thumbnail = pixelOp({
     gravity: gravity('Which part of the picture fills the square.', { default: 'attention' }),
   },
   example: { size: 256, format: 'webp' },
+  renamed: { width: ['size'], height: ['size'], fit: [], enlarge: [] },
   compile: ({ size, gravity }) => ({
     steps: [step('resize', { width: size, height: size, fit: 'cover', gravity, enlarge: true })],
   }),

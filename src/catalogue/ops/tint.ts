@@ -1,10 +1,6 @@
-import { colour } from '../parameter.ts';
-import { pixelOp, step } from '../pixel-op.ts';
+import { operationOp } from '../pixel-op.ts';
 
-export const tint = pixelOp({
+export const tint = operationOp('tint', {
   op: 'tint',
-  description: 'Colours the picture in one tone and keeps its brightness.',
-  parameters: { color: colour('The tone.') },
   example: { color: '#ff8800' },
-  compile: ({ color }) => ({ steps: [step('tint', { color })] }),
 });

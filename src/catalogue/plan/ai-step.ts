@@ -4,8 +4,7 @@ import type { Model } from '../../models/models.ts';
 import { checkParameters } from '../check.ts';
 import { firstViolation } from '../contract.ts';
 import type { AiOp, Given } from '../op.ts';
-import { prompt as promptSchema } from '../parameter.ts';
-import { contract } from '../pixel-op.ts';
+import { contract, prompt as promptSchema } from '../parameter.ts';
 
 /** What a call of a model is made of, as it was sent. */
 interface Sent {

@@ -1,4 +1,4 @@
-import type { Given, JobType, OpName } from '../op.ts';
+import type { Given, JobType, Op } from '../op.ts';
 import type { StepWarning } from '../warnings.ts';
 import type { NamedAsset } from './named-assets.ts';
 import type { Segment, Taken } from './plan.ts';
@@ -30,7 +30,7 @@ export interface Variant {
 export interface CheckedJob {
   type: JobType | 'chain';
   /** Only where the job was submitted as an op. */
-  op?: OpName;
+  op?: Op['op'];
   takes: Taken;
   /** Items for each variant where none is made of an asset; 1 but for generate. */
   count: number;

@@ -13,7 +13,7 @@ import {
   type RenderOp,
   type SyncOp,
 } from '../op.ts';
-import { contract } from '../pixel-op.ts';
+import { contract } from '../parameter.ts';
 import { warningsOf } from '../warnings.ts';
 import { checkAiStep } from './ai-step.ts';
 import type { CheckedJob, CheckedVariant, JobWork } from './checked-job.ts';
