@@ -43,6 +43,6 @@ process.on('message', async ({ bareCase, inFlight, durationMs }: BareQuestion) =
 function run(input: Buffer, { size, format, quality }: BareCase): Promise<Buffer> {
   const resized = sharp(input).autoOrient().resize({ width: size, fit: 'inside', withoutEnlargement: true });
   return format === 'jpeg'
-    ? resized.jpeg({ quality, progressive: true, optimiseScans: false }).toBuffer()
-    : resized.webp({ quality, smartSubsample: true }).toBuffer();
+    ? resized.jpeg({ quality, progressive: true, optimiseScans: false, quantisationTable: 3 }).toBuffer()
+    : resized.webp({ quality, smartSubsample: true, effort: 5 }).toBuffer();
 }

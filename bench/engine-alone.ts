@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { JobPlaces } from '../src/assets/job-places.ts';
 import { createHolds } from '../src/billing/holds.ts';
 import { createMovements } from '../src/billing/movements.ts';
-import { openBillingStore } from '../src/billing/store.ts';
+import { BillingStore, type Money } from '../src/billing/store.ts';
 import { type EngineOptions, openEngine } from '../src/jobs/engine/open.ts';
 import type { Order } from '../src/jobs/submit/order.ts';
 import { newId } from '../src/names/ids.ts';
@@ -23,23 +23,25 @@ const PLAN = {
 const LOOK_MS = 10;
 
 /**
- * What the engine alone can do: claims, settlements and the end of a job whose work is a function that answers at once. On
- * Redis and MongoDB where REDIS_URL and MONGODB_URL name them, else on embedded stores.
+ * What the engine alone can do: claims, settlements and the end of a job whose work is a function that answers at once, in
+ * one process.
+ * @param servers a Redis and a database of MongoDB; absent: embedded stores.
  * @returns milliseconds of the submit, and from there to the end.
  */
-export async function engineAlone(count: number): Promise<{ submitMs: number; runMs: number }> {
+export async function engineAlone(
+  count: number,
+  servers?: { redis: string; mongodb: string },
+): Promise<{ submitMs: number; runMs: number }> {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-bench-'));
-  const { MONGODB_URL, REDIS_URL } = process.env;
   const name = `bench-${newId('run')}`;
-  const isCluster = MONGODB_URL !== undefined && REDIS_URL !== undefined;
-  const documents = isCluster
-    ? await connectMongoDocuments(Object.assign(new URL(MONGODB_URL), { pathname: `/${name}` }).href)
+  const documents = servers
+    ? await connectMongoDocuments(servers.mongodb)
     : openEmbeddedDocuments(join(directory, 'documents.sqlite'));
-  const coordination = isCluster
-    ? new RedisCoordination({ url: REDIS_URL, keyPrefix: `${name}:` })
+  const coordination = servers
+    ? new RedisCoordination({ url: servers.redis, keyPrefix: `${name}:` })
     : await EmbeddedCoordination.open(documents, Date.now);
   const now = () => new Date();
-  const store = await openBillingStore(documents);
+  const store = await BillingStore.open(documents);
   const nothing = async () => undefined;
   const draining = new AbortController();
   const engine = await openEngine({
@@ -72,7 +74,8 @@ export async function engineAlone(count: number): Promise<{ submitMs: number; ru
     log: { warn: () => undefined },
   });
   const accountId = newId('acc');
-  await store.money.insertOne({
+  const accounts = await documents.collection<Money>({ name: 'accounts', indexes: [] });
+  await accounts.insertOne({
     ...{ _id: accountId, plan: PLAN.id, balance: 0, held: 0, movement: null },
     processing: { period: '', used: 0, reservations: [] },
   });

@@ -9,6 +9,11 @@ import { percentile, type Row, round, type SuiteResult } from './suite.ts';
 
 const ATTACK_MS = Number(process.env.BENCH_ATTACK_MS ?? 60_000);
 const IDLE_MS = 10_000;
+/** Runs only the attacks whose name has these words. */
+const ONLY = process.env.BENCH_ATTACKS ?? '';
+/** Another account's p99 may be so many times its idle one, or so long, whichever is more. */
+const MOST_TIMES_IDLE = 3;
+const MOST_P99_MS = 250;
 const IN_FLIGHT = 4;
 const PAUSE_MS = 25;
 
@@ -35,18 +40,21 @@ interface Watched {
 export async function run(): Promise<SuiteResult> {
   const server = await startBenchServer({ SYNC_CALLS_PER_ACCOUNT: '4' });
   const rows: Row[] = [];
+  const missed: string[] = [];
   try {
     for (const attack of await attacks()) {
+      if (!attack.name.includes(ONLY)) continue;
       const row = await measure(attack, server);
       rows.push(row);
       console.log(row);
+      if (row.aim !== 'met') missed.push(`${attack.name}: ${row.aim}`);
     }
   } finally {
     await server.stop();
   }
   console.table(rows);
-  const method = `Each attack for ${ATTACK_MS / 1000} s by a free account with ${IN_FLIGHT} calls in flight, on the machine that the clients run on. Times of another account's calls in milliseconds, one after the other, before the attack and during it; nothing of theirs may be refused, and /readyz has to answer 200.`;
-  return { method, rows };
+  const method = `Each attack for ${ATTACK_MS / 1000} s by a free account with ${IN_FLIGHT} calls in flight, on the machine that the clients run on. Times of another account's calls in milliseconds, one after the other, before the attack and during it; their p99 may be ${MOST_TIMES_IDLE} times the idle one or ${MOST_P99_MS} ms, nothing of theirs may be refused, and /readyz has to answer 200.`;
+  return { method, rows, missed };
 }
 
 async function measure({ name, victim, run: attack }: Attack, server: BenchServer): Promise<Row> {
@@ -61,16 +69,25 @@ async function measure({ name, victim, run: attack }: Attack, server: BenchServe
   ]);
   ending.abort();
   await attacking;
+  const idleMs = percentile(idle.timesMs, 0.99);
+  const p99Ms = percentile(attacked.timesMs, 0.99);
+  const misses = [
+    p99Ms > Math.max(MOST_TIMES_IDLE * idleMs, MOST_P99_MS) && 'p99',
+    attacked.refused > 0 && 'refused',
+    readiness.refused > 0 && 'not ready',
+  ].filter((miss) => miss !== false);
   return {
     attack: name,
     'idle p50': round(percentile(idle.timesMs, 0.5), 1),
-    'idle p99': round(percentile(idle.timesMs, 0.99), 1),
+    'idle p99': round(idleMs, 1),
     p50: round(percentile(attacked.timesMs, 0.5), 1),
-    p99: round(percentile(attacked.timesMs, 0.99), 1),
-    'ratio p99': round(percentile(attacked.timesMs, 0.99) / percentile(idle.timesMs, 0.99)),
+    p99: round(p99Ms, 1),
+    most: round(Math.max(...attacked.timesMs), 1),
+    'ratio p99': round(p99Ms / idleMs),
     calls: attacked.timesMs.length,
     refused: attacked.refused,
     'not ready': readiness.refused,
+    aim: misses.length === 0 ? 'met' : `missed by ${misses.join(', ')}`,
   };
 }
 

@@ -2,6 +2,8 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import sharp from 'sharp';
+import { dropDatabase, randomDatabase, startMongo } from '../test/services/mongodb.ts';
+import { startRedis } from '../test/services/redis.ts';
 import type { BareAnswer, BareCase } from './bare-sharp.ts';
 import { engineAlone } from './engine-alone.ts';
 import { photograph } from './photograph.ts';
@@ -28,15 +30,32 @@ export async function run(): Promise<SuiteResult> {
   } finally {
     await server.stop();
   }
-  const { submitMs, runMs } = await engineAlone(ENGINE_ITEMS);
-  rows.push({
-    case: `engine alone, ${ENGINE_ITEMS} items`,
+  rows.push(engineRow('embedded', await engineAlone(ENGINE_ITEMS)), ...(await engineOnServers()));
+  console.table(rows);
+  const method = `A resize job of ${ITEMS} items over 20 assets, from its submit to its end, beside bare sharp in one process with two threads over the same file, one after the other. A waited job of one item and a synchronous transform of the same asset, in turn, ${CALLS} times. The engine alone: one process, work that answers at once. The MongoDB is the one that the tests run on; where that is the server in Java, it keeps nothing on disk.`;
+  return { method, rows };
+}
+
+function engineRow(stores: string, { submitMs, runMs }: { submitMs: number; runMs: number }): Row {
+  return {
+    case: `engine alone, ${ENGINE_ITEMS} items, ${stores}`,
     'items/s': round((ENGINE_ITEMS * 1_000) / runMs, 0),
     'submit ms': round(submitMs, 0),
-  });
-  console.table(rows);
-  const method = `A resize job of ${ITEMS} items over 20 assets, from its submit to its end, beside bare sharp in one process with two threads over the same file, one after the other. A waited job of one item and a synchronous transform of the same asset, in turn, ${CALLS} times. The engine alone: one process, work that answers at once.`;
-  return { method, rows };
+  };
+}
+
+/** None where either server cannot run here. */
+async function engineOnServers(): Promise<Row[]> {
+  const [redis, mongo] = await Promise.all([startRedis(), startMongo()]);
+  try {
+    if (redis === null || mongo === null) return [];
+    const mongodb = randomDatabase(mongo.url);
+    const measured = await engineAlone(ENGINE_ITEMS, { redis: redis.url, mongodb });
+    await dropDatabase(mongodb);
+    return [engineRow('Redis and MongoDB', measured)];
+  } finally {
+    await Promise.all([redis?.stop(), mongo?.stop()]);
+  }
 }
 
 async function batch(server: BenchServer, name: string, picture: Uint8Array<ArrayBuffer>): Promise<Row> {

@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import autocannon from 'autocannon';
+import { cpuMs } from './cpu.ts';
 import { startBenchServer } from './server.ts';
 import { median, type Row, round, type SuiteResult } from './suite.ts';
 
@@ -12,6 +13,18 @@ const ROUND_MS = Number(process.env.BENCH_ROUND_MS ?? 4_000);
 interface Route {
   path: string;
   headers: Record<string, string>;
+}
+
+/** A server under test: its address, and the process above all of its own. */
+interface Side {
+  url: string;
+  pid: number;
+}
+
+interface Shot {
+  perSecond: number;
+  /** Milliseconds of CPU that an answer cost all processes of the side. */
+  cpuMsEach: number;
 }
 
 /** What surrounds every call: small answers of one process beside the same answers of bare Fastify, in turn. */
@@ -28,35 +41,51 @@ export async function run(): Promise<SuiteResult> {
       { path: '/api/v1/api-keys', headers: session },
       { path: '/healthz', headers: {} },
     ];
-    for (const route of routes) rows.push(await measure(route, server.url, bareUrl));
+    const plain = { url: bareUrl, pid: bare.pid ?? 0 };
+    for (const route of routes) rows.push(await measure(route, server, plain));
   } finally {
     bare.kill();
     await server.stop();
   }
   console.table(rows);
-  const method = `Median of ${ROUNDS} rounds of ${ROUND_MS} ms each, ${CONNECTIONS} connections: one API process of the service, and bare Fastify with the same answers and schemas, in turn.`;
+  const method = `Median of ${ROUNDS} rounds of ${ROUND_MS} ms each, ${CONNECTIONS} connections: one API process of the service, and bare Fastify with the same answers and schemas, in turn. CPU is that of every process of the service, beside that of bare Fastify: on a busy machine it is the figure to look at.`;
   return { method, rows };
 }
 
-async function measure({ path, headers }: Route, url: string, bareUrl: string): Promise<Row> {
-  const ours: number[] = [];
-  const plain: number[] = [];
-  await shoot(`${url}${path}`, headers, 1_000);
+async function measure({ path, headers }: Route, service: Side, bare: Side): Promise<Row> {
+  const ours: Shot[] = [];
+  const plain: Shot[] = [];
+  await shoot(service, path, headers, 1_000);
   for (let turn = 0; turn < ROUNDS; turn += 1) {
-    plain.push(await shoot(`${bareUrl}${path}`, {}, ROUND_MS));
-    ours.push(await shoot(`${url}${path}`, headers, ROUND_MS));
+    plain.push(await shoot(bare, path, {}, ROUND_MS));
+    ours.push(await shoot(service, path, headers, ROUND_MS));
   }
-  const ratios = ours.map((perSecond, turn) => perSecond / (plain[turn] ?? Number.NaN));
+  const speeds = (shots: Shot[]) => shots.map(({ perSecond }) => perSecond);
+  const costs = (shots: Shot[]) => shots.map(({ cpuMsEach }) => cpuMsEach);
   return {
     route: `GET ${path}`,
-    'service/s': round(median(ours), 0),
-    'bare/s': round(median(plain), 0),
-    ratio: round(median(ratios)),
+    'service/s': round(median(speeds(ours)), 0),
+    'bare/s': round(median(speeds(plain)), 0),
+    ratio: round(median(ratios(speeds(ours), speeds(plain)))),
+    'CPU ms': round(median(costs(ours)), 3),
+    'bare CPU ms': round(median(costs(plain)), 3),
+    'ratio CPU': round(median(ratios(costs(plain), costs(ours)))),
   };
 }
 
-/** Answers a second. @throws Error when one is not 200. */
-async function shoot(url: string, headers: Record<string, string>, durationMs: number): Promise<number> {
+function ratios(some: number[], others: number[]): number[] {
+  return some.map((one, turn) => one / (others[turn] ?? Number.NaN));
+}
+
+/** @throws Error when an answer is not 200. */
+async function shoot(
+  side: Side,
+  path: string,
+  headers: Record<string, string>,
+  durationMs: number,
+): Promise<Shot> {
+  const url = `${side.url}${path}`;
+  const usedMs = cpuMs(side.pid);
   const ended = Promise.withResolvers<autocannon.Result>();
   // Whole seconds only; the run is stopped by hand at its end.
   const shot = autocannon({ url, headers, connections: CONNECTIONS, duration: 3_600 }, (error, result) =>
@@ -68,7 +97,10 @@ async function shoot(url: string, headers: Record<string, string>, durationMs: n
   const result = await ended.promise;
   if (result.non2xx > 0)
     throw new Error(`${url} answered ${result.non2xx} times with something else than 200.`);
-  return (result['2xx'] * 1_000) / (performance.now() - started);
+  return {
+    perSecond: (result['2xx'] * 1_000) / (performance.now() - started),
+    cpuMsEach: (cpuMs(side.pid) - usedMs) / result['2xx'],
+  };
 }
 
 async function signIn(url: string): Promise<string> {

@@ -16,6 +16,7 @@ export const LOAD_SUITES: Record<string, string> = Object.fromEntries(
 /** Suites that measure a part of the service beside a baseline in the same run. */
 export const MEASURED_SUITES: Record<string, () => Promise<Suite>> = {
   transform: () => import('./transform.ts'),
+  encoders: () => import('./encoders.ts'),
   stores: () => import('./stores.ts'),
   render: () => import('./render.ts'),
   presets: () => import('./presets.ts'),
@@ -26,7 +27,7 @@ export const MEASURED_SUITES: Record<string, () => Promise<Suite>> = {
   jobs: () => import('./jobs.ts'),
 };
 
-/** @throws Error when words are given that only a suite under load knows. */
+/** The exit code is 1 when the suite has an aim that was missed. @throws Error when words are given that only a suite under load knows. */
 export async function runMeasuredSuite(name: string, { url, against }: Words): Promise<void> {
   if (url !== '' || against !== '')
     throw new Error(`${name} measures beside a baseline on this machine: leave --url and --against out.`);
@@ -40,4 +41,6 @@ export async function runMeasuredSuite(name: string, { url, against }: Words): P
     ...(await suite.run()),
   };
   await writeResult(name, result, page(result));
+  for (const sentence of result.missed ?? []) console.error(`Missed: ${sentence}`);
+  if (result.missed?.length) process.exitCode = 1;
 }

@@ -13,7 +13,7 @@ export interface BenchServer {
   stop(): Promise<void>;
 }
 
-const START_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 300_000;
 const KEY = 'drk_benchbenchbenchbenchbenchbenchbenchbench';
 
 /** The whole service in processes of its own, with embedded stores and limits that a load test does not meet. */

@@ -5,6 +5,8 @@ export interface SuiteResult {
   /** What was measured against what, and how, in a sentence or two. */
   method: string;
   rows: Row[];
+  /** Aims of the suite that this run did not meet, a sentence each; absent where a suite has none. */
+  missed?: readonly string[];
 }
 
 /** A suite is a module that runs by itself and answers its rows. */

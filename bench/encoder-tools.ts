@@ -1,0 +1,117 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Raster } from '../workers/image/likeness/levels.ts';
+
+/** RGB pixels, and the same as a file. */
+export interface Picture extends Raster {
+  png: Buffer;
+}
+
+interface Tool {
+  /** The command, and what it is told beside the quality and the files. */
+  words: [command: string, ...options: string[]];
+  /** Its qualities, from the smallest file to the largest. */
+  qualities: readonly number[];
+  command(quality: number, picture: string, result: string): string[];
+  /** Pictures that it reads. */
+  reads: 'ppm' | 'png';
+}
+
+const range = (first: number, last: number, step: number) =>
+  Array.from({ length: 1 + Math.floor((last - first) / step) }, (_, index) => first + index * step);
+
+/** The programs that come with the libraries of the formats, as their users call them. */
+export const TOOLS = {
+  jpeg: {
+    words: ['cjpeg', '-progressive'],
+    qualities: range(10, 98, 2),
+    command: (quality, picture, result) => ['-quality', String(quality), '-outfile', result, picture],
+    reads: 'ppm',
+  },
+  webp: {
+    words: ['cwebp', '-quiet', '-m', '6'],
+    qualities: range(10, 98, 2),
+    command: (quality, picture, result) => ['-q', String(quality), picture, '-o', result],
+    reads: 'png',
+  },
+  avif: {
+    words: ['avifenc', '-s', '6', '-j', '1'],
+    qualities: range(6, 60, 2).reverse(),
+    command: (quality, picture, result) => [
+      ...['--min', '0', '--max', '63', '-a', 'end-usage=q', '-a', `cq-level=${quality}`],
+      picture,
+      result,
+    ],
+    reads: 'png',
+  },
+} satisfies Record<string, Tool>;
+export type ToolFormat = keyof typeof TOOLS;
+
+interface Point {
+  bytes: number;
+  value: number;
+}
+
+/** Files of a tool that were measured, by picture. */
+const known = new WeakMap<Picture, Map<string, Uint8Array>>();
+
+export function isInstalled(format: ToolFormat): boolean {
+  try {
+    execFileSync('which', [TOOLS[format].words[0]], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The size that a tool needs for a picture to be as like it as `wanted`: between its two nearest qualities, evenly on a scale of logarithms. */
+export async function sizeByTool(
+  format: ToolFormat,
+  picture: Picture,
+  wanted: number,
+  measure: (file: Uint8Array) => Promise<number>,
+): Promise<number> {
+  const { qualities } = TOOLS[format];
+  const pointAt = async (index: number): Promise<Point> => {
+    const file = fileBy(format, picture, qualities[index] as number);
+    return { bytes: file.byteLength, value: await measure(file) };
+  };
+  let [low, high] = [0, qualities.length - 1];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if ((await pointAt(middle)).value < wanted) low = middle;
+    else high = middle;
+  }
+  const [below, above] = [await pointAt(low), await pointAt(high)];
+  const share = (wanted - below.value) / (above.value - below.value);
+  return Math.exp(Math.log(below.bytes) + share * Math.log(above.bytes / below.bytes));
+}
+
+function fileBy(format: ToolFormat, picture: Picture, quality: number): Uint8Array {
+  const files = known.get(picture) ?? new Map<string, Uint8Array>();
+  known.set(picture, files);
+  const key = `${format} ${quality}`;
+  const file = files.get(key) ?? written(TOOLS[format], picture, quality);
+  files.set(key, file);
+  return file;
+}
+
+function written({ words, command, reads }: Tool, picture: Picture, quality: number): Uint8Array {
+  const folder = mkdtempSync(join(tmpdir(), 'encoder-'));
+  try {
+    const [source, result] = [join(folder, `picture.${reads}`), join(folder, 'result.avif')] as const;
+    writeFileSync(source, reads === 'png' ? picture.png : ppmOf(picture));
+    const [name, ...options] = words;
+    execFileSync(name, [...options, ...command(quality, source, result)], { stdio: 'ignore' });
+    return readFileSync(result);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** The plainest format of pixels, which cjpeg reads. */
+function ppmOf({ data, width, height }: Picture): Buffer {
+  return Buffer.concat([Buffer.from(`P6\n${width} ${height}\n255\n`), data]);
+}

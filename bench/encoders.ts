@@ -1,0 +1,125 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { lumaOf, ssim } from '../workers/image/likeness/ssim.ts';
+import { ssimulacra2 } from '../workers/image/likeness/ssimulacra2.ts';
+import { perform } from '../workers/image/perform.ts';
+import type { Encode, Transformed } from '../workers/protocol.ts';
+import { isInstalled, type Picture, sizeByTool, TOOLS, type ToolFormat } from './encoder-tools.ts';
+import { photograph } from './photograph.ts';
+import { type Row, round, type SuiteResult } from './suite.ts';
+
+/** Measures that sizes are compared at; each grows with the quality. */
+const MEASURES = {
+  ssim: (one: Picture, other: Picture) => ssim(lumaOf(one.data, one), lumaOf(other.data, other)),
+  ssimulacra2,
+};
+type Measure = keyof typeof MEASURES;
+
+interface Case {
+  name: string;
+  encode: Encode;
+  /** What the size is compared at. */
+  at: Measure;
+}
+
+const CASES: readonly Case[] = [
+  { name: 'default', encode: {}, at: 'ssimulacra2' },
+  { name: 'minSsim 0.9', encode: { promise: { minSsim: 0.9 } }, at: 'ssim' },
+  { name: 'minSsim 0.97', encode: { promise: { minSsim: 0.97 } }, at: 'ssim' },
+  { name: 'ssimulacra2 75', encode: { promise: { ssimulacra2: 75 } }, at: 'ssimulacra2' },
+  { name: 'maxBytes 40000', encode: { promise: { maxBytes: 40_000 } }, at: 'ssimulacra2' },
+];
+/** Wide enough for a picture, small enough for a suite. */
+const WIDTH_PX = 768;
+const DEADLINE_MS = 600_000;
+
+/** What the encoders make by default and for each promise, beside cjpeg, cwebp and avifenc at equal likeness, and by how many trials. */
+export async function run(): Promise<SuiteResult> {
+  const pictures = await photographs();
+  const rows: Row[] = [];
+  for (const format of Object.keys(TOOLS) as ToolFormat[]) {
+    for (const one of CASES) {
+      const row = await measure(format, one, pictures);
+      rows.push(row);
+      console.log(JSON.stringify(row));
+    }
+  }
+  console.table(rows);
+  const method = `${pictures.length} photographs, ${WIDTH_PX} px wide at most, each as PNG to each format. Over the tool: the size beside that of ${Object.values(
+    TOOLS,
+  )
+    .map(({ words }) => words.join(' '))
+    .join(
+      ', ',
+    )} at equal SSIM (for minSsim) or SSIMULACRA 2, on the line between two of its qualities, in per cent; no figure where it is not installed.`;
+  return { method, rows };
+}
+
+async function measure(format: ToolFormat, { name, encode, at }: Case, pictures: Picture[]): Promise<Row> {
+  const measured = MEASURES[at];
+  const scores: number[] = [];
+  const trials: number[] = [];
+  const over: number[] = [];
+  const cpuMs: number[] = [];
+  for (const picture of pictures) {
+    const before = process.cpuUsage();
+    const { data, achieved } = await encoded(picture, { ...encode, format });
+    const { user, system } = process.cpuUsage(before);
+    cpuMs.push((user + system) / 1000);
+    const copy = await pictureOf(data);
+    scores.push(ssimulacra2(picture, copy));
+    if (achieved !== undefined) trials.push(achieved.trials);
+    if (!isInstalled(format)) continue;
+    const byTool = await sizeByTool(format, picture, measured(picture, copy), (file) =>
+      pictureOf(file).then((other) => measured(picture, other)),
+    );
+    over.push(100 * (data.byteLength / byTool - 1));
+  }
+  return {
+    case: `${format} ${name}`,
+    'CPU ms': round(mean(cpuMs), 0),
+    ssimulacra2: round(mean(scores), 1),
+    'from, to': `${round(Math.min(...scores), 1)}, ${round(Math.max(...scores), 1)}`,
+    ...(over.length > 0 && {
+      'over the tool %': round(mean(over), 1),
+      'worst %': round(Math.max(...over), 1),
+    }),
+    ...(trials.length > 0 && { trials: round(mean(trials), 1), 'most trials': Math.max(...trials) }),
+  };
+}
+
+async function encoded({ png }: Picture, encode: Encode): Promise<Transformed> {
+  const pass = { decode: {}, steps: [], encode };
+  const deadlineMs = Date.now() + DEADLINE_MS;
+  const result = await perform({ kind: 'transform', input: new Uint8Array(png), pass, deadlineMs });
+  if (result.kind !== 'transformed') throw new Error(`The pass ended as ${JSON.stringify(result)}.`);
+  return result;
+}
+
+/** The small photographs of the shared folder where there is one, else one made from the bench's own. */
+async function photographs(): Promise<Picture[]> {
+  const folder = join(import.meta.dirname, '../../shared/images/photos');
+  try {
+    const names = readdirSync(folder).filter((name) => name.endsWith('.png'));
+    return await Promise.all(names.map((name) => pictureOf(readFileSync(join(folder, name)))));
+  } catch {
+    return [await pictureOf(await photograph())];
+  }
+}
+
+async function pictureOf(file: Uint8Array): Promise<Picture> {
+  const opened = sharp(file).resize({ width: WIDTH_PX, withoutEnlargement: true }).removeAlpha();
+  const { data, info } = await opened.clone().raw().toBuffer({ resolveWithObject: true });
+  return {
+    data,
+    width: info.width,
+    height: info.height,
+    channels: info.channels,
+    png: await opened.png({ compressionLevel: 1 }).toBuffer(),
+  };
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
