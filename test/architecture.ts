@@ -49,6 +49,8 @@ const SHARED_BY_WORKERS = [
   'workers/image/operations/index.ts',
   'workers/image/operations/parameter.ts',
 ];
+/** Walkers of containers: they import no other room, and whoever may look into workers may use them. */
+const FORMATS = 'workers/formats/';
 /** What a pipeline made leaves it in one place: see there why. */
 const OUTPUT_DOOR = 'workers/output.ts';
 const OUTPUT_CALL = /\.(toUint8Array|toBuffer)\(/;
@@ -91,6 +93,8 @@ function importsOf(file: string): string[] {
 function judge(file: string, target: string): void {
   if (file.startsWith('workers/')) {
     if (!target.startsWith('workers/')) violations.push(`${file} imports ${target}: workers stand alone`);
+    if (file.startsWith(FORMATS) && !target.startsWith(FORMATS))
+      violations.push(`${file} imports ${target}: ${FORMATS} knows files, and no other room`);
     return;
   }
   if (target.startsWith('workers/')) {
@@ -111,9 +115,10 @@ function judgeWorkers(file: string, target: string): void {
   const isThread =
     STARTS_THREADS.includes(room) && sourceOf(file).includes(`new URL('${relative(dirname(file), target)}'`);
   if (isThread) return;
-  if (!MAY_LOOK_INTO_WORKERS.includes(room) || !SHARED_BY_WORKERS.includes(target)) {
+  const isShared = SHARED_BY_WORKERS.includes(target) || target.startsWith(FORMATS);
+  if (!MAY_LOOK_INTO_WORKERS.includes(room) || !isShared) {
     violations.push(
-      `${file} looks into ${target}: only ${MAY_LOOK_INTO_WORKERS.join(', ')} may, at ${SHARED_BY_WORKERS.join(' and ')}`,
+      `${file} looks into ${target}: only ${MAY_LOOK_INTO_WORKERS.join(', ')} may, at ${[...SHARED_BY_WORKERS, FORMATS].join(' and ')}`,
     );
   }
 }

@@ -23,6 +23,8 @@ const CHANGES: ReadonlySet<string> = new Set([
 export interface Death {
   change: number;
   moment: 'before' | 'after';
+  /** Ends the process that it is; one that is played throws instead. */
+  kill?: () => Promise<never>;
 }
 
 /** The stores as a process sees them that dies: from there on it neither reads nor changes anything. */
@@ -33,8 +35,10 @@ export function dyingStores<S extends { documents: Documents }>(stores: S, death
     if (isChange) life.changes += 1;
     const isMoment = isChange && life.changes === death.change;
     if (!life.isOver && !isMoment) return run();
-    if (!life.isOver && death.moment === 'after') await run();
+    const isLast = !life.isOver && death.moment === 'after';
     life.isOver = true;
+    if (isLast) await run();
+    await death.kill?.();
     throw new Error('The process is dead.');
   }
 

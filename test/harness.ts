@@ -10,7 +10,7 @@ import { hashPassword } from '../src/accounts/passwords.ts';
 import { AccountsStore } from '../src/accounts/store.ts';
 import { buildApp } from '../src/app.ts';
 import { createMovements } from '../src/billing/movements.ts';
-import { openBillingStore } from '../src/billing/store.ts';
+import { BillingStore } from '../src/billing/store.ts';
 import { newId, randomText } from '../src/names/ids.ts';
 import { EmbeddedCoordination } from '../src/stores/coordination/embedded.ts';
 import type { Coordination } from '../src/stores/coordination/port.ts';
@@ -186,7 +186,7 @@ async function makeAccount(
   await store.insert({ _id: id, email, name: email, plan, passwordHash, createdAt });
   const { apiKey, key } = await createKey(store, id, 'test key', now());
   if (credits > 0) {
-    const movements = createMovements(await openBillingStore(documents), now);
+    const movements = createMovements(await BillingStore.open(documents), now);
     await movements.move(id, { reference: 'first', type: 'grant', credits, heldChange: 0 });
   }
   return { id, email, password, keyId: apiKey._id, key };

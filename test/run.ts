@@ -38,6 +38,8 @@ for (const [name] of missing)
 
 try {
   const environment: Record<string, string> = {
+    // Each test file and each service that it starts loads the same modules: most of the time of a start is compiling them.
+    NODE_COMPILE_CACHE: join(root, '.cache', 'compile'),
     ...(redis ? { REDIS_URL: redis.url } : {}),
     ...(mongodb ? { MONGODB_URL: mongodb.url } : {}),
   };

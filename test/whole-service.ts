@@ -8,7 +8,7 @@ import type { Test } from 'tap';
 export const MAIN = join(import.meta.dirname, '../src/main.ts');
 const KEY = 'drk_wholewholewholewholewholewholewholewhole';
 const POLL_MS = 25;
-const POLLS = 1_200;
+const POLLS = 12_000;
 
 export interface WholeService {
   url: string;
@@ -26,7 +26,7 @@ export interface WholeService {
 
 /** The service as an operator starts it: the primary and its processes, on a free port. Ends with the test. */
 export async function startWholeService(
-  t: Test,
+  t: Pick<Test, 'teardown'>,
   settings: Record<string, string> = {},
 ): Promise<WholeService> {
   const directory = settings.DATA_DIR ?? (await mkdtemp(join(tmpdir(), 'darkroom-whole-')));
@@ -69,7 +69,7 @@ export async function startWholeService(
   };
 }
 
-/** Waits for a condition by looking again and again, for at most half a minute. */
+/** Waits for a condition by looking again and again, for at most five minutes: a busy machine starts slowly. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   for (let poll = 0; poll < POLLS; poll += 1) {
     if (await condition()) return;

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { BOOTSTRAP_CREDITS, type BootstrapSettings, bootstrap } from '../../src/accounts/bootstrap.ts';
 import { AccountsStore } from '../../src/accounts/store.ts';
 import { createMovements } from '../../src/billing/movements.ts';
-import { openBillingStore } from '../../src/billing/store.ts';
+import { BillingStore } from '../../src/billing/store.ts';
 import { randomText } from '../../src/names/ids.ts';
 import { startServer } from '../harness.ts';
 
@@ -13,7 +13,7 @@ const UNSET = { BOOTSTRAP_EMAIL: 'owner@localhost', BOOTSTRAP_PASSWORD: '', BOOT
 async function startEmpty(t: Test) {
   const server = await startServer(t);
   const store = await AccountsStore.open(server.stores.documents);
-  const movements = createMovements(await openBillingStore(server.stores.documents), () => now);
+  const movements = createMovements(await BillingStore.open(server.stores.documents), () => now);
   const grant = async (accountId: string, credits: number) => {
     await movements.move(accountId, { reference: 'bootstrap', type: 'grant', credits, heldChange: 0 });
   };

@@ -1,17 +1,17 @@
 // needs: server, both stores
 import t, { type Test } from 'tap';
 import { EmbeddedCoordination } from '../../src/stores/coordination/embedded.ts';
-import { startServer, type TestServer } from '../harness.ts';
+import { type Answer, startServer, type TestServer } from '../harness.ts';
 
 const CACHED_MS = 30_000;
 
 /** A process that revokes; a second one of its host; and one of a host whose coordination never heard of it. */
-async function startHosts(t: Test) {
+async function startHosts(t: Test, settings: Record<string, string> = {}) {
   const clock = { nowMs: Date.parse('2026-03-04T05:06:00.000Z') };
   const now = () => new Date(clock.nowMs);
-  const here = await startServer(t, { now });
+  const here = await startServer(t, { now, settings });
   const { stores } = here;
-  const neighbour = await startServer(t, { now, stores });
+  const neighbour = await startServer(t, { now, stores, settings });
   const coordination = await EmbeddedCoordination.open(stores.documents, () => clock.nowMs);
   const elsewhere = await startServer(t, { now, stores: { ...stores, coordination }, hostId: 'other-host' });
   return { clock, here, neighbour, elsewhere };
@@ -47,6 +47,29 @@ t.test('a revoked key ends at once on its host, and within 30 s where the word w
   t.notOk(await accepts(neighbour, { key: issued.key }));
   clock.nowMs += CACHED_MS + 1;
   t.notOk(await accepts(elsewhere, { key: issued.key }));
+});
+
+t.test('a revoked key of a busy caller ends at once, though most of its calls ask nothing', async (t) => {
+  // So much is left of the window that requests are counted ahead.
+  const settings = { REQUESTS_PER_MINUTE: '1000000', FAILED_AUTHENTICATIONS_PER_MINUTE: '1000000' };
+  const { here, neighbour } = await startHosts(t, settings);
+  const { key, email, password } = await here.account();
+  const session = await signIn(here, email, password);
+  const issued = (await here.call('/api-keys', { session, json: {} })).json.data;
+  const endings: Array<[Credential, () => Promise<Answer>]> = [
+    [{ key }, () => here.call('/api-keys/self', { method: 'DELETE', key })],
+    [{ key: issued.key }, () => neighbour.call(`/api-keys/${issued.id}`, { method: 'DELETE', session })],
+    [{ session }, () => here.call('/auth/sign-out', { method: 'POST', session })],
+  ];
+  for (const [credential, end] of endings) {
+    // Both processes are called without a pause until they refuse.
+    const callers = [here, neighbour].map(async (server) => {
+      while (await accepts(server, credential)) await accepts(server, credential);
+    });
+    t.equal((await end()).status, 204);
+    for (const server of [here, neighbour]) t.notOk(await accepts(server, credential));
+    await Promise.all(callers);
+  }
 });
 
 t.test('a signed-out session ends the same way', async (t) => {

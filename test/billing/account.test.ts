@@ -1,22 +1,19 @@
 // needs: server, both stores
 import t from 'tap';
 import { createMovements } from '../../src/billing/movements.ts';
-import { openBillingStore } from '../../src/billing/store.ts';
+import { BillingStore } from '../../src/billing/store.ts';
 import { startServer } from '../harness.ts';
 import { hold } from './money.ts';
 
 const clock = { now: new Date('2026-12-31T23:59:59.999Z') };
 const now = () => clock.now;
 const server = await startServer(t, { now, settings: { REQUESTS_PER_MINUTE: '700' } });
-const store = await openBillingStore(server.stores.documents);
+const store = await BillingStore.open(server.stores.documents);
 
 t.test('an account is told whole, to a key and to a session alike', async (t) => {
   const { id, email, password, key } = await server.account({ plan: 'pro', credits: 9 });
   await createMovements(store, now).move(id, hold(2, 'hold'));
-  await store.money.updateOne(
-    { _id: id },
-    { $set: { 'processing.period': '2026-12', 'processing.used': 7 } },
-  );
+  await store.change(id, {}, { $set: { 'processing.period': '2026-12', 'processing.used': 7 } });
   const { status, json } = await server.call('/account', { key });
   t.equal(status, 200);
   t.same(json.data, {
@@ -44,10 +41,7 @@ t.test('an account is told whole, to a key and to a session alike', async (t) =>
 
 t.test('a new month begins with nothing used, whoever counts first', async (t) => {
   const { id, key } = await server.account({ plan: 'free' });
-  await store.money.updateOne(
-    { _id: id },
-    { $set: { 'processing.period': '2026-12', 'processing.used': 600 } },
-  );
+  await store.change(id, {}, { $set: { 'processing.period': '2026-12', 'processing.used': 600 } });
   const processing = async () => (await server.call('/account', { key })).json.data.processing;
   t.match(await processing(), { limit: 500, used: 600, left: 0 }, 'past the limit nothing is left');
   clock.now = new Date('2027-01-01T00:00:00.000Z');

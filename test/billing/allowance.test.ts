@@ -2,8 +2,10 @@
 import t, { type Test } from 'tap';
 import { type Allowance, createAllowance } from '../../src/billing/allowance.ts';
 import { createMovements } from '../../src/billing/movements.ts';
-import type { BillingStore } from '../../src/billing/store.ts';
+import { BillingStore } from '../../src/billing/store.ts';
 import { createSyncRuns } from '../../src/billing/sync-runs.ts';
+import type { UsageDay } from '../../src/billing/usage-store.ts';
+import type { CollectionSpec, Documents } from '../../src/stores/documents/port.ts';
 import { checkLedger, LIMITED, moneyOf, openAccount, planOf, UNLIMITED } from './money.ts';
 import { onEachStore } from './stores.ts';
 
@@ -32,6 +34,12 @@ async function runOnce(allowance: Allowance, caller: { accountId: string; plan: 
   await (await allowance.begin(caller)).succeed(USE);
 }
 
+/** The days of an account's usage, as they lie in the store. */
+async function daysOf(documents: Documents, accountId: string): Promise<UsageDay[]> {
+  const days = await documents.collection<UsageDay>({ name: 'usageDays', indexes: [] });
+  return days.find({ accountId });
+}
+
 onEachStore(
   t,
   'within the limit a run is counted when it begins and costs nothing',
@@ -43,7 +51,7 @@ onEachStore(
     await run.succeed(USE);
     await syncRuns.flush();
     t.match(await moneyOf(store, accountId), { balance: 5, processing: { used: 1, reservations: [] } });
-    t.match(await store.usage.days.find({ accountId }), [
+    t.match(await daysOf(documents, accountId), [
       { ...USE, sync: 1, day: '2026-03-31', expiresAt: '2026-04-08T00:00:00.000Z' },
     ]);
     t.equal((await checkLedger(t, store, accountId)).length, 1);
@@ -96,7 +104,7 @@ onEachStore(t, 'a failure costs nothing and counts for nothing', async (t, { doc
     if (used < 2) await runOnce(allowance, caller);
   }
   await syncRuns.flush();
-  t.match(await store.usage.days.find({ accountId }), [{ sync: 2 }], 'usage holds what succeeded');
+  t.match(await daysOf(documents, accountId), [{ sync: 2 }], 'usage holds what succeeded');
   t.equal((await checkLedger(t, store, accountId)).length, 1);
 });
 
@@ -166,9 +174,11 @@ onEachStore(
 t.test('a run on an unlimited plan waits for no write', async (t) => {
   const answers: Array<(answer: object) => void> = [];
   const waiting = { updateOne: () => new Promise<object>((resolve) => answers.push(resolve)) };
-  const usage = { hours: waiting, days: waiting };
-  const store = { money: { updateOne: async () => ({ modified: 1 }) }, usage } as unknown;
-  const { allowance, syncRuns } = processAt(t, store as BillingStore);
+  const account = { updateOne: async () => ({ modified: 1 }) };
+  const documents = {
+    collection: async ({ name }: CollectionSpec) => (name === 'accounts' ? account : waiting),
+  } as unknown as Documents;
+  const { allowance, syncRuns } = processAt(t, await BillingStore.open(documents));
   const run = await allowance.begin({ accountId: 'acc_1', plan: UNLIMITED.id });
   await run.succeed(USE);
   await run.release();

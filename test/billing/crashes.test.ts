@@ -2,19 +2,28 @@
 import t from 'tap';
 import { createAllowance } from '../../src/billing/allowance.ts';
 import { createMovements } from '../../src/billing/movements.ts';
-import { type BillingStore, openBillingStore } from '../../src/billing/store.ts';
+import { BillingStore } from '../../src/billing/store.ts';
 import { createSyncRuns } from '../../src/billing/sync-runs.ts';
-import { type Failpoint, failingStore } from './failpoint.ts';
-import { charge, checkLedger, grant, hold, LIMITED, moneyOf, openAccount, planOf } from './money.ts';
+import type { Death } from '../dying.ts';
+import {
+  charge,
+  checkLedger,
+  dyingStore,
+  grant,
+  hold,
+  LIMITED,
+  moneyOf,
+  openAccount,
+  planOf,
+} from './money.ts';
 import { onEachStore } from './stores.ts';
 
 const MOMENTS = ['before', 'after'] as const;
-const die = () => Promise.reject(new Error('killed'));
 const now = () => new Date('2026-03-04T05:06:07.890Z');
 
 /** Every place where a process may die within its first writes. */
-function* failpoints(writes: number): Generator<Failpoint> {
-  for (let write = 1; write <= writes; write += 1) for (const moment of MOMENTS) yield { write, moment, die };
+function* deaths(writes: number): Generator<Death> {
+  for (let change = 1; change <= writes; change += 1) for (const moment of MOMENTS) yield { change, moment };
 }
 
 onEachStore(
@@ -22,16 +31,16 @@ onEachStore(
   'a death at any write of a movement moves whole or not at all',
   async (t, { documents, restart }) => {
     let current = documents;
-    for (const failpoint of failpoints(3)) {
+    for (const death of deaths(3)) {
       const { store, accountId } = await openAccount(current, { credits: 10 });
       await createMovements(store, now).move(accountId, hold(4, 'hold'));
-      const dying = createMovements(failingStore(store, failpoint), now);
+      const dying = createMovements(await dyingStore(current, death), now);
       await dying.move(accountId, charge(4, 'charge')).catch(() => 'killed');
 
       current = await restart();
-      const after = await openBillingStore(current);
+      const after = await BillingStore.open(current);
       const rows = await checkLedger(t, after, accountId);
-      const place = `${failpoint.moment} write ${failpoint.write}`;
+      const place = `${death.moment} write ${death.change}`;
       const moved = rows.some(({ reference }) => reference === 'charge');
       t.match(
         await moneyOf(after, accountId),
@@ -50,14 +59,14 @@ onEachStore(
   t,
   'the next mover finishes what a dead one left, and dies as safely',
   async (t, { documents }) => {
-    for (const first of failpoints(3)) {
-      for (const second of failpoints(3)) {
+    for (const first of deaths(3)) {
+      for (const second of deaths(3)) {
         const { store, accountId } = await openAccount(documents, { credits: 10 });
-        for (const [failpoint, reference] of [
+        for (const [death, reference] of [
           [first, 'one'],
           [second, 'two'],
         ] as const) {
-          const dying = createMovements(failingStore(store, failpoint), now);
+          const dying = createMovements(await dyingStore(documents, death), now);
           await dying.move(accountId, grant(1, reference)).catch(() => 'killed');
         }
         const rows = await checkLedger(t, store, accountId);
@@ -67,7 +76,7 @@ onEachStore(
   },
 );
 
-/** The allowance of a process that reaches its stores through a failpoint. */
+/** The allowance of a process, which may be one that dies. */
 function allowanceOf(store: BillingStore, clock: () => Date) {
   const movements = createMovements(store, clock);
   // A dead process writes nothing a second time.
@@ -81,14 +90,14 @@ onEachStore(
   t,
   'a process that dies within a run past the limit is paid once or not at all',
   async (t, { documents }) => {
-    for (const failpoint of failpoints(5)) {
+    for (const death of deaths(5)) {
       const { store, accountId } = await openAccount(documents, { credits: 3, plan: LIMITED.id });
       const caller = { accountId, plan: LIMITED.id };
       const living = allowanceOf(store, now);
       for (let run = 0; run < LIMITED.processLimit; run += 1) {
         await (await living.begin(caller)).succeed({ op: 'resize', apiKeyId: null });
       }
-      const dying = allowanceOf(failingStore(store, failpoint), now);
+      const dying = allowanceOf(await dyingStore(documents, death), now);
       await dying
         .begin(caller)
         .then((run) => run.succeed({ op: 'resize', apiKeyId: null }))
@@ -102,7 +111,7 @@ onEachStore(
       t.same(
         { balance, held, used: processing.used, reservations: processing.reservations },
         { balance: 3 - paid, held: 0, used: 2 + paid, reservations: [] },
-        `${failpoint.moment} write ${failpoint.write}`,
+        `${death.moment} write ${death.change}`,
       );
       t.ok(paid <= 1);
     }

@@ -1,15 +1,14 @@
 // needs: server, both stores
 import t from 'tap';
 import { createMovements } from '../../src/billing/movements.ts';
-import { openBillingStore } from '../../src/billing/store.ts';
+import { BillingStore } from '../../src/billing/store.ts';
 import { startServer } from '../harness.ts';
 import { redSquare } from '../images.ts';
-import { failingStore } from './failpoint.ts';
-import { charge, grant, hold, release } from './money.ts';
+import { charge, dyingStore, grant, hold, release } from './money.ts';
 
 const now = () => new Date('2026-03-04T05:06:07.890Z');
 const server = await startServer(t, { now, settings: { TOP_UP_URL: 'https://example.test/pay' } });
-const store = await openBillingStore(server.stores.documents);
+const store = await BillingStore.open(server.stores.documents);
 const movements = createMovements(store, now);
 
 t.test('credits are the balance, what is held of it, and the rest', async (t) => {
@@ -59,8 +58,10 @@ t.test('the ledger tells every movement, newest first, and sums to the balance',
 
 t.test('a row that a crash left behind is told', async (t) => {
   const { id, key } = await server.account({ credits: 1 });
-  const die = () => Promise.reject(new Error('killed'));
-  const dying = createMovements(failingStore(store, { write: 3, moment: 'before', die }), now);
+  const dying = createMovements(
+    await dyingStore(server.stores.documents, { change: 3, moment: 'before' }),
+    now,
+  );
   await dying.move(id, grant(2, 'crashed'));
   const { data } = (await server.call('/credits/ledger', { key })).json;
   t.match(data[0], { type: 'grant', credits: 2, balanceAfter: 3 });
@@ -68,10 +69,7 @@ t.test('a row that a crash left behind is told', async (t) => {
 
 t.test('a call past the allowance costs a credit, or is refused before anything runs', async (t) => {
   const { id, key } = await server.account({ plan: 'free', credits: 1 });
-  await store.money.updateOne(
-    { _id: id },
-    { $set: { 'processing.period': '2026-03', 'processing.used': 499 } },
-  );
+  await store.change(id, {}, { $set: { 'processing.period': '2026-03', 'processing.used': 499 } });
   const body = await redSquare();
   const transform = (content = body) =>
     server.call('/images/transform?op=flip', { key, body: content, type: 'image/png' });

@@ -3,10 +3,10 @@ import t from 'tap';
 import { createAllowance } from '../../src/billing/allowance.ts';
 import { chargeOf, createHolds } from '../../src/billing/holds.ts';
 import { createMovements } from '../../src/billing/movements.ts';
-import { type BillingStore, openBillingStore } from '../../src/billing/store.ts';
+import { BillingStore } from '../../src/billing/store.ts';
 import { createSyncRuns } from '../../src/billing/sync-runs.ts';
-import { type Failpoint, failingStore } from './failpoint.ts';
-import { checkLedger, LIMITED, moneyOf, openAccount, planOf } from './money.ts';
+import type { Death } from '../dying.ts';
+import { checkLedger, dyingStore, LIMITED, moneyOf, openAccount, planOf } from './money.ts';
 import { onEachStore } from './stores.ts';
 
 const topUpUrl = () => 'http://localhost/docs';
@@ -96,7 +96,7 @@ onEachStore(t, 'runs given back in a later month leave its count alone', async (
 
 onEachStore(t, 'a period that a wrong clock began is turned back', async (t, { documents }) => {
   const { store, accountId } = await openAccount(documents, { plan: LIMITED.id });
-  await store.money.updateOne({ _id: accountId }, { $set: { 'processing.period': '2031-01' } });
+  await store.change(accountId, {}, { $set: { 'processing.period': '2031-01' } });
   const movements = createMovements(store, march);
   const syncRuns = createSyncRuns(store, march, () => undefined);
   await createAllowance({ store, movements, syncRuns, plan: planOf, topUpUrl, now: march }).sweep();
@@ -109,14 +109,14 @@ onEachStore(
   async (t, { documents }) => {
     for (const moment of ['before', 'after'] as const) {
       for (let write = 1; write <= 9; write += 1) {
-        const failpoint: Failpoint = { write, moment, die: () => Promise.reject(new Error('killed')) };
-        const { store, accountId } = await openAccount(documents, { credits: 20, plan: LIMITED.id });
-        const dying = holdsOf(failingStore(store, failpoint));
+        const death: Death = { change: write, moment };
+        const { accountId } = await openAccount(documents, { credits: 20, plan: LIMITED.id });
+        const dying = holdsOf(await dyingStore(documents, death));
         const hold = await dying.take(accountId, 'job_1', { runs: 5, credits: 10 }).catch(() => null);
         const used = { runs: 4, credits: 6 };
         if (hold !== null) await dying.settle(accountId, 'job_1', hold, used).catch(() => undefined);
 
-        const after = await openBillingStore(documents);
+        const after = await BillingStore.open(documents);
         if (hold === null) await holdsOf(after).undo(accountId, 'job_1');
         else await holdsOf(after).settle(accountId, 'job_1', hold, used);
         const expected = hold === null ? { balance: 20, used: 0 } : { balance: 12, used: 4 };

@@ -1,14 +1,13 @@
 import { createAllowance } from '../../src/billing/allowance.ts';
 import { createMovements } from '../../src/billing/movements.ts';
-import { openBillingStore } from '../../src/billing/store.ts';
+import { BillingStore } from '../../src/billing/store.ts';
 import { createSyncRuns } from '../../src/billing/sync-runs.ts';
 import { ApiError } from '../../src/http/errors.ts';
 import { newId } from '../../src/names/ids.ts';
 import { connectMongoDocuments } from '../../src/stores/documents/mongodb.ts';
 import { documentsOverChannel } from '../../src/stores/documents/over-channel.ts';
 import { channelToPrimary } from '../../src/stores/embedded/channel-client.ts';
-import { failingStore } from './failpoint.ts';
-import { hold, LIMITED, planOf } from './money.ts';
+import { dyingStore, hold, LIMITED, planOf } from './money.ts';
 
 /** What the primary of processes.test.ts asks for: so many parallel calls, and what is left of the account's runs. */
 export interface Order {
@@ -24,14 +23,13 @@ const now = () => new Date();
 const documents = MONEY_STORE_URL
   ? await connectMongoDocuments(MONEY_STORE_URL)
   : documentsOverChannel(channelToPrimary());
-const whole = await openBillingStore(documents);
 const store =
   MONEY_DIES_AT === undefined
-    ? whole
-    : failingStore(whole, {
-        write: Number(MONEY_DIES_AT),
+    ? await BillingStore.open(documents)
+    : await dyingStore(documents, {
+        change: Number(MONEY_DIES_AT),
         moment: MONEY_DIES === 'before' ? 'before' : 'after',
-        die: () => {
+        kill: () => {
           process.kill(process.pid, 'SIGKILL');
           return new Promise(() => undefined);
         },

@@ -1,9 +1,10 @@
 import type { Test } from 'tap';
 import { createMovements, type Movement } from '../../src/billing/movements.ts';
 import type { PlanTerms } from '../../src/billing/plan-terms.ts';
-import { type BillingStore, type LedgerRow, type Money, openBillingStore } from '../../src/billing/store.ts';
+import { BillingStore, type LedgerRow, type Money } from '../../src/billing/store.ts';
 import { newId } from '../../src/names/ids.ts';
-import type { Documents } from '../../src/stores/documents/port.ts';
+import type { Collection, Documents } from '../../src/stores/documents/port.ts';
+import { type Death, dyingStores } from '../dying.ts';
 
 export const LIMITED: PlanTerms = { id: 'limited', processLimit: 2, overageCredits: 1, retentionDays: 7 };
 export const UNLIMITED: PlanTerms = {
@@ -18,14 +19,19 @@ export function planOf(id: string): PlanTerms {
   return id === LIMITED.id ? LIMITED : UNLIMITED;
 }
 
+/** The accounts of a store, as they lie in it. */
+export function accountsIn(documents: Documents): Promise<Collection<Money>> {
+  return documents.collection<Money>({ name: 'accounts', indexes: [] });
+}
+
 /** Makes an account with credits, without its identity: what billing knows of it. */
 export async function openAccount(
   documents: Documents,
   { credits = 0, plan = UNLIMITED.id }: { credits?: number; plan?: string } = {},
 ): Promise<{ store: BillingStore; accountId: string }> {
-  const store = await openBillingStore(documents);
+  const store = await BillingStore.open(documents);
   const accountId = newId('acc');
-  await store.money.insertOne({
+  await (await accountsIn(documents)).insertOne({
     _id: accountId,
     plan,
     balance: 0,
@@ -55,14 +61,19 @@ export function charge(credits: number, reference: string): Movement {
 }
 
 export async function moneyOf(store: BillingStore, accountId: string): Promise<Money> {
-  const account = await store.money.findOne({ _id: accountId });
+  const account = await store.find(accountId);
   if (account === null) throw new Error(`There is no account ${accountId}.`);
   return account;
 }
 
 /** The rows of an account in their order. */
-export function ledgerOf(store: BillingStore, accountId: string): Promise<LedgerRow[]> {
-  return store.ledger.find({ accountId }, { sort: [['sequence', 1]] });
+export async function ledgerOf(store: BillingStore, accountId: string): Promise<LedgerRow[]> {
+  const newestFirst: LedgerRow[] = [];
+  for (let page = 0; ; page += 1) {
+    const { rows, meta } = await store.listRows(accountId, { page });
+    newestFirst.push(...rows);
+    if (meta.nextCursor === null) return newestFirst.reverse();
+  }
 }
 
 /** The law of the ledger: its credits sum to the balance, row by row, without a gap; answers the rows. */
@@ -79,4 +90,9 @@ export async function checkLedger(t: Test, store: BillingStore, accountId: strin
   t.equal(sum, balance, 'the ledger sums to the balance');
   t.ok(held >= 0 && held <= balance, `held ${held} is within the balance ${balance}`);
   return rows;
+}
+
+/** The store as a process sees it that dies. */
+export function dyingStore(documents: Documents, death: Death): Promise<BillingStore> {
+  return BillingStore.open(dyingStores({ documents }, death).documents);
 }

@@ -1,8 +1,17 @@
 // needs: documents, mongodb
 import t from 'tap';
 import { createMovements } from '../../src/billing/movements.ts';
-import { failingStore } from './failpoint.ts';
-import { charge, checkLedger, grant, hold, ledgerOf, moneyOf, openAccount, release } from './money.ts';
+import {
+  charge,
+  checkLedger,
+  dyingStore,
+  grant,
+  hold,
+  ledgerOf,
+  moneyOf,
+  openAccount,
+  release,
+} from './money.ts';
 import { onEachStore } from './stores.ts';
 
 const now = () => new Date('2026-03-04T05:06:07.890Z');
@@ -75,8 +84,7 @@ onEachStore(t, 'nothing is moved that is not there', async (t, { documents }) =>
 
 onEachStore(t, 'a row that cannot be written follows with the next movement', async (t, { documents }) => {
   const { store, accountId } = await openAccount(documents, { credits: 5 });
-  const die = () => Promise.reject(new Error('the store is gone'));
-  const failing = createMovements(failingStore(store, { write: 3, moment: 'before', die }), now);
+  const failing = createMovements(await dyingStore(documents, { change: 3, moment: 'before' }), now);
   t.equal(await failing.move(accountId, grant(2, 'told')), 'moved', 'the movement stands');
   t.equal((await ledgerOf(store, accountId)).length, 1, 'its row is missing');
   await createMovements(store, now).move(accountId, grant(1, 'next'));

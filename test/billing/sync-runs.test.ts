@@ -1,11 +1,17 @@
 // needs: documents, mongodb
 import t, { type Test } from 'tap';
-import type { BillingStore } from '../../src/billing/store.ts';
+import { BillingStore } from '../../src/billing/store.ts';
 import { createSyncRuns } from '../../src/billing/sync-runs.ts';
 import { syncUsage } from '../../src/billing/sync-usage.ts';
 import { readUsage } from '../../src/billing/usage.ts';
 import type { Grouping } from '../../src/billing/usage-window.ts';
-import { type Collection, type Document, StoreUnavailableError } from '../../src/stores/documents/port.ts';
+import {
+  type Collection,
+  type CollectionSpec,
+  type Document,
+  type Documents,
+  StoreUnavailableError,
+} from '../../src/stores/documents/port.ts';
 import { moneyOf, openAccount, UNLIMITED } from './money.ts';
 import { onEachStore } from './stores.ts';
 
@@ -80,8 +86,11 @@ onEachStore(t, 'what is stored grows with the hours and not with the calls', asy
     }
     await Promise.all(processes.map((process) => process.flush()));
   }
-  t.equal(await store.usage.hours.count({ accountId }), 24 * ops.length);
-  t.equal(await store.usage.days.count({ accountId }), ops.length);
+  const [hours, days] = await Promise.all(
+    ['usageHours', 'usageDays'].map((name) => documents.collection({ name, indexes: [] })),
+  );
+  t.equal(await hours?.count({ accountId }), 24 * ops.length);
+  t.equal(await days?.count({ accountId }), ops.length);
   await checkWindows(t, store, accountId);
 });
 
@@ -103,13 +112,14 @@ async function checkWindows(t: Test, store: BillingStore, accountId: string): Pr
   t.same(await callsIn(store, accountId, ['2026-03-04', '2026-03-05'], 'key'), { key_1: 2160 });
 }
 
-/** A view of a store whose writes fail twice each: once before they happen, once with their answer lost. */
-function stuttering(store: BillingStore): BillingStore {
+/** A view of documents whose every collection fails at its first two calls: before it acts, then with its answer lost. */
+function stuttering(documents: Documents): Documents {
   function through<T extends Document>(collection: Collection<T>): Collection<T> {
     const moments = ['before', 'after'];
     return new Proxy(collection, {
       get(target, name) {
-        const method = Reflect.get(target, name) as (...args: unknown[]) => Promise<unknown>;
+        const method: unknown = Reflect.get(target, name);
+        if (typeof method !== 'function') return method;
         return async (...args: unknown[]) => {
           const moment = moments.shift();
           if (moment === 'before') throw new StoreUnavailableError(moment);
@@ -120,11 +130,11 @@ function stuttering(store: BillingStore): BillingStore {
       },
     });
   }
-  const { hours, days, runs } = store.usage;
   return {
-    ...store,
-    money: through(store.money),
-    usage: { hours: through(hours), days: through(days), runs },
+    collection: async <T extends Document>(spec: CollectionSpec) =>
+      through<T>(await documents.collection<T>(spec)),
+    ping: () => documents.ping(),
+    close: () => documents.close(),
   };
 }
 
@@ -136,7 +146,7 @@ onEachStore(
     for (let batch = 1; batch <= 3; batch += 1) {
       const now = () => new Date(`2026-0${batch > 1 ? 4 : 3}-04T05:06:07.890Z`);
       const noPause = async () => undefined;
-      const syncRuns = createSyncRuns(stuttering(store), now, fail, noPause);
+      const syncRuns = createSyncRuns(await BillingStore.open(stuttering(documents)), now, fail, noPause);
       for (let index = 0; index < 10; index += 1) syncRuns.record(run(accountId));
       await syncRuns.flush();
       t.match(await moneyOf(store, accountId), { processing: { used: batch === 3 ? 20 : 10 } });
@@ -150,20 +160,19 @@ onEachStore(
 );
 
 /** A store that can be away, and how often it was written to. */
-function storeThatMayBeAway() {
+async function storeThatMayBeAway() {
   const state = { isAway: true, writes: 0 };
   const answer = async () => {
     state.writes += 1;
     if (state.isAway) throw new StoreUnavailableError('away');
     return { matched: 1, modified: 1 };
   };
-  const collection = { updateOne: answer } as unknown;
-  const store = { money: collection, usage: { hours: collection, days: collection } } as BillingStore;
-  return { state, store };
+  const documents = { collection: async () => ({ updateOne: answer }) } as unknown as Documents;
+  return { state, store: await BillingStore.open(documents) };
 }
 
 t.test('a store that stays away is tried until it is back, while new counts wait as one', async (t) => {
-  const { state, store } = storeThatMayBeAway();
+  const { state, store } = await storeThatMayBeAway();
   const errors: unknown[] = [];
   const pauses: number[] = [];
   const syncRuns = createSyncRuns(
@@ -190,7 +199,7 @@ t.test('a store that stays away is tried until it is back, while new counts wait
 });
 
 t.test('the end of a process gives up a store that stays away', async (t) => {
-  const { store } = storeThatMayBeAway();
+  const { store } = await storeThatMayBeAway();
   const errors: unknown[] = [];
   const forever = () => new Promise<void>(() => undefined);
   const syncRuns = createSyncRuns(

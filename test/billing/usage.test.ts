@@ -2,8 +2,8 @@
 import t from 'tap';
 import { createKey } from '../../src/accounts/accounts.ts';
 import { AccountsStore } from '../../src/accounts/store.ts';
-import { openBillingStore } from '../../src/billing/store.ts';
 import { readUsage } from '../../src/billing/usage.ts';
+import type { SyncRun } from '../../src/billing/usage-store.ts';
 import { startServer } from '../harness.ts';
 import { redSquare } from '../images.ts';
 
@@ -71,7 +71,7 @@ t.test('usage counts successful synchronous calls by op, by key and by day', asy
 
 t.test('calls that an earlier release kept one by one are still counted', async (t) => {
   const { id, key } = await server.account();
-  const { runs } = (await openBillingStore(server.stores.documents)).usage;
+  const runs = await server.stores.documents.collection<SyncRun>({ name: 'syncRuns', indexes: [] });
   const run = { accountId: id, op: 'x', apiKeyId: null, day: '2026-03-01', expiresAt: '2027' };
   for (const at of ['2026-03-01T00:00:00.000Z', '2026-03-02T00:00:00.000Z'])
     await runs.insertOne({ _id: `${id}${at}`, at, ...run });

@@ -138,6 +138,8 @@ t.test('parameters that do not fit each other are refused on one of them', (t) =
     ['compress', {}, 'maxBytes'],
     ['compress', { maxBytes: 1000, minSsim: 0.9, format: 'webp' }, 'minSsim'],
     ['compress', { minSsim: 0.9 }, 'format'],
+    ['compress', { minSsim: 0.9, ssimulacra2: 80, format: 'webp' }, 'ssimulacra2'],
+    ['compress', { ssimulacra2: 80 }, 'format'],
     ['normalize', { lower: 60, upper: 60 }, 'lower'],
     ['normalize', { lower: 99 }, 'lower'],
     ['overlay', { layerAssetId: 'ast_1', x: 5 }, 'y'],

@@ -34,7 +34,7 @@ t.test(
       [
         'crop',
         { width: 5, height: 6 },
-        { steps: [{ operation: 'extract', params: { left: 0, top: 0, width: 5, height: 6 } }] },
+        { steps: [{ operation: 'extract', params: { width: 5, height: 6 } }] },
       ],
       [
         'crop',
@@ -66,6 +66,11 @@ t.test(
         'compress',
         { minSsim: 0.9, format: 'webp' },
         { encode: { format: 'webp', promise: { minSsim: 0.9 } } },
+      ],
+      [
+        'compress',
+        { ssimulacra2: 80, format: 'jpeg' },
+        { encode: { format: 'jpeg', promise: { ssimulacra2: 80 } } },
       ],
       ['extract_frame', { frame: 3 }, { decode: { frame: 3 }, steps: [] }],
       [

@@ -26,7 +26,7 @@ const OWN_PARAMETERS: Record<string, string[]> = {
   border: ['width', 'color', 'radius'],
   round_corners: ['radius'],
   convert: ['progressive', 'palette', 'colors', 'chroma'],
-  compress: ['maxBytes', 'minSsim'],
+  compress: ['maxBytes', 'minSsim', 'ssimulacra2'],
   blur: ['sigma'],
   sharpen: ['sigma', 'flat', 'jagged'],
   median: ['size'],

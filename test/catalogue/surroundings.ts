@@ -18,6 +18,7 @@ const BESIDE: Record<string, Given> = {
   'pad.bottom': {},
   'pad.left': {},
   'compress.minSsim': { format: 'webp' },
+  'compress.ssimulacra2': { format: 'webp' },
   'normalize.lower': { upper: 100 },
   'normalize.upper': { lower: 0 },
   'overlay.x': { layerAssetId: 'ast_1', y: 0 },

@@ -10,6 +10,8 @@ const LEASE_MS = 31_000;
 const LONG_MS = 6 * 60_000;
 const VERY_LONG_MS = 2 * 60 * 60_000;
 const LOOKS = 2_000;
+/** Until everything must have come to its end, whoever died last. */
+const MORE_SPANS = 12;
 
 export async function all<T extends Document>({ documents }: World, name: string): Promise<T[]> {
   const collection = await documents.collection<T>({ name, indexes: [] });
@@ -35,17 +37,33 @@ export async function quiet(world: World, { owner }: Host): Promise<void> {
   throw new Error('A host did not come to rest.');
 }
 
+/** Waits until every job has ended, and all that follows from its end is done. */
+export async function ended(world: World): Promise<void> {
+  for (let look = 0; look < LOOKS; look += 1) {
+    if ((await jobsOf(world)).every(({ phase }) => phase === 'done')) return;
+    await pause(5);
+  }
+  throw new Error('A job did not end.');
+}
+
 /** Lets time pass over what dead processes left, with a host that lives and sweeps. */
 export async function recover(world: World, host: Host): Promise<void> {
   const spans = [LEASE_MS, LEASE_MS, LONG_MS, LEASE_MS, LONG_MS, LEASE_MS, VERY_LONG_MS, LEASE_MS];
-  for (const span of spans) {
-    await quiet(world, host);
-    world.elapse(span);
-    for (const { sweep } of host.engine.sweeps) while ((await sweep(world.now())) > 0);
-    await host.engine.lookAround();
-  }
+  for (const span of spans) await pass(world, host, span);
+  // Another host may have died only now, with the last job of all.
+  const isDone = async () => (await jobsOf(world)).every(({ phase }) => phase === 'done');
+  for (let more = 0; more < MORE_SPANS && !(await isDone()); more += 1) await pass(world, host, LEASE_MS);
   await quiet(world, host);
   for (const { sweep } of host.engine.sweeps) await sweep(world.now());
+  // What follows from an end may be on its way; one that does not come is told as a broken promise.
+  await ended(world).catch(() => undefined);
+}
+
+async function pass(world: World, host: Host, ms: number): Promise<void> {
+  await quiet(world, host);
+  world.elapse(ms);
+  for (const { sweep } of host.engine.sweeps) while ((await sweep(world.now())) > 0);
+  await host.engine.lookAround();
 }
 
 /**

@@ -54,6 +54,8 @@ export interface Life {
   isDead: boolean;
   /** Resolves at its death. */
   died: Promise<void>;
+  /** Ends it now. What a dead process awaits never comes. */
+  die(): Promise<never>;
 }
 
 /** Documents through which a process reaches its failpoint; null for one that lives. */
@@ -61,9 +63,17 @@ export function mortal(
   documents: Documents,
   failpoint: Failpoint | null,
 ): { documents: Documents; life: Life } {
-  const { promise: died, resolve: die } = Promise.withResolvers<void>();
-  const life: Life = { isDead: false, died };
+  const { promise: died, resolve } = Promise.withResolvers<void>();
   const forever = () => new Promise<never>(() => undefined);
+  const life: Life = {
+    isDead: false,
+    died,
+    die() {
+      life.isDead = true;
+      resolve();
+      return forever();
+    },
+  };
   let seen = 0;
 
   async function pass(write: Write, run: () => unknown): Promise<unknown> {
@@ -77,8 +87,7 @@ export function mortal(
     }
     life.isDead = true;
     if (failpoint.moment === 'after') await run();
-    die();
-    return forever();
+    return life.die();
   }
 
   function through<T extends Document>(name: string, collection: Collection<T>): Collection<T> {

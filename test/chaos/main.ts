@@ -1,33 +1,134 @@
+import { parseArgs } from 'node:util';
+import { randomFrom } from '../jobs/chain-runs.ts';
+import { startMongo } from '../services/mongodb.ts';
+import { startPrivateRedis } from '../services/redis.ts';
+import { cancelRound } from './cancels.ts';
+import { chainRound, randomRound } from './chains.ts';
 import { POINTS } from './failpoints.ts';
+import { type Blow, killRound } from './kills/round.ts';
+import { Report, type RoundName, type SoakOptions, soak } from './report.ts';
 import { round } from './rounds.ts';
 import { checkStates } from './states.ts';
 
-/**
- * `npm run chaos [seeds] [first seed]`: compares STATE_RUNS random sequences (100) with the state tables; then a process
- * dies at each named step of a job's life, so often with other seeds. With MONGODB_URL the documents lie on that server.
- * Prints what was broken, with the seed that breaks it again.
- */
-const [seeds = '100', first = '1'] = process.argv.slice(2);
-let rounds = 0;
-let broken = 0;
-const runs = Number(process.env.STATE_RUNS ?? 100);
-await checkStates({ runs, seed: Number(first), mongodbUrl: process.env.MONGODB_URL }).then(
-  () => console.log(`${runs} sequences follow the state tables`),
-  (error: Error) => {
-    broken += 1;
-    console.log(error.stack);
-  },
-);
-for (const point of Object.keys(POINTS)) {
-  for (let seed = Number(first); seed < Number(first) + Number(seeds); seed += 1) {
-    const sentences = await round(seed, point, process.env.MONGODB_URL).catch((error: Error) => [
-      `the round itself failed: ${error.stack}`,
-    ]);
-    rounds += 1;
-    if (sentences.length === 0) continue;
-    broken += 1;
-    console.log(`seed ${seed}, a death at "${point}":\n  ${sentences.join('\n  ')}`);
-  }
-  console.log(`${rounds} rounds, ${broken} with a broken promise (up to "${point}")`);
+const USAGE = `npm run chaos -- [kind …] [--seeds N] [--from S] [--minutes M] [--report FILE]
+
+  tables   random sequences of calls, deaths and time, compared with the state tables
+  steps    a process dies at each named step of a job's life (test/chaos/failpoints.ts)
+  chains   processes die between the segments of random chains; a seed stands for ten of them
+  cancels  a job is cancelled at a random moment; a seed stands for ten of them
+  kills    real services under load: kill -9 of processes and of whole hosts; on Redis and a MongoDB FLUSHALL and
+           SIGSTOP past every lease besides, over two hosts
+
+All of them without a word. --seeds are the rounds of a kind, or of each step (3), --from the first of them (1).
+--minutes is how long a kind may go on. --report keeps what was found as JSON lines: a soak that was stopped goes on
+behind it. With MONGODB_URL the documents of these lie on that server. Exits 1 when a promise was broken.`;
+
+/** So many sequences, or chains, stand for a seed of the other kinds. */
+const ROUNDS_A_SEED = 10;
+const ROUNDS_AT_ONCE = 3;
+/** Of a round of kills. */
+const BLOWS = 4;
+const ALONE: readonly Blow[] = ['process', 'process', 'host'];
+const SHARED: readonly Blow[] = ['process', 'host', 'flush', 'freeze'];
+
+interface Soak {
+  seeds: number[];
+  mongodbUrl: string | undefined;
+  options: SoakOptions;
 }
-process.exit(broken === 0 ? 0 : 1);
+
+const KINDS: Record<string, (soak: Soak) => Promise<void>> = {
+  tables,
+  steps,
+  chains: small('chains', (seed, mongodbUrl) => chainRound(randomRound(seed, mongodbUrl))),
+  cancels: small('cancels', cancelRound),
+  kills,
+};
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    help: { type: 'boolean' },
+    seeds: { type: 'string', default: '3' },
+    from: { type: 'string', default: '1' },
+    minutes: { type: 'string', default: '600' },
+    report: { type: 'string' },
+  },
+});
+const kinds = positionals.length > 0 ? positionals : Object.keys(KINDS);
+if (values.help || kinds.some((kind) => KINDS[kind] === undefined)) {
+  console.log(USAGE);
+  process.exit(values.help ? 0 : 2);
+}
+const report = new Report(values.report);
+for (const kind of kinds) {
+  const endsMs = performance.now() + Number(values.minutes) * 60_000;
+  const seeds = Array.from({ length: Number(values.seeds) }, (_, index) => Number(values.from) + index);
+  const options = { report, atOnce: ROUNDS_AT_ONCE, endsMs };
+  await KINDS[kind]?.({ seeds, mongodbUrl: process.env.MONGODB_URL, options });
+}
+report.print();
+process.exit(report.broken === 0 ? 0 : 1);
+
+function storesOf(mongodbUrl: string | undefined): string {
+  return mongodbUrl === undefined ? 'embedded' : 'cluster';
+}
+
+async function tables({ seeds, mongodbUrl, options }: Soak): Promise<void> {
+  const names = seeds.map((seed) => ({ kind: 'tables', stores: storesOf(mongodbUrl), point: '', seed }));
+  await soak(
+    names,
+    async ({ seed }) => {
+      const differs = (error: Error) => [`${error.stack}\n${(error.cause as Error)?.stack}`];
+      return checkStates({ runs: ROUNDS_A_SEED, seed, mongodbUrl }).then(() => [], differs);
+    },
+    options,
+  );
+}
+
+/** Every step once before any of them twice: a soak that is stopped has made as many rounds of each. */
+async function steps({ seeds, mongodbUrl, options }: Soak): Promise<void> {
+  const names = seeds.flatMap((seed) =>
+    Object.keys(POINTS).map(
+      (point): RoundName => ({ kind: 'steps', stores: storesOf(mongodbUrl), point, seed }),
+    ),
+  );
+  await soak(names, ({ seed, point }) => round(seed, point, mongodbUrl), options);
+}
+
+/** Rounds that are short, so that several of them stand for a seed. */
+function small(kind: string, run: (seed: number, mongodbUrl?: string) => Promise<string[]>) {
+  return async ({ seeds, mongodbUrl, options }: Soak): Promise<void> => {
+    const places = Array.from({ length: ROUNDS_A_SEED }, (_, place) => place);
+    const names = seeds.flatMap((seed) =>
+      places.map(
+        (place): RoundName => ({
+          ...{ kind, stores: storesOf(mongodbUrl), point: '' },
+          seed: seed * ROUNDS_A_SEED + place,
+        }),
+      ),
+    );
+    await soak(names, ({ seed }) => run(seed, mongodbUrl), options);
+  };
+}
+
+/** First on embedded stores, then on servers of its own, where they can be had. */
+async function kills({ seeds, options }: Soak): Promise<void> {
+  const alone = { ...options, atOnce: 1 };
+  const names = (stores: string) => seeds.map((seed) => ({ kind: 'kills', stores, point: '', seed }));
+  await soak(names('embedded'), ({ seed }) => killRound({ seed, blows: blowsOf(seed, ALONE) }), alone);
+  const [redis, mongo] = await Promise.all([startPrivateRedis(), startMongo()]);
+  if (redis === null || mongo === null) return;
+  const cluster = { redisUrl: redis.url, mongodbUrl: mongo.url };
+  await soak(
+    names('cluster'),
+    ({ seed }) => killRound({ seed, cluster, blows: blowsOf(seed, SHARED) }),
+    alone,
+  );
+  await Promise.all([redis.stop(), mongo.stop()]);
+}
+
+function blowsOf(seed: number, kinds: readonly Blow[]): Blow[] {
+  const random = randomFrom(seed);
+  return Array.from({ length: BLOWS }, () => kinds[random(kinds.length)] as Blow);
+}

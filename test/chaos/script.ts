@@ -1,9 +1,15 @@
 import type { Outputs } from '../../src/assets/outputs.ts';
-import type { WorkResult } from '../../src/jobs/engine/runner.ts';
+import type { PassSegment } from '../../src/catalogue/plan/plan.ts';
+import type { Perform, WorkResult } from '../../src/jobs/engine/runner.ts';
+import type { ItemsStore } from '../../src/jobs/items-store.ts';
 import type { Claimed, JobDocument } from '../../src/jobs/job.ts';
 import { timesOf } from '../../src/jobs/rules.ts';
+import type { JobsStore } from '../../src/jobs/store.ts';
 import type { Order } from '../../src/jobs/submit/order.ts';
+import type { Definitions } from '../../src/jobs/work/definitions.ts';
 import type { Pixels } from '../../src/pixels/pixels.ts';
+import type { Objects } from '../../src/stores/objects/port.ts';
+import type { Life } from './failpoints.ts';
 
 /** What becomes of an item: done; refused for good; refused twice and then done; refused for as long as it is tried. */
 export type Fate = 'done' | 'refused' | 'twice' | 'ours';
@@ -17,6 +23,25 @@ export interface ScriptCall {
 
 /** The work on an item, without pixels. */
 export type Script = (call: ScriptCall) => Promise<WorkResult>;
+
+/** What a process gives its work to work with. */
+export interface Tools {
+  jobs: JobsStore;
+  items: ItemsStore;
+  definitions: Definitions;
+  objects: Objects;
+  make: Outputs['make'];
+  life: Life;
+}
+
+/** The work of a process. */
+export type Work = (tools: Tools) => Perform;
+
+export function scripted(script: Script): Work {
+  return ({ make }) =>
+    (item, job, signal) =>
+      script({ item, job, signal, make });
+}
 
 /** Does with an item what its row says. */
 export function performing(now: () => Date): Script {
@@ -46,6 +71,9 @@ export const BLIND = {
   }),
 } as unknown as Pixels;
 
+/** The segment of an item: it is not run, but it is a run to hold and to pay. */
+const ONE_PASS = { runs: 'pass', index: 0 } as PassSegment;
+
 /** A job whose items have these fates. */
 export function orderOf(fates: readonly Fate[]): Order {
   const total = fates.length;
@@ -56,7 +84,7 @@ export function orderOf(fates: readonly Fate[]): Order {
     },
     definition: {
       ...{ takes: 'rows', produces: 'image', count: 1, subjects: [], references: [] },
-      variants: [{ parameters: {}, segments: [], credits: [] }],
+      variants: [{ parameters: {}, segments: [ONE_PASS], credits: [0] }],
     },
     totalItems: total,
     need: { runs: total, credits: 0 },

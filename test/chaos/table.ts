@@ -1,10 +1,13 @@
 import type { JobStatus, OutcomeStatus } from '../../src/jobs/job.ts';
+import { type Means, Purse } from './means.ts';
 
 /** The rules of the interface that the table below leans on. */
 const RUNNING_AT_ONCE = 2;
 const MOST_RESUMES = 5;
 const MOST_TRIES = 3;
 const MOST_DEATHS = 2;
+/** How long a record is kept. */
+const LIFE_DAYS = 7;
 
 /** What becomes of an item that runs: it is done, refused for good, fails for good by our fault, or is put off. */
 export type Fate = 'done' | 'refused' | 'ours' | 'put off';
@@ -25,13 +28,14 @@ export interface ModelJob {
   rootId: string;
   parentId: string | undefined;
   isResumed: boolean;
+  bornDay: number;
   /** Past its record's end: the account sees it no more. */
   isExpired: boolean;
   items: ModelItem[];
 }
 
-/** How the interface answers a call. */
-export type Verdict = { code: string; details?: object } | 'accepted';
+/** How the interface answers a call. Of several codes, each is right. */
+export type Verdict = { code: string | string[]; details?: object } | 'accepted';
 
 const isOpen = ({ at }: ModelItem) => ['ready', 'later', 'running', 'orphan'].includes(at);
 const isInHand = ({ at }: ModelItem) => at === 'running' || at === 'orphan';
@@ -42,15 +46,28 @@ const isInHand = ({ at }: ModelItem) => at === 'running' || at === 'orphan';
  */
 export class StateTable {
   jobs: ModelJob[] = [];
+  readonly purse: Purse;
+  #day = 0;
+
+  constructor(means: Means) {
+    this.purse = new Purse(means);
+  }
+
+  submitVerdict(total: number, month: string): Verdict {
+    const code = this.purse.refusals(total, month);
+    this.purse.turn(month);
+    return code.length === 0 ? 'accepted' : { code };
+  }
 
   /** A new job: it runs when one of the two places is free, and else waits. */
-  add(id: string, total: number, parent?: ModelJob): void {
+  add(id: string, total: number, { month, parent }: { month: string; parent?: ModelJob }): void {
+    this.purse.hold(id, total, month);
     const items = Array.from({ length: total }, (): ModelItem => {
       return { at: 'ready', tries: 0, deaths: 0, isPaid: false };
     });
     if (parent !== undefined) parent.isResumed = true;
     this.jobs.push({
-      ...{ id, status: 'PENDING', items, isResumed: false, isExpired: false },
+      ...{ id, status: 'PENDING', items, isResumed: false, bornDay: this.#day, isExpired: false },
       attempt: (parent?.attempt ?? 0) + 1,
       rootId: parent?.rootId ?? id,
       parentId: parent?.id,
@@ -70,7 +87,8 @@ export class StateTable {
     this.#proceed();
   }
 
-  resumeVerdict({ status, isExpired, isResumed, attempt, items }: ModelJob): Verdict {
+  resumeVerdict(job: ModelJob, month: string): Verdict {
+    const { status, isExpired, isResumed, attempt, items } = job;
     if (isExpired) return { code: 'job_not_found' };
     if (status !== 'FAILED' && status !== 'CANCELLED') return { code: 'invalid_state', details: { status } };
     const refused = (reason: string) => {
@@ -79,7 +97,7 @@ export class StateTable {
     if (isResumed) return refused('NOT_LATEST_ATTEMPT');
     if (attempt > MOST_RESUMES) return refused('RESUME_LIMIT_EXCEEDED');
     if (items.every(({ at }) => at === 'COMPLETED')) return { code: 'invalid_state', details: { status } };
-    return 'accepted';
+    return this.submitVerdict(this.leftOf(job), month);
   }
 
   /** How many items an attempt after this one has. */
@@ -127,11 +145,13 @@ export class StateTable {
     this.promote();
   }
 
-  /** The records of all jobs there are come to their end: what has ended is gone, what runs goes on unseen. */
-  expire(): void {
-    for (const job of this.jobs) job.isExpired = true;
+  /** Days pass. Of jobs whose records come to their end, those that are over are gone, and others go on unseen. */
+  pass(days: number): void {
+    this.#day += days;
+    for (const job of this.jobs) job.isExpired = this.#day >= job.bornDay + LIFE_DAYS;
     this.promote();
-    this.jobs = this.jobs.filter(({ items }) => items.some(isOpen));
+    for (const job of this.jobs.filter(isGone)) this.purse.stored -= outputsOf(job);
+    this.jobs = this.jobs.filter((job) => !isGone(job));
   }
 
   #items(): ModelItem[] {
@@ -152,11 +172,23 @@ export class StateTable {
   #endIfOver(job: ModelJob): void {
     if (job.status === 'CANCELLING') {
       for (const item of job.items) if (isOpen(item) && !isInHand(item)) item.at = 'CANCELLED';
-      if (!job.items.some(isOpen)) job.status = 'CANCELLED';
+      if (!job.items.some(isOpen)) this.#end(job, 'CANCELLED');
     } else if (job.status === 'PROCESSING' && !job.items.some(isOpen)) {
-      job.status = job.items.some(({ at }) => at === 'FAILED') ? 'FAILED' : 'COMPLETED';
+      this.#end(job, job.items.some(({ at }) => at === 'FAILED') ? 'FAILED' : 'COMPLETED');
     }
   }
+
+  #end(job: ModelJob, status: JobStatus): void {
+    job.status = status;
+    const runs = job.items.filter(({ isPaid }) => isPaid).length;
+    this.purse.settle(job.id, { runs, outputs: outputsOf(job) });
+  }
+}
+
+const isGone = ({ isExpired, items }: ModelJob) => isExpired && !items.some(isOpen);
+
+function outputsOf({ items }: ModelJob): number {
+  return items.filter(({ at }) => at === 'COMPLETED').length;
 }
 
 /** A job that is being cancelled with items in hand ran before, and keeps its place until they settle. */

@@ -11,18 +11,19 @@ import { createRemoval } from '../../src/assets/removal.ts';
 import { AssetsStore } from '../../src/assets/store.ts';
 import { createHolds } from '../../src/billing/holds.ts';
 import { createMovements } from '../../src/billing/movements.ts';
-import { openBillingStore } from '../../src/billing/store.ts';
+import { BillingStore, type Money } from '../../src/billing/store.ts';
 import type { OutboxEvent } from '../../src/events/event.ts';
 import { type Engine, openEngine } from '../../src/jobs/engine/open.ts';
 import { newId } from '../../src/names/ids.ts';
 import { EmbeddedCoordination } from '../../src/stores/coordination/embedded.ts';
-import { openEmbeddedDocuments } from '../../src/stores/documents/embedded/actor.ts';
 import { connectMongoDocuments } from '../../src/stores/documents/mongodb.ts';
 import type { Collection, Documents } from '../../src/stores/documents/port.ts';
 import { FileObjects } from '../../src/stores/objects/files.ts';
+import type { Objects } from '../../src/stores/objects/port.ts';
 import { dropDatabase, randomDatabase } from '../services/mongodb.ts';
 import { type Failpoint, type Life, mortal } from './failpoints.ts';
-import { BLIND, performing, type Script } from './script.ts';
+import { BLIND, performing, scripted, type Work } from './script.ts';
+import { borrowStore } from './stores.ts';
 
 export const LIMITED = {
   id: 'limited',
@@ -47,11 +48,12 @@ export interface Host {
 /** Stores that outlive the processes upon them, and a clock that is moved by hand. */
 export interface World {
   documents: Documents;
+  objects: Objects;
   announced: Collection<Announced>;
   now: () => Date;
   elapse(ms: number): void;
   account(credits: number): Promise<Caller>;
-  start(failpoint: Failpoint | null, script?: Script): Promise<Host>;
+  start(failpoint: Failpoint | null, work?: Work): Promise<Host>;
   close(): Promise<void>;
 }
 
@@ -62,20 +64,19 @@ export interface WorldOptions {
   mongodbUrl?: string | undefined;
   /** Whether the next wake-up is lost. */
   losesSignal?: () => boolean;
+  /** Room for assets on the plan. */
+  storedAssets?: number;
 }
 
 export async function openWorld({
   mongodbUrl,
   losesSignal = () => false,
+  storedAssets = LIMITED.storedAssets,
 }: WorldOptions = {}): Promise<World> {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-chaos-'));
   const database = mongodbUrl === undefined ? null : randomDatabase(mongodbUrl);
-  const documents =
-    database === null
-      ? openEmbeddedDocuments(join(directory, 'documents.sqlite'))
-      : await connectMongoDocuments(database);
-  const memory =
-    database === null ? documents : openEmbeddedDocuments(join(directory, 'coordination.sqlite'));
+  const memory = await borrowStore();
+  const documents = database === null ? memory : await connectMongoDocuments(database);
   const objects = new FileObjects(join(directory, 'objects'));
   let nowMs = Date.parse('2026-03-04T05:06:07.890Z');
   const now = () => new Date(nowMs);
@@ -84,10 +85,10 @@ export async function openWorld({
   coordination.publish = async (channel, message) => (losesSignal() ? 0 : publish(channel, message));
   const hosts: Host[] = [];
 
-  async function start(failpoint: Failpoint | null, script: Script = performing(now)): Promise<Host> {
+  async function start(failpoint: Failpoint | null, work: Work = scripted(performing(now))): Promise<Host> {
     const owner = newId('run');
     const { documents: reached, life } = mortal(documents, failpoint);
-    const billing = await openBillingStore(reached);
+    const billing = await BillingStore.open(reached);
     const movements = createMovements(billing, now);
     const holds = createHolds({
       ...{ store: billing, movements, now },
@@ -116,12 +117,12 @@ export async function openWorld({
           await announced.insertMany(events.map((event) => ({ _id: event.id, ...event })));
         },
       },
-      plan: () => LIMITED,
+      plan: () => ({ ...LIMITED, storedAssets }),
       storedAssets: (accountId) => places.stored(accountId),
       upgradeUrl: () => 'http://localhost/docs',
       owner,
       widths: { pixels: 2, pages: 1, models: 1 },
-      performOver: () => (item, job, signal) => script({ item, job, signal, make: outputs.make }),
+      performOver: (opened) => work({ ...opened, objects, make: outputs.make, life }),
       onEnd: () => undefined,
       draining: draining.signal,
     });
@@ -140,6 +141,7 @@ export async function openWorld({
 
   return {
     documents,
+    objects,
     announced: await documents.collection<Announced>({ name: 'announced', indexes: [] }),
     now,
     elapse(ms) {
@@ -147,8 +149,9 @@ export async function openWorld({
     },
     async account(credits) {
       const accountId = newId('acc');
-      const billing = await openBillingStore(documents);
-      await billing.money.insertOne({
+      const billing = await BillingStore.open(documents);
+      const accounts = await documents.collection<Money>({ name: 'accounts', indexes: [] });
+      await accounts.insertOne({
         ...{ _id: accountId, plan: LIMITED.id, balance: 0, held: 0, movement: null },
         processing: { period: '', used: 0, reservations: [] },
       });
@@ -159,10 +162,14 @@ export async function openWorld({
     start,
     async close() {
       await Promise.all(hosts.map((host) => host.stop()));
+      // What a timer of theirs still begins reaches nothing.
+      for (const { life } of hosts) life.isDead = true;
       await coordination.close();
-      await documents.close();
-      if (memory !== documents) await memory.close();
-      if (database !== null) await dropDatabase(database);
+      if (database !== null) {
+        await documents.close();
+        await dropDatabase(database);
+      }
+      await memory.giveBack();
       await objects.close();
       await rm(directory, { recursive: true, force: true });
     },

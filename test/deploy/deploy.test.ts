@@ -52,6 +52,44 @@ t.test('each alert leads to a paragraph of the handbook', async (t) => {
   for (const anchor of runbooks) t.ok(anchors.has(anchor), anchor);
 });
 
+interface SeccompRule {
+  names: string[];
+  action: string;
+  args?: { index: number; value: number; valueTwo?: number; op: string }[];
+}
+
+t.test('the seccomp profile grants the namespaces of the browser, and no others', async (t) => {
+  const path = 'deploy/seccomp/darkroom.json';
+  const profile: { defaultAction: string; syscalls: SeccompRule[] } = JSON.parse(read(path));
+  t.equal(profile.defaultAction, 'SCMP_ACT_ERRNO');
+  const names = profile.syscalls.flatMap((rule) => rule.names);
+  t.same(names, [...new Set(names)], 'each call is in one rule');
+  const ruleOf = (name: string) => profile.syscalls.find((rule) => rule.names.includes(name));
+  for (const name of [
+    'mount',
+    'setns',
+    'ptrace',
+    'bpf',
+    'keyctl',
+    'io_uring_setup',
+    'init_module',
+    'userfaultfd',
+  ])
+    t.equal(ruleOf(name), undefined, name);
+  const [users, processes, network] = [0x1000_0000, 0x2000_0000, 0x4000_0000];
+  const [mounts, cgroups, hostNames, systemV] = [0x0002_0000, 0x0200_0000, 0x0400_0000, 0x0800_0000];
+  for (const name of ['clone', 'unshare']) {
+    const [condition] = ruleOf(name)?.args ?? [];
+    t.match(condition, { index: 0, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' });
+    const forbidden = condition?.value ?? 0;
+    t.equal(forbidden & (users | processes | network), 0, `${name} makes the namespaces of the sandbox`);
+    for (const flag of [mounts, cgroups, hostNames, systemV]) t.equal(forbidden & flag, flag, name);
+  }
+  t.match(ruleOf('clone3'), { action: 'SCMP_ACT_ERRNO', errnoRet: 38 });
+  for (const file of ['compose.yaml', 'compose.single.yaml', 'README.md', 'docs/operating.md'])
+    t.match(read(file), `seccomp=${path}`, file);
+});
+
 t.test('settings that the files of deploy/ and the handbook name are there', async (t) => {
   const known = new Set(
     [...read('config/settings.md').matchAll(/^\| `([A-Z0-9_]+)` \|/gm)].map(([, name]) => name),

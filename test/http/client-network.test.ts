@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { networkOf } from '../../src/http/client-network.ts';
+import { networkOf } from '../../src/http/connection/client-network.ts';
 
 t.test('windows count IPv4 by address and IPv6 by its /64, however it is spelt', async (t) => {
   const rows = [

@@ -15,7 +15,11 @@ t.test(
       t.equal(answer.status, 200);
       t.equal(answer.headers.get('ratelimit-limit'), '5');
       t.match(answer.headers.get('ratelimit-reset'), /^\d+$/);
-      remaining.push(answer.headers.get('ratelimit-remaining') ?? '');
+      const left = answer.headers.get('ratelimit-remaining') ?? '';
+      remaining.push(left);
+      t.equal(answer.headers.get('ratelimit-policy'), '"requests";q=5;w=60');
+      const seconds = answer.headers.get('ratelimit-reset');
+      t.equal(answer.headers.get('ratelimit'), `"requests";r=${left};t=${seconds}`);
     }
     t.same(remaining, ['4', '3', '2', '1', '0']);
     const refused = await second.call('/templates', { key });

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import t from 'tap';
 import { ERROR_CODES } from '../../src/http/errors.ts';
-import { sandboxObstacle } from '../../src/pixels/sandbox.ts';
+import { sandboxObstacle } from '../../src/pixels/renders/sandbox.ts';
 import { startServer, type TestServer } from '../harness.ts';
 
 const server = await startServer(t);

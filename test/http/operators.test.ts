@@ -2,8 +2,8 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
-import { serveMetrics } from '../../src/http/metrics.ts';
-import { startServer } from '../harness.ts';
+import { serveMetrics } from '../../src/http/manners/metrics.ts';
+import { startServer, type TestServer } from '../harness.ts';
 
 const TOKEN = 'a-token-of-the-operator';
 
@@ -70,4 +70,17 @@ t.test('two Host headers are refused', async (t) => {
   };
   t.match(await send('Host: a\r\nhost: b\r\n'), /^HTTP\/1\.1 400 (?:.|\s)*"param":"Host"/u);
   t.match(await send('Host: a\r\n'), /^HTTP\/1\.1 200 /);
+});
+
+t.test('a proxy that nobody trusts is told of once, in the log', async (t) => {
+  const headers = { 'x-forwarded-for': '203.0.113.9' };
+  const warnings = (server: TestServer) => server.logged().split('TRUST_PROXY is not set').length - 1;
+  const server = await startServer(t);
+  await server.call('//healthz');
+  t.equal(warnings(server), 0);
+  for (let call = 0; call < 3; call += 1) await server.call('//healthz', { headers });
+  t.equal(warnings(server), 1);
+  const trusting = await startServer(t, { settings: { TRUST_PROXY: '127.0.0.1' } });
+  await trusting.call('//healthz', { headers });
+  t.equal(warnings(trusting), 0);
 });

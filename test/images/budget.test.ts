@@ -106,6 +106,16 @@ t.test('on a limited plan it costs two updates of the account beside', async (t)
   t.same(questions, { 'coordination.admit': CALLS, 'accounts.updateOne': 2 * CALLS });
 });
 
+t.test(
+  'a balance costs one read of the account, and one question where the rate window is small',
+  async (t) => {
+    const { server, asked } = await open(t);
+    const { key } = await server.account({ plan: 'free' });
+    const questions = waitedFor(await askedBy(asked, () => server.call('/credits', { key }), t));
+    t.same(questions, { 'coordination.admit': CALLS, 'accounts.findOne': CALLS });
+  },
+);
+
 t.test('an asset that is read again costs its bytes alone', async (t) => {
   const { server, asked } = await open(t);
   const { key } = await server.account({ plan: 'scale' });

@@ -4,7 +4,10 @@ import t from 'tap';
 import { brokenPromises, jobsOf, quiet, recover } from '../chaos/aftermath.ts';
 import { POINTS } from '../chaos/failpoints.ts';
 import { type Fate, orderOf } from '../chaos/script.ts';
+import { closeStores } from '../chaos/stores.ts';
 import { openWorld } from '../chaos/world.ts';
+
+t.teardown(closeStores);
 
 t.setTimeout(180_000);
 
@@ -15,11 +18,11 @@ const PAUSE_MS = 5_000;
 const LOOKS = 2_000;
 
 /** Runs a job in a process that dies at a point, lets another find what is left, and tells what it found amiss. */
-async function brokenBy(point: string, moment: 'before' | 'after'): Promise<string[]> {
+async function brokenBy(point: string, moment: 'before' | 'after', fates = FATES): Promise<string[]> {
   const world = await openWorld();
   const caller = await world.account(GRANTED);
   const dying = await world.start({ point, occurrence: 1, moment });
-  const submitted = dying.engine.submit(caller, orderOf(FATES));
+  const submitted = dying.engine.submit(caller, orderOf(fates));
   const isCancelled = point.includes('cancel');
   const acted = submitted.then(async ({ job }) => {
     if (isCancelled) await dying.engine.cancel(caller.accountId, job._id);
@@ -50,5 +53,21 @@ for (const point of Object.keys(POINTS)) {
     const [before, after] = await Promise.all([brokenBy(point, 'before'), brokenBy(point, 'after')]);
     t.same(before, [], 'before it');
     t.same(after, [], 'after it');
+  });
+}
+
+/** What is left to do after a job without a failure was ended by the update that counted its last outcomes. */
+const AFTER_COMPLETION = [
+  'items counted',
+  'item events written',
+  'items finished',
+  'job event written',
+  'job done',
+];
+
+for (const point of AFTER_COMPLETION) {
+  t.test(`a death at "${point}" of a job that one item completes`, async (t) => {
+    for (const moment of ['before', 'after'] as const)
+      t.same(await brokenBy(point, moment, ['done']), [], moment);
   });
 }

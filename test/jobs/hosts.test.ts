@@ -1,9 +1,12 @@
 // needs: documents
 import t from 'tap';
-import { brokenPromises, itemsOf, jobsOf, quiet, recover } from '../chaos/aftermath.ts';
+import { brokenPromises, ended, itemsOf, jobsOf, quiet, recover } from '../chaos/aftermath.ts';
 import { round } from '../chaos/rounds.ts';
-import { orderOf, performing, type Script } from '../chaos/script.ts';
+import { orderOf, performing, type Script, scripted } from '../chaos/script.ts';
+import { closeStores } from '../chaos/stores.ts';
 import { openWorld } from '../chaos/world.ts';
+
+t.teardown(closeStores);
 
 const GRANTED = 60;
 const LEASE_MS = 31_000;
@@ -20,16 +23,14 @@ t.test('an owner that stood still past its lease changes nothing, and leaves no 
     await wakesUp;
     return work(call);
   };
-  const late = await world.start(null, paused);
-  const { job } = await late.engine.submit(caller, orderOf(['done']));
+  const late = await world.start(null, scripted(paused));
+  await late.engine.submit(caller, orderOf(['done']));
   await stands;
   world.elapse(LEASE_MS);
   const other = await world.start(null);
   for (const { sweep } of other.engine.sweeps) await sweep(world.now());
   await other.engine.lookAround();
-  const taken = async () => (await other.engine.jobs.get(job._id))?.phase === 'done';
-  for (let look = 0; look < 400 && !(await taken()); look += 1)
-    await new Promise((wait) => setTimeout(wait, 5));
+  await ended(world);
   const [settled] = await itemsOf(world);
   t.equal(settled?.status, 'COMPLETED', 'by the new owner');
   wakeUp();
@@ -44,7 +45,7 @@ t.test('an item that takes its process down twice has failed, and costs nothing'
   const world = await openWorld();
   const caller = await world.account(GRANTED);
   const never: Script = () => new Promise(() => undefined);
-  const first = await world.start(null, never);
+  const first = await world.start(null, scripted(never));
   const { job } = await first.engine.submit(caller, orderOf(['done']));
   for (let deaths = 0; deaths < 2; deaths += 1) {
     const claimed = async () => (await itemsOf(world))[0]?.queue === 'claimed';
@@ -99,7 +100,7 @@ t.test('a job is not seen from its end on, and the sweep removes all that it was
   const caller = await world.account(GRANTED);
   const host = await world.start(null);
   const { job } = await host.engine.submit(caller, orderOf(['done', 'refused', 'done']));
-  await quiet(world, host);
+  await ended(world);
   const find = () => host.engine.jobs.find(caller.accountId, job._id);
   t.equal((await find())?._id, job._id);
   world.elapse(Date.parse(job.expiresAt) - world.now().getTime() - 1);

@@ -1,6 +1,7 @@
 // needs: server
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
+import type { ItemDocument } from '../../src/jobs/job.ts';
 import { dyingStores } from '../dying.ts';
 import { startServer, type TestServer } from '../harness.ts';
 import { type Received, standIn } from '../providers/stand-in.ts';
@@ -95,6 +96,63 @@ t.test(
     });
   },
 );
+
+/** A server of OpenAI's models on a clock that is moved by hand, with the waits between tries as they are by default. */
+async function onMovedTime(t: Test) {
+  const openai = await standIn(t);
+  const { stores, now, move } = await movableStores(t);
+  const settings = { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: openai.url };
+  const server = await startServer(t, { stores, now, settings });
+  const items = await stores.documents.collection<ItemDocument>({ name: 'jobItems', indexes: [] });
+  return {
+    ...{ openai, server, account: await server.account({ credits: 1_000 }) },
+    /** Until every item waits for its next try. */
+    async allPutOff() {
+      for (;;) {
+        const all = await items.find({});
+        if (all.length > 0 && all.every(({ queue }) => queue === 'later')) return;
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    },
+    async pass(seconds: number) {
+      move(seconds * 1_000);
+      await server.sweep();
+    },
+  };
+}
+
+t.test('a provider that is down for a minute fails no item', async (t) => {
+  const { openai, server, account, allPutOff, pass } = await onMovedTime(t);
+  openai.behave((_, response) => response.destroy());
+  const { json } = await submit(server, account.key, { ...generate, count: 3 });
+  await allPutOff();
+  t.equal(openai.received.length, 3, 'each item was tried once');
+  await pass(10);
+  await until(() => openai.received.length === 6);
+  await allPutOff();
+  await pass(50);
+  t.equal(openai.received.length, 6, 'a minute after the first try it is still down, and left alone');
+  openai.behave(answered);
+  await pass(15);
+  const job = await ended(server, account.key, json.data.id);
+  t.match(job, { status: 'COMPLETED', completedItems: 3, actualCredits: 42 });
+  t.equal(openai.received.length, 9);
+});
+
+t.test('a provider that asks for time is asked again no sooner, however long it takes', async (t) => {
+  const { openai, server, account, allPutOff, pass } = await onMovedTime(t);
+  openai.behave({ status: 429, json: {}, headers: { 'retry-after': '200' } });
+  const { json } = await submit(server, account.key, { ...generate, count: 2 });
+  await allPutOff();
+  openai.behave(answered);
+  for (const seconds of [10, 65, 100, 20]) {
+    await pass(seconds);
+    t.equal(openai.received.length, 2, 'nobody asks before 200 seconds are over');
+  }
+  await pass(6);
+  t.match(await ended(server, account.key, json.data.id), { status: 'COMPLETED', actualCredits: 28 });
+  t.equal(openai.received.length, 4);
+});
 
 t.test('a provider that hangs holds up no other provider, no other account and no pixel work', async (t) => {
   const { openai, server, account } = await withOpenAi(t, {

@@ -1,6 +1,9 @@
 // needs: documents, both stores
 import t from 'tap';
 import { checkStates } from '../chaos/states.ts';
+import { closeStores } from '../chaos/stores.ts';
+
+t.teardown(closeStores);
 
 t.setTimeout(180_000);
 

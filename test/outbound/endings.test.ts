@@ -65,7 +65,8 @@ const ENDINGS: Record<string, Ending> = {
   'headers without end': {
     act: (socket) => {
       socket.write('HTTP/1.1 200 OK\r\n');
-      flood(socket, `x-a: ${'b'.repeat(1_000)}\r\n`);
+      // The status is read from a piece of its own: one that holds too many headers is refused whole.
+      setTimeout(() => flood(socket, `x-a: ${'b'.repeat(1_000)}\r\n`), 20);
     },
     fault: 'connection',
     status: 200,

@@ -7,7 +7,7 @@ import {
   type RenderRequest,
   type Renders,
   type RendersOptions,
-} from '../../src/pixels/renders.ts';
+} from '../../src/pixels/renders/renders.ts';
 import { browserDirectories, browserProcesses, untilEmpty } from '../workers/render/processes.ts';
 import { pictureOf, swatchAsset } from '../workers/render/studio.ts';
 
@@ -86,7 +86,7 @@ t.test('what finds no room is told when to come back', async (t) => {
 
 t.test('a page past its deadline is refused, and the next one is drawn', async (t) => {
   const door = openDoor(t);
-  await door.warm();
+  await door.draw({});
   const hanging = door.draw({ html: HANGING, width: 4096, height: 4096, deadlineMs: Date.now() + 1_000 });
   await t.rejects(hanging, {
     code: 'provider_unavailable',
@@ -103,7 +103,8 @@ t.test(
     await door.warm();
     const deadlineMs = Date.now() + 1_500;
     const hanging = door.draw({ html: HANGING, width: 4096, height: 4096, deadlineMs });
-    const behind = ['acc_b', 'acc_c', 'acc_d'].map((accountId) => door.draw({ accountId, deadlineMs }));
+    // Pages of other accounts would not wait for it.
+    const behind = Array.from({ length: 3 }, () => door.draw({ deadlineMs }));
     for (const waiting of behind) {
       await t.rejects(waiting, {
         code: 'provider_unavailable',
@@ -117,28 +118,28 @@ t.test(
 );
 
 t.test(
-  'a costly page makes room for the pages of others, and its account is drawn apart for a while',
+  'a page that hangs keeps no other account waiting, and its account is drawn apart for a while',
   async (t) => {
-    const door = openDoor(t, { fairDrawingMs: 400 });
+    // On a busy machine the browser that relieves the first one may start late.
+    const door = openDoor(t, { fairDrawingMs: 60_000 });
     await door.warm();
     const costly = { html: HANGING, width: 4096, height: 4096, accountId: 'acc_costly' };
     const deadlineMs = Date.now() + 120_000;
-    const stopped = door.draw({ ...costly, deadlineMs });
-    const second = new AbortController();
-    const withdrawn = door.start({ ...costly, deadlineMs, signal: second.signal });
-    const other = door.draw({ accountId: 'acc_b', deadlineMs });
-    await t.rejects(stopped, {
-      code: 'provider_unavailable',
-      message: /because others waited/,
-      details: { reason: 'capacity' },
-      retryAfterSeconds: Number,
-    });
-    t.same((await pictureOf((await other).data)).pixel(9, 9), [0, 255, 0, 255]);
-    // The second page of the costly account hangs by now, in a browser where it keeps nobody waiting.
-    for (const accountId of ['acc_b', 'acc_c', 'acc_d']) await door.draw({ accountId, deadlineMs });
-    second.abort(new Error('gone'));
-    await t.rejects(withdrawn.result, { message: 'gone' });
-    await withdrawn.ended;
+    const clients = [new AbortController(), new AbortController()];
+    const hanging = clients.map(({ signal }) => door.start({ ...costly, deadlineMs, signal }));
+    const ended: string[] = [];
+    for (const [index, { result }] of hanging.entries())
+      result.catch(() => {}).finally(() => ended.push(`page ${index}`));
+    for (const accountId of ['acc_b', 'acc_c', 'acc_d', 'acc_b']) {
+      const { data } = await door.draw({ accountId, deadlineMs });
+      t.same((await pictureOf(data)).pixel(9, 9), [0, 255, 0, 255]);
+    }
+    t.same(ended, [], 'both go on apart');
+    for (const client of clients) client.abort(new Error('gone'));
+    for (const { result, ended } of hanging) {
+      await t.rejects(result, { message: 'gone' });
+      await ended;
+    }
     const late = await door.draw({ accountId: 'acc_costly', deadlineMs });
     t.equal(late.width, 200, 'a cheap page of the account is drawn, apart from the others');
   },
@@ -146,7 +147,7 @@ t.test(
 
 t.test('a page that keeps nobody waiting is drawn for as long as its deadline lets it', async (t) => {
   const door = openDoor(t, { fairDrawingMs: 100 });
-  await door.warm();
+  await door.draw({});
   const alone = door.draw({ html: HANGING, width: 4096, height: 4096, deadlineMs: Date.now() + 1_500 });
   await t.rejects(alone, { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } });
 });

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { createSlowAccounts, SLOW_FOR_MS } from '../../src/pixels/slow-accounts.ts';
+import { createSlowAccounts, SLOW_FOR_MS } from '../../src/pixels/renders/slow-accounts.ts';
 
 t.test('an account is slow for a minute from its last mark, and no other is', async (t) => {
   const slow = createSlowAccounts();

@@ -273,3 +273,46 @@ t.test('a drawing that eats memory is refused, and the machine never notices', a
   await t.rejects(draw(svgOf(7_000, 7_000, greedy)), { code: 'unsupported_format' });
   t.match(await draw(svgOf(2, 2, RED)), { width: 2 });
 });
+
+t.test('no style spells an address by comments, escapes or what the fence takes out', async (t) => {
+  const styles = [
+    'rect { fill: ur<!-- -->l(http://a.example/b#c) }',
+    'rect { fill: u\\72l(http://a.example/b#c) }',
+    'rect { fill: \\75 r\\l(http://a.example/b#c) }',
+    '<![CDATA[@imp]]>ort "http://a.example/b.css";',
+    '@\\69mport "http://a.example/b.css";',
+    '@imp@import "x";ort "http://a.example/b.css";',
+    '<g>@import "http://a.example/b.css";</g>',
+  ];
+  for (const style of styles) {
+    const written = sanitize(svgOf(9, 9, `<style>${style}</style><rect width="9" height="9"/>`));
+    t.notMatch(written, /url\(http|@import|<!--/, style);
+    t.match(written, '<rect width="9" height="9"></rect>');
+  }
+});
+
+t.test('what is written anew says the same', async (t) => {
+  const text = '<text>a &lt;b&gt; &amp;amp; "c"<![CDATA[ & <d> ]]></text>';
+  t.match(sanitize(svgOf(9, 9, text)), '<text>a &#60;b&#62; &#38;amp; "c" &#38; &#60;d&#62; </text>');
+  const values = `<g id='a"b&#10;c' style="fill: url(#a); stroke: url(x.png)"/>`;
+  t.match(sanitize(svgOf(9, 9, values)), '<g id="a&#34;b&#10;c" style="fill: url(#a); stroke: none"></g>');
+});
+
+t.test('entities that unfold to more than a drawing has are refused', async (t) => {
+  const entity = `<!DOCTYPE svg [<!ENTITY a "${'x'.repeat(100_000)}">]>`;
+  const drawing = svgOf(9, 9, `<desc>${'&a;'.repeat(10_000)}</desc>`);
+  t.throws(() => sanitize(Buffer.concat([Buffer.from(entity), drawing])), /unfold/);
+  t.match(sanitize(Buffer.from(`<!DOCTYPE svg [<!ENTITY a "words">]><svg>&a;</svg>`)), '<svg>words</svg>');
+});
+
+t.test('text that is no well-formed XML is refused', async (t) => {
+  for (const text of [
+    '<svg',
+    '<svg><g></svg>',
+    '<svg a=1/>',
+    '<svg>&unknown;</svg>',
+    'words',
+    '<svg/><svg/>',
+  ])
+    t.throws(() => sanitize(Buffer.from(text)), text);
+});

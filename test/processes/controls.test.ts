@@ -1,5 +1,5 @@
 // needs: server
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
@@ -7,6 +7,17 @@ import t from 'tap';
 import { saveSetting } from '../../config/env-file.ts';
 import { askProcesses } from '../../src/processes/controls.ts';
 import { startServer } from '../harness.ts';
+import { until } from '../whole-service.ts';
+
+/** Sizes of the image pool in turn: up and down, by one and by several; the last one is the size at the start. */
+const SIZES = [3, 1, 2, 4, 1, 3, 2, 4, 2, 1];
+/** More of them by hand: RESIZES=100. */
+const CHANGES = Number(process.env.RESIZES ?? 10);
+
+/** Threads of this process, those of the pools, libvips and V8 among them. */
+async function threadsNow(): Promise<number> {
+  return (await readdir('/proc/self/task')).length;
+}
 
 t.test(
   'pools change their size under load, up and down, without a failed call or a thread left over',
@@ -33,7 +44,9 @@ t.test(
       }
     };
     const callers = [caller(), caller(), caller(), caller()];
-    for (const value of [3, 1, 2, 4, 1, 3, 2, 1]) {
+    const before = await threadsNow();
+    for (let change = 0; change < CHANGES; change += 1) {
+      const value = SIZES[change % SIZES.length] as number;
       const [answer] = await askProcesses(coordination, {
         kind: 'set',
         name: 'IMAGE_THREADS',
@@ -55,6 +68,8 @@ t.test(
     await Promise.all(callers);
     t.same([...statuses.keys()], [200]);
     t.ok((statuses.get(200) ?? 0) >= callers.length);
+    await until(async () => (await threadsNow()) <= before);
+    t.pass(`no thread is left over after ${CHANGES} changes`);
   },
 );
 

@@ -5,7 +5,8 @@ import { randomText } from '../../src/names/ids.ts';
 import { RedisCoordination } from '../../src/stores/coordination/redis.ts';
 import { startProxy } from '../services/proxy.ts';
 import { startPrivateRedis, startRedis } from '../services/redis.ts';
-import { begun, coordinationContract, until } from './coordination.contract.ts';
+import { coordinationContract } from './coordination/contract.ts';
+import { begun, until } from './coordination/harness.ts';
 
 const MINUTE_MS = 60_000;
 

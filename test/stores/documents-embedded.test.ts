@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { openEmbeddedDocuments } from '../../src/stores/documents/embedded/actor.ts';
+import { readingDirectly } from '../../src/stores/documents/embedded/direct-reader.ts';
 import { documentsOverChannel, provideDocuments } from '../../src/stores/documents/over-channel.ts';
 import { StoreUnavailableError } from '../../src/stores/documents/port.ts';
 import { channelPair } from '../../src/stores/embedded/channel-pair.ts';
@@ -40,18 +41,93 @@ t.test('over the channel, from an API process', async (t) => {
   let pair = channelPair();
   provideDocuments(pair.host, owned);
 
-  const documents = documentsOverChannel(pair.channel);
+  let documents = readingDirectly(documentsOverChannel(pair.channel), file);
   documentsContract(t, {
     documents,
     async restart() {
       pair.cut();
-      await owned.close();
       await t.rejects(documents.ping(), StoreUnavailableError);
+      await documents.close();
+      await owned.close();
       owned = openEmbeddedDocuments(file);
       pair = channelPair();
       provideDocuments(pair.host, owned);
-      return documentsOverChannel(pair.channel);
+      documents = readingDirectly(documentsOverChannel(pair.channel), file);
+      return documents;
     },
   });
-  t.test('closed', () => owned.close());
+  t.test('closed', async () => {
+    await documents.close();
+    await owned.close();
+  });
+});
+
+t.test('an API process reads a document by its _id in the file, and asks for everything else', async (t) => {
+  const file = newFile(t);
+  const owned = openEmbeddedDocuments(file);
+  const pair = channelPair();
+  provideDocuments(pair.host, owned);
+  const documents = readingDirectly(documentsOverChannel(pair.channel), file);
+  t.teardown(async () => {
+    await documents.close();
+    await owned.close();
+  });
+  interface Thing {
+    _id: string;
+    owner?: string | string[];
+    count?: number;
+    nested?: { deep: number };
+  }
+  const things = await documents.collection<Thing>({ name: 'things', indexes: [] });
+  await things.insertOne({ _id: 'a', owner: 'one', count: 0, nested: { deep: 1 } });
+  await things.insertOne({ _id: 'list', owner: ['one', 'two'] });
+
+  t.test('an acknowledged write is seen by the next read, whoever wrote it', async (t) => {
+    const elsewhere = await owned.collection<Thing>({ name: 'things', indexes: [] });
+    for (let count = 1; count <= 100; count += 1) {
+      const writer = count % 2 === 0 ? things : elsewhere;
+      await writer.updateOne({ _id: 'a' }, { $inc: { count: 1 } });
+      t.equal((await things.findOne({ _id: 'a' }))?.count, count);
+    }
+    await things.deleteOne({ _id: 'gone' });
+    t.equal(await things.findOne({ _id: 'gone' }), null);
+  });
+
+  t.test('an index that is added later leaves it reading', async (t) => {
+    const fields = [['count', 1]] as const;
+    await owned.collection<Thing>({ name: 'things', indexes: [{ name: 'count', fields }] });
+    t.match(await things.findOne({ _id: 'a' }), { owner: 'one' });
+  });
+
+  t.test('a filter that is more than text is evaluated where the language is', async (t) => {
+    t.match(await things.findOne({ _id: 'list', owner: 'two' }), { _id: 'list' });
+    t.match(await things.findOne({ _id: 'a', count: 100 }), { _id: 'a' });
+    t.match(await things.findOne({ _id: 'a', 'nested.deep': 1 }), { _id: 'a' });
+    t.match(await things.findOne({ _id: { $in: ['a'] } }), { _id: 'a' });
+  });
+
+  t.test('without the primary it is still read, and nothing else is', async (t) => {
+    pair.cut();
+    t.match(await things.findOne({ _id: 'a', owner: 'one' }), { count: 100 });
+    t.same(await things.findOne({ _id: 'a' }, { fields: ['nested.deep'] }), {
+      _id: 'a',
+      nested: { deep: 1 },
+    });
+    t.equal(await things.findOne({ _id: 'a', owner: 'two' }), null);
+    t.equal(await things.findOne({ _id: 'nobody' }), null);
+    await t.rejects(things.findOne({ owner: 'one' }), StoreUnavailableError);
+    await t.rejects(things.find({ _id: 'a' }), StoreUnavailableError);
+  });
+});
+
+t.test('a file that cannot be read leaves the question to the primary', async (t) => {
+  const owned = openEmbeddedDocuments(newFile(t));
+  const pair = channelPair();
+  provideDocuments(pair.host, owned);
+  const documents = readingDirectly(documentsOverChannel(pair.channel), `${newFile(t)}.missing`);
+  t.teardown(() => owned.close());
+  const things = await documents.collection({ name: 'things', indexes: [] });
+  await things.insertOne({ _id: 'a' });
+  t.same(await things.findOne({ _id: 'a' }), { _id: 'a' });
+  await documents.close();
 });

@@ -1,7 +1,7 @@
 // needs: server, both stores
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
-import { openBillingStore } from '../../src/billing/store.ts';
+import { BillingStore } from '../../src/billing/store.ts';
 import { newId } from '../../src/names/ids.ts';
 import { EmbeddedCoordination } from '../../src/stores/coordination/embedded.ts';
 import { openEmbeddedDocuments } from '../../src/stores/documents/embedded/actor.ts';
@@ -109,7 +109,10 @@ t.test('a server clears what has expired, and nothing else', async (t) => {
   const { id, email, password, key } = await server.account({ plan: 'free', credits: 1 });
   const { documents, objects } = server.stores;
   const sessions = await documents.collection({ name: 'sessions', indexes: [] });
-  const { money, usage } = await openBillingStore(documents);
+  const billing = await BillingStore.open(documents);
+  const [hours, days] = await Promise.all(
+    ['usageHours', 'usageDays'].map((name) => documents.collection({ name, indexes: [] })),
+  );
 
   await server.call('/auth/sign-in', { json: { email, password } });
   const query = 'op=flip&response=url';
@@ -123,15 +126,12 @@ t.test('a server clears what has expired, and nothing else', async (t) => {
     credits: 1,
     until: reservedUntil,
   };
-  await money.updateOne(
-    { _id: id },
-    { $inc: { held: 1 }, $push: { 'processing.reservations': reservation } },
-  );
+  await billing.change(id, {}, { $inc: { held: 1 }, $push: { 'processing.reservations': reservation } });
   const left = async () => ({
     sessions: await sessions.count({ accountId: id }),
-    usage: (await usage.hours.count({ accountId: id })) + (await usage.days.count({ accountId: id })),
+    usage: ((await hours?.count({ accountId: id })) ?? 0) + ((await days?.count({ accountId: id })) ?? 0),
     results: (await objects.listOlder('results/', Number.MAX_SAFE_INTEGER, 10)).length,
-    held: (await money.findOne({ _id: id }))?.held,
+    held: (await billing.find(id))?.held,
   });
   await until(async () => (await left()).usage === 2);
   t.same(await left(), { sessions: 1, usage: 2, results: 1, held: 1 });

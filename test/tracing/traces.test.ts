@@ -7,6 +7,7 @@ import t, { type Test } from 'tap';
 import { openTracing } from '../../src/tracing/open.ts';
 import { noTracing } from '../../src/tracing/tracing.ts';
 import { startServer } from '../harness.ts';
+import { until } from '../whole-service.ts';
 
 interface OtlpSpan {
   traceId: string;
@@ -119,7 +120,8 @@ t.test(
     const server = await startServer(t, { settings, tracing });
     const { key } = await server.account({ credits: 100 });
     const url = `http://127.0.0.1:${(target.address() as AddressInfo).port}/`;
-    t.equal((await server.call('/webhook-endpoints', { method: 'POST', key, json: { url } })).status, 201);
+    const endpoint = await server.call('/webhook-endpoints', { method: 'POST', key, json: { url } });
+    t.equal(endpoint.status, 201);
     const steps = [
       { op: 'edit', prompt: 'a secret prompt' },
       { op: 'resize', parameters: { width: 16 } },
@@ -133,6 +135,13 @@ t.test(
     const job = await server.call('/jobs?wait=60', { method: 'POST', key, json });
     t.equal(job.json.data.status, 'COMPLETED');
     const traceparent = await arrived.promise;
+    // The span of a delivery ends before its record says so.
+    const records = `/webhook-endpoints/${endpoint.json.data.id}/deliveries`;
+    await until(async () =>
+      (await server.call(records, { key })).json.data.some(
+        ({ status }: { status: string }) => status === 'DELIVERED',
+      ),
+    );
     await tracing.close();
 
     const item = receiver.spans.find(({ name }) => name === 'job item');

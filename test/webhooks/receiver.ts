@@ -33,7 +33,7 @@ type Answer = (response: ServerResponse, received: Received) => void;
 
 /** A receiver over plain HTTP that keeps what it gets, and answers 200 unless told otherwise. */
 export async function startReceiver(
-  t: Test,
+  t: Pick<Test, 'teardown'>,
   answer: Answer = (response) => response.end(),
 ): Promise<Receiver> {
   const received: Received[] = [];

@@ -2,7 +2,7 @@
 import ExifReader from 'exifreader';
 import sharp from 'sharp';
 import t from 'tap';
-import { describe } from '../../../workers/image/metadata.ts';
+import { describe } from '../../../workers/image/metadata/metadata.ts';
 import type { Encode } from '../../../workers/protocol.ts';
 import { image, needsImages } from '../../images.ts';
 import { difference, drawn, made, passOf, raster, type StepText } from './passes.ts';

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { cssColour } from '../../../workers/image/css-colour.ts';
+import { cssColour } from '../../../workers/image/colour/css-colour.ts';
 import { drawn, rasterOf } from './passes.ts';
 
 /** What a browser computes for each. */

@@ -1,6 +1,6 @@
 // needs: pixels
 import sharp from 'sharp';
-import { describe } from '../../../workers/image/metadata.ts';
+import { describe } from '../../../workers/image/metadata/metadata.ts';
 import { staysFlat } from '../growth.ts';
 import { made, passOf } from './passes.ts';
 

@@ -1,8 +1,8 @@
 // needs: nothing
 import sharp from 'sharp';
 import t from 'tap';
-import { withProfileChunks } from '../../../workers/image/png-profiles.ts';
-import { withExifTags } from '../../../workers/image/tiff-tags.ts';
+import { withProfileChunks } from '../../../workers/image/metadata/png-profiles.ts';
+import { withExifTags } from '../../../workers/image/metadata/tiff-tags.ts';
 
 const picture = sharp({ create: { width: 4, height: 4, channels: 3, background: '#369' } });
 const ENTRIES = 512;
@@ -51,7 +51,7 @@ t.test('of raw profiles without end one a kind is carried', async (t) => {
   const text = Buffer.from('Raw profile type exif\0\nexif\n8\n49492a0008000000\n', 'latin1');
   const chunk = Buffer.concat([Buffer.alloc(4), Buffer.from('tEXt'), text, Buffer.alloc(4)]);
   chunk.writeUInt32BE(text.length);
-  const many = Buffer.concat([png.subarray(0, 33), ...Array(200_000).fill(chunk), png.subarray(33)]);
+  const many = Buffer.concat([png.subarray(0, 33), ...Array(60_000).fill(chunk), png.subarray(33)]);
   const made = Buffer.from(withProfileChunks(new Uint8Array(many)));
   t.equal(made.indexOf('eXIf'), made.lastIndexOf('eXIf'));
   t.not(made.indexOf('eXIf'), -1);

@@ -2,8 +2,9 @@
 import { encode } from 'blurhash';
 import sharp from 'sharp';
 import t from 'tap';
-import { blurHash } from '../../../workers/image/blur-hash.ts';
-import { measure } from '../../../workers/image/measure.ts';
+import { blurHash } from '../../../workers/image/facts/blur-hash.ts';
+import { greyOf } from '../../../workers/image/facts/grey-facts.ts';
+import { measure } from '../../../workers/image/facts/measure.ts';
 import { raster } from './passes.ts';
 
 /** Noise in all channels, from a fixed seed: of a plain picture many a wrong sum would be right. */
@@ -61,5 +62,22 @@ t.test('a BlurHash is the one of its reference, for any number of parts', async 
       const expected = encode(new Uint8ClampedArray(data), width, height, across, down);
       t.equal(blurHash(data, { width, height }, across, down), expected, `${width} × ${height}`);
     }
+  }
+});
+
+t.test('grey is what libvips makes of the colours', async (t) => {
+  const [width, height] = [256, 256];
+  for (const channels of [3, 4] as const) {
+    const data = noise(width, height, channels);
+    for (let value = 0; value < 256; value++) data.fill(value, channels * value, channels * value + channels);
+    const grey = greyOf(data, channels, { width, height });
+    const opened = sharp(data, { raw: { width, height, channels } }).removeAlpha();
+    const expected = await opened.toColourspace('b-w').raw().toBuffer();
+    const apart = grey.data.filter((value, at) => value !== expected[at]);
+    t.ok(apart.length < 4, `${channels} channels: ${apart.length} pixels differ`);
+    t.ok(
+      grey.data.every((value, at) => Math.abs(value - (expected[at] ?? 0)) <= 1),
+      'by one step at most',
+    );
   }
 });

@@ -4,7 +4,7 @@ import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import t from 'tap';
 import { thumbHashToRGBA } from 'thumbhash';
-import { describe } from '../../../workers/image/metadata.ts';
+import { describe } from '../../../workers/image/metadata/metadata.ts';
 import type { Described } from '../../../workers/protocol.ts';
 import { imagesIn, needsImages, image as read } from '../../images.ts';
 import { pictureNamed } from '../../pixels/references/pictures.ts';

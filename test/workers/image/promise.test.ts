@@ -2,8 +2,9 @@
 import sharp from 'sharp';
 import { ssim as ssimJs } from 'ssim.js';
 import t from 'tap';
-import { type Luma, ssim } from '../../../workers/image/ssim.ts';
-import { tryOut } from '../../../workers/image/trials.ts';
+import { type Luma, ssim } from '../../../workers/image/likeness/ssim.ts';
+import { ssimulacra2 } from '../../../workers/image/likeness/ssimulacra2.ts';
+import { tryOut } from '../../../workers/image/search/trials.ts';
 import { image, needsImages } from '../../images.ts';
 import { difference, drawn, made, passOf, raster, refused, type StepText } from './passes.ts';
 
@@ -24,6 +25,12 @@ async function lumaOf(file: Uint8Array): Promise<Luma> {
     width: info.width,
     height: info.height,
   };
+}
+
+/** RGB. */
+async function rasterOf(file: Uint8Array) {
+  const { data, info } = await sharp(file).removeAlpha().raw().toBuffer({ resolveWithObject: true });
+  return { data, width: info.width, height: info.height, channels: info.channels };
 }
 
 t.test('maxBytes is kept, as closely as the encoder allows', corpus, async (t) => {
@@ -68,6 +75,36 @@ t.test('minSsim is kept by the smallest file', corpus, async (t) => {
   }
   const exact = await made(photo, passOf(SMALL, { format: 'png', promise: { minSsim: 1 } }));
   t.equal(ssim(original, await lumaOf(exact.data)), 1);
+});
+
+t.test('a score of SSIMULACRA 2 is kept by the smallest file, and told', corpus, async (t) => {
+  const photo = image('photos/kodak-4.png');
+  const original = await rasterOf((await made(photo, passOf(SMALL, { format: 'png' }))).data);
+  for (const format of ['jpeg', 'webp', 'avif'] as const) {
+    const promise = { ssimulacra2: 75 };
+    const { data, achieved } = await made(photo, passOf(SMALL, { format, promise }));
+    const reached = ssimulacra2(original, await rasterOf(data));
+    t.ok(reached >= 75 && reached < 77, `${format}: ${reached}`);
+    t.equal(achieved?.ssimulacra2, Math.floor(reached * 100) / 100, `${format}: what is told`);
+    t.ok((achieved?.trials ?? 99) <= 5, `${format}: ${achieved?.trials} trials`);
+  }
+  const exact = await made(photo, passOf(SMALL, { format: 'webp', promise: { ssimulacra2: 100 } }));
+  t.equal(ssimulacra2(original, await rasterOf(exact.data)), 100);
+  const tooGood = await refused(photo, passOf(SMALL, { format: 'jpeg', promise: { ssimulacra2: 99 } }));
+  t.match(tooGood, { code: 'invalid_param', param: 'ssimulacra2' });
+});
+
+t.test('a score has its bounds: what is too small or too large is refused', async (t) => {
+  for (const [width, height] of [
+    [7, 100],
+    [2001, 2000],
+  ] as const) {
+    const file = await sharp({ create: { width, height, channels: 3, background: 'teal' } })
+      .png()
+      .toBuffer();
+    const refusal = await refused(file, passOf([], { format: 'webp', promise: { ssimulacra2: 80 } }));
+    t.match(refusal, { code: 'invalid_param', param: 'ssimulacra2' }, `${width} × ${height}`);
+  }
 });
 
 t.test('a format that can be lossless keeps any likeness', corpus, async (t) => {
@@ -233,7 +270,7 @@ t.test('whatever is expected, the search ends at the last setting that keeps the
 
 t.test('a search ends when time is up, with the best that keeps the promise', corpus, async (t) => {
   const photo = image('photos/kodak-4.png');
-  const pass = passOf([], { format: 'webp', promise: { minSsim: 0.93 } });
+  const pass = passOf(SMALL, { format: 'webp', promise: { minSsim: 0.93 } });
   const hurried = await made(photo, pass, { deadlineMs: Date.now() + 2_500 });
   const unhurried = await made(photo, pass);
   t.ok((hurried.achieved?.ssim ?? 0) >= 0.93);

@@ -58,7 +58,7 @@ export function openStudio(
       deadlineMs: Date.now() + 15_000,
       ...task,
     };
-    const result = await renderer.render(whole, client);
+    const result = await renderer.render(whole, client && { client, onDrawing: () => {} });
     return result.kind === 'rendered' ? pictureOf(result.data) : result;
   }
 

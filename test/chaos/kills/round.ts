@@ -1,0 +1,120 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import type { Test } from 'tap';
+import { BOOTSTRAP_CREDITS } from '../../../src/accounts/bootstrap.ts';
+import { randomFrom } from '../../jobs/chain-runs.ts';
+import { dropDatabase, randomDatabase } from '../../services/mongodb.ts';
+import { LOOPBACK, startReceiver } from '../../webhooks/receiver.ts';
+import { patientClient } from './client.ts';
+import { FROZEN_MS, type RealHost, startRealHost } from './hosts.ts';
+import { promisesBrokenOutside } from './promises.ts';
+import { startWorkload } from './work.ts';
+
+/** What happens to hosts: an API process is killed, a whole host is, Redis is flushed, a host stands still past its leases. */
+export type Blow = 'process' | 'host' | 'flush' | 'freeze';
+
+export interface KillRound {
+  seed: number;
+  /** The servers that hosts share; one host with embedded stores when they are left out. */
+  cluster?: { redisUrl: string; mongodbUrl: string } | undefined;
+  blows: Blow[];
+  /** Whether clients wait until their calls are answered before the blows: what is under way then are jobs alone. */
+  isCalm?: boolean;
+  /** Whether templates are drawn too, which takes a browser in every process. */
+  renders?: boolean;
+}
+
+const CLIENTS = 3;
+const BEFORE_MS = 2_000;
+const BETWEEN_MS = 3_000;
+const EVENTS = ['job.completed', 'job.failed', 'job.item.completed', 'job.item.failed'];
+
+/**
+ * Real services with clients and a receiver of webhooks, and blows at random moments: kill -9, FLUSHALL, SIGSTOP.
+ * @returns every promise that was broken, as it is seen from outside.
+ */
+export async function killRound({
+  seed,
+  cluster,
+  blows,
+  isCalm = false,
+  renders = false,
+}: KillRound): Promise<string[]> {
+  const random = randomFrom(seed);
+  const ends: Array<() => unknown> = [];
+  const scope: Pick<Test, 'teardown'> = { teardown: (end) => void ends.push(end as () => unknown) };
+  try {
+    const settings = await settingsOf(scope, cluster);
+    const hosts = [await startRealHost(scope, settings)];
+    if (cluster !== undefined) hosts.push(await startRealHost(scope, settings));
+    const client = patientClient(() => urlOf(hosts, random), hosts[0]?.key() ?? '');
+    const receiver = await startReceiver(scope);
+    await client('/webhook-endpoints', { json: { url: receiver.url, events: EVENTS } });
+    const workload = await startWorkload(client, random, { renders });
+
+    const over = new AbortController();
+    const calls = Array.from({ length: CLIENTS }, () => workload.run(over.signal));
+    const allCalled = async () => {
+      over.abort();
+      await Promise.all(calls);
+    };
+    await pause(BEFORE_MS);
+    if (isCalm) await allCalled();
+    for (const blow of blows) {
+      await strike(blow, hosts, { random, redisUrl: cluster?.redisUrl });
+      await pause(random(BETWEEN_MS));
+    }
+    await allCalled();
+    return await promisesBrokenOutside({ client, workload, receiver, granted: BOOTSTRAP_CREDITS });
+  } finally {
+    for (const end of ends.reverse()) await end();
+  }
+}
+
+/** One directory, or one database, for all hosts of a round. */
+async function settingsOf({ teardown }: Pick<Test, 'teardown'>, cluster: KillRound['cluster']) {
+  const directory = await mkdtemp(join(tmpdir(), 'darkroom-kills-'));
+  teardown(() => rm(directory, { recursive: true, force: true }));
+  // A process that stands still is left alone: that is for its leases to end.
+  const settings = { ...LOOPBACK, DATA_DIR: directory, HANG_TIMEOUT_MS: '600000', LOG_LEVEL: 'warn' };
+  if (cluster === undefined) return { ...settings, PROCESSES: '2' };
+  const database = randomDatabase(cluster.mongodbUrl);
+  teardown(() => dropDatabase(database));
+  const stores = { TEST_STORES: '', REDIS_URL: cluster.redisUrl, MONGODB_URL: database };
+  return { ...settings, ...stores, PROCESSES: '1' };
+}
+
+function urlOf(hosts: readonly RealHost[], random: (below: number) => number): string | null {
+  const urls = hosts.flatMap((host) => host.url() ?? []);
+  return urls[random(Math.max(1, urls.length))] ?? null;
+}
+
+async function strike(
+  blow: Blow,
+  hosts: readonly RealHost[],
+  { random, redisUrl = '' }: { random: (below: number) => number; redisUrl?: string | undefined },
+): Promise<void> {
+  const host = hosts[random(hosts.length)] as RealHost;
+  const blows: Record<Blow, () => Promise<unknown>> = {
+    process: () => host.killProcess(random(8)),
+    async host() {
+      await host.kill();
+      await pause(random(1_000));
+      await host.restart();
+    },
+    async freeze() {
+      await host.freeze();
+      await pause(FROZEN_MS);
+      await host.thaw();
+    },
+    async flush() {
+      const redis = new Redis(redisUrl);
+      await redis.flushall();
+      redis.disconnect();
+    },
+  };
+  await blows[blow]();
+}

@@ -1,0 +1,18 @@
+// needs: pixels
+import t from 'tap';
+import { fuzz, targets } from './fuzz.ts';
+
+/** All of them together take a minute. */
+const MILLISECONDS_EACH = 8_000;
+
+for (const target of await targets()) {
+  t.test(
+    `no broken file leads the walker of ${target.name} out of its bytes, or keeps it busy`,
+    async (t) => {
+      const seed = Math.floor(Math.random() * 2 ** 31);
+      const { runs, find } = fuzz(target, MILLISECONDS_EACH, seed);
+      t.equal(find, undefined);
+      t.ok(runs > 0, `${runs} files, seed ${seed}`);
+    },
+  );
+}

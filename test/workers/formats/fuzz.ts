@@ -1,0 +1,174 @@
+import fc from 'fast-check';
+import sharp from 'sharp';
+import { readHeader } from '../../../src/pixels/header/header.ts';
+import { isoBox, isoBoxes } from '../../../workers/formats/boxes.ts';
+import { Bytes } from '../../../workers/formats/bytes.ts';
+import { gifBlocks } from '../../../workers/formats/gif.ts';
+import { jpegSegments } from '../../../workers/formats/jpeg.ts';
+import { type Part, TooManyParts } from '../../../workers/formats/parts.ts';
+import { pngChunks } from '../../../workers/formats/png.ts';
+import { riffChunks } from '../../../workers/formats/riff.ts';
+import { exifDirectories, type TiffDirectory, tiffPages } from '../../../workers/formats/tiff.ts';
+import { isBare } from '../../../workers/image/encode/bare-file.ts';
+import { withoutBulkyTags } from '../../../workers/image/metadata/exif-guard.ts';
+import { hasImages, image, imagesIn } from '../../images.ts';
+import { avifOf, gifOf, jpegOf, pngOf, tiffOf, webpOf } from '../../pixels/files.ts';
+import { type Mutated, mutationsOf, type Original } from './mutations.ts';
+import { bounded, walked } from './walks.ts';
+
+/** Larger files say nothing that smaller ones do not, and take longer. */
+const LARGEST_ORIGINAL_BYTES = 64 * 1024;
+const FOLDERS = ['animated', 'hostile', 'modern', 'orientation', 'photos', 'pngsuite'];
+
+/** A walker, the files that it is tried on, and what must hold of each that was made of them. */
+export interface Target {
+  name: string;
+  originals: readonly Original[];
+  /** @throws AssertionError */
+  holds(file: Uint8Array): void;
+  /** The walk alone, to be timed. */
+  parts(bytes: Bytes): Iterable<unknown>;
+}
+
+export interface Fuzzed {
+  name: string;
+  runs: number;
+  /** The slowest walk over a file of a megabyte or more, in milliseconds of a processor a megabyte; 0 when there was none. */
+  slowestMs: number;
+  /** What did not hold, with its seed and its file; undefined when everything did. */
+  find?: string;
+}
+
+/** A target for each walker. */
+export async function targets(): Promise<Target[]> {
+  const create = { width: 20, height: 10, channels: 3, background: '#369' } as const;
+  const made = sharp({ create }).withExif({ IFD0: { Artist: 'A person' }, IFD3: { GPSLatitudeRef: 'N' } });
+  const [jpeg, tiff, bigTiff] = await Promise.all([
+    made.clone().jpeg({ progressive: true }).toBuffer(),
+    made.clone().tiff().toBuffer(),
+    made.clone().tiff({ bigtiff: true }).toBuffer(),
+  ]);
+  const { exif = Buffer.alloc(0) } = await sharp(jpeg).metadata();
+  const webpChunks = (bytes: Bytes) => riffChunks(bytes, 'WEBP');
+  const tiffs = [
+    ...filesNamed(/\.tiff?$/),
+    tiffOf({ width: 3, height: 2 }, { width: 5, height: 4 }),
+    tiff,
+    bigTiff,
+  ];
+  return [
+    inParts('png', [...filesNamed(/\.png$/), pngOf(3, 2)], pngChunks),
+    inParts('jpeg', [...filesNamed(/\.jpe?g$/), jpegOf(3, 2), jpeg], jpegSegments),
+    inParts('gif', [...filesNamed(/\.gif$/), gifOf(3, 2, 3)], gifBlocks),
+    inParts('riff', [...filesNamed(/\.webp$/), webpOf(3, 2, 3)], webpChunks),
+    inParts('boxes', [...filesNamed(/\.(avif|heic)$/), avifOf(3, 2)], isoBoxes, boxPlaces),
+    inDirectories('tiff pages', tiffs, tiffPages),
+    inDirectories('exif', [exif.subarray(6), ...tiffs], exifDirectories),
+  ];
+}
+
+function filesNamed(pattern: RegExp): Uint8Array[] {
+  const names = hasImages ? FOLDERS.flatMap(imagesIn).filter((name) => pattern.test(name)) : [];
+  return names.map(image).filter(({ length }) => length <= LARGEST_ORIGINAL_BYTES);
+}
+
+function inParts(
+  name: string,
+  files: readonly Uint8Array[],
+  walk: (bytes: Bytes) => Iterable<Part>,
+  placesOf = (bytes: Bytes) => [0, ...[...walk(bytes)].map(({ at }) => at)],
+): Target {
+  return targetOf(name, files, walk, (file) => walked(file, walk), placesOf);
+}
+
+/** Most of what can go wrong with boxes lies in those of the meta box. */
+function boxPlaces(bytes: Bytes): number[] {
+  const meta = isoBox(bytes, { start: 0, end: bytes.length }, 'meta');
+  const below = meta === undefined ? [] : [...isoBoxes(bytes, { start: meta.start + 4, end: meta.end })];
+  const further = below.flatMap((box) => (box.type === 'iprp' ? [...isoBoxes(bytes, box)] : []));
+  return [...isoBoxes(bytes), ...below, ...further].map(({ at }) => at);
+}
+
+function inDirectories(
+  name: string,
+  files: readonly Uint8Array[],
+  walk: (bytes: Bytes) => Iterable<TiffDirectory>,
+): Target {
+  const placesOf = (bytes: Bytes) => [
+    0,
+    ...[...walk(bytes)].flatMap(({ at, entries, nextAt }) => [
+      at,
+      ...entries.map((entry) => entry.at),
+      nextAt ?? at,
+    ]),
+  ];
+  return targetOf(name, files, walk, (file) => bounded(file, walk), placesOf);
+}
+
+/** Beside the walker, those who use it are held to throw nothing. */
+function targetOf<P>(
+  name: string,
+  files: readonly Uint8Array[],
+  walk: (bytes: Bytes) => Iterable<P>,
+  holds: (file: Uint8Array) => unknown,
+  placesOf: (bytes: Bytes) => number[],
+): Target {
+  return {
+    name,
+    originals: files.map((file, index) => ({
+      name: `${name} ${index}`,
+      file,
+      places: placesOf(new Bytes(file)),
+    })),
+    holds(file) {
+      holds(file);
+      const format = readHeader(file)?.format;
+      if (format !== undefined && format !== 'svg') isBare(file, format === 'heif' ? 'avif' : format);
+      withoutBulkyTags(file);
+    },
+    parts: walk,
+  };
+}
+
+/**
+ * Tries a target for a time. A find comes with its seed, with which the same files are made again.
+ * @param seed 32 bits.
+ */
+export function fuzz(target: Target, milliseconds: number, seed: number): Fuzzed {
+  let slowestMs = 0;
+  let runs = 0;
+  const property = fc.property(mutationsOf(target.originals), ({ file }: Mutated) => {
+    runs += 1;
+    target.holds(file);
+    if (file.length >= 1024 * 1024)
+      slowestMs = Math.max(slowestMs, timeOf(target, file) / (file.length / 1024 ** 2));
+  });
+  const details = fc.check(property, {
+    seed,
+    numRuns: Number.MAX_SAFE_INTEGER,
+    interruptAfterTimeLimit: milliseconds,
+    markInterruptAsFailure: false,
+  });
+  return {
+    name: target.name,
+    runs,
+    slowestMs,
+    ...(details.failed && { find: fc.defaultReportMessage(details) ?? `It failed with seed ${seed}.` }),
+  };
+}
+
+/** Processor time in milliseconds, the best of three: what else the machine does makes a walk slower, and nothing makes it faster. */
+function timeOf({ parts }: Target, file: Uint8Array): number {
+  const times = [0, 1, 2].map(() => {
+    const before = process.threadCpuUsage();
+    try {
+      const walk = parts(new Bytes(file))[Symbol.iterator]();
+      while (walk.next().done !== true);
+    } catch (error) {
+      if (!(error instanceof TooManyParts)) throw error;
+    }
+    const { user, system } = process.threadCpuUsage(before);
+    return (user + system) / 1_000;
+  });
+  return Math.min(...times);
+}
