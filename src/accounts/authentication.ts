@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { ApiError } from '../http/errors.ts';
 import { secretHash } from './keys.ts';
+import { CREDENTIAL_CACHE_MS } from './marks.ts';
 import type { AccountsStore, ApiKeyDocument } from './store.ts';
 
 /** Who calls: an account, by one of its API keys or by a console session. */
@@ -14,10 +15,6 @@ export interface Caller {
   isSuspended?: boolean;
 }
 
-/** How long another host may go on accepting a credential that was revoked. */
-const CREDENTIAL_CACHE_MS = 30_000;
-/** The mark of a revoked credential outlives every cache, so that it is refused wherever the mark is seen. */
-export const REVOCATION_MARK_MS = 2 * CREDENTIAL_CACHE_MS;
 const CACHED_CREDENTIALS = 10_000;
 const LAST_USED_RESOLUTION_MS = 60_000;
 const SCHEME = /^(apikey|bearer) +(\S+)$/i;

@@ -1,9 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import { networkOf } from '../http/client-network.ts';
+import { networkOf } from '../http/connection/client-network.ts';
 import { ApiError } from '../http/errors.ts';
-import type { AdmitAnswer, Coordination, RateAnswer } from '../stores/coordination/port.ts';
-import { type Authentication, accountSuspended, type Caller, REVOCATION_MARK_MS } from './authentication.ts';
+import type { AdmitAnswer, AdmitQuestion, Coordination, RateAnswer } from '../stores/coordination/port.ts';
+import { type Authentication, accountSuspended, type Caller } from './authentication.ts';
+import { type Budget, sendBudget } from './budget.ts';
+import { markCredentials } from './marks.ts';
+import { createPasses } from './passes.ts';
 import { createPlaces } from './places.ts';
 
 /** Waits for jobs that an account may have open. */
@@ -51,7 +54,7 @@ export interface Gate {
   callerIfAny(request: FastifyRequest): Caller | null;
   /** Keeps the account's place until `work` has really ended, though the answer may go out earlier. */
   keepSlotUntil(request: FastifyRequest, work: Promise<unknown>): void;
-  /** Ends a credential: at once on this host and wherever the mark is seen, within 30 s elsewhere. */
+  /** Ends a credential: when this resolves, wherever its mark is seen (on this host, at least); within 30 s elsewhere. */
   revoke(credentialId: string): Promise<void>;
   /** Counts a wrong credential; 429 instead of the given refusal once the window is full. */
   strike(request: FastifyRequest, refusal: ApiError): Promise<ApiError>;
@@ -69,12 +72,14 @@ export interface Strike {
 
 /**
  * The gate of /api, for every request in this order: the failed-authentication window of the address, the
- * credential, the rate window, the route's own check, the place. Windows and place are asked in one trip.
+ * credential, the rate window, the route's own check, the place. Windows and place are asked in one trip, and a call that
+ * takes no place asks nothing where the last word on its caller still holds (see passes.ts).
  */
 export function createGate(options: GateOptions): Gate {
   const { coordination, authentication, now } = options;
   const callers = new WeakMap<FastifyRequest, Caller>();
   const places = createPlaces(coordination, `${options.hostId}/${options.processId}`);
+  const passes = createPasses();
   /** Addresses known to be blocked, so that a flood of wrong keys costs no look-up. Values are epoch milliseconds. */
   const blockedUntil = new LRUCache<string, number>({ max: 10_000 });
 
@@ -88,7 +93,7 @@ export function createGate(options: GateOptions): Gate {
       answer = await ask(request, reply, caller, { mayTakeSlot: refusal === null, ignoresMark: true });
     }
     if (caller !== null) callers.set(request, caller);
-    if (caller !== null && answer.rate !== null) sendBudget(reply, answer.rate, options.requestsPerMinute);
+    if (caller !== null && answer.rate !== null) sendBudget(reply, budgetOf(caller, answer.rate));
     refuseBlocked(answer.blockedMs);
     if (answer.rate?.allowed === false) throw tooManyRequests(answer.rate);
     if (caller?.isSuspended) throw accountSuspended();
@@ -114,19 +119,28 @@ export function createGate(options: GateOptions): Gate {
     caller: Caller | null,
     { mayTakeSlot, ignoresMark = false }: { mayTakeSlot: boolean; ignoresMark?: boolean },
   ): Promise<AdmitAnswer> {
-    const subject = caller?.accountId ?? networkOf(request.ip);
+    const network = networkOf(request.ip);
+    const subject = caller?.accountId ?? network;
     const kind = mayTakeSlot && caller !== null && !caller.isSuspended ? kindOf(request) : null;
     const slot =
       kind === null || caller === null
         ? null
         : places.questionFor(`${kind}/${caller.accountId}`, options.places[kind]);
     const credentialId = caller?.apiKeyId ?? caller?.sessionId;
-    const answer = await places.ask({
-      blocked: { key: strikeKey(request), limit: options.failedAuthenticationsPerMinute },
+    const question = (ahead: number): AdmitQuestion => ({
+      blocked: { key: strikeKey(network), limit: options.failedAuthenticationsPerMinute },
       ...(credentialId && !ignoresMark ? { marked: credentialId } : {}),
-      rate: { key: `${options.hostId}/${subject}`, limit: options.requestsPerMinute, windowMs: WINDOW_MS },
+      rate: {
+        key: `${options.hostId}/${subject}`,
+        limit: options.requestsPerMinute,
+        windowMs: WINDOW_MS,
+        ahead,
+      },
       ...(slot === null ? {} : { slot }),
     });
+    if (slot === null && caller !== null && !ignoresMark)
+      return passes.admit(caller, network, (ahead) => places.ask(question(ahead)));
+    const answer = await places.ask(question(0));
     if (slot === null || answer.blockedMs > 0 || answer.marked || !answer.rate?.allowed) return answer;
     const taken = answer.slot || (await places.takeSoon(slot));
     if (taken) places.hold(request, reply, slot);
@@ -146,8 +160,18 @@ export function createGate(options: GateOptions): Gate {
     return authenticate(request);
   }
 
-  function strikeKey(request: FastifyRequest): string {
-    return `${options.hostId}/${networkOf(request.ip)}`;
+  function strikeKey(network: string): string {
+    return `${options.hostId}/${network}`;
+  }
+
+  /** What was counted ahead and not made yet is left to the caller as well. */
+  function budgetOf({ accountId }: Caller, { allowed, remaining, resetMs }: RateAnswer): Budget {
+    return {
+      limit: options.requestsPerMinute,
+      windowMs: WINDOW_MS,
+      remaining: allowed ? remaining + passes.countedAhead(accountId) : 0,
+      resetMs,
+    };
   }
 
   /** From now on a flood of wrong credentials costs no look-up. */
@@ -176,15 +200,15 @@ export function createGate(options: GateOptions): Gate {
     keepSlotUntil: places.keepUntil,
     async revoke(credentialId) {
       authentication.forget(credentialId);
-      await coordination.mark(credentialId, REVOCATION_MARK_MS);
+      await markCredentials(coordination, [credentialId]);
     },
     async strike(request, refusal) {
-      const counted = await coordination.strike(strikeKey(request), WINDOW_MS);
+      const counted = await coordination.strike(strikeKey(networkOf(request.ip)), WINDOW_MS);
       noteFailure(request, counted);
       return counted.count > options.failedAuthenticationsPerMinute ? blocked(counted.resetMs) : refusal;
     },
     async strikeFirst(request) {
-      const key = strikeKey(request);
+      const key = strikeKey(networkOf(request.ip));
       const counted = await coordination.strike(key, WINDOW_MS);
       const giveBack = () => coordination.giveBackStrike(key);
       if (counted.count > options.failedAuthenticationsPerMinute) {
@@ -212,12 +236,6 @@ function refusalOf(request: FastifyRequest): ApiError | null {
     if (error instanceof ApiError) return error;
     throw error;
   }
-}
-
-function sendBudget(reply: FastifyReply, rate: RateAnswer, limit: number): void {
-  reply.header('ratelimit-limit', String(limit));
-  reply.header('ratelimit-remaining', String(rate.remaining));
-  reply.header('ratelimit-reset', String(Math.ceil(rate.resetMs / 1000)));
 }
 
 function missingCredential(): ApiError {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { randomText } from '../names/ids.ts';
 
 const PREFIX = 'drk_';
@@ -11,7 +11,7 @@ export function newKeyText(): string {
 
 /** What is stored and looked up instead of a secret: its SHA-256, base64url. */
 export function secretHash(secret: string): string {
-  return createHash('sha256').update(secret).digest('base64url');
+  return hash('sha256', secret, 'base64url');
 }
 
 /** What a listing shows of a key: its prefix and the last 4 characters. */

@@ -1,6 +1,6 @@
 import { randomText } from '../names/ids.ts';
 import type { Coordination } from '../stores/coordination/port.ts';
-import { REVOCATION_MARK_MS } from './authentication.ts';
+import { markCredentials } from './marks.ts';
 import { hashPassword } from './passwords.ts';
 import type { AccountsStore } from './store.ts';
 
@@ -28,19 +28,18 @@ export interface Operator {
 }
 
 export function createOperator({ store, coordination, now }: OperatorOptions): Operator {
-  async function markCredentials(accountId: string): Promise<void> {
+  async function markAllOf(accountId: string): Promise<void> {
     const [keys, sessions] = await Promise.all([
       store.findLiveKeys(accountId),
       store.findSessions(accountId),
     ]);
-    const ids = [...keys, ...sessions].map(({ _id }) => _id);
-    await Promise.all(ids.map((id) => coordination.mark(id, REVOCATION_MARK_MS)));
+    await markCredentials(coordination, idsOf([...keys, ...sessions]));
   }
 
   async function endSessions(accountId: string): Promise<number> {
     const sessions = await store.findSessions(accountId);
     await store.removeSessions(accountId);
-    await Promise.all(sessions.map(({ _id }) => coordination.mark(_id, REVOCATION_MARK_MS)));
+    await markCredentials(coordination, idsOf(sessions));
     return sessions.length;
   }
 
@@ -49,7 +48,7 @@ export function createOperator({ store, coordination, now }: OperatorOptions): O
     change: Parameters<AccountsStore['change']>[1],
   ): Promise<boolean> {
     const isThere = await store.change(accountId, change);
-    if (isThere) await markCredentials(accountId);
+    if (isThere) await markAllOf(accountId);
     return isThere;
   }
 
@@ -72,12 +71,14 @@ export function createOperator({ store, coordination, now }: OperatorOptions): O
         deletedAt: now().toISOString(),
       });
       if (!isThere) return false;
-      for (const { _id } of keys) {
-        await store.revokeKey(accountId, _id, now());
-        await coordination.mark(_id, REVOCATION_MARK_MS);
-      }
+      for (const { _id } of keys) await store.revokeKey(accountId, _id, now());
+      await markCredentials(coordination, idsOf(keys));
       await endSessions(accountId);
       return true;
     },
   };
+}
+
+function idsOf(documents: ReadonlyArray<{ _id: string }>): string[] {
+  return documents.map(({ _id }) => _id);
 }

@@ -13,8 +13,11 @@ import { surely } from '../stores/coordination/surely.ts';
 const SLOT_LEASE_MS = 120_000;
 /** Pauses before each further look for a place. */
 const SECOND_LOOKS_MS = [10, 30];
-/** A place that comes back waits so long for a question that it can go along with: at rest it has a trip of its own. */
-const COMPANY_MS = 3;
+/**
+ * A place that comes back waits so long for a question that it can go along with; a trip of its own costs as much CPU as
+ * the question. It is back before the last of the further looks.
+ */
+const COMPANY_MS = 20;
 
 /** The places of this process's calls: asked for, held until their work has ended, and given back. */
 export interface Places {

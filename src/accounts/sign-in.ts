@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { clientGoneSignal } from '../http/client-gone.ts';
-import { networkOf } from '../http/client-network.ts';
+import { clientGoneSignal } from '../http/connection/client-gone.ts';
+import { networkOf } from '../http/connection/client-network.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Coordination } from '../stores/coordination/port.ts';
 import { accountSuspended } from './authentication.ts';

@@ -10,6 +10,8 @@ import type { SyncRuns } from './sync-runs.ts';
 /** Longer than any synchronous call: it only heals what a dead process left. */
 const RESERVATION_LIFE_MS = 120_000;
 const MOST_ATTEMPTS = 50;
+/** Accounts that one turn of the sweep looks at. */
+const SWEPT_AT_ONCE = 100;
 
 /** A run that was let in. Ends in exactly one of the two; a second end does nothing. */
 export interface Run {
@@ -55,20 +57,20 @@ export function createAllowance(options: AllowanceOptions) {
 
   /** A period that the clock of another host has turned to already counts as ours. */
   async function count(accountId: string, reservation: Reservation, condition: object): Promise<boolean> {
-    const { modified } = await store.money.updateOne(
-      { _id: accountId, 'processing.period': { $gte: reservation.period }, ...condition },
+    return store.change(
+      accountId,
+      { 'processing.period': { $gte: reservation.period }, ...condition },
       {
         $inc: { 'processing.used': 1, held: reservation.credits },
         $push: { 'processing.reservations': reservation },
       },
     );
-    return modified === 1;
   }
 
   /** Turns the period or gives back what dead processes left; false when there was nothing to do. */
   async function makeRoom(accountId: string, period: string): Promise<boolean> {
     if (await turnPeriod(store, accountId, period)) return true;
-    const account = await store.money.findOne({ _id: accountId });
+    const account = await store.find(accountId);
     if (account === null) return false;
     const freed = await releaseExpired(account);
     return freed > 0 || hasRoom(account, period, plan(account.plan));
@@ -83,16 +85,16 @@ export function createAllowance(options: AllowanceOptions) {
 
   /** Un-counts a reservation, in the period that it was counted in. */
   async function giveBack(accountId: string, { id, period, credits }: Reservation): Promise<void> {
-    const here = { _id: accountId, 'processing.reservations.id': id };
+    const here = { 'processing.reservations.id': id };
     const freed = { $pull: { 'processing.reservations': { id } }, $inc: { held: -credits } };
     const counted = { ...freed, $inc: { held: -credits, 'processing.used': -1 } };
-    const { modified } = await store.money.updateOne({ ...here, 'processing.period': period }, counted);
-    if (modified === 0) await store.money.updateOne(here, freed);
+    const wasCounted = await store.change(accountId, { ...here, 'processing.period': period }, counted);
+    if (!wasCounted) await store.change(accountId, here, freed);
   }
 
   async function settle(accountId: string, { id, credits }: Reservation): Promise<void> {
     if (credits === 0) {
-      await store.money.updateOne({ _id: accountId }, { $pull: { 'processing.reservations': { id } } });
+      await store.change(accountId, {}, { $pull: { 'processing.reservations': { id } } });
       return;
     }
     await movements.move(accountId, {
@@ -132,11 +134,7 @@ export function createAllowance(options: AllowanceOptions) {
     /** Gives back what died with its process, for every account; answers how many reservations. */
     async sweep(): Promise<number> {
       await turnBackPeriods(store, now());
-      const instant = now().toISOString();
-      const left = await store.money.find(
-        { 'processing.reservations': { $elemMatch: { until: { $lt: instant } } } },
-        { limit: 100 },
-      );
+      const left = await store.findWithExpiredReservations(now(), SWEPT_AT_ONCE);
       let freed = 0;
       for (const account of left) freed += await releaseExpired(account);
       return freed;

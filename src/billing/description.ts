@@ -27,7 +27,7 @@ export function createDescription(options: DescriptionOptions): (accountId: stri
     await catchUp();
     const [account, money, stored] = await Promise.all([
       accounts.find(accountId),
-      billing.money.findOne({ _id: accountId }, { fields: ['balance', 'held', 'processing'] }),
+      billing.find(accountId),
       storedAssets(accountId),
     ]);
     if (account === null || money === null) throw new Error(`The account ${accountId} is gone.`);

@@ -94,7 +94,7 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
 
     /** What `take` would find, for a dry run. */
     async outlook(accountId: string, need: JobNeed): Promise<JobOutlook> {
-      const account = await store.money.findOne({ _id: accountId });
+      const account = await store.find(accountId);
       if (account === null) throw new Error(`The account ${accountId} is gone.`);
       const period = periodOf(now());
       const used = account.processing.period < period ? 0 : account.processing.used;
@@ -125,14 +125,13 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
       const reference = `hold/${jobId}`;
       const nothing = { reference, type: 'hold', credits: 0, heldChange: 0, jobId } as const;
       if ((await movements.move(accountId, nothing)) !== 'already') return;
-      const row = await movements.rowOfJob(accountId, jobId, reference);
+      const row = await movements.rowOfJob(accountId, reference);
       if (row !== null) await this.settle(accountId, jobId, heldUnder(row), { runs: 0, credits: 0 });
     },
 
     /** For the sweep: notes of runs whose job is long over. */
     async sweep(): Promise<number> {
-      const before = new Date(now().getTime() - NOTE_LIFE_MS).toISOString();
-      return store.runMovements.deleteMany({ createdAt: { $lt: before } });
+      return store.forgetRunMovements(new Date(now().getTime() - NOTE_LIFE_MS));
     },
   };
 }

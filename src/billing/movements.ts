@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { newId } from '../names/ids.ts';
-import { DuplicateKeyError, type Filter } from '../stores/documents/port.ts';
+import type { Filter } from '../stores/documents/port.ts';
 import type { BillingStore, LedgerRow, Money, MovementType } from './store.ts';
 
 export interface Movement {
@@ -35,7 +35,6 @@ export type MovementOutcome = 'moved' | 'already' | 'insufficient';
 
 const MOST_ATTEMPTS = 400;
 const LONGEST_PAUSE_MS = 20;
-const MONEY_FIELDS = ['plan', 'balance', 'held', 'movement', 'processing'] as const;
 
 /**
  * Every change of a balance. The account document carries balance, held and its last movement whole, so that one
@@ -54,12 +53,15 @@ export function createMovements(store: BillingStore, now: () => Date) {
   const queues = new Map<string, Promise<unknown>>();
   /** The last row of an account that this process wrote out. */
   const written = new LRUCache<string, string>({ max: 10_000 });
+  /** Rows that are being written out, by account. */
+  const writing = new Map<string, Promise<void>>();
 
-  /** Runs after what was queued before it for the account, whatever became of that. */
+  /** Runs after what was queued before it for the account, whatever became of that, and after the row of it. */
   function queued<T>(accountId: string, work: () => Promise<T>): Promise<T> {
     const turn = (queues.get(accountId) ?? Promise.resolve()).then(work, work);
     const settled = turn
       .catch(() => undefined)
+      .then(() => writing.get(accountId))
       .finally(() => {
         if (queues.get(accountId) === settled) queues.delete(accountId);
       });
@@ -68,20 +70,22 @@ export function createMovements(store: BillingStore, now: () => Date) {
   }
 
   async function attempt(accountId: string, plan: MovementPlan): Promise<MovementOutcome | 'overtaken'> {
-    const account = await store.money.findOne({ _id: accountId }, { fields: MONEY_FIELDS });
+    const account = await store.find(accountId);
     if (account === null) return 'insufficient';
     const movement = typeof plan === 'function' ? plan(account) : plan;
     const last = account.movement;
-    if (last?.reference === movement.reference || (await rowUnder(accountId, movement)) !== null)
-      return 'already';
-    if (!hasReservation(account, movement.reservationId)) return 'already';
+    const { reference, jobId } = movement;
+    const isMade =
+      last?.reference === reference ||
+      (await store.rowUnder(accountId, reference, jobId !== undefined)) !== null;
+    if (isMade || !hasReservation(account, movement.reservationId)) return 'already';
     const spent = spentBy(movement);
     if (spent > 0 && account.balance - account.held < spent) return 'insufficient';
     if (last !== null) await writeOutOnce(accountId, last);
     const row = rowOf(accountId, account, movement, now());
-    const { modified } = await store.money.updateOne(
+    const hasMoved = await store.change(
+      accountId,
       {
-        _id: accountId,
         'movement.reference': last?.reference ?? null,
         ...covers(movement),
         ...countsIn(account, movement),
@@ -98,35 +102,27 @@ export function createMovements(store: BillingStore, now: () => Date) {
           : { $pull: { 'processing.reservations': { id: movement.reservationId } } }),
       },
     );
-    if (modified === 0) return 'overtaken';
-    // It has moved, whatever becomes of its row: the next mover writes the row, and throws when that fails.
-    await writeOutOnce(accountId, row).catch(() => undefined);
+    if (!hasMoved) return 'overtaken';
+    writeOutBehind(accountId, row);
     return 'moved';
   }
 
-  /** The row of a reference. Only a job's movement may have moved no credits. */
-  async function rowUnder(
-    accountId: string,
-    { reference, jobId }: Pick<Movement, 'reference' | 'jobId'>,
-  ): Promise<LedgerRow | null> {
-    const row = await store.ledger.findOne({ accountId, reference });
-    if (row !== null || jobId === undefined) return row;
-    return store.runMovements.findOne({ accountId, reference });
+  /**
+   * Writes out a row that nobody waits for. It has moved, whatever becomes of its row: the next mover writes the row, and
+   * throws when that fails.
+   */
+  function writeOutBehind(accountId: string, row: LedgerRow): void {
+    const underWay = writeOutOnce(accountId, row)
+      .catch(() => undefined)
+      .finally(() => writing.delete(accountId));
+    writing.set(accountId, underWay);
   }
 
   /** Writes a row out, unless this process has done it. */
   async function writeOutOnce(accountId: string, row: LedgerRow): Promise<void> {
     if (written.get(accountId) === row.reference) return;
-    await writeRow(row);
+    await store.writeRow(row);
     written.set(accountId, row.reference);
-  }
-
-  async function writeRow(row: LedgerRow): Promise<void> {
-    try {
-      await (movesCredits(row) ? store.ledger : store.runMovements).insertOne(row);
-    } catch (error) {
-      if (!(error instanceof DuplicateKeyError)) throw error;
-    }
   }
 
   return {
@@ -146,16 +142,15 @@ export function createMovements(store: BillingStore, now: () => Date) {
     },
 
     /** The row of a movement that was made for a job, written out or not yet; null when there was none. */
-    async rowOfJob(accountId: string, jobId: string, reference: string): Promise<LedgerRow | null> {
-      const account = await store.money.findOne({ _id: accountId }, { fields: ['movement'] });
-      if (account?.movement?.reference === reference) return account.movement;
-      return rowUnder(accountId, { reference, jobId });
+    async rowOfJob(accountId: string, reference: string): Promise<LedgerRow | null> {
+      const last = await store.lastMovement(accountId);
+      return last?.reference === reference ? last : store.rowUnder(accountId, reference, true);
     },
 
     /** Writes out the row of the account's last movement, if its mover died before it did. */
     async writeOut(accountId: string): Promise<void> {
-      const account = await store.money.findOne({ _id: accountId }, { fields: ['movement'] });
-      if (account !== null && account.movement !== null) await writeRow(account.movement);
+      const last = await store.lastMovement(accountId);
+      if (last !== null) await store.writeRow(last);
     },
   };
 }
@@ -185,11 +180,6 @@ function countsIn({ processing }: Money, { runs }: Movement): Filter {
 
 function usedChange({ processing }: Money, { runs }: Movement): number {
   return runs !== undefined && runs.period === processing.period ? runs.change : 0;
-}
-
-/** What moves no credits (runs inside of the allowance) is no line of a ledger, and is noted beside it. */
-function movesCredits({ credits, held }: LedgerRow): boolean {
-  return credits !== 0 || held !== 0;
 }
 
 function hasReservation(account: Money, reservationId: string | undefined): boolean {

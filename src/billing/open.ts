@@ -5,15 +5,14 @@ import type { Account, AccountLimits } from '../accounts/schema.ts';
 import type { AccountsStore } from '../accounts/store.ts';
 import type { Slice } from '../http/slice.ts';
 import type { Coordination } from '../stores/coordination/port.ts';
-import { deleteExpired } from '../stores/documents/expiry.ts';
 import type { Documents } from '../stores/documents/port.ts';
 import { type Allowance, createAllowance } from './allowance.ts';
 import { openCatchUp } from './catch-up.ts';
 import { createDescription } from './description.ts';
 import { createHolds, type Holds } from './holds.ts';
-import { createMovements, type Movements } from './movements.ts';
+import { createMovements } from './movements.ts';
 import { billingRoutes } from './routes.ts';
-import { type BillingStore, openBillingStore } from './store.ts';
+import { BillingStore } from './store.ts';
 import { createSyncRuns } from './sync-runs.ts';
 import { syncUsage } from './sync-usage.ts';
 import type { UsageSource } from './usage.ts';
@@ -38,8 +37,6 @@ export interface BillingOptions {
 }
 
 export interface Billing extends Slice {
-  store: BillingStore;
-  movements: Movements;
   allowance: Allowance;
   holds: Holds;
   /** Describes an account whole: who it is, what it has and what its plan leaves it. */
@@ -49,7 +46,7 @@ export interface Billing extends Slice {
 /** What accounts have, what moves it, and what they did. */
 export async function openBilling(options: BillingOptions): Promise<Billing> {
   const { documents, coordination, gate, plan, topUpUrl, now, log } = options;
-  const store = await openBillingStore(documents);
+  const store = await BillingStore.open(documents);
   const movements = createMovements(store, now);
   const syncRuns = createSyncRuns(store, now, (error) =>
     log.error({ err: error }, 'Usage could not be written'),
@@ -60,8 +57,6 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
   const usageSources = () => [syncUsage(store.usage), ...options.usageSources()];
 
   return {
-    store,
-    movements,
     allowance,
     holds,
     describe: createDescription({ ...options, billing: store, catchUp }),
@@ -69,9 +64,9 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
       await app.register(billingRoutes, { store, movements, catchUp, usageSources, gate, now });
     },
     sweeps: [
-      { name: 'usage by the hour', sweep: (instant) => deleteExpired(store.usage.hours, instant) },
-      { name: 'usage by the day', sweep: (instant) => deleteExpired(store.usage.days, instant) },
-      { name: 'usage by the call', sweep: (instant) => deleteExpired(store.usage.runs, instant) },
+      { name: 'usage by the hour', sweep: (instant) => store.usage.sweepHours(instant) },
+      { name: 'usage by the day', sweep: (instant) => store.usage.sweepDays(instant) },
+      { name: 'usage by the call', sweep: (instant) => store.usage.sweepSingleRuns(instant) },
       { name: 'reservations', sweep: () => allowance.sweep() },
       { name: 'notes of runs', sweep: () => holds.sweep() },
     ],

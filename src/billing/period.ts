@@ -14,16 +14,12 @@ export function boundsOf(period: string): { start: Date; end: Date } {
 }
 
 /** Begins an account's count anew when its period is over; false when it was begun already. */
-export async function turnPeriod(
-  { money }: BillingStore,
-  accountId: string,
-  period: string,
-): Promise<boolean> {
-  const { modified } = await money.updateOne(
-    { _id: accountId, 'processing.period': { $lt: period } },
+export function turnPeriod(store: BillingStore, accountId: string, period: string): Promise<boolean> {
+  return store.change(
+    accountId,
+    { 'processing.period': { $lt: period } },
     { $set: { 'processing.period': period, 'processing.used': 0 } },
   );
-  return modified === 1;
 }
 
 /** How far the clocks of two hosts may differ. */
@@ -33,11 +29,7 @@ const LARGEST_SKEW_MS = 24 * 60 * 60_000;
  * Turns counts back that a clock which was ahead has begun: their period is none that any host could be in by now, and
  * would take every later run until then. What was counted meanwhile stays counted.
  */
-export async function turnBackPeriods({ money }: BillingStore, now: Date): Promise<number> {
+export function turnBackPeriods(store: BillingStore, now: Date): Promise<number> {
   const latest = periodOf(new Date(now.getTime() + LARGEST_SKEW_MS));
-  const { modified } = await money.updateMany(
-    { 'processing.period': { $gt: latest } },
-    { $set: { 'processing.period': periodOf(now) } },
-  );
-  return modified;
+  return store.turnBackPeriods(latest, periodOf(now));
 }

@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify';
 import type { Gate } from '../accounts/gate.ts';
 import { Credits } from '../accounts/schema.ts';
 import { envelopeOf, pageOf, success } from '../http/envelope.ts';
-import { type Listing, readPage } from '../http/paging.ts';
 import { creditsOf, entryOf } from './answers.ts';
 import type { Movements } from './movements.ts';
 import { LedgerEntry, LedgerQuery, Usage, UsageQuery } from './schema.ts';
@@ -21,8 +20,6 @@ export interface BillingRoutesOptions {
   now: () => Date;
 }
 
-const LEDGER: Listing = { name: 'ledger', filters: {}, sort: [['sequence', -1]] };
-
 /** What an account has, what moved it, and what it did. */
 export async function billingRoutes(app: FastifyInstance, options: BillingRoutesOptions): Promise<void> {
   const { store, movements, catchUp, usageSources, gate, now } = options;
@@ -34,8 +31,7 @@ export async function billingRoutes(app: FastifyInstance, options: BillingRoutes
     },
     async (request) => {
       const { accountId } = gate.callerOf(request);
-      const account = await store.money.findOne({ _id: accountId }, { fields: ['balance', 'held'] });
-      return success('Credits read.', creditsOf(account ?? { balance: 0, held: 0 }));
+      return success('Credits read.', creditsOf(await store.findCredits(accountId)));
     },
   );
 
@@ -53,7 +49,7 @@ export async function billingRoutes(app: FastifyInstance, options: BillingRoutes
     async (request) => {
       const { accountId } = gate.callerOf(request);
       await movements.writeOut(accountId);
-      const { rows, meta } = await readPage(store.ledger, { accountId }, LEDGER, request.query);
+      const { rows, meta } = await store.listRows(accountId, request.query);
       return success('Movements listed.', rows.map(entryOf), meta);
     },
   );

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { DATE_OR_INSTANT } from '../http/described.ts';
-import { PagingQuery } from '../http/paging.ts';
+import { PagingQuery } from '../http/lists/paging.ts';
 
 const count = (description: string) => Type.Integer({ format: 'int64', description });
 

@@ -5,7 +5,11 @@ import type { PlanTerms } from './plan-terms.ts';
 import type { BillingStore } from './store.ts';
 import { addCounts, type MinuteCount } from './usage-counts.ts';
 
-const FLUSH_AFTER_MS = 100;
+/**
+ * Each write is a sync to disk: one a call cost 2 ms of CPU beside every large picture. Readers have the batches written
+ * first, and wait as long as this for it at most (catch-up.ts).
+ */
+const FLUSH_AFTER_MS = 500;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 5_000;
 /** `onError` hears of a store that is away after so many tries, 6 s, and again each time their number has doubled. */
@@ -37,7 +41,7 @@ interface Batch {
 
 /**
  * Counts what succeeded, in batches: a process under load makes one write for many calls. What a kill -9 can lose is
- * the last 100 ms of counts that cost nobody anything; runs that cost money are settled one by one, not here.
+ * the last half second of counts that cost nobody anything; runs that cost money are settled one by one, not here.
  *
  * A failed write is repeated until it succeeds, and counts once however often: a batch keeps its number, and what it
  * raises remembers the numbers it has seen. Meanwhile everything new waits together as one batch, whose size is the
@@ -110,14 +114,14 @@ export function createSyncRuns(
   }
 
   async function add(accountId: string, count: number, { id, period }: Batch): Promise<boolean> {
-    const { modified } = await store.money.updateOne(
-      { _id: accountId, 'processing.period': { $gte: period }, 'processing.batches': { $ne: id } },
+    return store.change(
+      accountId,
+      { 'processing.period': { $gte: period }, 'processing.batches': { $ne: id } },
       {
         $inc: { 'processing.used': count },
         $push: { 'processing.batches': { $each: [id], $slice: -REMEMBERED_BATCHES } },
       },
     );
-    return modified === 1;
   }
 
   function reportDropped(): void {

@@ -8,34 +8,22 @@ const FIELDS = { op: 'op', key: 'apiKeyId', day: 'day' } as const;
  * Synchronous calls that counted. Whole days of a window are read from the days, whole hours at its ends from the
  * hours, and single minutes from the one or two hours that it begins or ends in.
  */
-export function syncUsage({ hours, days, runs }: UsageStore): UsageSource {
+export function syncUsage(usage: UsageStore): UsageSource {
   return async (accountId, window) => {
     const field = FIELDS[window.groupBy];
-    const sums = { sync: 'sync' } as const;
     const parts = cutWindow(window);
-    const [byDay, byHour, cut, byRun] = await Promise.all([
-      days.group({ filter: { accountId, day: rangeOf(parts.days) }, by: { key: field }, sums }),
-      Promise.all(
-        parts.hours.map((range) =>
-          hours.group({ filter: { accountId, hour: rangeOf(range) }, by: { key: field }, sums }),
-        ),
-      ),
-      hours.find({ accountId, hour: { $in: parts.cutHours } }),
-      runs.group({
-        filter: { accountId, at: { $gte: window.from.toISOString(), $lt: window.to.toISOString() } },
-        by: { key: field },
-        sums: { sync: 1 },
-      }),
+    const instants = { from: window.from.toISOString(), to: window.to.toISOString() };
+    const [byDay, byHour, cut, single] = await Promise.all([
+      usage.callsOfDays(accountId, parts.days, field),
+      Promise.all(parts.hours.map((range) => usage.callsOfHours(accountId, range, field))),
+      usage.findHours(accountId, parts.cutHours),
+      usage.callsKeptSingly(accountId, instants, field),
     ]);
     const minutes = cut.map((hour) => ({ key: hour[field], sync: callsWithin(hour, window) }));
-    return [...byDay, ...byHour.flat(), ...minutes, ...byRun]
-      .map(({ key, sync }) => ({ key: String(key ?? CONSOLE_KEY), sync: Number(sync) }))
+    return [...byDay, ...byHour.flat(), ...minutes, ...single]
+      .map(({ key, sync }) => ({ key: key ?? CONSOLE_KEY, sync }))
       .filter(({ sync }) => sync > 0);
   };
-}
-
-function rangeOf({ from, to }: { from: string; to: string }) {
-  return { $gte: from, $lt: to };
 }
 
 /** Calls of those minutes of an hour that lie within the window. */

@@ -1,5 +1,4 @@
-import { type Collection, DuplicateKeyError } from '../stores/documents/port.ts';
-import type { UsageDay, UsageHour, UsageStore } from './usage-store.ts';
+import type { BatchMark, UsageDay, UsageHour, UsageStore } from './usage-store.ts';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -17,69 +16,19 @@ export interface MinuteCount {
   retentionDays: number;
 }
 
-/** Which batch a count belongs to. A process numbers its batches upwards and ends one before it begins the next. */
-export interface BatchMark {
-  /** Names the process; no dots. */
-  writer: string;
-  sequence: number;
-}
-
-/**
- * Adds the counts of a batch to their hours and days. Each document remembers the last batch of every process, so that
- * a batch may be written again after a failure, whatever part of it had arrived.
- */
+/** Adds the counts of a batch to their hours and days. A batch that is written again adds nothing twice. */
 export async function addCounts(
-  { hours, days }: UsageStore,
+  usage: UsageStore,
   counts: readonly MinuteCount[],
   mark: BatchMark,
 ): Promise<void> {
   const writes = [
-    ...[...hoursOf(counts)].map(
-      ([, hour]) =>
-        () =>
-          add(hours, hour, minutesOf(hour), mark),
-    ),
-    ...[...daysOf(counts)].map(
-      ([, day]) =>
-        () =>
-          add(days, day, {}, mark),
-    ),
+    ...Array.from(hoursOf(counts).values(), (hour) => () => usage.addHour(hour, mark)),
+    ...Array.from(daysOf(counts).values(), (day) => () => usage.addDay(day, mark)),
   ];
   for (let next = 0; next < writes.length; next += WRITTEN_AT_ONCE) {
     await Promise.all(writes.slice(next, next + WRITTEN_AT_ONCE).map((write) => write()));
   }
-}
-
-async function add<T extends UsageDay>(
-  collection: Collection<T>,
-  counted: T,
-  minutes: Record<string, number>,
-  { writer, sequence }: BatchMark,
-): Promise<void> {
-  const place = `batches.${writer}`;
-  const addOnce = async () => {
-    const { matched } = await collection.updateOne(
-      { _id: counted._id, [place]: { $not: { $gte: sequence } } },
-      {
-        $inc: { sync: counted.sync, ...minutes },
-        $set: { [place]: sequence },
-        $max: { expiresAt: counted.expiresAt },
-      },
-    );
-    return matched === 1;
-  };
-  if (await addOnce()) return;
-  try {
-    await collection.insertOne({ ...counted, batches: { [writer]: sequence } });
-  } catch (error) {
-    if (!(error instanceof DuplicateKeyError)) throw error;
-    // Another process made the document meanwhile, or this batch was added before.
-    await addOnce();
-  }
-}
-
-function minutesOf({ minutes }: UsageHour): Record<string, number> {
-  return Object.fromEntries(Object.entries(minutes).map(([name, calls]) => [`minutes.${name}`, calls]));
 }
 
 function hoursOf(counts: readonly MinuteCount[]): Map<string, UsageHour> {

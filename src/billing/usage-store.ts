@@ -1,4 +1,5 @@
-import type { Collection, Documents } from '../stores/documents/port.ts';
+import { deleteExpired } from '../stores/documents/expiry.ts';
+import { type Collection, type Documents, DuplicateKeyError, type Filter } from '../stores/documents/port.ts';
 
 /**
  * Counted calls of one account, op and API key within one hour or one day. What is stored grows with the hours in which
@@ -41,19 +42,136 @@ export interface SyncRun {
   expiresAt: string;
 }
 
-export interface UsageStore {
-  hours: Collection<UsageHour>;
-  days: Collection<UsageDay>;
-  runs: Collection<SyncRun>;
+/** Which batch a count belongs to. A process numbers its batches upwards and ends one before it begins the next. */
+export interface BatchMark {
+  /** Names the process; no dots. */
+  writer: string;
+  sequence: number;
 }
 
-export async function openUsageStore(documents: Documents): Promise<UsageStore> {
-  const [hours, days, runs] = await Promise.all([
-    documents.collection<UsageHour>({ name: 'usageHours', indexes: indexesBy('hour') }),
-    documents.collection<UsageDay>({ name: 'usageDays', indexes: indexesBy('day') }),
-    documents.collection<SyncRun>({ name: 'syncRuns', indexes: indexesBy('at') }),
-  ]);
-  return { hours, days, runs };
+/** From inclusive, to exclusive. */
+export interface Range {
+  from: string;
+  to: string;
+}
+
+/** What counts are told by. */
+export type CountKey = 'op' | 'apiKeyId' | 'day';
+
+export interface KeyCount {
+  key: string | null;
+  sync: number;
+}
+
+/** How often accounts called. */
+export class UsageStore {
+  readonly #hours: Collection<UsageHour>;
+  readonly #days: Collection<UsageDay>;
+  readonly #runs: Collection<SyncRun>;
+
+  private constructor(hours: Collection<UsageHour>, days: Collection<UsageDay>, runs: Collection<SyncRun>) {
+    this.#hours = hours;
+    this.#days = days;
+    this.#runs = runs;
+  }
+
+  static async open(documents: Documents): Promise<UsageStore> {
+    const [hours, days, runs] = await Promise.all([
+      documents.collection<UsageHour>({ name: 'usageHours', indexes: indexesBy('hour') }),
+      documents.collection<UsageDay>({ name: 'usageDays', indexes: indexesBy('day') }),
+      documents.collection<SyncRun>({ name: 'syncRuns', indexes: indexesBy('at') }),
+    ]);
+    return new UsageStore(hours, days, runs);
+  }
+
+  /** Adds the calls of an hour once for a batch, however often it is repeated. */
+  addHour(counted: UsageHour, mark: BatchMark): Promise<void> {
+    const minutes = Object.entries(counted.minutes).map(([name, calls]) => [`minutes.${name}`, calls]);
+    return add(this.#hours, counted, Object.fromEntries(minutes), mark);
+  }
+
+  /** Adds the calls of a day once for a batch, however often it is repeated. */
+  addDay(counted: UsageDay, mark: BatchMark): Promise<void> {
+    return add(this.#days, counted, {}, mark);
+  }
+
+  /** Calls of whole days, `YYYY-MM-DD`. */
+  callsOfDays(accountId: string, range: Range, key: CountKey): Promise<KeyCount[]> {
+    return sumOf(this.#days, { accountId, day: within(range) }, key);
+  }
+
+  /** Calls of whole hours, `YYYY-MM-DDTHH`. */
+  callsOfHours(accountId: string, range: Range, key: CountKey): Promise<KeyCount[]> {
+    return sumOf(this.#hours, { accountId, hour: within(range) }, key);
+  }
+
+  /** Calls that an earlier release kept one by one, between two instants. */
+  async callsKeptSingly(accountId: string, range: Range, key: CountKey): Promise<KeyCount[]> {
+    return sumOf(this.#runs, { accountId, at: within(range) }, key, 1);
+  }
+
+  /** The counts of these hours, with their minutes. */
+  findHours(accountId: string, hours: readonly string[]): Promise<UsageHour[]> {
+    return this.#hours.find({ accountId, hour: { $in: hours } });
+  }
+
+  sweepHours(now: Date): Promise<number> {
+    return deleteExpired(this.#hours, now);
+  }
+
+  sweepDays(now: Date): Promise<number> {
+    return deleteExpired(this.#days, now);
+  }
+
+  sweepSingleRuns(now: Date): Promise<number> {
+    return deleteExpired(this.#runs, now);
+  }
+}
+
+/**
+ * Adds to a count. Its document remembers the last batch of every process, so that a batch may be written again after a
+ * failure, whatever part of it had arrived.
+ */
+async function add<T extends UsageDay>(
+  collection: Collection<T>,
+  counted: T,
+  minutes: Record<string, number>,
+  { writer, sequence }: BatchMark,
+): Promise<void> {
+  const place = `batches.${writer}`;
+  const addOnce = async () => {
+    const { matched } = await collection.updateOne(
+      { _id: counted._id, [place]: { $not: { $gte: sequence } } },
+      {
+        $inc: { sync: counted.sync, ...minutes },
+        $set: { [place]: sequence },
+        $max: { expiresAt: counted.expiresAt },
+      },
+    );
+    return matched === 1;
+  };
+  if (await addOnce()) return;
+  try {
+    await collection.insertOne({ ...counted, batches: { [writer]: sequence } });
+  } catch (error) {
+    if (!(error instanceof DuplicateKeyError)) throw error;
+    // Another process made the document meanwhile, or this batch was added before.
+    await addOnce();
+  }
+}
+
+async function sumOf<T extends UsageDay | SyncRun>(
+  collection: Collection<T>,
+  filter: Filter,
+  field: CountKey,
+  sync: 'sync' | 1 = 'sync',
+): Promise<KeyCount[]> {
+  const rows = await collection.group({ filter, by: { key: field }, sums: { sync } });
+  return rows.map((row) => ({ key: row.key === null ? null : String(row.key), sync: Number(row.sync) }));
+}
+
+function within({ from, to }: Range) {
+  return { $gte: from, $lt: to };
 }
 
 function indexesBy(start: string) {

@@ -1,0 +1,23 @@
+import type { FastifyReply } from 'fastify';
+
+/** The rate window of an account, as its caller is told. */
+export interface Budget {
+  limit: number;
+  windowMs: number;
+  remaining: number;
+  resetMs: number;
+}
+
+/**
+ * Tells a caller what is left of its rate window: in the three headers of the interface, and in the two of the standard
+ * that is being made.
+ * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
+ */
+export function sendBudget(reply: FastifyReply, { limit, windowMs, remaining, resetMs }: Budget): void {
+  const resetSeconds = Math.ceil(resetMs / 1000);
+  reply.header('ratelimit-limit', String(limit));
+  reply.header('ratelimit-remaining', String(remaining));
+  reply.header('ratelimit-reset', String(resetSeconds));
+  reply.header('ratelimit-policy', `"requests";q=${limit};w=${windowMs / 1000}`);
+  reply.header('ratelimit', `"requests";r=${remaining};t=${resetSeconds}`);
+}
