@@ -4,7 +4,7 @@ import { httpSettings } from '../src/http/config.ts';
 import { mailSettings } from '../src/mail/config.ts';
 import { outboundSettings } from '../src/outbound/config.ts';
 import { pixelsSettings } from '../src/pixels/config.ts';
-import { rendersSettings } from '../src/pixels/renders-config.ts';
+import { rendersSettings } from '../src/pixels/renders/config.ts';
 import { processesSettings } from '../src/processes/config.ts';
 import { providersSettings } from '../src/providers/config.ts';
 import { storesSettings } from '../src/stores/config.ts';

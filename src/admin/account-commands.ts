@@ -2,7 +2,7 @@ import { createAccount, createKey } from '../accounts/accounts.ts';
 import { createOperator, type Operator } from '../accounts/operator.ts';
 import { type AccountDocument, AccountsStore } from '../accounts/store.ts';
 import { createMovements } from '../billing/movements.ts';
-import { openBillingStore } from '../billing/store.ts';
+import { BillingStore } from '../billing/store.ts';
 import { newId, randomText } from '../names/ids.ts';
 import type { Documents } from '../stores/documents/port.ts';
 import { removeDataOf } from './account-data.ts';
@@ -100,7 +100,7 @@ async function list(_given: Given, { documents }: CommandContext): Promise<Comma
   const accounts = await AccountsStore.open(documents);
   const all = await accounts.findEveryAccount();
   const ids = all.map(({ _id }) => _id);
-  const balances = await balancesOf(ids, documents);
+  const balances = await (await BillingStore.open(documents)).balancesOf(ids);
   const rows = all.map((account) => publicAccount(account, balances.get(account._id) ?? 0));
   const lines = rows.map(
     ({ id, email, plan, balance, state }) =>
@@ -116,13 +116,13 @@ async function show({ words }: Given, { documents }: CommandContext): Promise<Co
   const store = await AccountsStore.open(documents);
   const account = await store.find(id);
   if (account === null) throw noAccount(id);
-  const [keys, sessions, balances] = await Promise.all([
+  const [keys, sessions, { balance }] = await Promise.all([
     store.findLiveKeys(id),
     store.findSessions(id),
-    balancesOf([id], documents),
+    BillingStore.open(documents).then((billing) => billing.findCredits(id)),
   ]);
   const shown = {
-    ...publicAccount(account, balances.get(id) ?? 0),
+    ...publicAccount(account, balance),
     keys: keys.length,
     sessions: sessions.length,
   };
@@ -136,7 +136,7 @@ async function credit({ words }: Given, { documents, now }: CommandContext): Pro
   const accounts = await AccountsStore.open(documents);
   if ((await accounts.standingOf(id)) === null) throw noAccount(id);
   await grant(id, credits, documents, now);
-  const balance = (await balancesOf([id], documents)).get(id) ?? 0;
+  const balance = (await (await BillingStore.open(documents)).findCredits(id)).balance;
   return {
     data: { accountId: id, credits, balance },
     text: `${credits} credits granted; the balance is ${balance}.`,
@@ -180,22 +180,13 @@ async function changed(
   return { data: { accountId: id, state }, text: `${id} is ${state}.` };
 }
 
-async function balancesOf(
-  accountIds: readonly string[],
-  documents: Documents,
-): Promise<ReadonlyMap<string, number>> {
-  const { money } = await openBillingStore(documents);
-  const rows = await money.find({ _id: { $in: accountIds } }, { fields: ['balance'] });
-  return new Map(rows.map(({ _id, balance }) => [_id, balance]));
-}
-
 async function grant(
   accountId: string,
   credits: number,
   documents: Documents,
   now: () => Date,
 ): Promise<void> {
-  const movements = createMovements(await openBillingStore(documents), now);
+  const movements = createMovements(await BillingStore.open(documents), now);
   const reference = `grant/${newId('led', now().getTime())}`;
   await movements.move(accountId, {
     reference,

@@ -1,5 +1,5 @@
 import { createKey } from '../accounts/accounts.ts';
-import { REVOCATION_MARK_MS } from '../accounts/authentication.ts';
+import { markCredentials } from '../accounts/marks.ts';
 import { createOperator } from '../accounts/operator.ts';
 import { AccountsStore } from '../accounts/store.ts';
 import { type Command, type CommandAnswer, type CommandContext, type Given, UsageError } from './command.ts';
@@ -63,7 +63,7 @@ async function revoke(
   const accounts = await AccountsStore.open(documents);
   const instant = now();
   if (!(await accounts.revokeAnyKey(keyId, instant))) throw new UsageError(`There is no live key ${keyId}.`);
-  await coordination.mark(keyId, REVOCATION_MARK_MS);
+  await markCredentials(coordination, [keyId]);
   return { data: { keyId, revokedAt: instant.toISOString() }, text: `${keyId} is revoked.` };
 }
 

@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import type { Settings } from '../../config/index.ts';
-import { sandboxObstacle } from '../pixels/sandbox.ts';
+import { sandboxObstacle } from '../pixels/renders/sandbox.ts';
 import { chooseAllocator } from '../processes/allocator.ts';
 import { type Finding, ok, problem, reasonOf, warning } from './finding.ts';
 

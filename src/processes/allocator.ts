@@ -20,6 +20,11 @@ const LIBRARIES = [/^libjemalloc\.so\.\d+$/, /^libmimalloc\.so\.\d+$/];
  * in the operator's environment wins.
  */
 const SYSTEM_ARENAS = '2';
+/**
+ * The same for jemalloc, which otherwise makes four a core: memory that one thread gave back is then mapped anew for the
+ * next, 800 page faults for a PNG of 1 megapixel instead of 320. Other libraries do not read it, and the operator's wins.
+ */
+const JEMALLOC_CONF = 'narenas:2';
 
 /**
  * The allocator of ALLOCATOR: `system`, the path of a library, or `auto`, which takes one that the host has.
@@ -38,7 +43,8 @@ export function chooseAllocator(wanted: string): Allocator {
 function preloaded(library: string | undefined): Allocator {
   const arenas = { MALLOC_ARENA_MAX: process.env.MALLOC_ARENA_MAX ?? SYSTEM_ARENAS };
   if (library === undefined) return { name: 'system', environment: arenas };
-  return { name: library, environment: { ...arenas, LD_PRELOAD: library } };
+  const jemalloc = { MALLOC_CONF: process.env.MALLOC_CONF ?? JEMALLOC_CONF };
+  return { name: library, environment: { ...arenas, ...jemalloc, LD_PRELOAD: library } };
 }
 
 /** Of the architecture's own folder too, such as /usr/lib/x86_64-linux-gnu. */

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Pixels } from '../pixels/pixels.ts';
-import type { Renders } from '../pixels/renders.ts';
+import type { Renders } from '../pixels/renders/renders.ts';
 import type { Control, ControlHandler } from './controls.ts';
 
 export interface ProcessControlsOptions {
