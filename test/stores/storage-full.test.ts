@@ -26,6 +26,19 @@ t.test('a disk is full when less is free than the reserve, of a small disk than 
   }
 });
 
+t.test(
+  'what was written since the last look counts: a second of uploads takes nothing of the reserve',
+  async (t) => {
+    const space = { freeBytes: 3 * GIGABYTE, totalBytes: 100 * GIGABYTE };
+    const reserve = createReserve(2 * GIGABYTE, async () => space);
+    await reserve.check();
+    reserve.spend(GIGABYTE);
+    await t.resolves(reserve.check());
+    reserve.spend(1);
+    await t.rejects(reserve.check(), { name: 'StorageFullError' });
+  },
+);
+
 t.test('a full disk takes no upload, and lets everything else go on', async (t) => {
   const roomy = await startServer(t);
   const { key } = await roomy.account();

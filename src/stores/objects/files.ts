@@ -3,7 +3,7 @@ import { constants, type Stats } from 'node:fs';
 import { access, type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
-import { StoreUnavailableError } from '../documents/port.ts';
+import { StorageFullError, StoreUnavailableError } from '../documents/port.ts';
 import { moveDurably, readFully } from './durable-file.ts';
 import { isMissing, objectsUnder, pathOf, TEMPORARY } from './file-layout.ts';
 import type { Objects, StoredObject } from './port.ts';
@@ -47,6 +47,7 @@ export class FileObjects implements Objects {
       await this.#prepare();
       await this.#reserve.check();
       const sizeBytes = await write(temporary, body, contentType);
+      this.#reserve.spend(sizeBytes);
       await stored(moveDurably(temporary, path));
       return { sizeBytes };
     } catch (error) {
@@ -182,6 +183,9 @@ function nullWhenMissing(error: unknown): null {
   throw error;
 }
 
+/** What a disk or a quota without room answers. */
+const NO_ROOM = new Set(['ENOSPC', 'EDQUOT']);
+
 /** The file system's failures are the store's. */
 function stored<T>(work: Promise<T>): Promise<T> {
   return work.catch((error) => {
@@ -189,7 +193,9 @@ function stored<T>(work: Promise<T>): Promise<T> {
   });
 }
 
-function unavailable(cause: unknown): StoreUnavailableError {
+function unavailable(cause: unknown): StoreUnavailableError | StorageFullError {
+  if (NO_ROOM.has((cause as NodeJS.ErrnoException).code ?? ''))
+    return new StorageFullError('The disk of the objects is full.', { cause });
   const reason = cause instanceof Error ? ` (${cause.message})` : '';
   return new StoreUnavailableError(`The object directory did not do what it was asked${reason}.`, { cause });
 }

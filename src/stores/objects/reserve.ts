@@ -15,21 +15,27 @@ export interface Space {
 export interface Reserve {
   /** @throws StorageFullError while less is free than is kept. */
   check(): Promise<void>;
+  /** Counts what was written since the last look at the disk: many uploads of one second could take the reserve. */
+  spend(bytes: number): void;
 }
 
 export function createReserve(reserveBytes: number, spaceLeft: () => Promise<Space>): Reserve {
   let lookedMs = Number.NEGATIVE_INFINITY;
-  let isFull = false;
+  /** What may still be written before the reserve is touched. */
+  let spareBytes = 0;
 
   return {
     async check() {
       const nowMs = performance.now();
       if (nowMs - lookedMs >= LOOK_MS) {
         const { freeBytes, totalBytes } = await spaceLeft();
-        isFull = freeBytes < Math.min(reserveBytes, totalBytes * LARGEST_SHARE);
+        spareBytes = freeBytes - Math.min(reserveBytes, totalBytes * LARGEST_SHARE);
         lookedMs = nowMs;
       }
-      if (isFull) throw new StorageFullError('The disk of the objects is full but for its reserve.');
+      if (spareBytes < 0) throw new StorageFullError('The disk of the objects is full but for its reserve.');
+    },
+    spend(bytes) {
+      spareBytes -= bytes;
     },
   };
 }

@@ -1,8 +1,8 @@
 import type { Test } from 'tap';
 import { randomText } from '../../../src/names/ids.ts';
 import { admissionContract } from './admission.contract.ts';
-import { keysContract } from './keys.contract.ts';
 import { MINUTE_MS, type Open, opened, pick, SHORT_MS, until } from './harness.ts';
+import { keysContract } from './keys.contract.ts';
 
 /** The promises of coordination, for every implementation of it. */
 export function coordinationContract(t: Test, open: Open): void {
