@@ -35,6 +35,8 @@ const RANKS: Record<string, number> = {
   metrics: 8,
   tracing: 9,
   stores: 9,
+  clock: 10,
+  turns: 10,
   names: 10,
 };
 

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { type Clock, systemClock } from '../clock/clock.ts';
 import type { AdmitAnswer, RateAnswer } from '../stores/coordination/port.ts';
 import type { Caller } from './authentication.ts';
 import { PASS_MS } from './marks.ts';
@@ -28,8 +29,7 @@ interface Counted {
   endsMs: number;
 }
 
-/** @param elapsedMs a clock that only goes forward. */
-export function createPasses(elapsedMs: () => number = () => performance.now()): Passes {
+export function createPasses({ elapsedMs }: Pick<Clock, 'elapsedMs'> = systemClock): Passes {
   const letIn = new WeakMap<Caller, { network: string; untilMs: number }>();
   const windows = new LRUCache<string, Counted>({ max: MOST_ACCOUNTS });
   /** Accounts that are just being counted ahead for: of calls that come together, one does so. */

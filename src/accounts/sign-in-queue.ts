@@ -1,4 +1,5 @@
 import { ApiError } from '../http/errors.ts';
+import { createTurns } from '../turns/turns.ts';
 
 export interface SignInQueueOptions {
   /** Passwords judged at once. */
@@ -9,7 +10,10 @@ export interface SignInQueueOptions {
   mostOfNetwork: number;
 }
 
-/** A bounded waiting room before the costly judging of passwords, where networks take turns. */
+/**
+ * A bounded waiting room before the costly judging of passwords, where networks take turns. It is not the admission of the
+ * pixels: it has no memory to share out, bounds the room for each network too, and stands before the caller is known.
+ */
 export interface SignInQueue {
   /**
    * Waits for a turn; the answer ends it.
@@ -25,38 +29,22 @@ interface Waiter {
 const RETRY_AFTER_SECONDS = 2;
 
 export function createSignInQueue({ atOnce, mostWaiting, mostOfNetwork }: SignInQueueOptions): SignInQueue {
-  /** Those who wait, by network; the first network is the one whose last turn is longest ago. */
-  const lines = new Map<string, Waiter[]>();
+  const turns = createTurns<Waiter>();
   let running = 0;
-  let waiting = 0;
 
   function leave(): void {
     running -= 1;
-    const [next] = lines;
+    const next = turns.next();
     if (next === undefined) return;
-    const [network, line] = next;
-    const waiter = line[0];
-    if (waiter === undefined) return;
-    remove(network, waiter);
-    if (line.length > 0) {
-      lines.delete(network);
-      lines.set(network, line);
-    }
+    turns.serve(next.owner, next.waiter);
     running += 1;
-    waiter.admit();
-  }
-
-  function remove(network: string, waiter: Waiter): void {
-    const line = lines.get(network) ?? [];
-    line.splice(line.indexOf(waiter), 1);
-    waiting -= 1;
-    if (line.length === 0) lines.delete(network);
+    next.waiter.admit();
   }
 
   function wait(network: string, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const giveUp = () => {
-        remove(network, waiter);
+        turns.remove(network, waiter);
         reject(signal.reason);
       };
       const waiter: Waiter = {
@@ -65,10 +53,7 @@ export function createSignInQueue({ atOnce, mostWaiting, mostOfNetwork }: SignIn
           resolve();
         },
       };
-      const line = lines.get(network);
-      if (line === undefined) lines.set(network, [waiter]);
-      else line.push(waiter);
-      waiting += 1;
+      turns.add(network, waiter);
       signal.addEventListener('abort', giveUp, { once: true });
     });
   }
@@ -77,7 +62,7 @@ export function createSignInQueue({ atOnce, mostWaiting, mostOfNetwork }: SignIn
     async enter(network, signal) {
       signal.throwIfAborted();
       if (running < atOnce) running += 1;
-      else if (waiting >= mostWaiting || (lines.get(network)?.length ?? 0) >= mostOfNetwork) throw noRoom();
+      else if (turns.size >= mostWaiting || turns.sizeOf(network) >= mostOfNetwork) throw noRoom();
       else await wait(network, signal);
       let left = false;
       return () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { systemClock } from '../clock/clock.ts';
 import { type Admission, createAdmission } from '../pixels/admission.ts';
-import { systemClock } from '../pixels/clock.ts';
 import type { ImageObject, ImageTags } from '../pixels/image-object.ts';
 import { patienceUntil } from '../pixels/patience.ts';
 import type { Pixels } from '../pixels/pixels.ts';
@@ -56,7 +56,7 @@ export function createIntake({ objects, pixels, imageThreads }: IntakeOptions) {
      * @throws ApiError unsupported_format; provider_unavailable; the signal's reason.
      */
     async describe(accountId: string, key: string, client: AbortSignal): Promise<Facts> {
-      const deadlineMs = Date.now() + DESCRIBE_TIMEOUT_MS;
+      const deadlineMs = systemClock.nowMs() + DESCRIBE_TIMEOUT_MS;
       const patience = patienceUntil({ deadlineMs, client, clock: systemClock, late: tooManyUploads });
       try {
         const { release } = await turns.acquire({

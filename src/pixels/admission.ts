@@ -1,7 +1,7 @@
-import type { Clock } from './clock.ts';
-import { systemClock } from './clock.ts';
+import type { Clock } from '../clock/clock.ts';
+import { systemClock } from '../clock/clock.ts';
+import { createTurns } from '../turns/turns.ts';
 import { capacity } from './failures.ts';
-import { createTurns } from './turns.ts';
 
 /** A call has somebody who waits for its answer; a job has not. */
 export type WorkClass = 'call' | 'job';
@@ -102,7 +102,7 @@ export function createAdmission(options: {
   }
 
   function take({ accountId, bytes }: SeatRequest, queueMs: number): Seat {
-    const takenMs = clock.nowMs();
+    const takenMs = clock.elapsedMs();
     let isHeld = true;
     busy += 1;
     reservedBytes += bytes;
@@ -116,7 +116,7 @@ export function createAdmission(options: {
         busy -= 1;
         reservedBytes -= bytes;
         count(accountId, -1);
-        meanServiceMs = withLatest(meanServiceMs, clock.nowMs() - takenMs);
+        meanServiceMs = withLatest(meanServiceMs, clock.elapsedMs() - takenMs);
         admitNext();
       },
     };
@@ -137,8 +137,8 @@ export function createAdmission(options: {
       const next = lines[work].next(placesOf);
       if (next === undefined || !fits(next.waiter.request.bytes)) break;
       callsInARow = work === 'call' && lines.job.size > 0 ? callsInARow + 1 : 0;
-      lines[work].serve(next.accountId, next.waiter);
-      next.waiter.grant(take(next.waiter.request, clock.nowMs() - next.waiter.arrivedMs));
+      lines[work].serve(next.owner, next.waiter);
+      next.waiter.grant(take(next.waiter.request, clock.elapsedMs() - next.waiter.arrivedMs));
     }
     if (busy > 0 || waiting() > 0) return;
     for (const resolve of idlers) resolve();
@@ -155,7 +155,7 @@ export function createAdmission(options: {
       };
       const waiter: Waiter = {
         request,
-        arrivedMs: clock.nowMs(),
+        arrivedMs: clock.elapsedMs(),
         grant(seat) {
           signal.removeEventListener('abort', giveUp);
           resolve(seat);

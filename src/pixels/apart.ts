@@ -1,6 +1,6 @@
+import type { Clock } from '../clock/clock.ts';
 import { type AdmissionStats, createAdmission, type WorkClass } from './admission.ts';
 import { type ApartProcess, type ApartProcessOptions, startApartProcess } from './apart-process.ts';
-import type { Clock } from './clock.ts';
 import type { Patience } from './patience.ts';
 
 export { ProcessDeath } from './apart-process.ts';

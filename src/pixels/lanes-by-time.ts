@@ -1,6 +1,6 @@
 import type { SettingsOf } from '../../config/setting.ts';
 import type { Pass } from '../../workers/protocol.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock/clock.ts';
 import type { pixelsSettings } from './config.ts';
 import { estimatedMs } from './duration.ts';
 import { encodeOf } from './following.ts';

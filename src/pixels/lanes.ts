@@ -1,7 +1,7 @@
 import type { ImageTask } from '../../workers/protocol.ts';
+import type { Clock } from '../clock/clock.ts';
 import { type AdmissionStats, createAdmission, type SeatRequest } from './admission.ts';
 import { createApart, ProcessDeath } from './apart.ts';
-import type { Clock } from './clock.ts';
 import { capacity, unsupportedFormat, workerUnreachable } from './failures.ts';
 import { type Patience, unlessAborted } from './patience.ts';
 import { createPool, type ResultOf } from './pool.ts';
@@ -55,9 +55,9 @@ export function createThreadLane(options: LaneOptions & { threadFile: URL }): La
         seat.release();
         throw signal.reason;
       }
-      const startedMs = clock.nowMs();
+      const startedMs = clock.elapsedMs();
       const native = pool.run(taskUntil(patience.deadlineMs())).finally(seat.release);
-      follow(native.then((result) => took(clock.nowMs() - startedMs, result.kind !== 'failure')));
+      follow(native.then((result) => took(clock.elapsedMs() - startedMs, result.kind !== 'failure')));
       const reached = native.catch((cause: Error) => {
         onLost(cause);
         throw workerUnreachable(cause);

@@ -1,5 +1,5 @@
+import type { Clock } from '../clock/clock.ts';
 import type { WorkClass } from './admission.ts';
-import type { Clock } from './clock.ts';
 
 /** One signal for the deadline and the disconnect of a client. */
 export interface Patience {
@@ -35,12 +35,12 @@ export function patienceUntil(options: {
   client?.addEventListener('abort', leave, { once: true });
 
   async function withoutTimer<T>(place: Promise<T>): Promise<T> {
-    const sinceMs = clock.nowMs();
+    const sinceMs = clock.elapsedMs();
     cancel();
     try {
       return await place;
     } finally {
-      deadlineMs += clock.nowMs() - sinceMs;
+      deadlineMs += clock.elapsedMs() - sinceMs;
       cancel = startTimer();
     }
   }

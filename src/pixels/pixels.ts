@@ -15,9 +15,9 @@ import type {
   Transformed,
   TransformTask,
 } from '../../workers/protocol.ts';
+import { type Clock, systemClock } from '../clock/clock.ts';
 import type { ApiError } from '../http/errors.ts';
 import type { WorkClass } from './admission.ts';
-import { type Clock, systemClock } from './clock.ts';
 import type { pixelsSettings } from './config.ts';
 import { drawingSizeOf } from './drawing-size.ts';
 import { deadlineExceeded, refusalOf } from './failures.ts';
@@ -190,7 +190,7 @@ export function createPixels(options: PixelsOptions): Pixels {
     const { lane, took } = lanes.choose(header, pass);
     const seating = { accountId, work, bytes: estimatedBytes(header, pass) };
     const arrival = await lane.run<T>({ taskUntil, seating, took, ...ending });
-    lastAnswerMs = clock.nowMs();
+    lastAnswerMs = clock.elapsedMs();
     return arrival;
   }
 
@@ -268,7 +268,7 @@ export function createPixels(options: PixelsOptions): Pixels {
     stats: () => statsOf(lanes.quick),
     heavyStats: () => statsOf(lanes.heavy),
     async selfTest() {
-      if (clock.nowMs() - lastAnswerMs < PROOF_MS) return;
+      if (clock.elapsedMs() - lastAnswerMs < PROOF_MS) return;
       testing ??= testOnce();
       return testing;
     },

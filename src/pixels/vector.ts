@@ -4,9 +4,9 @@ import {
   type RasterizeResult,
   type RasterizeTask,
 } from '../../workers/protocol.ts';
+import type { Clock } from '../clock/clock.ts';
 import type { WorkClass } from './admission.ts';
 import { createApart, ProcessDeath } from './apart.ts';
-import type { Clock } from './clock.ts';
 import { deadlineExceeded, refusalOf, unsupportedFormat, workerUnreachable } from './failures.ts';
 import { type Patience, patienceUntil } from './patience.ts';
 

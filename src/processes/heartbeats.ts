@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from './clock.ts';
+import type { Clock } from '../clock/clock.ts';
 
 /** How often a process says that it is alive. */
 export const BEAT_MS = 1_000;
@@ -7,7 +7,7 @@ export interface HeartbeatsOptions<T> {
   /** Silence after which a process is taken for hung. */
   timeoutMs: number;
   onSilent: (process: T) => void;
-  clock?: Clock;
+  clock: Clock;
 }
 
 /** Notices processes that hang: one that is stopped, or whose event loop never comes round, serves nobody and does not end. */
@@ -18,18 +18,14 @@ export interface Heartbeats<T> {
   forget(process: T): void;
 }
 
-export function createHeartbeats<T>({
-  timeoutMs,
-  onSilent,
-  clock = systemClock,
-}: HeartbeatsOptions<T>): Heartbeats<T> {
+export function createHeartbeats<T>({ timeoutMs, onSilent, clock }: HeartbeatsOptions<T>): Heartbeats<T> {
   const lastMs = new Map<T, number>();
-  let lookedMs = clock.nowMs();
+  let lookedMs = clock.elapsedMs();
   let cancel: (() => void) | undefined;
 
   /** After a pause of the listener itself the beats of that time are still unread, so everybody gets a fresh start. */
   function look(): void {
-    const nowMs = clock.nowMs();
+    const nowMs = clock.elapsedMs();
     const wasAway = nowMs - lookedMs > timeoutMs / 2 + BEAT_MS;
     lookedMs = nowMs;
     for (const [process, beatMs] of lastMs) {
@@ -44,16 +40,20 @@ export function createHeartbeats<T>({
 
   return {
     watch(process) {
-      lastMs.set(process, clock.nowMs());
+      lastMs.set(process, clock.elapsedMs());
       if (cancel !== undefined) return;
-      lookedMs = clock.nowMs();
+      lookedMs = clock.elapsedMs();
       cancel = clock.after(BEAT_MS, look);
     },
     beat(process) {
-      if (lastMs.has(process)) lastMs.set(process, clock.nowMs());
+      if (lastMs.has(process)) lastMs.set(process, clock.elapsedMs());
     },
     forget(process) {
       lastMs.delete(process);
+      // A clock that goes on for nobody would keep the primary alive.
+      if (lastMs.size > 0) return;
+      cancel?.();
+      cancel = undefined;
     },
   };
 }

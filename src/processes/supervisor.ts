@@ -1,6 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { type Clock, systemClock } from '../clock/clock.ts';
 import { cannotRescue, rescueConnections } from './handed-connections.ts';
 import { createHeartbeats } from './heartbeats.ts';
 
@@ -21,6 +22,7 @@ export interface SupervisorOptions {
   /** Environment of one API process. */
   environment: () => Record<string, string>;
   log: Logger;
+  clock?: Clock;
   /** A process is gone: what it held can be given back. */
   onGone: (processId: number) => void;
   /** A process ended that was not meant to, and is replaced. */
@@ -63,17 +65,22 @@ export type ProcessMessage = { type: 'listening'; port: number } | { type: 'aliv
  * when it died young.
  */
 export function createSupervisor(options: SupervisorOptions): Supervisor {
-  const { log } = options;
+  const { log, clock = systemClock } = options;
   const unknownNode = cannotRescue();
   if (unknownNode !== null) log.error(unknownNode);
-  const bornAt = new Map<Worker, number>();
+  /** Processes that live, by when they were started. */
+  const bornMs = new Map<Worker, number>();
   /** Processes that are meant to end, by a drain: their exit is no death. */
   const leaving = new Set<Worker>();
   /** Processes that take connections. */
   const serving = new Set<Worker>();
   /** Processes that took connections until they hung. */
   const hung = new Set<Worker>();
-  const heartbeats = createHeartbeats<Worker>({ timeoutMs: options.hangTimeoutMs, onSilent: killHung });
+  const heartbeats = createHeartbeats<Worker>({
+    timeoutMs: options.hangTimeoutMs,
+    onSilent: killHung,
+    clock,
+  });
   let earlyExits = 0;
   let stopping = false;
   let stopStarting: () => void = () => {};
@@ -83,7 +90,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
 
   function fork(): Worker {
     const worker = cluster.fork(options.environment());
-    bornAt.set(worker, Date.now());
+    bornMs.set(worker, clock.elapsedMs());
     worker.on('error', (error) =>
       log.warn({ err: error, processId: worker.id }, 'A message to a process failed'),
     );
@@ -121,8 +128,8 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   }
 
   function onExit(worker: Worker, { code, signal, everServed }: Death): void {
-    const livedMs = Date.now() - (bornAt.get(worker) ?? 0);
-    bornAt.delete(worker);
+    const livedMs = clock.elapsedMs() - (bornMs.get(worker) ?? 0);
+    bornMs.delete(worker);
     options.onGone(worker.id);
     if (leaving.delete(worker) || stopping) return;
     log.error(
@@ -156,7 +163,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   }
 
   async function replaceEach(): Promise<void> {
-    for (const old of [...bornAt.keys()]) {
+    for (const old of [...bornMs.keys()]) {
       if (stopping || old.isDead()) continue;
       await listening(fork());
       await drain(old);
@@ -164,7 +171,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   }
 
   function current(): Worker[] {
-    return [...bornAt.keys()].filter((worker) => !leaving.has(worker) && !worker.isDead());
+    return [...bornMs.keys()].filter((worker) => !leaving.has(worker) && !worker.isDead());
   }
 
   /** After the replacement before it, whatever became of that. */
@@ -219,7 +226,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     async stop() {
       stopping = true;
       stopStarting();
-      await Promise.all([...bornAt.keys()].map(drain));
+      await Promise.all([...bornMs.keys()].map(drain));
     },
   };
 }

@@ -1,6 +1,9 @@
 import type { Coordination } from '../stores/coordination/port.ts';
 
-/** Places at a provider, shared by the processes of a host. */
+/**
+ * Places at a provider, shared by the processes of a host. Those of calls (src/accounts/places.ts) are held as long as a
+ * connection, which is bounded, and are refused at once; these are held as long as a provider takes, and are waited for.
+ */
 export interface Places {
   /**
    * Runs the work in a place, waiting a moment for one where few others wait; undefined when there was none. So a

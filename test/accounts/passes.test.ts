@@ -6,8 +6,10 @@ import t, { type Test } from 'tap';
 import type { Caller } from '../../src/accounts/authentication.ts';
 import { PASS_MS } from '../../src/accounts/marks.ts';
 import { createPasses } from '../../src/accounts/passes.ts';
+import type { Clock } from '../../src/clock/clock.ts';
 import { randomText } from '../../src/names/ids.ts';
 import type { AdmitAnswer, Coordination } from '../../src/stores/coordination/port.ts';
+import { handClock } from '../clock.ts';
 import { openTestStores } from '../harness.ts';
 
 const HERE = '192.0.2.1';
@@ -21,7 +23,7 @@ async function open(t: Test, { processes, limit }: { processes: number; limit: n
     await stores.close();
     await rm(directory, { recursive: true, force: true });
   });
-  const clock = { nowMs: 1_000 };
+  const clock = handClock();
   const caller = callerOf(randomText(8));
   const key = `host/${caller.accountId}`;
   const { coordination } = stores;
@@ -29,9 +31,7 @@ async function open(t: Test, { processes, limit }: { processes: number; limit: n
     clock,
     coordination,
     caller,
-    processes: Array.from({ length: processes }, () =>
-      processOver(coordination, () => clock.nowMs, { key, limit }),
-    ),
+    processes: Array.from({ length: processes }, () => processOver(coordination, clock, { key, limit })),
   };
 }
 
@@ -39,12 +39,8 @@ function callerOf(accountId: string): Caller {
   return { accountId, plan: 'free', apiKeyId: `key_${accountId}`, sessionId: null };
 }
 
-function processOver(
-  coordination: Coordination,
-  elapsedMs: () => number,
-  window: { key: string; limit: number },
-) {
-  const passes = createPasses(elapsedMs);
+function processOver(coordination: Coordination, clock: Clock, window: { key: string; limit: number }) {
+  const passes = createPasses(clock);
   const process = {
     asked: 0,
     passes,
@@ -116,7 +112,7 @@ t.test('the last word holds for a tenth of a second, and in its turn of the wind
   const [process] = processes;
   if (process === undefined) return;
   const askedAfter = async (elapsedMs: number) => {
-    clock.nowMs += elapsedMs;
+    clock.advance(elapsedMs);
     const { asked } = process;
     await process.call(caller);
     return process.asked - asked;
@@ -125,7 +121,7 @@ t.test('the last word holds for a tenth of a second, and in its turn of the wind
   t.equal(await askedAfter(PASS_MS - 1), 0);
   t.equal(await askedAfter(1), 1, 'it is over');
   t.equal(await askedAfter(0), 0);
-  clock.nowMs += MINUTE_MS;
+  clock.advance(MINUTE_MS);
   t.equal(process.passes.countedAhead(caller.accountId), 0, 'what was counted was of the window before');
 });
 
@@ -146,6 +142,6 @@ t.test('what coordination refused or marked is no pass', async (t) => {
   if (process === undefined) return;
   await process.call(caller);
   await coordination.mark(caller.apiKeyId ?? '', MINUTE_MS);
-  clock.nowMs += PASS_MS;
+  clock.advance(PASS_MS);
   for (let call = 0; call < 3; call += 1) t.equal((await process.call(caller)).marked, true);
 });

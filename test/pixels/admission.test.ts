@@ -1,7 +1,7 @@
 // needs: nothing
 import t from 'tap';
 import { type Admission, createAdmission, type Seat, type WorkClass } from '../../src/pixels/admission.ts';
-import { handClock } from './clock.ts';
+import { handClock } from '../clock.ts';
 
 const forever = new AbortController().signal;
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { createPixels, type PixelsOptions, type TransformCall } from '../../src/pixels/pixels.ts';
-import { type HandClock, handClock } from './clock.ts';
+import { type HandClock, handClock } from '../clock.ts';
 import { pngOf } from './files.ts';
 
 const SETTINGS: PixelsOptions['settings'] = {

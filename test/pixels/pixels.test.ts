@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap';
 import { createPixels, type PixelsOptions, type TransformCall } from '../../src/pixels/pixels.ts';
 import type { Pass } from '../../workers/protocol.ts';
-import { type HandClock, handClock } from './clock.ts';
+import { type HandClock, handClock } from '../clock.ts';
 import { gifOf, pngOf, svgOf } from './files.ts';
 
 const STAND_IN = new URL('./stand-in-thread.ts', import.meta.url);

@@ -2,7 +2,7 @@
 import { setImmediate as soon } from 'node:timers/promises';
 import t from 'tap';
 import { createRenderLane } from '../../src/pixels/renders/lane.ts';
-import { handClock } from './clock.ts';
+import { handClock } from '../clock.ts';
 import { KILLED, type StandInThread, standInThread } from './stand-in-render-thread.ts';
 
 const FAIR_DRAWING_MS = 5_000;

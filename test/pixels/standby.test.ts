@@ -2,7 +2,7 @@
 import { setImmediate as soon } from 'node:timers/promises';
 import t from 'tap';
 import { createStandby } from '../../src/pixels/renders/standby.ts';
-import { handClock } from './clock.ts';
+import { handClock } from '../clock.ts';
 import { type StandInThread, standInThread } from './stand-in-render-thread.ts';
 
 function openStandby() {

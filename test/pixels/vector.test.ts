@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
-import { type Clock, systemClock } from '../../src/pixels/clock.ts';
+import { type Clock, systemClock } from '../../src/clock/clock.ts';
 import { createRasterizer, type Drawing, type DrawingRequest } from '../../src/pixels/vector.ts';
 import { sanitize } from '../../workers/vector/sanitize.ts';
-import { handClock } from './clock.ts';
+import { handClock } from '../clock.ts';
 import { svgOf } from './files.ts';
 
 const forever = new AbortController().signal;

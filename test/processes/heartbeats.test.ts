@@ -1,39 +1,27 @@
 // needs: nothing
 import t from 'tap';
 import { BEAT_MS, createHeartbeats } from '../../src/processes/heartbeats.ts';
+import { handClock } from '../clock.ts';
 
 const TIMEOUT_MS = 15_000;
 
 /** Heartbeats under a clock whose hands the test turns. */
 function underClock() {
   const silent: string[] = [];
-  let nowMs = 0;
-  let next: { atMs: number; callback: () => void } | undefined;
+  const clock = handClock();
   const heartbeats = createHeartbeats<string>({
     timeoutMs: TIMEOUT_MS,
     onSilent: (process) => silent.push(process),
-    clock: {
-      nowMs: () => nowMs,
-      after(delayMs, callback) {
-        next = { atMs: nowMs + delayMs, callback };
-        return () => {
-          next = undefined;
-        };
-      },
-    },
+    clock,
   });
   /** Lets a second pass for each of so many. */
   function pass(seconds: number, eachSecond: () => void = () => {}): void {
     for (let second = 0; second < seconds; second += 1) {
-      nowMs += BEAT_MS;
       eachSecond();
-      const due = next;
-      if (due === undefined || due.atMs > nowMs) continue;
-      next = undefined;
-      due.callback();
+      clock.advance(BEAT_MS);
     }
   }
-  return { heartbeats, silent, pass, jump: (ms: number) => (nowMs += ms) };
+  return { heartbeats, silent, pass, clock };
 }
 
 t.test('a process that falls silent is told once, and one that beats never', async (t) => {
@@ -55,10 +43,10 @@ t.test('one that ended is not waited for', async (t) => {
 });
 
 t.test('a listener that was away itself accuses nobody', async (t) => {
-  const { heartbeats, silent, pass, jump } = underClock();
+  const { heartbeats, silent, pass, clock } = underClock();
   heartbeats.watch('a');
   pass(3, () => heartbeats.beat('a'));
-  jump(60_000);
+  clock.advance(60_000);
   pass(5, () => heartbeats.beat('a'));
   t.same(silent, []);
 });

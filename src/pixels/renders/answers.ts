@@ -1,4 +1,5 @@
 import type { RenderAnswer, RenderFailure, Timings } from '../../../workers/protocol.ts';
+import type { Clock } from '../../clock/clock.ts';
 import { ApiError, invalidParam } from '../../http/errors.ts';
 import { LostThreadError } from './thread.ts';
 
@@ -15,15 +16,18 @@ export interface RenderedPage {
 const NO_BROWSER_RETRY_SECONDS = 60;
 
 /** What a page past its deadline is refused with: whether the renderer had no time for it, or it took its time. */
-export function lateness(retryAfterSeconds: () => number): { onDrawing: () => void; late: () => ApiError } {
-  const cameMs = Date.now();
+export function lateness(
+  clock: Clock,
+  retryAfterSeconds: () => number,
+): { onDrawing: () => void; late: () => ApiError } {
+  const cameMs = clock.elapsedMs();
   let turnMs = Number.POSITIVE_INFINITY;
   return {
     onDrawing() {
-      turnMs = Date.now();
+      turnMs = clock.elapsedMs();
     },
     late() {
-      const drewLongerThanItWaited = Date.now() - turnMs > turnMs - cameMs;
+      const drewLongerThanItWaited = clock.elapsedMs() - turnMs > turnMs - cameMs;
       return drewLongerThanItWaited
         ? deadlineExceeded(retryAfterSeconds())
         : rendererBusy(retryAfterSeconds());

@@ -1,6 +1,6 @@
 import type { RenderAnswer, RenderTask } from '../../../workers/protocol.ts';
+import type { Clock } from '../../clock/clock.ts';
 import { createAdmission, type Seat, type WorkClass } from '../admission.ts';
-import type { Clock } from '../clock.ts';
 import { unlessAborted } from '../patience.ts';
 import type { RenderThread } from './thread.ts';
 import { createUsualTime } from './usual-time.ts';
@@ -142,7 +142,7 @@ export function createRenderLane(options: RenderLaneOptions): RenderLane {
 
   /** How long this page may go on before it is looked at again; null when it is over. */
   function leftMs(visit: Visit, drawnSinceMs: number): number | null {
-    const drawnMs = clock.nowMs() - drawnSinceMs;
+    const drawnMs = clock.elapsedMs() - drawnSinceMs;
     const untilSlowMs = slowFromMs() - drawnMs;
     if (untilSlowMs > 0) return Math.min(untilSlowMs, fairDrawingMs - drawnMs);
     if (takeOut(visit)) return null;
@@ -193,7 +193,7 @@ export function createRenderLane(options: RenderLaneOptions): RenderLane {
     Object.assign(visit, { thread, moving, drawnSinceMs: null });
     const onDrawing = () => {
       if (moving.signal.aborted) return;
-      visit.drawnSinceMs ??= clock.nowMs();
+      visit.drawnSinceMs ??= clock.elapsedMs();
       page.onDrawing();
       review();
     };
@@ -219,13 +219,13 @@ export function createRenderLane(options: RenderLaneOptions): RenderLane {
   /** A page whose browser was killed after a while, at its deadline or for a client that left, cost everybody time. */
   function noteBurden({ accountId, drawnSinceMs }: Visit, answer: RenderAnswer): void {
     const wasKilled = answer.kind === 'render_failure' && answer.reason === 'deadline';
-    if (!wasKilled || drawnSinceMs === null || clock.nowMs() - drawnSinceMs < BURDEN_FROM_MS) return;
+    if (!wasKilled || drawnSinceMs === null || clock.elapsedMs() - drawnSinceMs < BURDEN_FROM_MS) return;
     options.onStopped(accountId);
   }
 
   function noteUsual({ accountId, drawnSinceMs }: Visit, answer: RenderAnswer): void {
     if (answer.kind === 'rendered' && drawnSinceMs !== null)
-      usual.saw(accountId, clock.nowMs() - drawnSinceMs);
+      usual.saw(accountId, clock.elapsedMs() - drawnSinceMs);
   }
 
   async function visitOf(page: LanePage, visit: Visit): Promise<LaneOutcome> {

@@ -1,6 +1,6 @@
 import type { RenderTask } from '../../../workers/protocol.ts';
+import { type Clock, systemClock } from '../../clock/clock.ts';
 import type { AdmissionStats, WorkClass } from '../admission.ts';
-import { systemClock } from '../clock.ts';
 import { patienceUntil, unlessAborted } from '../patience.ts';
 import type { Work } from '../pixels.ts';
 import { lateness, madeRoom, pageOf, type RenderedPage, rethrown } from './answers.ts';
@@ -29,6 +29,7 @@ export interface RendersOptions {
   /** How long a page is drawn while pages of other accounts wait; absent: 5 s. */
   fairDrawingMs?: number;
   log: RenderLog;
+  clock?: Clock;
 }
 
 export interface RenderRequest {
@@ -88,7 +89,7 @@ const SLOW_NICENESS = 10;
 const WARM_TIMEOUT_MS = 90_000;
 
 export function createRenders(options: RendersOptions): Renders {
-  const { log, queueLimit, fairDrawingMs = FAIR_DRAWING_MS } = options;
+  const { log, queueLimit, fairDrawingMs = FAIR_DRAWING_MS, clock = systemClock } = options;
   const { browserPath, cacheDir, sandbox, recycleAfterPages, recycleAboveBytes } = options;
   const browser = { browserPath, cacheDir, sandbox, recycleAfterPages, recycleAboveBytes };
   let isSandboxed = options.sandboxed;
@@ -98,17 +99,17 @@ export function createRenders(options: RendersOptions): Renders {
   const newThread = (niceness?: number) =>
     createRenderThread({ ...browser, ...(niceness && { niceness }) }, { log, onUnsandboxed });
   const slowThread = newThread(SLOW_NICENESS);
-  const slowAccounts = createSlowAccounts();
+  const slowAccounts = createSlowAccounts(clock);
   let slowLaneIdle: (() => void) | undefined;
   let slowLaneRests: Promise<void> = Promise.resolve();
 
   function onStopped(accountId: string): void {
-    slowAccounts.mark(accountId, Date.now());
+    slowAccounts.mark(accountId);
     commonLane.withdraw(accountId);
   }
   const standby = createStandby({
     newThread,
-    clock: systemClock,
+    clock,
     onReady: () => commonLane.review(),
   });
   const commonLane = createRenderLane({
@@ -118,7 +119,7 @@ export function createRenders(options: RendersOptions): Renders {
     fairDrawingMs,
     onStopped,
     relieve: standby.relieve,
-    clock: systemClock,
+    clock,
   });
   /** Where accounts go whose page was slow: one browser, one page at a time, apart from those of others. */
   const slowLane = createRenderLane({
@@ -127,7 +128,7 @@ export function createRenders(options: RendersOptions): Renders {
     queueLimit,
     fairDrawingMs,
     onStopped,
-    clock: systemClock,
+    clock,
   });
 
   async function drawSlowly(page: LanePage): Promise<LaneOutcome> {
@@ -135,18 +136,18 @@ export function createRenders(options: RendersOptions): Renders {
     await slowLaneRests;
     try {
       const outcome = await slowLane.draw(page);
-      if (tookLong(outcome)) slowAccounts.mark(page.accountId, Date.now());
+      if (tookLong(outcome)) slowAccounts.mark(page.accountId);
       return outcome;
     } finally {
       slowLaneIdle?.();
-      slowLaneIdle = systemClock.after(SLOW_LANE_IDLE_MS, () => {
+      slowLaneIdle = clock.after(SLOW_LANE_IDLE_MS, () => {
         slowLaneRests = slowThread.rest();
       });
     }
   }
 
   async function drawIn(page: LanePage): Promise<{ outcome: LaneOutcome; lane: RenderLane }> {
-    if (!slowAccounts.has(page.accountId, Date.now())) {
+    if (!slowAccounts.has(page.accountId)) {
       const outcome = await commonLane.draw(page);
       if (outcome.kind !== 'withdrawn') return { outcome, lane: commonLane };
     }
@@ -155,8 +156,8 @@ export function createRenders(options: RendersOptions): Renders {
 
   function begin({ html, signal: client, work, ...drawing }: RenderRequest): Work<RenderedPage> {
     const { accountId, deadlineMs } = drawing;
-    const { onDrawing, late } = lateness(() => commonLane.retryAfterSeconds());
-    const patience = patienceUntil({ deadlineMs, work, client, clock: systemClock, late });
+    const { onDrawing, late } = lateness(clock, () => commonLane.retryAfterSeconds());
+    const patience = patienceUntil({ deadlineMs, work, client, clock, late });
     const page: LanePage = {
       accountId,
       work,
@@ -191,7 +192,7 @@ export function createRenders(options: RendersOptions): Renders {
     render: (request) => begin(request).result,
     async warm() {
       await Promise.allSettled(
-        commonLane.threads().map((thread) => thread.call({ kind: 'warm' }, Date.now() + WARM_TIMEOUT_MS)),
+        commonLane.threads().map((thread) => thread.call({ kind: 'warm' }, clock.nowMs() + WARM_TIMEOUT_MS)),
       );
     },
     stats() {

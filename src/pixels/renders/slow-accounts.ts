@@ -1,17 +1,20 @@
+import type { Clock } from '../../clock/clock.ts';
+
 /** How long an account stays marked after a page of it was stopped. */
 export const SLOW_FOR_MS = 60_000;
 
 /** Accounts whose last page had to be stopped: for the next minute their pages are drawn apart from those of others. */
 export interface SlowAccounts {
-  mark(accountId: string, nowMs: number): void;
-  has(accountId: string, nowMs: number): boolean;
+  mark(accountId: string): void;
+  has(accountId: string): boolean;
 }
 
-export function createSlowAccounts(): SlowAccounts {
-  /** Until when, in epoch milliseconds; in the order of the marks, so that the oldest stand first. */
+export function createSlowAccounts(clock: Clock): SlowAccounts {
+  /** Until when, in milliseconds of the clock that never goes back; in the order of the marks, so that the oldest stand first. */
   const until = new Map<string, number>();
 
-  function forgetPast(nowMs: number): void {
+  function forgetPast(): void {
+    const nowMs = clock.elapsedMs();
     for (const [accountId, endsMs] of until) {
       if (endsMs > nowMs) return;
       until.delete(accountId);
@@ -19,11 +22,11 @@ export function createSlowAccounts(): SlowAccounts {
   }
 
   return {
-    mark(accountId, nowMs) {
+    mark(accountId) {
       until.delete(accountId);
-      until.set(accountId, nowMs + SLOW_FOR_MS);
-      forgetPast(nowMs);
+      until.set(accountId, clock.elapsedMs() + SLOW_FOR_MS);
+      forgetPast();
     },
-    has: (accountId, nowMs) => (until.get(accountId) ?? 0) > nowMs,
+    has: (accountId) => (until.get(accountId) ?? Number.NEGATIVE_INFINITY) > clock.elapsedMs(),
   };
 }

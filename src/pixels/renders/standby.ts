@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../clock/clock.ts';
 import type { RenderThread } from './thread.ts';
 
 /** A render thread with a browser that waits to take the place of one that is held up. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/pixels/clock.ts';
+import type { Clock } from '../src/clock/clock.ts';
 
 export interface HandClock extends Clock {
   /** Moves the hands and rings what is due, in order. */
@@ -11,6 +11,7 @@ export function handClock(startMs = 1_000_000): HandClock {
   let alarms: { atMs: number; ring: () => void }[] = [];
   return {
     nowMs: () => nowMs,
+    elapsedMs: () => nowMs,
     after(delayMs, ring) {
       const alarm = { atMs: nowMs + delayMs, ring };
       alarms.push(alarm);

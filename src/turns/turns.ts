@@ -1,0 +1,68 @@
+/**
+ * Those who wait, by their owner (an account, a network): first come, first served inside of an owner, and the owners in
+ * turn.
+ */
+export interface Turns<T> {
+  readonly size: number;
+  /** How many of an owner wait. */
+  sizeOf(owner: string): number;
+  add(owner: string, waiter: T): void;
+  /** A waiter that is not there is no fault: it may have been served just before. */
+  remove(owner: string, waiter: T): void;
+  /**
+   * Who is served next: of the owners that hold the fewest places, the one whose last turn is longest ago. So an owner
+   * keeps several places only while nobody else waits.
+   * @param placesOf absent: all hold as many.
+   */
+  next(placesOf?: (owner: string) => number): { owner: string; waiter: T } | undefined;
+  /** Takes out the waiter that `next` answered; its owner goes to the end. */
+  serve(owner: string, waiter: T): void;
+}
+
+export function createTurns<T>(): Turns<T> {
+  /** The first owner is the one whose last turn is longest ago. */
+  const lines = new Map<string, T[]>();
+  let size = 0;
+
+  function remove(owner: string, waiter: T): void {
+    const line = lines.get(owner) ?? [];
+    const at = line.indexOf(waiter);
+    if (at === -1) return;
+    line.splice(at, 1);
+    size -= 1;
+    if (line.length === 0) lines.delete(owner);
+  }
+
+  return {
+    get size() {
+      return size;
+    },
+    sizeOf: (owner) => lines.get(owner)?.length ?? 0,
+    add(owner, waiter) {
+      const line = lines.get(owner);
+      if (line === undefined) lines.set(owner, [waiter]);
+      else line.push(waiter);
+      size += 1;
+    },
+    remove,
+    next(placesOf = () => 0) {
+      let fewest = Number.POSITIVE_INFINITY;
+      let chosen: { owner: string; waiter: T } | undefined;
+      for (const [owner, [waiter]] of lines) {
+        const places = placesOf(owner);
+        if (waiter === undefined || places >= fewest) continue;
+        fewest = places;
+        chosen = { owner, waiter };
+        if (places === 0) break;
+      }
+      return chosen;
+    },
+    serve(owner, waiter) {
+      remove(owner, waiter);
+      const line = lines.get(owner);
+      if (line === undefined) return;
+      lines.delete(owner);
+      lines.set(owner, line);
+    },
+  };
+}
