@@ -39,7 +39,7 @@ export interface Encode {
   colors?: number;
   chroma?: '4:2:0' | '4:4:4';
   /** Search for the smallest file that keeps one of these. */
-  promise?: { maxBytes: number } | { minSsim: number } | { ssimulacra2: number };
+  target?: { maxBytes: number } | { minSsim: number } | { ssimulacra2: number };
 }
 
 /** One pass: decode once, the steps in order, encode once. */
@@ -49,7 +49,7 @@ export interface Pass {
   encode: Encode;
 }
 
-/** What a search for a promise came to; of each, what applies to the format and the promise. */
+/** What a search for a target came to; of each, what applies to the format and the target. */
 export interface Achieved {
   quality?: number;
   /** SSIM of Wang et al. (2004) on luma, rounded down to four digits. */
@@ -57,7 +57,7 @@ export interface Achieved {
   /** SSIMULACRA 2, rounded down to two digits. */
   ssimulacra2?: number;
   bytes: number;
-  /** Files that were written and measured; 0 where the input itself keeps the promise. */
+  /** Files that were written and measured; 0 where the input itself reaches the target. */
   trials: number;
 }
 
@@ -156,7 +156,7 @@ export interface Transformed {
   width: number;
   /** Of one frame. */
   height: number;
-  /** There where the pass kept a promise. */
+  /** There where the pass reaches a target. */
   achieved?: Achieved;
   /** There where the task asked for it, and the result could be read again. */
   facts?: Pick<Described, 'image' | 'metadata'>;

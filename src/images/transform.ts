@@ -122,7 +122,7 @@ function answerLink(url: string, { data, contentType, width, height }: PixelResu
   });
 }
 
-/** What a search for a promise came to; of each, what applies. */
+/** What a search for a target came to; of each, what applies. */
 function sendAchieved(reply: FastifyReply, achieved: PixelResult['achieved']): void {
   if (achieved === undefined) return;
   const { quality, ssim, ssimulacra2, trials } = achieved;

@@ -87,12 +87,12 @@ function stepsMs({ steps }: Pass, megapixels: readonly number[]): number {
 
 function encodingMs(encode: Known, megapixels: number): number {
   const once = megapixels * atEffort(encode, megapixels);
-  if (encode.promise === undefined) return once;
-  const compareMs = 'ssimulacra2' in encode.promise ? SCORE_MS : COMPARE_MS;
+  if (encode.target === undefined) return once;
+  const compareMs = 'ssimulacra2' in encode.target ? SCORE_MS : COMPARE_MS;
   return trialsOf(encode) * (once + megapixels * compareMs);
 }
 
-/** A binary search over the settings of workers/image/search/promise.ts. */
+/** A binary search over the settings of workers/image/search/target.ts. */
 function trialsOf({ format, lossless }: Known): number {
   if (lossless) return LOSSLESS_TRIALS;
   return format === 'png' || format === 'gif' ? PALETTE_TRIALS : QUALITY_TRIALS;
@@ -110,14 +110,14 @@ function atEffort(encode: Known, megapixels: number): number {
 }
 
 /** What a small picture is worth unasked; undefined for the usual effort. */
-function smallEffort({ format, lossless, promise }: Known, megapixels: number): number | undefined {
-  const isSearched = promise !== undefined && megapixels <= SMALL_SEARCH_MEGAPIXELS;
+function smallEffort({ format, lossless, target }: Known, megapixels: number): number | undefined {
+  const isSearched = target !== undefined && megapixels <= SMALL_SEARCH_MEGAPIXELS;
   if ((format === 'webp' || format === 'avif') && isSearched) return GREATEST_EFFORT;
   return format === 'avif' && !lossless && megapixels <= SMALL_AVIF_MEGAPIXELS ? GREATEST_EFFORT : undefined;
 }
 
-function scaleOf({ format, lossless, palette, colors, promise }: Known): ByEffort {
-  const isPalette = palette ?? (colors !== undefined || promise !== undefined);
+function scaleOf({ format, lossless, palette, colors, target }: Known): ByEffort {
+  const isPalette = palette ?? (colors !== undefined || target !== undefined);
   if (format === 'png' && isPalette) return PALETTE_MS;
   return (lossless && LOSSLESS_MS[format]) || ENCODE_MS[format];
 }

@@ -61,16 +61,16 @@ t.test(
         { format: 'png', palette: true, colors: 8 },
         { steps: [], encode: { format: 'png', palette: true, colors: 8 } },
       ],
-      ['compress', { maxBytes: 9000 }, { steps: [], encode: { promise: { maxBytes: 9000 } } }],
+      ['compress', { maxBytes: 9000 }, { steps: [], encode: { target: { maxBytes: 9000 } } }],
       [
         'compress',
         { minSsim: 0.9, format: 'webp' },
-        { encode: { format: 'webp', promise: { minSsim: 0.9 } } },
+        { encode: { format: 'webp', target: { minSsim: 0.9 } } },
       ],
       [
         'compress',
         { ssimulacra2: 80, format: 'jpeg' },
-        { encode: { format: 'jpeg', promise: { ssimulacra2: 80 } } },
+        { encode: { format: 'jpeg', target: { ssimulacra2: 80 } } },
       ],
       ['extract_frame', { frame: 3 }, { decode: { frame: 3 }, steps: [] }],
       [

@@ -303,7 +303,7 @@ t.test('the encoder does as it is told', corpus, async (t) => {
   });
 });
 
-t.test('compress keeps its promise, or says what it reached', corpus, async (t) => {
+t.test('compress reaches its target, or says what it reached', corpus, async (t) => {
   const file = await pngOf(sharp(image('photos/kodak-20.png')).resize(256));
   const photo = await rasterOf(file);
   for (const format of ['jpeg', 'webp', 'png', 'gif']) {

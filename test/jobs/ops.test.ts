@@ -75,7 +75,7 @@ t.test('a layer is laid over each picture', async (t) => {
   t.equal(data[0], 1, 'the colour of the layer');
 });
 
-t.test('a promise that was kept is told', async (t) => {
+t.test('a target that was reached is told', async (t) => {
   const noise = await upload(
     sharp({ create: { ...blank, noise: { type: 'gaussian', mean: 120, sigma: 40 } } }),
   );

@@ -33,7 +33,7 @@ t.test('what was seen to take long is estimated to', async (t) => {
   const small = headerOf(jpegOf(1_000, 1_000));
   const long: [Header, Pass][] = [
     [large, passOf({ format: 'avif', lossless: true })],
-    [large, passOf({ format: 'avif', effort: 9, promise: { minSsim: 1 } })],
+    [large, passOf({ format: 'avif', effort: 9, target: { minSsim: 1 } })],
     [large, passOf({ format: 'gif' })],
     [small, passOf({ format: 'png' }, ['clahe', { width: 1_024, height: 1_024 }])],
     [small, passOf({ format: 'png' }, ['dilate', { width: 64 }], ['dilate', { width: 64 }])],

@@ -1,14 +1,14 @@
 import { integer, number, optional } from '../parameter.ts';
 import { pixelOp } from '../pixel-op.ts';
 
-/** Of these one is promised. */
-const PROMISES = ['maxBytes', 'minSsim', 'ssimulacra2'] as const;
+/** Of these one is the target. */
+const TARGETS = ['maxBytes', 'minSsim', 'ssimulacra2'] as const;
 const LIKENESSES = ['minSsim', 'ssimulacra2'] as const;
 
 export const compress = pixelOp({
   op: 'compress',
   description:
-    'Finds the smallest file that keeps a promise: a size in bytes, or a likeness to the original. The answer says in X-Service-Quality, X-Service-Ssim or X-Service-Ssimulacra2, and X-Service-Trials what was reached and by how many trials.',
+    'Finds the smallest file that reaches a target: a size in bytes, or a likeness to the original. The answer says in X-Service-Quality, X-Service-Ssim or X-Service-Ssimulacra2, and X-Service-Trials what was reached and by how many trials.',
   parameters: {
     maxBytes: optional(
       integer(100, 26_214_400, 'Largest size of the result in bytes; instead of minSsim and ssimulacra2.'),
@@ -30,32 +30,32 @@ export const compress = pixelOp({
   },
   example: { maxBytes: 200_000, format: 'webp' },
   rule(given) {
-    const [first, second] = PROMISES.filter((name) => given[name] !== undefined);
+    const [first, second] = TARGETS.filter((name) => given[name] !== undefined);
     if (second !== undefined) {
       return {
         key: second,
-        message: `${second} stands beside ${first}: one promise can be kept, send one of them.`,
+        message: `${second} stands beside ${first}: one target can be reached, send one of them.`,
       };
     }
     const likeness = LIKENESSES.find((name) => given[name] !== undefined);
     if (likeness !== undefined && given.format === undefined) {
       return {
         key: 'format',
-        message: `format is missing: ${likeness} promises a likeness in a format, so name it.`,
+        message: `format is missing: ${likeness} asks for a likeness in a format, so name it.`,
       };
     }
     if (first === undefined) {
       return {
         key: 'maxBytes',
         message: 'maxBytes, minSsim and ssimulacra2 are all missing: send one of them.',
-        details: { missing: [...PROMISES] },
+        details: { missing: [...TARGETS] },
       };
     }
     return undefined;
   },
   compile({ maxBytes, minSsim, ssimulacra2 }) {
-    if (maxBytes !== undefined) return { encode: { promise: { maxBytes } } };
-    if (minSsim !== undefined) return { encode: { promise: { minSsim } } };
-    return ssimulacra2 === undefined ? {} : { encode: { promise: { ssimulacra2 } } };
+    if (maxBytes !== undefined) return { encode: { target: { maxBytes } } };
+    if (minSsim !== undefined) return { encode: { target: { minSsim } } };
+    return ssimulacra2 === undefined ? {} : { encode: { target: { ssimulacra2 } } };
   },
 });

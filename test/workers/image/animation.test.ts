@@ -191,14 +191,14 @@ t.test('real animations keep their frames', corpus, async (t) => {
 t.test('compressed, an animation plays as it did', async (t) => {
   for (const input of [gif, webp]) {
     for (const format of ['gif', 'webp'] as const) {
-      for (const promise of [{ maxBytes: 100_000 }, { minSsim: 0.8 }]) {
+      for (const target of [{ maxBytes: 100_000 }, { minSsim: 0.8 }]) {
         for (const steps of [[], [['negate']]] as StepText[][]) {
-          const { data } = await made(input, passOf(steps, { format, promise }));
+          const { data } = await made(input, passOf(steps, { format, target }));
           const { delay, loop, pages } = await sharp(data).metadata();
           t.same(
             { delay, loop, pages },
             { delay: DELAYS, loop: 3, pages: 4 },
-            `${format}, ${JSON.stringify(promise)}`,
+            `${format}, ${JSON.stringify(target)}`,
           );
         }
       }

@@ -22,7 +22,7 @@ const noise = await sharp({
 
 staysFlat('a large file', 150, () => made(noise, passOf([], { format: 'png', effort: 0 })));
 staysFlat('a search for a setting', 20, () =>
-  made(noise, passOf([], { format: 'jpeg', promise: { minSsim: 0.9 } })),
+  made(noise, passOf([], { format: 'jpeg', target: { minSsim: 0.9 } })),
 );
 staysFlat('steps that need pixels', 30, () =>
   made(noise, passOf([['trim'], ['roundCorners', { radius: 9 }]], { format: 'png', effort: 0 })),

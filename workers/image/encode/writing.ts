@@ -10,7 +10,7 @@ import {
   withTags,
 } from '../metadata/carried-metadata.ts';
 import type { Picture } from '../picture.ts';
-import { keepPromise, type Original, type Written } from '../search/promise.ts';
+import { type Original, reachTarget, type Written } from '../search/target.ts';
 import { secondsLeft, type Work, writableFormat } from '../work.ts';
 import { isBare } from './bare-file.ts';
 import { assertEncodable, encodeWith, type Motion, type Settings } from './encoder.ts';
@@ -18,13 +18,13 @@ import { exactPaletteOf, shows } from './exact-palette.ts';
 import { restoreDelays } from './webp-delays.ts';
 
 /** Keys that do not change the encoding: with only these the original may be returned. */
-const BESIDE_SETTINGS = ['format', 'metadata', 'background', 'promise'];
+const BESIDE_SETTINGS = ['format', 'metadata', 'background', 'target'];
 /** What sharp accepts. */
 const LONGEST_DELAY_MS = 65_535;
 
 /**
  * Writes the result of a pass, once all steps are done: with the metadata that it carries, in the channels, bits and colours that it
- * needs, and by a search where it has a promise to keep.
+ * needs, and by a search where it has a target to reach.
  */
 export async function writeResult(
   work: Work,
@@ -37,12 +37,12 @@ export async function writeResult(
     const tagged = await withTags(data, encode.format, file);
     return { data: tagged, info: { ...info, size: tagged.byteLength } };
   };
-  const { promise } = encode;
+  const { target } = encode;
   if (staysGrey(work)) await picture.writeGrey();
   if (staysDeep(work)) picture.writeDeep();
   const write = async (settings: Settings & { format: OutputFormat }) =>
     outputOf(encodeWith(await withMetadata(picture, file), settings, motionOf(source, picture), picture));
-  if (promise === undefined) {
+  if (target === undefined) {
     const written =
       (await writtenIndexed(work, write)) ?? (await write({ ...encode, ...(await chromaFor(work)) }));
     return { written: await finish(written), processedMs: performance.now() };
@@ -55,16 +55,16 @@ export async function writeResult(
     });
   // The picture is out of its file only now, and needs its delays and its loop.
   const motion = motionOf(source, picture);
-  const kept = await keepPromise({
+  const reached = await reachTarget({
     pixels,
-    encode: { ...encode, promise },
+    encode: { ...encode, target },
     motion,
     original: originalOf(work),
     deadlineMs: task.deadlineMs,
     prepare,
     finish,
   });
-  return { ...kept, processedMs };
+  return { ...reached, processedMs };
 }
 
 /** Formats that have room for a single channel. */
@@ -82,8 +82,8 @@ function staysGrey({ encode, source, steps }: Work): boolean {
 
 /** Whether 16 bits can be written. */
 function staysDeep({ encode, source }: Work): boolean {
-  const { format, quality, palette, colors, promise } = encode;
-  if (!source.is16Bit || promise !== undefined) return false;
+  const { format, quality, palette, colors, target } = encode;
+  if (!source.is16Bit || target !== undefined) return false;
   return format === 'png'
     ? palette === undefined && colors === undefined
     : format === 'tiff' && quality === undefined;

@@ -8,7 +8,7 @@ import type { Quantity } from '../search/quality-curves.ts';
 import { lumaOf, ssim } from './ssim.ts';
 import { SMALLEST_EDGE_PX, ssimulacra2 } from './ssimulacra2.ts';
 
-/** A likeness to a picture, as a promise names it and a search measures it. */
+/** A likeness to a picture, as a target names it and a search measures it. */
 export interface Likeness {
   /** The parameter that asks for it. */
   param: 'minSsim' | 'ssimulacra2';
@@ -17,7 +17,7 @@ export interface Likeness {
   quantity: Exclude<Quantity, 'size'>;
   /** What an encoder is told so that it pleases the measure. */
   settings: Settings;
-  /** How far above what is promised is near enough, on the scale of `evenly`. */
+  /** How far above the target is near enough, on the scale of `evenly`. */
   tolerance: number;
   /** Of the picture itself. */
   same: number;
@@ -30,7 +30,7 @@ export interface Likeness {
 }
 
 /** What a search may be asked to reach. */
-export type LikenessPromise = { minSsim: number } | { ssimulacra2: number };
+export type LikenessTarget = { minSsim: number } | { ssimulacra2: number };
 
 /** 1 has no logarithm: nobody sees a difference of that. */
 const LEAST_UNLIKENESS = 1e-7;
@@ -38,10 +38,10 @@ const LEAST_UNLIKENESS = 1e-7;
 const SSIMULACRA2_LIMIT_PX = 4_000_000;
 
 /** @throws Refusal invalid_param on `ssimulacra2` for a picture that is too small or too large to be measured. */
-export function likenessTo(pixels: Pixels, promise: LikenessPromise): Likeness {
-  return 'minSsim' in promise
-    ? structuralLikeness(pixels, promise.minSsim)
-    : seenLikeness(pixels, promise.ssimulacra2);
+export function likenessTo(pixels: Pixels, target: LikenessTarget): Likeness {
+  return 'minSsim' in target
+    ? structuralLikeness(pixels, target.minSsim)
+    : seenLikeness(pixels, target.ssimulacra2);
 }
 
 /** What was reached, by the name that callers know. */

@@ -2,13 +2,13 @@
 export interface Trial {
   /** What was measured, on a scale on which it grows evenly. */
   value: number;
-  keeps: boolean;
+  reaches: boolean;
 }
 
-/** A row of settings, from the smallest file to the largest, of which the last or the first that keeps a promise is looked for. */
+/** A row of settings, from the smallest file to the largest, of which the last or the first that reaches a target is looked for. */
 export interface Row {
   count: number;
-  /** The last setting that keeps it (`size` grows towards the promise), or the first (`likeness` does). */
+  /** The last setting that reaches it (`size` grows towards the target), or the first (`likeness` does). */
   wanted: 'last' | 'first';
   /** What is to be reached, on the scale of the values. */
   target: number;
@@ -31,7 +31,7 @@ const GUIDED_TRIALS = 5;
 
 /**
  * Looks for a setting with few trials: the first goes where the expectation says, the next where it says once it has been moved
- * and tilted to what was found. Ends when no setting is left between one that keeps the promise and one that does
+ * and tilted to what was found. Ends when no setting is left between one that reaches the target and one that does
  * not, when one is near enough, or when time is up. Where even the first setting is expected to fail, that is tried next.
  */
 export async function tryOut(row: Row): Promise<void> {
@@ -40,12 +40,12 @@ export async function tryOut(row: Row): Promise<void> {
   let [low, high] = [-1, count];
   while (high - low > 1) {
     const index = found.length < GUIDED_TRIALS ? guess(row, found, low, high) : (low + high) >> 1;
-    const { value, keeps } = await row.attempt(index);
+    const { value, reaches } = await row.attempt(index);
     found.push({ index, value });
-    if (keeps === (wanted === 'last')) low = index;
+    if (reaches === (wanted === 'last')) low = index;
     else high = index;
-    const kept = keeps && Math.abs(value - target) <= tolerance;
-    if (kept || !row.hasTime()) return;
+    const isNear = reaches && Math.abs(value - target) <= tolerance;
+    if (isNear || !row.hasTime()) return;
   }
 }
 

@@ -17,7 +17,7 @@ export interface Written {
 }
 
 /** A file, and what was reached by it. */
-export interface Kept {
+export interface Reached {
   written: Written;
   achieved: Achieved;
 }
@@ -32,7 +32,7 @@ export interface Original {
 /** What a search works on. */
 export interface Search {
   pixels: Pixels;
-  encode: Known & { promise: NonNullable<Encode['promise']> };
+  encode: Known & { target: NonNullable<Encode['target']> };
   motion: Motion;
   original: Original | undefined;
   deadlineMs: number;
@@ -76,23 +76,23 @@ const MOVING_GIF = [
 /** Up to here a search takes all the effort that an encoder has; beyond, an AVIF is searched for with the least. */
 const UNHURRIED_LIMIT_PX = 2_000_000;
 
-/** Once the promise is kept, no search goes on for a better file when less than this would be left to answer in. */
+/** Once the target is reached, no search goes on for a better file when less than this would be left to answer in. */
 const LAST_CALL_MS = 2_000;
 
 /** A file that is this much smaller than it may be is as good as it gets, in natural logarithms: 3 %. */
 const NEAR_SIZE = 0.03;
 
 /**
- * Searches the settings of an encoder, from the smallest file to the largest, for the one that keeps a promise: the best
+ * Searches the settings of an encoder, from the smallest file to the largest, for the one that reaches a target: the best
  * picture of at most `maxBytes`, or the smallest file of at least `minSsim` or `ssimulacra2`. Each trial encodes the same pixels. No file
  * becomes larger than it was, where that can be: the input may be the best that there is.
- * @throws Refusal invalid_param on `maxBytes`, `minSsim` or `ssimulacra2` with what was reached, when no setting keeps it.
+ * @throws Refusal invalid_param on `maxBytes`, `minSsim` or `ssimulacra2` with what was reached, when no setting reaches it.
  */
-export async function keepPromise(wanted: Search): Promise<Kept> {
-  const { promise } = wanted.encode;
-  return 'maxBytes' in promise
-    ? withinBytes(promise.maxBytes, wanted)
-    : likeOriginal(likenessTo(wanted.pixels, promise), wanted);
+export async function reachTarget(wanted: Search): Promise<Reached> {
+  const { target } = wanted.encode;
+  return 'maxBytes' in target
+    ? withinBytes(target.maxBytes, wanted)
+    : likeOriginal(likenessTo(wanted.pixels, target), wanted);
 }
 
 /** Writes a file by some settings of the search. */
@@ -121,7 +121,7 @@ function effortOf({ format, effort }: Known, { width, height, frames }: Pixels):
 }
 
 /** The largest file that is small enough, and no larger than the original: the best picture. */
-async function withinBytes(maxBytes: number, search: Search): Promise<Kept> {
+async function withinBytes(maxBytes: number, search: Search): Promise<Reached> {
   const { encode, original } = search;
   if (original?.file !== undefined && original.bytes <= maxBytes) return untouched(original.file, 0);
   const limitBytes = Math.min(maxBytes, original?.bytes ?? maxBytes);
@@ -140,9 +140,9 @@ async function withinBytes(maxBytes: number, search: Search): Promise<Kept> {
       trials += 1;
       const tried = await attempt(search, settings[index] as Trial);
       smallest = smaller(tried, smallest);
-      const keeps = tried.written.info.size <= limitBytes;
-      if (keeps) best = tried;
-      return { value: Math.log(tried.written.info.size), keeps };
+      const reaches = tried.written.info.size <= limitBytes;
+      if (reaches) best = tried;
+      return { value: Math.log(tried.written.info.size), reaches };
     },
   });
   const reached = best ?? smallest;
@@ -158,7 +158,7 @@ function smaller(one: Attempt, other: Attempt | undefined): Attempt {
 }
 
 /** The smallest file that is like enough. */
-async function likeOriginal(wanted: Likeness, search: Search): Promise<Kept> {
+async function likeOriginal(wanted: Likeness, search: Search): Promise<Reached> {
   const { param, least, quantity, tolerance, measure, evenly, rounded } = wanted;
   const { pixels, original } = search;
   const encode: Search['encode'] = { ...wanted.settings, ...search.encode };
@@ -179,9 +179,9 @@ async function likeOriginal(wanted: Likeness, search: Search): Promise<Kept> {
       const tried = await attempt({ ...search, encode }, settings[index] as Trial);
       const likeness = await measure(tried.written.data);
       closest = Math.max(closest, likeness);
-      const keeps = likeness >= least;
-      if (keeps) [best, reached] = [tried, likeness];
-      return { value: evenly(likeness), keeps };
+      const reaches = likeness >= least;
+      if (reaches) [best, reached] = [tried, likeness];
+      return { value: evenly(likeness), reaches };
     },
   });
   const { file } = original ?? {};
@@ -193,7 +193,7 @@ async function likeOriginal(wanted: Likeness, search: Search): Promise<Kept> {
   throw invalid(param, message, { reached: rounded(closest) });
 }
 
-function untouched(file: Written, trials: number, likeness: Partial<Achieved> = {}): Kept {
+function untouched(file: Written, trials: number, likeness: Partial<Achieved> = {}): Reached {
   return { written: file, achieved: { ...likeness, bytes: file.info.size, trials } };
 }
 
@@ -202,7 +202,7 @@ function reachedBy(
   { quality, lossless }: Known,
   trials: number,
   likeness: Partial<Achieved> = {},
-): Kept {
+): Reached {
   const isLossless = setting.lossless ?? lossless ?? false;
   const reached = isLossless ? undefined : (setting.quality ?? quality);
   return {
