@@ -100,7 +100,7 @@ export async function openJobs(options: JobsOptions): Promise<Jobs> {
         options.tracing,
       ),
   });
-  const { jobs } = engine;
+  const { jobs, reading } = engine;
   const placesLeft = async (accountId: string, planId: string) =>
     Math.max(0, plan(planId).storedAssets - (await storedAssets(accountId)));
 
@@ -110,7 +110,7 @@ export async function openJobs(options: JobsOptions): Promise<Jobs> {
       const checking = createChecking({ ...options, models: () => options.models });
       await app.register(jobRoutes, { ...engine, gate, presets, checking, waits, holds, placesLeft });
     },
-    usageSource: jobUsage(jobs),
+    usageSource: jobUsage(reading),
     usageOf: presetUsage(jobs),
     typicalSeconds: (op, model) => typicalSeconds.of(op, model),
     sweeps: engine.sweeps,

@@ -2,7 +2,6 @@ import type { Caller } from '../accounts/authentication.ts';
 import type { AssetsForJobs } from '../assets/open.ts';
 import {
   assetsMissing,
-  jobNotFound,
   MOST_RESUMES,
   nothingToResume,
   notLatestAttempt,
@@ -11,6 +10,7 @@ import {
 } from './errors.ts';
 import type { ItemsStore } from './items-store.ts';
 import type { ItemDocument, JobDocument } from './job.ts';
+import type { Reading } from './reading.ts';
 import { isResumable } from './rules.ts';
 import type { JobsStore } from './store.ts';
 import type { ItemSeed, Order } from './submit/order.ts';
@@ -20,6 +20,7 @@ import type { Definitions } from './work/definitions.ts';
 
 export interface ResumingOptions {
   jobs: JobsStore;
+  reading: Reading;
   items: ItemsStore;
   definitions: Definitions;
   assets: AssetsForJobs;
@@ -29,10 +30,9 @@ export interface ResumingOptions {
 const ITEMS_A_READ = 1_000;
 
 /** Makes a new attempt of a job over the items that failed or were cancelled. */
-export function createResuming({ jobs, items, definitions, assets, submit }: ResumingOptions) {
+export function createResuming({ jobs, reading, items, definitions, assets, submit }: ResumingOptions) {
   async function parentOf(accountId: string, jobId: string): Promise<JobDocument> {
-    const job = await jobs.find(accountId, jobId);
-    if (job === null) throw jobNotFound();
+    const job = await reading.find(accountId, jobId);
     if (!isResumable(job.status)) throw notResumableNow(job.status);
     return job;
   }

@@ -9,12 +9,11 @@ import { keyOf } from '../http/manners/idempotency.ts';
 import type { Presets } from '../presets/open.ts';
 import { itemOf, jobOf, messageOf, summaryOf } from './answers.ts';
 import type { Cancelling } from './cancelling.ts';
-import type { Ending } from './engine/ending.ts';
-import { jobNotFound } from './errors.ts';
 import { estimateOf } from './estimate.ts';
 import { readFilters } from './filters.ts';
 import type { ItemsStore } from './items-store.ts';
 import { isTerminal, type JobDocument } from './job.ts';
+import type { Reading } from './reading.ts';
 import type { Resuming } from './resuming.ts';
 import {
   INLINE_ITEMS,
@@ -31,7 +30,6 @@ import {
   JobSummary,
   SubmitQuery,
 } from './schema.ts';
-import type { JobsStore } from './store.ts';
 import type { Checking } from './submit/checking.ts';
 import type { Submitting } from './submit/submitting.ts';
 import { LONGEST_WAIT_MS, type Waits } from './waits.ts';
@@ -39,15 +37,13 @@ import type { Definitions } from './work/definitions.ts';
 
 export interface JobRoutesOptions {
   gate: Gate;
-  jobs: JobsStore;
+  reading: Reading;
   items: ItemsStore;
   definitions: Definitions;
   presets: Pick<Presets, 'find'>;
   checking: Checking;
   submit: Submitting;
   cancel: Cancelling;
-  /** Completes what follows from a job that has ended. */
-  finish: Ending['finish'];
   resume: Resuming;
   waits: Waits;
   holds: Holds;
@@ -59,7 +55,7 @@ const tags = ['Jobs'];
 
 /** Asynchronous work: an op, a preset or steps over many assets at once. */
 export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions): Promise<void> {
-  const { gate, jobs, items, definitions, checking, submit, waits } = options;
+  const { gate, reading, items, definitions, checking, submit, waits } = options;
 
   async function whole(job: JobDocument) {
     const [definition, first] = await Promise.all([
@@ -69,20 +65,12 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     return jobOf(job, definition, first);
   }
 
-  async function findJob(accountId: string, jobId: string): Promise<JobDocument> {
-    const job = await jobs.find(accountId, jobId);
-    if (job === null) throw jobNotFound();
-    // A client that hears of a job's end finds its charge and its places settled.
-    if (job.phase === 'ended') await options.finish(job);
-    return job;
-  }
-
   /** Waits for a job of one item; with a batch, or without a wait, answers it as it is. */
   async function waited(request: FastifyRequest, reply: FastifyReply, job: JobDocument) {
     const waitMs = waitOf(request);
     const isHeld = waitMs > 0 && job.totalItems === 1;
     if (!isHeld) return { job, code: 201 };
-    const look = () => findJob(job.accountId, job._id);
+    const look = () => reading.find(job.accountId, job._id);
     const ended = await waits.untilEnded(job._id, waitMs, clientGoneSignal(reply), look).catch(() => job);
     return { job: ended, code: isTerminal(ended.status) ? 200 : 202 };
   }
@@ -102,7 +90,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       const { accountId } = gate.callerOf(request);
       const { status, type } = request.query;
       const filters = { status, type, ...(await readFilters(accountId, request.query, options.presets)) };
-      const { rows, meta } = await jobs.list(accountId, filters, request.query);
+      const { rows, meta } = await reading.list(accountId, filters, request.query);
       return success('Jobs listed.', rows.map(summaryOf), meta);
     },
   );
@@ -121,7 +109,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     async (request) => {
       const { accountId } = gate.callerOf(request);
       const filters = await readFilters(accountId, request.query, options.presets);
-      return success('Jobs counted.', await jobs.counts(accountId, filters));
+      return success('Jobs counted.', await reading.counts(accountId, filters));
     },
   );
 
@@ -134,7 +122,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
           // Only a submit that waited was answered so.
           const jobId = status === 200 || status === 202 ? idIn(body) : undefined;
           if (jobId === undefined) return undefined;
-          const job = await jobs.find(gate.callerOf(request).accountId, jobId);
+          const job = await reading.findIfAny(gate.callerOf(request).accountId, jobId);
           if (job === null) return undefined;
           reply.code(isTerminal(job.status) ? 200 : 202);
           return success(messageOf(job), await whole(job));
@@ -167,7 +155,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       }
       const submitted = await submit(caller, order, { key: keyOf(request) });
       if (submitted.isReplayed) reply.header('idempotency-replayed', 'true');
-      const { job, code } = await waited(request, reply, submitted.job);
+      const { job, code } = await waited(request, reply, await reading.concluded(submitted.job));
       return reply.code(code).send(success(messageOf(job), await whole(job)));
     },
   );
@@ -187,7 +175,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     },
     async (request, reply) => {
       const { accountId } = gate.callerOf(request);
-      const look = () => findJob(accountId, request.params.jobId);
+      const look = () => reading.find(accountId, request.params.jobId);
       const waitMs = readWait(request.query.wait);
       const job = await waits.untilEnded(request.params.jobId, waitMs, clientGoneSignal(reply), look);
       return success('Job read.', await whole(job));
@@ -207,10 +195,12 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       },
     },
     async (request) => {
-      const job = await findJob(gate.callerOf(request).accountId, request.params.jobId);
+      const { params, query } = request;
+      const find = query.status === undefined ? reading.find : reading.findWithStatuses;
+      const job = await find(gate.callerOf(request).accountId, params.jobId);
       const [definition, page] = await Promise.all([
         definitions.of(job._id),
-        items.list(job._id, request.query.status, request.query),
+        items.list(job._id, query.status, query),
       ]);
       const rows = page.rows.map((item) => itemOf(item, job, definition));
       return success('Items listed.', rows, page.meta);
@@ -251,7 +241,9 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       const caller = gate.callerOf(request);
       const { job, isReplayed } = await options.resume(caller, request.params.jobId, keyOf(request));
       if (isReplayed) reply.header('idempotency-replayed', 'true');
-      return reply.code(201).send(success('The job is resumed as a new one.', await whole(job)));
+      return reply
+        .code(201)
+        .send(success('The job is resumed as a new one.', await whole(await reading.concluded(job))));
     },
   );
 }

@@ -7,7 +7,7 @@ import {
   type IndexSpec,
   type Update,
 } from '../stores/documents/port.ts';
-import { type JobDocument, type JobStatus, type JobType, RUNNING_JOBS_PER_TYPE } from './job.ts';
+import { type JobDocument, type JobType, RUNNING_JOBS_PER_TYPE } from './job.ts';
 
 const ascending = (...names: string[]) => names.map((name) => [name, 1] as const);
 
@@ -103,25 +103,26 @@ export class JobsStore {
     return readPage(this.#jobs, this.#filtered(accountId, filters), listing, query);
   }
 
-  /** How many jobs of each status and type there are. */
+  /** How many jobs of each status, type and phase there are. */
   async counts(accountId: string, filters: JobFilters) {
     const rows = await this.#jobs.group({
       filter: this.#filtered(accountId, filters),
-      by: { status: 'status', type: 'type' },
+      by: { status: 'status', type: 'type', phase: 'phase' },
       sums: { count: 1 },
     });
-    return rows.map(({ status, type, count }) => ({
-      status: String(status) as JobStatus,
-      type: String(type) as JobType,
-      count: Number(count),
-    }));
+    return rows as unknown as Array<Pick<JobDocument, 'status' | 'type' | 'phase'> & { count: number }>;
   }
 
-  /** Sums over the jobs created in a window, by one of their fields. */
+  /** Jobs from whose end something is still to follow. */
+  async ended(accountId: string): Promise<JobDocument[]> {
+    return this.#jobs.find({ ...this.#seen(accountId), phase: 'ended' });
+  }
+
+  /** Sums over the jobs created in a window, by one of their fields and by their phase. */
   async sums(accountId: string, window: { from: string; to: string }, by: 'usageKey' | 'apiKeyId' | 'day') {
     return this.#jobs.group({
       filter: { ...this.#seen(accountId), createdAt: { $gte: window.from, $lt: window.to } },
-      by: { key: by },
+      by: { key: by, phase: 'phase' },
       sums: { jobs: 1, credits: 'chargedCredits', items: 'settledItems' },
     });
   }
@@ -271,8 +272,7 @@ export class JobsStore {
 
   /** For the operator: jobs that run or wait, of every account. */
   async unfinished(limit: number): Promise<JobDocument[]> {
-    const unfinished = { status: { $in: ['PENDING', 'PROCESSING', 'CANCELLING'] }, phase: 'open' };
-    return this.#jobs.find(unfinished, { sort: [['_id', 1]], limit });
+    return this.#jobs.find({ phase: 'open' }, { sort: [['_id', 1]], limit });
   }
 
   async erase(jobId: string): Promise<void> {

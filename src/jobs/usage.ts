@@ -1,14 +1,15 @@
 import { CONSOLE_KEY, type UsageSource } from '../billing/usage.ts';
 import type { UsageOf } from '../presets/answers.ts';
+import type { Reading } from './reading.ts';
 import type { JobsStore } from './store.ts';
 
 const FIELDS = { op: 'usageKey', key: 'apiKeyId', day: 'day' } as const;
 
 /** What jobs add to the usage of a window: by the instant of their submit. */
-export function jobUsage(jobs: JobsStore): UsageSource {
+export function jobUsage({ sums }: Reading): UsageSource {
   return async (accountId, { from, to, groupBy }) => {
     const window = { from: from.toISOString(), to: to.toISOString() };
-    const rows = await jobs.sums(accountId, window, FIELDS[groupBy]);
+    const rows = await sums(accountId, window, FIELDS[groupBy]);
     return rows.map(({ key, jobs: count, credits, items }) => ({
       key: String(key ?? CONSOLE_KEY),
       jobs: Number(count),

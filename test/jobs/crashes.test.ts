@@ -71,3 +71,16 @@ for (const point of AFTER_COMPLETION) {
       t.same(await brokenBy(point, moment, ['done']), [], moment);
   });
 }
+
+t.test('an end is announced behind its money: who hears of it finds the charge moved', async (t) => {
+  const world = await openWorld();
+  const caller = await world.account(GRANTED);
+  const dying = await world.start({ point: 'runs paid', occurrence: 1, moment: 'before' });
+  await dying.engine.submit(caller, orderOf(['done', 'done', 'done', 'done']));
+  await dying.life.died;
+  const types = (await world.announced.find({})).map(({ type }) => type);
+  t.notOk(types.includes('job.completed'), types.join(', '));
+  await recover(world, await world.start(null));
+  t.same(await brokenPromises(world, caller, GRANTED), []);
+  await world.close();
+});

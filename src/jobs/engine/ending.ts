@@ -73,27 +73,39 @@ export function createEnding(options: EndingOptions) {
     if (job.endEventId !== null) await events.write([jobEventOf(job, job.endEventId)]);
   }
 
-  /** All that a client finds settled when it hears of the end. The event of the job comes after those of its items. */
+  /** All that a client finds settled when it hears of the end. The event of the end, which a client hears of as well, is last. */
   async function settleAll(job: JobDocument): Promise<void> {
     const { _id, accountId, hold, usedRuns, usedCredits } = job;
     await Promise.all([
-      settlement.writeOut(job).then(() => announce(job)),
+      settlement.writeOut(job),
       holds.settle(accountId, _id, hold, { runs: usedRuns, credits: usedCredits }),
       job.places > 0 ? returnPlaces(job) : undefined,
       job.type === 'chain' ? deleteBetween(_id) : undefined,
     ]);
+    await announce(job);
+  }
+
+  const underWay = new Map<string, Promise<void>>();
+
+  /** Settles it all, together with whoever does that in this process already. */
+  function settleTogether(job: JobDocument): Promise<void> {
+    const known = underWay.get(job._id);
+    if (known !== undefined) return known;
+    const settling = settleAll(job).finally(() => underWay.delete(job._id));
+    underWay.set(job._id, settling);
+    return settling;
   }
 
   /** What follows from an ended job. Doing it twice is doing it once. */
   async function finish(job: JobDocument): Promise<void> {
-    await settleAll(job);
+    await settleTogether(job);
     await jobs.movePhase(job._id, 'ended', 'done');
   }
 
   /** The same, where the job has just ended: who waits for it here is told before that is noted. */
   async function conclude(job: JobDocument): Promise<void> {
     try {
-      await settleAll(job);
+      await settleTogether(job);
       tellHere(job);
       await jobs.movePhase(job._id, 'ended', 'done');
     } finally {
@@ -117,7 +129,11 @@ export function createEnding(options: EndingOptions) {
         if (!isWrittenOut) await settlement.writeOut(job);
         ended = await end(job);
       }
-      if (ended === null) return (await jobs.get(job._id)) ?? job;
+      if (ended === null) {
+        const other = (await jobs.get(job._id)) ?? job;
+        if (other.phase === 'ended') await finish(other);
+        return other;
+      }
       await Promise.all([conclude(ended), startWaiting(ended.accountId, ended.type)]);
       return ended;
     },

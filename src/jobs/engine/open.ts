@@ -8,6 +8,7 @@ import type { Duty } from '../../sweeping/sweeper.ts';
 import { type Cancelling, createCancelling } from '../cancelling.ts';
 import { ItemsStore } from '../items-store.ts';
 import type { JobDocument } from '../job.ts';
+import { createReading, type Reading } from '../reading.ts';
 import { createResuming, type Resuming } from '../resuming.ts';
 import { JobsStore } from '../store.ts';
 import { createSubmitting, type Submitting } from '../submit/submitting.ts';
@@ -15,7 +16,7 @@ import { createUndoing } from '../submit/undoing.ts';
 import { createDefinitions, type Definitions } from '../work/definitions.ts';
 import { createJobAdmission } from './admission.ts';
 import { createDesk } from './desk.ts';
-import { createEnding, type Ending } from './ending.ts';
+import { createEnding } from './ending.ts';
 import type { LaneName } from './lanes.ts';
 import { createJobMetrics } from './metrics.ts';
 import { createRunner, type Perform, type Runner } from './runner.ts';
@@ -54,7 +55,7 @@ export interface Engine {
   submit: Submitting;
   cancel: Cancelling;
   resume: Resuming;
-  finish: Ending['finish'];
+  reading: Reading;
   /** Looks at every running job, for wake-ups that were lost. */
   lookAround: Runner['lookAround'];
   sweeps: Duty[];
@@ -91,6 +92,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     tellHere: (job) => options.onEnd(job._id, job),
     tellOthers: (job) => signals.end(job._id),
   });
+  const reading = createReading({ jobs, settlement, finish: ending.finish });
   const runner = createRunner({
     ...{ jobs, items, draining, now, log },
     owner: options.owner,
@@ -117,9 +119,9 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
 
   return {
     ...{ jobs, items, definitions, submit },
-    cancel: createCancelling({ jobs, ending }),
-    resume: createResuming({ jobs, items, definitions, assets, submit }),
-    finish: ending.finish,
+    cancel: createCancelling({ jobs, reading, ending }),
+    resume: createResuming({ jobs, reading, items, definitions, assets, submit }),
+    reading,
     lookAround: runner.lookAround,
     installMetrics: metrics.install,
     sweeps: createJobSweeps({

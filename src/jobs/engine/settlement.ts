@@ -70,8 +70,13 @@ export function createSettlement({ jobs, items, events, verdicts, showOutputs, n
             );
       await events.write(itemEventsOf(job, settlement, documents));
     }
+    await finishItems(job);
+  }
+
+  /** Gives the items of the last settlement their final status. Doing it twice is doing it once. */
+  async function finishItems({ _id, settlement }: JobDocument): Promise<void> {
     const idsOf = (status: OutcomeStatus) =>
-      settlement.items.filter((item) => item.status === status).map(({ index }) => `${job._id}/${index}`);
+      settlement?.items.filter((item) => item.status === status).map(({ index }) => `${_id}/${index}`) ?? [];
     await Promise.all(
       (['COMPLETED', 'FAILED', 'CANCELLED'] as const).map((status) => items.finish(idsOf(status), status)),
     );
@@ -133,6 +138,7 @@ export function createSettlement({ jobs, items, events, verdicts, showOutputs, n
     },
 
     writeOut,
+    finishItems,
   };
 }
 
