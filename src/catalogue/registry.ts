@@ -1,7 +1,7 @@
 import { operationNamed, operations } from '../../workers/image/operations/index.ts';
 import type { Step } from '../../workers/protocol.ts';
 import { invalidParam } from '../http/errors.ts';
-import { firstViolation } from './contract.ts';
+import { firstViolation } from './checks/contract.ts';
 import type { Fragment } from './op.ts';
 
 /**

@@ -6,10 +6,10 @@ import { ApiError } from '../http/errors.ts';
 import { tagOfData } from '../http/manners/compression.ts';
 import type { Models } from '../models/models.ts';
 import { imageModelPrice } from '../models/prices.ts';
-import { definitionOf } from './definition.ts';
-import { guidelinesOf } from './guidelines.ts';
 import { OP_NAMES, OPS } from './index.ts';
-import { opPage } from './page.ts';
+import { definitionOf } from './pages/definition.ts';
+import { guidelinesOf } from './pages/guidelines.ts';
+import { opPage } from './pages/page.ts';
 import { Guidelines, OpDefinition, PriceList } from './schema.ts';
 
 export interface CatalogueOptions {

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import type { Pass } from '../../workers/protocol.ts';
-import { checkParameters } from '../catalogue/check.ts';
+import { checkParameters } from '../catalogue/checks/check.ts';
+import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
 import { findOp } from '../catalogue/index.ts';
 import { type Given, isPixelOp, type Op, type PixelOp } from '../catalogue/op.ts';
 import { lonePixelStep } from '../catalogue/plan/pixel-step.ts';
 import { passOf } from '../catalogue/plan/plan.ts';
 import { parametersFromQuery } from '../catalogue/query.ts';
-import { type StepWarning, warningsOf } from '../catalogue/warnings.ts';
 import { invalidParam } from '../http/errors.ts';
 import { didYouMean } from '../names/nearest.ts';
 import type { BodyFields } from './input.ts';

@@ -1,5 +1,5 @@
+import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
 import { compileSteps } from '../catalogue/plan/steps.ts';
-import { type StepWarning, warningsOf } from '../catalogue/warnings.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Models } from '../models/models.ts';
 import { isBuiltIn } from './builtins.ts';

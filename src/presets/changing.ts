@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import { stepInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { readSubjects } from '../catalogue/plan/subjects.ts';
-import { stepInOwnSpelling } from '../catalogue/spelling.ts';
 import type { Preset } from './preset.ts';
 import { type ContentRules, checkedContent } from './rules.ts';
 import type { PresetChange } from './schema.ts';

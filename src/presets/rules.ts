@@ -1,8 +1,8 @@
+import { stepInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { assetsOfSteps, assetsOfSubjects, type NamedAsset } from '../catalogue/plan/named-assets.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import { compileSteps } from '../catalogue/plan/steps.ts';
 import { checkSubjectsAreUsed, readSubjects } from '../catalogue/plan/subjects.ts';
-import { stepInOwnSpelling } from '../catalogue/spelling.ts';
 import { invalidParam } from '../http/errors.ts';
 import type { Models } from '../models/models.ts';
 import { isReservedSlug, RESERVED_PREFIX, SLUG_PATTERN } from '../names/slugs.ts';

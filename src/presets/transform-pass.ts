@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import type { Pass } from '../../workers/protocol.ts';
+import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
 import type { CompiledStep } from '../catalogue/plan/compiled-step.ts';
 import { planOf } from '../catalogue/plan/plan.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import { compileSteps } from '../catalogue/plan/steps.ts';
-import { type StepWarning, warningsOf } from '../catalogue/warnings.ts';
 import { ApiError, invalidParam } from '../http/errors.ts';
 import type { Models } from '../models/models.ts';
 import { findPreset } from './reading.ts';

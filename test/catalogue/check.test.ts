@@ -1,7 +1,7 @@
 // needs: nothing
 import type { TSchema } from '@sinclair/typebox';
 import t from 'tap';
-import { checkParameters } from '../../src/catalogue/check.ts';
+import { checkParameters } from '../../src/catalogue/checks/check.ts';
 import { findOp, OPS } from '../../src/catalogue/index.ts';
 import type { Given, Op } from '../../src/catalogue/op.ts';
 import { ApiError } from '../../src/http/errors.ts';

@@ -1,9 +1,9 @@
 // needs: nothing
 import t from 'tap';
 import { readPlans } from '../../config/plans.ts';
-import { definitionOf, PLACEHOLDER_ASSET_ID } from '../../src/catalogue/definition.ts';
 import { OPS } from '../../src/catalogue/index.ts';
 import type { Op } from '../../src/catalogue/op.ts';
+import { definitionOf, PLACEHOLDER_ASSET_ID } from '../../src/catalogue/pages/definition.ts';
 import { findModel, readModels } from '../../src/models/models.ts';
 
 const plans = readPlans();

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { checkParameters } from '../../src/catalogue/check.ts';
+import { checkParameters } from '../../src/catalogue/checks/check.ts';
 import { findOp } from '../../src/catalogue/index.ts';
 import { mergeFragments } from '../../src/catalogue/merge.ts';
 import { type Fragment, type Given, isPixelOp } from '../../src/catalogue/op.ts';

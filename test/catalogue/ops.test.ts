@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { checkParameters } from '../../src/catalogue/check.ts';
+import { checkParameters } from '../../src/catalogue/checks/check.ts';
 import { findOp, OP_NAMES, OPS } from '../../src/catalogue/index.ts';
 import { isPixelOp, type Op } from '../../src/catalogue/op.ts';
 

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { firstViolation } from '../../src/catalogue/contract.ts';
+import { firstViolation } from '../../src/catalogue/checks/contract.ts';
 import { integer } from '../../src/catalogue/parameter.ts';
 import { pixelOp, step } from '../../src/catalogue/pixel-op.ts';
 import { operations } from '../../workers/image/operations/index.ts';

@@ -1,7 +1,7 @@
 // needs: pixels
 import sharp from 'sharp';
 import t from 'tap';
-import { checkParameters } from '../../src/catalogue/check.ts';
+import { checkParameters } from '../../src/catalogue/checks/check.ts';
 import { findOp, OPS } from '../../src/catalogue/index.ts';
 import { mergeFragments } from '../../src/catalogue/merge.ts';
 import { type Given, isPixelOp, type Op } from '../../src/catalogue/op.ts';

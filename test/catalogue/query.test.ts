@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { checkParameters } from '../../src/catalogue/check.ts';
+import { checkParameters } from '../../src/catalogue/checks/check.ts';
 import { findOp } from '../../src/catalogue/index.ts';
 import { parametersFromQuery } from '../../src/catalogue/query.ts';
 

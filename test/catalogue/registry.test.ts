@@ -1,7 +1,7 @@
 // needs: nothing
 import type { TSchema } from '@sinclair/typebox';
 import t from 'tap';
-import { checkParameters } from '../../src/catalogue/check.ts';
+import { checkParameters } from '../../src/catalogue/checks/check.ts';
 import { OPS } from '../../src/catalogue/index.ts';
 import { mergeFragments } from '../../src/catalogue/merge.ts';
 import { type Given, isPixelOp, type Op, type PixelOp } from '../../src/catalogue/op.ts';

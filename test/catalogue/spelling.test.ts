@@ -1,10 +1,10 @@
 // needs: nothing
 import t from 'tap';
-import { checkParameters } from '../../src/catalogue/check.ts';
+import { checkParameters } from '../../src/catalogue/checks/check.ts';
+import { stepInOwnSpelling } from '../../src/catalogue/checks/spelling.ts';
 import { findOp } from '../../src/catalogue/index.ts';
 import type { Op } from '../../src/catalogue/op.ts';
 import { parametersFromQuery } from '../../src/catalogue/query.ts';
-import { stepInOwnSpelling } from '../../src/catalogue/spelling.ts';
 
 function op(name: string): Op {
   const found = findOp(name);

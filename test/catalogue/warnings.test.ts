@@ -1,10 +1,10 @@
 // needs: nothing
 import t from 'tap';
-import { checkParameters } from '../../src/catalogue/check.ts';
+import { checkParameters } from '../../src/catalogue/checks/check.ts';
+import { WARNING_CODES, warningsOf } from '../../src/catalogue/checks/warnings.ts';
 import { findOp } from '../../src/catalogue/index.ts';
 import type { Given } from '../../src/catalogue/op.ts';
 import type { CompiledStep } from '../../src/catalogue/plan/compiled-step.ts';
-import { WARNING_CODES, warningsOf } from '../../src/catalogue/warnings.ts';
 
 type Written = [string, Given?];
 

@@ -1,6 +1,6 @@
 // needs: server, both stores
 import t from 'tap';
-import { WARNING_CODES } from '../../src/catalogue/warnings.ts';
+import { WARNING_CODES } from '../../src/catalogue/checks/warnings.ts';
 import { BUILT_INS } from '../../src/presets/builtins.ts';
 import { preset, start } from './harness.ts';
 

@@ -1,8 +1,8 @@
 import { invalidParam } from '../../http/errors.ts';
 import { schemaProblem } from '../../models/answer-schema.ts';
 import type { Model } from '../../models/models.ts';
-import { checkParameters } from '../check.ts';
-import { firstViolation } from '../contract.ts';
+import { checkParameters } from '../checks/check.ts';
+import { firstViolation } from '../checks/contract.ts';
 import type { AiOp, Given } from '../op.ts';
 import { contract, prompt as promptSchema } from '../parameter.ts';
 

@@ -1,5 +1,5 @@
+import type { StepWarning } from '../checks/warnings.ts';
 import type { Given, JobType, Op } from '../op.ts';
-import type { StepWarning } from '../warnings.ts';
 import type { NamedAsset } from './named-assets.ts';
 import type { Segment, Taken } from './plan.ts';
 import type { PresetStep, Subject } from './step.ts';

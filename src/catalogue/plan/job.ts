@@ -1,6 +1,6 @@
 import { invalidParam } from '../../http/errors.ts';
 import type { Models } from '../../models/models.ts';
-import { warningsOf } from '../warnings.ts';
+import { warningsOf } from '../checks/warnings.ts';
 import type { CheckedJob, JobWork } from './checked-job.ts';
 import { assetsOfSteps, assetsOfSubjects } from './named-assets.ts';
 import { checkOpJob, opOf } from './op-job.ts';

@@ -1,8 +1,9 @@
 import { invalidParam } from '../../http/errors.ts';
 import { chosenModel } from '../../models/choice.ts';
 import type { Models } from '../../models/models.ts';
-import { checkParameters } from '../check.ts';
-import { firstViolation } from '../contract.ts';
+import { checkParameters } from '../checks/check.ts';
+import { firstViolation } from '../checks/contract.ts';
+import { warningsOf } from '../checks/warnings.ts';
 import { findOp, OPS } from '../index.ts';
 import {
   type AiOp,
@@ -14,7 +15,6 @@ import {
   type SyncOp,
 } from '../op.ts';
 import { contract } from '../parameter.ts';
-import { warningsOf } from '../warnings.ts';
 import { checkAiStep } from './ai-step.ts';
 import type { CheckedJob, CheckedVariant, JobWork } from './checked-job.ts';
 import type { CompiledStep } from './compiled-step.ts';

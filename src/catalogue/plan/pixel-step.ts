@@ -1,5 +1,5 @@
 import { invalidParam } from '../../http/errors.ts';
-import { checkParameters } from '../check.ts';
+import { checkParameters } from '../checks/check.ts';
 import { mergeFragments } from '../merge.ts';
 import type { Checked, Given, PixelOp } from '../op.ts';
 import type { DeterministicStep } from './compiled-step.ts';

@@ -1,7 +1,7 @@
 import { ApiError, invalidParam } from '../../http/errors.ts';
 import type { Models } from '../../models/models.ts';
+import { warningsOf } from '../checks/warnings.ts';
 import { findOp } from '../index.ts';
-import { warningsOf } from '../warnings.ts';
 import type { CheckedJob, JobWork } from './checked-job.ts';
 import type { CompiledStep } from './compiled-step.ts';
 import { assetsOfSteps, assetsOfSubjects } from './named-assets.ts';

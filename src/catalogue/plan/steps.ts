@@ -1,7 +1,7 @@
 import { invalidParam } from '../../http/errors.ts';
 import { chosenModel } from '../../models/choice.ts';
 import type { Models } from '../../models/models.ts';
-import { checkParameters } from '../check.ts';
+import { checkParameters } from '../checks/check.ts';
 import { findOp, OPS } from '../index.ts';
 import { mergeFragments } from '../merge.ts';
 import { type AiOp, isPixelOp, type Op, type PixelOp } from '../op.ts';

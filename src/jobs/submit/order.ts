@@ -1,5 +1,5 @@
 import type { JobNeed } from '../../billing/holds.ts';
-import type { StepWarning } from '../../catalogue/warnings.ts';
+import type { StepWarning } from '../../catalogue/checks/warnings.ts';
 import type { ItemDocument, JobDocument } from '../job.ts';
 import type { Definition } from '../work/definition.ts';
 

@@ -1,10 +1,17 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
-import { COLOUR_NOTATIONS } from '../../workers/image/operations/parameter.ts';
-import { type Contract, mismatch, missing, pathOf, spell, undeclared } from '../http/refusals/violations.ts';
-import { didYouMean } from '../names/nearest.ts';
+import { COLOUR_NOTATIONS } from '../../../workers/image/operations/parameter.ts';
+import {
+  type Contract,
+  mismatch,
+  missing,
+  pathOf,
+  spell,
+  undeclared,
+} from '../../http/refusals/violations.ts';
+import { didYouMean } from '../../names/nearest.ts';
+import type { Violation } from '../op.ts';
 import { isColour } from './colour.ts';
-import type { Violation } from './op.ts';
 
 /** Nothing is coerced and nothing is filled in: what is stored is what was sent. */
 const ajv = new Ajv({

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { PASS_PARAMETERS } from '../pass-parameters.ts';
+import type { Guidelines, OpDefinition } from '../schema.ts';
 import { parameterLine, syncCall } from './page.ts';
-import { PASS_PARAMETERS } from './pass-parameters.ts';
-import type { Guidelines, OpDefinition } from './schema.ts';
 
 /** How the service is used; every command in it runs as it stands, where KEY and BASE are set. */
 const RULES = `# Darkroom: guidelines for agents

@@ -1,9 +1,9 @@
 import type { TProperties, TSchema } from '@sinclair/typebox';
-import type { Plan } from '../../config/plans.ts';
-import { defaultModelFor, type Models } from '../models/models.ts';
-import { isPixelOp, type Op, type PixelOp, type RenderOp } from './op.ts';
+import type { Plan } from '../../../config/plans.ts';
+import { defaultModelFor, type Models } from '../../models/models.ts';
+import { isPixelOp, type Op, type PixelOp, type RenderOp } from '../op.ts';
+import type { OpDefinition, OpParameter } from '../schema.ts';
 import { pricingOf } from './pricing.ts';
-import type { OpDefinition, OpParameter } from './schema.ts';
 
 /** Stands where the caller's own asset goes. */
 export const PLACEHOLDER_ASSET_ID = 'ast_000000000000000000000000';

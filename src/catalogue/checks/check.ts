@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
-import { invalidParam } from '../http/errors.ts';
+import { invalidParam } from '../../http/errors.ts';
+import type { Checked, Given, Op } from '../op.ts';
 import { firstViolation } from './contract.ts';
-import type { Checked, Given, Op } from './op.ts';
 import { parametersInOwnSpelling } from './spelling.ts';
 
 const ANY_OBJECT = Type.Object({}, { additionalProperties: true });

@@ -1,8 +1,8 @@
-import type { Plan } from '../../config/plans.ts';
-import { defaultModelFor, type Models } from '../models/models.ts';
-import { imageModelPrice, lowestCredits } from '../models/prices.ts';
-import type { AiOp, Op } from './op.ts';
-import type { OpPricing } from './schema.ts';
+import type { Plan } from '../../../config/plans.ts';
+import { defaultModelFor, type Models } from '../../models/models.ts';
+import { imageModelPrice, lowestCredits } from '../../models/prices.ts';
+import type { AiOp, Op } from '../op.ts';
+import type { OpPricing } from '../schema.ts';
 
 const EXACT_PRICE =
   'Send the same body to POST /api/v1/jobs?dryRun=true: it answers with the credits and runs nothing.';

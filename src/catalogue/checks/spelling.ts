@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
-import { findOp } from './index.ts';
-import type { Given, Op } from './op.ts';
+import { findOp } from '../index.ts';
+import type { Given, Op } from '../op.ts';
 
 /** What formats are called elsewhere, in lower case and without `image/`. */
 const FORMATS = new Map(Object.entries({ jpg: 'jpeg', jfif: 'jpeg', tif: 'tiff' }));

@@ -1,4 +1,4 @@
-import type { OpDefinition, OpParameter } from './schema.ts';
+import type { OpDefinition, OpParameter } from '../schema.ts';
 
 /**
  * The call that runs an op while its caller waits, as `POST /path?query`, to which the bytes of an image are added; for
