@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { JobPlaces } from '../src/assets/job-places.ts';
+import { JobPlaces } from '../src/assets/places/job-places.ts';
 import { createHolds } from '../src/billing/holds.ts';
 import { createMovements } from '../src/billing/movements.ts';
 import { BillingStore, type Money } from '../src/billing/store.ts';

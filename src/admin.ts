@@ -9,7 +9,7 @@ import { askPrimary, listenThroughPrimary } from './admin/socket.ts';
 import { type ListenWish, listenWishOf, showAttempt } from './admin/webhook-listening.ts';
 import { hostForProcesses } from './stores/embedded/channel-host.ts';
 import { isEmbedded, openStores } from './stores/open.ts';
-import { type HeardAttempt, listenTo } from './webhooks/listening.ts';
+import { type HeardAttempt, listenTo } from './webhooks/deliveries/listening.ts';
 
 /**
  * The operator's commands: through the running primary when it keeps the stores, else straight to them.

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Settings } from '../config/index.ts';
 import packageJson from '../package.json' with { type: 'json' };
-import type { Gate } from './accounts/gate.ts';
+import type { Gate } from './accounts/gate/gate.ts';
 import { installBodyParsing } from './http/bodies/parsing.ts';
 import { drainServer } from './http/connection/draining.ts';
 import { installIdempotency } from './http/manners/idempotency.ts';

@@ -24,7 +24,7 @@ import { createSupervisor } from './processes/supervisor.ts';
 import { surely } from './stores/coordination/surely.ts';
 import { hostForProcesses } from './stores/embedded/channel-host.ts';
 import { isEmbedded, openStores, type Stores } from './stores/open.ts';
-import { releaseLanesOf } from './webhooks/schedule.ts';
+import { releaseLanesOf } from './webhooks/deliveries/schedule.ts';
 
 /** As long as the longest lease that a process may have held. */
 const GIVING_BACK_MS = 120_000;

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Settings } from '../config/index.ts';
 import { planNamed, readPlans } from '../config/plans.ts';
-import { JOB_WAITS } from './accounts/gate.ts';
+import { JOB_WAITS } from './accounts/gate/gate.ts';
 import { type Accounts, openAccounts } from './accounts/open.ts';
 import { type Assets, openAssets } from './assets/open.ts';
 import { type Billing, openBilling } from './billing/open.ts';

@@ -6,7 +6,7 @@ import { register } from 'prom-client';
 import type { Test } from 'tap';
 import { readSettings } from '../config/index.ts';
 import { createKey } from '../src/accounts/accounts.ts';
-import { hashPassword } from '../src/accounts/passwords.ts';
+import { hashPassword } from '../src/accounts/sign-in/passwords.ts';
 import { AccountsStore } from '../src/accounts/store.ts';
 import { buildApp } from '../src/app.ts';
 import { createMovements } from '../src/billing/movements.ts';

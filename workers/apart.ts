@@ -8,7 +8,7 @@ export interface Performed<Verdict> {
   bytes?: Uint8Array;
 }
 
-/** Index of the pipe on which bytes go back; see src/pixels/apart-process.ts. */
+/** Index of the pipe on which bytes go back; see src/pixels/lanes/apart-process.ts. */
 const DATA_PIPE = 4;
 
 /**

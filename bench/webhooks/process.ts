@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setDefaultCACertificates } from 'node:tls';
 import { pino } from 'pino';
 import { readSettings } from '../../config/index.ts';
-import type { Gate } from '../../src/accounts/gate.ts';
+import type { Gate } from '../../src/accounts/gate/gate.ts';
 import { openEvents } from '../../src/events/open.ts';
 import { createMail } from '../../src/mail/mail.ts';
 import { newId } from '../../src/names/ids.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { envelopeOf, success } from '../http/envelope.ts';
-import type { Gate } from './gate.ts';
+import type { Gate } from './gate/gate.ts';
 import { Account } from './schema.ts';
 
 export interface AccountRoutesOptions {

@@ -2,7 +2,7 @@ import { ApiError } from '../http/errors.ts';
 import { newId } from '../names/ids.ts';
 import { DuplicateKeyError } from '../stores/documents/port.ts';
 import { keyHint, newKeyText, secretHash } from './keys.ts';
-import { hashPassword } from './passwords.ts';
+import { hashPassword } from './sign-in/passwords.ts';
 import type { AccountDocument, AccountsStore, ApiKeyDocument } from './store.ts';
 
 export interface NewAccount {

@@ -1,7 +1,7 @@
 import { randomText } from '../names/ids.ts';
 import { createAccount, createKey } from './accounts.ts';
 import { newKeyText, secretHash } from './keys.ts';
-import { hashPassword } from './passwords.ts';
+import { hashPassword } from './sign-in/passwords.ts';
 import type { AccountDocument, AccountsStore } from './store.ts';
 
 const PLAN = 'scale';

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { envelopeOf, success } from '../http/envelope.ts';
 import { ApiError } from '../http/errors.ts';
 import { createKey } from './accounts.ts';
-import type { Gate } from './gate.ts';
+import type { Gate } from './gate/gate.ts';
 import { ApiKey, KeyPath, NewApiKey, NewApiKeyBody } from './schema.ts';
 import type { AccountsStore, ApiKeyDocument } from './store.ts';
 

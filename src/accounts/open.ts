@@ -4,10 +4,10 @@ import type { Coordination } from '../stores/coordination/port.ts';
 import type { Documents } from '../stores/documents/port.ts';
 import { accountRoutes } from './account-routes.ts';
 import { createAuthentication } from './authentication.ts';
-import { createGate, type Gate, JOB_WAITS } from './gate.ts';
+import { createGate, type Gate, JOB_WAITS } from './gate/gate.ts';
 import { keyRoutes } from './key-routes.ts';
 import type { Account } from './schema.ts';
-import { sessionRoutes } from './session-routes.ts';
+import { sessionRoutes } from './sign-in/routes.ts';
 import { AccountsStore } from './store.ts';
 
 export interface AccountsOptions {

@@ -1,7 +1,7 @@
 import { randomText } from '../names/ids.ts';
 import type { Coordination } from '../stores/coordination/port.ts';
 import { markCredentials } from './marks.ts';
-import { hashPassword } from './passwords.ts';
+import { hashPassword } from './sign-in/passwords.ts';
 import type { AccountsStore } from './store.ts';
 
 export interface OperatorOptions {

@@ -1,5 +1,5 @@
-import { DeliveriesStore } from '../webhooks/deliveries.ts';
-import { EndpointsStore } from '../webhooks/endpoints.ts';
+import { DeliveriesStore } from '../webhooks/deliveries/store.ts';
+import { EndpointsStore } from '../webhooks/endpoints/store.ts';
 import { type Command, type CommandAnswer, type CommandContext, type Given, UsageError } from './command.ts';
 
 export const WEBHOOK_COMMANDS: readonly Command[] = [

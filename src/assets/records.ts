@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Coordination } from '../stores/coordination/port.ts';
-import { type DoneAsset, findDone } from './reading.ts';
+import { type DoneAsset, findDone } from './content/reading.ts';
 import type { AssetsStore } from './store.ts';
 
 const GONE = 'assets/gone';

@@ -1,6 +1,6 @@
 import type { Objects } from '../stores/objects/port.ts';
 import type { AssetDocument } from './asset.ts';
-import type { AssetPlaces } from './places.ts';
+import type { AssetPlaces } from './places/places.ts';
 import type { AssetRecords } from './records.ts';
 import type { AssetsStore } from './store.ts';
 

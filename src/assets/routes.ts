@@ -1,11 +1,11 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import type { Gate } from '../accounts/gate.ts';
+import type { Gate } from '../accounts/gate/gate.ts';
 import { envelopeOf, pageOf, success } from '../http/envelope.ts';
 import { assetOf } from './asset.ts';
+import type { Links } from './content/links.ts';
+import { findAsset, findDone } from './content/reading.ts';
 import { assetNotFound } from './errors.ts';
-import type { Links } from './links.ts';
-import { findAsset, findDone } from './reading.ts';
 import type { Removal } from './removal.ts';
 import { Asset, AssetListQuery, AssetPath, Link, LinkQuery } from './schema.ts';
 import type { AssetsStore } from './store.ts';

@@ -1,7 +1,7 @@
 import type { Duty } from '../sweeping/sweeper.ts';
-import type { Arrivals } from './arrivals.ts';
+import type { Arrivals } from './arrivals/arrivals.ts';
 import { UNFINISHED_MS } from './limits.ts';
-import type { AssetPlaces } from './places.ts';
+import type { AssetPlaces } from './places/places.ts';
 import type { Removal } from './removal.ts';
 import type { AssetsStore } from './store.ts';
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Plan } from '../../config/plans.ts';
-import type { Gate } from '../accounts/gate.ts';
+import type { Gate } from '../accounts/gate/gate.ts';
 import type { Account, AccountLimits } from '../accounts/schema.ts';
 import type { AccountsStore } from '../accounts/store.ts';
 import type { Slice } from '../http/slice.ts';

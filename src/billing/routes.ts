@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { Gate } from '../accounts/gate.ts';
+import type { Gate } from '../accounts/gate/gate.ts';
 import { Credits } from '../accounts/schema.ts';
 import { envelopeOf, pageOf, success } from '../http/envelope.ts';
 import { creditsOf, entryOf } from './answers.ts';

@@ -1,4 +1,4 @@
-import type { Gate } from '../accounts/gate.ts';
+import type { Gate } from '../accounts/gate/gate.ts';
 import type { Slice } from '../http/slice.ts';
 import type { Documents } from '../stores/documents/port.ts';
 import { feedbackRoutes } from './routes.ts';

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { Gate } from '../accounts/gate.ts';
+import type { Gate } from '../accounts/gate/gate.ts';
 import { envelopeOf, pageOf, success } from '../http/envelope.ts';
 import { reportOf } from './rules.ts';
 import { Feedback, FeedbackQuery, FeedbackRequest } from './schema.ts';

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { Caller } from '../accounts/authentication.ts';
-import type { Gate } from '../accounts/gate.ts';
+import type { Gate } from '../accounts/gate/gate.ts';
 import type { Allowance, Run } from '../billing/allowance.ts';
 import type { PixelOp } from '../catalogue/op.ts';
 import { clientGoneSignal } from '../http/connection/client-gone.ts';

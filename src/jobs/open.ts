@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { Gate } from '../accounts/gate.ts';
+import type { Gate } from '../accounts/gate/gate.ts';
 import type { AssetsForJobs } from '../assets/open.ts';
 import type { Holds } from '../billing/holds.ts';
 import type { UsageSource } from '../billing/usage.ts';

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Gate } from '../accounts/gate.ts';
+import type { Gate } from '../accounts/gate/gate.ts';
 import type { Holds } from '../billing/holds.ts';
 import { clientGoneSignal } from '../http/connection/client-gone.ts';
 import { envelopeOf, pageOf, success } from '../http/envelope.ts';

@@ -20,10 +20,10 @@ import type { ApiError } from '../http/errors.ts';
 import type { WorkClass } from './admission.ts';
 import type { pixelsSettings } from './config.ts';
 import { drawingSizeOf } from './drawing-size.ts';
+import { estimatedBytes } from './estimates/memory.ts';
 import { deadlineExceeded, refusalOf } from './failures.ts';
 import type { Header } from './header/header.ts';
-import { type Arrival, type Lane, openLanes } from './lanes-by-time.ts';
-import { estimatedBytes } from './memory.ts';
+import { type Arrival, type Lane, openLanes } from './lanes/lanes-by-time.ts';
 import { ownedBytes } from './owned.ts';
 import { type Patience, patienceUntil } from './patience.ts';
 

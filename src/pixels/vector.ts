@@ -6,8 +6,8 @@ import {
 } from '../../workers/protocol.ts';
 import type { Clock } from '../clock/clock.ts';
 import type { WorkClass } from './admission.ts';
-import { createApart, ProcessDeath } from './apart.ts';
 import { deadlineExceeded, refusalOf, unsupportedFormat, workerUnreachable } from './failures.ts';
+import { createApart, ProcessDeath } from './lanes/apart.ts';
 import { type Patience, patienceUntil } from './patience.ts';
 
 export interface Drawing extends Rasterized {

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import type { Gate } from '../accounts/gate.ts';
+import type { Gate } from '../accounts/gate/gate.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
 import { invalidParam } from '../http/errors.ts';
 import { rowWriter, sendList } from '../http/lists/streamed-list.ts';

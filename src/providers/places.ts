@@ -1,7 +1,7 @@
 import type { Coordination } from '../stores/coordination/port.ts';
 
 /**
- * Places at a provider, shared by the processes of a host. Those of calls (src/accounts/places.ts) are held as long as a
+ * Places at a provider, shared by the processes of a host. Those of calls (src/accounts/gate/places.ts) are held as long as a
  * connection, which is bounded, and are refused at once; these are held as long as a provider takes, and are waited for.
  */
 export interface Places {

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import t from 'tap';
-import { createPlaces } from '../../src/accounts/places.ts';
+import { createPlaces } from '../../src/accounts/gate/places.ts';
 import { randomText } from '../../src/names/ids.ts';
 import { RedisCoordination } from '../../src/stores/coordination/redis.ts';
 import { StoreUnavailableError } from '../../src/stores/documents/port.ts';

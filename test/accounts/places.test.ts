@@ -2,7 +2,7 @@
 import { EventEmitter } from 'node:events';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import t from 'tap';
-import { createPlaces } from '../../src/accounts/places.ts';
+import { createPlaces } from '../../src/accounts/gate/places.ts';
 import type { AdmitQuestion, Coordination } from '../../src/stores/coordination/port.ts';
 
 /** Notes what it is asked, and grants everything; `fails` makes the next question fail. */

@@ -1,7 +1,7 @@
 // needs: server, both stores
 import t from 'tap';
-import { delayMsAfter } from '../../src/accounts/guesses.ts';
-import { createSignInQueue } from '../../src/accounts/sign-in-queue.ts';
+import { delayMsAfter } from '../../src/accounts/sign-in/guesses.ts';
+import { createSignInQueue } from '../../src/accounts/sign-in/queue.ts';
 import { startServer } from '../harness.ts';
 
 const NOBODY_LEAVES = new AbortController().signal;

@@ -2,7 +2,7 @@
 import Fastify from 'fastify';
 import t, { type Test } from 'tap';
 import { readSettings } from '../../config/index.ts';
-import type { Gate } from '../../src/accounts/gate.ts';
+import type { Gate } from '../../src/accounts/gate/gate.ts';
 import type { AssetDocument } from '../../src/assets/asset.ts';
 import { type Assets, openAssets } from '../../src/assets/open.ts';
 import { installBodies, installBodyParsing } from '../../src/http/bodies/parsing.ts';

@@ -11,9 +11,9 @@ import { openEvents } from '../../src/events/open.ts';
 import { newId } from '../../src/names/ids.ts';
 import { hostForProcesses } from '../../src/stores/embedded/channel-host.ts';
 import { openStores } from '../../src/stores/open.ts';
-import { EndpointsStore } from '../../src/webhooks/endpoints.ts';
-import { releaseLanesOf } from '../../src/webhooks/schedule.ts';
-import { newSecret } from '../../src/webhooks/signing.ts';
+import { releaseLanesOf } from '../../src/webhooks/deliveries/schedule.ts';
+import { newSecret } from '../../src/webhooks/endpoints/signing.ts';
+import { EndpointsStore } from '../../src/webhooks/endpoints/store.ts';
 import { randomDatabase, startMongo } from '../services/mongodb.ts';
 import { startPrivateRedis } from '../services/redis.ts';
 

@@ -1,8 +1,8 @@
 // needs: nothing
 import t from 'tap';
-import { estimatedMs } from '../../src/pixels/duration.ts';
+import { estimatedMs } from '../../src/pixels/estimates/duration.ts';
 import { type Header, readHeader } from '../../src/pixels/header/header.ts';
-import { createPace } from '../../src/pixels/pace.ts';
+import { createPace } from '../../src/pixels/lanes/pace.ts';
 import type { Pass, Step } from '../../workers/protocol.ts';
 import { gifOf, jpegOf, pngOf } from './files.ts';
 

@@ -1,7 +1,7 @@
 // needs: nothing
 import t from 'tap';
+import { estimatedBytes, memoryBudgetBytes } from '../../src/pixels/estimates/memory.ts';
 import { readHeader } from '../../src/pixels/header/header.ts';
-import { estimatedBytes, memoryBudgetBytes } from '../../src/pixels/memory.ts';
 import type { OutputFormat, Step } from '../../workers/protocol.ts';
 import { avifOf, jpegOf, pngOf, tiffOf } from './files.ts';
 

@@ -1,11 +1,11 @@
 // needs: both stores
 import t, { type Test } from 'tap';
-import { DeliveriesStore } from '../../src/webhooks/deliveries.ts';
-import { newDelivery } from '../../src/webhooks/delivery.ts';
-import type { EndpointDocument } from '../../src/webhooks/endpoint.ts';
-import { EndpointsStore, MOST_CONSECUTIVE_FAILURES } from '../../src/webhooks/endpoints.ts';
-import { MOST_ATTEMPTS } from '../../src/webhooks/retries.ts';
-import { releaseLanesOf } from '../../src/webhooks/schedule.ts';
+import { newDelivery } from '../../src/webhooks/deliveries/delivery.ts';
+import { MOST_ATTEMPTS } from '../../src/webhooks/deliveries/retries.ts';
+import { releaseLanesOf } from '../../src/webhooks/deliveries/schedule.ts';
+import { DeliveriesStore } from '../../src/webhooks/deliveries/store.ts';
+import type { EndpointDocument } from '../../src/webhooks/endpoints/endpoint.ts';
+import { EndpointsStore, MOST_CONSECUTIVE_FAILURES } from '../../src/webhooks/endpoints/store.ts';
 import { type Death, dyingStores } from '../dying.ts';
 import { openTestStores } from '../harness.ts';
 import { addEndpoint, newAccountId, startProcess } from './processes.ts';

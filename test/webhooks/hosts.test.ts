@@ -1,8 +1,8 @@
 // needs: both stores
 import t from 'tap';
 import { EmbeddedCoordination } from '../../src/stores/coordination/embedded.ts';
-import { DeliveriesStore } from '../../src/webhooks/deliveries.ts';
-import { SCHEDULE, WAKE } from '../../src/webhooks/schedule.ts';
+import { SCHEDULE, WAKE } from '../../src/webhooks/deliveries/schedule.ts';
+import { DeliveriesStore } from '../../src/webhooks/deliveries/store.ts';
 import { openTestStores } from '../harness.ts';
 import { addEndpoint, newAccountId, startProcess } from './processes.ts';
 import { eventually, outcome, type Receiver, startReceiver } from './receiver.ts';

@@ -1,15 +1,15 @@
 import { register } from 'prom-client';
 import type { Test } from 'tap';
 import { readSettings } from '../../config/index.ts';
-import type { Gate } from '../../src/accounts/gate.ts';
+import type { Gate } from '../../src/accounts/gate/gate.ts';
 import { openEvents } from '../../src/events/open.ts';
 import { newId } from '../../src/names/ids.ts';
 import { createOutbound } from '../../src/outbound/outbound.ts';
 import type { Coordination } from '../../src/stores/coordination/port.ts';
 import type { Documents } from '../../src/stores/documents/port.ts';
-import { EndpointsStore } from '../../src/webhooks/endpoints.ts';
+import { newSecret } from '../../src/webhooks/endpoints/signing.ts';
+import { EndpointsStore } from '../../src/webhooks/endpoints/store.ts';
 import { openWebhooks } from '../../src/webhooks/open.ts';
-import { newSecret } from '../../src/webhooks/signing.ts';
 
 const outbound = createOutbound({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true });
 const settings = readSettings({});

@@ -1,7 +1,7 @@
 // needs: server, both stores
 import t from 'tap';
 import { Outbox } from '../../src/events/outbox.ts';
-import { WAKE } from '../../src/webhooks/schedule.ts';
+import { WAKE } from '../../src/webhooks/deliveries/schedule.ts';
 import { startServer } from '../harness.ts';
 import {
   eventually,

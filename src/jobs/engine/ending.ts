@@ -1,4 +1,4 @@
-import type { JobPlaces } from '../../assets/job-places.ts';
+import type { JobPlaces } from '../../assets/places/job-places.ts';
 import type { Holds } from '../../billing/holds.ts';
 import type { Events } from '../../events/open.ts';
 import { randomText } from '../../names/ids.ts';

@@ -1,5 +1,5 @@
 import type { Caller } from '../../accounts/authentication.ts';
-import type { JobPlaces } from '../../assets/job-places.ts';
+import type { JobPlaces } from '../../assets/places/job-places.ts';
 import type { Holds } from '../../billing/holds.ts';
 import { inProgress, keyReused } from '../../http/manners/idempotency.ts';
 import { newId } from '../../names/ids.ts';

@@ -1,4 +1,4 @@
-import type { JobPlaces } from '../../assets/job-places.ts';
+import type { JobPlaces } from '../../assets/places/job-places.ts';
 import type { Holds } from '../../billing/holds.ts';
 import type { ItemsStore } from '../items-store.ts';
 import type { JobDocument } from '../job.ts';

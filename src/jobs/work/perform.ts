@@ -1,4 +1,4 @@
-import type { Facts } from '../../assets/intake.ts';
+import type { Facts } from '../../assets/arrivals/intake.ts';
 import type { AssetsForJobs } from '../../assets/open.ts';
 import type { ModelSegment, PassSegment, Segment } from '../../catalogue/plan/plan.ts';
 import { ApiError } from '../../http/errors.ts';

@@ -7,7 +7,7 @@
  * Whatever is limited for all processes of a host by a key and a time is counted here: rate windows, failures, places.
  * Two limits are counted elsewhere, each for a reason. What waits for the threads of one process waits in that process
  * (src/pixels/admission.ts): only it knows when one is free. What an account keeps is counted in its documents
- * (src/assets/places.ts, src/stores/documents/named-places.ts): that count must not be lost with a restart.
+ * (src/assets/places/places.ts, src/stores/documents/named-places.ts): that count must not be lost with a restart.
  */
 
 /** Counts one request against a window; windows start at the first request and turn after `windowMs`. */

@@ -1,0 +1,289 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
+import { networkOf } from '../../http/connection/client-network.ts';
+import { ApiError } from '../../http/errors.ts';
+import type { AdmitAnswer, AdmitQuestion, Coordination, RateAnswer } from '../../stores/coordination/port.ts';
+import { type Authentication, accountSuspended, type Caller } from '../authentication.ts';
+import { markCredentials } from '../marks.ts';
+import { type Budget, sendBudget } from './budget.ts';
+import { createPasses } from './passes.ts';
+import { createPlaces } from './places.ts';
+
+/** Waits for jobs that an account may have open. */
+export const JOB_WAITS = 8;
+
+const WINDOW_MS = 60_000;
+
+/** What an account has a number of places for: synchronous image calls, and calls that wait for a job. */
+export type SlotKind = 'calls' | 'waits';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Who may call; default `any`: a key or a console session. A credential sent to a public route must still be good. */
+    access?: 'public' | 'any' | 'session';
+    /** On a public route: whatever credential comes along is not looked at. */
+    ignoresCredential?: (request: FastifyRequest) => boolean;
+    /** The call takes one of the account's places of this kind; null for a call that takes none after all. */
+    slot?: SlotKind | ((request: FastifyRequest) => SlotKind | null);
+    /** Refuses by path and query alone, before a place is taken or the body is read. */
+    check?: (request: FastifyRequest) => void;
+  }
+}
+
+export interface GateOptions {
+  coordination: Coordination;
+  authentication: Authentication;
+  /** Rate windows are counted per host, over all of its processes. */
+  hostId: string;
+  /** Distinguishes the places that this process holds. */
+  processId: string;
+  requestsPerMinute: number;
+  failedAuthenticationsPerMinute: number;
+  /** Places of an account by their kind. */
+  places: Record<SlotKind, number>;
+  /** Epoch milliseconds. */
+  now: () => number;
+}
+
+export interface Gate {
+  /** Puts the gate before every route of `app` and of the plugins registered in it. */
+  install(app: FastifyInstance): void;
+  /** The caller of a route that is not public. */
+  callerOf(request: FastifyRequest): Caller;
+  /** The caller, or null on a public route without a credential. */
+  callerIfAny(request: FastifyRequest): Caller | null;
+  /** Keeps the account's place until `work` has really ended, though the answer may go out earlier. */
+  keepSlotUntil(request: FastifyRequest, work: Promise<unknown>): void;
+  /** Ends a credential: when this resolves, wherever its mark is seen (on this host, at least); within 30 s elsewhere. */
+  revoke(credentialId: string): Promise<void>;
+  /** Counts a wrong credential; 429 instead of the given refusal once the window is full. */
+  strike(request: FastifyRequest, refusal: ApiError): Promise<ApiError>;
+  /** Counts a credential as wrong before it is judged. @throws ApiError 429 when the window was full. */
+  strikeFirst(request: FastifyRequest): Promise<Strike>;
+}
+
+/** A credential that counts as wrong until it is known to be right. */
+export interface Strike {
+  /** It was right, or was not judged. */
+  giveBack(): Promise<void>;
+  /** It was wrong: the refusal to throw. */
+  failed(refusal: ApiError): ApiError;
+}
+
+/**
+ * The gate of /api, for every request in this order: the failed-authentication window of the address, the
+ * credential, the rate window, the route's own check, the place. Windows and place are asked in one trip, and a call that
+ * takes no place asks nothing where the last word on its caller still holds (see passes.ts).
+ */
+export function createGate(options: GateOptions): Gate {
+  const { coordination, authentication, now } = options;
+  const callers = new WeakMap<FastifyRequest, Caller>();
+  const places = createPlaces(coordination, `${options.hostId}/${options.processId}`);
+  const passes = createPasses();
+  /** Addresses known to be blocked, so that a flood of wrong keys costs no look-up. Values are epoch milliseconds. */
+  const blockedUntil = new LRUCache<string, number>({ max: 10_000 });
+
+  async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    refuseBlocked(Math.max(0, (blockedUntil.get(networkOf(request.ip)) ?? 0) - now()));
+    let caller = await authenticate(request);
+    const refusal = refusalOf(request);
+    let answer = await ask(request, reply, caller, { mayTakeSlot: refusal === null });
+    if (answer.marked) {
+      caller = await authenticateAnew(request, caller);
+      answer = await ask(request, reply, caller, { mayTakeSlot: refusal === null, ignoresMark: true });
+    }
+    if (caller !== null) callers.set(request, caller);
+    if (caller !== null && answer.rate !== null) sendBudget(reply, budgetOf(caller, answer.rate));
+    refuseBlocked(answer.blockedMs);
+    if (answer.rate?.allowed === false) throw tooManyRequests(answer.rate);
+    if (caller?.isSuspended) throw accountSuspended();
+    refuseWrongAccess(request, caller);
+    if (refusal !== null) throw refusal;
+    if (!answer.slot) throw noPlaceLeft(kindOf(request) ?? 'calls', options.places);
+  }
+
+  async function authenticate(request: FastifyRequest): Promise<Caller | null> {
+    if (request.routeOptions.config.ignoresCredential?.(request)) return null;
+    try {
+      return await authentication.callerOf(request);
+    } catch (error) {
+      throw error instanceof ApiError && error.code === 'unauthorized'
+        ? await gate.strike(request, error)
+        : error;
+    }
+  }
+
+  async function ask(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    caller: Caller | null,
+    { mayTakeSlot, ignoresMark = false }: { mayTakeSlot: boolean; ignoresMark?: boolean },
+  ): Promise<AdmitAnswer> {
+    const network = networkOf(request.ip);
+    const subject = caller?.accountId ?? network;
+    const kind = mayTakeSlot && caller !== null && !caller.isSuspended ? kindOf(request) : null;
+    const slot =
+      kind === null || caller === null
+        ? null
+        : places.questionFor(`${kind}/${caller.accountId}`, options.places[kind]);
+    const credentialId = caller?.apiKeyId ?? caller?.sessionId;
+    const question = (ahead: number): AdmitQuestion => ({
+      blocked: { key: strikeKey(network), limit: options.failedAuthenticationsPerMinute },
+      ...(credentialId && !ignoresMark ? { marked: credentialId } : {}),
+      rate: {
+        key: `${options.hostId}/${subject}`,
+        limit: options.requestsPerMinute,
+        windowMs: WINDOW_MS,
+        ahead,
+      },
+      ...(slot === null ? {} : { slot }),
+    });
+    if (slot === null && caller !== null && !ignoresMark)
+      return passes.admit(caller, network, (ahead) => places.ask(question(ahead)));
+    const answer = await places.ask(question(0));
+    if (slot === null || answer.blockedMs > 0 || answer.marked || !answer.rate?.allowed) return answer;
+    const taken = answer.slot || (await places.takeSoon(slot));
+    if (taken) places.hold(request, reply, slot);
+    return { ...answer, slot: taken };
+  }
+
+  function refuseWrongAccess(request: FastifyRequest, caller: Caller | null): void {
+    const { access } = request.routeOptions.config;
+    if (caller === null && access !== 'public') throw missingCredential();
+    if (access === 'session' && caller?.sessionId === null) throw consoleOnly();
+  }
+
+  /** Something changed about a marked credential or its account: what this process knows of it is looked up anew. */
+  async function authenticateAnew(request: FastifyRequest, caller: Caller | null): Promise<Caller | null> {
+    const credentialId = caller?.apiKeyId ?? caller?.sessionId;
+    if (credentialId) authentication.forget(credentialId);
+    return authenticate(request);
+  }
+
+  function strikeKey(network: string): string {
+    return `${options.hostId}/${network}`;
+  }
+
+  /** What was counted ahead and not made yet is left to the caller as well. */
+  function budgetOf({ accountId }: Caller, { allowed, remaining, resetMs }: RateAnswer): Budget {
+    return {
+      limit: options.requestsPerMinute,
+      windowMs: WINDOW_MS,
+      remaining: allowed ? remaining + passes.countedAhead(accountId) : 0,
+      resetMs,
+    };
+  }
+
+  /** From now on a flood of wrong credentials costs no look-up. */
+  function noteFailure(
+    request: FastifyRequest,
+    { count, resetMs }: { count: number; resetMs: number },
+  ): void {
+    if (count < options.failedAuthenticationsPerMinute) return;
+    blockedUntil.set(networkOf(request.ip), now() + resetMs);
+  }
+
+  function refuseBlocked(blockedMs: number): void {
+    if (blockedMs > 0) throw blocked(blockedMs);
+  }
+
+  const gate: Gate = {
+    install(app) {
+      app.addHook('onRequest', admit);
+    },
+    callerOf(request) {
+      const caller = callers.get(request);
+      if (caller === undefined) throw missingCredential();
+      return caller;
+    },
+    callerIfAny: (request) => callers.get(request) ?? null,
+    keepSlotUntil: places.keepUntil,
+    async revoke(credentialId) {
+      authentication.forget(credentialId);
+      await markCredentials(coordination, [credentialId]);
+    },
+    async strike(request, refusal) {
+      const counted = await coordination.strike(strikeKey(networkOf(request.ip)), WINDOW_MS);
+      noteFailure(request, counted);
+      return counted.count > options.failedAuthenticationsPerMinute ? blocked(counted.resetMs) : refusal;
+    },
+    async strikeFirst(request) {
+      const key = strikeKey(networkOf(request.ip));
+      const counted = await coordination.strike(key, WINDOW_MS);
+      const giveBack = () => coordination.giveBackStrike(key);
+      if (counted.count > options.failedAuthenticationsPerMinute) {
+        await giveBack();
+        throw blocked(counted.resetMs);
+      }
+      return {
+        giveBack,
+        failed(refusal) {
+          noteFailure(request, counted);
+          return refusal;
+        },
+      };
+    },
+  };
+  return gate;
+}
+
+/** What a route's own check refuses, kept until the windows have been asked. */
+function refusalOf(request: FastifyRequest): ApiError | null {
+  try {
+    request.routeOptions.config.check?.(request);
+    return null;
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+}
+
+function missingCredential(): ApiError {
+  return new ApiError(
+    'unauthorized',
+    'A credential is missing: send the header "Authorization: ApiKey <API_KEY>".',
+  );
+}
+
+function consoleOnly(): ApiError {
+  return new ApiError(
+    'forbidden',
+    'Only a signed-in console session may call this endpoint, not an API key.',
+  );
+}
+
+function tooManyRequests(rate: RateAnswer): ApiError {
+  return new ApiError('rate_limited', 'Too many requests in this minute: wait for Retry-After seconds.', {
+    details: { reason: 'request_rate' },
+    retryAfterSeconds: rate.resetMs / 1000,
+  });
+}
+
+/** The kind of place that a call takes. */
+function kindOf(request: FastifyRequest): SlotKind | null {
+  const { slot = null } = request.routeOptions.config;
+  return typeof slot === 'function' ? slot(request) : slot;
+}
+
+function noPlaceLeft(kind: SlotKind, places: Record<SlotKind, number>): ApiError {
+  const limit = places[kind];
+  const what =
+    kind === 'calls'
+      ? 'synchronous calls of this account are in flight'
+      : 'waits for jobs of this account are open';
+  return new ApiError('rate_limited', `${limit} ${what}: wait for one to end.`, {
+    details: { reason: 'account_concurrency', limit },
+    retryAfterSeconds: 1,
+  });
+}
+
+function blocked(blockedMs: number): ApiError {
+  return new ApiError(
+    'rate_limited',
+    'Too many wrong credentials came from this address: wait for Retry-After seconds.',
+    {
+      details: { reason: 'failed_authentications' },
+      retryAfterSeconds: blockedMs / 1000,
+    },
+  );
+}

@@ -1,0 +1,105 @@
+import type { Collection, Documents } from '../../stores/documents/port.ts';
+
+/** How many assets an account has, and which of them are on their way in or out. */
+interface PlacesDocument {
+  /** The account. */
+  _id: string;
+  stored: number;
+  moving: Array<{ assetId: string; at: string }>;
+}
+
+export type Entry = 'entered' | 'full' | 'moving';
+
+/**
+ * The places that an account's plan has for assets. The number is a counter and not a count, so that one conditional
+ * update lets in exactly as many as there are. It stays true through a crash because every step of an asset is marked:
+ *
+ *   in:  enter (counts, marks) · the asset's document is shown · settle (unmarks)
+ *   out: the asset's document is hidden · leaving (marks) · the document is deleted · leave (uncounts, unmarks)
+ *
+ * A mark that is left over belongs to an asset that exists, and is settled, or to one that does not, and leaves.
+ */
+export class AssetPlaces {
+  readonly #places: Collection<PlacesDocument>;
+  readonly #now: () => Date;
+
+  private constructor(places: Collection<PlacesDocument>, now: () => Date) {
+    this.#places = places;
+    this.#now = now;
+  }
+
+  static async open(documents: Documents, now: () => Date): Promise<AssetPlaces> {
+    return new AssetPlaces(
+      await documents.collection<PlacesDocument>({ name: 'assetPlaces', indexes: [] }),
+      now,
+    );
+  }
+
+  async stored(accountId: string): Promise<number> {
+    return (await this.#places.findOne({ _id: accountId }, { fields: ['stored'] }))?.stored ?? 0;
+  }
+
+  /**
+   * Takes a place. `full` is final, `moving` is not: there is no place now, but some assets are between in and out.
+   */
+  async enter(accountId: string, assetId: string, limit: number): Promise<Entry> {
+    if (await this.#count(accountId, assetId, limit)) return 'entered';
+    const places = await this.#places.findOneAndUpdate(
+      { _id: accountId },
+      { $setOnInsert: { stored: 0, moving: [] } },
+      { upsert: true },
+    );
+    return isFull(places, limit) ? 'full' : 'moving';
+  }
+
+  /** Whether there is surely no place: so many are stored, and none of them is between in and out. */
+  async isFull(accountId: string, limit: number): Promise<boolean> {
+    return isFull(await this.#places.findOne({ _id: accountId }), limit);
+  }
+
+  async #count(accountId: string, assetId: string, limit: number): Promise<boolean> {
+    const { modified } = await this.#places.updateOne(
+      { _id: accountId, stored: { $lt: limit } },
+      { $inc: { stored: 1 }, $push: { moving: this.#mark(assetId) } },
+    );
+    return modified === 1;
+  }
+
+  /** The asset is in for good. */
+  async settle(accountId: string, assetId: string): Promise<void> {
+    await this.#places.updateOne({ _id: accountId }, { $pull: { moving: { assetId } } });
+  }
+
+  /** Marks an asset that is counted and about to go. */
+  async leaving(accountId: string, assetId: string): Promise<void> {
+    await this.#places.updateOne(
+      { _id: accountId, 'moving.assetId': { $ne: assetId } },
+      { $push: { moving: this.#mark(assetId) } },
+    );
+  }
+
+  /** Gives back the place of a marked asset. One that is not marked has none. */
+  async leave(accountId: string, assetId: string): Promise<void> {
+    await this.#places.updateOne(
+      { _id: accountId, 'moving.assetId': assetId },
+      { $inc: { stored: -1 }, $pull: { moving: { assetId } } },
+    );
+  }
+
+  /** For the sweep: marks of any account that were made before an instant. There is one document an account. */
+  async leftOver(before: Date): Promise<Array<{ accountId: string; assetId: string }>> {
+    const instant = before.toISOString();
+    const places = await this.#places.find({ 'moving.at': { $lt: instant } });
+    return places.flatMap(({ _id: accountId, moving }) =>
+      moving.filter(({ at }) => at < instant).map(({ assetId }) => ({ accountId, assetId })),
+    );
+  }
+
+  #mark(assetId: string): PlacesDocument['moving'][number] {
+    return { assetId, at: this.#now().toISOString() };
+  }
+}
+
+function isFull(places: PlacesDocument | null, limit: number): boolean {
+  return places !== null && places.stored >= limit && places.moving.length === 0;
+}

@@ -1,0 +1,91 @@
+import type { SettingsOf } from '../../../config/setting.ts';
+import type { Pass } from '../../../workers/protocol.ts';
+import type { Clock } from '../../clock/clock.ts';
+import type { pixelsSettings } from '../config.ts';
+import { estimatedMs } from '../estimates/duration.ts';
+import { encodeOf } from '../estimates/following.ts';
+import { memoryBudgetBytes } from '../estimates/memory.ts';
+import type { Header } from '../header/header.ts';
+import { createProcessLane, createThreadLane, type Lane } from './lanes.ts';
+import { createPace } from './pace.ts';
+
+export type { Arrival, Lane } from './lanes.ts';
+
+/** Passes that take a moment, and those that may take longer. */
+export interface LanesByTime {
+  quick: Lane;
+  heavy: Lane;
+  /** The lane of a pass (null is a description), and where to tell how long it took. */
+  choose(
+    header: Header,
+    pass: Pass | null,
+  ): { lane: Lane; took: (tookMs: number, succeeded: boolean) => void };
+  close(): Promise<void>;
+}
+
+export interface LanesOptions {
+  settings: SettingsOf<typeof pixelsSettings>;
+  /** API processes that share the machine. */
+  processes: number;
+  clock: Clock;
+  onLost: (error: Error) => void;
+  threadFile?: URL;
+  processFile?: URL;
+}
+
+/** No thread is busy for longer than about this with a pass that nobody may want any more. */
+const HEAVY_FROM_MS = 2_000;
+/** A tenth of a core that others want too, and all that they leave: less would starve it on a busy host. */
+const HEAVY_NICENESS = 10;
+const IMAGE_THREAD = new URL('../../../workers/image/thread.ts', import.meta.url);
+const IMAGE_PROCESS = new URL('../../../workers/image/process.ts', import.meta.url);
+
+/**
+ * Nothing stops a thread inside libvips: what may take longer than 2 s runs in a process that can be killed, so that no
+ * account's pass holds up the calls of the others.
+ */
+export function openLanes(options: LanesOptions): LanesByTime {
+  const { settings, processes, threadFile = IMAGE_THREAD, processFile = IMAGE_PROCESS } = options;
+  const budgetBytes = memoryBudgetBytes(settings.IMAGE_MEMORY_MEGABYTES, processes);
+  const shared = { ...options, queueLimit: settings.IMAGE_QUEUE };
+  const places = settings.IMAGE_THREADS;
+  const apart = { ...shared, processFile, memoryMegabytes: settings.IMAGE_PROCESS_MEMORY_MEGABYTES };
+  const quick =
+    settings.IMAGE_ISOLATION === 'process'
+      ? createProcessLane({ ...apart, places, budgetBytes, niceness: 0 })
+      : createThreadLane({ ...shared, places, budgetBytes, threadFile });
+  const heavy = createProcessLane({
+    ...apart,
+    places: settings.IMAGE_HEAVY_PLACES,
+    budgetBytes: budgetBytes / 2,
+    niceness: HEAVY_NICENESS,
+  });
+  const pace = createPace();
+
+  return {
+    quick,
+    heavy,
+    choose(header, pass) {
+      const kind = kindOf(header, pass);
+      const estimateMs = estimatedMs(header, pass);
+      const lane = pace.corrected(kind, estimateMs) > HEAVY_FROM_MS ? heavy : quick;
+      return {
+        lane,
+        took(tookMs, succeeded) {
+          // A refusal comes early and says nothing of the pace.
+          if (succeeded || tookMs > estimateMs) pace.saw(kind, estimateMs, tookMs);
+        },
+      };
+    },
+    async close() {
+      await Promise.all([quick.close(), heavy.close()]);
+    },
+  };
+}
+
+/** What passes have in common that take as long beside their estimate: their encoder. */
+function kindOf(header: Header, pass: Pass | null): string {
+  if (pass === null) return 'description';
+  const { format, lossless } = encodeOf(header, pass);
+  return lossless ? `${format}, lossless` : format;
+}

@@ -1,0 +1,188 @@
+import type { Coordination } from '../../stores/coordination/port.ts';
+import { ATTEMPT_LIMIT_MS } from './attempt.ts';
+import type { Lane } from './lane.ts';
+import { ownersOf, SCHEDULE, WAKE } from './schedule.ts';
+
+/** Of a lane. Attempts begin only while an attempt's longest time is left of it. */
+const LEASE_MS = 30_000;
+const HEARTBEAT_MS = 5_000;
+/** The longest pause between two looks at the schedule, should a wake-up be lost. */
+const LONGEST_PAUSE_MS = 1_000;
+/** At one look, so that the processes of a host share what is due. */
+const MOST_CLAIMS = 64;
+/** Until an endpoint comes up again that could not be worked on now. */
+const POSTPONED_MS = 500;
+const AFTER_FAULT_MS = 5_000;
+
+export interface DispatcherOptions {
+  coordination: Coordination;
+  lane: Lane;
+  /** Begins the name of every holder of a lane: it tells what a process that died has held. */
+  holderPrefix: string;
+  /** Lanes of this process at work at once. */
+  lanes: number;
+  /** Of one account among them. */
+  lanesOfAccount: number;
+  log: { warn(context: object, message: string): void };
+}
+
+export interface Dispatcher {
+  start(): Promise<void>;
+  /** Takes one of the account's places in this process; null when all are taken. Answers how to give it back. */
+  takePlace(accountId: string): (() => void) | null;
+  /** Claims no more, and resolves when the attempts under way have ended and their lanes are given back. */
+  stop(): Promise<void>;
+}
+
+interface Hold {
+  holder: string;
+  /** On the monotonic clock of this process. */
+  endsMs: number;
+  /** Whether the claim is as it was made: the first attempt of a turn needs no other word. */
+  isFresh: boolean;
+}
+
+/** Claims endpoints that are due and runs their lanes, each in one process at a time and many beside each other. */
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const { coordination, lane, lanes, lanesOfAccount, log } = options;
+  const held = new Map<string, Hold>();
+  const running = new Set<Promise<void>>();
+  const places = new Map<string, number>();
+  let claims = 0;
+  let isStopped = false;
+  let isLooking = false;
+  let isWoken = false;
+  let pause: NodeJS.Timeout | undefined;
+  let heartbeat: NodeJS.Timeout | undefined;
+  let unsubscribe: () => void = () => undefined;
+
+  /** Looks at the schedule now, or once more after the look that is under way. */
+  function wake(): void {
+    isWoken = true;
+    if (!isLooking && !isStopped) void look();
+  }
+
+  async function look(): Promise<void> {
+    isLooking = true;
+    clearTimeout(pause);
+    let pauseMs = LONGEST_PAUSE_MS;
+    while (isWoken && !isStopped && held.size < lanes) {
+      isWoken = false;
+      pauseMs = await claim();
+    }
+    isLooking = false;
+    if (isStopped) return;
+    pause = setTimeout(wake, pauseMs);
+    pause.unref();
+  }
+
+  /** Claims what is due and fits; answers how long to wait before the next look. */
+  async function claim(): Promise<number> {
+    claims += 1;
+    const holder = `${options.holderPrefix}${claims}`;
+    const limit = Math.min(lanes - held.size, MOST_CLAIMS);
+    const endsMs = performance.now() + LEASE_MS;
+    try {
+      const { members, nextInMs } = await coordination.claimDue(SCHEDULE, limit, LEASE_MS, holder);
+      for (const member of members) run(member, { holder, endsMs, isFresh: true });
+      isWoken ||= nextInMs === 0;
+      return Math.min(nextInMs ?? LONGEST_PAUSE_MS, LONGEST_PAUSE_MS);
+    } catch (error) {
+      log.warn({ err: error }, 'The schedule of webhooks cannot be read; it is tried again');
+      return LONGEST_PAUSE_MS;
+    }
+  }
+
+  function run(member: string, hold: Hold): void {
+    const leave = held.has(member) ? null : takePlace(ownersOf(member)[0]);
+    if (leave === null) {
+      // The account's places are taken; or this process works on it still, under a lease that it lost.
+      void giveBack(member, hold, POSTPONED_MS);
+      return;
+    }
+    held.set(member, hold);
+    const work = turn(member, hold)
+      .finally(() => {
+        // Before it is given back: from then on it may be claimed again, and must not be renewed any more.
+        held.delete(member);
+        leave();
+      })
+      .then((afterMs) => giveBack(member, hold, afterMs))
+      .finally(() => running.delete(work));
+    running.add(work);
+  }
+
+  async function turn(member: string, hold: Hold): Promise<number | null> {
+    try {
+      return await lane(...ownersOf(member), () => mayGoOn(member, hold));
+    } catch (error) {
+      log.warn({ err: error }, 'The lane of a webhook endpoint stopped; it goes on later');
+      return AFTER_FAULT_MS;
+    }
+  }
+
+  async function giveBack(member: string, { holder }: Hold, afterMs: number | null): Promise<void> {
+    const wasFull = held.size + 1 >= lanes;
+    try {
+      const dueInMs = await coordination.settleDue(SCHEDULE, member, holder, afterMs);
+      // Something was queued for it meanwhile, or others wait that did not fit before.
+      if (dueInMs === 0 || wasFull) wake();
+    } catch (error) {
+      log.warn({ err: error }, 'A lane was not given back; its lease ends by itself');
+    }
+  }
+
+  /**
+   * Asked before each attempt. From the second on the claim is renewed, so that after a loss of the schedule no two
+   * processes go on with one endpoint: at most the attempt that was under way is made again.
+   */
+  async function mayGoOn(member: string, hold: Hold): Promise<boolean> {
+    if (!hold.isFresh) await renew(member, hold);
+    hold.isFresh = false;
+    return !isStopped && hold.endsMs - performance.now() >= ATTEMPT_LIMIT_MS;
+  }
+
+  async function renew(member: string, hold: Hold): Promise<void> {
+    const endsMs = performance.now() + LEASE_MS;
+    const isHeld = await coordination.renewDue(SCHEDULE, member, hold.holder, LEASE_MS);
+    hold.endsMs = isHeld ? endsMs : 0;
+  }
+
+  /** Extends the leases of lanes at work, and takes them anew when the schedule was lost. */
+  function beat(): void {
+    for (const [member, hold] of held) {
+      // Without an answer the lease stands as it was, and the lane ends in time.
+      renew(member, hold).catch(() => undefined);
+    }
+  }
+
+  function takePlace(accountId: string): (() => void) | null {
+    const taken = places.get(accountId) ?? 0;
+    if (taken >= lanesOfAccount) return null;
+    places.set(accountId, taken + 1);
+    return () => {
+      const left = (places.get(accountId) ?? 1) - 1;
+      if (left === 0) places.delete(accountId);
+      else places.set(accountId, left);
+    };
+  }
+
+  return {
+    takePlace,
+    async start() {
+      unsubscribe = await coordination.subscribe(WAKE, wake);
+      heartbeat = setInterval(beat, HEARTBEAT_MS);
+      heartbeat.unref();
+      wake();
+    },
+    async stop() {
+      isStopped = true;
+      clearTimeout(pause);
+      unsubscribe();
+      await Promise.all(running);
+      clearInterval(heartbeat);
+      // Others take over what this process gave back; should they not hear of it, they look within a second.
+      await coordination.publish(WAKE, '').catch(() => undefined);
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import type { EventType } from '../../events/event.ts';
+import type { Endpoint } from '../schema.ts';
+import { hintOf } from './signing.ts';
+
+/** Where an account wants its events sent. */
+export interface EndpointDocument {
+  _id: string;
+  accountId: string;
+  /** One of the account's places, each taken once: this is the limit of endpoints. */
+  slot: number;
+  url: string;
+  description: string;
+  events: EventType[];
+  enabled: boolean;
+  /** Grows whenever the endpoint is enabled again: what was queued under a lower number is not sent any more. */
+  generation: number;
+  /** Since when it takes events. */
+  enabledAt: string;
+  secret: string;
+  consecutiveFailures: number;
+  /** The failed delivery that was counted last: a repeat after a crash counts it once. */
+  lastFailureId: string | null;
+  disabledAt: string | null;
+  disabledReason: string | null;
+  /** Present while the owner must still be mailed that it was disabled: when to try. */
+  noticeDueAt?: string;
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** An endpoint as its owner reads it: without its secret. */
+export function endpointOf(endpoint: EndpointDocument): Endpoint {
+  const { _id: id, url, description, events, enabled, consecutiveFailures } = endpoint;
+  const { secret, disabledAt, disabledReason, createdAt, updatedAt } = endpoint;
+  return {
+    id,
+    url,
+    description,
+    events,
+    enabled,
+    consecutiveFailures,
+    secretHint: hintOf(secret),
+    ...(disabledAt === null ? {} : { disabledAt }),
+    ...(disabledReason === null ? {} : { disabledReason }),
+    createdAt,
+    updatedAt,
+  };
+}
