@@ -1,8 +1,10 @@
-// needs: nothing
 // needs: pixels
 import sharp from 'sharp';
 import t from 'tap';
-import { drawn, type Raster, rasterOf } from './passes.ts';
+import { image, needsImages } from '../../../images.ts';
+import { drawn, type Raster, raster, rasterOf } from '../passes.ts';
+
+const corpus = needsImages(t);
 
 const DIGITS = '4271930586420719';
 
@@ -91,3 +93,61 @@ t.test('regions that lie near each other are covered as one, and nothing between
     if (style === 'pixelate') t.ok(colours.size <= 9, `${colours.size} colours are left of both`);
   }
 });
+
+for (const style of ['blur', 'pixelate']) {
+  t.test(`redact ${style} leaves nothing of what lay under it`, corpus, async (t) => {
+    const region = { x: 300, y: 200, width: 96, height: 64 };
+    const result = await rasterOf(image('photos/kodak-4.png'), [['redact', { regions: [region], style }]]);
+    const original = await raster(image('photos/kodak-4.png'));
+    const inverted = await sharp(original.data, { raw: { width: 768, height: 512, channels: 4 } })
+      .extract({ left: 300, top: 200, width: 96, height: 64 })
+      .raw()
+      .toBuffer();
+    const colours = new Set<string>();
+    let same = 0;
+    for (let y = 0; y < 64; y++) {
+      for (let x = 0; x < 96; x++) {
+        colours.add(result.at(300 + x, 200 + y).join());
+        if (
+          result.at(300 + x, 200 + y).join() ===
+          [...inverted.subarray((y * 96 + x) * 4, (y * 96 + x) * 4 + 4)].join()
+        )
+          same++;
+      }
+    }
+    t.ok(same < 96 * 64 * 0.02, `${same} pixels are as they were`);
+    if (style === 'pixelate') t.ok(colours.size <= 48, `${colours.size} blocks`);
+    t.same(result.at(299, 200), original.at(299, 200), 'beside it nothing changed');
+  });
+}
+
+t.test(
+  'a redacted region of one or few pixels is gone in every style, and so is every edge of a larger one',
+  async (t) => {
+    const noise = (x: number, y: number) => [
+      (x * 97 + y * 31) % 256,
+      (x * 53 + y * 211) % 256,
+      (x * y * 7) % 256,
+    ];
+    const picture = await drawn(64, 64, noise);
+    const regions = [
+      { x: 5, y: 5, width: 1, height: 1 },
+      { x: 10, y: 5, width: 3, height: 5 },
+      { x: 20, y: 20, width: 13, height: 13 },
+      { x: 2, y: 40, width: 25, height: 1 },
+    ];
+    for (const style of ['blur', 'pixelate']) {
+      const { at } = await rasterOf(picture, [['redact', { regions, style, color: '#123456' }]]);
+      t.same(at(5, 5), [0x12, 0x34, 0x56, 255], `${style}: a single pixel`);
+      for (const { x: left, y: top, width, height } of regions) {
+        for (let y = top; y < top + height; y++) {
+          for (let x = left; x < left + width; x++) {
+            const alone = at(x, y).join() === [...noise(x, y), 255].join();
+            if (alone) t.fail(`${style}: pixel ${x}, ${y} is as it was`);
+          }
+        }
+      }
+      t.same(at(6, 5), [...noise(6, 5), 255], `${style}: what lies beside is as it was`);
+    }
+  },
+);
