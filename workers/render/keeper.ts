@@ -23,6 +23,8 @@ interface Running {
 export class BrowserKeeper {
   readonly #options: RenderThreadOptions;
   readonly #notify: (notice: RenderNotice) => void;
+  /** Milliseconds of a clock that never goes back. */
+  readonly #elapsedMs: () => number;
   /** The browser as it starts, then as it runs. */
   #running: Promise<Running> | undefined;
   /** The browser that runs now. */
@@ -33,9 +35,14 @@ export class BrowserKeeper {
   #swept = false;
   #stopped = false;
 
-  constructor(options: RenderThreadOptions, notify: (notice: RenderNotice) => void) {
+  constructor(
+    options: RenderThreadOptions,
+    notify: (notice: RenderNotice) => void,
+    elapsedMs: () => number = () => performance.now(),
+  ) {
     this.#options = options;
     this.#notify = notify;
+    this.#elapsedMs = elapsedMs;
   }
 
   /**
@@ -117,7 +124,7 @@ export class BrowserKeeper {
       level: 'info',
       message: `Chromium ${browser.driver.version()} at ${executable.path} draws pages.`,
     });
-    return { browser, startedMs: Date.now(), pages: new Map(), drawn: 0 };
+    return { browser, startedMs: this.#elapsedMs(), pages: new Map(), drawn: 0 };
   }
 
   /** Starts a browser with its sandbox, or without where it cannot have one and need not. */
@@ -144,7 +151,7 @@ export class BrowserKeeper {
   #replace({ startedMs }: Running): void {
     this.#live = undefined;
     this.#running = undefined;
-    if (Date.now() - startedMs >= SHORTEST_LIFE_MS) this.#current().catch(() => {});
+    if (this.#elapsedMs() - startedMs >= SHORTEST_LIFE_MS) this.#current().catch(() => {});
   }
 }
 

@@ -73,8 +73,11 @@ t.test('a page whose client leaves is killed long before its deadline', async (t
   const before = new Set(browserProcesses().map(({ group }) => group));
   const client = new AbortController();
   const deadlineMs = Date.now() + 120_000;
-  const hanging = studio.render(turbulence, { ...LARGE, deadlineMs }, client.signal);
-  setTimeout(() => client.abort(), 200);
+  const hanging = studio.render(
+    turbulence,
+    { ...LARGE, deadlineMs },
+    { client: client.signal, onDrawing: () => client.abort() },
+  );
   t.match(await hanging, { reason: 'deadline', message: /Nobody waits/ });
   t.ok(Date.now() < deadlineMs);
   const left = await untilEmpty(() => browserProcesses(before).filter(({ group }) => before.has(group)));
@@ -87,7 +90,7 @@ t.test(
   async (t) => {
     await studio.draw(LIME);
     const [browser] = browserProcesses();
-    t.match(await studio.render(LIME, {}, AbortSignal.abort()), { reason: 'deadline' });
+    t.match(await studio.render(LIME, {}, { client: AbortSignal.abort() }), { reason: 'deadline' });
     t.equal(browserProcesses()[0]?.pid, browser?.pid);
   },
 );

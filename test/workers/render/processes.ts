@@ -37,10 +37,10 @@ export async function browserDirectories(): Promise<string[]> {
   return (await readdir(tmpdir())).filter((name) => name.startsWith(OURS));
 }
 
-/** Asks again, 100 times at most, until the answer is empty; then tells what is left. */
+/** Asks again until the answer is empty; after a minute it tells what is left. */
 export async function untilEmpty<T>(ask: () => T[] | Promise<T[]>): Promise<T[]> {
   let left = await ask();
-  for (let turn = 0; turn < 100 && left.length > 0; turn += 1) {
+  for (let turn = 0; turn < 1_200 && left.length > 0; turn += 1) {
     await new Promise((resolve) => setTimeout(resolve, 50));
     left = await ask();
   }

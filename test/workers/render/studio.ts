@@ -4,7 +4,10 @@ import sharp from 'sharp';
 import type { Test } from 'tap';
 import type { RenderFailure, RenderTask } from '../../../workers/protocol.ts';
 import { BrowserKeeper } from '../../../workers/render/keeper.ts';
-import { createRenderer } from '../../../workers/render/renderer.ts';
+import { createRenderer, type RenderTies } from '../../../workers/render/renderer.ts';
+
+/** Of a client that waits for its answer. */
+const STAYS = new AbortController().signal;
 
 /** RGBA of one point. */
 export type Pixel = [number, number, number, number];
@@ -23,7 +26,11 @@ export interface Studio {
   keeper: BrowserKeeper;
   notices: string[];
   /** 200 × 100, account `acc_a`, 15 s unless told. */
-  render(html: string, task?: Partial<RenderTask>, client?: AbortSignal): Promise<Picture | RenderFailure>;
+  render(
+    html: string,
+    task?: Partial<RenderTask>,
+    ties?: Partial<RenderTies>,
+  ): Promise<Picture | RenderFailure>;
   /** The same for a page that has to succeed. */
   draw(html: string, task?: Partial<RenderTask>): Promise<Picture>;
 }
@@ -31,7 +38,7 @@ export interface Studio {
 /** A real browser for one test file, ended with it. */
 export function openStudio(
   t: Test,
-  options: { recycleAfterPages?: number; browserPath?: string } = {},
+  options: { recycleAfterPages?: number; browserPath?: string; elapsedMs?: () => number } = {},
 ): Studio {
   const notices: string[] = [];
   const { recycleAfterPages = 10_000, browserPath = process.env.BROWSER_PATH ?? '' } = options;
@@ -39,6 +46,7 @@ export function openStudio(
   const keeper = new BrowserKeeper(
     { browserPath, cacheDir, sandbox: 'auto', recycleAfterPages, recycleAboveBytes: 2 ** 32 },
     (notice) => notices.push(`${notice.level}: ${notice.message}`),
+    options.elapsedMs,
   );
   t.teardown(() => keeper.stop());
   const renderer = createRenderer(keeper);
@@ -46,7 +54,7 @@ export function openStudio(
   async function render(
     html: string,
     task: Partial<RenderTask> = {},
-    client?: AbortSignal,
+    ties: Partial<RenderTies> = {},
   ): Promise<Picture | RenderFailure> {
     const whole: RenderTask = {
       kind: 'render',
@@ -58,7 +66,7 @@ export function openStudio(
       deadlineMs: Date.now() + 15_000,
       ...task,
     };
-    const result = await renderer.render(whole, client && { client, onDrawing: () => {} });
+    const result = await renderer.render(whole, { client: STAYS, onDrawing: () => {}, ...ties });
     return result.kind === 'rendered' ? pictureOf(result.data) : result;
   }
 
