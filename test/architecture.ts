@@ -48,6 +48,8 @@ const STARTS_THREADS = ['pixels', 'providers'];
 const SHARED_BY_WORKERS = [
   'workers/protocol.ts',
   'workers/models/protocol.ts',
+  'workers/render/protocol.ts',
+  'workers/vector/protocol.ts',
   'workers/image/operations/index.ts',
   'workers/image/operations/parameter.ts',
 ];

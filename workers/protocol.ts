@@ -1,6 +1,7 @@
 /**
  * What crosses between an API process and its threads: plain data, structured-cloned, buffers transferred.
  * Both sides import this page; neither imports the other.
+ * Pages have a page of their own in render/protocol.ts, and vector drawings in vector/protocol.ts.
  */
 
 /** The most that an image may hold, in pixels: width × height × frames of the file. */
@@ -230,86 +231,4 @@ export type ImageResult = Transformed | Described | Compared | Failure;
 export interface ApartAnswer<Verdict> {
   verdict: Verdict;
   sizeBytes: number;
-}
-
-/** SVG to pixels, in a process that can be killed. One task at a time. */
-export interface RasterizeTask {
-  input: Uint8Array;
-  /** Dots per inch; 72 draws a user unit as one pixel. */
-  density: number;
-  /** Size of the drawing in pixels that the density is raised to, where it stays within limitPixels. */
-  atLeast?: { width?: number; height?: number };
-  /** Largest output, in pixels. */
-  limitPixels: number;
-}
-
-/** The pixels follow on the data pipe, width × height × channels bytes. */
-export interface Rasterized extends RawPixels {
-  kind: 'rasterized';
-  /** Of the drawing at 72 dots per inch. */
-  naturalWidth: number;
-  naturalHeight: number;
-}
-
-export type RasterizeResult = Rasterized | Failure;
-
-/** A page to draw: the document is complete, every placeholder filled. */
-export interface RenderTask {
-  kind: 'render';
-  /** Whole HTML document. */
-  html: string;
-  width: number;
-  height: number;
-  /** Whose page this is: pages of two accounts never share a browser context. */
-  accountId: string;
-  /** Assets the page may load, by asset id: fulfilled from memory. Everything else but `data:` is blocked. */
-  assets: Record<string, { data: Uint8Array; contentType: string }>;
-  deadlineMs: number;
-}
-
-export interface Rendered {
-  kind: 'rendered';
-  data: Uint8Array<ArrayBuffer>;
-  contentType: 'image/png';
-  width: number;
-  height: number;
-  timings: Timings;
-}
-
-/** `load`: the document did not finish loading; `deadline`: killed at its deadline; `crash`: the browser died. */
-export interface RenderFailure {
-  kind: 'render_failure';
-  reason: 'load' | 'deadline' | 'crash' | 'no_browser';
-  message: string;
-}
-
-export type RenderResult = Rendered | RenderFailure;
-
-/** What a render thread is started with. */
-export interface RenderThreadOptions {
-  /** The operator's browser; empty to look for one. */
-  browserPath: string;
-  /** Where the bundled browser is unpacked when there is no other. */
-  cacheDir: string;
-  /** `auto`: where Chromium's sandbox cannot be had, the browser runs without it. `required`: it does not run then. */
-  sandbox: 'auto' | 'required';
-  /** Added to the niceness of the browser; absent: nothing. */
-  niceness?: number;
-  /** Pages drawn before the browser is replaced by a fresh one. */
-  recycleAfterPages: number;
-  /** Memory above which it is replaced. */
-  recycleAboveBytes: number;
-}
-
-/** `warm` starts the browser ahead of the first page; `stop` ends it, and its thread has nothing left to do. */
-export type RenderCall = RenderTask | { kind: 'warm' } | { kind: 'stop' };
-
-export type RenderAnswer = RenderResult | { kind: 'done' };
-
-/** Something the operator should read: the one message that a render thread sends of its own accord. */
-export interface RenderNotice {
-  level: 'info' | 'warn' | 'error';
-  message: string;
-  /** The browser turned out to have no sandbox. */
-  unsandboxed?: true;
 }

@@ -1,4 +1,5 @@
-import type { Pass, RasterizeTask } from '../../workers/protocol.ts';
+import type { Pass } from '../../workers/protocol.ts';
+import type { RasterizeTask } from '../../workers/vector/protocol.ts';
 
 /** CSS pixels of SVG at sharp's own default. */
 const NATURAL_DENSITY = 72;

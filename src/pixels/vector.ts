@@ -1,9 +1,5 @@
-import {
-  LIMIT_PIXELS,
-  type Rasterized,
-  type RasterizeResult,
-  type RasterizeTask,
-} from '../../workers/protocol.ts';
+import { LIMIT_PIXELS } from '../../workers/protocol.ts';
+import type { Rasterized, RasterizeResult, RasterizeTask } from '../../workers/vector/protocol.ts';
 import type { Clock } from '../clock/clock.ts';
 import type { WorkClass } from './admission.ts';
 import { deadlineExceeded, refusalOf, unsupportedFormat, workerUnreachable } from './failures.ts';

@@ -1,5 +1,5 @@
 import type { CallTies, RenderThread } from '../../src/pixels/renders/thread.ts';
-import type { RenderAnswer, RenderCall } from '../../workers/protocol.ts';
+import type { RenderAnswer, RenderCall } from '../../workers/render/protocol.ts';
 
 /** A call as the stand-in has it: the test says when it is drawn, and what comes of it. */
 export interface StandInCall {

@@ -1,7 +1,7 @@
-import type { RenderNotice, RenderThreadOptions } from '../protocol.ts';
 import { type Browser, StartError, startBrowser } from './browser.ts';
 import { type Executable, findExecutable } from './executable.ts';
 import { Page } from './page.ts';
+import type { RenderNotice, RenderThreadOptions } from './protocol.ts';
 import { sweepScratch } from './scratch.ts';
 
 /** Warm pages of one browser, one an account: the one that was drawn on longest ago makes room. Each is a process of 40 MB. */

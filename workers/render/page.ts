@@ -1,5 +1,4 @@
 import type { BrowserContext, CDPSession, Page as Tab } from 'playwright';
-import type { RenderTask } from '../protocol.ts';
 import type { Browser } from './browser.ts';
 import {
   type Allowance,
@@ -10,6 +9,7 @@ import {
   shellUrl,
   withAssetUrls,
 } from './policy.ts';
+import type { RenderTask } from './protocol.ts';
 
 /** The page went away with its process, or its whole browser. */
 export class PageLostError extends Error {

@@ -1,4 +1,4 @@
-import type { RenderTask } from '../protocol.ts';
+import type { RenderTask } from './protocol.ts';
 
 /**
  * What a page may load: `data:` and the assets of its task. The walls stand one behind the other, because none holds

@@ -1,10 +1,10 @@
 import sharp from 'sharp';
 import { outputOf } from '../output.ts';
-import type { RenderFailure, RenderResult, RenderTask } from '../protocol.ts';
 import { StartError } from './browser.ts';
 import { NoBrowserError } from './executable.ts';
 import type { BrowserKeeper } from './keeper.ts';
 import { LoadError } from './page.ts';
+import type { RenderFailure, RenderResult, RenderTask } from './protocol.ts';
 
 sharp.concurrency(1);
 sharp.cache(false);

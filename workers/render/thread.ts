@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
-import type { RenderAnswer, RenderCall, RenderThreadOptions } from '../protocol.ts';
 import { BrowserKeeper } from './keeper.ts';
+import type { RenderAnswer, RenderCall, RenderThreadOptions } from './protocol.ts';
 import { createRenderer, type RenderTies } from './renderer.ts';
 
 const keeper = new BrowserKeeper(workerData as RenderThreadOptions, (notice) =>

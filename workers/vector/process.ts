@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { serveApart } from '../apart.ts';
-import type { RasterizeResult, RasterizeTask } from '../protocol.ts';
+import type { RasterizeResult, RasterizeTask } from './protocol.ts';
 import { rasterize } from './rasterize.ts';
 
 /** Draws one SVG at a time. */

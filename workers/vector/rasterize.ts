@@ -1,6 +1,7 @@
 import sharp from 'sharp';
 import { outputOf } from '../output.ts';
-import type { Failure, Rasterized, RasterizeTask } from '../protocol.ts';
+import type { Failure } from '../protocol.ts';
+import type { Rasterized, RasterizeTask } from './protocol.ts';
 import { sanitize, UnsafeDrawing } from './sanitize.ts';
 
 /** Dots per inch at which a user unit is a pixel. */

@@ -1,4 +1,5 @@
-import type { RenderAnswer, RenderFailure, Timings } from '../../../workers/protocol.ts';
+import type { Timings } from '../../../workers/protocol.ts';
+import type { RenderAnswer, RenderFailure } from '../../../workers/render/protocol.ts';
 import type { Clock } from '../../clock/clock.ts';
 import { ApiError, invalidParam } from '../../http/errors.ts';
 import { LostThreadError } from './thread.ts';

@@ -1,4 +1,4 @@
-import type { RenderAnswer, RenderTask } from '../../../workers/protocol.ts';
+import type { RenderAnswer, RenderTask } from '../../../workers/render/protocol.ts';
 import type { Clock } from '../../clock/clock.ts';
 import { createAdmission, type Seat, type WorkClass } from '../admission.ts';
 import { unlessAborted } from '../patience.ts';

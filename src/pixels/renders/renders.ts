@@ -1,4 +1,4 @@
-import type { RenderTask } from '../../../workers/protocol.ts';
+import type { RenderTask } from '../../../workers/render/protocol.ts';
 import { type Clock, systemClock } from '../../clock/clock.ts';
 import type { AdmissionStats, WorkClass } from '../admission.ts';
 import { patienceUntil, unlessAborted } from '../patience.ts';

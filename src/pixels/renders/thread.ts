@@ -6,7 +6,7 @@ import type {
   RenderCall,
   RenderNotice,
   RenderThreadOptions,
-} from '../../../workers/protocol.ts';
+} from '../../../workers/render/protocol.ts';
 
 /** What the operator reads about renders; pino's logger is one. */
 export interface RenderLog {

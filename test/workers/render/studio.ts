@@ -2,8 +2,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import type { Test } from 'tap';
-import type { RenderFailure, RenderTask } from '../../../workers/protocol.ts';
 import { BrowserKeeper } from '../../../workers/render/keeper.ts';
+import type { RenderFailure, RenderTask } from '../../../workers/render/protocol.ts';
 import { createRenderer, type RenderTies } from '../../../workers/render/renderer.ts';
 
 /** Of a client that waits for its answer. */
