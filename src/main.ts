@@ -19,6 +19,7 @@ import { chooseAllocator } from './processes/allocator.ts';
 import { answerControls } from './processes/controls.ts';
 import { checkAddress } from './processes/free-port.ts';
 import { createLog } from './processes/log.ts';
+import { outliveOutput, print } from './processes/output.ts';
 import { primaryControls } from './processes/primary-controls.ts';
 import { createSupervisor } from './processes/supervisor.ts';
 import { surely } from './stores/coordination/surely.ts';
@@ -33,6 +34,7 @@ const BOOTSTRAP_LEASE_MS = 60_000;
 
 /** The primary: keeps the embedded stores and the API processes alive, and serves no call itself. */
 async function main(): Promise<void> {
+  outliveOutput();
   loadEnvFile();
   // What is stored is nobody else's to read, whatever the directory allows; the processes inherit it.
   process.umask(0o077);
@@ -129,8 +131,10 @@ async function main(): Promise<void> {
   const { PROCESSES: processes } = settings.processes;
   log.info({ host: settings.http.HOST, port, processes, allocator: allocator.name }, 'listening');
   const { HOST, PUBLIC_URL } = settings.http;
-  process.stdout.write(welcomeText(PUBLIC_URL || `http://${HOST}:${port}`, firstStart));
-  await firstStart?.finish();
+  const wasPrinted = await print(welcomeText(PUBLIC_URL || `http://${HOST}:${port}`, firstStart));
+  if (wasPrinted) await firstStart?.finish();
+  else if (firstStart !== null)
+    process.stderr.write('Nobody read the first key and password: the next start prints new ones.\n');
 }
 
 /** What an operator should know was relaxed. */

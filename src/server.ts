@@ -4,6 +4,7 @@ import { type App, buildApp } from './app.ts';
 import { serveMetrics } from './http/manners/metrics.ts';
 import { BEAT_MS } from './processes/heartbeats.ts';
 import { createLog } from './processes/log.ts';
+import { outliveOutput } from './processes/output.ts';
 import type { ProcessMessage } from './processes/supervisor.ts';
 import { channelToPrimary } from './stores/embedded/channel-client.ts';
 import { connectStores, isEmbedded } from './stores/open.ts';
@@ -27,6 +28,7 @@ process.on('error', () => undefined);
 // A terminal's Ctrl-C reaches the whole process group; the primary decides when this process ends.
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => undefined);
+outliveOutput();
 
 const tracing = await openTracing(process.env);
 const traceIds = tracing.isOn ? tracing.ids : undefined;

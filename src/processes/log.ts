@@ -19,7 +19,28 @@ export function createLog(
   };
   return process.stdout.isTTY
     ? pino(options, pretty(ON_A_TERMINAL) as unknown as DestinationStream)
-    : pino(options);
+    : pino(options, lines());
+}
+
+/** Lines that cannot be written wait up to here; later ones are lost rather than kept in memory. */
+const LONGEST_BACKLOG_BYTES = 4 * 1_048_576;
+
+/** Lines to stdout, which ends no process when it is closed or full. */
+function lines(): DestinationStream {
+  const stream = pino.destination({ dest: process.stdout.fd, maxLength: LONGEST_BACKLOG_BYTES });
+  let isFailing = false;
+  stream.on('error', () => {
+    isFailing = true;
+  });
+  stream.on('write', () => {
+    isFailing = false;
+  });
+  // At its end a process writes what waits, and would try for ever where the disk is full.
+  const flush = stream.flushSync.bind(stream);
+  stream.flushSync = () => {
+    if (!isFailing) flush();
+  };
+  return stream;
 }
 
 /** One line an entry; an answer reads as its request does. */
