@@ -18,7 +18,7 @@ export function welcomeText(url: string, firstStart: Omit<Bootstrapped, 'finish'
 function firstCall(url: string): string[] {
   const body = JSON.stringify({ templateId: 'builtin-template-social-card', data: { title: 'Hello' } });
   return [
-    'curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\',
+    'curl --fail-with-body -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\',
     `  -d '${body}' \\`,
     `  ${url}/api/v1/images/render -o card.png`,
   ];

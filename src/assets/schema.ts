@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { HTTP_ADDRESS } from '../http/described.ts';
 import { PagingQuery } from '../http/lists/paging.ts';
 import { ImageObject, ImageTags } from '../pixels/image-object.ts';
 import { READABLE_TYPES } from '../pixels/readable.ts';
@@ -36,7 +37,7 @@ const name = Type.String({ maxLength: NAME_MAX_CHARACTERS, description: 'What do
 const COLLECTION_NAME = {
   minLength: 1,
   maxLength: 64,
-  pattern: '^[^\\s\\x00-\\x1f\\x7f]([^\\x00-\\x1f\\x7f]*[^\\s\\x00-\\x1f\\x7f])?$',
+  pattern: '^[^\\s\\x00-\\x1f\\x7f-\\x9f]([^\\x00-\\x1f\\x7f-\\x9f]*[^\\s\\x00-\\x1f\\x7f-\\x9f])?$',
 };
 const collection = Type.String({
   description: '1 to 64 characters; one that does not exist is created.',
@@ -50,7 +51,9 @@ export const UploadQuery = Type.Object({
 export type UploadQuery = Static<typeof UploadQuery>;
 
 /** The JSON form of an upload. */
-export const UrlUpload = Type.Object({ url: Type.String({ minLength: 1 }) });
+export const UrlUpload = Type.Object({
+  url: Type.String({ minLength: 1, described: HTTP_ADDRESS }),
+});
 
 export const Reservation = Type.Object(
   {

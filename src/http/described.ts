@@ -9,4 +9,5 @@ export const REFERENCE = { minLength: 1, pattern: '^[^@]+(@[1-9][0-9]{0,8})?$' }
 export const DATE_OR_INSTANT = {
   pattern: '^\\d{4}-\\d{2}-\\d{2}([Tt]\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?([Zz]|[+-]\\d{2}:\\d{2}))?$',
 };
+export const HTTP_ADDRESS = { format: 'uri', pattern: '^[hH][tT][tT][pP][sS]?://' };
 export const CURSOR = { pattern: '^[A-Za-z0-9_-]+$' };

@@ -75,6 +75,7 @@ export const JobRequest = Type.Object(
   {
     title: 'JobRequest',
     additionalProperties: false,
+    elsewhere: 'what the op takes goes into parameters',
     examples: [{ op: 'generate', prompt: 'A lighthouse at dusk' }],
   },
 );

@@ -97,6 +97,20 @@ const MISTAKES: Array<[what: string, path: string, options: CallOptions, param: 
     /--data-binary/,
   ],
   ['rows of a job', '/images/render', { json: { templateId: 'a', items: [{}] } }, 'items', /into data/],
+  [
+    'a parameter beside the op of a job',
+    '/jobs',
+    { json: { op: 'resize', width: 8 } },
+    'width',
+    /into parameters/,
+  ],
+  [
+    'a field of a job in another spelling',
+    '/jobs',
+    { json: { op: 'resize', asset_ids: [] } },
+    'asset_ids',
+    /Did you mean assetIds\?/,
+  ],
   ['values beside data', '/images/render', { json: { templateId: 'a', title: 'x' } }, 'title', /into data/],
   [
     'a duration with its unit',

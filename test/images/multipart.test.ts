@@ -53,7 +53,9 @@ t.test('a multipart body has one file, whole and by its name', async (t) => {
   const query = '?op=resize&width=8';
   const other: Part = { ...filePart(png), name: 'photo' };
   t.match(refusalOf(await sendParts(lane, query, [])), { ...INVALID, param: 'file' });
-  t.match(refusalOf(await sendParts(lane, query, [other])), { ...INVALID, param: 'file' });
+  const misnamed = await sendParts(lane, query, [other]);
+  t.match(refusalOf(misnamed), { ...INVALID, param: 'file' });
+  t.match(misnamed.json.error.message, /no part named "file", but one named "photo"/);
   t.match(refusalOf(await sendParts(lane, query, [{ name: 'file', value: 'photo.jpg' }])), {
     ...INVALID,
     param: 'file',

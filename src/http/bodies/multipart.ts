@@ -48,6 +48,7 @@ export async function openMultipart(
   const ended = Promise.withResolvers<void>();
   // Who fails to read the file does not ask for the fields.
   ended.promise.catch(() => undefined);
+  const otherNames: string[] = [];
   let part: Readable | null = null;
   let hasFailed = false;
   let received = 0;
@@ -75,6 +76,7 @@ export async function openMultipart(
     // Read or not: an error that nobody listens for would end the process. The parser tells of it as well.
     stream.on('error', () => undefined);
     if (name !== 'file') {
+      otherNames.push(name);
       stream.resume();
       return;
     }
@@ -100,7 +102,7 @@ export async function openMultipart(
   parser.once('finish', () => {
     // It finishes after an error too.
     if (hasFailed) return;
-    found.reject(missingFile('file' in fields));
+    found.reject(missingFile('file' in fields, otherNames));
     ended.resolve();
   });
   body.pipe(parser);
@@ -128,8 +130,12 @@ function openParser(request: FastifyRequest, fileLimitBytes: number): BusboyInst
   }
 }
 
-function missingFile(isText: boolean): ApiError {
-  const found = isText ? 'a part named "file" that is text, not a file' : 'no part named "file"';
+/** @param otherNames of the parts that are files. */
+function missingFile(isText: boolean, otherNames: readonly string[]): ApiError {
+  const [other] = otherNames;
+  const found = isText
+    ? 'a part named "file" that is text, not a file'
+    : `no part named "file"${other === undefined ? '' : `, but one named ${JSON.stringify(other)}`}`;
   return invalidParam(
     'file',
     `The multipart body has ${found}: send the image as one, with a file name (curl: -F file=@photo.jpg).`,

@@ -48,10 +48,12 @@ export function undeclared(
   schema: Partial<TSchema>,
   contract: Contract,
 ): string {
-  if (typeof schema.elsewhere === 'string') return `${place} is not a field here: ${schema.elsewhere}.`;
   const declared = Object.keys(schema.properties ?? {});
+  const hint = didYouMean(name, declared);
+  if (typeof schema.elsewhere === 'string')
+    return `${place} is not a field here: ${schema.elsewhere}.${hint}`;
   const takes = declared.length === 0 ? 'takes none' : `takes ${declared.join(', ')}`;
-  return `${place} is not a ${contract.noun} of ${contract.owner}, which ${takes}.${didYouMean(name, declared)}`;
+  return `${place} is not a ${contract.noun} of ${contract.owner}, which ${takes}.${hint}`;
 }
 
 export function mismatch(place: string, value: unknown, schema: TSchema, contract: Contract): string {
