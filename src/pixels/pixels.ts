@@ -11,7 +11,6 @@ import type {
   InputHeader,
   Pass,
   RawPixels,
-  Readings,
   Transformed,
   TransformTask,
 } from '../../workers/protocol.ts';
@@ -23,6 +22,7 @@ import { drawingSizeOf } from './drawing-size.ts';
 import { estimatedBytes } from './estimates/memory.ts';
 import { deadlineExceeded, refusalOf } from './failures.ts';
 import type { Header } from './header/header.ts';
+import { readingsOf } from './header/readings.ts';
 import { type Arrival, type Lane, openLanes } from './lanes/lanes-by-time.ts';
 import { ownedBytes } from './owned.ts';
 import { type Patience, patienceUntil } from './patience.ts';
@@ -280,15 +280,6 @@ export function createPixels(options: PixelsOptions): Pixels {
 }
 
 function ignore(): void {}
-
-/** What the codec does not tell, or tells wrongly. */
-function readingsOf({ format, cicp, frames, animated }: Header): Readings {
-  // An animation is read as the still picture that stands for it.
-  const pictures = animated ? 1 : frames;
-  // Of several pictures one is chosen by its number in the file, which only the file itself has.
-  const colours = cicp !== undefined && pictures === 1 ? { cicp } : {};
-  return { ...colours, ...(format === 'avif' && { pictures }) };
-}
 
 /** What saves the thread a reading of its own: the header of a still picture. */
 function hintOf(header: Header): { header?: InputHeader } {

@@ -1,8 +1,9 @@
-import type { Blend, KernelEnum, Sharp } from 'sharp';
+import type { KernelEnum, Sharp } from 'sharp';
 import type { Rgba } from './colour/colour.ts';
 import { openPixels } from './input.ts';
 import { comesTooLate, type Slot } from './order.ts';
-import { blurredSmall, exactBlur, reductionFor } from './pixels/gaussian.ts';
+import { type BlendMode, blend } from './pixels/blend.ts';
+import { blurredSmall, blurredWhole, reductionFor } from './pixels/gaussian.ts';
 import { assertSize, type Box, intersect, type Size, scaledBy } from './pixels/geometry.ts';
 import { cut } from './pixels/paint.ts';
 import { framesOf, joinFrames, type Pixels, pixelsOf, withAlphaOf, withoutAlpha } from './pixels/pixels.ts';
@@ -159,7 +160,7 @@ export class Picture {
   /** Blurs a picture of one frame by a Gaussian. */
   async blur(sigma: number): Promise<void> {
     const factor = reductionFor(this, sigma);
-    if (factor === 1) (await this.at('blur')).blur(exactBlur(sigma));
+    if (factor === 1) blurredWhole(await this.at('blur', 'linear'), sigma);
     else this.replace(await blurredSmall(await this.pixels(), sigma, factor, this.lookAtClock));
   }
 
@@ -230,19 +231,20 @@ export class Picture {
   }
 
   /** Lays an RGBA picture over every frame; what reaches beyond is cut off. */
-  async overlay(layer: Pixels, at: { left: number; top: number }, blend: Blend = 'over'): Promise<void> {
+  async overlay(
+    layer: Pixels,
+    at: { left: number; top: number },
+    mode: BlendMode | 'over' = 'over',
+  ): Promise<void> {
     const seen = intersect({ ...at, width: layer.width, height: layer.height }, this);
     if (seen === undefined) return;
-    const { data, width, height, channels } = cut(layer, {
-      ...seen,
-      left: seen.left - at.left,
-      top: seen.top - at.top,
-    });
+    const part = cut(layer, { ...seen, left: seen.left - at.left, top: seen.top - at.top });
+    if (mode !== 'over') return this.#blend(part, seen, mode);
+    const { data, width, height, channels } = part;
     const image = {
       input: Buffer.from(data.buffer),
       raw: { width, height, channels },
       left: seen.left,
-      blend,
     };
     const tops = Array.from({ length: this.frames }, (_, frame) => seen.top + frame * this.height);
     const pipeline = (await this.at('composite')).composite(tops.map((top) => ({ ...image, top })));
@@ -251,6 +253,13 @@ export class Picture {
       pipeline.removeAlpha();
       this.#used.add('removeAlpha');
     }
+  }
+
+  async #blend(layer: Pixels, at: Box, mode: BlendMode): Promise<void> {
+    const { hasAlpha } = this;
+    const whole = await this.pixels('rgba');
+    for (const frame of framesOf(whole)) blend(frame, layer, at, mode, this.lookAtClock);
+    if (!hasAlpha) this.replace(withoutAlpha(whole));
   }
 
   /**

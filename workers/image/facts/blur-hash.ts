@@ -14,7 +14,8 @@ const COEFFICIENT_STEPS = 19;
  */
 export function blurHash(rgba: Uint8Array, size: Size, across: number, down: number): string {
   const [mean = [0, 0, 0], ...parts] = coefficients(rgba, size, across, down);
-  const largest = Math.max(...parts.flat());
+  // By size: of a picture that is brighter below or on the right, the largest is negative.
+  const largest = Math.max(...parts.flat().map(Math.abs));
   const step = clamped(Math.floor(largest * 2 * SCALE_STEPS - 0.5), SCALE_STEPS);
   const scale = parts.length > 0 ? (step + 1) / (2 * SCALE_STEPS) : 1;
   const [red = 0, green = 0, blue = 0] = mean.map(eightBits);

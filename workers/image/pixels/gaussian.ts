@@ -1,3 +1,4 @@
+import type { Sharp } from 'sharp';
 import { openPixels } from '../input.ts';
 import { type Box, type Size, scaledBy } from './geometry.ts';
 import { cut, fillWithBytes, paste } from './paint.ts';
@@ -15,8 +16,13 @@ const REDUCTION_VARIANCE = 1 / 6;
 /** How far a kernel reaches, in sigmas: below the amplitude at which it is cut off. */
 const REACH = 3.5;
 
-/** sharp's own settings cut a kernel off so early that it is a sixth too weak, and in integers it changes the brightness. */
-export const exactBlur = (sigma: number) => ({ sigma, minAmplitude: 0.003, precision: 'float' }) as const;
+/**
+ * Lays the whole kernel over a picture. sharp's own settings cut a kernel off so early that it is a sixth too weak, and in
+ * integers it changes the brightness. Floats are cut off to bytes where they should be rounded: half a level is added to them.
+ */
+export function blurredWhole(pipeline: Sharp, sigma: number): Sharp {
+  return pipeline.blur({ sigma, minAmplitude: 0.003, precision: 'float' }).linear(1, 0.5);
+}
 
 /** How much smaller a picture is made before a blur of that sigma; 1 where the whole kernel is laid over it as it is. */
 export function reductionFor({ width, height }: Size, sigma: number): number {
@@ -39,7 +45,7 @@ export async function blurredSmall(
   const margin = Math.ceil(left * REACH);
   const size = scaledBy(pixels, 1 / factor);
   const small = await withMargin(pixels, size, margin);
-  const blurred = await pixelsOf(openPixels(small).blur(exactBlur(left)));
+  const blurred = await pixelsOf(blurredWhole(openPixels(small), left));
   return enlarged(blurred, pixels, 'cubic', lookAtClock, { ...size, left: margin, top: margin });
 }
 

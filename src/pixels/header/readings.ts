@@ -1,0 +1,11 @@
+import type { Readings } from '../../../workers/protocol.ts';
+import type { Header } from './facts.ts';
+
+/** What the codec does not tell, or tells wrongly. */
+export function readingsOf({ format, cicp, frames, animated }: Header): Readings {
+  // An animation is read as the still picture that stands for it.
+  const pictures = animated ? 1 : frames;
+  // Of several pictures one is chosen by its number in the file, which only the file itself has.
+  const colours = cicp !== undefined && pictures === 1 ? { cicp } : {};
+  return { ...colours, ...(format === 'avif' && { pictures }) };
+}

@@ -1,0 +1,83 @@
+import type { Pixels } from './pixels.ts';
+
+/**
+ * Blend modes of Compositing and Blending Level 1 (W3C, https://www.w3.org/TR/compositing-1/), one value a channel. libvips
+ * has them too, but weighs a translucent layer twice: multiplied at half its opacity, white would darken what lies below.
+ */
+const FORMULAS = {
+  multiply: (below, above) => below * above,
+  screen: (below, above) => below + above - below * above,
+  overlay: (below, above) => hardLight(above, below),
+  darken: Math.min,
+  lighten: Math.max,
+  'color-dodge': (below, above) => (below === 0 ? 0 : above === 1 ? 1 : Math.min(1, below / (1 - above))),
+  'color-burn': (below, above) => (below === 1 ? 1 : above === 0 ? 0 : 1 - Math.min(1, (1 - below) / above)),
+  'hard-light': hardLight,
+  'soft-light': softLight,
+  difference: (below, above) => Math.abs(below - above),
+  exclusion: (below, above) => below + above - 2 * below * above,
+} satisfies Record<string, Formula>;
+
+/** From the values below and above, 0 to 1, to that of both. */
+type Formula = (below: number, above: number) => number;
+
+export type BlendMode = keyof typeof FORMULAS;
+
+function hardLight(below: number, above: number): number {
+  return above <= 0.5 ? 2 * below * above : 1 - 2 * (1 - below) * (1 - above);
+}
+
+function softLight(below: number, above: number): number {
+  if (above <= 0.5) return below - (1 - 2 * above) * below * (1 - below);
+  const curve = below <= 0.25 ? ((16 * below - 12) * below + 4) * below : Math.sqrt(below);
+  return below + (2 * above - 1) * (curve - below);
+}
+
+/**
+ * Blends an RGBA layer into RGBA pixels of one frame, in place.
+ * @param at where its upper left corner lies; all of it has to lie within.
+ */
+export function blend(
+  onto: Pixels,
+  layer: Pixels,
+  at: { left: number; top: number },
+  mode: BlendMode,
+  lookAtClock: () => void,
+): void {
+  const table = tableOf(FORMULAS[mode]);
+  for (let y = 0; y < layer.height; y++) {
+    lookAtClock();
+    let from = y * layer.width * 4;
+    let to = ((at.top + y) * onto.width + at.left) * 4;
+    for (let x = 0; x < layer.width; x++, from += 4, to += 4)
+      blendPixel(onto.data, to, layer.data, from, table);
+  }
+}
+
+/** What a formula makes of each two values of 8 bits, 0 to 255. */
+function tableOf(formula: Formula): Float32Array {
+  return Float32Array.from(
+    { length: 1 << 16 },
+    (_, both) => 255 * formula((both >> 8) / 255, (both & 255) / 255),
+  );
+}
+
+/** Where the picture below is translucent, the layer shows its own colour in part. */
+function blendPixel(
+  onto: Uint8Array,
+  to: number,
+  layer: Uint8Array,
+  from: number,
+  table: Float32Array,
+): void {
+  const above = (layer[from + 3] as number) / 255;
+  if (above === 0) return;
+  const below = (onto[to + 3] as number) / 255;
+  const opacity = above + below * (1 - above);
+  for (let channel = 0; channel < 3; channel++) {
+    const [under, over] = [onto[to + channel] as number, layer[from + channel] as number];
+    const mixed = (1 - below) * over + below * (table[(under << 8) | over] as number);
+    onto[to + channel] = Math.round((above * mixed + (1 - above) * below * under) / opacity);
+  }
+  onto[to + 3] = Math.round(255 * opacity);
+}
