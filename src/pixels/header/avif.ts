@@ -1,5 +1,6 @@
 import { type IsoBox, isoBox, isoBoxes, isoBrands, type Stretch } from '../../../workers/formats/boxes.ts';
 import type { Bytes } from '../../../workers/formats/bytes.ts';
+import { heifMeta } from '../../../workers/formats/heif.ts';
 import type { Cicp } from '../../../workers/protocol.ts';
 import type { Header } from './facts.ts';
 import { type Items, readItems } from './items.ts';
@@ -14,8 +15,8 @@ export function readAvif(bytes: Bytes): Header | null {
   const format = readBrand(bytes);
   if (format === null) return null;
   const file = { start: 0, end: bytes.length };
-  const meta = isoBox(bytes, file, 'meta');
-  const items = meta === undefined ? null : readItems(bytes, { ...meta, start: meta.start + 4 });
+  const meta = heifMeta(bytes);
+  const items = meta === undefined ? null : readItems(bytes, meta);
   const still = items === null ? null : readPrimary(bytes, items);
   const frames = readSequence(bytes, file);
   const size = still ?? frames;

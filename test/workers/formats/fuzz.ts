@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import sharp from 'sharp';
 import { readHeader } from '../../../src/pixels/header/header.ts';
-import { isoBox, isoBoxes } from '../../../workers/formats/boxes.ts';
+import { isoBoxes } from '../../../workers/formats/boxes.ts';
 import { Bytes } from '../../../workers/formats/bytes.ts';
 import { gifBlocks } from '../../../workers/formats/gif.ts';
+import { heifAssociations, heifItems, heifMeta, heifReferences } from '../../../workers/formats/heif.ts';
 import { jpegSegments } from '../../../workers/formats/jpeg.ts';
 import { type Part, TooManyParts } from '../../../workers/formats/parts.ts';
 import { pngChunks } from '../../../workers/formats/png.ts';
@@ -56,12 +57,14 @@ export async function targets(): Promise<Target[]> {
     tiff,
     bigTiff,
   ];
+  const heifs = [...filesNamed(/\.(avif|heic)$/), avifOf(3, 2)];
   return [
     inParts('png', [...filesNamed(/\.png$/), pngOf(3, 2)], pngChunks),
     inParts('jpeg', [...filesNamed(/\.jpe?g$/), jpegOf(3, 2), jpeg], jpegSegments),
     inParts('gif', [...filesNamed(/\.gif$/), gifOf(3, 2, 3)], gifBlocks),
     inParts('riff', [...filesNamed(/\.webp$/), webpOf(3, 2, 3)], webpChunks),
-    inParts('boxes', [...filesNamed(/\.(avif|heic)$/), avifOf(3, 2)], isoBoxes, boxPlaces),
+    inParts('boxes', heifs, isoBoxes, boxPlaces),
+    targetOf('heif', heifs, heifParts, (file) => bounded(file, heifParts), boxPlaces),
     inDirectories('tiff pages', tiffs, tiffPages),
     inDirectories('exif', [exif.subarray(6), ...tiffs], exifDirectories),
   ];
@@ -81,10 +84,19 @@ function inParts(
   return targetOf(name, files, walk, (file) => walked(file, walk), placesOf);
 }
 
+/** All that a meta box says about items. */
+function* heifParts(bytes: Bytes): Generator<unknown> {
+  const meta = heifMeta(bytes);
+  if (meta === undefined) return;
+  yield* heifItems(bytes, meta);
+  yield* heifReferences(bytes, meta);
+  yield* heifAssociations(bytes, meta);
+}
+
 /** Most of what can go wrong with boxes lies in those of the meta box. */
 function boxPlaces(bytes: Bytes): number[] {
-  const meta = isoBox(bytes, { start: 0, end: bytes.length }, 'meta');
-  const below = meta === undefined ? [] : [...isoBoxes(bytes, { start: meta.start + 4, end: meta.end })];
+  const meta = heifMeta(bytes);
+  const below = meta === undefined ? [] : [...isoBoxes(bytes, meta)];
   const further = below.flatMap((box) => (box.type === 'iprp' ? [...isoBoxes(bytes, box)] : []));
   return [...isoBoxes(bytes), ...below, ...further].map(({ at }) => at);
 }

@@ -1,0 +1,122 @@
+import { isoBox, isoBoxes, type Stretch } from './boxes.ts';
+import type { Bytes } from './bytes.ts';
+import { type Part, partsBetween } from './parts.ts';
+
+/**
+ * Items of HEIF and AVIF (ISO/IEC 14496-12, section 8.11; ISO/IEC 23008-12, section 9.3): the pictures, thumbnails, planes
+ * and blocks of metadata that a meta box tells of. An entry that its box has no room for is passed over.
+ */
+
+/** Version and flags, which begin the content of a full box. */
+const VERSION_BYTES = 4;
+const TYPE_BYTES = 4;
+
+export interface HeifItem {
+  id: number;
+  /** Four characters, such as `av01`, `grid` or `Exif`. */
+  type: string;
+  isHidden: boolean;
+}
+
+/** What an item is to others, such as `thmb` (a thumbnail of them), `auxl` (a plane) or `dimg` (made of them). */
+export interface HeifReference {
+  type: string;
+  from: number;
+  to: number[];
+}
+
+/** The properties of one item. */
+export interface HeifAssociation extends Part {
+  id: number;
+  /** Places in the list of properties, from 1; 0 is none. In the order in which they are applied. */
+  properties: number[];
+}
+
+/** The content of the first meta box. */
+export function heifMeta(bytes: Bytes): Stretch | undefined {
+  const meta = isoBox(bytes, { start: 0, end: bytes.length }, 'meta');
+  return meta && { start: meta.start + VERSION_BYTES, end: meta.end };
+}
+
+/** The id of the item that a reader shows. */
+export function primaryItem(bytes: Bytes, meta: Stretch): number | undefined {
+  const box = fullBox(bytes, meta, 'pitm');
+  if (box === undefined) return undefined;
+  const ids = idsOf(bytes, box.version > 0);
+  return box.content + ids.width > box.end ? undefined : ids.at(box.content);
+}
+
+export function* heifItems(bytes: Bytes, meta: Stretch): Generator<HeifItem, void, undefined> {
+  const list = fullBox(bytes, meta, 'iinf');
+  if (list === undefined) return;
+  // Behind the number of entries, which the boxes themselves tell as well.
+  const entries = { start: list.content + (list.version === 0 ? 2 : 4), end: list.end };
+  for (const { type, start, end } of isoBoxes(bytes, entries)) {
+    if (type !== 'infe' || start + VERSION_BYTES > end) continue;
+    const ids = idsOf(bytes, bytes.u8(start) >= 3);
+    const idAt = start + VERSION_BYTES;
+    // Behind the id stands the index of its protection.
+    const typeAt = idAt + ids.width + 2;
+    if (typeAt + TYPE_BYTES > end) continue;
+    const isHidden = (bytes.u8(start + 3) & 1) === 1;
+    yield { id: ids.at(idAt), type: bytes.fourCharacters(typeAt), isHidden };
+  }
+}
+
+export function* heifReferences(bytes: Bytes, meta: Stretch): Generator<HeifReference, void, undefined> {
+  const list = fullBox(bytes, meta, 'iref');
+  if (list === undefined) return;
+  const ids = idsOf(bytes, list.version > 0);
+  for (const { type, start, end } of isoBoxes(bytes, { start: list.content, end: list.end })) {
+    const countAt = start + ids.width;
+    const first = countAt + 2;
+    if (first > end) continue;
+    const count = Math.min(bytes.u16(countAt), Math.floor((end - first) / ids.width));
+    const to = Array.from({ length: count }, (_, index) => ids.at(first + index * ids.width));
+    yield { type, from: ids.at(start), to };
+  }
+}
+
+/** @throws TooManyParts */
+export function* heifAssociations(bytes: Bytes, meta: Stretch): Generator<HeifAssociation, void, undefined> {
+  const list = fullBox(bytes, meta, 'iprp', 'ipma');
+  if (list === undefined) return;
+  const { content, end: limit } = list;
+  const ids = idsOf(bytes, list.version > 0);
+  const indexBytes = (list.flags & 1) === 1 ? 2 : 1;
+  // The highest bit says that a property is essential.
+  const indexAt = (at: number) => (indexBytes === 2 ? bytes.u16(at) & 0x7fff : bytes.u8(at) & 0x7f);
+  // Behind the number of entries.
+  yield* partsBetween(content + 4, limit, (at) => {
+    const start = at + ids.width + 1;
+    if (start > limit) return undefined;
+    const claimed = start + bytes.u8(start - 1) * indexBytes;
+    const count = Math.floor((Math.min(claimed, limit) - start) / indexBytes);
+    const end = start + count * indexBytes;
+    const properties = Array.from({ length: count }, (_, index) => indexAt(start + index * indexBytes));
+    return { id: ids.at(at), properties, at, start, end, next: end, truncated: claimed > limit };
+  });
+}
+
+interface FullBox {
+  version: number;
+  flags: number;
+  /** Where its content begins, behind version and flags. */
+  content: number;
+  end: number;
+}
+
+function fullBox(bytes: Bytes, within: Stretch, ...types: string[]): FullBox | undefined {
+  const box = isoBox(bytes, within, ...types);
+  if (box === undefined) return undefined;
+  const { start, end } = box;
+  if (start + VERSION_BYTES > end) return undefined;
+  return { version: bytes.u8(start), flags: bytes.u24(start + 1), content: start + VERSION_BYTES, end };
+}
+
+/** Ids of 16 or, where there are many items, 32 bits. */
+function idsOf(bytes: Bytes, isWide: boolean): { width: 2 | 4; at(offset: number): number } {
+  return isWide
+    ? { width: 4, at: (offset) => bytes.u32(offset) }
+    : { width: 2, at: (offset) => bytes.u16(offset) };
+}
