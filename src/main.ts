@@ -84,7 +84,7 @@ async function main(): Promise<void> {
       const holders = `${hostId}/${processId}/`;
       const giveBack = () =>
         Promise.all([
-          coordination.releaseSlotsOf(holders),
+          coordination.releasePlacesOf(holders),
           releaseLanesOf(coordination, holders),
           ItemsStore.open(stores.documents, () => new Date()).then((items) =>
             items.endLeasesOf(`${hostId}/${processId}`),

@@ -18,7 +18,7 @@ export async function metadataRoutes(
   app.post(
     '/images/metadata',
     {
-      config: { slot: 'calls', body: 'stream', reference: ImageReference, check: checkImageBody },
+      config: { place: 'calls', body: 'stream', reference: ImageReference, check: checkImageBody },
       schema: {
         summary: 'Read what an image is and says',
         description:
@@ -35,7 +35,7 @@ export async function metadataRoutes(
       const fetchMs = reply.elapsedTime - admitMs;
       const bytesIn = image.bytes.length;
       const work = pixels.describe({ ...image, accountId: caller.accountId, ...limits });
-      gate.keepSlotUntil(request, work.ended);
+      gate.keepPlaceUntil(request, work.ended);
       const described = await work.result;
       sendTiming(reply, { admitMs, fetchMs, queueMs: described.queueMs, ...described.timings });
       options.meters.ops.ran(runOf('read_metadata', { admitMs, fetchMs, ...described, bytesIn }));

@@ -43,7 +43,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
   app.post<{ Body: RenderBody }>(
     '/images/render',
     {
-      config: { slot: 'calls', answers: 'image/png' },
+      config: { place: 'calls', answers: 'image/png' },
       schema: { summary: 'Render a template to a PNG', tags: ['Synchronous images'], body: RenderBody },
     },
     async (request, reply) => {
@@ -56,16 +56,16 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
       const html = withAssetScheme(fill(template, row), options.publicUrl());
       const picture = await counted(options.allowance, caller, 'render_template', async () => {
         const { accountId } = caller;
-        const keepSlotUntil = (work: Promise<void>) => gate.keepSlotUntil(request, work);
+        const keepPlaceUntil = (work: Promise<void>) => gate.keepPlaceUntil(request, work);
         const { assets, missing } = await assetsOfPage(html, {
           ...options,
           accountId,
           limits,
-          keepSlotUntil,
+          keepPlaceUntil,
         });
         const fetchMs = reply.elapsedTime - admitMs;
         const work = renders.begin({ html, width, height, accountId, assets, ...limits });
-        keepSlotUntil(work.ended);
+        keepPlaceUntil(work.ended);
         return { ...(await work.result), fetchMs, missing };
       });
       sendWarnings(reply, [
@@ -94,7 +94,7 @@ interface Bringing extends Pick<RenderOptions, 'pixels' | 'readAsset'> {
   work?: 'call' | 'job';
   limits: CallLimits;
   /** Keeps the account's place until this work for the call has ended. */
-  keepSlotUntil(work: Promise<void>): void;
+  keepPlaceUntil(work: Promise<void>): void;
 }
 
 /**
@@ -143,13 +143,13 @@ export async function assetsOfPage(
 async function drawableOf(
   id: string,
   { bytes, declaredType }: DeclaredImage,
-  { pixels, accountId, limits, work: kind = 'call', keepSlotUntil }: Bringing,
+  { pixels, accountId, limits, work: kind = 'call', keepPlaceUntil }: Bringing,
 ): Promise<RenderRequest['assets'][string]> {
   if (!UNDRAWN.includes(declaredType)) {
     return { data: bytes, contentType: declaredType ?? 'application/octet-stream' };
   }
   const work = pixels.transform({ bytes, pass: AS_PNG, accountId, ...limits, work: kind });
-  keepSlotUntil(work.ended);
+  keepPlaceUntil(work.ended);
   const { data, contentType } = await work.result.catch((error) => {
     if (!(error instanceof ApiError) || error.status >= 500) throw error;
     throw invalidParam('data', `The page names ${id}, of which no picture can be made: ${error.message}`);

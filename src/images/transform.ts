@@ -34,7 +34,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
     '/images/transform',
     {
       config: {
-        slot: 'calls',
+        place: 'calls',
         body: 'stream',
         reference: transformReference(),
         answers: 'image/*',
@@ -66,7 +66,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         const bytesIn = image.bytes.length;
         const { accountId } = caller;
         const work = pixels.transform({ ...image, pass, accountId, ...limits, paramOf: paramOf(call) });
-        gate.keepSlotUntil(request, work.ended);
+        gate.keepPlaceUntil(request, work.ended);
         const result = await work.result;
         const link = request.query.response === 'url' ? await results.store(result) : null;
         return { fetchMs, bytesIn, link, ...result };

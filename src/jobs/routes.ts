@@ -163,7 +163,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
   app.get<{ Params: JobPath; Querystring: JobQuery }>(
     '/jobs/:jobId',
     {
-      config: { slot: (request) => (queriedWait(request) > 0 ? 'waits' : null) },
+      config: { place: (request) => (queriedWait(request) > 0 ? 'waits' : null) },
       schema: {
         summary: 'Read a job',
         description: 'With wait, answers when it has ended or the time is over, as it stands then.',

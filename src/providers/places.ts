@@ -30,8 +30,8 @@ export function createPlaces(options: {
   let counter = 0;
 
   async function take(key: string, holder: string): Promise<boolean> {
-    const { slot } = await coordination.admit({ slot: { key, limit, holder, leaseMs: LEASE_MS } });
-    return slot;
+    const { place } = await coordination.admit({ place: { key, limit, holder, leaseMs: LEASE_MS } });
+    return place;
   }
 
   async function takeSoon(key: string, holder: string): Promise<boolean> {
@@ -48,7 +48,7 @@ export function createPlaces(options: {
 
   async function giveBack(key: string, holder: string): Promise<void> {
     // One that could not be given back comes back by itself.
-    await coordination.releaseSlot(key, holder).catch(() => undefined);
+    await coordination.releasePlace(key, holder).catch(() => undefined);
     waiting.get(key)?.shift()?.();
   }
 
@@ -60,7 +60,7 @@ export function createPlaces(options: {
       if (!(await takeSoon(key, holder))) return undefined;
       // A place that could not be renewed only lets one more call through: the call itself goes on.
       const renewal = setInterval(() => {
-        coordination.renewSlot(key, holder, LEASE_MS).catch(() => undefined);
+        coordination.renewPlace(key, holder, LEASE_MS).catch(() => undefined);
       }, RENEW_MS);
       renewal.unref();
       try {

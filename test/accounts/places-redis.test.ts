@@ -29,12 +29,12 @@ if (redis === null) {
     });
     const places = createPlaces(behindProxy, 'host/1');
     const elsewhere = createPlaces(direct, 'host/2');
-    const isFree = async () => (await direct.admit({ slot: elsewhere.questionFor('calls/a', 1) })).slot;
+    const isFree = async () => (await direct.admit({ place: elsewhere.questionFor('calls/a', 1) })).place;
 
-    const slot = places.questionFor('calls/a', 1);
-    t.match(await places.ask({ slot }), { slot: true });
+    const place = places.questionFor('calls/a', 1);
+    t.match(await places.ask({ place }), { place: true });
     const raw = Object.assign(new EventEmitter(), { destroyed: false });
-    places.hold({} as FastifyRequest, { raw } as unknown as FastifyReply, slot);
+    places.hold({} as FastifyRequest, { raw } as unknown as FastifyReply, place);
 
     await proxy.cut();
     raw.emit('close');

@@ -14,9 +14,9 @@ function notingCoordination() {
     async admit(question: AdmitQuestion) {
       if (state.fails) throw new Error('away');
       admitted.push(question);
-      return { blockedMs: 0, marked: false, rate: null, slot: true };
+      return { blockedMs: 0, marked: false, rate: null, place: true };
     },
-    async releaseSlot(_key: string, holder: string) {
+    async releasePlace(_key: string, holder: string) {
       released.push(holder);
     },
   };

@@ -70,16 +70,16 @@ function placesInMemory(): Coordination {
   const held = new Map<string, Set<string>>();
   const placesOf = (key: string) => held.get(key) ?? held.set(key, new Set()).get(key) ?? new Set<string>();
   const part = {
-    async admit({ slot }: AdmitQuestion) {
-      const places = placesOf(slot?.key ?? '');
-      const isFree = slot !== undefined && places.size < slot.limit;
-      if (isFree) places.add(slot.holder);
-      return { blockedMs: 0, marked: false, rate: null, slot: isFree };
+    async admit({ place }: AdmitQuestion) {
+      const places = placesOf(place?.key ?? '');
+      const isFree = place !== undefined && places.size < place.limit;
+      if (isFree) places.add(place.holder);
+      return { blockedMs: 0, marked: false, rate: null, place: isFree };
     },
-    async releaseSlot(key: string, holder: string) {
+    async releasePlace(key: string, holder: string) {
       placesOf(key).delete(holder);
     },
-    renewSlot: async () => true,
+    renewPlace: async () => true,
   };
   return part as unknown as Coordination;
 }

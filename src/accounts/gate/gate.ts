@@ -15,7 +15,7 @@ export const JOB_WAITS = 8;
 const WINDOW_MS = 60_000;
 
 /** What an account has a number of places for: synchronous image calls, and calls that wait for a job. */
-export type SlotKind = 'calls' | 'waits';
+export type PlaceKind = 'calls' | 'waits';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -24,7 +24,7 @@ declare module 'fastify' {
     /** On a public route: whatever credential comes along is not looked at. */
     ignoresCredential?: (request: FastifyRequest) => boolean;
     /** The call takes one of the account's places of this kind; null for a call that takes none after all. */
-    slot?: SlotKind | ((request: FastifyRequest) => SlotKind | null);
+    place?: PlaceKind | ((request: FastifyRequest) => PlaceKind | null);
     /** Refuses by path and query alone, before a place is taken or the body is read. */
     check?: (request: FastifyRequest) => void;
   }
@@ -40,7 +40,7 @@ export interface GateOptions {
   requestsPerMinute: number;
   failedAuthenticationsPerMinute: number;
   /** Places of an account by their kind. */
-  places: Record<SlotKind, number>;
+  places: Record<PlaceKind, number>;
   /** Epoch milliseconds. */
   now: () => number;
 }
@@ -53,7 +53,7 @@ export interface Gate {
   /** The caller, or null on a public route without a credential. */
   callerIfAny(request: FastifyRequest): Caller | null;
   /** Keeps the account's place until `work` has really ended, though the answer may go out earlier. */
-  keepSlotUntil(request: FastifyRequest, work: Promise<unknown>): void;
+  keepPlaceUntil(request: FastifyRequest, work: Promise<unknown>): void;
   /** Ends a credential: when this resolves, wherever its mark is seen (on this host, at least); within 30 s elsewhere. */
   revoke(credentialId: string): Promise<void>;
   /** Counts a wrong credential; 429 instead of the given refusal once the window is full. */
@@ -87,10 +87,10 @@ export function createGate(options: GateOptions): Gate {
     refuseBlocked(Math.max(0, (blockedUntil.get(networkOf(request.ip)) ?? 0) - now()));
     let caller = await authenticate(request);
     const refusal = refusalOf(request);
-    let answer = await ask(request, reply, caller, { mayTakeSlot: refusal === null });
+    let answer = await ask(request, reply, caller, { mayTakePlace: refusal === null });
     if (answer.marked) {
       caller = await authenticateAnew(request, caller);
-      answer = await ask(request, reply, caller, { mayTakeSlot: refusal === null, ignoresMark: true });
+      answer = await ask(request, reply, caller, { mayTakePlace: refusal === null, ignoresMark: true });
     }
     if (caller !== null) callers.set(request, caller);
     if (caller !== null && answer.rate !== null) sendBudget(reply, budgetOf(caller, answer.rate));
@@ -99,7 +99,7 @@ export function createGate(options: GateOptions): Gate {
     if (caller?.isSuspended) throw accountSuspended();
     refuseWrongAccess(request, caller);
     if (refusal !== null) throw refusal;
-    if (!answer.slot) throw noPlaceLeft(kindOf(request) ?? 'calls', options.places);
+    if (!answer.place) throw noPlaceLeft(kindOf(request) ?? 'calls', options.places);
   }
 
   async function authenticate(request: FastifyRequest): Promise<Caller | null> {
@@ -117,12 +117,12 @@ export function createGate(options: GateOptions): Gate {
     request: FastifyRequest,
     reply: FastifyReply,
     caller: Caller | null,
-    { mayTakeSlot, ignoresMark = false }: { mayTakeSlot: boolean; ignoresMark?: boolean },
+    { mayTakePlace, ignoresMark = false }: { mayTakePlace: boolean; ignoresMark?: boolean },
   ): Promise<AdmitAnswer> {
     const network = networkOf(request.ip);
     const subject = caller?.accountId ?? network;
-    const kind = mayTakeSlot && caller !== null && !caller.isSuspended ? kindOf(request) : null;
-    const slot =
+    const kind = mayTakePlace && caller !== null && !caller.isSuspended ? kindOf(request) : null;
+    const place =
       kind === null || caller === null
         ? null
         : places.questionFor(`${kind}/${caller.accountId}`, options.places[kind]);
@@ -136,15 +136,15 @@ export function createGate(options: GateOptions): Gate {
         windowMs: WINDOW_MS,
         ahead,
       },
-      ...(slot === null ? {} : { slot }),
+      ...(place === null ? {} : { place }),
     });
-    if (slot === null && caller !== null && !ignoresMark)
+    if (place === null && caller !== null && !ignoresMark)
       return passes.admit(caller, network, (ahead) => places.ask(question(ahead)));
     const answer = await places.ask(question(0));
-    if (slot === null || answer.blockedMs > 0 || answer.marked || !answer.rate?.allowed) return answer;
-    const taken = answer.slot || (await places.takeSoon(slot));
-    if (taken) places.hold(request, reply, slot);
-    return { ...answer, slot: taken };
+    if (place === null || answer.blockedMs > 0 || answer.marked || !answer.rate?.allowed) return answer;
+    const taken = answer.place || (await places.takeSoon(place));
+    if (taken) places.hold(request, reply, place);
+    return { ...answer, place: taken };
   }
 
   function refuseWrongAccess(request: FastifyRequest, caller: Caller | null): void {
@@ -197,7 +197,7 @@ export function createGate(options: GateOptions): Gate {
       return caller;
     },
     callerIfAny: (request) => callers.get(request) ?? null,
-    keepSlotUntil: places.keepUntil,
+    keepPlaceUntil: places.keepUntil,
     async revoke(credentialId) {
       authentication.forget(credentialId);
       await markCredentials(coordination, [credentialId]);
@@ -260,12 +260,12 @@ function tooManyRequests(rate: RateAnswer): ApiError {
 }
 
 /** The kind of place that a call takes. */
-function kindOf(request: FastifyRequest): SlotKind | null {
-  const { slot = null } = request.routeOptions.config;
-  return typeof slot === 'function' ? slot(request) : slot;
+function kindOf(request: FastifyRequest): PlaceKind | null {
+  const { place = null } = request.routeOptions.config;
+  return typeof place === 'function' ? place(request) : place;
 }
 
-function noPlaceLeft(kind: SlotKind, places: Record<SlotKind, number>): ApiError {
+function noPlaceLeft(kind: PlaceKind, places: Record<PlaceKind, number>): ApiError {
   const limit = places[kind];
   const what =
     kind === 'calls'

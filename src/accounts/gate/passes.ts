@@ -68,7 +68,7 @@ export function createPasses({ elapsedMs }: Pick<Clock, 'elapsedMs'> = systemClo
     countedAhead,
     async admit(caller, network, ask) {
       const rate = pass(caller, network);
-      if (rate !== null) return { blockedMs: 0, marked: false, rate, slot: true };
+      if (rate !== null) return { blockedMs: 0, marked: false, rate, place: true };
       const { accountId } = caller;
       const isAhead = countedAhead(accountId) === 0 && !counting.has(accountId);
       if (isAhead) counting.add(accountId);

@@ -4,13 +4,13 @@ import type {
   AdmitAnswer,
   AdmitQuestion,
   Coordination,
-  HeldSlot,
-  SlotQuestion,
+  HeldPlace,
+  PlaceQuestion,
 } from '../../stores/coordination/port.ts';
 import { surely } from '../../stores/coordination/surely.ts';
 
 /** Longer than any synchronous call can take, upload included: it only heals what a dead process left. */
-const SLOT_LEASE_MS = 120_000;
+const PLACE_LEASE_MS = 120_000;
 /** Pauses before each further look for a place. */
 const SECOND_LOOKS_MS = [10, 30];
 /**
@@ -27,11 +27,11 @@ export interface Places {
    * Looks again for a place that is just given back. A client may have its answer and send its next call, through
    * another process, before the place of the one before is back.
    */
-  takeSoon(slot: SlotQuestion): Promise<boolean>;
+  takeSoon(place: PlaceQuestion): Promise<boolean>;
   /** A place that no call holds yet. */
-  questionFor(key: string, limit: number): SlotQuestion;
+  questionFor(key: string, limit: number): PlaceQuestion;
   /** Gives the place back when the connection is done with the call and the work behind it has ended. */
-  hold(request: FastifyRequest, reply: FastifyReply, slot: SlotQuestion): void;
+  hold(request: FastifyRequest, reply: FastifyReply, place: PlaceQuestion): void;
   /** Keeps the place of a request until `work` has really ended, though the answer may go out earlier. */
   keepUntil(request: FastifyRequest, work: Promise<unknown>): void;
 }
@@ -40,23 +40,23 @@ export interface Places {
 export function createPlaces(coordination: Coordination, holder: string): Places {
   /** What has to end before the place of a request comes back. */
   const works = new WeakMap<FastifyRequest, Promise<unknown>>();
-  let returning: HeldSlot[] = [];
+  let returning: HeldPlace[] = [];
   let holders = 0;
 
-  function giveBack(slot: HeldSlot): void {
-    returning.push(slot);
+  function giveBack(place: HeldPlace): void {
+    returning.push(place);
     if (returning.length === 1) setTimeout(() => takeReturning().forEach(giveBackAlone), COMPANY_MS);
   }
 
-  function takeReturning(): HeldSlot[] {
+  function takeReturning(): HeldPlace[] {
     const taken = returning;
     returning = [];
     return taken;
   }
 
   /** Gives up without a word at the end of the lease, which gives the place back as well. */
-  function giveBackAlone({ key, holder }: HeldSlot): void {
-    surely(() => coordination.releaseSlot(key, holder), SLOT_LEASE_MS).catch(() => undefined);
+  function giveBackAlone({ key, holder }: HeldPlace): void {
+    surely(() => coordination.releasePlace(key, holder), PLACE_LEASE_MS).catch(() => undefined);
   }
 
   return {
@@ -69,17 +69,17 @@ export function createPlaces(coordination: Coordination, holder: string): Places
         throw error;
       }
     },
-    async takeSoon(slot) {
+    async takeSoon(place) {
       for (const pauseMs of SECOND_LOOKS_MS) {
         await sleep(pauseMs);
-        const answer = await coordination.admit({ slot });
-        if (answer.slot) return true;
+        const answer = await coordination.admit({ place });
+        if (answer.place) return true;
       }
       return false;
     },
     questionFor(key, limit) {
       holders += 1;
-      return { key, holder: `${holder}/${holders}`, limit, leaseMs: SLOT_LEASE_MS };
+      return { key, holder: `${holder}/${holders}`, limit, leaseMs: PLACE_LEASE_MS };
     },
     hold(request, reply, { key, holder }) {
       works.set(request, Promise.resolve());

@@ -44,7 +44,7 @@ export function createPageWork({ renders, templates, assets, publicUrl, ...optio
       accountId,
       limits: { signal, deadlineMs },
       work: 'job',
-      keepSlotUntil: () => undefined,
+      keepPlaceUntil: () => undefined,
     });
     const { width, height } = template;
     const page = { html, width, height, accountId, assets: pageAssets };

@@ -1,5 +1,5 @@
 /**
- * Coordination: speed and fairness. Rate windows, slots, idempotency, leases, messages between processes.
+ * Coordination: speed and fairness. Rate windows, places, idempotency, leases, messages between processes.
  * All of it may be lost at any moment without losing a job, a delivery or money.
  * Each method is one atomic step: on Redis one Lua script, embedded one turn of the primary.
  * Every key ends by itself. Times are the store's own clock in milliseconds.
@@ -35,7 +35,7 @@ export interface RateAnswer {
  * Takes one of `limit` places under `key`. The place comes back by release, or by itself after `leaseMs`.
  * `holder` names one place of one process, `<hostId>/<processId>/<n>`; asking again under it keeps the place.
  */
-export interface SlotQuestion {
+export interface PlaceQuestion {
   key: string;
   limit: number;
   holder: string;
@@ -43,18 +43,18 @@ export interface SlotQuestion {
 }
 
 /** A place that is held. */
-export type HeldSlot = Pick<SlotQuestion, 'key' | 'holder'>;
+export type HeldPlace = Pick<PlaceQuestion, 'key' | 'holder'>;
 
 export interface AdmitQuestion {
   /** Places that come back before anything is looked at, whatever the answer. */
-  returned?: readonly HeldSlot[];
+  returned?: readonly HeldPlace[];
   /** Refuses everything while this window (see `strike`) is full. */
   blocked?: { key: string; limit: number };
   /** Refuses everything while this mark (see `mark`) stands: a credential that was revoked moments ago. */
   marked?: string;
   rate?: RateQuestion;
   /** Asked only when none of the others refused. */
-  slot?: SlotQuestion;
+  place?: PlaceQuestion;
 }
 
 export interface AdmitAnswer {
@@ -65,7 +65,7 @@ export interface AdmitAnswer {
   /** Null when not asked, or not reached: a request over its limit is not counted either. */
   rate: RateAnswer | null;
   /** True when the place was taken (or none was asked for); false when anything before it refused. */
-  slot: boolean;
+  place: boolean;
 }
 
 /** A kept answer of an idempotent request. `body` is the text that was sent, verbatim. */
@@ -99,7 +99,7 @@ export interface DueClaims {
 }
 
 export interface Coordination {
-  /** Rate window, blocked window and slot of one request, and the slots of earlier ones that come back, in one trip. */
+  /** Rate window, blocked window and place of one request, and the places of earlier ones that come back, in one trip. */
   admit(question: AdmitQuestion): Promise<AdmitAnswer>;
   /** Counts a failure (a wrong credential) in its window. Answers the count after it and the time left. */
   strike(key: string, windowMs: number): Promise<{ count: number; resetMs: number }>;
@@ -108,11 +108,11 @@ export interface Coordination {
   /** Sets a mark that stands for `lifeMs`, seen by every `admit` after it. */
   mark(key: string, lifeMs: number): Promise<void>;
   /** Gives a place back. Giving back twice, or a place that expired, does nothing. */
-  releaseSlot(key: string, holder: string): Promise<void>;
+  releasePlace(key: string, holder: string): Promise<void>;
   /** Extends a place that is still held; false when it expired. */
-  renewSlot(key: string, holder: string, leaseMs: number): Promise<boolean>;
+  renewPlace(key: string, holder: string, leaseMs: number): Promise<boolean>;
   /** Gives back every place of holders that begin with `prefix` (a dead process's). Walks all places: for rare use. */
-  releaseSlotsOf(prefix: string): Promise<void>;
+  releasePlacesOf(prefix: string): Promise<void>;
 
   /**
    * Begins a request under an idempotency key. `fingerprint` is null for a body too large to be fingerprinted:

@@ -22,7 +22,7 @@ type AdmitReply = [
   allowed: number,
   remaining: number,
   resetMs: number,
-  slot: number,
+  place: number,
   ahead: number,
 ];
 
@@ -51,15 +51,15 @@ export class RedisCoordination implements Coordination {
     });
   }
 
-  async admit({ returned = [], blocked, marked, rate, slot }: AdmitQuestion): Promise<AdmitAnswer> {
+  async admit({ returned = [], blocked, marked, rate, place }: AdmitQuestion): Promise<AdmitAnswer> {
     const answer = await this.#commands.script(
       'admit',
       [
         this.#key('strikes', blocked?.key),
         this.#key('marks', marked),
         this.#key('rate', rate?.key),
-        this.#key('slots', slot?.key),
-        ...returned.map(({ key }) => this.#key('slots', key)),
+        this.#key('places', place?.key),
+        ...returned.map(({ key }) => this.#key('places', key)),
       ],
       [
         blocked?.limit ?? -1,
@@ -67,9 +67,9 @@ export class RedisCoordination implements Coordination {
         rate?.limit ?? -1,
         rate?.windowMs ?? 0,
         rate?.ahead ?? 0,
-        slot?.limit ?? -1,
-        slot?.holder ?? '',
-        slot?.leaseMs ?? 0,
+        place?.limit ?? -1,
+        place?.holder ?? '',
+        place?.leaseMs ?? 0,
         ...returned.map(({ holder }) => holder),
       ],
     );
@@ -78,7 +78,7 @@ export class RedisCoordination implements Coordination {
       blockedMs,
       marked: isMarked === 1,
       rate: allowed === -1 ? null : { allowed: allowed === 1, remaining, ahead, resetMs },
-      slot: taken === 1,
+      place: taken === 1,
     };
   }
 
@@ -96,24 +96,24 @@ export class RedisCoordination implements Coordination {
     await this.#commands.run(() => this.#commands.client.set(this.#key('marks', key), 1, 'PX', lifeMs));
   }
 
-  async releaseSlot(key: string, holder: string): Promise<void> {
-    await this.#commands.script('release-slot', [this.#key('slots', key)], [holder]);
+  async releasePlace(key: string, holder: string): Promise<void> {
+    await this.#commands.script('release-place', [this.#key('places', key)], [holder]);
   }
 
-  async renewSlot(key: string, holder: string, leaseMs: number): Promise<boolean> {
-    return (await this.#commands.script('renew-slot', [this.#key('slots', key)], [holder, leaseMs])) === 1;
+  async renewPlace(key: string, holder: string, leaseMs: number): Promise<boolean> {
+    return (await this.#commands.script('renew-place', [this.#key('places', key)], [holder, leaseMs])) === 1;
   }
 
   /** Walks the whole key space in small steps, which a process's death may cost. */
-  async releaseSlotsOf(prefix: string): Promise<void> {
+  async releasePlacesOf(prefix: string): Promise<void> {
     const { client } = this.#commands;
-    const pattern = this.#key('slots', '*');
+    const pattern = this.#key('places', '*');
     let cursor = '0';
     do {
       const [next, keys] = await this.#commands.run(() =>
         client.scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT),
       );
-      await Promise.all(keys.map((key) => this.#commands.script('release-slots-of', [key], [prefix])));
+      await Promise.all(keys.map((key) => this.#commands.script('release-places-of', [key], [prefix])));
       cursor = next;
     } while (cursor !== '0');
   }

@@ -9,7 +9,10 @@ import type { Collection, Document, Filter, IndexSpec } from './port.ts';
 export interface Named extends Document {
   accountId: string;
   slug: string;
-  /** Which of the account's places, from 0, this one takes: a unique index over them is the limit. */
+  /**
+   * Which of the account's places, from 0, this one takes: a unique index over them is the limit. Another name for it than
+   * the stored one would ask every installation for a migration.
+   */
   slot: number;
   updatedAt: string;
 }
@@ -100,7 +103,7 @@ export async function insertNamed<T extends Named>(
   }
 }
 
-/** Gives each draft a free slot and a free slug, as the account stands at this moment. */
+/** Gives each draft a free place and a free slug, as the account stands at this moment. */
 async function place<T extends Named>(
   collection: Collection<T>,
   law: PlacesLaw,
@@ -108,20 +111,20 @@ async function place<T extends Named>(
   drafts: readonly Draft<T>[],
 ): Promise<T[]> {
   const held = await collection.find({ accountId }, { fields: ['slug', 'slot'] });
-  const slots = freeSlots(law.limit, new Set(held.map(({ slot }) => slot)));
-  if (drafts.length > slots.length) throw law.full(slots.length);
+  const places = freePlaces(law.limit, new Set(held.map(({ slot }) => slot)));
+  if (drafts.length > places.length) throw law.full(places.length);
   const slugs = new Set(held.map(({ slug }) => slug));
   return drafts.map((draft, index) => {
     if (!draft.takesSuffix && slugs.has(draft.slug)) throw law.slugTaken(draft.slug);
     const slug = freeSlug(draft.slug, slugs);
     slugs.add(slug);
-    return { ...draft.document, accountId, slug, slot: slots[index] } as T;
+    return { ...draft.document, accountId, slug, slot: places[index] } as T;
   });
 }
 
 /** The free places of an account, from a random one on, so that racing writers seldom want the same. */
-function freeSlots(limit: number, taken: ReadonlySet<number>): number[] {
+function freePlaces(limit: number, taken: ReadonlySet<number>): number[] {
   const offset = randomInt(limit);
-  const slots = Array.from({ length: limit }, (_, index) => (index + offset) % limit);
-  return slots.filter((slot) => !taken.has(slot));
+  const places = Array.from({ length: limit }, (_, index) => (index + offset) % limit);
+  return places.filter((place) => !taken.has(place));
 }

@@ -56,14 +56,14 @@ export function admissionContract(t: Test, open: Open): void {
       Array.from({ length: 90 }, (_, i) =>
         pick(stores, i).admit({
           rate: { key, limit: 50, windowMs: MINUTE_MS },
-          slot: { key, limit: 4, holder: `host/${i}/1`, leaseMs: MINUTE_MS },
+          place: { key, limit: 4, holder: `host/${i}/1`, leaseMs: MINUTE_MS },
         }),
       ),
     );
     t.equal(answers.filter(({ rate }) => rate?.allowed).length, 50);
-    t.equal(answers.filter(({ slot }) => slot).length, 4);
+    t.equal(answers.filter(({ place }) => place).length, 4);
     t.notOk(
-      answers.some(({ slot, rate }) => slot && !rate?.allowed),
+      answers.some(({ place, rate }) => place && !rate?.allowed),
       'no place without admission',
     );
   });
@@ -75,31 +75,31 @@ export function admissionContract(t: Test, open: Open): void {
     t.equal(await take('a/1/1'), true);
     t.equal(await take('a/1/1'), true, 'asking again keeps the place');
     t.equal(await take('a/1/2'), false);
-    await store.releaseSlot(key, 'a/1/2');
+    await store.releasePlace(key, 'a/1/2');
     t.equal(await take('a/1/2'), false, 'releasing what is not held frees nothing');
-    await store.releaseSlot(key, 'a/1/1');
-    await store.releaseSlot(key, 'a/1/1');
+    await store.releasePlace(key, 'a/1/1');
+    await store.releasePlace(key, 'a/1/1');
     t.equal(await take('a/1/2'), true);
     t.equal(await take('a/1/3'), false, 'releasing twice freed one place');
   });
 
   t.test('places that come back with a question are free for it, whatever it is answered', async (t) => {
     const { store } = await opened(t, open);
-    const slot = { key: randomText(8), limit: 1, leaseMs: MINUTE_MS };
-    const other = { ...slot, key: randomText(8) };
-    await store.admit({ slot: { ...slot, holder: 'a/1/1' } });
-    await store.admit({ slot: { ...other, holder: 'a/1/2' } });
+    const place = { key: randomText(8), limit: 1, leaseMs: MINUTE_MS };
+    const other = { ...place, key: randomText(8) };
+    await store.admit({ place: { ...place, holder: 'a/1/1' } });
+    await store.admit({ place: { ...other, holder: 'a/1/2' } });
     const returned = [
-      { key: slot.key, holder: 'a/1/1' },
+      { key: place.key, holder: 'a/1/1' },
       { key: other.key, holder: 'a/1/2' },
     ];
-    t.match(await store.admit({ returned, slot: { ...slot, holder: 'a/1/3' } }), { slot: true });
+    t.match(await store.admit({ returned, place: { ...place, holder: 'a/1/3' } }), { place: true });
     t.equal(await takerOf(store, other.key, 1)('b/1/1'), true);
 
     const rate = { key: randomText(8), limit: 0, windowMs: MINUTE_MS };
-    const refused = await store.admit({ returned: [{ key: slot.key, holder: 'a/1/3' }], rate });
+    const refused = await store.admit({ returned: [{ key: place.key, holder: 'a/1/3' }], rate });
     t.match(refused, { rate: { allowed: false } });
-    t.equal(await takerOf(store, slot.key, 1)('b/1/2'), true);
+    t.equal(await takerOf(store, place.key, 1)('b/1/2'), true);
   });
 
   t.test('a place comes back by itself when its lease ends, and cannot be renewed then', async (t) => {
@@ -108,8 +108,8 @@ export function admissionContract(t: Test, open: Open): void {
     t.equal(await takerOf(store, key, 1, SHORT_MS)('dead/1/1'), true);
     elapse(SHORT_MS);
     t.ok(await until(() => takerOf(store, key, 1)('alive/1/1')));
-    t.equal(await store.renewSlot(key, 'dead/1/1', MINUTE_MS), false);
-    t.equal(await store.renewSlot(key, 'alive/1/1', MINUTE_MS), true);
+    t.equal(await store.renewPlace(key, 'dead/1/1', MINUTE_MS), false);
+    t.equal(await store.renewPlace(key, 'alive/1/1', MINUTE_MS), true);
     t.equal(await takerOf(store, key, 1)('dead/1/1'), false, 'the renewed place is held');
   });
 
@@ -131,7 +131,7 @@ export function admissionContract(t: Test, open: Open): void {
       await takerOf(store, key, 2)(`${host}/1/1`);
       await takerOf(store, key, 2)(`${host}/11/1`);
     }
-    await (await connect()).releaseSlotsOf(`${host}/1/`);
+    await (await connect()).releasePlacesOf(`${host}/1/`);
     for (const key of keys) {
       t.equal(await takerOf(store, key, 2)(`${host}/2/1`), true);
       t.equal(await takerOf(store, key, 2)(`${host}/2/2`), false);
@@ -142,16 +142,16 @@ export function admissionContract(t: Test, open: Open): void {
     const { store, elapse } = await opened(t, open);
     const question = fullQuestion(2);
     t.equal((await store.strike(question.blocked.key, MINUTE_MS)).count, 1);
-    t.match(await store.admit(question), { blockedMs: 0, rate: { remaining: 8 }, slot: true });
+    t.match(await store.admit(question), { blockedMs: 0, rate: { remaining: 8 }, place: true });
     const { count, resetMs } = await store.strike(question.blocked.key, MINUTE_MS);
     t.equal(count, 2);
     t.ok(resetMs > 0 && resetMs <= MINUTE_MS);
-    const other = { ...question.slot, holder: 'a/1/2' };
-    const refused = await store.admit({ ...question, slot: other });
-    t.match(refused, { rate: null, slot: false });
+    const other = { ...question.place, holder: 'a/1/2' };
+    const refused = await store.admit({ ...question, place: other });
+    t.match(refused, { rate: null, place: false });
     t.ok(refused.blockedMs > 0 && refused.blockedMs <= MINUTE_MS);
     const { blocked, ...rest } = question;
-    t.match(await store.admit({ ...rest, slot: other }), { rate: { remaining: 7 }, slot: true });
+    t.match(await store.admit({ ...rest, place: other }), { rate: { remaining: 7 }, place: true });
 
     const key = randomText(8);
     await store.strike(key, SHORT_MS);
@@ -171,13 +171,21 @@ export function admissionContract(t: Test, open: Open): void {
 
   t.test('a mark refuses everything while it stands, and counts nothing', async (t) => {
     const { store, connect, elapse } = await opened(t, open);
-    const { rate, slot } = fullQuestion(1);
+    const { rate, place } = fullQuestion(1);
     const marked = randomText(8);
-    t.match(await store.admit({ marked, rate, slot }), { marked: false, rate: { remaining: 8 }, slot: true });
+    t.match(await store.admit({ marked, rate, place }), {
+      marked: false,
+      rate: { remaining: 8 },
+      place: true,
+    });
     await (await connect()).mark(marked, MINUTE_MS);
-    const again = { ...slot, holder: 'a/1/2' };
-    t.match(await store.admit({ marked, rate, slot: again }), { marked: true, rate: null, slot: false });
-    t.match(await store.admit({ rate, slot: again }), { marked: false, rate: { remaining: 7 }, slot: true });
+    const again = { ...place, holder: 'a/1/2' };
+    t.match(await store.admit({ marked, rate, place: again }), { marked: true, rate: null, place: false });
+    t.match(await store.admit({ rate, place: again }), {
+      marked: false,
+      rate: { remaining: 7 },
+      place: true,
+    });
 
     const passing = randomText(8);
     await store.mark(passing, SHORT_MS);
@@ -187,14 +195,14 @@ export function admissionContract(t: Test, open: Open): void {
 
   t.test('a request over the rate limit takes no place', async (t) => {
     const { store } = await opened(t, open);
-    const { rate, slot } = fullQuestion(1);
+    const { rate, place } = fullQuestion(1);
     await store.admit({ rate: { ...rate, limit: 1 } });
-    t.match(await store.admit({ rate: { ...rate, limit: 1 }, slot }), {
+    t.match(await store.admit({ rate: { ...rate, limit: 1 }, place }), {
       rate: { allowed: false },
-      slot: false,
+      place: false,
     });
-    t.equal(await takerOf(store, slot.key, 1)('b/1/1'), true);
-    t.same(await store.admit({}), { blockedMs: 0, marked: false, rate: null, slot: true }, 'nothing asked');
+    t.equal(await takerOf(store, place.key, 1)('b/1/1'), true);
+    t.same(await store.admit({}), { blockedMs: 0, marked: false, rate: null, place: true }, 'nothing asked');
   });
 }
 
@@ -202,6 +210,6 @@ function fullQuestion(failures: number) {
   return {
     blocked: { key: randomText(8), limit: failures },
     rate: { key: randomText(8), limit: 9, windowMs: MINUTE_MS },
-    slot: { key: randomText(8), limit: 4, holder: 'a/1/1', leaseMs: MINUTE_MS },
+    place: { key: randomText(8), limit: 4, holder: 'a/1/1', leaseMs: MINUTE_MS },
   } satisfies AdmitQuestion;
 }

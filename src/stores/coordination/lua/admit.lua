@@ -1,4 +1,4 @@
--- Admits one request: block, mark, rate window, slot, in one step. What is refused early is not counted later.
+-- Admits one request: block, mark, rate window, place, in one step. What is refused early is not counted later.
 -- A question that is not asked has the limit -1 (the mark: 0), and its key is not looked at.
 --
 -- KEYS 1 window of failures that may block   ARGV 1 failures that block
@@ -6,12 +6,12 @@
 --      3 rate window                              3 requests allowed
 --                                                 4 length of the rate window, ms
 --                                                 5 requests to count ahead, at most a thousandth of what is left
---      4 slot set: holders scored by the          6 places
+--      4 place set: holders scored by the         6 places
 --        instant their lease ends, ms             7 holder
 --                                                 8 lease, ms
---      5… slot sets of places that come back      9… the holder of each
+--      5… place sets of places that come back     9… the holder of each
 -- Answer: {blockedMs, marked, allowed (-1 when not asked or not reached), remaining, resetMs,
---          slot (taken or not asked), counted ahead}, of yes and no as 1 and 0
+--          place (taken or not asked), counted ahead}, of yes and no as 1 and 0
 
 for place = 5, #KEYS do
   redis.call('ZREM', KEYS[place], ARGV[place + 4])

@@ -1,6 +1,6 @@
 -- Gives back the places of every holder whose id begins with a prefix: those of a process that died.
 --
--- KEYS 1 slot set   ARGV 1 prefix
+-- KEYS 1 place set   ARGV 1 prefix
 -- Answer: places given back
 
 local released = 0

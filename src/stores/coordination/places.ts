@@ -1,8 +1,8 @@
 import { ExpiringMap } from './expiring-map.ts';
-import type { SlotQuestion } from './port.ts';
+import type { PlaceQuestion } from './port.ts';
 
 /** Places by key, each held until its lease ends. */
-export class Slots {
+export class Places {
   /** For each key its holders with the instant their lease ends. An entry lives as long as its longest lease. */
   readonly #holders: ExpiringMap<Map<string, number>>;
   readonly #now: () => number;
@@ -13,7 +13,7 @@ export class Slots {
   }
 
   /** False when every place is taken by another. */
-  take({ key, limit, holder, leaseMs }: SlotQuestion): boolean {
+  take({ key, limit, holder, leaseMs }: PlaceQuestion): boolean {
     const holders = this.#alive(key);
     if (!holders.has(holder) && holders.size >= limit) return false;
     this.#store(key, holders.set(holder, this.#now() + leaseMs));

@@ -1,6 +1,6 @@
 -- Extends a place that is still held.
 --
--- KEYS 1 slot set   ARGV 1 holder   2 lease, ms
+-- KEYS 1 place set   ARGV 1 holder   2 lease, ms
 -- Answer: 1 when extended, 0 when the place expired or was given back
 
 local time = redis.call('TIME')
