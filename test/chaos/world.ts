@@ -162,8 +162,11 @@ export async function openWorld({
     start,
     async close() {
       await Promise.all(hosts.map((host) => host.stop()));
-      // What a timer of theirs still begins reaches nothing.
-      for (const { life } of hosts) life.isDead = true;
+      for (const { engine, life } of hosts) {
+        // What a timer of theirs still begins reaches nothing; the timers of the dead would keep all of their world.
+        if (life.isDead) void engine.stop().catch(() => undefined);
+        life.isDead = true;
+      }
       await coordination.close();
       if (database !== null) {
         await documents.close();
