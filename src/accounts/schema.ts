@@ -26,7 +26,7 @@ export const Credits = Type.Object(
 );
 export type Credits = Static<typeof Credits>;
 
-/** An account, as the API shows it to its owner. */
+/** An account as the API shows it to its owner. */
 export const Account = Type.Object(
   {
     id: Type.String(),

@@ -70,7 +70,7 @@ export function newObjectKey(): string {
   return `assets/${randomText(24)}`;
 }
 
-/** The asset as the interface shows it. */
+/** An asset as the API shows it. */
 export function assetOf(asset: AssetDocument): Asset {
   const { _id: id, status, origin, name, collection, jobId, itemIndex, image, metadata } = asset;
   const { createdAt, expiresAt } = asset;

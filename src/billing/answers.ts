@@ -2,12 +2,12 @@ import type { Credits } from '../accounts/schema.ts';
 import type { LedgerEntry } from './schema.ts';
 import type { LedgerRow, Money } from './store.ts';
 
-/** The credits of an account, as the API shows them. */
+/** The credits of an account as the API shows them. */
 export function creditsOf({ balance, held }: Pick<Money, 'balance' | 'held'>): Credits {
   return { balance, held, available: balance - held };
 }
 
-/** A movement, as the API shows it. */
+/** A movement as the API shows it. */
 export function entryOf({
   _id: id,
   type,

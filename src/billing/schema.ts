@@ -4,7 +4,7 @@ import { PagingQuery } from '../http/lists/paging.ts';
 
 const count = (description: string) => Type.Integer({ format: 'int64', description });
 
-/** A movement, as the API shows it. */
+/** A movement as the API shows it. */
 export const LedgerEntry = Type.Object(
   {
     id: Type.String(),

@@ -4,7 +4,7 @@ import { type ItemDocument, isTerminal, type JobDocument } from './job.ts';
 import { INLINE_ITEMS, type Job, type JobItem, type JobSummary } from './schema.ts';
 import type { Definition } from './work/definition.ts';
 
-/** A job as a listing shows it. */
+/** A job as the API shows it in a listing. */
 export function summaryOf(job: JobDocument): JobSummary {
   const { _id: id, status, type, totalItems, completedItems, failedItems, cancelledItems } = job;
   const { op, model, collection, presetId, presetName, presetVersion } = job;
@@ -36,7 +36,7 @@ export function summaryOf(job: JobDocument): JobSummary {
   };
 }
 
-/** A job whole, with its first items. */
+/** A job as the API shows it, with its first items. */
 export function jobOf(job: JobDocument, definition: Definition, items: readonly ItemDocument[]): Job {
   const { prompt, references, variants } = definition;
   const parameters = parametersOf(definition, items);
@@ -81,7 +81,7 @@ function segmentOf({ subjects }: Definition) {
 }
 
 /**
- * An item as it is shown. One whose outcome is counted already is shown with it, though its own status is only about to
+ * An item as the API shows it. One whose outcome is counted already is shown with it, though its own status is only about to
  * follow.
  */
 export function itemOf(item: ItemDocument, job: JobDocument, { variants }: Definition): JobItem {

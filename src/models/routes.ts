@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { envelopeOf, success } from '../http/envelope.ts';
-import { modelDto } from './dto.ts';
+import { modelOf } from './answers.ts';
 import { type ModelMode, type Models, modelsOf } from './models.ts';
 import { ModelDTO } from './schema.ts';
 
@@ -31,7 +31,7 @@ export async function modelRoutes(app: FastifyInstance, { models }: { models: Mo
       const listed = modelsOf(models, request.query.mode ?? 'ai_image');
       return success(
         `${listed.length} models.`,
-        listed.map((model) => modelDto(models, model)),
+        listed.map((model) => modelOf(models, model)),
       );
     },
   );

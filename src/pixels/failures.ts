@@ -33,7 +33,7 @@ export function unsupportedFormat(
   return new ApiError('unsupported_format', message, { param, details });
 }
 
-/** A worker's refusal as the interface tells it; `paramOf` names the pass-relative parameter in the caller's words. */
+/** A worker's refusal as the API shows it; `paramOf` names the pass-relative parameter in the caller's words. */
 export function refusalOf(failure: Failure, paramOf: (passParam: string) => string): ApiError {
   return new ApiError(failure.code, failure.message, {
     param: failure.param === undefined ? undefined : paramOf(failure.param),

@@ -14,7 +14,7 @@ export type UsageOf = (
 
 const NEVER_RAN: PresetUsage = { runs: 0 };
 
-/** A preset as every answer tells it. */
+/** A preset as the API shows it. */
 export function dataOf(preset: Preset): PresetData {
   const { _id: id, name, slug, description, steps, subjects, version, createdAt, updatedAt } = preset;
   return {
@@ -37,7 +37,7 @@ export function exportOf(preset: Preset, versions: PresetVersion[]): PresetData 
   return { ...dataOf(preset), versions };
 }
 
-/** An earlier version: what it ran and when it was saved, under the preset's name. */
+/** An earlier version as the API shows it: what it ran and when it was saved, under the preset's name. */
 export function earlierDataOf(preset: Preset, version: PresetVersion): PresetData {
   return dataOf({ ...preset, ...version });
 }

@@ -2,13 +2,13 @@ import { isBuiltIn } from './builtins/index.ts';
 import type { TemplateData, TemplateSummary } from './schema.ts';
 import type { StoredSummary, Template, TemplateVersion } from './template.ts';
 
-/** A template as its current version is answered. */
+/** A template as the API shows it, at its current version. */
 export function dataOf(template: Template): TemplateData {
   const { html, css } = template;
   return { ...summaryOf(template), html, css };
 }
 
-/** A row of the listing. */
+/** A template as the API shows it in a listing. */
 export function summaryOf(template: StoredSummary): TemplateSummary {
   const {
     _id: id,
@@ -37,7 +37,7 @@ export function summaryOf(template: StoredSummary): TemplateSummary {
   };
 }
 
-/** One version as answered: without what belongs to the template as a whole. */
+/** One version as the API shows it: without what belongs to the template as a whole. */
 export function versionDataOf(found: TemplateVersion): TemplateData {
   const { _id: id, templateId, name, html, css, width, height, variables, version, createdAt } = found;
   return {

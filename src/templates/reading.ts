@@ -20,7 +20,7 @@ export interface RenderTemplate extends Page {
 }
 
 /**
- * The template that a call names by id, own slug, or either with `@version`, as it is answered.
+ * The template that a call names by id, own slug, or either with `@version`, as the API shows it.
  * @throws ApiError invalid_param or not_found on templateId.
  */
 export async function readTemplate(

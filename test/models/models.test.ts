@@ -1,7 +1,7 @@
 // needs: nothing
 import t from 'tap';
+import { modelOf } from '../../src/models/answers.ts';
 import { chosenModel } from '../../src/models/choice.ts';
-import { modelDto } from '../../src/models/dto.ts';
 import {
   defaultModelFor,
   findModel,
@@ -126,7 +126,7 @@ t.test('parameters decide a price: by default, as sent, and at its highest for w
 });
 
 t.test('a model is shown with the fields that it has', (t) => {
-  t.match(modelDto(models, modelNamed('sandbox-image')), {
+  t.match(modelOf(models, modelNamed('sandbox-image')), {
     mode: 'ai_image',
     image_price_range: '$0.012',
     provider_price: '0.01',
@@ -134,11 +134,11 @@ t.test('a model is shown with the fields that it has', (t) => {
     max_input_images: 5,
     image_required: false,
   });
-  const shown = modelDto(models, draft);
+  const shown = modelOf(models, draft);
   t.match(shown, { image_required: null, max_input_images: null, provider_price_range: '$0.002 - $0.006' });
   t.notOk(Object.hasOwn(shown, 'prompt_price'));
   t.notOk(Object.hasOwn(shown, 'max_input_edge'), 'it takes no image');
-  t.match(modelDto(models, modelNamed('sandbox-vision')), { support_structured_output: true });
+  t.match(modelOf(models, modelNamed('sandbox-vision')), { support_structured_output: true });
   t.end();
 });
 

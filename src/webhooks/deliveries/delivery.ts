@@ -88,8 +88,8 @@ function queued({ _id: endpointId, accountId, generation }: EndpointDocument, no
   };
 }
 
-/** A record as its owner reads it. */
-export function recordOf(delivery: DeliveryDocument): Delivery {
+/** A delivery as the API shows it. */
+export function deliveryOf(delivery: DeliveryDocument): Delivery {
   const { _id: id, eventId, eventType, status, attempts, createdAt } = delivery;
   const { dueAt, deliveredAt, responseStatus, error } = delivery;
   return {

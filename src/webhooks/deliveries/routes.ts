@@ -1,11 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import type { Gate } from '../../accounts/gate/gate.ts';
 import { envelopeOf, pageOf, success } from '../../http/envelope.ts';
-import type { EndpointDocument } from '../endpoints/endpoint.ts';
 import type { EndpointsStore } from '../endpoints/store.ts';
-import { deliveryNotFound, endpointDisabled, endpointNotFound, tooManyAttempts } from '../errors.ts';
+import { deliveryNotFound, endpointDisabled, tooManyAttempts } from '../errors.ts';
 import { DeliveriesQuery, Delivery, DeliveryParams, EndpointParams } from '../schema.ts';
-import { newRedelivery, recordOf } from './delivery.ts';
+import { deliveryOf, newRedelivery } from './delivery.ts';
 import type { Scheduled } from './schedule.ts';
 import type { DeliveriesStore } from './store.ts';
 import type { SendTest } from './testing.ts';
@@ -38,12 +37,6 @@ export async function deliveryRoutes(
     now,
   }: DeliveryRoutesOptions,
 ): Promise<void> {
-  async function endpointOf(accountId: string, id: string): Promise<EndpointDocument> {
-    const endpoint = await endpoints.find(accountId, id);
-    if (endpoint === null) throw endpointNotFound();
-    return endpoint;
-  }
-
   app.post<{ Params: EndpointParams }>(
     '/webhook-endpoints/:endpointId/test',
     {
@@ -59,11 +52,11 @@ export async function deliveryRoutes(
     },
     async (request) => {
       const { accountId } = gate.callerOf(request);
-      const endpoint = await endpointOf(accountId, request.params.endpointId);
+      const endpoint = await endpoints.read(accountId, request.params.endpointId);
       const leave = takePlace(accountId);
       if (leave === null) throw tooManyAttempts(attemptsPerAccount);
       try {
-        return success('Test event sent.', recordOf(await sendTest(endpoint)));
+        return success('Test event sent.', deliveryOf(await sendTest(endpoint)));
       } finally {
         leave();
       }
@@ -84,9 +77,9 @@ export async function deliveryRoutes(
     },
     async (request) => {
       const { accountId } = gate.callerOf(request);
-      const { _id } = await endpointOf(accountId, request.params.endpointId);
+      const { _id } = await endpoints.read(accountId, request.params.endpointId);
       const { rows, meta } = await deliveries.list(accountId, _id, request.query);
-      return success('Deliveries listed.', rows.map(recordOf), meta);
+      return success('Deliveries listed.', rows.map(deliveryOf), meta);
     },
   );
 
@@ -104,14 +97,14 @@ export async function deliveryRoutes(
     },
     async (request, reply) => {
       const { accountId } = gate.callerOf(request);
-      const endpoint = await endpointOf(accountId, request.params.endpointId);
+      const endpoint = await endpoints.read(accountId, request.params.endpointId);
       const sent = await deliveries.find(accountId, endpoint._id, request.params.deliveryId);
       if (sent === null) throw deliveryNotFound();
       if (!endpoint.enabled) throw endpointDisabled();
       const delivery = newRedelivery(sent, endpoint, now());
       await deliveries.insert([delivery]);
       await schedule([delivery]);
-      return reply.code(201).send(success('Delivery queued.', recordOf(delivery)));
+      return reply.code(201).send(success('Delivery queued.', deliveryOf(delivery)));
     },
   );
 }

@@ -28,7 +28,7 @@ export interface EndpointDocument {
   updatedAt: string;
 }
 
-/** An endpoint as its owner reads it: without its secret. */
+/** An endpoint as the API shows it: without its secret. */
 export function endpointOf(endpoint: EndpointDocument): Endpoint {
   const { _id: id, url, description, events, enabled, consecutiveFailures } = endpoint;
   const { secret, disabledAt, disabledReason, createdAt, updatedAt } = endpoint;

@@ -83,8 +83,7 @@ export async function endpointRoutes(
     },
     async (request) => {
       const { accountId } = gate.callerOf(request);
-      const endpoint = await endpoints.find(accountId, request.params.endpointId);
-      if (endpoint === null) throw endpointNotFound();
+      const endpoint = await endpoints.read(accountId, request.params.endpointId);
       return success('Webhook endpoint read.', endpointOf(endpoint));
     },
   );
@@ -135,8 +134,8 @@ export async function endpointRoutes(
     },
     async (request, reply) => {
       const { accountId } = gate.callerOf(request);
-      const endpoint = await endpoints.find(accountId, request.params.endpointId);
-      if (endpoint === null || !(await endpoints.remove(accountId, endpoint._id))) throw endpointNotFound();
+      const endpoint = await endpoints.read(accountId, request.params.endpointId);
+      if (!(await endpoints.remove(accountId, endpoint._id))) throw endpointNotFound();
       await disabling.closeQueue(endpoint);
       return reply.code(204).send();
     },

@@ -6,7 +6,7 @@ import {
   DuplicateKeyError,
   type IndexSpec,
 } from '../../stores/documents/port.ts';
-import { tooContended, tooManyEndpoints } from '../errors.ts';
+import { endpointNotFound, tooContended, tooManyEndpoints } from '../errors.ts';
 import { ENDPOINTS_PER_ACCOUNT } from '../schema.ts';
 import type { EndpointDocument } from './endpoint.ts';
 
@@ -77,6 +77,13 @@ export class EndpointsStore {
 
   async find(accountId: string, id: string): Promise<EndpointDocument | null> {
     return this.#endpoints.findOne({ _id: id, accountId });
+  }
+
+  /** The endpoint that a call names. @throws ApiError not_found */
+  async read(accountId: string, id: string): Promise<EndpointDocument> {
+    const endpoint = await this.find(accountId, id);
+    if (endpoint === null) throw endpointNotFound();
+    return endpoint;
   }
 
   /** The enabled endpoints of several accounts, for what was announced to each. */

@@ -2,8 +2,8 @@ import type { Model, Models } from './models.ts';
 import { imageModelPrice } from './prices.ts';
 import type { ModelDTO } from './schema.ts';
 
-/** A model as the interface shows it. */
-export function modelDto(models: Models, model: Model): ModelDTO {
+/** A model as the API shows it. */
+export function modelOf(models: Models, model: Model): ModelDTO {
   const { priceRange, providerPrice, providerPriceRange } = imageModelPrice(models, model);
   const { id, name, description, series, mode, categories, parameters } = model;
   return {
