@@ -75,13 +75,12 @@ function descriptionOf(uses: readonly Declared[]): string {
   return [...meanings].map(([said, ops]) => (isShared(ops) ? said : `${ops.join(', ')}: ${said}`)).join(' ');
 }
 
-/** A list is sent as JSON text. */
-function inQuery(schema: TSchema): TSchema {
-  if (schema.type !== 'array') return schema;
-  return Type.String({
-    contentMediaType: 'application/json',
-    examples: schema.examples?.map((one: unknown) => JSON.stringify(one)),
-  });
+/**
+ * A list is sent as JSON text. No example and no media type: pages that make calls of a document fill the first in beside
+ * any other op, which refuses it, and ask for a file where they read the second.
+ */
+function inQuery({ examples: _beside, ...schema }: TSchema): TSchema {
+  return schema.type === 'array' ? Type.String() : (schema as TSchema);
 }
 
 /** A schema without the words that differ from op to op. */

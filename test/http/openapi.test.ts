@@ -81,6 +81,15 @@ t.test('a transform is described with the parameters of every op, in the query a
   for (const name of Object.keys(PASS_PARAMETERS)) t.ok(document.components.schemas[`Pass_${name}`], name);
 });
 
+t.test('the page offers a transform first, and fills in no parameter of another op', async (t) => {
+  const first = operations.find(({ tags }) => tags.includes('Synchronous images'));
+  t.equal(first?.operationId, 'transformImage');
+  for (const { name, schema, ...parameter } of first?.parameters ?? []) {
+    t.notOk('contentMediaType' in (schema ?? {}), `${name} is no file`);
+    t.equal('example' in parameter || 'examples' in parameter, name === 'op', `${name}`);
+  }
+});
+
 t.test('bodies of calls that write have an example, which is accepted as it stands', async (t) => {
   const { key } = await server.account({ credits: 100 });
   const calls = operations.filter(({ at }) => at.startsWith('post /api/v1/') && !at.includes('{'));

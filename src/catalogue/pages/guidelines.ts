@@ -41,11 +41,11 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
 curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/transform?preset=avatar" -o avatar.png
 \`\`\`
 
-A picture of words: a template and one row of data. GET /api/v1/templates lists templates with their variables. A template loads \`data:\` URIs and \`asset://<assetId>\` alone: upload other pictures first.
+A picture of words: a template and one row of data. This one takes eyebrow, title, subtitle, author, site, image and accent; GET /api/v1/templates lists all with their variables. A template loads \`data:\` URIs and \`asset://<assetId>\` alone: upload other pictures first.
 
 \`\`\`sh
 curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
-  -d '{"templateId": "builtin-template-social-card", "data": {"title": "Hello"}}' "$BASE/api/v1/images/render" -o card.png
+  -d "{\\"templateId\\": \\"builtin-template-social-card\\", \\"data\\": {\\"title\\": \\"Hello\\", \\"image\\": \\"asset://$ASSET\\"}}" "$BASE/api/v1/images/render" -o card.png
 \`\`\`
 
 An image to keep: \`data.id\` of the upload is its assetId; the link can be read without a key.

@@ -76,7 +76,7 @@ export function completeDocument(document: Node): Node {
   for (const operation of operationsOf(document)) completeOperation(operation);
   const components = (document.components ?? {}) as Node;
   const schemas: Node = {};
-  document.paths = hoisted(document.paths, schemas);
+  document.paths = hoisted(callsFirst(document.paths as Node), schemas);
   const { Failure, ...others } = { ...schemas, ...failureSchemas() };
   document.components = {
     ...components,
@@ -92,6 +92,13 @@ export function completeDocument(document: Node): Node {
     },
   };
   return document;
+}
+
+/** The interface before what is read by links and probes, each in the order of its declaration. */
+function callsFirst(paths: Node): Node {
+  const isCall = ([path]: [string, unknown]) => path.startsWith('/api/');
+  const entries = Object.entries(paths);
+  return Object.fromEntries([...entries.filter(isCall), ...entries.filter((entry) => !isCall(entry))]);
 }
 
 function completeOperation(operation: Node): void {

@@ -16,7 +16,8 @@ const DESCRIPTION = `Image processing over HTTP: transforms while you wait, jobs
 
 Send \`Authorization: ApiKey <key>\`. Every JSON answer is an envelope with \`success\`; a failure has \`error.code\` of a closed set,
 \`error.param\` for the field to mend, and \`error.retryable\`. Formats, places and colours are read by their usual names (jpg, bottom-right, ff8800).
-A page of Markdown for each op and each endpoint lies at /docs/{operationId}.md and /docs/ops/{op}.md; /llms.txt lists them.`;
+Begin with the [guidelines](/docs/guidelines.md) and the [errors](/docs/errors.md); a page of Markdown for each op and each endpoint lies at
+/docs/{operationId}.md and /docs/ops/{op}.md, and [llms.txt](/llms.txt) lists them.`;
 
 /** In the order of the page: what newcomers come for first, what machines ask last. */
 const TAGS: ReadonlyArray<readonly [name: string, description: string]> = [
