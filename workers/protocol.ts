@@ -150,6 +150,13 @@ export interface Timings {
   encodeMs: number;
 }
 
+/** What a picture looks like in a few letters. */
+export interface PictureHashes {
+  /** Base64. */
+  thumbhash: string;
+  blurhash: string;
+}
+
 export interface Transformed {
   kind: 'transformed';
   data: Uint8Array<ArrayBuffer>;
@@ -159,6 +166,10 @@ export interface Transformed {
   height: number;
   /** There where the pass reaches a target. */
   achieved?: Achieved;
+  /** Bits of a channel of the result, there where a PNG or TIFF of 16 bits came in. */
+  bitDepth?: 8 | 16;
+  /** Of the picture that a placeholder stands for. */
+  hashes?: PictureHashes;
   /** There where the task asked for it, and the result could be read again. */
   facts?: Pick<Described, 'image' | 'metadata'>;
   timings: Timings;

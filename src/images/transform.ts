@@ -78,6 +78,8 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         warnings.map(({ code }) => ({ code })),
       );
       sendAchieved(reply, done.achieved);
+      sendHashes(reply, done.hashes);
+      if (done.bitDepth !== undefined) reply.header('x-service-bit-depth', String(done.bitDepth));
       return done.link === null ? answerBytes(reply, done) : answerLink(done.link, done);
     },
   );
@@ -130,6 +132,12 @@ function sendAchieved(reply: FastifyReply, achieved: PixelResult['achieved']): v
   if (ssim !== undefined) reply.header('x-service-ssim', String(ssim));
   if (ssimulacra2 !== undefined) reply.header('x-service-ssimulacra2', String(ssimulacra2));
   reply.header('x-service-trials', String(trials));
+}
+
+/** What the picture behind a placeholder looks like. */
+function sendHashes(reply: FastifyReply, hashes: PixelResult['hashes']): void {
+  if (hashes === undefined) return;
+  reply.header('x-service-thumbhash', hashes.thumbhash).header('x-service-blurhash', hashes.blurhash);
 }
 
 function answerBytes(reply: FastifyReply, { data, contentType, width, height }: PixelResult) {

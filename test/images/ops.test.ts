@@ -345,3 +345,20 @@ t.test('each op makes of a photograph what the catalogue says, pixel by pixel', 
     t.ok(mssim >= least, `${name}: likeness ${mssim.toFixed(4)}`);
   }
 });
+
+t.test('the answer of a placeholder tells the hashes of the real picture', async (t) => {
+  const file = await pngOf(
+    sharp({ create: { width: 60, height: 40, channels: 3, background: '#336699' } }).extend({
+      left: 36,
+      background: 'white',
+    }),
+  );
+  const { json } = await lane.metadata(file);
+  for (const kind of ['blur', 'color', 'pixel']) {
+    const { headers } = await lane.transform({ op: 'placeholder', kind }, file);
+    t.same(
+      [headers.get('x-service-thumbhash'), headers.get('x-service-blurhash')],
+      [json.data.image.thumbhash, json.data.image.blurhash],
+    );
+  }
+});

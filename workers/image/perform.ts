@@ -37,5 +37,5 @@ async function transformed(task: TransformTask): Promise<Transformed | Failure> 
   const described = await describe(result.data, undefined, { pictures: 1 });
   if (described.kind === 'failure') return result;
   const { image, metadata } = described;
-  return { ...result, facts: { image, metadata } };
+  return { ...result, facts: { image: { ...image, ...result.hashes }, metadata } };
 }

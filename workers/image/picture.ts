@@ -187,6 +187,11 @@ export class Picture {
     this.writtenIn = 'b-w';
   }
 
+  /** Whether 16 bits are written. */
+  get isDeep(): boolean {
+    return this.writtenIn === 'grey16' || this.writtenIn === 'rgb16';
+  }
+
   /** Writes 16 bits, of a picture that has them and went through no step that works on 8. */
   writeDeep(): void {
     if (!this.#fromFile || (this.writtenIn !== undefined && this.writtenIn !== 'b-w')) return;

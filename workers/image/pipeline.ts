@@ -4,7 +4,7 @@ import { colourOf, type Rgba, TRANSPARENT, WHITE } from './colour/colour.ts';
 import { withNamedColours } from './colour/named-colours.ts';
 import { inProfile } from './colour/profile-colours.ts';
 import { assertEncodable, canBeTransparent, contentTypeOf } from './encode/encoder.ts';
-import { writeResult } from './encode/writing.ts';
+import { staysGrey, writeResult } from './encode/writing.ts';
 import { argumentFailure, failureOf } from './failure.ts';
 import { chooseFrames, chosenPage, openOptions, readSource, type Source } from './input.ts';
 import { layersOf } from './layers.ts';
@@ -56,6 +56,7 @@ async function attempt(task: TransformTask): Promise<Transformed | Failure> {
     const openedMs = performance.now();
     for (const stage of STAGES) await stage(work);
     const { written, achieved, processedMs } = await writeResult(work);
+    const { source, picture: made } = work;
     return {
       kind: 'transformed',
       data: written.data,
@@ -63,6 +64,8 @@ async function attempt(task: TransformTask): Promise<Transformed | Failure> {
       width: written.info.width,
       height: written.info.height / picture.frames,
       ...(achieved !== undefined && { achieved }),
+      ...work.context.found,
+      ...(source.is16Bit && { bitDepth: made.isDeep ? 16 : 8 }),
       timings: {
         decodeMs: openedMs - startedMs,
         processMs: processedMs - openedMs,
@@ -91,7 +94,8 @@ async function open(sent: TransformTask): Promise<Work> {
   const canMove = planned.every(({ operation }) => operation.frames !== 'first');
   const chosen = chooseFrames(decode.frame, file, canMove, wanted.format);
   const source = await chosenPage(file, task.input, chosen);
-  const profile = profileOf(source, wanted, [
+  const isGrey = staysGrey({ source, encode: wanted, steps: planned });
+  const profile = profileOf(source, wanted, isGrey, [
     ...planned.map(({ operation, params }) => operation.profile?.(params)),
     // The profile is one to read by.
     ...(colours.isHdr ? (['srgb'] as const) : []),
@@ -116,7 +120,7 @@ async function open(sent: TransformTask): Promise<Work> {
     profile,
     picture,
     ground,
-    context: { sharp, fill, layer: layersOf(task) },
+    context: { sharp, fill, layer: layersOf(task), found: {} },
   };
 }
 
@@ -197,13 +201,14 @@ function convertColours({ picture, source, profile }: Work): void {
  */
 function flattenEarly({ picture, source, ground, steps }: Work): void {
   if (ground === undefined || source.format === 'jpeg') return;
-  if (steps.every(({ operation }) => operation.commutesWithFlatten)) picture.flattenAnytime(ground);
+  if (steps.every(({ operation, params }) => operation.commutesWithFlatten(params)))
+    picture.flattenAnytime(ground);
 }
 
 async function runSteps({ steps, picture, context }: Work): Promise<void> {
   for (const { operation, params, index } of steps) {
     await picture.settle();
-    if (!operation.commutesWithFlatten) await picture.makePlain();
+    if (!operation.commutesWithFlatten(params)) await picture.makePlain();
     const apply = (one: Picture) => operation.apply(one, params, context);
     const done =
       picture.frames > 1 && operation.frames === 'each' ? picture.eachFrame(apply) : apply(picture);

@@ -32,6 +32,12 @@ const HEADERS: Node = {
   'X-Service-Ssim': header('compress with minSsim: the likeness that was reached.', 'number'),
   'X-Service-Ssimulacra2': header('compress with ssimulacra2: the score that was reached.', 'number'),
   'X-Service-Trials': header('compress: files that were tried.', 'integer'),
+  'X-Service-Bit-Depth': header(
+    'Bits of a channel of the result, where a PNG or TIFF of 16 bits came in.',
+    'integer',
+  ),
+  'X-Service-Thumbhash': header('placeholder: the ThumbHash of the real picture, in base64.'),
+  'X-Service-Blurhash': header('placeholder: the BlurHash of the real picture.'),
   'X-Service-Warnings': header(
     'What succeeded and should be looked at: a comma-separated list of `code` or `code:name`.',
   ),
@@ -54,6 +60,9 @@ const OF_IMAGES = [
   'X-Service-Ssim',
   'X-Service-Ssimulacra2',
   'X-Service-Trials',
+  'X-Service-Bit-Depth',
+  'X-Service-Thumbhash',
+  'X-Service-Blurhash',
   'X-Service-Warnings',
   'Server-Timing',
 ];

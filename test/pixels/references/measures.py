@@ -111,6 +111,9 @@ def standing_in():
     yield pixels("placeholder", "pixel", ["waves", 160, 120], {"kind": "pixel"}, coarse, 2, "Pillow reduce and resize", 1)
     small = numpy.asarray(opened.reduce(2).resize((32, 24), Image.BILINEAR), float)
     soft = numpy.stack([gaussian_filter(small[..., one], 1, mode="nearest", truncate=6) for one in range(3)], -1)
+    # A picture of 96 pixels is hashed as it is.
+    told = {"thumbhash": thumbhash_of(Image.fromarray(waves(96, 72))), "blurhash": blurhash.encode(Image.fromarray(waves(96, 72)), 4, 3)}
+    yield fact("placeholder", "hashes", ["waves", 96, 72], {"kind": "color"}, {"told": told}, "blurhash and thumbhash")
     yield pixels("placeholder", "blur", ["waves", 160, 120], {"kind": "blur"}, soft, 2, "Pillow resize and scipy gaussian_filter", 2)
 
 

@@ -58,9 +58,13 @@ async function answerTo(fact: Fact): Promise<Answer> {
     };
   }
   if (fact.op === 'read_metadata') return { told: await describedIn(input) };
-  const { data, achieved } = sound(await transform(await taskOf(fact)));
+  const { data, achieved, hashes } = sound(await transform(await taskOf(fact)));
   // What a search says of itself, and what stands in the file.
-  const told: Partial<Achieved> & Record<string, unknown> = { ...(await tagsIn(data)), ...achieved };
+  const told: Partial<Achieved> & Record<string, unknown> = {
+    ...(await tagsIn(data)),
+    ...achieved,
+    ...hashes,
+  };
   return { data, told };
 }
 

@@ -26,7 +26,13 @@ async function tones(file: Uint8Array): Promise<{ count: number; depth: string; 
 }
 
 t.test('16 bits are kept through what moves or averages pixels', async (t) => {
-  const keeping: StepText[][] = [[], [['flip']], [['extract', { width: 40, height: 8 }]]];
+  const keeping: StepText[][] = [
+    [],
+    [['flip']],
+    [['rotate', { angle: 90 }]],
+    [['flop'], ['rotate', { angle: 180 }]],
+    [['extract', { width: 40, height: 8 }]],
+  ];
   for (const channels of [1, 3] as const) {
     for (const format of ['png', 'tiff'] as const) {
       for (const steps of keeping) {
@@ -38,6 +44,13 @@ t.test('16 bits are kept through what moves or averages pixels', async (t) => {
       }
     }
   }
+  for (const orientation of [3, 6, 8]) {
+    const upright = await ramp(3, 'png');
+    const lying = await sharp(upright).toColourspace('rgb16').withMetadata({ orientation }).png().toBuffer();
+    const result = await made(new Uint8Array(lying), passOf([['rotate', { angle: 90 }]]));
+    const { count, depth } = await tones(result.data);
+    t.same([count, depth, result.bitDepth], [512, 'ushort', 16], `orientation ${orientation}`);
+  }
   const file = await ramp(3, 'png');
   t.equal((await tones((await made(file, passOf([]))).data)).first, 20_000);
   for (const [steps, encode] of [
@@ -45,7 +58,8 @@ t.test('16 bits are kept through what moves or averages pixels', async (t) => {
     [[], { format: 'webp' }],
     [[], { colors: 16 }],
   ] as [StepText[], Encode][]) {
-    const { data } = await made(file, passOf(steps, encode));
+    const { data, bitDepth } = await made(file, passOf(steps, encode));
+    t.equal(bitDepth, 8, 'and the answer says so');
     t.equal((await sharp(data).metadata()).depth, 'uchar', JSON.stringify([steps, encode]));
   }
 });

@@ -31,8 +31,15 @@ t.test(
       for (const format of ['png', 'jpeg', 'tiff'] as const) {
         const { channels, space } = await factsOf(grey, steps, { format });
         t.same([space, channels], ['b-w', 1], `${steps.flat()[0]} as ${format}`);
+        const kept = await factsOf(grey, steps, { format, metadata: 'keep' });
+        t.same([kept.space, kept.channels], ['b-w', 1], `${steps.flat()[0]} as ${format}, metadata kept`);
       }
-      t.equal((await factsOf(seeThrough, steps)).channels, 2, `${steps.flat()[0]} with alpha`);
+      for (const metadata of ['strip', 'keep'] as const)
+        t.equal(
+          (await factsOf(seeThrough, steps, { metadata })).channels,
+          2,
+          `${steps.flat()[0]} with alpha`,
+        );
     }
     for (const steps of [[['greyscale']], [['extractChannel', { channel: 'red' }]], [['threshold']]]) {
       t.equal((await factsOf(colour, steps as StepText[])).channels, 1, String(steps[0]));
@@ -42,7 +49,9 @@ t.test(
       [['text', { text: 'x', color: 'red' }]],
       [['extend', { left: 4, background: 'blue' }]],
     ];
-    for (const steps of colouring) t.equal((await factsOf(grey, steps)).channels, 3, String(steps[0]));
+    for (const steps of colouring)
+      for (const metadata of ['strip', 'keep'] as const)
+        t.equal((await factsOf(grey, steps, { metadata })).channels, 3, String(steps[0]));
     t.equal((await factsOf(seeThrough, [['flatten', { background: 'red' }]])).channels, 3);
     t.equal((await factsOf(seeThrough, [], { format: 'jpeg', background: 'red' })).channels, 3);
   },
@@ -50,8 +59,13 @@ t.test(
 
 t.test('every level of grey is the same as before', async (t) => {
   const levels = await asGrey(await drawn(256, 2, (x) => [x]));
-  const { at } = await raster((await made(levels, passOf([['flip']]))).data);
-  for (let level = 0; level < 256; level++) t.same(at(level, 0), [level, level, level, 255]);
+  for (const metadata of ['strip', 'keep'] as const) {
+    for (const step of ['flip', 'normalise'] as const) {
+      const steps: StepText[] = [step === 'flip' ? [step] : [step, { lower: 0, upper: 100 }]];
+      const { at } = await raster((await made(levels, passOf(steps, { metadata }))).data);
+      for (let level = 0; level < 256; level++) t.same(at(level, 0), [level, level, level, 255]);
+    }
+  }
 });
 
 t.test('a palette stays one, with the very colours, where no step adds more than it holds', async (t) => {

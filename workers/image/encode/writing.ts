@@ -38,7 +38,7 @@ export async function writeResult(
     return { data: tagged, info: { ...info, size: tagged.byteLength } };
   };
   const { target } = encode;
-  if (staysGrey(work)) await picture.writeGrey();
+  if (staysGrey(work) && (encode.metadata !== 'keep' || carriesGrey(work))) await picture.writeGrey();
   if (staysDeep(work)) picture.writeDeep();
   const write = async (settings: Settings & { format: OutputFormat }) =>
     outputOf(encodeWith(await withMetadata(picture, file), settings, motionOf(source, picture), picture));
@@ -70,9 +70,14 @@ export async function writeResult(
 /** Formats that have room for a single channel. */
 const GREY_FORMATS: readonly OutputFormat[] = ['jpeg', 'png', 'tiff'];
 
-/** Whether the result is grey and can be written as such. A profile that is kept is one of RGB. */
-function staysGrey({ encode, source, steps }: Work): boolean {
-  if (!GREY_FORMATS.includes(encode.format) || encode.metadata === 'keep') return false;
+/** Whether kept metadata says nothing of colours, as it does where a picture was grey before. */
+function carriesGrey({ source, profile }: Work): boolean {
+  return source.isGrey && profile === 'own';
+}
+
+/** Whether the result is grey and its format has room for a single channel. */
+export function staysGrey({ encode, source, steps }: Pick<Work, 'encode' | 'source' | 'steps'>): boolean {
+  if (!GREY_FORMATS.includes(encode.format)) return false;
   if (!isGreyColour(encode.background)) return false;
   return steps.reduce(
     (wasGrey, { operation, params }) => operation.greyAfter(wasGrey, params),

@@ -1,10 +1,8 @@
 import sharp from 'sharp';
-import { rgbaToThumbHash } from 'thumbhash';
 import { outputOf } from '../../output.ts';
 import type { ImageFacts } from '../../protocol.ts';
-import type { Size } from '../pixels/geometry.ts';
-import { blurHash } from './blur-hash.ts';
 import { entropyOf, greyOf, sharpnessOf } from './grey-facts.ts';
+import { HASHED_PX, hashesOf } from './hashes.ts';
 
 /** Raw pixels of 8 bits in sRGB (three channels, or four with alpha). */
 export interface Sample {
@@ -19,8 +17,6 @@ export type Measured = Pick<
   'dominantColor' | 'averageColor' | 'entropy' | 'sharpness' | 'thumbhash' | 'blurhash'
 >;
 
-/** The largest side a ThumbHash and a BlurHash are made from. */
-const THUMB_PX = 100;
 /** Leading bits of a channel that tell colours apart when looking for the most common one: 16 x 16 x 16 bins. */
 const BIN_BITS = 4;
 /** Fields of a bin: weight, and the weighted sums of red, green and blue. */
@@ -30,27 +26,14 @@ const BIN_FIELDS = 4;
 export async function measure(pixels: Sample): Promise<Measured> {
   const raw = { width: pixels.width, height: pixels.height, channels: pixels.channels };
   const small = sharp(pixels.data, { raw })
-    .resize({ width: THUMB_PX, height: THUMB_PX, fit: 'inside', withoutEnlargement: true })
+    .resize({ width: HASHED_PX, height: HASHED_PX, fit: 'inside', withoutEnlargement: true })
     .ensureAlpha();
   const thumbnail = outputOf(small.raw());
   const grey = greyOf(pixels.data, pixels.channels, pixels);
   const facts = { ...colors(pixels), entropy: entropyOf(grey), sharpness: sharpnessOf(grey) };
   const thumb = await thumbnail;
   const { width, height } = thumb.info;
-  const thumbhash = Buffer.from(rgbaToThumbHash(width, height, thumb.data)).toString('base64');
-  const opaque = pixels.channels === 3 ? thumb.data : await onWhite(thumb.data, { width, height });
-  const [across, down] = width >= height ? ([4, 3] as const) : ([3, 4] as const);
-  return {
-    ...facts,
-    thumbhash,
-    blurhash: blurHash(opaque, { width, height }, across, down),
-  };
-}
-
-/** A BlurHash knows no transparency: it is laid on white. */
-async function onWhite(rgba: Uint8Array, { width, height }: Size): Promise<Uint8Array> {
-  const opened = sharp(rgba, { raw: { width, height, channels: 4 } });
-  return (await outputOf(opened.flatten({ background: 'white' }).ensureAlpha().raw())).data;
+  return { ...facts, ...hashesOf({ data: thumb.data, width, height, channels: 4 }) };
 }
 
 /**

@@ -40,15 +40,21 @@ export async function readyBlocks(input: Uint8Array<ArrayBuffer>, conceals: bool
   return { exif: await blankPreviews(input, { makerNote: conceals }), others: !conceals };
 }
 
-/** @param writes what each step makes the result carry, where it is not the picture's own profile. */
+/**
+ * @param staysGrey whether the result has a single channel if the picture had one.
+ * @param writes what each step makes the result carry, where it is not the picture's own profile.
+ */
 export function profileOf(
-  { isRgb, format }: Source,
+  { isRgb, isGrey, hasProfile, format }: Source,
   encode: Encode & { format: OutputFormat },
+  staysGrey: boolean,
   writes: readonly (CarriedProfile | undefined)[],
 ): CarriedProfile {
   if (writes.includes('none')) return 'none';
   const carries = canCarryProfile(encode.format) && !writes.includes('srgb');
-  return encode.metadata === 'keep' && isRgb && format !== 'raw' && carries ? 'own' : 'srgb';
+  // The numbers of a grey profile are no numbers that colours could be painted in.
+  const isOwn = isRgb || (isGrey && staysGrey && !hasProfile);
+  return encode.metadata === 'keep' && isOwn && format !== 'raw' && carries ? 'own' : 'srgb';
 }
 
 /** The picture's pipeline, which writes the metadata that the policy says. */

@@ -1,7 +1,7 @@
 import type { TObject, TProperties } from '@sinclair/typebox';
 import type sharp from 'sharp';
 import type { Sharp } from 'sharp';
-import type { Decode, Encode } from '../../protocol.ts';
+import type { Decode, Encode, PictureHashes } from '../../protocol.ts';
 import { isGreyColour, type Rgba } from '../colour/colour.ts';
 import type { Picture } from '../picture.ts';
 import type { Size } from '../pixels/geometry.ts';
@@ -41,7 +41,7 @@ export interface StepOperation<P extends TProperties = TProperties> extends Oper
    * Whether flattening transparency before it or after it makes the same picture: it moves or averages pixels and knows
    * nothing of colours. Other steps are given RGB pixels of 8 bits.
    */
-  commutesWithFlatten: boolean;
+  commutesWithFlatten(params: Readonly<Record<string, unknown>>): boolean;
   /**
    * Which profile the result carries, where it is not the picture's own: that of sRGB, which then is what the step finds,
    * or none, because it is not RGB.
@@ -86,6 +86,8 @@ export interface PassContext {
    * @throws BadArgument on `key`, the parameter it is named in, when the task does not bring it or it cannot be decoded.
    */
   layer(assetId: string, key: string, prepare: (opened: Sharp) => Sharp): Promise<Pixels>;
+  /** What steps found out of the picture, for the answer. */
+  found: { hashes?: PictureHashes };
 }
 
 interface StepSource<P extends TProperties> {
@@ -94,7 +96,7 @@ interface StepSource<P extends TProperties> {
   parameters: P;
   cpuMsPerMegapixel: number | ((params: Filled<P>) => number);
   frames?: StepOperation['frames'];
-  commutesWithFlatten?: boolean;
+  commutesWithFlatten?: true | ((params: Filled<P>) => boolean);
   profile?(params: Filled<P>): 'srgb' | 'none' | undefined;
   copies: number | ((params: Filled<P>) => number);
   sizeAfter: StepOperation['sizeAfter'];
@@ -122,17 +124,21 @@ export function step<P extends TProperties>(source: StepSource<P>): StepOperatio
     size,
     profile,
     grey,
+    commutesWithFlatten,
     apply,
   } = source;
   const isIdentity = changesNothing === 'never' ? () => false : changesNothing;
   const filled = filler(parameters);
   return {
     frames: 'strip',
-    commutesWithFlatten: false,
     ...source,
     kind: 'step',
     declared: parameters,
     parameters: contract(parameters),
+    commutesWithFlatten: (params) =>
+      typeof commutesWithFlatten === 'function'
+        ? commutesWithFlatten(filled(params))
+        : commutesWithFlatten === true,
     cpuMsPerMegapixel: (params) =>
       typeof cpuMsPerMegapixel === 'number' ? cpuMsPerMegapixel : cpuMsPerMegapixel(filled(params)),
     copies: (params) => (typeof copies === 'number' ? copies : copies(filled(params))),

@@ -1,5 +1,5 @@
+import { hashesOf } from '../facts/hashes.ts';
 import { fitInto, type Size } from '../pixels/geometry.ts';
-
 import { step } from './operation.ts';
 import { choice } from './parameter.ts';
 
@@ -8,8 +8,12 @@ type Kind = 'blur' | 'color' | 'pixel';
 /** Longest edge of each kind. */
 const EDGE_PX = { blur: 32, color: 1, pixel: 8 } as const;
 
+/** Longest edge of the copy that hashes are made from: a multiple of the others, so that each of their pixels is a plain mean of it. */
+const HASHED_PX = 96;
+
 export const placeholder = step({
-  description: 'Makes a tiny image to show while the real one loads.',
+  description:
+    'Makes a tiny image to show while the real one loads; the answer has the ThumbHash and the BlurHash of the real one as well.',
   parameters: {
     kind: choice(
       ['blur', 'color', 'pixel'],
@@ -27,14 +31,21 @@ export const placeholder = step({
   frames: 'first',
   commutesWithFlatten: true,
   size: (input, { kind }) => sizeOf(input, kind),
-  async apply(picture, { kind }) {
+  async apply(picture, { kind }, { found }) {
     // Plain averages: a sharper kernel would let the edges of the picture colour a single pixel.
-    await picture.scaleTo(sizeOf(picture, kind), 'linear');
+    const result = sizeOf(picture, kind);
+    await picture.scaleTo(within(picture, HASHED_PX), 'linear');
+    found.hashes = hashesOf(await picture.pixels());
+    await picture.scaleTo(result, 'linear');
     if (kind === 'blur') await picture.blur(1);
   },
 });
 
 function sizeOf(input: Size, kind: Kind): Size {
   if (kind === 'color') return { width: 1, height: 1 };
-  return fitInto(input, { width: EDGE_PX[kind], height: EDGE_PX[kind] }, 'inside', false).scaled;
+  return within(input, EDGE_PX[kind]);
+}
+
+function within(input: Size, edgePx: number): Size {
+  return fitInto(input, { width: edgePx, height: edgePx }, 'inside', false).scaled;
 }

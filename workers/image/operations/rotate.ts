@@ -17,6 +17,8 @@ export const rotate = step({
   changesNothing: ({ angle }) => angle % 360 === 0,
   cpuMsPerMegapixel: ({ angle }) => (angle % 90 === 0 ? 10 : 100),
   frames: 'each',
+  // By a right angle no corner opens up.
+  commutesWithFlatten: ({ angle }) => angle % 90 === 0,
   size: (input, { angle }) => turnedSize(input, angle),
   async apply(picture, { angle, background }, { fill, sharp }) {
     if (angle % 360 === 0) return;
