@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { treeOf } from './cpu.ts';
+import { seeded } from './load/random.ts';
 import { type BenchServer, startBenchServer } from './server.ts';
 import { type Row, round, type SuiteResult } from './suite.ts';
 
@@ -111,15 +112,9 @@ function growthOf(megabytes: readonly number[]): number {
 
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** The same calls in the same order in every run (mulberry32). */
+/** The same calls in the same order in every run. */
 function seededMix(): () => Call {
-  let state = SEED;
-  const random = () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+  const random = seeded(SEED);
   const calls = MIX.flatMap(([weight, path, files]) =>
     files.map((file) => ({ weight: weight / files.length, call: callOf(path, file) })),
   );

@@ -1,7 +1,5 @@
 // needs: nothing
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { runClosed } from '../../bench/load/closed.ts';
 import { runOpen } from '../../bench/load/open.ts';
 import { seeded } from '../../bench/load/random.ts';
@@ -12,6 +10,7 @@ import { type Outcome, readError, readServerTiming, Tally } from '../../bench/lo
 import { openTarget } from '../../bench/load/target.ts';
 import { brokenThresholds } from '../../bench/load/thresholds.ts';
 import { readPools } from '../../bench/load/watch.ts';
+import { serve } from '../loopback.ts';
 import { stageOf } from './results.ts';
 
 const loadCase: LoadCase = {
@@ -20,19 +19,9 @@ const loadCase: LoadCase = {
 };
 const next = () => ({ method: 'GET' as const, path: '/' });
 
-async function listen(t: Test, answer: RequestListener): Promise<string> {
-  const server = createServer(answer);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
 t.test('an open loop sends what is due though nothing was answered yet', async (t) => {
   const held: Array<() => void> = [];
-  const url = await listen(t, (_request, response) => {
+  const { url } = await serve(t, (_request, response) => {
     held.push(() => response.end('{}'));
     // Only when five are in flight at once is any of them answered: a closed loop of one would wait for ever.
     if (held.length >= 5) for (const release of held.splice(0)) release();
@@ -59,7 +48,7 @@ t.test('an open loop sends what is due though nothing was answered yet', async (
 
 t.test('a refused call comes again after Retry-After, and its first answer alone is counted', async (t) => {
   let calls = 0;
-  const url = await listen(t, (_request, response) => {
+  const { url } = await serve(t, (_request, response) => {
     calls += 1;
     if (calls > 1) return response.end('{}');
     response.writeHead(429, { 'retry-after': '0' });
@@ -87,7 +76,7 @@ t.test('a refused call comes again after Retry-After, and its first answer alone
 t.test('a closed loop counts right answers, their timing, and errors by code', async (t) => {
   let calls = 0;
   const credentials = new Set<string | undefined>();
-  const url = await listen(t, (request, response) => {
+  const { url } = await serve(t, (request, response) => {
     credentials.add(request.headers.authorization);
     calls += 1;
     if (calls % 2 === 0) {

@@ -1,6 +1,6 @@
 import { ApiError } from '../../src/http/errors.ts';
+import { seeded } from '../random.ts';
 import { brokenPromises, ended, itemsOf, jobsOf, recover } from './aftermath.ts';
-import { randomOf } from './rounds.ts';
 import { type Fate, orderOf, performing, type Script, scripted } from './script.ts';
 import { openWorld } from './world.ts';
 
@@ -16,7 +16,7 @@ const MOST_TURNS = 120;
  * @returns every broken promise.
  */
 export async function cancelRound(seed: number, mongodbUrl?: string): Promise<string[]> {
-  const random = randomOf(seed);
+  const random = seeded(seed);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
   const world = await openWorld({ mongodbUrl });
   try {

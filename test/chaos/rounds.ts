@@ -1,5 +1,6 @@
 import type { Caller } from '../../src/accounts/authentication.ts';
 import { ApiError } from '../../src/http/errors.ts';
+import { seeded } from '../random.ts';
 import { brokenPromises, jobsOf, quiet, recover } from './aftermath.ts';
 import { type Failpoint, POINTS } from './failpoints.ts';
 import { type Fate, orderOf } from './script.ts';
@@ -9,17 +10,6 @@ const GRANTED = 60;
 const FATES: readonly Fate[] = ['done', 'done', 'done', 'refused', 'twice', 'ours'];
 const ACTS = ['submit', 'submit', 'cancel', 'resume', 'rest', 'elapse'] as const;
 
-/** Numbers from 0 to 1 that a seed decides (mulberry32). */
-export function randomOf(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
 /**
  * One round: processes that die at random steps, calls at random moments between, wake-ups that are lost; then a process
  * that lives, and time.
@@ -27,7 +17,7 @@ export function randomOf(seed: number): () => number {
  * @returns every broken promise.
  */
 export async function round(seed: number, point: string, mongodbUrl?: string): Promise<string[]> {
-  const random = randomOf(seed);
+  const random = seeded(seed);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
   const world = await openWorld({ mongodbUrl, losesSignal: () => random() < 0.3 });
   try {

@@ -1,6 +1,5 @@
 // needs: redis
 import { execFile } from 'node:child_process';
-import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -17,6 +16,7 @@ import { judgeOutbound, judgeProxy, lookAtAddress, lookAtMail } from '../../src/
 import { lookAtObjects } from '../../src/doctor/objects.ts';
 import { judgeVersion, lookAtRedis } from '../../src/doctor/redis.ts';
 import { judgeAllocator, judgeSandbox, lookAtBrowser } from '../../src/doctor/threads.ts';
+import { serve } from '../loopback.ts';
 import { startPrivateRedis } from '../services/redis.ts';
 
 const HOUR_MS = 3_600_000;
@@ -51,17 +51,6 @@ function finds(
   const wrong = findings.filter((finding) => finding.state !== 'ok');
   t.match(wrong, [{ state, says, mend }]);
   t.equal(wrong.length, 1);
-}
-
-/** An HTTP server on loopback that ends with the test. */
-async function serve(t: Test, answer: RequestListener): Promise<string> {
-  const server = createServer(answer);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 t.test('a host that is well has nothing to mend', async (t) => {
@@ -154,7 +143,7 @@ t.test('a wrong S3 key is found', async (t) => {
   process.env.AWS_ACCESS_KEY_ID = 'wrong';
   process.env.AWS_SECRET_ACCESS_KEY = 'wrong';
   const refusal = '<Error><Code>InvalidAccessKeyId</Code><Message>The key does not exist.</Message></Error>';
-  const url = await serve(t, (request, response) => {
+  const { url } = await serve(t, (request, response) => {
     request.resume();
     response.writeHead(403, { 'content-type': 'application/xml' }).end(refusal);
   });
@@ -169,7 +158,7 @@ t.test('a wrong S3 key is found', async (t) => {
 });
 
 t.test('faults of the network are found', async (t) => {
-  const other = await serve(t, (_request, response) => response.end('another service'));
+  const { url: other } = await serve(t, (_request, response) => response.end('another service'));
   const elsewhere = settingsOf({ PUBLIC_URL: other, PORT: new URL(other).port });
   finds(t, await lookAtAddress(elsewhere), 'problem', /not as this service does/, /HOST and PORT/);
   const down = settingsOf({ PUBLIC_URL: 'http://127.0.0.1:59999', PORT: '59999' });

@@ -2,6 +2,7 @@
 import sharp from 'sharp';
 import t from 'tap';
 import { image, imagesIn, needsImages, typeOf } from '../images.ts';
+import { seeded } from '../random.ts';
 import { openLane } from './lane.ts';
 
 const corpus = needsImages(t);
@@ -42,17 +43,6 @@ t.test(
   },
 );
 
-/** A generator that gives the same numbers each time (mulberry32). */
-function dice(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 const SAMPLES = [
   'orientation/landscape_6.jpg',
   'modern/paris_exif_xmp_icc.jpg',
@@ -82,7 +72,7 @@ t.test('files that end too early are never half a picture', corpus, async (t) =>
 });
 
 t.test('files with flipped bits are pictures or refused', corpus, async (t) => {
-  const roll = dice(20_260_701);
+  const roll = seeded(20_260_701);
   for (const name of SAMPLES) {
     for (let round = 0; round < 8; round += 1) {
       const file = image(name);

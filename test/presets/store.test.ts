@@ -1,12 +1,8 @@
-// needs: server, both stores
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import t, { type Test } from 'tap';
+// needs: documents
+import t from 'tap';
 import type { Preset } from '../../src/presets/preset.ts';
 import { type Draft, PresetsStore } from '../../src/presets/store.ts';
-import { openEmbeddedDocuments } from '../../src/stores/documents/embedded/actor.ts';
-import type { Collection, Documents, Update } from '../../src/stores/documents/port.ts';
+import { dyingAtUpdate, openDocuments } from '../documents.ts';
 import { numbered } from './harness.ts';
 
 const at = (second: number) => new Date(Date.UTC(2025, 0, 1, 0, 0, second));
@@ -21,16 +17,6 @@ const draft: Draft = {
   subjects: [],
   history: [],
 };
-
-async function openDocuments(t: Test): Promise<Documents> {
-  const directory = await mkdtemp(join(tmpdir(), 'presets-'));
-  const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
-  t.teardown(async () => {
-    await documents.close();
-    await rm(directory, { recursive: true, force: true });
-  });
-  return documents;
-}
 
 /** Moves on to steps that name the version. */
 const next = async ({ slug, name, description, subjects, version }: Preset) => ({
@@ -58,18 +44,6 @@ t.test('a crash between keeping a version and moving on costs nothing', async (t
     updatedAt: at(0).toISOString(),
   });
 });
-
-/** Documents whose process dies just before it would move a preset on. */
-function dyingAtUpdate(documents: Documents): Documents {
-  return {
-    ...documents,
-    async collection(spec) {
-      const collection: Collection<never> = await documents.collection(spec);
-      const updateOne = (_filter: unknown, _update: Update) => Promise.reject(new Error('The process died.'));
-      return { ...collection, updateOne };
-    },
-  };
-}
 
 t.test('an import that finds no place leaves no version behind', async (t) => {
   const documents = await openDocuments(t);

@@ -1,6 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Test } from 'tap';
+import { serve } from '../loopback.ts';
 
 /** A request as a provider received it. */
 export interface Received {
@@ -29,7 +29,7 @@ export interface StandIn {
 export async function standIn(t: Test): Promise<StandIn> {
   let script: Behaviour[] = [];
   const received: Received[] = [];
-  const server = createServer(async (request, response) => {
+  const { url, server } = await serve(t, async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const { method = '', url: path = '', headers } = request;
@@ -47,13 +47,8 @@ export async function standIn(t: Test): Promise<StandIn> {
       .writeHead(status, { 'content-type': 'application/json', ...more })
       .end(JSON.stringify(json));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     received,
     hangUp: () => server.closeAllConnections(),
     behave: (...behaviours) => {

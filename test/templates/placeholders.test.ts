@@ -7,6 +7,7 @@ import {
   type Row,
   variablesOf,
 } from '../../src/templates/placeholders.ts';
+import { seeded } from '../random.ts';
 
 const fill = (text: string, row: Row) => fillPlaceholders(text, row, 100_000);
 
@@ -105,17 +106,6 @@ t.test('long runs of braces and spaces are read in linear time', async (t) => {
     t.same(variablesOf(text, text), []);
   }
 });
-
-/** Mulberry32: the same texts on every run. */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 t.test(
   'no escaped value can make an element or an attribute, in text or in a quoted attribute',

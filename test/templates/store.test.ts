@@ -1,27 +1,13 @@
 // needs: documents
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { ApiError } from '../../src/http/errors.ts';
-import { openEmbeddedDocuments } from '../../src/stores/documents/embedded/actor.ts';
-import type { Collection, Documents, Update } from '../../src/stores/documents/port.ts';
 import { newContent } from '../../src/templates/rules.ts';
 import { TEMPLATES_PER_ACCOUNT, TemplatesStore } from '../../src/templates/store.ts';
 import type { Template } from '../../src/templates/template.ts';
+import { dyingAtUpdate, openDocuments } from '../documents.ts';
 
 const content = newContent({ name: 'Card', html: '<p>0</p>', width: 10, height: 20 });
 const at = (second: number) => new Date(Date.UTC(2025, 0, 1, 0, 0, second));
-
-async function openDocuments(t: Test): Promise<Documents> {
-  const directory = await mkdtemp(join(tmpdir(), 'templates-'));
-  const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
-  t.teardown(async () => {
-    await documents.close();
-    await rm(directory, { recursive: true, force: true });
-  });
-  return documents;
-}
 
 const openStore = async (t: Test) => TemplatesStore.open(await openDocuments(t));
 
@@ -70,18 +56,6 @@ t.test('a crash between keeping a version and moving on costs nothing', async (t
   t.match(await store.findVersion('acc_a', _id, 1), { html: '<p>0</p>', createdAt: at(0).toISOString() });
   t.match(await store.findVersion('acc_a', _id, 2), { html: '<p>other</p>', createdAt: at(2).toISOString() });
 });
-
-/** Documents whose process dies just before it would move a template on. */
-function dyingAtUpdate(documents: Documents): Documents {
-  return {
-    ...documents,
-    async collection(spec) {
-      const collection: Collection<never> = await documents.collection(spec);
-      const updateOne = (_filter: unknown, _update: Update) => Promise.reject(new Error('The process died.'));
-      return { ...collection, updateOne };
-    },
-  };
-}
 
 t.test('thirty creates at 199 make exactly one template', async (t) => {
   const store = await openStore(t);
