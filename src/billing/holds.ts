@@ -1,5 +1,5 @@
 import { insufficientCredit } from './errors.ts';
-import type { Movement, Movements } from './movements.ts';
+import type { Movement, Movements, Seen } from './movements.ts';
 import { periodOf, turnPeriod } from './period.ts';
 import type { PlanTerms } from './plan-terms.ts';
 import type { BillingStore, LedgerRow, Money } from './store.ts';
@@ -68,24 +68,28 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
   }
 
   return {
+    /** Reads the account for the hold of a job that is still to be made. */
+    see: movements.see,
+
     /**
      * Takes what a job may cost.
+     * @param seen the account before there was the job; it spares a look for an earlier hold.
      * @throws ApiError 402 insufficient_credit
      */
-    async take(accountId: string, jobId: string, need: JobNeed): Promise<JobHold> {
+    async take(accountId: string, jobId: string, need: JobNeed, seen: Seen | null = null): Promise<JobHold> {
       const period = periodOf(now());
       if (need.runs === 0 && need.credits === 0) return { ...need, period, past: 0, overageCredits: 0 };
       let hold: JobHold | null = null;
-      const move = () =>
-        movements.move(accountId, (account) => {
-          if (account.processing.period < period) throw new PeriodIsOver();
-          hold = holdOf(account, need, period);
-          return holdMovement(jobId, hold);
-        });
-      const outcome = await move().catch(async (error: unknown) => {
+      const planned = (account: Money): Movement => {
+        if (account.processing.period < period) throw new PeriodIsOver();
+        hold = holdOf(account, need, period);
+        const isUnlimited = plan(account.plan).processLimit === UNLIMITED;
+        return { ...holdMovement(jobId, hold), isUnlimited };
+      };
+      const outcome = await movements.move(accountId, planned, seen).catch(async (error: unknown) => {
         if (!(error instanceof PeriodIsOver)) throw error;
         await turnPeriod(store, accountId, period);
-        return move();
+        return movements.move(accountId, planned);
       });
       if (outcome === 'moved' && hold !== null) return hold;
       if (outcome === 'already') throw new Error(`The hold of ${jobId} was given up before it was taken.`);

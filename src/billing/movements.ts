@@ -17,6 +17,8 @@ export interface Movement {
   reservationId?: string;
   /** Runs of the allowance that the same update counts, or gives back. */
   runs?: RunsChange;
+  /** The plan has no limit of runs: they are counted whatever was counted meanwhile. */
+  isUnlimited?: boolean;
 }
 
 export interface RunsChange {
@@ -31,6 +33,16 @@ export interface RunsChange {
 /** A movement, or how it follows from what the account has: asked anew whenever another one came first. */
 export type MovementPlan = Movement | ((account: Money) => Movement);
 
+/**
+ * An account as it was read before anybody could know of a reference. A movement under that reference needs no look for
+ * an earlier one: only an account that has not moved since is changed by it.
+ */
+export interface Seen {
+  account: Money | null;
+  /** How often this process had moved the account by then. */
+  moves: number;
+}
+
 export type MovementOutcome = 'moved' | 'already' | 'insufficient';
 
 const MOST_ATTEMPTS = 400;
@@ -40,7 +52,7 @@ const LONGEST_PAUSE_MS = 20;
  * Every change of a balance. The account document carries balance, held and its last movement whole, so that one
  * conditional update is the movement; the row of the ledger follows from it:
  *
- *   1. look for this reference, and whether the money is there
+ *   1. look for this reference, unless it is a new one (`Seen`), and whether the money is there
  *   2. write out the row of the last movement (its mover may have died)
  *   3. change the account only while that is still its last movement   <- the movement
  *   4. write out this movement's row
@@ -53,6 +65,8 @@ export function createMovements(store: BillingStore, now: () => Date) {
   const queues = new Map<string, Promise<unknown>>();
   /** The last row of an account that this process wrote out. */
   const written = new LRUCache<string, string>({ max: 10_000 });
+  /** How often this process has moved an account. */
+  const moves = new LRUCache<string, number>({ max: 10_000 });
   /** Rows that are being written out, by account. */
   const writing = new Map<string, Promise<void>>();
 
@@ -69,18 +83,28 @@ export function createMovements(store: BillingStore, now: () => Date) {
     return turn;
   }
 
-  async function attempt(accountId: string, plan: MovementPlan): Promise<MovementOutcome | 'overtaken'> {
-    const account = await store.find(accountId);
+  function movesOf(accountId: string): number {
+    return moves.get(accountId) ?? 0;
+  }
+
+  async function attempt(
+    accountId: string,
+    plan: MovementPlan,
+    seen: Seen | null,
+  ): Promise<MovementOutcome | 'overtaken'> {
+    const isFresh = seen !== null && seen.moves === movesOf(accountId);
+    const account = isFresh ? seen.account : await store.find(accountId);
     if (account === null) return 'insufficient';
     const movement = typeof plan === 'function' ? plan(account) : plan;
     const last = account.movement;
     const { reference, jobId } = movement;
     const isMade =
       last?.reference === reference ||
-      (await store.rowUnder(accountId, reference, jobId !== undefined)) !== null;
+      (!isFresh && (await store.rowUnder(accountId, reference, jobId !== undefined)) !== null);
     if (isMade || !hasReservation(account, movement.reservationId)) return 'already';
     const spent = spentBy(movement);
-    if (spent > 0 && account.balance - account.held < spent) return 'insufficient';
+    // What was seen before may have been little for a moment: a refusal looks again.
+    if (spent > 0 && account.balance - account.held < spent) return isFresh ? 'overtaken' : 'insufficient';
     if (last !== null) await writeOutOnce(accountId, last);
     const row = rowOf(accountId, account, movement, now());
     const hasMoved = await store.change(
@@ -102,6 +126,7 @@ export function createMovements(store: BillingStore, now: () => Date) {
           : { $pull: { 'processing.reservations': { id: movement.reservationId } } }),
       },
     );
+    moves.set(accountId, movesOf(accountId) + 1);
     if (!hasMoved) return 'overtaken';
     writeOutBehind(accountId, row);
     return 'moved';
@@ -126,14 +151,21 @@ export function createMovements(store: BillingStore, now: () => Date) {
   }
 
   return {
+    /** Reads an account for a movement under a reference that is still to be made up. */
+    async see(accountId: string): Promise<Seen> {
+      const before = movesOf(accountId);
+      return { account: await store.find(accountId), moves: before };
+    },
+
     /**
      * Moves credits once.
+     * @param seen only for a reference that was made up since then.
      * @returns `insufficient` when what is available does not cover it; nothing moved then.
      */
-    move(accountId: string, movement: MovementPlan): Promise<MovementOutcome> {
+    move(accountId: string, movement: MovementPlan, seen: Seen | null = null): Promise<MovementOutcome> {
       return queued(accountId, async () => {
         for (let attempts = 1; attempts <= MOST_ATTEMPTS; attempts += 1) {
-          const outcome = await attempt(accountId, movement);
+          const outcome = await attempt(accountId, movement, attempts === 1 ? seen : null);
           if (outcome !== 'overtaken') return outcome;
           await sleep(Math.random() * Math.min(attempts, LONGEST_PAUSE_MS));
         }
@@ -171,11 +203,11 @@ function covers(movement: Movement): Filter {
   };
 }
 
-/** Runs are counted against what was read: nobody may have counted, or turned the period, since then. */
-function countsIn({ processing }: Money, { runs }: Movement): Filter {
+/** Runs are counted against what was read: nobody may have counted, where that matters, or turned the period since then. */
+function countsIn({ processing }: Money, { runs, isUnlimited = false }: Movement): Filter {
   if (runs === undefined) return {};
   const { period, used } = processing;
-  return { 'processing.period': period, ...(runs.change > 0 && { 'processing.used': used }) };
+  return { 'processing.period': period, ...(runs.change > 0 && !isUnlimited && { 'processing.used': used }) };
 }
 
 function usedChange({ processing }: Money, { runs }: Movement): number {

@@ -151,18 +151,27 @@ export class ItemsStore {
   }
 
   #taken(owner: string, claim: string, leaseMs: number): Update {
+    return { $set: this.#claimOf(owner, claim, leaseMs), $inc: { epoch: 1 } };
+  }
+
+  #claimOf(owner: string, claim: string, leaseMs: number) {
     const now = this.#now();
-    return {
-      $set: {
-        queue: 'claimed',
-        status: 'PROCESSING',
-        owner,
-        claim,
-        leaseUntil: new Date(now.getTime() + leaseMs).toISOString(),
-        startedAt: now.toISOString(),
-      },
-      $inc: { epoch: 1 },
-    };
+    const leaseUntil = new Date(now.getTime() + leaseMs).toISOString();
+    const startedAt = now.toISOString();
+    return { queue: 'claimed', status: 'PROCESSING', owner, claim, leaseUntil, startedAt } as const;
+  }
+
+  /** A new item as its owner stores it who works on it at once: storing it is the claim. */
+  claimed(item: ItemDocument, owner: string, leaseMs: number): Claimed {
+    return { ...item, ...this.#claimOf(owner, randomText(12), leaseMs), epoch: 1 };
+  }
+
+  /** Makes an item ready that was claimed as it was stored, and never begun. */
+  async unclaim({ _id, epoch }: ClaimKey): Promise<void> {
+    await this.#items.updateOne(
+      { _id, epoch, queue: 'claimed' },
+      { $set: { queue: 'ready', status: 'PENDING' }, $unset: { ...UNCLAIMED, startedAt: '' } },
+    );
   }
 
   /** Extends the leases of claims that are still their owner's. */

@@ -76,6 +76,33 @@ onEachStore(
   },
 );
 
+onEachStore(
+  t,
+  'an account that was seen before there was a job spares a look, and nothing else',
+  async (t, { documents }) => {
+    const { store, accountId } = await openAccount(documents, { credits: 9, plan: LIMITED.id });
+    const [holds, others] = [holdsOf(store), holdsOf(store)];
+    const need = { runs: 0, credits: 2 };
+    const before = await holds.see(accountId);
+    await others.undo(accountId, 'job_1');
+    await t.rejects(holds.take(accountId, 'job_1', need, before), 'it was given up since');
+    t.match(await moneyOf(store, accountId), { balance: 9, held: 0, processing: { used: 0 } });
+    const seen = await holds.see(accountId);
+    await others.take(accountId, 'job_2', need);
+    await holds.take(accountId, 'job_3', need, seen);
+    await holds.take(accountId, 'job_4', need, await holds.see(accountId));
+    t.match(await moneyOf(store, accountId), { balance: 9, held: 6, processing: { used: 0 } });
+    const poor = await holds.see(accountId);
+    await others.undo(accountId, 'job_2');
+    await holds.take(accountId, 'job_5', { runs: 0, credits: 5 }, poor);
+    t.match(
+      await moneyOf(store, accountId),
+      { balance: 9, held: 9 },
+      'a refusal is of the account as it is now',
+    );
+  },
+);
+
 onEachStore(t, 'racing jobs are never promised the same credit or run', async (t, { documents }) => {
   const { store, accountId } = await openAccount(documents, { credits: 3, plan: LIMITED.id });
   const jobs = Array.from({ length: 12 }, (_, index) => `job_${index}`);

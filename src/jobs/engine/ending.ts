@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JobPlaces } from '../../assets/places/job-places.ts';
 import type { Holds } from '../../billing/holds.ts';
 import type { Events } from '../../events/open.ts';
@@ -44,10 +45,11 @@ export function createEnding(options: EndingOptions) {
     return jobs.change(job._id, { ...asItIs, completedItems, failedItems }, { $set: set, $unset: unset });
   }
 
+  /** Gives back the places that outputs left empty. */
   async function returnPlaces(job: JobDocument): Promise<void> {
     const { _id, accountId } = job;
     const left = job.places - job.outputs;
-    if (left === 0) return places.confirm(accountId, _id);
+    if (left === 0) return;
     const token = job.placesToken ?? randomText(12);
     if (job.placesToken === null) {
       await places.confirm(accountId, _id);
@@ -73,44 +75,53 @@ export function createEnding(options: EndingOptions) {
     if (job.endEventId !== null) await events.write([jobEventOf(job, job.endEventId)]);
   }
 
-  /** All that a client finds settled when it hears of the end. The event of the end, which a client hears of as well, is last. */
-  async function settleAll(job: JobDocument): Promise<void> {
+  /** What a client finds settled when it hears of the end. */
+  async function settleUp(job: JobDocument): Promise<void> {
     const { _id, accountId, hold, usedRuns, usedCredits } = job;
     await Promise.all([
-      settlement.writeOut(job),
       holds.settle(accountId, _id, hold, { runs: usedRuns, credits: usedCredits }),
-      job.places > 0 ? returnPlaces(job) : undefined,
-      job.type === 'chain' ? deleteBetween(_id) : undefined,
+      returnPlaces(job),
     ]);
+  }
+
+  /** What no answer depends on: items of the last settlement are shown by it already. The event of the end is last. */
+  async function tidyUp(job: JobDocument): Promise<void> {
+    await Promise.all([settlement.writeOut(job), job.type === 'chain' ? deleteBetween(job._id) : undefined]);
     await announce(job);
+    await jobs.movePhase(job._id, 'ended', 'done');
   }
 
   const underWay = new Map<string, Promise<void>>();
 
-  /** Settles it all, together with whoever does that in this process already. */
-  function settleTogether(job: JobDocument): Promise<void> {
+  /** Runs what follows from an end, or joins where that runs in this process already. */
+  function once(job: JobDocument, follow: (job: JobDocument) => Promise<void>): Promise<void> {
     const known = underWay.get(job._id);
     if (known !== undefined) return known;
-    const settling = settleAll(job).finally(() => underWay.delete(job._id));
-    underWay.set(job._id, settling);
-    return settling;
+    const following = follow(job).finally(() => underWay.delete(job._id));
+    underWay.set(job._id, following);
+    return following;
   }
 
   /** What follows from an ended job. Doing it twice is doing it once. */
-  async function finish(job: JobDocument): Promise<void> {
-    await settleTogether(job);
-    await jobs.movePhase(job._id, 'ended', 'done');
+  function finish(job: JobDocument): Promise<void> {
+    return once(job, async () => {
+      await settleUp(job);
+      await tidyUp(job);
+    });
   }
 
-  /** The same, where the job has just ended: who waits for it here is told before that is noted. */
-  async function conclude(job: JobDocument): Promise<void> {
-    try {
-      await settleTogether(job);
-      tellHere(job);
-      await jobs.movePhase(job._id, 'ended', 'done');
-    } finally {
-      tellOthers(job);
-    }
+  /** The same, where the job has just ended: who waits for it here is told as soon as that is true, and reads its items first. */
+  function conclude(job: JobDocument): Promise<void> {
+    return once(job, async () => {
+      try {
+        await settleUp(job);
+        tellHere(job);
+        await nextTurn();
+        await tidyUp(job);
+      } finally {
+        tellOthers(job);
+      }
+    });
   }
 
   return {

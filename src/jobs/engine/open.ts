@@ -106,6 +106,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const submit = createSubmitting({
     ...{ jobs, items, holds, places, definitions, admission, undoing },
     ...{ plan, storedAssets, upgradeUrl, now },
+    claimEarly: runner.claimEarly,
   });
 
   const look = () => {

@@ -1,6 +1,6 @@
 import { randomText } from '../../names/ids.ts';
 import type { ItemsStore } from '../items-store.ts';
-import { type Claimed, JOB_TYPES, type JobDocument, type Outcome } from '../job.ts';
+import { type Claimed, type ItemDocument, JOB_TYPES, type JobDocument, type Outcome } from '../job.ts';
 import { type Bill, type Failure, failed, retryAfterMs } from '../rules.ts';
 import type { JobsStore } from '../store.ts';
 import type { Desk } from './desk.ts';
@@ -41,6 +41,18 @@ export interface RunnerMetrics {
   claimed(type: string, items: number): void;
   retried(type: string): void;
   lost(type: string): void;
+}
+
+/** The claim of a new job's only item, before both are stored. The first call ends it. */
+export interface EarlyClaim {
+  /** As it is to be stored. */
+  item: Claimed;
+  /** Works on it: its job runs. */
+  begin(job: JobDocument): void;
+  /** Leaves it to whoever runs the job later. */
+  giveBack(): Promise<void>;
+  /** Forgets it: there is no job. */
+  drop(): void;
 }
 
 /** A job that this process takes items of. */
@@ -131,11 +143,14 @@ export function createRunner(options: RunnerOptions) {
     inHand.delete(item._id);
     take(entry, -1);
     forgetIfDry(entry);
-    if (inHand.size === 0) {
-      for (const resolve of idlers) resolve();
-      idlers = [];
-    }
+    tellIdlers();
     pump();
+  }
+
+  function tellIdlers(): void {
+    if (inHand.size > 0) return;
+    for (const resolve of idlers) resolve();
+    idlers = [];
   }
 
   /** What has nothing to claim is found again when there is something. */
@@ -193,9 +208,12 @@ export function createRunner(options: RunnerOptions) {
       known.isDry = false;
       return;
     }
+    turns.add(entryOf(job));
+  }
+
+  function entryOf(job: JobDocument): Entry {
     const { _id: jobId, accountId, type } = job;
-    const lane = lanes[laneOf(type)];
-    turns.add({ jobId, accountId, job, lane, inHand: 0, isClaiming: false, isDry: false });
+    return { jobId, accountId, job, lane: lanes[laneOf(type)], inHand: 0, isClaiming: false, isDry: false };
   }
 
   /** Looks at a job that may have items to claim. */
@@ -219,6 +237,37 @@ export function createRunner(options: RunnerOptions) {
       add(job);
       pump();
       return isAllOurs;
+    },
+
+    /**
+     * Claims the only item of a job that is about to be stored.
+     * @returns null where it would not be worked on at once.
+     */
+    claimEarly(item: ItemDocument, type: JobDocument['type']): EarlyClaim | null {
+      const lane = lanes[laneOf(type)];
+      if (!lane.isIdle || draining.aborted) return null;
+      const claimed = items.claimed(item, owner, LEASE_MS);
+      inHand.set(item._id, claimed);
+      lane.inHand += 1;
+      let isBegun = false;
+      const drop = () => {
+        if (isBegun || !inHand.delete(item._id)) return;
+        lane.inHand -= 1;
+        tellIdlers();
+        pump();
+      };
+      return {
+        item: claimed,
+        begin(job) {
+          isBegun = true;
+          const entry = { ...entryOf(job), inHand: 1, isDry: true };
+          turns.add(entry);
+          metrics.claimed(type, 1);
+          void run(entry, claimed).finally(() => done(entry, claimed));
+        },
+        giveBack: () => items.unclaim(claimed).finally(drop),
+        drop,
+      };
     },
 
     /** Looks at every running job, for wake-ups that were lost. */

@@ -1,10 +1,12 @@
 import type { Caller } from '../../accounts/authentication.ts';
 import type { JobPlaces } from '../../assets/places/job-places.ts';
 import type { Holds } from '../../billing/holds.ts';
+import type { Seen } from '../../billing/movements.ts';
 import { inProgress, keyReused } from '../../http/manners/idempotency.ts';
 import { newId } from '../../names/ids.ts';
 import { DuplicateKeyError } from '../../stores/documents/port.ts';
 import type { JobAdmission } from '../engine/admission.ts';
+import type { EarlyClaim, Runner } from '../engine/runner.ts';
 import { notLatestAttempt, outputsExceedPlaces, submitGivenUp } from '../errors.ts';
 import type { ItemsStore } from '../items-store.ts';
 import { type ItemDocument, itemId, type JobDocument } from '../job.ts';
@@ -20,6 +22,7 @@ export interface SubmittingOptions {
   places: JobPlaces;
   definitions: Definitions;
   admission: JobAdmission;
+  claimEarly: Runner['claimEarly'];
   undoing: Undoing;
   plan: (id: string) => { retentionDays: number; storedAssets: number };
   storedAssets: (accountId: string) => Promise<number>;
@@ -54,7 +57,7 @@ const FEW_ITEMS = 100;
  * submit makes a whole job or none.
  */
 export function createSubmitting(options: SubmittingOptions) {
-  const { jobs, items, holds, places, definitions, admission, undoing } = options;
+  const { jobs, items, holds, places, definitions, admission, claimEarly, undoing } = options;
   const { plan, storedAssets, upgradeUrl, now } = options;
 
   async function insertHidden(job: JobDocument): Promise<JobDocument | null> {
@@ -105,25 +108,37 @@ export function createSubmitting(options: SubmittingOptions) {
   }
 
   /** Stores what the job runs, and over what. */
-  async function storeWork(job: JobDocument, order: Order): Promise<void> {
+  async function storeWork(job: JobDocument, order: Order, claim: EarlyClaim | null): Promise<void> {
     const definition = JSON.stringify(order.definition);
     definitions.keep(job._id, definition);
-    await allOf([jobs.insertDefinition(job, definition), insertItems(job, order.seeds())]);
+    const stored = claim === null ? insertItems(job, order.seeds()) : items.insert([claim.item]);
+    await allOf([jobs.insertDefinition(job, definition), stored]);
   }
 
   /** Takes everything that the job needs, and shows it. */
-  async function equip(job: JobDocument, order: Order): Promise<JobDocument> {
+  async function equip(
+    job: JobDocument,
+    order: Order,
+    { seen, claim }: { seen: Seen; claim: EarlyClaim | null },
+  ): Promise<JobDocument> {
     const { accountId, type } = job;
-    const money = allOf([holds.take(accountId, job._id, order.need), reservePlaces(job)]);
+    const money = allOf([holds.take(accountId, job._id, order.need, seen), reservePlaces(job)]);
     if (order.totalItems > FEW_ITEMS) await money;
     const [[hold], hasWaiting] = await allOf([
       money,
       admission.hasWaiting(accountId, type),
-      storeWork(job, order),
+      storeWork(job, order, claim),
     ]);
-    const shown = await admission.show(job, { hold }, { isNext: !hasWaiting });
+    const shown = await admission.show(job, { hold }, { isNext: !hasWaiting, claim });
     if (shown === null) throw submitGivenUp();
     return shown;
+  }
+
+  /** Claims the only item of a job, where this process works on it at once. */
+  function claimOnly({ _id, accountId, type }: JobDocument, order: Order): EarlyClaim | null {
+    if (order.totalItems !== 1) return null;
+    const [seed] = order.seeds();
+    return seed === undefined ? null : claimEarly(newItem(_id, accountId, 0, seed), type);
   }
 
   return async (
@@ -132,13 +147,16 @@ export function createSubmitting(options: SubmittingOptions) {
     { key = null, parent = null }: { key?: SubmitKey | null; parent?: Parent | null } = {},
   ): Promise<Submitted> => {
     const job = newJob(caller, order, { key, parent, retentionDays: plan(caller.plan).retentionDays }, now());
+    const seen = await holds.see(caller.accountId);
     const earlier = await insertHidden(job);
     if (earlier !== null) return { job: earlier, isReplayed: true };
+    const claim = claimOnly(job, order);
     try {
-      const shown = await equip(job, order);
+      const shown = await equip(job, order, { seen, claim });
       await places.confirm(caller.accountId, job._id);
       return { job: shown, isReplayed: false };
     } catch (error) {
+      claim?.drop();
       await undoing.undo(job).catch(() => undefined);
       throw error;
     }
