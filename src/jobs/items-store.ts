@@ -1,6 +1,7 @@
 import { type Page, type PagingQuery, readPage } from '../http/lists/paging.ts';
 import { randomText } from '../names/ids.ts';
-import type { Collection, Documents, IndexSpec, Update } from '../stores/documents/port.ts';
+import type { Collection, Documents, Update } from '../stores/documents/port.ts';
+import { ITEM_INDEXES } from './item-indexes.ts';
 import {
   type Claimed,
   type ItemDocument,
@@ -10,36 +11,6 @@ import {
   type OutcomeStatus,
   type Progress,
 } from './job.ts';
-
-const INDEXES: readonly IndexSpec[] = [
-  {
-    name: 'order',
-    fields: [
-      ['jobId', 1],
-      ['index', 1],
-    ],
-  },
-  {
-    name: 'status',
-    fields: [
-      ['jobId', 1],
-      ['status', 1],
-      ['index', 1],
-    ],
-  },
-  {
-    name: 'queue',
-    fields: [
-      ['jobId', 1],
-      ['queue', 1],
-      ['index', 1],
-    ],
-    whenPresent: ['queue'],
-  },
-  { name: 'lease', fields: [['leaseUntil', 1]], whenPresent: ['leaseUntil'] },
-  { name: 'retry', fields: [['notBefore', 1]], whenPresent: ['notBefore'] },
-  { name: 'decided', fields: [['decidedAt', 1]], whenPresent: ['decidedAt'] },
-];
 
 const IDS_A_CALL = 500;
 /** So many times more items than are claimed are looked at: who claims beside us takes others of them. */
@@ -61,7 +32,7 @@ export class ItemsStore {
 
   static async open(documents: Documents, now: () => Date): Promise<ItemsStore> {
     return new ItemsStore(
-      await documents.collection<ItemDocument>({ name: 'jobItems', indexes: INDEXES }),
+      await documents.collection<ItemDocument>({ name: 'jobItems', indexes: ITEM_INDEXES }),
       now,
     );
   }

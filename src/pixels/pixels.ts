@@ -8,7 +8,6 @@ import type {
   Failure,
   ImageFacts,
   ImageTask,
-  InputHeader,
   Pass,
   RawPixels,
   Transformed,
@@ -22,12 +21,12 @@ import { drawingSizeOf } from './drawing-size.ts';
 import { estimatedBytes } from './estimates/memory.ts';
 import { deadlineExceeded, refusalOf } from './failures.ts';
 import type { Header } from './header/header.ts';
-import { readingsOf } from './header/readings.ts';
+import { hintOf, readingsOf } from './header/readings.ts';
 import { type Arrival, type Lane, openLanes } from './lanes/lanes-by-time.ts';
 import { ownedBytes } from './owned.ts';
 import { type Patience, patienceUntil } from './patience.ts';
-
 import { readable } from './readable.ts';
+import { createSelfTest } from './self-test.ts';
 import { createRasterizer } from './vector.ts';
 
 export interface PixelCall {
@@ -190,7 +189,7 @@ export function createPixels(options: PixelsOptions): Pixels {
     const { lane, took } = lanes.choose(header, pass);
     const seating = { accountId, work, bytes: estimatedBytes(header, pass) };
     const arrival = await lane.run<T>({ taskUntil, seating, took, ...ending });
-    lastAnswerMs = clock.elapsedMs();
+    selfTest.answered();
     return arrival;
   }
 
@@ -251,15 +250,7 @@ export function createPixels(options: PixelsOptions): Pixels {
     return { ...result, image: { ...result.image, ...drawn }, queueMs: queueMs + source.queueMs };
   }
 
-  let lastAnswerMs = Number.NEGATIVE_INFINITY;
-  let testing: Promise<void> | null = null;
-  function testOnce(): Promise<void> {
-    const call = tinyCall(clock.nowMs());
-    const { result } = begin(call, (ending) => transform(call, ending));
-    return result.then(ignore).finally(() => {
-      testing = null;
-    });
-  }
+  const selfTest = createSelfTest(clock, (call) => begin(call, (ending) => transform(call, ending)).result);
 
   return {
     transform: (call) => begin(call, (ending) => transform(call, ending)),
@@ -267,11 +258,7 @@ export function createPixels(options: PixelsOptions): Pixels {
     compare: (call) => begin(call, (ending) => compare(call, ending)),
     stats: () => statsOf(lanes.quick),
     heavyStats: () => statsOf(lanes.heavy),
-    async selfTest() {
-      if (clock.elapsedMs() - lastAnswerMs < PROOF_MS) return;
-      testing ??= testOnce();
-      return testing;
-    },
+    selfTest: selfTest.run,
     resize: (count) => lanes.quick.resize(count),
     async close() {
       await Promise.all([lanes.close(), rasterizer.close()]);
@@ -280,24 +267,6 @@ export function createPixels(options: PixelsOptions): Pixels {
 }
 
 function ignore(): void {}
-
-/** What saves the thread a reading of its own: the header of a still picture. */
-function hintOf(header: Header): { header?: InputHeader } {
-  const {
-    format,
-    width,
-    height,
-    orientation,
-    hasAlpha,
-    channels,
-    bitDepth,
-    animated,
-    indexed = false,
-  } = header;
-  if (animated || (format !== 'jpeg' && format !== 'png' && format !== 'webp')) return {};
-  const isGrey = channels - Number(hasAlpha) === 1;
-  return { header: { format, width, height, orientation, hasAlpha, isGrey, isIndexed: indexed, bitDepth } };
-}
 
 /** What the pixels of a drawing cannot tell about its file. */
 function drawingFacts(bytes: Uint8Array): Partial<ImageFacts> {
@@ -308,18 +277,4 @@ function drawingFacts(bytes: Uint8Array): Partial<ImageFacts> {
 function statsOf(lane: Lane): PixelStats {
   const { seats, busy, waiting, meanWaitMs, reservedBytes, budgetBytes } = lane.stats();
   return { threads: seats, busy, queued: waiting, waitMs: meanWaitMs, reservedBytes, budgetBytes };
-}
-
-const TINY_GIF = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
-const TINY_DEADLINE_MS = 10_000;
-/** How long an answer proves that the threads work. */
-const PROOF_MS = 5_000;
-
-function tinyCall(nowMs: number): TransformCall {
-  return {
-    bytes: Uint8Array.from(Buffer.from(TINY_GIF, 'base64')),
-    accountId: 'self-test',
-    deadlineMs: nowMs + TINY_DEADLINE_MS,
-    pass: { decode: {}, steps: [], encode: { format: 'png' } },
-  };
 }
