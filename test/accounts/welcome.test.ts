@@ -12,7 +12,10 @@ t.test('the first start ends in commands that can be copied as they stand', asyn
   t.match(text, /sign-in: +owner@localhost {2}password: secret word\n/);
   const at = lines.indexOf('export KEY=drk_abc');
   t.same([lines[at - 1], lines[at + 1]], ['', ''], 'between blank lines');
-  t.match(text, /curl -H "Authorization: ApiKey \$KEY".*\n.*\n.*\/api\/v1\/images\/render -o card\.png\n/);
+  t.match(
+    text,
+    /curl --fail-with-body -H "Authorization: ApiKey \$KEY".*\n.*\n.*\/api\/v1\/images\/render -o card\.png\n/,
+  );
 });
 
 t.test('a later start tells the address alone', async (t) => {
