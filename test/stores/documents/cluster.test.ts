@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { openEmbeddedDocuments } from '../../src/stores/documents/embedded/actor.ts';
-import { provideDocuments } from '../../src/stores/documents/over-channel.ts';
-import { hostForProcesses } from '../../src/stores/embedded/channel-host.ts';
+import { openEmbeddedDocuments } from '../../../src/stores/documents/embedded/actor.ts';
+import { provideDocuments } from '../../../src/stores/documents/over-channel.ts';
+import { hostForProcesses } from '../../../src/stores/embedded/channel-host.ts';
 
 interface Report {
   claimed: string[];
@@ -26,7 +26,7 @@ t.test('processes of a cluster claim from the primary, no item twice', async (t)
   const items = await documents.collection<{ _id: string; status: string }>({ name: 'items', indexes: [] });
   await items.insertMany(Array.from({ length: ITEMS }, (_, n) => ({ _id: `i${n}`, status: 'QUEUED' })));
 
-  cluster.setupPrimary({ exec: fileURLToPath(new URL('./documents-process.ts', import.meta.url)) });
+  cluster.setupPrimary({ exec: fileURLToPath(new URL('./process.ts', import.meta.url)) });
   const reports = await Promise.all(
     Array.from({ length: PROCESSES }, async () => {
       const worker = cluster.fork();

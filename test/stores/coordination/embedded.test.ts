@@ -1,14 +1,17 @@
 // needs: documents
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { randomText } from '../../src/names/ids.ts';
-import { EmbeddedCoordination } from '../../src/stores/coordination/embedded.ts';
-import { ExpiringMap } from '../../src/stores/coordination/expiring-map.ts';
-import { coordinationOverChannel, provideCoordination } from '../../src/stores/coordination/over-channel.ts';
-import { openEmbeddedDocuments } from '../../src/stores/documents/embedded/actor.ts';
-import { channelPair } from '../../src/stores/embedded/channel-pair.ts';
-import { coordinationContract } from './coordination/contract.ts';
-import { begun, until } from './coordination/harness.ts';
+import { randomText } from '../../../src/names/ids.ts';
+import { EmbeddedCoordination } from '../../../src/stores/coordination/embedded.ts';
+import { ExpiringMap } from '../../../src/stores/coordination/expiring-map.ts';
+import {
+  coordinationOverChannel,
+  provideCoordination,
+} from '../../../src/stores/coordination/over-channel.ts';
+import { openEmbeddedDocuments } from '../../../src/stores/documents/embedded/actor.ts';
+import { channelPair } from '../../../src/stores/embedded/channel-pair.ts';
+import { coordinationContract } from './contract.ts';
+import { begun, until } from './harness.ts';
 
 const DAY_MS = 86_400_000;
 const kept = { status: 200, headers: { 'content-type': 'text/plain' }, body: 'kept, with ünïcode' };

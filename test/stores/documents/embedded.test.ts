@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { openEmbeddedDocuments } from '../../src/stores/documents/embedded/actor.ts';
-import { readingDirectly } from '../../src/stores/documents/embedded/direct-reader.ts';
-import { documentsOverChannel, provideDocuments } from '../../src/stores/documents/over-channel.ts';
-import { StoreUnavailableError } from '../../src/stores/documents/port.ts';
-import { channelPair } from '../../src/stores/embedded/channel-pair.ts';
-import { documentsContract } from './documents.contract.ts';
+import { openEmbeddedDocuments } from '../../../src/stores/documents/embedded/actor.ts';
+import { readingDirectly } from '../../../src/stores/documents/embedded/direct-reader.ts';
+import { documentsOverChannel, provideDocuments } from '../../../src/stores/documents/over-channel.ts';
+import { StoreUnavailableError } from '../../../src/stores/documents/port.ts';
+import { channelPair } from '../../../src/stores/embedded/channel-pair.ts';
+import { documentsContract } from './contract.ts';
 
 /** A file of a test's own. */
 function newFile(t: Test): string {

@@ -1,6 +1,6 @@
 // needs: server
 import t from 'tap';
-import { killRound } from '../chaos/kills/round.ts';
+import { killRound } from '../../chaos/kills/round.ts';
 
 t.setTimeout(390_000);
 

@@ -1,5 +1,5 @@
 import type { Test } from 'tap';
-import { type Document, type Documents, DuplicateKeyError } from '../../src/stores/documents/port.ts';
+import { type Document, type Documents, DuplicateKeyError } from '../../../src/stores/documents/port.ts';
 
 interface Item extends Document {
   [field: string]: unknown;

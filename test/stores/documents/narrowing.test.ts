@@ -1,10 +1,10 @@
 // needs: documents
 import t from 'tap';
-import { Database } from '../../src/stores/documents/embedded/database.ts';
-import { declareTable } from '../../src/stores/documents/embedded/declare.ts';
-import { narrow, orderBy } from '../../src/stores/documents/embedded/narrowing.ts';
-import { shapeOf } from '../../src/stores/documents/embedded/shape.ts';
-import type { CollectionSpec, Filter, Sort } from '../../src/stores/documents/port.ts';
+import { Database } from '../../../src/stores/documents/embedded/database.ts';
+import { declareTable } from '../../../src/stores/documents/embedded/declare.ts';
+import { narrow, orderBy } from '../../../src/stores/documents/embedded/narrowing.ts';
+import { shapeOf } from '../../../src/stores/documents/embedded/shape.ts';
+import type { CollectionSpec, Filter, Sort } from '../../../src/stores/documents/port.ts';
 
 const spec: CollectionSpec = {
   name: 'jobs',

@@ -1,5 +1,5 @@
-import { documentsOverChannel } from '../../src/stores/documents/over-channel.ts';
-import { channelToPrimary } from '../../src/stores/embedded/channel-client.ts';
+import { documentsOverChannel } from '../../../src/stores/documents/over-channel.ts';
+import { channelToPrimary } from '../../../src/stores/embedded/channel-client.ts';
 
 /** An API process of documents-cluster.test.ts: claims items until none is left, and tells which it got. */
 const documents = documentsOverChannel(channelToPrimary());

@@ -1,10 +1,10 @@
 // needs: documents
 import t from 'tap';
-import { brokenPromises, ended, itemsOf, jobsOf, quiet, recover } from '../chaos/aftermath.ts';
-import { round } from '../chaos/rounds.ts';
-import { orderOf, performing, type Script, scripted } from '../chaos/script.ts';
-import { closeStores } from '../chaos/stores.ts';
-import { openWorld } from '../chaos/world.ts';
+import { brokenPromises, ended, itemsOf, jobsOf, quiet, recover } from '../../chaos/aftermath.ts';
+import { round } from '../../chaos/rounds.ts';
+import { orderOf, performing, type Script, scripted } from '../../chaos/script.ts';
+import { closeStores } from '../../chaos/stores.ts';
+import { openWorld } from '../../chaos/world.ts';
 
 t.teardown(closeStores);
 

@@ -2,12 +2,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
-import type { ItemDocument } from '../../src/jobs/job.ts';
-import { connectMongoDocuments } from '../../src/stores/documents/mongodb.ts';
-import { type Client, everything, patientClient } from '../chaos/kills/client.ts';
-import { FROZEN_MS, startRealHost } from '../chaos/kills/hosts.ts';
-import { randomDatabase } from '../services/mongodb.ts';
-import { until } from '../whole-service.ts';
+import type { ItemDocument } from '../../../src/jobs/job.ts';
+import { connectMongoDocuments } from '../../../src/stores/documents/mongodb.ts';
+import { type Client, everything, patientClient } from '../../chaos/kills/client.ts';
+import { FROZEN_MS, startRealHost } from '../../chaos/kills/hosts.ts';
+import { randomDatabase } from '../../services/mongodb.ts';
+import { until } from '../../whole-service.ts';
 
 const { MONGODB_URL, REDIS_URL } = process.env;
 const skip = MONGODB_URL === undefined || REDIS_URL === undefined ? 'there is no Redis or no MongoDB' : false;

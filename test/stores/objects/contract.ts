@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { Test } from 'tap';
-import { randomText } from '../../src/names/ids.ts';
-import type { Objects } from '../../src/stores/objects/port.ts';
+import { randomText } from '../../../src/names/ids.ts';
+import type { Objects } from '../../../src/stores/objects/port.ts';
 
 const MEGABYTE = 1_048_576;
 const HOUR_MS = 3_600_000;

@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { openEmbeddedDocuments } from '../../src/stores/documents/embedded/actor.ts';
-import { StoreUnavailableError } from '../../src/stores/documents/port.ts';
-import { openDataDirectory } from '../../src/stores/embedded/data-directory.ts';
+import { openEmbeddedDocuments } from '../../../src/stores/documents/embedded/actor.ts';
+import { StoreUnavailableError } from '../../../src/stores/documents/port.ts';
+import { openDataDirectory } from '../../../src/stores/embedded/data-directory.ts';
 
-const WRITER = fileURLToPath(new URL('./documents-writer.ts', import.meta.url));
+const WRITER = fileURLToPath(new URL('./writer.ts', import.meta.url));
 const KILLS = 3;
 const ACKNOWLEDGED_BEFORE_KILL = 400;
 

@@ -1,7 +1,7 @@
 // needs: server
 import t, { type Test } from 'tap';
-import { type Death, dyingStores } from '../dying.ts';
-import { type Answer, startServer, type TestAccount, type TestServer } from '../harness.ts';
+import { type Death, dyingStores } from '../../dying.ts';
+import { type Answer, startServer, type TestAccount, type TestServer } from '../../harness.ts';
 import {
   failsAt,
   type KnownStep,
@@ -10,9 +10,9 @@ import {
   randomFrom,
   randomSteps,
   segmentsOf,
-} from './chain-runs.ts';
-import { uploadPictures } from './jobs.ts';
-import { endedBySweeps, LONG_AFTER_MS, movableStores } from './movable-stores.ts';
+} from '../chain-runs.ts';
+import { uploadPictures } from '../jobs.ts';
+import { endedBySweeps, LONG_AFTER_MS, movableStores } from '../movable-stores.ts';
 
 /** Rounds of random chains; each has a process that dies in the middle. A run by hand takes hundreds. */
 const ROUNDS = Number(process.env.CHAIN_ROUNDS ?? 2);

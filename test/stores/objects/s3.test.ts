@@ -4,10 +4,10 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { CreateBucketCommand, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
 import t from 'tap';
-import { S3Objects } from '../../src/stores/objects/s3.ts';
-import { startMinio, type TestMinio } from '../services/minio.ts';
-import { startProxy } from '../services/proxy.ts';
-import { objectsContract } from './objects.contract.ts';
+import { S3Objects } from '../../../src/stores/objects/s3.ts';
+import { startMinio, type TestMinio } from '../../services/minio.ts';
+import { startProxy } from '../../services/proxy.ts';
+import { objectsContract } from './contract.ts';
 
 const MEGABYTE = 1_048_576;
 const bucket = 'darkroom-test';

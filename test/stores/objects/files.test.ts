@@ -3,8 +3,8 @@ import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import t from 'tap';
-import { FileObjects } from '../../src/stores/objects/files.ts';
-import { objectsContract } from './objects.contract.ts';
+import { FileObjects } from '../../../src/stores/objects/files.ts';
+import { objectsContract } from './contract.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -1,12 +1,12 @@
 // needs: redis
 import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
-import { randomText } from '../../src/names/ids.ts';
-import { RedisCoordination } from '../../src/stores/coordination/redis.ts';
-import { startProxy } from '../services/proxy.ts';
-import { startPrivateRedis, startRedis } from '../services/redis.ts';
-import { coordinationContract } from './coordination/contract.ts';
-import { begun, until } from './coordination/harness.ts';
+import { randomText } from '../../../src/names/ids.ts';
+import { RedisCoordination } from '../../../src/stores/coordination/redis.ts';
+import { startProxy } from '../../services/proxy.ts';
+import { startPrivateRedis, startRedis } from '../../services/redis.ts';
+import { coordinationContract } from './contract.ts';
+import { begun, until } from './harness.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -1,10 +1,10 @@
 // needs: mongodb
 import t from 'tap';
-import { connectMongoDocuments } from '../../src/stores/documents/mongodb.ts';
-import { StoreUnavailableError } from '../../src/stores/documents/port.ts';
-import { dropDatabase, randomDatabase, startMongo } from '../services/mongodb.ts';
-import { startProxy } from '../services/proxy.ts';
-import { documentsContract } from './documents.contract.ts';
+import { connectMongoDocuments } from '../../../src/stores/documents/mongodb.ts';
+import { StoreUnavailableError } from '../../../src/stores/documents/port.ts';
+import { dropDatabase, randomDatabase, startMongo } from '../../services/mongodb.ts';
+import { startProxy } from '../../services/proxy.ts';
+import { documentsContract } from './contract.ts';
 
 const mongo = await startMongo();
 if (mongo === null) {

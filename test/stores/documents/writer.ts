@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { openEmbeddedDocuments } from '../../src/stores/documents/embedded/actor.ts';
-import { openDataDirectory } from '../../src/stores/embedded/data-directory.ts';
+import { openEmbeddedDocuments } from '../../../src/stores/documents/embedded/actor.ts';
+import { openDataDirectory } from '../../../src/stores/embedded/data-directory.ts';
 
 /**
  * The process that documents-durability.test.ts kills: takes the data directory of its first argument and writes until
