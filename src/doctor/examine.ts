@@ -1,4 +1,6 @@
 import type { Settings } from '../../config/index.ts';
+import { judgeAllocator } from './allocator.ts';
+import { lookAtBrowser } from './browser.ts';
 import { lookAtDisk } from './disk.ts';
 import { type Finding, orProblem } from './finding.ts';
 import { judgeHost } from './host.ts';
@@ -7,7 +9,6 @@ import { lookAtMongo } from './mongodb.ts';
 import { judgeOutbound, lookAtAddress, lookAtMail } from './network.ts';
 import { lookAtObjects } from './objects.ts';
 import { lookAtRedis } from './redis.ts';
-import { judgeAllocator, lookAtBrowser } from './threads.ts';
 
 export interface Examination {
   /** What was looked at, such as `redis`. */

@@ -2,6 +2,7 @@ import { MongoClient } from 'mongodb';
 import type { Settings } from '../../config/index.ts';
 import { judgeClock, judgeLatency, timesOf } from './answers.ts';
 import { type Finding, ok, orProblem, problem, warning } from './finding.ts';
+import { lookAtIndexes } from './indexes.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
 /** What the driver speaks to: 4.2 and later. */
@@ -14,7 +15,7 @@ export interface MongoFacts {
   maxWireVersion: number;
 }
 
-/** MongoDB: replica set, write concern, clock and latency. */
+/** MongoDB: replica set, write concern, clock, indexes and latency. */
 export async function lookAtMongo({ stores }: Settings, now: () => Date): Promise<Finding[]> {
   if (stores.MONGODB_URL === '') return [ok('Documents are embedded: there is no MongoDB to look at.')];
   const client = new MongoClient(stores.MONGODB_URL, { serverSelectionTimeoutMS: ANSWER_TIMEOUT_MS });
@@ -28,6 +29,7 @@ export async function lookAtMongo({ stores }: Settings, now: () => Date): Promis
         ...(hello.localTime instanceof Date
           ? [judgeClock('MongoDB', hello.localTime.getTime(), now().getTime())]
           : []),
+        await lookAtIndexes(stores.MONGODB_URL),
         judgeLatency('MongoDB', await timesOf(() => database.command({ ping: 1 }))),
       ];
     },

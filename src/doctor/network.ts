@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '../../config/index.ts';
 import { type Finding, ok, orProblem, problem, warning } from './finding.ts';
+import { lookAtIdentity } from './identity.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
 const EVERYBODY = ['0.0.0.0/0', '::/0'];
 /** Where clouds hand out a machine's credentials. */
 const METADATA_NETWORK = '169.254.';
 
-/** The public address, and whether it leads to a Darkroom. */
-export async function lookAtAddress({ http }: Settings): Promise<Finding[]> {
+/** The public address, and whether it leads to this service. */
+export async function lookAtAddress({ http, stores }: Settings): Promise<Finding[]> {
   const { PUBLIC_URL, TRUST_PROXY } = http;
   if (PUBLIC_URL === '')
     return [
@@ -19,15 +20,15 @@ export async function lookAtAddress({ http }: Settings): Promise<Finding[]> {
     ];
   const proxy = judgeProxy(new URL(PUBLIC_URL), http.PORT, TRUST_PROXY);
   const reached = await orProblem(
-    async () => [await reach(PUBLIC_URL)],
+    async () => [await reach(PUBLIC_URL, stores)],
     (reason) => `PUBLIC_URL (${PUBLIC_URL}) cannot be reached from here: ${reason}.`,
     'Check its name, its certificate and the proxy; start the service first.',
   );
   return [...reached, proxy];
 }
 
-/** A Darkroom repeats a request id that was sent along. */
-async function reach(publicUrl: string): Promise<Finding> {
+/** A Darkroom repeats a request id that was sent along; which one it is, its key says. */
+async function reach(publicUrl: string, stores: Settings['stores']): Promise<Finding> {
   const id = randomUUID();
   const response = await fetch(`${publicUrl}/healthz`, {
     headers: { 'x-request-id': id },
@@ -35,7 +36,7 @@ async function reach(publicUrl: string): Promise<Finding> {
   });
   await response.body?.cancel();
   return response.status === 200 && response.headers.get('x-request-id') === id
-    ? ok(`PUBLIC_URL (${publicUrl}) leads to a Darkroom.`)
+    ? lookAtIdentity(publicUrl, stores)
     : problem(
         `PUBLIC_URL (${publicUrl}) answers, but not as this service does (HTTP ${response.status}).`,
         'Point it, or the proxy behind it, to HOST and PORT of the service.',

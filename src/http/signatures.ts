@@ -17,13 +17,24 @@ interface ServiceSecret {
   value: string;
 }
 
+/** Where the key lies. */
+export const LINK_SECRET = { collection: 'serviceSecrets', id: 'links' } as const;
+
 /** Opens the service's signing key, which every process of every host shares; the first one makes it. */
 export async function openSignatures(documents: Documents): Promise<Signatures> {
-  const secrets = await documents.collection<ServiceSecret>({ name: 'serviceSecrets', indexes: [] });
+  const secrets = await documents.collection<ServiceSecret>({
+    name: LINK_SECRET.collection,
+    indexes: [],
+  });
   const fresh = randomBytes(32).toString('base64url');
-  await secrets.updateOne({ _id: 'links' }, { $setOnInsert: { value: fresh } }, { upsert: true });
-  const kept = await secrets.findOne({ _id: 'links' });
-  return signaturesWith(Buffer.from(kept?.value ?? fresh, 'base64url'));
+  await secrets.updateOne({ _id: LINK_SECRET.id }, { $setOnInsert: { value: fresh } }, { upsert: true });
+  const kept = await secrets.findOne({ _id: LINK_SECRET.id });
+  return signaturesOf(kept?.value ?? fresh);
+}
+
+/** @param value of the secret as it is stored. */
+export function signaturesOf(value: string): Signatures {
+  return signaturesWith(Buffer.from(value, 'base64url'));
 }
 
 export function signaturesWith(key: Buffer): Signatures {

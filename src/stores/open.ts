@@ -17,7 +17,7 @@ import { createPatience } from './patience.ts';
 export type StoresSettings = SettingsOf<typeof storesSettings>;
 
 /** Within DATA_DIR. */
-const DOCUMENTS_FILE = 'documents.sqlite';
+export const DOCUMENTS_FILE = 'documents.sqlite';
 
 /** The three stores, whichever implementations the settings chose. */
 export interface Stores {

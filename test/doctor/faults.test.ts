@@ -6,7 +6,9 @@ import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
 import { readSettings } from '../../config/index.ts';
+import { judgeAllocator } from '../../src/doctor/allocator.ts';
 import { judgeLatency } from '../../src/doctor/answers.ts';
+import { judgeSandbox, lookAtBrowser } from '../../src/doctor/browser.ts';
 import { judgeKind, judgeSpace, judgeWrite, lookAtDisk } from '../../src/doctor/disk.ts';
 import type { Finding } from '../../src/doctor/finding.ts';
 import { judgeHost } from '../../src/doctor/host.ts';
@@ -15,7 +17,6 @@ import { judgeMongo, judgeWriteConcern, lookAtMongo } from '../../src/doctor/mon
 import { judgeOutbound, judgeProxy, lookAtAddress, lookAtMail } from '../../src/doctor/network.ts';
 import { lookAtObjects } from '../../src/doctor/objects.ts';
 import { judgeVersion, lookAtRedis } from '../../src/doctor/redis.ts';
-import { judgeAllocator, judgeSandbox, lookAtBrowser } from '../../src/doctor/threads.ts';
 import { serve } from '../loopback.ts';
 import { startPrivateRedis } from '../services/redis.ts';
 
