@@ -30,7 +30,12 @@ export interface Motion {
   loop?: number;
 }
 
-/** Defaults that look alike: jpeg, webp and avif at SSIMULACRA2 78 in the mean of six photographs. */
+/**
+ * Defaults that look alike: jpeg, webp and avif at SSIMULACRA 2 of 77 to 78 in the mean of six photographs. Of eleven, five are
+ * within 2 points by all three. What parts the others is mostly WebP, which is up to 6 points worse than JPEG where a picture
+ * is soft (standard deviation of the Laplacian below 2.1) and up to 3 better where it is rough (above 5). A quality that
+ * follows from that would need all pixels before the first is written, and would be another for each picture.
+ */
 const QUALITY = { jpeg: 80, webp: 83, avif: 66, tiff: 80 } as const;
 /** From this quality on colours are as fine as the brightness. */
 const FULL_CHROMA_FROM_QUALITY = 90;
