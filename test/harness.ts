@@ -19,7 +19,7 @@ import { openEmbeddedDocuments } from '../src/stores/documents/embedded/actor.ts
 import { connectMongoDocuments } from '../src/stores/documents/mongodb.ts';
 import type { Documents } from '../src/stores/documents/port.ts';
 import { FileObjects } from '../src/stores/objects/files.ts';
-import type { Stores } from '../src/stores/open.ts';
+import { type Stores, together } from '../src/stores/open.ts';
 import { noTracing, type Tracing } from '../src/tracing/tracing.ts';
 
 export interface TestAccount {
@@ -135,16 +135,7 @@ export async function openTestStores(directory: string, now: () => Date): Promis
   const isCluster = process.env.TEST_STORES === 'cluster';
   const [documents, coordination] = isCluster ? await clusterStores() : await embeddedStores(directory, now);
   const objects = new FileObjects(join(directory, 'objects'));
-  return {
-    documents,
-    coordination,
-    objects,
-    async close() {
-      await coordination.close();
-      await documents.close();
-      await objects.close();
-    },
-  };
+  return together(documents, coordination, objects);
 }
 
 async function embeddedStores(directory: string, now: () => Date): Promise<[Documents, Coordination]> {

@@ -1,6 +1,7 @@
 /**
- * Time as a parameter: tests turn the hands themselves. What decides by time takes this clock; what only measures how long
- * a step took, for a metric or a header, reads `performance.now()`. What a document is dated by is the `now` of its slice.
+ * Time as a parameter: tests turn the hands themselves. What a test has to bring about by time takes this clock. What
+ * measures a step, or counts down a lease of its own, reads `performance.now()`. What dates a document is the `now` of its
+ * slice.
  */
 export interface Clock {
   /** Epoch milliseconds, for instants that another thread or process compares with its own clock. */

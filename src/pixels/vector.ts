@@ -2,8 +2,8 @@ import { LIMIT_PIXELS } from '../../workers/protocol.ts';
 import type { Rasterized, RasterizeResult, RasterizeTask } from '../../workers/vector/protocol.ts';
 import type { Clock } from '../clock/clock.ts';
 import type { WorkClass } from './admission.ts';
-import { deadlineExceeded, refusalOf, unsupportedFormat, workerUnreachable } from './failures.ts';
-import { createApart, ProcessDeath } from './lanes/apart.ts';
+import { deadlineExceeded, refusalOf } from './failures.ts';
+import { createApart, ProcessDeath, refusalOfDeath } from './lanes/apart.ts';
 import { type Patience, patienceUntil } from './patience.ts';
 
 export interface Drawing extends Rasterized {
@@ -47,6 +47,8 @@ export interface RasterizerOptions {
 
 const VECTOR_PROCESS = new URL('../../workers/vector/process.ts', import.meta.url);
 const LOWEST_PRIORITY = 19;
+/** Said of a drawing that ended its process. */
+const TOO_MUCH = 'The drawing needs more memory than a drawing may take, or broke its reader; simplify it.';
 
 /**
  * An SVG of 1 KB can burn a core for ever, and a thread inside librsvg cannot be stopped. So it burns apart, in a process
@@ -79,19 +81,11 @@ export function createRasterizer(options: RasterizerOptions): Rasterizer {
         if (verdict.kind === 'failure') throw refusalOf(verdict, (name) => name);
         return { ...verdict, pixels: data, queueMs };
       } catch (error) {
-        throw error instanceof ProcessDeath ? refusalOfDeath(error) : error;
+        throw error instanceof ProcessDeath ? refusalOfDeath(error, TOO_MUCH) : error;
       } finally {
         drawing?.end();
       }
     },
     close: apart.close,
   };
-}
-
-function refusalOfDeath(death: ProcessDeath): Error {
-  return death.byTask
-    ? unsupportedFormat(
-        'The drawing needs more memory than a drawing may take, or broke its reader; simplify it.',
-      )
-    : workerUnreachable(death);
 }

@@ -125,7 +125,8 @@ async function openObjects(settings: StoresSettings): Promise<Objects> {
   });
 }
 
-function together(documents: Documents, coordination: Coordination, objects: Objects): Stores {
+/** Stores that close in the right order: coordination first, which may lie upon the documents. */
+export function together(documents: Documents, coordination: Coordination, objects: Objects): Stores {
   return {
     documents,
     coordination,

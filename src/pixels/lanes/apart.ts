@@ -1,9 +1,16 @@
 import type { Clock } from '../../clock/clock.ts';
+import type { ApiError } from '../../http/errors.ts';
 import { type AdmissionStats, createAdmission, type WorkClass } from '../admission.ts';
+import { unsupportedFormat, workerUnreachable } from '../failures.ts';
 import type { Patience } from '../patience.ts';
-import { type ApartProcess, type ApartProcessOptions, startApartProcess } from './apart-process.ts';
+import {
+  type ApartProcess,
+  type ApartProcessOptions,
+  ProcessDeath,
+  startApartProcess,
+} from './apart-process.ts';
 
-export { ProcessDeath } from './apart-process.ts';
+export { ProcessDeath };
 
 /** Work for a process that can be killed. */
 export interface ApartRequest<Task> {
@@ -127,4 +134,9 @@ export function createApart<Task, Verdict>(options: ApartOptions): Apart<Task, V
       await Promise.all([...idle.keys()].map((process) => process.kill()));
     },
   };
+}
+
+/** @param byTask what is said when the task itself ended its process: the same call would do it again. */
+export function refusalOfDeath(death: ProcessDeath, byTask: string): ApiError {
+  return death.byTask ? unsupportedFormat(byTask) : workerUnreachable(death);
 }

@@ -1,9 +1,9 @@
 import type { ImageTask } from '../../../workers/protocol.ts';
 import type { Clock } from '../../clock/clock.ts';
 import { type AdmissionStats, createAdmission, type SeatRequest } from '../admission.ts';
-import { capacity, unsupportedFormat, workerUnreachable } from '../failures.ts';
+import { capacity, workerUnreachable } from '../failures.ts';
 import { type Patience, unlessAborted } from '../patience.ts';
-import { createApart, ProcessDeath } from './apart.ts';
+import { createApart, ProcessDeath, refusalOfDeath } from './apart.ts';
 import { createPool, type ResultOf } from './pool.ts';
 
 /** A task on its way to a worker. */
@@ -41,6 +41,10 @@ interface LaneOptions {
   clock: Clock;
   onLost: (error: Error) => void;
 }
+
+/** Said of a pass that ended its process. */
+const TOO_MUCH =
+  'The image needs more memory for this than a pass may take, or broke its decoder; send a smaller one.';
 
 /** Threads of this process: the quickest way, but nothing stops what has been begun. */
 export function createThreadLane(options: LaneOptions & { threadFile: URL }): Lane {
@@ -106,7 +110,7 @@ export function createProcessLane(
         const result = verdict.kind === 'transformed' ? { ...verdict, data } : verdict;
         return { result: result as ResultOf<T>, queueMs };
       } catch (error) {
-        throw error instanceof ProcessDeath ? refusalOfDeath(error) : withoutPlace(error, begun);
+        throw error instanceof ProcessDeath ? refusalOfDeath(error, TOO_MUCH) : withoutPlace(error, begun);
       }
     },
     stats: apart.stats,
@@ -114,12 +118,4 @@ export function createProcessLane(
     resize: apart.resize,
     close: apart.close,
   };
-}
-
-function refusalOfDeath(death: ProcessDeath): Error {
-  return death.byTask
-    ? unsupportedFormat(
-        'The image needs more memory for this than a pass may take, or broke its decoder; send a smaller one.',
-      )
-    : workerUnreachable(death);
 }
