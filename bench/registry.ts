@@ -22,7 +22,8 @@ export const MEASURED_SUITES: Record<string, () => Promise<Suite>> = {
   presets: () => import('./presets.ts'),
   memory: () => import('./memory.ts'),
   hostile: () => import('./hostile.ts'),
-  manners: () => import('./manners.ts'),
+  manners: () => import('./small-calls/manners.ts'),
+  tracing: () => import('./small-calls/tracing.ts'),
   webhooks: () => import('./webhooks.ts'),
   jobs: () => import('./jobs.ts'),
 };

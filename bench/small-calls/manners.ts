@@ -1,30 +1,16 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import autocannon from 'autocannon';
-import { cpuMs } from './cpu.ts';
-import { startBenchServer } from './server.ts';
-import { median, type Row, round, type SuiteResult } from './suite.ts';
+import { startBenchServer } from '../server.ts';
+import { median, type Row, round, type SuiteResult } from '../suite.ts';
+import { CONNECTIONS, ratios, type Shot, type Side, shoot } from './shot.ts';
 
-const CONNECTIONS = 8;
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
 const ROUND_MS = Number(process.env.BENCH_ROUND_MS ?? 4_000);
 
 interface Route {
   path: string;
   headers: Record<string, string>;
-}
-
-/** A server under test: its address, and the process above all of its own. */
-interface Side {
-  url: string;
-  pid: number;
-}
-
-interface Shot {
-  perSecond: number;
-  /** Milliseconds of CPU that an answer cost all processes of the side. */
-  cpuMsEach: number;
 }
 
 /** What surrounds every call: small answers of one process beside the same answers of bare Fastify, in turn. */
@@ -55,10 +41,10 @@ export async function run(): Promise<SuiteResult> {
 async function measure({ path, headers }: Route, service: Side, bare: Side): Promise<Row> {
   const ours: Shot[] = [];
   const plain: Shot[] = [];
-  await shoot(service, path, headers, 1_000);
+  await shoot(service, { path, headers }, 1_000);
   for (let turn = 0; turn < ROUNDS; turn += 1) {
-    plain.push(await shoot(bare, path, {}, ROUND_MS));
-    ours.push(await shoot(service, path, headers, ROUND_MS));
+    plain.push(await shoot(bare, { path, headers: {} }, ROUND_MS));
+    ours.push(await shoot(service, { path, headers }, ROUND_MS));
   }
   const speeds = (shots: Shot[]) => shots.map(({ perSecond }) => perSecond);
   const costs = (shots: Shot[]) => shots.map(({ cpuMsEach }) => cpuMsEach);
@@ -70,36 +56,6 @@ async function measure({ path, headers }: Route, service: Side, bare: Side): Pro
     'CPU ms': round(median(costs(ours)), 3),
     'bare CPU ms': round(median(costs(plain)), 3),
     'ratio CPU': round(median(ratios(costs(plain), costs(ours)))),
-  };
-}
-
-function ratios(some: number[], others: number[]): number[] {
-  return some.map((one, turn) => one / (others[turn] ?? Number.NaN));
-}
-
-/** @throws Error when an answer is not 200. */
-async function shoot(
-  side: Side,
-  path: string,
-  headers: Record<string, string>,
-  durationMs: number,
-): Promise<Shot> {
-  const url = `${side.url}${path}`;
-  const usedMs = cpuMs(side.pid);
-  const ended = Promise.withResolvers<autocannon.Result>();
-  // Whole seconds only; the run is stopped by hand at its end.
-  const shot = autocannon({ url, headers, connections: CONNECTIONS, duration: 3_600 }, (error, result) =>
-    error ? ended.reject(error) : ended.resolve(result),
-  );
-  const started = performance.now();
-  await new Promise((resolve) => setTimeout(resolve, durationMs));
-  shot.stop();
-  const result = await ended.promise;
-  if (result.non2xx > 0)
-    throw new Error(`${url} answered ${result.non2xx} times with something else than 200.`);
-  return {
-    perSecond: (result['2xx'] * 1_000) / (performance.now() - started),
-    cpuMsEach: (cpuMs(side.pid) - usedMs) / result['2xx'],
   };
 }
 

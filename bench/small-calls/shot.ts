@@ -1,0 +1,54 @@
+import autocannon from 'autocannon';
+import { cpuMs } from '../cpu.ts';
+
+export const CONNECTIONS = 8;
+
+/** A server under test: its address, and the process above all of its own. */
+export interface Side {
+  url: string;
+  pid: number;
+}
+
+export interface Call {
+  path: string;
+  headers: Record<string, string>;
+  /** Sent by POST; without one the call is a GET. */
+  body?: Buffer;
+}
+
+export interface Shot {
+  perSecond: number;
+  /** Milliseconds of CPU that an answer cost all processes of the side. */
+  cpuMsEach: number;
+}
+
+/**
+ * Makes one call again and again for so long.
+ * @throws Error when an answer is not 200.
+ */
+export async function shoot(side: Side, { path, headers, body }: Call, durationMs: number): Promise<Shot> {
+  const url = `${side.url}${path}`;
+  const usedMs = cpuMs(side.pid);
+  const ended = Promise.withResolvers<autocannon.Result>();
+  const sent = body === undefined ? {} : { method: 'POST' as const, body };
+  // Whole seconds only; the run is stopped by hand at its end.
+  const shot = autocannon(
+    { url, headers, ...sent, connections: CONNECTIONS, duration: 3_600 },
+    (error, result) => (error ? ended.reject(error) : ended.resolve(result)),
+  );
+  const started = performance.now();
+  await new Promise((resolve) => setTimeout(resolve, durationMs));
+  shot.stop();
+  const result = await ended.promise;
+  if (result.non2xx > 0)
+    throw new Error(`${url} answered ${result.non2xx} times with something else than 200.`);
+  return {
+    perSecond: (result['2xx'] * 1_000) / (performance.now() - started),
+    cpuMsEach: (cpuMs(side.pid) - usedMs) / result['2xx'],
+  };
+}
+
+/** Of one side beside the other, turn by turn. */
+export function ratios(some: readonly number[], others: readonly number[]): number[] {
+  return some.map((one, turn) => one / (others[turn] ?? Number.NaN));
+}

@@ -1,0 +1,69 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { startBenchServer } from '../server.ts';
+import { median, type Row, round, type SuiteResult } from '../suite.ts';
+import { type Call, CONNECTIONS, ratios, type Shot, type Side, shoot } from './shot.ts';
+
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
+const ROUND_MS = Number(process.env.BENCH_ROUND_MS ?? 4_000);
+const WARM_MS = 2_000;
+
+/** What tracing costs: one service that sends every span to a receiver on this machine, beside one without the setting. */
+export async function run(): Promise<SuiteResult> {
+  const sink = fork(join(import.meta.dirname, 'sink.ts'));
+  const [endpoint] = (await once(sink, 'message')) as [string];
+  const on = await startBenchServer({ PROCESSES: '1', OTEL_EXPORTER_OTLP_ENDPOINT: endpoint });
+  const off = await startBenchServer({ PROCESSES: '1', OTEL_EXPORTER_OTLP_ENDPOINT: '' });
+  const rows: Row[] = [];
+  try {
+    for (const call of await callsOf(on.key)) rows.push(await measure(call, on, off));
+    sink.send('how much');
+    const [receivedBytes] = (await once(sink, 'message')) as [number];
+    if (receivedBytes === 0) throw new Error('No span arrived: tracing was off on both sides.');
+  } finally {
+    await Promise.all([on.stop(), off.stop()]);
+    sink.kill();
+  }
+  console.table(rows);
+  const method = `Median of ${ROUNDS} rounds of ${ROUND_MS} ms each, ${CONNECTIONS} connections, one API process a side, in turn. CPU is that of every process of the service; the receiver's own is not in it.`;
+  return { method, rows };
+}
+
+/** A call that does next to nothing, and one that makes a picture. */
+async function callsOf(key: string): Promise<Call[]> {
+  const noise = { type: 'gaussian', mean: 128, sigma: 40 } as const;
+  const create = { width: 200, height: 200, channels: 3, background: '#888', noise } as const;
+  const authorization = `ApiKey ${key}`;
+  return [
+    { path: '/api/v1/credits', headers: { authorization } },
+    {
+      path: '/api/v1/images/transform?op=resize&width=100',
+      headers: { authorization, 'content-type': 'image/jpeg' },
+      body: await sharp({ create }).jpeg().toBuffer(),
+    },
+  ];
+}
+
+async function measure(call: Call, on: Side, off: Side): Promise<Row> {
+  const traced: Shot[] = [];
+  const plain: Shot[] = [];
+  for (const side of [on, off]) await shoot(side, call, WARM_MS);
+  for (let turn = 0; turn < ROUNDS; turn += 1) {
+    // Neither side is always the first of its turn.
+    for (const side of turn % 2 === 0 ? [off, on] : [on, off])
+      (side === on ? traced : plain).push(await shoot(side, call, ROUND_MS));
+  }
+  const costs = (shots: readonly Shot[]) => shots.map(({ cpuMsEach }) => cpuMsEach);
+  const more = costs(traced).map((cost, turn) => cost - (costs(plain)[turn] ?? Number.NaN));
+  return {
+    call: `${call.body === undefined ? 'GET' : 'POST'} ${call.path}`,
+    'CPU ms traced': round(median(costs(traced)), 3),
+    'CPU ms': round(median(costs(plain)), 3),
+    'more CPU ms': round(median(more), 3),
+    'ratio CPU': round(median(ratios(costs(traced), costs(plain)))),
+    'traced/s': round(median(traced.map(({ perSecond }) => perSecond)), 0),
+    '/s': round(median(plain.map(({ perSecond }) => perSecond)), 0),
+  };
+}
