@@ -27,6 +27,10 @@ def enlarging():
     doubled = resized(generated(["specks", 20, 15]), (40, 30), Image.NEAREST)
     parameters = {"width": 40, "kernel": "nearest", "enlarge": True}
     yield pixels("resize", "doubled by nearest", ["specks", 20, 15], parameters, doubled, 0, BY)
+    for width, height in [(31, 17), (10, 8), (100, 40)]:
+        picked = resized(generated(["specks", 61, 43]), (width, height), Image.NEAREST)
+        parameters = {"width": width, "height": height, "fit": "fill", "kernel": "nearest", "enlarge": True}
+        yield pixels("resize", f"picked {width}", ["specks", 61, 43], parameters, picked, 0, BY)
 
 
 def shrinking():

@@ -5,7 +5,8 @@ import type { Pixels } from './pixels.ts';
 /**
  * Making a picture larger. libvips has no lanczos or mitchell kernel for that, answers its bicubic whatever is asked for, and
  * places the picture up to half a pixel off. Here each axis is resampled with the kernel that is asked for, about the
- * centres of pixels; beyond the edges the weights of what is there count alone.
+ * centres of pixels; beyond the edges the weights of what is there count alone. What is only picked, by nearest, is so here in
+ * both directions: libvips picks off-centre where it makes a picture smaller.
  */
 
 type Kernel = Exclude<keyof KernelEnum, 'nearest'>;
@@ -161,4 +162,21 @@ function straighten(row: Float32Array): void {
 
 function scaleColours(row: Float32Array, at: number, factor: number): void {
   for (let channel = at; channel < at + 3; channel++) row[channel] = (row[channel] as number) * factor;
+}
+
+/** Each pixel becomes the one of the picture that its centre lies in. */
+export function sampled({ data, ...facts }: Pixels, { width, height }: Size): Pixels {
+  const { channels, frames } = facts;
+  const columns = Int32Array.from({ length: width }, (_, x) => Math.floor(((x + 0.5) * facts.width) / width));
+  const result = new Uint8Array(width * height * frames * channels);
+  let to = 0;
+  for (let row = 0; row < height * frames; row++) {
+    const frame = Math.floor(row / height);
+    const y = frame * facts.height + Math.floor(((row - frame * height + 0.5) * facts.height) / height);
+    for (const column of columns) {
+      const from = (y * facts.width + column) * channels;
+      for (let channel = 0; channel < channels; channel++) result[to++] = data[from + channel] as number;
+    }
+  }
+  return { ...facts, data: result, width, height };
 }
