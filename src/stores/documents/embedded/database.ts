@@ -4,6 +4,9 @@ import { keyOfField, valueAt } from './keys.ts';
 /** Statements kept prepared; the service asks some dozens of different questions. */
 const MAX_STATEMENTS = 300;
 
+/** A log that grew longer while a reader held it (a backup) gives the rest back to the disk when it begins anew. */
+const LOG_KEEPS_BYTES = 8 * 1_048_576;
+
 /** A SQLite file where a commit is on disk before it returns. */
 export class Database {
   readonly #sqlite: DatabaseSync;
@@ -12,6 +15,7 @@ export class Database {
   constructor(path: string) {
     this.#sqlite = new DatabaseSync(path);
     this.#sqlite.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16000;');
+    this.#sqlite.exec(`PRAGMA journal_size_limit = ${LOG_KEEPS_BYTES};`);
     // For the columns of an index that comes after its documents.
     const pure = { deterministic: true };
     this.#sqlite.function('key_of', pure, (body, path) => keyOfField(JSON.parse(String(body)), String(path)));
