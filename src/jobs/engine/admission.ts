@@ -1,6 +1,6 @@
 import type { JobDocument, JobType } from '../job.ts';
 import type { JobsStore } from '../store.ts';
-import type { EarlyClaim } from './runner.ts';
+import type { EarlyClaim } from './early-claim.ts';
 
 /**
  * Lets jobs run: of an account and type so many at once, the one that has waited longest first. The places are a

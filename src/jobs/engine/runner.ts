@@ -4,6 +4,7 @@ import { type Claimed, type ItemDocument, JOB_TYPES, type JobDocument, type Outc
 import { type Bill, type Failure, failed, retryAfterMs } from '../rules.ts';
 import type { JobsStore } from '../store.ts';
 import type { Desk } from './desk.ts';
+import type { EarlyClaim } from './early-claim.ts';
 import { Lane, type LaneName, laneOf } from './lanes.ts';
 import { type Turn, Turns } from './turns.ts';
 
@@ -41,18 +42,6 @@ export interface RunnerMetrics {
   claimed(type: string, items: number): void;
   retried(type: string): void;
   lost(type: string): void;
-}
-
-/** The claim of a new job's only item, before both are stored. The first call ends it. */
-export interface EarlyClaim {
-  /** As it is to be stored. */
-  item: Claimed;
-  /** Works on it: its job runs. */
-  begin(job: JobDocument): void;
-  /** Leaves it to whoever runs the job later. */
-  giveBack(): Promise<void>;
-  /** Forgets it: there is no job. */
-  drop(): void;
 }
 
 /** A job that this process takes items of. */
