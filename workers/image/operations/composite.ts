@@ -46,11 +46,12 @@ export const composite = step({
     ),
     tile: flag('Whether the layer is repeated over the whole picture.', { default: false }),
   },
-  copies: 1,
+  // With transparency while it is blended, and without it again.
+  copies: ({ blend }) => (blend === 'over' ? 1 : 2),
   sizeAfter: 'depends',
   alphaAfter: 'kept',
   changesNothing: ({ opacity }) => opacity === 0,
-  cpuMsPerMegapixel: 40,
+  cpuMsPerMegapixel: ({ blend }) => (blend === 'over' ? 40 : 80),
   readsSecondAsset: 'layerAssetId',
   async apply(picture, { layerAssetId, position, x, y, scale, opacity, blend, tile }, pass) {
     const width = scale === undefined ? undefined : Math.max(1, Math.round(picture.width * scale));
