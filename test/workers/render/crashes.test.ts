@@ -43,7 +43,8 @@ t.test('a browser that dies while nobody draws is replaced before anybody asks',
 t.test('a browser that drew its number of pages makes room for a fresh one', async (t) => {
   const studio = openStudio(t, { recycleAfterPages: 3 });
   const seen = new Set<number>();
-  for (let page = 0; page < 9; page += 1) {
+  // The ninth page would bring a fourth browser, which may be there before anybody looks.
+  for (let page = 0; page < 8; page += 1) {
     t.same((await studio.draw(LIME)).pixel(100, 50), [0, 255, 0, 255]);
     const [browser] = browserProcesses();
     if (browser !== undefined) seen.add(browser.group);
