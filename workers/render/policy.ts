@@ -52,11 +52,11 @@ export function decide(request: { url: string; resourceType: string }, allowance
 }
 
 /**
- * Whether a document leaves something behind that outlives its content: a policy, a refresh, a colour scheme. Its page is
- * emptied before the next drawing; the content itself goes when the next is written.
+ * Whether a document leaves something behind that outlives its content: a policy, a refresh, a colour scheme, the colours of
+ * links that a body sets. Its page is emptied before the next drawing; the content itself goes when the next is written.
  */
 export function leavesTraces(html: string): boolean {
-  return /http-equiv|<meta(?!\s+(?:charset|name=["']?viewport))/i.test(html);
+  return /http-equiv|<meta(?!\s+(?:charset|name=["']?viewport))|\b[av]?link\s*=/i.test(html);
 }
 
 /**
