@@ -53,7 +53,8 @@ export function createReading(options: {
      */
     async findWithStatuses(accountId: string, jobId: string): Promise<JobDocument> {
       const job = await find(accountId, jobId);
-      await settlement.finishItems(job);
+      // Of one that has ended they have it since its end.
+      if (job.phase === 'open') await settlement.finishItems(job);
       return job;
     },
 

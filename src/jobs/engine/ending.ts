@@ -66,7 +66,7 @@ export function createEnding(options: EndingOptions) {
     for (;;) {
       const finished = await items.finishedWithObject(jobId, OBJECTS_AT_A_TIME);
       if (finished.length === 0) return;
-      for (const { progress } of finished) await deleteObject(progress?.objectKey ?? '');
+      await Promise.all(finished.map(({ progress }) => deleteObject(progress?.objectKey ?? '')));
       await items.forgetObjects(finished.map(({ _id }) => _id));
     }
   }
