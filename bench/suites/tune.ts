@@ -20,10 +20,10 @@ const tune: LoadSuite = {
       isWarmUp: true,
       connections: { small: 4, camera: 2, cards: 2 },
     },
-    { name: 'small', seconds: 2, loop: 'closed', connections: { small: 16 } },
-    { name: 'web', seconds: 2, loop: 'closed', connections: { web: 16 } },
-    { name: 'camera', seconds: 2, loop: 'closed', connections: { camera: 8 } },
-    { name: 'cards', seconds: 2, loop: 'closed', connections: { cards: 4 } },
+    { name: 'small', seconds: 1.2, loop: 'closed', connections: { small: 16 } },
+    { name: 'web', seconds: 1.2, loop: 'closed', connections: { web: 16 } },
+    { name: 'camera', seconds: 1.2, loop: 'closed', connections: { camera: 8 } },
+    { name: 'cards', seconds: 1.2, loop: 'closed', connections: { cards: 4 } },
   ],
 };
 

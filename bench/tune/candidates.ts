@@ -12,7 +12,7 @@ const PROCESS_MEGABYTES = 300;
 
 /**
  * Settings worth a trial on a host, each away from the default by one thing alone, so that what helps is known by its name.
- * @param current what the operator's environment sets now; tried whole, as one candidate, where it differs from the default.
+ * @param current what the operator's environment sets now; tried whole and first, so that there is always time for it.
  */
 export function firstCandidates({ cores, memoryMegabytes }: HostLimits, current: Candidate): Candidate[] {
   const mostProcesses = Math.max(1, Math.floor(memoryMegabytes / 2 / PROCESS_MEGABYTES));
@@ -21,6 +21,7 @@ export function firstCandidates({ cores, memoryMegabytes }: HostLimits, current:
   );
   const perProcess = memoryMegabytes / 2 / cores;
   return [
+    ...(Object.keys(current).length === 0 ? [] : [current]),
     ...processes.map((count) => ({ PROCESSES: String(count) })),
     { IMAGE_THREADS: '2' },
     { PROCESSES: '1', IMAGE_THREADS: String(Math.max(2, cores)) },
@@ -30,7 +31,6 @@ export function firstCandidates({ cores, memoryMegabytes }: HostLimits, current:
     { IMAGE_MEMORY_MEGABYTES: String(Math.max(64, Math.floor(perProcess / 2))) },
     { IMAGE_QUEUE: '16' },
     { IMAGE_QUEUE: '256' },
-    ...(Object.keys(current).length === 0 ? [] : [current]),
   ].filter((candidate, index, all) => all.findIndex((other) => keyOf(other) === keyOf(candidate)) === index);
 }
 

@@ -32,7 +32,7 @@ const MEGABYTE = 1024 * 1024;
 const HELP = `npm run tune [-- --images DIR] [--mix small=1,web=2,camera=1,cards=0.5] [--minutes 15] [--out darkroom.env]
 
 Tries settings of processes, threads, memory and queues beside the default, and recommends only what it showed to be better.
-Settings of your environment (${TUNED.join(', ')}) are tried too.`;
+Settings of your environment (${TUNED.join(', ')}) are tried first, as one.`;
 
 try {
   await main();
@@ -62,6 +62,7 @@ async function main(): Promise<void> {
   const clock = roundClock(measure, minutes * 60_000);
   const outcome = await search({
     candidates: firstCandidates(hostLimits(), current),
+    current,
     measure: clock.measure,
     hasTimeFor: clock.hasTimeFor,
     onTrial: (trial) => console.log(sentenceOf(trial)),
@@ -94,6 +95,7 @@ async function ratios(
   weights: Weights,
   picturesFolder: string,
 ): Promise<number[]> {
+  // Both are fresh: one that has run for minutes is faster than one that begins.
   const a = await startBenchServer(suite.settings ?? {});
   try {
     const b = await startBenchServer({ ...suite.settings, ...candidate });

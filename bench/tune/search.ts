@@ -23,6 +23,8 @@ export interface Outcome {
 
 export interface SearchOptions {
   candidates: readonly Candidate[];
+  /** What the operator's environment sets now, which the answer speaks of; empty where it sets nothing. */
+  current?: Candidate;
   measure: Measure;
   /** False when there is no time for so many more rounds. */
   hasTimeFor: (rounds: number) => boolean;
@@ -31,8 +33,11 @@ export interface SearchOptions {
 
 const FIRST_ROUNDS = 2;
 const NOISE_ROUNDS = 4;
-/** A winner is confirmed in rounds of its own, which chose nothing. */
+/** Enough to say of the present setting whether it is better or worse. */
+const CURRENT_ROUNDS = 6;
+/** A winner is confirmed in rounds of its own, which chose nothing: in as many as there is time for. */
 export const CONFIRMING_ROUNDS = 10;
+const MOST_CONFIRMING_ROUNDS = 30;
 /** Wider than this, chance alone hides what a setting does. */
 const NOISIEST = 0.25;
 
@@ -41,7 +46,8 @@ const NOISIEST = 0.25;
  * them in twice as many, and so on, pairs of the best joined once. The last one is then confirmed against the default in rounds that chose nothing,
  * because the best of many noisy trials looks better than it is. It is recommended only when the whole interval of those lies above 1.
  */
-export async function search({ candidates, measure, hasTimeFor, onTrial }: SearchOptions): Promise<Outcome> {
+export async function search(options: SearchOptions): Promise<Outcome> {
+  const { candidates, current = {}, measure, hasTimeFor, onTrial } = options;
   const trials: Trial[] = [];
 
   async function tried(candidate: Candidate, rounds: number): Promise<Trial> {
@@ -54,7 +60,12 @@ export async function search({ candidates, measure, hasTimeFor, onTrial }: Searc
   }
 
   const { difference: noise } = await tried({}, NOISE_ROUNDS);
-  const keep = (reason: string): Outcome => ({ recommended: {}, reason, trials, noise });
+  const keep = (reason: string): Outcome => ({
+    recommended: {},
+    reason: [reason, ...aboutCurrent(current, trials)].join(' '),
+    trials,
+    noise,
+  });
   if (noise === null || noise.high / noise.low > (1 + NOISIEST) ** 2)
     return keep(
       'Keep the default: this host is too noisy now. The default beside itself differed by more than a quarter.',
@@ -64,8 +75,10 @@ export async function search({ candidates, measure, hasTimeFor, onTrial }: Searc
   for (let rounds = FIRST_ROUNDS; field.length > 1; rounds *= 2) {
     const done: Trial[] = [];
     for (const candidate of field) {
-      if (!hasTimeFor(rounds + CONFIRMING_ROUNDS)) break;
-      done.push(await tried(candidate, rounds));
+      const isCurrent = keyOf(candidate) === keyOf(current);
+      const wanted = isCurrent ? Math.max(rounds, CURRENT_ROUNDS) : rounds;
+      if (!hasTimeFor(wanted + CONFIRMING_ROUNDS)) break;
+      done.push(await tried(candidate, wanted));
     }
     const better = done.filter(isPromising).sort((a, b) => goodness(b) - goodness(a));
     const half = better.slice(0, Math.ceil(field.length / 2)).map(({ candidate }) => candidate);
@@ -77,19 +90,41 @@ export async function search({ candidates, measure, hasTimeFor, onTrial }: Searc
   if (winner === undefined) return keep('Keep the default: no other setting looked better.');
   if (!hasTimeFor(CONFIRMING_ROUNDS))
     return keep('Keep the default: there was no time to confirm another setting.');
-  const { difference } = await tried(winner, CONFIRMING_ROUNDS);
+  const rounds = mostRounds(hasTimeFor);
+  const { difference } = await tried(winner, rounds);
   if (difference === null || difference.low <= 1)
     return keep(
-      `Keep the default: ${keyOf(winner)} looked best, and was not shown to be better in ${CONFIRMING_ROUNDS} more rounds.`,
+      `Keep the default: ${keyOf(winner)} looked best, and was not shown to be better in ${rounds} more rounds.`,
     );
   const gain = Math.round((difference.ratio - 1) * 100);
   const least = Math.round((difference.low - 1) * 1000) / 10;
   return {
     recommended: winner,
-    reason: `Use ${keyOf(winner)}: ${gain} % better than the default in ${CONFIRMING_ROUNDS} rounds (at least ${least} % with 95 % confidence).`,
+    reason: `Use ${keyOf(winner)}: ${gain} % better than the default in ${rounds} rounds (at least ${least} % with 95 % confidence).`,
     trials,
     noise,
   };
+}
+
+function mostRounds(hasTimeFor: SearchOptions['hasTimeFor']): number {
+  let rounds = CONFIRMING_ROUNDS;
+  while (rounds < MOST_CONFIRMING_ROUNDS && hasTimeFor(rounds + 1)) rounds += 1;
+  return rounds;
+}
+
+/** What the longest trial of the present setting showed, and what to do about it. */
+function aboutCurrent(current: Candidate, trials: readonly Trial[]): string[] {
+  const name = keyOf(current);
+  if (name === keyOf({})) return [];
+  const [longest] = trials
+    .filter(({ candidate }) => keyOf(candidate) === name)
+    .sort((a, b) => b.rounds - a.rounds);
+  if (!longest?.difference) return [`There was no time to try ${name}, which your environment sets.`];
+  const { ratio, low, high } = longest.difference;
+  const figures = `${ratio.toFixed(2)} of the default (${low.toFixed(2)} to ${high.toFixed(2)})`;
+  return high < 1
+    ? [`Your environment sets ${name}, which is worse: ${figures}. Take it out.`]
+    : [`Your environment sets ${name}, which was not shown to be better: ${figures}.`];
 }
 
 function isPromising(trial: Trial): boolean {
