@@ -1,4 +1,5 @@
 import type { Objects } from '../stores/objects/port.ts';
+import { forEachAtOnce } from '../turns/at-once.ts';
 import type { AssetDocument } from './asset.ts';
 import type { AssetPlaces } from './places/places.ts';
 import type { AssetRecords } from './records.ts';
@@ -11,6 +12,9 @@ export interface RemovalOptions {
   objects: Objects;
   log: { warn(context: object, message: string): void };
 }
+
+/** Enough for a commit of the documents to take several of them; a client's own calls are hardly slower meanwhile. */
+const REMOVED_AT_ONCE = 16;
 
 /**
  * How assets go. The document is hidden first: from there on the asset is deleted, whatever happens. Then the object
@@ -33,27 +37,38 @@ export function createRemoval({ store, records, places, objects, log }: RemovalO
     );
   }
 
+  async function remove(accountId: string, assetId: string): Promise<boolean> {
+    const hidden = await store.hide(accountId, assetId);
+    if (hidden === null) return false;
+    await records
+      .ended(accountId, assetId)
+      .catch((error: unknown) =>
+        log.warn({ err: error, assetId }, 'Other processes did not hear that an asset is gone'),
+      );
+    // Under a claimed PUT bytes may still be coming: the note stays until they are surely there.
+    const bytesMayCome = hidden.status === 'PENDING' && hidden.objectKey !== null;
+    if (!bytesMayCome) await finishOrLeave(hidden);
+    return true;
+  }
+
   return {
     /** Deletes an asset; false when there is none. */
-    async remove(accountId: string, assetId: string): Promise<boolean> {
-      const hidden = await store.hide(accountId, assetId);
-      if (hidden === null) return false;
-      await records
-        .ended(accountId, assetId)
-        .catch((error: unknown) =>
-          log.warn({ err: error, assetId }, 'Other processes did not hear that an asset is gone'),
-        );
-      // Under a claimed PUT bytes may still be coming: the note stays until they are surely there.
-      const bytesMayCome = hidden.status === 'PENDING' && hidden.objectKey !== null;
-      if (!bytesMayCome) await finishOrLeave(hidden);
-      return true;
+    remove,
+    /** Deletes these assets, several at a time. */
+    removeAll(assets: readonly AssetDocument[]): Promise<void> {
+      return forEachAtOnce(assets, REMOVED_AT_ONCE, ({ accountId, _id }) => remove(accountId, _id));
     },
     /** Undoes an upload. One that has arrived after all stays. */
     async abandon(asset: AssetDocument): Promise<void> {
       const givenUp = await store.giveUp(asset).catch(() => null);
       if (givenUp !== null) await finishOrLeave(givenUp);
     },
+    /** Takes the last steps of one that is hidden. */
     finish,
+    /** The same for many, several at a time. */
+    finishAll(assets: readonly AssetDocument[]): Promise<void> {
+      return forEachAtOnce(assets, REMOVED_AT_ONCE, finish);
+    },
   };
 }
 

@@ -29,14 +29,14 @@ export function createAssetSweeps(options: AssetSweepsOptions): Duty[] {
   /** Outputs past their retention, failed assets, and reserved ones that nobody put. */
   async function expired(now: Date): Promise<number> {
     const assets = await store.expired(now, MOST_AT_A_TIME);
-    for (const { accountId, _id } of assets) await removal.remove(accountId, _id);
+    await removal.removeAll(assets);
     return assets.length;
   }
 
   /** Objects and documents of uploads that never arrived, and of deletions that were not finished. */
   async function unfinished(now: Date): Promise<number> {
     const assets = await store.unfinished(before(now), MOST_AT_A_TIME);
-    for (const asset of assets) await removal.finish(asset);
+    await removal.finishAll(assets);
     return assets.length;
   }
 

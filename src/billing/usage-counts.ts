@@ -1,3 +1,4 @@
+import { forEachAtOnce } from '../turns/at-once.ts';
 import type { BatchMark, UsageDay, UsageHour, UsageStore } from './usage-store.ts';
 
 const DAY_MS = 86_400_000;
@@ -26,9 +27,7 @@ export async function addCounts(
     ...Array.from(hoursOf(counts).values(), (hour) => () => usage.addHour(hour, mark)),
     ...Array.from(daysOf(counts).values(), (day) => () => usage.addDay(day, mark)),
   ];
-  for (let next = 0; next < writes.length; next += WRITTEN_AT_ONCE) {
-    await Promise.all(writes.slice(next, next + WRITTEN_AT_ONCE).map((write) => write()));
-  }
+  await forEachAtOnce(writes, WRITTEN_AT_ONCE, (write) => write());
 }
 
 function hoursOf(counts: readonly MinuteCount[]): Map<string, UsageHour> {

@@ -96,7 +96,7 @@ export function createOutputs({ store, collections, removal, objects, pixels, no
     /** Removes what a job made, when its records end; answers how many assets it removed of at most `limit`. */
     async removeOf(accountId: string, jobId: string, limit: number): Promise<number> {
       const assets = await store.ofJob(accountId, jobId, limit);
-      for (const { _id } of assets) await removal.remove(accountId, _id);
+      await removal.removeAll(assets);
       return assets.length;
     },
   };

@@ -1,11 +1,13 @@
 import { randomText } from '../../names/ids.ts';
 import type { Objects } from '../../stores/objects/port.ts';
+import { forEachAtOnce } from '../../turns/at-once.ts';
 import type { ItemsStore } from '../items-store.ts';
 import type { JobDocument } from '../job.ts';
 import type { JobsStore } from '../store.ts';
 
 /** More than a job has items: what processes that died left of its objects is found too. */
 const MOST_OBJECTS = 50_000;
+const DELETED_AT_ONCE = 16;
 
 const prefixOf = (jobId: string) => `between/${jobId}.`;
 
@@ -37,6 +39,7 @@ export function createBetweenRemoval({
     const own = await objects.listOlder(prefixOf(_id), Number.POSITIVE_INFINITY, MOST_OBJECTS);
     const inherited = parent === null ? await items.inheritedBy(_id) : [];
     const needed = new Set(child === null ? [] : await items.inheritedBy(child._id));
-    for (const key of new Set([...own, ...inherited])) if (!needed.has(key)) await objects.delete(key);
+    const unneeded = new Set([...own, ...inherited]).difference(needed);
+    await forEachAtOnce(unneeded, DELETED_AT_ONCE, (key) => objects.delete(key));
   };
 }

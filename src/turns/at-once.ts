@@ -1,0 +1,19 @@
+/**
+ * Does the same for each of many, at most so many at a time: each waits for stores, which serve several callers as fast as
+ * one. Where it fails for some, it is done for the others all the same, and when all have ended the first failure is thrown.
+ */
+export async function forEachAtOnce<T>(
+  many: Iterable<T>,
+  mostAtOnce: number,
+  work: (one: T) => Promise<unknown>,
+): Promise<void> {
+  const failures: unknown[] = [];
+  const left = Iterator.from(many);
+  async function lane(): Promise<void> {
+    for (let next = left.next(); !next.done; next = left.next()) {
+      await work(next.value).catch((error: unknown) => failures.push(error));
+    }
+  }
+  await Promise.all(Array.from({ length: mostAtOnce }, lane));
+  if (failures.length > 0) throw failures[0];
+}
