@@ -1,13 +1,9 @@
-import type { KernelEnum, Sharp } from 'sharp';
+import type { Sharp } from 'sharp';
 import type { Rgba } from './colour/colour.ts';
 import { openPixels } from './input.ts';
 import { comesTooLate, type Slot } from './order.ts';
-import { type BlendMode, blend } from './pixels/blend.ts';
-import { blurredSmall, blurredWhole, reductionFor } from './pixels/gaussian.ts';
-import { assertSize, type Box, intersect, type Size, scaledBy } from './pixels/geometry.ts';
-import { cut } from './pixels/paint.ts';
+import { assertSize, type Size } from './pixels/geometry.ts';
 import { framesOf, joinFrames, type Pixels, pixelsOf, withAlphaOf, withoutAlpha } from './pixels/pixels.ts';
-import { enlarged, sampled } from './pixels/resample.ts';
 
 /** What is known of a picture beside its pixels; width and height are of one frame, upright. */
 export interface PictureFacts extends Size {
@@ -71,6 +67,11 @@ export class Picture {
     return this.#fromFile;
   }
 
+  /** Whether the pipeline has a call that works at this slot. */
+  uses(slot: Slot): boolean {
+    return this.#used.has(slot);
+  }
+
   /**
    * The pipeline, ready for a call that works at `slot`, up to and including `last` where the call takes several. A
    * pipeline that is past the slot is run first.
@@ -79,89 +80,6 @@ export class Picture {
     if (comesTooLate(slot, this.#used, this.hasAlpha)) await this.pixels();
     this.#used.add(slot).add(last);
     return this.#pipeline;
-  }
-
-  /** Scales to exactly this size. */
-  async scaleTo(size: Size, kernel: keyof KernelEnum = 'lanczos3'): Promise<void> {
-    if (size.width === this.width && size.height === this.height) return;
-    assertSize(size, this.frames);
-    if (kernel === 'nearest') return this.replace(sampled(await this.pixels(), size));
-    // In one strip, the edges of frames run into each other. Enlarged, that shows; made smaller, it is a tenth of the
-    // contrast in one row of pixels, and taking the frames apart would cost three times the time.
-    if (this.frames > 1 && size.height > this.height)
-      return this.eachFrame((frame) => frame.scaleTo(size, kernel));
-    if (size.width > this.width || size.height > this.height) return this.#enlargeTo(size, kernel);
-    (await this.at('scale')).resize({ ...size, fit: 'fill', kernel });
-    this.#resized(size);
-  }
-
-  /** Makes the picture smaller in linear light, as optics do: fine patterns keep their brightness. */
-  async scaleLinear({ width, height }: Size, kernel: keyof KernelEnum = 'lanczos3'): Promise<void> {
-    const size = { width: Math.min(width, this.width), height: Math.min(height, this.height) };
-    if (size.width === this.width && size.height === this.height) return;
-    const { data, frames, ...raw } = await this.pixels();
-    const strip = { width: raw.width, height: raw.height * frames, channels: raw.channels };
-    const pipeline = openPixels({ data, ...strip, frames: 1 })
-      .pipelineColourspace('scrgb')
-      .resize({ width: size.width, height: size.height * frames, fit: 'fill', kernel })
-      .timeout({ seconds: this.#timeout() });
-    this.replace(await pixelsOf(pipeline, frames));
-  }
-
-  /** Scales to a size that is larger on an axis or both, after what becomes smaller on the other. */
-  async #enlargeTo(size: Size, kernel: Exclude<keyof KernelEnum, 'nearest'>): Promise<void> {
-    const { width, height } = this;
-    await this.scaleTo({ width: Math.min(width, size.width), height: Math.min(height, size.height) }, kernel);
-    this.replace(enlarged(await this.pixels(), size, kernel, this.lookAtClock));
-  }
-
-  /** Cuts out a box, which must lie within the picture. */
-  async cropTo({ left, top, width, height }: Box): Promise<void> {
-    if (width === this.width && height === this.height) return;
-    // sharp turns before it scales when a box is cut as well, and would decode every pixel: cut the small result instead.
-    if (this.#used.has('scale')) await this.turnUpright();
-    (await this.at(this.#used.has('scale') ? 'crop' : 'extract')).extract({ left, top, width, height });
-    this.#resized({ width, height });
-  }
-
-  /** Scales to cover this size and cuts off what is least interesting. The picture must not move. */
-  async scaleToInteresting(
-    size: Size,
-    strategy: 'attention' | 'entropy',
-    kernel?: keyof KernelEnum,
-  ): Promise<void> {
-    assertSize(size);
-    const factor = Math.max(size.width / this.width, size.height / this.height);
-    if (factor > 1) await this.scaleTo(scaledBy(this, factor), kernel);
-    (await this.at('scale', 'smartCrop')).resize({
-      ...size,
-      fit: 'cover',
-      position: strategy,
-      ...(kernel && { kernel }),
-    });
-    this.#resized(size);
-  }
-
-  /** Adds room around the picture. */
-  async pad(
-    room: { top: number; right: number; bottom: number; left: number },
-    background: Rgba,
-    extendWith: 'background' | 'copy' | 'repeat' | 'mirror' = 'background',
-  ): Promise<void> {
-    const size = { width: this.width + room.left + room.right, height: this.height + room.top + room.bottom };
-    if (size.width === this.width && size.height === this.height) return;
-    assertSize(size, this.frames);
-    await this.makePlain();
-    (await this.at('extend')).extend({ ...room, background, extendWith });
-    this.#resized(size);
-    this.mayTurnTransparent(background);
-  }
-
-  /** Blurs a picture of one frame by a Gaussian. */
-  async blur(sigma: number): Promise<void> {
-    const factor = reductionFor(this, sigma);
-    if (factor === 1) blurredWhole(await this.at('blur', 'linear'), sigma);
-    else this.replace(await blurredSmall(await this.pixels(), sigma, factor, this.lookAtClock));
   }
 
   /** Every frame's pixels as a pipeline of its own, for looking only. */
@@ -203,9 +121,15 @@ export class Picture {
     this.hasAlpha ||= background.alpha < 1;
   }
 
+  /** Notes the size that the step makes. */
+  becomes({ width, height }: Size): void {
+    this.width = width;
+    this.height = height;
+  }
+
   /** Notes that width and height changed places. */
   swapSides(): void {
-    this.#resized({ width: this.height, height: this.width });
+    this.becomes({ width: this.height, height: this.width });
   }
 
   /** Turns the picture upright now, for a step that sharp would do to it as it is stored. */
@@ -216,7 +140,7 @@ export class Picture {
   /** Notes a size that libvips decides: about this, at most this. */
   becomesAbout(size: Size): void {
     assertSize(size, this.frames);
-    this.#resized(size);
+    this.becomes(size);
     this.#guessed = true;
   }
 
@@ -230,43 +154,6 @@ export class Picture {
     if (!this.#isPlain) await this.pixels();
   }
 
-  #resized({ width, height }: Size): void {
-    this.width = width;
-    this.height = height;
-  }
-
-  /** Lays an RGBA picture over every frame; what reaches beyond is cut off. */
-  async overlay(
-    layer: Pixels,
-    at: { left: number; top: number },
-    mode: BlendMode | 'over' = 'over',
-  ): Promise<void> {
-    const seen = intersect({ ...at, width: layer.width, height: layer.height }, this);
-    if (seen === undefined) return;
-    const part = cut(layer, { ...seen, left: seen.left - at.left, top: seen.top - at.top });
-    if (mode !== 'over') return this.#blend(part, seen, mode);
-    const { data, width, height, channels } = part;
-    const image = {
-      input: Buffer.from(data.buffer),
-      raw: { width, height, channels },
-      left: seen.left,
-    };
-    const tops = Array.from({ length: this.frames }, (_, frame) => seen.top + frame * this.height);
-    const pipeline = (await this.at('composite')).composite(tops.map((top) => ({ ...image, top })));
-    // What is laid on an opaque picture leaves it opaque, but sharp adds the channel.
-    if (!this.hasAlpha) {
-      pipeline.removeAlpha();
-      this.#used.add('removeAlpha');
-    }
-  }
-
-  async #blend(layer: Pixels, at: Box, mode: BlendMode): Promise<void> {
-    const { hasAlpha } = this;
-    const whole = await this.pixels('rgba');
-    for (const frame of framesOf(whole)) blend(frame, layer, at, mode, this.lookAtClock);
-    if (!hasAlpha) this.replace(withoutAlpha(whole));
-  }
-
   /**
    * Runs the pipeline. The picture goes on from the answered pixels, so they may be changed in place, before anything else
    * is done to the picture.
@@ -274,7 +161,7 @@ export class Picture {
    */
   async pixels(as?: 'rgba'): Promise<Pixels> {
     if (as === 'rgba') (await this.at('ensureAlpha')).ensureAlpha();
-    const pixels = await pixelsOf(this.#pipeline.timeout({ seconds: this.#timeout() }), this.frames);
+    const pixels = await pixelsOf(this.timed(this.#pipeline), this.frames);
     this.replace(pixels);
     return pixels;
   }
@@ -287,7 +174,7 @@ export class Picture {
     this.#isPlain = true;
     this.#guessed = false;
     this.#fromFile = false;
-    this.#resized(pixels);
+    this.becomes(pixels);
     this.hasAlpha = pixels.channels === 4;
   }
 
@@ -316,6 +203,11 @@ export class Picture {
   /** The pipeline, for the encoder. */
   finish(): Sharp {
     if (this.writtenIn !== undefined) this.#pipeline.toColourspace(this.writtenIn);
-    return this.#pipeline.timeout({ seconds: this.#timeout() });
+    return this.timed(this.#pipeline);
+  }
+
+  /** Has a pipeline end when nobody waits for the picture any more. */
+  timed(pipeline: Sharp): Sharp {
+    return pipeline.timeout({ seconds: this.#timeout() });
   }
 }

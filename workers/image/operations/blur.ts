@@ -1,3 +1,4 @@
+import { blurBy } from '../pixels/gaussian.ts';
 import { step } from './operation.ts';
 import { number } from './parameter.ts';
 
@@ -15,5 +16,5 @@ export const blur = step({
   // On a strip, frames would run into each other.
   frames: 'each',
   commutesWithFlatten: true,
-  apply: (picture, { sigma }) => picture.blur(sigma),
+  apply: (picture, { sigma }) => blurBy(picture, sigma),
 });

@@ -1,6 +1,7 @@
 import { colourOf, isTranslucent } from '../colour/colour.ts';
 import { cornerRadius } from '../pixels/geometry.ts';
 import { fillCorners, roundCorners } from '../pixels/paint.ts';
+import { pad } from '../sizing.ts';
 import { step } from './operation.ts';
 import { colour, integer } from './parameter.ts';
 
@@ -35,7 +36,7 @@ export const border = step({
     if (width > 0 && innerPx > 0) {
       fillCorners(await picture.pixels('rgba'), { width: innerPx, height: innerPx }, ink);
     }
-    await picture.pad({ top: width, right: width, bottom: width, left: width }, ink);
+    await pad(picture, { top: width, right: width, bottom: width, left: width }, ink);
     if (radius > 0) roundCorners(await picture.pixels('rgba'), outer);
   },
 });

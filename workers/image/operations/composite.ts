@@ -1,3 +1,4 @@
+import { overlay } from '../overlay.ts';
 import { EDGE_LIMIT_PX, place } from '../pixels/geometry.ts';
 import { fade, repeat } from '../pixels/paint.ts';
 import { step } from './operation.ts';
@@ -61,7 +62,7 @@ export const composite = step({
     if (opacity < 1) fade(layer, opacity);
     const at =
       x === undefined || y === undefined ? place(layer, picture, position) : { ...layer, left: x, top: y };
-    if (tile) await picture.overlay(repeat(layer, at, picture), { left: 0, top: 0 }, blend);
-    else await picture.overlay(layer, at, blend);
+    if (tile) await overlay(picture, repeat(layer, at, picture), { left: 0, top: 0 }, blend);
+    else await overlay(picture, layer, at, blend);
   },
 });

@@ -2,6 +2,7 @@ import type { KernelEnum } from 'sharp';
 import { outputOf } from '../../output.ts';
 import type { Picture } from '../picture.ts';
 import { type Anchor, place, type Size } from '../pixels/geometry.ts';
+import { cropTo, scaleTo, scaleToInteresting } from '../sizing.ts';
 import type { Gravity } from './parameter.ts';
 
 export interface Aim {
@@ -24,18 +25,18 @@ export async function scaleAndCrop(
   kernel?: keyof KernelEnum,
 ): Promise<void> {
   if (anchor !== 'attention' && anchor !== 'entropy') {
-    await picture.scaleTo(scaled, kernel);
-    await picture.cropTo(place(result, scaled, anchor));
+    await scaleTo(picture, scaled, kernel);
+    await cropTo(picture, place(result, scaled, anchor));
   } else if (picture.frames === 1) {
-    await picture.scaleToInteresting(result, anchor, kernel);
+    await scaleToInteresting(picture, result, anchor, kernel);
   } else {
     // Every frame is cut where the first one is: a crop that follows the action would shake.
-    await picture.scaleTo(scaled, kernel);
+    await scaleTo(picture, scaled, kernel);
     const [first] = await picture.frameByFrame();
     if (first === undefined) return;
     const cut = first.resize({ ...result, fit: 'cover', position: anchor });
     const { info } = await outputOf(cut.raw());
     // sharp tells offsets as what was moved: zero or negative.
-    await picture.cropTo({ ...result, left: -(info.cropOffsetLeft ?? 0), top: -(info.cropOffsetTop ?? 0) });
+    await cropTo(picture, { ...result, left: -(info.cropOffsetLeft ?? 0), top: -(info.cropOffsetTop ?? 0) });
   }
 }

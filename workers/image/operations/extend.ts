@@ -1,4 +1,5 @@
 import { colourOf, opensUp } from '../colour/colour.ts';
+import { pad } from '../sizing.ts';
 import { step } from './operation.ts';
 import { choice, colour, integer, optional } from './parameter.ts';
 
@@ -30,6 +31,11 @@ export const extend = step({
     height: input.height + top + bottom,
   }),
   async apply(picture, { extendWith, background, ...room }, { fill }) {
-    await picture.pad(room, background === undefined ? fill : colourOf(background, 'background'), extendWith);
+    await pad(
+      picture,
+      room,
+      background === undefined ? fill : colourOf(background, 'background'),
+      extendWith,
+    );
   },
 });

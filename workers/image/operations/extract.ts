@@ -1,4 +1,5 @@
 import { BadArgument } from '../refusal.ts';
+import { cropTo } from '../sizing.ts';
 import { step } from './operation.ts';
 import { integer, optional } from './parameter.ts';
 
@@ -23,7 +24,7 @@ export const extract = step({
   async apply(picture, { left = 0, top = 0, width, height }) {
     assertWithin('left', left, 'width', width, picture.width);
     assertWithin('top', top, 'height', height, picture.height);
-    await picture.cropTo({ left, top, width, height });
+    await cropTo(picture, { left, top, width, height });
   },
 });
 

@@ -1,5 +1,7 @@
 import { hashesOf } from '../facts/hashes.ts';
+import { blurBy } from '../pixels/gaussian.ts';
 import { fitInto, type Size } from '../pixels/geometry.ts';
+import { scaleTo } from '../sizing.ts';
 import { step } from './operation.ts';
 import { choice } from './parameter.ts';
 
@@ -34,10 +36,10 @@ export const placeholder = step({
   async apply(picture, { kind }, { found }) {
     // Plain averages: a sharper kernel would let the edges of the picture colour a single pixel.
     const result = sizeOf(picture, kind);
-    await picture.scaleTo(within(picture, HASHED_PX), 'linear');
+    await scaleTo(picture, within(picture, HASHED_PX), 'linear');
     found.hashes = hashesOf(await picture.pixels());
-    await picture.scaleTo(result, 'linear');
-    if (kind === 'blur') await picture.blur(1);
+    await scaleTo(picture, result, 'linear');
+    if (kind === 'blur') await blurBy(picture, 1);
   },
 });
 

@@ -1,6 +1,7 @@
 import { colourOf, isTranslucent } from '../colour/colour.ts';
 import { EDGE_LIMIT_PX, fitInto, place } from '../pixels/geometry.ts';
 import { BadArgument } from '../refusal.ts';
+import { pad, scaleLinear, scaleTo } from '../sizing.ts';
 import { anchorOf, scaleAndCrop } from './crop-to.ts';
 import { step } from './operation.ts';
 import { choice, colour, FOCAL, flag, gravity, integer, optional } from './parameter.ts';
@@ -55,9 +56,9 @@ export const resize = step({
   ) {
     const fitting = fitInto(picture, { width, height }, fit, enlarge);
     // What is left to do then moves no brightness: it crops, or makes larger.
-    if (linear) await picture.scaleLinear(fitting.scaled, kernel);
+    if (linear) await scaleLinear(picture, fitting.scaled, kernel);
     if (fit === 'cover') return scaleAndCrop(picture, fitting, anchorOf(aim), kernel);
-    await picture.scaleTo(fitting.scaled, kernel);
+    await scaleTo(picture, fitting.scaled, kernel);
     if (fit !== 'contain') return;
     const anchor = anchorOf(aim);
     const { left, top } = place(
@@ -67,7 +68,8 @@ export const resize = step({
     );
     const right = fitting.result.width - fitting.scaled.width - left;
     const bottom = fitting.result.height - fitting.scaled.height - top;
-    await picture.pad(
+    await pad(
+      picture,
       { left, top, right, bottom },
       background === undefined ? pass.fill : colourOf(background, 'background'),
     );

@@ -1,4 +1,5 @@
 import { colourOf, type Rgba, TRANSPARENT } from '../colour/colour.ts';
+import { overlay } from '../overlay.ts';
 import { AREA_LIMIT_PX, type Place, place } from '../pixels/geometry.ts';
 import { type Pixels, pixelsOf } from '../pixels/pixels.ts';
 import { turned } from '../pixels/turn.ts';
@@ -43,7 +44,7 @@ export const text = step({
     const flat = inked(letters, ink);
     const label = rotate % 360 === 0 ? flat : await turned(flat, rotate, TRANSPARENT, pass.sharp);
     const spot = place(label, room, position);
-    await picture.overlay(label, { left: spot.left + margin, top: spot.top + margin });
+    await overlay(picture, label, { left: spot.left + margin, top: spot.top + margin });
   },
 });
 

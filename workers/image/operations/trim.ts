@@ -2,6 +2,7 @@ import type { Sharp, TrimOptions } from 'sharp';
 import { outputOf } from '../../output.ts';
 import { colourOf } from '../colour/colour.ts';
 import { type Box, union } from '../pixels/geometry.ts';
+import { cropTo } from '../sizing.ts';
 import { step } from './operation.ts';
 import { colour, number, optional } from './parameter.ts';
 
@@ -40,7 +41,7 @@ export const trim = step({
       const box = await boxOf(frame, options);
       kept = kept === undefined ? box : union(kept, box);
     }
-    if (kept !== undefined) await picture.cropTo(kept);
+    if (kept !== undefined) await cropTo(picture, kept);
   },
 });
 

@@ -1,5 +1,6 @@
 import type { Sharp } from 'sharp';
 import { openPixels } from '../input.ts';
+import type { Picture } from '../picture.ts';
 import { type Box, type Size, scaledBy } from './geometry.ts';
 import { cut, fillWithBytes, paste } from './paint.ts';
 import { type Pixels, pixelsOf } from './pixels.ts';
@@ -16,16 +17,23 @@ const REDUCTION_VARIANCE = 1 / 6;
 /** How far a kernel reaches, in sigmas: below the amplitude at which it is cut off. */
 const REACH = 3.5;
 
+/** Blurs a picture of one frame by a Gaussian. */
+export async function blurBy(picture: Picture, sigma: number): Promise<void> {
+  const factor = reductionFor(picture, sigma);
+  if (factor === 1) blurredWhole(await picture.at('blur', 'linear'), sigma);
+  else picture.replace(await blurredSmall(await picture.pixels(), sigma, factor, picture.lookAtClock));
+}
+
 /**
  * Lays the whole kernel over a picture. sharp's own settings cut a kernel off so early that it is a sixth too weak, and in
  * integers it changes the brightness. Floats are cut off to bytes where they should be rounded: half a level is added to them.
  */
-export function blurredWhole(pipeline: Sharp, sigma: number): Sharp {
+function blurredWhole(pipeline: Sharp, sigma: number): Sharp {
   return pipeline.blur({ sigma, minAmplitude: 0.003, precision: 'float' }).linear(1, 0.5);
 }
 
 /** How much smaller a picture is made before a blur of that sigma; 1 where the whole kernel is laid over it as it is. */
-export function reductionFor({ width, height }: Size, sigma: number): number {
+function reductionFor({ width, height }: Size, sigma: number): number {
   if (sigma <= DIRECT_SIGMA_PX) return 1;
   return Math.max(1, Math.min(sigma / REDUCED_SIGMA_PX, Math.min(width, height) / SMALLEST_EDGE_PX));
 }
@@ -35,7 +43,7 @@ export function reductionFor({ width, height }: Size, sigma: number): number {
  * that a wide blur would leave, and the whole kernel takes time in proportion to sigma. Beyond the edges the pixels
  * at the edges go on.
  */
-export async function blurredSmall(
+async function blurredSmall(
   pixels: Pixels,
   sigma: number,
   factor: number,

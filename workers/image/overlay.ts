@@ -1,0 +1,38 @@
+import type { Picture } from './picture.ts';
+import { type BlendMode, blend } from './pixels/blend.ts';
+import { type Box, intersect } from './pixels/geometry.ts';
+import { cut } from './pixels/paint.ts';
+import { framesOf, type Pixels, withoutAlpha } from './pixels/pixels.ts';
+
+/** Lays an RGBA picture over every frame of another; what reaches beyond is cut off. */
+export async function overlay(
+  picture: Picture,
+  layer: Pixels,
+  at: { left: number; top: number },
+  mode: BlendMode | 'over' = 'over',
+): Promise<void> {
+  const seen = intersect({ ...at, width: layer.width, height: layer.height }, picture);
+  if (seen === undefined) return;
+  const part = cut(layer, { ...seen, left: seen.left - at.left, top: seen.top - at.top });
+  await (mode === 'over' ? layOver(picture, part, seen) : blendInto(picture, part, seen, mode));
+}
+
+async function layOver(picture: Picture, layer: Pixels, at: Box): Promise<void> {
+  const { data, width, height, channels } = layer;
+  const image = { input: Buffer.from(data.buffer), raw: { width, height, channels }, left: at.left };
+  const layers = Array.from({ length: picture.frames }, (_, frame) => ({
+    ...image,
+    top: at.top + frame * picture.height,
+  }));
+  if (picture.hasAlpha) (await picture.at('composite')).composite(layers);
+  // What is laid on an opaque picture leaves it opaque, but sharp adds the channel.
+  else (await picture.at('composite', 'removeAlpha')).composite(layers).removeAlpha();
+}
+
+/** Mixes colours on the pixels themselves, frame by frame. */
+async function blendInto(picture: Picture, layer: Pixels, at: Box, mode: BlendMode): Promise<void> {
+  const { hasAlpha } = picture;
+  const whole = await picture.pixels('rgba');
+  for (const frame of framesOf(whole)) blend(frame, layer, at, mode, picture.lookAtClock);
+  if (!hasAlpha) picture.replace(withoutAlpha(whole));
+}
