@@ -5,6 +5,7 @@ import { startServer, type TestServer } from '../harness.ts';
 import { redSquare } from '../images.ts';
 import { draw, PICTURES, type Picture } from '../templates/pictures.ts';
 import { compare, fontDifferences } from '../templates/references.ts';
+import { untilAtWork } from '../workers/render/processes.ts';
 import { pictureOf, refusalOf } from './lane.ts';
 
 /** Below and above these, a person sees that it is another picture. */
@@ -262,7 +263,8 @@ t.test("a page whose client leaves is ended, and another account's is drawn", br
     body: JSON.stringify({ templateId: hanging }),
     signal: client.signal,
   });
-  setTimeout(() => client.abort(), 500);
+  await untilAtWork();
+  client.abort();
   await t.rejects(left, { name: 'AbortError' });
   const drawn = await pictureOf(await render({ templateId }));
   t.same(drawn.at(100, 50), [0, 255, 0, 255]);

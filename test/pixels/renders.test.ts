@@ -8,7 +8,12 @@ import {
   type Renders,
   type RendersOptions,
 } from '../../src/pixels/renders/renders.ts';
-import { browserDirectories, browserProcesses, untilEmpty } from '../workers/render/processes.ts';
+import {
+  browserDirectories,
+  browserProcesses,
+  untilAtWork,
+  untilEmpty,
+} from '../workers/render/processes.ts';
 import { pictureOf, swatchAsset } from '../workers/render/studio.ts';
 
 const LIME = '<!doctype html><body style="margin:0;background:lime">';
@@ -182,10 +187,9 @@ t.test('a page whose client leaves is ended, and the place behind it is free aga
   hanging.ended.then(() => {
     ended = true;
   });
-  setTimeout(() => {
-    waiting.abort(new Error('gone'));
-    client.abort(new Error('gone'));
-  }, 300);
+  await untilAtWork();
+  waiting.abort(new Error('gone'));
+  client.abort(new Error('gone'));
   await t.rejects(hanging.result, { message: 'gone' });
   t.notOk(ended, 'it works on for a moment');
   await t.rejects(behind.result, { message: 'gone' });
@@ -201,7 +205,8 @@ t.test('a page whose browser dies may be asked for again', async (t) => {
   const hanging = door.draw({ html: HANGING, width: 4096, height: 4096 });
   const [browser] = browserProcesses();
   if (browser === undefined) throw new Error('There is no browser.');
-  setTimeout(() => process.kill(-browser.group, 'SIGKILL'), 200);
+  await untilAtWork();
+  process.kill(-browser.group, 'SIGKILL');
   await t.rejects(hanging, { code: 'provider_unavailable', details: { reason: 'worker_unreachable' } });
   await door.draw({});
 });

@@ -1,6 +1,6 @@
 import { type Browser, StartError, startBrowser } from './browser.ts';
 import { type Executable, findExecutable } from './executable.ts';
-import { Page } from './page.ts';
+import { type After, Page } from './page.ts';
 import type { RenderNotice, RenderThreadOptions } from './protocol.ts';
 import { sweepScratch } from './scratch.ts';
 
@@ -10,6 +10,21 @@ const MOST_PAGES = 4;
 const PAGES_BETWEEN_WEIGHINGS = 20;
 /** A browser that died younger is not replaced before somebody needs it, so that one which cannot live is no busy loop. */
 const SHORTEST_LIFE_MS = 1_000;
+
+/** Time as a parameter: the rooms of src have a clock of their own, which nothing here may import. */
+export interface KeeperClock {
+  /** Milliseconds that never go back. */
+  elapsedMs(): number;
+  after: After;
+}
+
+const systemClock: KeeperClock = {
+  elapsedMs: () => performance.now(),
+  after(delayMs, callback) {
+    const timer = setTimeout(callback, delayMs);
+    return () => clearTimeout(timer);
+  },
+};
 
 interface Running {
   browser: Browser;
@@ -23,8 +38,7 @@ interface Running {
 export class BrowserKeeper {
   readonly #options: RenderThreadOptions;
   readonly #notify: (notice: RenderNotice) => void;
-  /** Milliseconds of a clock that never goes back. */
-  readonly #elapsedMs: () => number;
+  readonly #clock: KeeperClock;
   /** The browser as it starts, then as it runs. */
   #running: Promise<Running> | undefined;
   /** The browser that runs now. */
@@ -38,11 +52,11 @@ export class BrowserKeeper {
   constructor(
     options: RenderThreadOptions,
     notify: (notice: RenderNotice) => void,
-    elapsedMs: () => number = () => performance.now(),
+    clock: KeeperClock = systemClock,
   ) {
     this.#options = options;
     this.#notify = notify;
-    this.#elapsedMs = elapsedMs;
+    this.#clock = clock;
   }
 
   /**
@@ -52,7 +66,7 @@ export class BrowserKeeper {
   async pageOf(accountId: string): Promise<Page> {
     const { browser, pages } = await this.#current();
     const warm = pages.get(accountId);
-    const page = warm === undefined || warm.lost ? await Page.open(browser) : warm;
+    const page = warm === undefined || warm.lost ? await Page.open(browser, this.#clock.after) : warm;
     pages.delete(accountId);
     pages.set(accountId, page);
     const [oldest] = pages;
@@ -124,7 +138,7 @@ export class BrowserKeeper {
       level: 'info',
       message: `Chromium ${browser.driver.version()} at ${executable.path} draws pages.`,
     });
-    return { browser, startedMs: this.#elapsedMs(), pages: new Map(), drawn: 0 };
+    return { browser, startedMs: this.#clock.elapsedMs(), pages: new Map(), drawn: 0 };
   }
 
   /** Starts a browser with its sandbox, or without where it cannot have one and need not. */
@@ -151,7 +165,7 @@ export class BrowserKeeper {
   #replace({ startedMs }: Running): void {
     this.#live = undefined;
     this.#running = undefined;
-    if (this.#elapsedMs() - startedMs >= SHORTEST_LIFE_MS) this.#current().catch(() => {});
+    if (this.#clock.elapsedMs() - startedMs >= SHORTEST_LIFE_MS) this.#current().catch(() => {});
   }
 }
 

@@ -23,6 +23,9 @@ export class LoadError extends Error {
 
 type Drawing = Pick<RenderTask, 'html' | 'width' | 'height' | 'assets'>;
 
+/** Calls back once, `delayMs` from now; the answer cancels it. */
+export type After = (delayMs: number, callback: () => void) => () => void;
+
 /** A page that waits this long for its next drawing is emptied, so that nothing of the last one runs on. */
 const REST_AFTER_MS = 100;
 
@@ -55,7 +58,9 @@ export class Page {
   /** Resolves when the page is empty and may be drawn on. */
   #empty: Promise<void> = Promise.resolve();
   #size = '';
-  #rest: NodeJS.Timeout | undefined;
+  readonly #after: After;
+  /** Cancels the emptying that is due. */
+  #stayFull: () => void = () => {};
   #lost = false;
   /** Ends what is under way. */
   #giveUp: (error: Error) => void = () => {};
@@ -64,10 +69,11 @@ export class Page {
   #loadedId = '';
   #onLoaded: () => void = () => {};
 
-  private constructor(tab: Tab, session: CDPSession, frameId: string) {
+  private constructor(tab: Tab, session: CDPSession, frameId: string, after: After) {
     this.#context = tab.context();
     this.#session = session;
     this.#frameId = frameId;
+    this.#after = after;
     session.on('Page.lifecycleEvent', (event) => this.#note(event));
     session.on('Fetch.requestPaused', (event) => {
       // A request that its page has given up meanwhile refuses the answer: that is no failure of the render.
@@ -82,7 +88,7 @@ export class Page {
   }
 
   /** @throws PageLostError, or what Playwright says of a browser that is gone */
-  static async open({ driver, onPageCrash }: Browser): Promise<Page> {
+  static async open({ driver, onPageCrash }: Browser, after: After): Promise<Page> {
     const context = await driver.newContext(WALLED);
     const loss = Promise.withResolvers<never>();
     // Of a page that dies in its first moments Playwright says nothing, and would wait for it for ever.
@@ -91,17 +97,17 @@ export class Page {
     const unwatch = onPageCrash(lose);
     context.once('close', lose);
     try {
-      return await Promise.race([Page.#openIn(context), loss.promise]);
+      return await Promise.race([Page.#openIn(context, after), loss.promise]);
     } finally {
       unwatch();
     }
   }
 
-  static async #openIn(context: BrowserContext): Promise<Page> {
+  static async #openIn(context: BrowserContext, after: After): Promise<Page> {
     const tab = await context.newPage();
     const session = await context.newCDPSession(tab);
     const { frameTree } = await session.send('Page.getFrameTree');
-    const page = new Page(tab, session, frameTree.frame.id);
+    const page = new Page(tab, session, frameTree.frame.id, after);
     await page.#wall();
     page.#clear();
     return page;
@@ -112,13 +118,13 @@ export class Page {
    * @throws LoadError, PageLostError
    */
   async draw(drawing: Drawing): Promise<{ png: Buffer; loadMs: number; captureMs: number }> {
-    clearTimeout(this.#rest);
+    this.#stayFull();
     const startedAt = performance.now();
     await this.#unlessLost(this.#load(drawing));
     const loadedAt = performance.now();
     const png = await this.#unlessLost(this.#capture());
     if (leavesTraces(drawing.html)) this.#clear();
-    else this.#rest = setTimeout(() => this.#clear(), REST_AFTER_MS);
+    else this.#stayFull = this.#after(REST_AFTER_MS, () => this.#clear());
     return { png, loadMs: loadedAt - startedAt, captureMs: performance.now() - loadedAt };
   }
 
@@ -129,7 +135,7 @@ export class Page {
 
   /** Ends the page and its context. */
   async close(): Promise<void> {
-    clearTimeout(this.#rest);
+    this.#stayFull();
     await this.#context.close();
   }
 

@@ -1,5 +1,6 @@
 // needs: browser
 import t from 'tap';
+import { handClock } from '../../clock.ts';
 import { browserDirectories, browserProcesses, untilEmpty } from './processes.ts';
 import { openStudio } from './studio.ts';
 
@@ -28,11 +29,11 @@ t.test('a browser that is killed while it draws ends its call, and is replaced',
 });
 
 t.test('a browser that dies while nobody draws is replaced before anybody asks', async (t) => {
-  let elapsedMs = 0;
-  const studio = openStudio(t, { elapsedMs: () => elapsedMs });
+  const clock = handClock();
+  const studio = openStudio(t, { clock });
   await studio.keeper.warm();
   // One that died young would not be replaced at once.
-  elapsedMs += 1_000;
+  clock.advance(1_000);
   const [first] = browserProcesses();
   for (const { pid } of browserProcesses()) kill(pid);
   const alive = () => browserProcesses().filter(({ group, zombie }) => group !== first?.group && !zombie);

@@ -1,5 +1,7 @@
 // needs: browser
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
+import { handClock } from '../../clock.ts';
 import { openStudio, type Pixel, swatch, swatchAsset } from './studio.ts';
 
 const RED: Pixel = [255, 0, 0, 255];
@@ -7,7 +9,8 @@ const LIME: Pixel = [0, 255, 0, 255];
 const NOTHING: Pixel = [0, 0, 0, 0];
 
 const studio = openStudio(t);
-/** A page is emptied when nobody draws on it for 100 ms: each round falls a little before or after. */
+/** A page is emptied when nobody draws on it for so long. */
+const REST_MS = 100;
 const ROUNDS_AT_REST = 20;
 const bare = '<!doctype html><body style="margin:0">';
 
@@ -201,8 +204,12 @@ t.test('many accounts take turns in one browser', async (t) => {
 });
 
 t.test('a page that comes just as the last one is put away is drawn whole', async (t) => {
+  const clock = handClock();
+  const studio = openStudio(t, { clock });
   for (let round = 0; round < ROUNDS_AT_REST; round += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 96 + (round % 10)));
+    clock.advance(REST_MS);
+    // Emptying takes some milliseconds of the browser: the page comes at once, or up to some thousand turns later.
+    for (let turn = 4 ** (round % 7); turn > 1; turn -= 1) await nextTurn();
     const picture = await studio.draw(
       `${bare}<div style="height:100px;background:lime"></div>${'<p>x'.repeat(300)}`,
     );

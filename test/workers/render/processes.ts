@@ -9,7 +9,12 @@ export interface BrowserProcess {
   /** `browser` for the first one, else `renderer`, `gpu-process`, `utility`, … */
   type: string;
   zombie: boolean;
+  /** Processor time that it has used, in ticks of 10 ms. */
+  ticks: number;
 }
+
+/** More than a browser takes to start. */
+const TICKS_OF_WORK = 30;
 
 /** Directory of every browser that this process owns: its name carries our pid. */
 const OURS = `darkroom-browser-${process.pid}-`;
@@ -26,15 +31,26 @@ export function browserProcesses(groups: ReadonlySet<number> = new Set()): Brows
 
 function describe(pid: string): BrowserProcess & { commandLine: string } {
   const stat = read(`/proc/${pid}/stat`);
-  const [state, , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const [state, , group] = fields;
+  // Fields 14 and 15 of proc(5): in user mode and in the kernel.
+  const ticks = Number(fields[11]) + Number(fields[12]);
   const commandLine = read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ');
   const type = /--type=([a-z-]+)/.exec(commandLine)?.[1] ?? 'browser';
-  return { pid: Number(pid), group: Number(group), type, zombie: state === 'Z', commandLine };
+  return { pid: Number(pid), group: Number(group), type, zombie: state === 'Z', ticks, commandLine };
 }
 
 /** Directories that our browsers left. */
 export async function browserDirectories(): Promise<string[]> {
   return (await readdir(tmpdir())).filter((name) => name.startsWith(OURS));
+}
+
+/** Waits until a browser works hard at the page that has just been sent. */
+export async function untilAtWork(): Promise<void> {
+  const before = new Map(browserProcesses().map(({ pid, ticks }) => [pid, ticks]));
+  const works = ({ pid, ticks }: BrowserProcess) => ticks - (before.get(pid) ?? 0) >= TICKS_OF_WORK;
+  const left = await untilEmpty(() => (browserProcesses().some(works) ? [] : ['no browser works']));
+  if (left.length > 0) throw new Error('No browser works at a page.');
 }
 
 /** Asks again until the answer is empty; after a minute it tells what is left. */

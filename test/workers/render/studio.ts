@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import type { Test } from 'tap';
-import { BrowserKeeper } from '../../../workers/render/keeper.ts';
+import { BrowserKeeper, type KeeperClock } from '../../../workers/render/keeper.ts';
 import type { RenderFailure, RenderTask } from '../../../workers/render/protocol.ts';
 import { createRenderer, type RenderTies } from '../../../workers/render/renderer.ts';
 
@@ -38,7 +38,7 @@ export interface Studio {
 /** A real browser for one test file, ended with it. */
 export function openStudio(
   t: Test,
-  options: { recycleAfterPages?: number; browserPath?: string; elapsedMs?: () => number } = {},
+  options: { recycleAfterPages?: number; browserPath?: string; clock?: KeeperClock } = {},
 ): Studio {
   const notices: string[] = [];
   const { recycleAfterPages = 10_000, browserPath = process.env.BROWSER_PATH ?? '' } = options;
@@ -46,7 +46,7 @@ export function openStudio(
   const keeper = new BrowserKeeper(
     { browserPath, cacheDir, sandbox: 'auto', recycleAfterPages, recycleAboveBytes: 2 ** 32 },
     (notice) => notices.push(`${notice.level}: ${notice.message}`),
-    options.elapsedMs,
+    options.clock,
   );
   t.teardown(() => keeper.stop());
   const renderer = createRenderer(keeper);
