@@ -56,14 +56,20 @@ function segmentAt(bytes: Bytes, codeAt: number): JpegSegment | undefined {
   return { marker, at, start, end: next, next, truncated: end > bytes.length };
 }
 
-/** Where the code of the next marker stands; the length of the file when there is none. */
+/**
+ * Where the code of the next marker stands; the length of the file when there is none. The data of a scan may be stuffing
+ * or restarts from end to end, two bytes each, so each byte is read once.
+ */
 function codeBehind(bytes: Bytes, from: number): number {
-  let at = from;
-  do {
-    at = bytes.indexOf(0xff, at);
-    while (at < bytes.length && bytes.u8(at) === 0xff) at += 1;
-  } while (at < bytes.length && isInScan(bytes.u8(at)));
-  return at;
+  const { length } = bytes;
+  let at = bytes.indexOf(0xff, from) + 1;
+  while (at < length) {
+    const code = bytes.u8(at);
+    if (code === 0xff) at += 1;
+    else if (isInScan(code)) at = bytes.indexOf(0xff, at + 1) + 1;
+    else return at;
+  }
+  return length;
 }
 
 /** A segment with its marker and length. */
