@@ -8,6 +8,8 @@ const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const INSTANT = /^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?$/i;
 const EPOCH_MS = /^-?\d{1,15}$/;
 const LAST_OF_DAY_MS = 86_400_000 - 1;
+/** Instants are compared as text, and the text of a later year is longer. */
+const LAST_MS = Date.UTC(10_000, 0) - 1;
 
 /**
  * Reads the filters that listing and counts share.
@@ -36,7 +38,7 @@ async function presetFilter(accountId: string, reference: string, presets: Pick<
 /** @param intoDayMs what is added to a bare date. */
 function readInstant(param: 'createdFrom' | 'createdTo', text: string, intoDayMs: number): string {
   const atMs = EPOCH_MS.test(text) ? Number(text) : isoMs(text, intoDayMs);
-  const instant = new Date(atMs);
+  const instant = new Date(Math.min(atMs, LAST_MS));
   if (Number.isNaN(instant.getTime())) {
     throw invalidParam(
       param,

@@ -257,7 +257,8 @@ function isDryRun({ query }: FastifyRequest): boolean {
 /** Milliseconds that a submit shall wait: what the query says wins. */
 function waitOf({ query, body }: FastifyRequest): number {
   const { wait } = query as SubmitQuery;
-  return readWait(wait ?? (body as JobRequest | undefined)?.wait);
+  const inBody = readWait((body as JobRequest | undefined)?.wait);
+  return wait === undefined ? inBody : readWait(wait);
 }
 
 /** @throws ApiError invalid_param on wait */

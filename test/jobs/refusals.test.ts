@@ -14,6 +14,9 @@ const pending = reserved.json.data.asset.id;
 const resize = { op: 'resize', parameters: { width: 8 }, assetIds: [asset] };
 const edit = { op: 'edit', prompt: 'Blue', assetIds: [asset] };
 
+/** From there on the text of an instant begins with a sign. */
+const YEAR_10000_MS = Date.UTC(10_000, 0);
+
 interface Refusal {
   body: Record<string, unknown>;
   query?: string;
@@ -70,6 +73,11 @@ const REFUSALS: Record<string, Refusal> = {
   },
   'the removed mode': { body: { ...resize, mode: 'fast' }, param: 'mode' },
   'a wait that is no integer': { body: { ...resize, wait: 1.5 }, param: 'wait' },
+  'a prompt of spaces': { body: { ...edit, prompt: ' \n' }, param: 'prompt' },
+  'a step with a prompt of spaces': {
+    body: { steps: [{ op: 'flip' }, { op: 'edit', prompt: ' ' }], assetIds: [asset] },
+    param: 'steps[1].prompt',
+  },
   'a version that is no number': { body: { presetId: 'builtin-x@0', assetIds: [asset] }, param: 'presetId' },
   'a row that is no object': {
     body: { op: 'render_template', templateId: 'builtin-template-card', items: [{}, 1] },
@@ -162,6 +170,17 @@ t.test('outputs past the places of the plan are refused', async (t) => {
     held: 0,
     available: 2_000,
   });
+  t.match(
+    (await server.call('/credits/ledger', { key: rich.key })).json.meta,
+    { total: 1 },
+    'the grant alone',
+  );
+});
+
+t.test('a wait that is no integer is refused beside another one, too', async (t) => {
+  const { status, json } = await submit(server, key, { ...resize, wait: 1.5 }, '?wait=0');
+  t.equal(status, 400, JSON.stringify(json));
+  t.match(json.error, { code: 'invalid_param', param: 'wait' });
 });
 
 t.test('nothing of a refused submit is left', async (t) => {
@@ -207,6 +226,8 @@ t.test('a job is filtered by what it was, and by when it was made', async (t) =>
     `createdFrom=${day}&createdTo=${day}`,
     `createdFrom=${ms}&createdTo=${ms}`,
     `createdFrom=${createdAt.replace('Z', '')}`,
+    `createdTo=${YEAR_10000_MS}`,
+    'createdTo=999999999999999',
   ]) {
     t.equal(await total(query), 1, query);
   }
@@ -216,6 +237,8 @@ t.test('a job is filtered by what it was, and by when it was made', async (t) =>
     'type=chain',
     `createdFrom=${ms + 1}`,
     `createdTo=${ms - 1}`,
+    `createdFrom=${YEAR_10000_MS}`,
+    'createdFrom=999999999999999',
   ]) {
     t.equal(await total(query), 0, query);
   }

@@ -59,6 +59,7 @@ function checkPrompt(op: AiOp, prompt: string | undefined, param: string): void 
   const schema = contract({ prompt: op.fields.prompt ?? ANY_PROMPT });
   const violation = firstViolation(schema, prompt === undefined ? {} : { prompt }, op.op);
   if (violation !== undefined) throw invalidParam(param, violation.message, violation.details);
+  if (prompt?.trim() === '') throw invalidParam(param, `${param} is blank: say what the model is to make.`);
 }
 
 function checkAnswerSchema(model: Model, { schema }: Given, param: string): void {

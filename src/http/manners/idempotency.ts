@@ -27,6 +27,8 @@ declare module 'fastify' {
 interface Run {
   key: string;
   token: string;
+  /** It was refused for a reason that passes: the caller is to make the same call again, which must run then. */
+  isToRepeat?: boolean;
 }
 
 /**
@@ -59,12 +61,17 @@ export function installIdempotency(
     }
   });
 
+  app.addHook('onError', async (request, _reply, error) => {
+    const run = runs.get(request);
+    if (run !== undefined && error instanceof ApiError) run.isToRepeat = error.retryable;
+  });
+
   app.addHook('onSend', async (request, reply, payload) => {
     const run = runs.get(request);
     if (run === undefined) return payload;
     runs.delete(request);
     try {
-      if (reply.statusCode >= 500) await coordination.forgetIdempotent(run.key, run.token);
+      if (reply.statusCode >= 500 || run.isToRepeat) await coordination.forgetIdempotent(run.key, run.token);
       else await coordination.keepIdempotent(run.key, run.token, storable(request, reply, payload));
     } catch (error) {
       // The effect has happened and its answer is owed; the key stays unanswered for its five minutes.

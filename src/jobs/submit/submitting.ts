@@ -51,6 +51,8 @@ const DAY_MS = 86_400_000;
 const ITEMS_A_CALL = 500;
 /** Up to so many items are stored while the money is still being held: a refusal then has little to undo. */
 const FEW_ITEMS = 100;
+/** Tries to store a job under a key that is freed meanwhile. */
+const MOST_ROUNDS = 3;
 
 /**
  * Makes a job. Its document is first, and hidden; then it takes what the whole job may cost, and stores the items; only
@@ -61,35 +63,55 @@ export function createSubmitting(options: SubmittingOptions) {
   const { jobs, items, holds, places, definitions, admission, claimEarly, undoing } = options;
   const { plan, storedAssets, upgradeUrl, now } = options;
 
+  /** Stores a new job; answers the one that an earlier request under its key has made, where there is one. */
   async function insertHidden(job: JobDocument): Promise<JobDocument | null> {
-    try {
-      await jobs.insert(job);
-      return null;
-    } catch (error) {
-      if (!(error instanceof DuplicateKeyError)) throw error;
-      if (error.index === 'parent') throw notLatestAttempt();
-      return earlierJob(job);
+    for (let round = 0; round < MOST_ROUNDS; round += 1) {
+      try {
+        await jobs.insert(job);
+        return null;
+      } catch (error) {
+        if (!(error instanceof DuplicateKeyError)) throw error;
+        // A repeated resume breaks both laws, and which of them a store names first is its own affair.
+        const earlier = await earlierJob(job);
+        if (earlier !== null) return earlier;
+        if (error.index === 'parent') throw notLatestAttempt();
+      }
     }
+    throw inProgress();
   }
 
-  /** The job that was made under this key; null when its day was over, and the key is free now. */
-  async function earlierJob({ accountId, idempotencyKey = '', fingerprint }: JobDocument) {
-    const earlier = await jobs.findByKey(accountId, idempotencyKey);
-    if (earlier === null) throw inProgress();
+  /** The job that was made under this key; null when the key is free, or is now, because its day is over. */
+  async function earlierJob({ accountId, idempotencyKey, fingerprint }: JobDocument) {
+    const earlier = idempotencyKey === undefined ? null : await jobs.findByKey(accountId, idempotencyKey);
+    if (earlier === null) return null;
     if (now().getTime() - Date.parse(earlier.createdAt) >= DAY_MS) {
       await jobs.forgetKey(accountId, earlier._id);
-      throw inProgress();
+      return null;
     }
     if (fingerprint === undefined || earlier.fingerprint !== fingerprint) throw keyReused();
     if (earlier.phase === 'hidden' || earlier.phase === 'leaving') throw inProgress();
     return earlier;
   }
 
-  async function reservePlaces({ _id, accountId, plan: planId, places: count }: JobDocument): Promise<void> {
-    const limit = plan(planId).storedAssets;
-    if (await places.reserve(accountId, _id, count, limit)) return;
-    const left = Math.max(0, limit - (await storedAssets(accountId)));
-    throw outputsExceedPlaces(count, left, upgradeUrl());
+  /** Assets that the account stores, as far as that matters to a job. */
+  async function storedBefore({ accountId, places: count }: JobDocument): Promise<number> {
+    return count === 0 ? 0 : storedAssets(accountId);
+  }
+
+  function leftOf({ plan: planId }: JobDocument, stored: number): number {
+    return Math.max(0, plan(planId).storedAssets - stored);
+  }
+
+  /** Refuses a job that does not fit before its credits are held: the ledger has no rows then of a job that never was. */
+  function refuseTooMany(job: JobDocument, stored: number): void {
+    const left = leftOf(job, stored);
+    if (job.places > left) throw outputsExceedPlaces(job.places, left, upgradeUrl());
+  }
+
+  async function reservePlaces(job: JobDocument): Promise<void> {
+    const { _id, accountId, plan: planId, places: count } = job;
+    if (await places.reserve(accountId, _id, count, plan(planId).storedAssets)) return;
+    throw outputsExceedPlaces(count, leftOf(job, await storedAssets(accountId)), upgradeUrl());
   }
 
   async function insertItems(
@@ -148,11 +170,12 @@ export function createSubmitting(options: SubmittingOptions) {
     { key = null, parent = null }: { key?: SubmitKey | null; parent?: Parent | null } = {},
   ): Promise<Submitted> => {
     const job = newJob(caller, order, { key, parent, retentionDays: plan(caller.plan).retentionDays }, now());
-    const seen = await holds.see(caller.accountId);
+    const [seen, stored] = await Promise.all([holds.see(caller.accountId), storedBefore(job)]);
     const earlier = await insertHidden(job);
     if (earlier !== null) return { job: earlier, isReplayed: true };
     const claim = claimOnly(job, order);
     try {
+      refuseTooMany(job, stored);
       const shown = await equip(job, order, { seen, claim });
       await places.confirm(caller.accountId, job._id);
       return { job: shown, isReplayed: false };
