@@ -166,7 +166,7 @@ export interface Transformed {
   height: number;
   /** There where the pass reaches a target. */
   achieved?: Achieved;
-  /** Bits of a channel of the result, there where a PNG or TIFF of 16 bits came in. */
+  /** Bits of a channel of the result, there where more than 8 came in. */
   bitDepth?: 8 | 16;
   /** Of the picture that a placeholder stands for. */
   hashes?: PictureHashes;

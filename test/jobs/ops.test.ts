@@ -85,6 +85,41 @@ t.test('a target that was reached is told', async (t) => {
   t.ok(json.data.items[0].achieved.bytes <= 3_000);
 });
 
+t.test('the output of a placeholder has the hashes of the picture that it stands for', async (t) => {
+  const [width, height] = [240, 160];
+  const colours = Array.from({ length: width * height }, (_, at) => [
+    (255 * (at % width)) / width,
+    (255 * Math.floor(at / width)) / height,
+    at % width > 150 ? 220 : 30,
+  ]);
+  const picture = await upload(
+    sharp(Uint8Array.from(colours.flat()), { raw: { width, height, channels: 3 } }),
+  );
+  const hashesIn = ({ thumbhash, blurhash }: Record<string, string>) => ({ thumbhash, blurhash });
+  const imageOf = async (id: string) => (await server.call(`/assets/${id}`, { key })).json.data.image;
+  const real = hashesIn(await imageOf(picture));
+  for (const kind of ['blur', 'color', 'pixel']) {
+    const steps = [{ op: 'placeholder', parameters: { kind, format: 'png' } }];
+    const body = { steps, assetIds: [picture], wait: 30 };
+    const [item] = (await submit(server, key, body)).json.data.items;
+    const told = await imageOf(item.resultAssetId);
+    t.ok(Math.max(told.width, told.height) <= 32, `${kind} is ${told.width} px wide`);
+    t.same(hashesIn(told), real, `${kind}: the facts of the output`);
+    const tiny = new Uint8Array(await contentOf(item.resultAssetId));
+    const own = await server.call('/images/metadata', { key, body: tiny, type: 'image/png' });
+    t.not(own.json.data.image.blurhash, real.blurhash, `${kind}: the tiny file by itself shows less`);
+    const { headers } = await server.call(`/images/transform?op=placeholder&kind=${kind}`, {
+      key,
+      json: { assetId: picture },
+    });
+    const sent = {
+      thumbhash: headers.get('x-service-thumbhash'),
+      blurhash: headers.get('x-service-blurhash'),
+    };
+    t.same(sent, real, `${kind}: the same as the synchronous call`);
+  }
+});
+
 t.test('variants make an item of every asset each', async (t) => {
   const variants = [{ name: 'small', parameters: { width: 8 } }, { parameters: { width: 16 } }];
   const body = { op: 'resize', parameters: { format: 'webp' }, variants, assetIds: [asset, logo] };

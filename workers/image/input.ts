@@ -7,7 +7,7 @@ import {
   type TransformTask,
 } from '../protocol.ts';
 import type { Size } from './pixels/geometry.ts';
-import type { Pixels } from './pixels/pixels.ts';
+import type { DeepPixels, Pixels } from './pixels/pixels.ts';
 import { invalid, unsupported } from './refusal.ts';
 
 /** What is read. libvips knows more (SVG, PDF, its own formats), each a door that stays shut. */
@@ -208,7 +208,7 @@ export function openFile(file: Uint8Array): Sharp {
 }
 
 /** A pipeline on pixels; grey ones it takes as RGB. */
-export function openPixels({ data, width, height, channels, frames }: Pixels): Sharp {
+export function openPixels({ data, width, height, channels, frames }: Pixels | DeepPixels): Sharp {
   const raw = { width, height: height * frames, channels, ...(frames > 1 && { pageHeight: height }) };
   const pipeline = sharp(data, { raw, limitInputPixels: false, ...(frames > 1 && { pages: -1 }) });
   return channels === 1 ? pipeline.pipelineColourspace('srgb') : pipeline;

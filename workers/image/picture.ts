@@ -3,7 +3,17 @@ import type { Rgba } from './colour/colour.ts';
 import { openPixels } from './input.ts';
 import { comesTooLate, type Slot } from './order.ts';
 import { assertSize, type Size } from './pixels/geometry.ts';
-import { framesOf, joinFrames, type Pixels, pixelsOf, withAlphaOf, withoutAlpha } from './pixels/pixels.ts';
+import {
+  type DeepPixels,
+  deepPixelsOf,
+  framesOf,
+  isDeep,
+  joinFrames,
+  type Pixels,
+  pixelsOf,
+  withAlphaOf,
+  withoutAlpha,
+} from './pixels/pixels.ts';
 
 /** What is known of a picture beside its pixels; width and height are of one frame, upright. */
 export interface PictureFacts extends Size {
@@ -13,6 +23,8 @@ export interface PictureFacts extends Size {
   oriented: boolean;
   /** Whether its pixels are RGB of 8 bits; grey ones, and those of 16 bits, take other colours and numbers. */
   isPlain: boolean;
+  /** Whether they have 16 bits that are worth keeping. */
+  is16Bit: boolean;
 }
 
 /** What sharp does after it has taken the colour space that is written. */
@@ -36,6 +48,7 @@ export class Picture {
   /** Whether the size is a guess until the pipeline has run. */
   #guessed = false;
   #isPlain: boolean;
+  #has16Bits: boolean;
   #fromFile: boolean;
   readonly #timeout: () => number;
 
@@ -48,12 +61,19 @@ export class Picture {
     this.hasAlpha = facts.hasAlpha;
     this.#oriented = facts.oriented;
     this.#isPlain = facts.isPlain;
+    this.#has16Bits = facts.is16Bit;
     this.#timeout = timeout;
     this.#fromFile = fromFile;
   }
 
   static fromPixels(pixels: Pixels, timeout: () => number): Picture {
-    const facts = { ...pixels, hasAlpha: pixels.channels === 4, oriented: false, isPlain: true };
+    const facts = {
+      ...pixels,
+      hasAlpha: pixels.channels === 4,
+      oriented: false,
+      isPlain: true,
+      is16Bit: false,
+    };
     return new Picture(openPixels(pixels), facts, timeout, false);
   }
 
@@ -77,7 +97,7 @@ export class Picture {
    * pipeline that is past the slot is run first.
    */
   async at(slot: Slot, last: Slot = slot): Promise<Sharp> {
-    if (comesTooLate(slot, this.#used, this.hasAlpha)) await this.pixels();
+    if (comesTooLate(slot, this.#used, this.hasAlpha)) await this.handOver();
     this.#used.add(slot).add(last);
     return this.#pipeline;
   }
@@ -112,7 +132,7 @@ export class Picture {
 
   /** Writes 16 bits, of a picture that has them and went through no step that works on 8. */
   writeDeep(): void {
-    if (!this.#fromFile || (this.writtenIn !== undefined && this.writtenIn !== 'b-w')) return;
+    if (!this.#has16Bits || (this.writtenIn !== undefined && this.writtenIn !== 'b-w')) return;
     this.writtenIn = this.writtenIn === 'b-w' ? 'grey16' : 'rgb16';
   }
 
@@ -134,7 +154,7 @@ export class Picture {
 
   /** Turns the picture upright now, for a step that sharp would do to it as it is stored. */
   async turnUpright(): Promise<void> {
-    if (this.#oriented) await this.pixels();
+    if (this.#oriented) await this.handOver();
   }
 
   /** Notes a size that libvips decides: about this, at most this. */
@@ -146,7 +166,7 @@ export class Picture {
 
   /** Makes the size known. */
   async settle(): Promise<void> {
-    if (this.#guessed) await this.pixels();
+    if (this.#guessed) await this.handOver();
   }
 
   /** Sees to it that steps find RGB pixels of 8 bits. */
@@ -166,12 +186,21 @@ export class Picture {
     return pixels;
   }
 
+  /** Runs the pipeline and goes on from what it made, as `pixels` does, with the 16 bits that the picture may have. */
+  async handOver(): Promise<Pixels | DeepPixels> {
+    if (!this.#has16Bits) return this.pixels();
+    const pixels = await deepPixelsOf(this.timed(this.#pipeline));
+    this.replace(pixels);
+    return pixels;
+  }
+
   /** Goes on from other pixels of as many frames. */
-  replace(pixels: Pixels): void {
+  replace(pixels: Pixels | DeepPixels): void {
     this.#pipeline = openPixels(pixels);
     this.#used.clear();
     this.#oriented = false;
-    this.#isPlain = true;
+    this.#has16Bits = isDeep(pixels);
+    this.#isPlain = !this.#has16Bits;
     this.#guessed = false;
     this.#fromFile = false;
     this.becomes(pixels);

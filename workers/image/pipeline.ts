@@ -65,7 +65,7 @@ async function attempt(task: TransformTask): Promise<Transformed | Failure> {
       height: written.info.height / picture.frames,
       ...(achieved !== undefined && { achieved }),
       ...work.context.found,
-      ...(source.is16Bit && { bitDepth: made.isDeep ? 16 : 8 }),
+      ...(source.isDeep && { bitDepth: made.isDeep ? 16 : 8 }),
       timings: {
         decodeMs: openedMs - startedMs,
         processMs: processedMs - openedMs,

@@ -3,7 +3,7 @@ import type { Rgba } from './colour/colour.ts';
 import { openPixels } from './input.ts';
 import type { Picture } from './picture.ts';
 import { assertSize, type Box, type Size, scaledBy } from './pixels/geometry.ts';
-import { pixelsOf } from './pixels/pixels.ts';
+import { deepPixelsOf, isDeep, pixelsOf } from './pixels/pixels.ts';
 import { enlarged, sampled } from './pixels/resample.ts';
 
 /*
@@ -19,7 +19,7 @@ const isOf = (picture: Size, { width, height }: Size) => picture.width === width
 export async function scaleTo(picture: Picture, size: Size, kernel: Kernel = 'lanczos3'): Promise<void> {
   if (isOf(picture, size)) return;
   assertSize(size, picture.frames);
-  if (kernel === 'nearest') return picture.replace(sampled(await picture.pixels(), size));
+  if (kernel === 'nearest') return picture.replace(sampled(await picture.handOver(), size));
   // In one strip, the edges of frames run into each other. Enlarged, that shows; made smaller, it is a tenth of the
   // contrast in one row of pixels, and taking the frames apart would cost three times the time.
   if (picture.frames > 1 && size.height > picture.height)
@@ -32,18 +32,20 @@ export async function scaleTo(picture: Picture, size: Size, kernel: Kernel = 'la
 /** Scales to a size that is larger on an axis or both, after what becomes smaller on the other. */
 async function enlargeTo(picture: Picture, size: Size, kernel: Exclude<Kernel, 'nearest'>): Promise<void> {
   await scaleTo(picture, smallerSides(picture, size), kernel);
-  picture.replace(enlarged(await picture.pixels(), size, kernel, picture.lookAtClock));
+  picture.replace(enlarged(await picture.handOver(), size, kernel, picture.lookAtClock));
 }
 
 /** Makes the picture smaller in linear light, as optics do: fine patterns keep their brightness. */
 export async function scaleLinear(picture: Picture, to: Size, kernel: Kernel = 'lanczos3'): Promise<void> {
   const size = smallerSides(picture, to);
   if (isOf(picture, size)) return;
-  const { data, width, height, frames, channels } = await picture.pixels();
-  const pipeline = openPixels({ data, width, height: height * frames, channels, frames: 1 })
+  const pixels = await picture.handOver();
+  const { height, frames } = pixels;
+  const pipeline = openPixels({ ...pixels, height: height * frames, frames: 1 })
     .pipelineColourspace('scrgb')
     .resize({ width: size.width, height: size.height * frames, fit: 'fill', kernel });
-  picture.replace(await pixelsOf(picture.timed(pipeline), frames));
+  const made = picture.timed(pipeline);
+  picture.replace(isDeep(pixels) ? await deepPixelsOf(made) : await pixelsOf(made, frames));
 }
 
 /** Of each side the smaller one. */

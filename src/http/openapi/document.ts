@@ -32,10 +32,7 @@ const HEADERS: Node = {
   'X-Service-Ssim': header('compress with minSsim: the likeness that was reached.', 'number'),
   'X-Service-Ssimulacra2': header('compress with ssimulacra2: the score that was reached.', 'number'),
   'X-Service-Trials': header('compress: files that were tried.', 'integer'),
-  'X-Service-Bit-Depth': header(
-    'Bits of a channel of the result, where a PNG or TIFF of 16 bits came in.',
-    'integer',
-  ),
+  'X-Service-Bit-Depth': header('Bits of a channel of the result, where more than 8 came in.', 'integer'),
   'X-Service-Thumbhash': header('placeholder: the ThumbHash of the real picture, in base64.'),
   'X-Service-Blurhash': header('placeholder: the BlurHash of the real picture.'),
   'X-Service-Warnings': header(

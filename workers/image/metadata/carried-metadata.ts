@@ -3,7 +3,7 @@ import type { Encode, MetadataPolicy, OutputFormat } from '../../protocol.ts';
 import { canCarryProfile } from '../encode/encoder.ts';
 import { type Chosen, openOptions, openPixels, type Source } from '../input.ts';
 import type { Picture } from '../picture.ts';
-import type { Pixels } from '../pixels/pixels.ts';
+import { type DeepPixels, isDeep, type Pixels } from '../pixels/pixels.ts';
 import { withIptc } from './iptc.ts';
 import { blankPreviews } from './previews.ts';
 import { rightsOf } from './rights.ts';
@@ -59,7 +59,10 @@ export function profileOf(
 
 /** The picture's pipeline, which writes the metadata that the policy says. */
 export async function withMetadata(picture: Picture, file: CarriedFile): Promise<Sharp> {
-  if (!picture.fromFile) return pixelsWithMetadata(await picture.pixels(), file, picture.writtenIn);
+  if (!picture.fromFile) {
+    const pixels = picture.isDeep ? await picture.handOver() : await picture.pixels();
+    return pixelsWithMetadata(pixels, file, picture.writtenIn);
+  }
   const { policy } = file;
   return policy === 'keep' ? keepAll(picture.finish(), file) : withRights(picture.finish(), file);
 }
@@ -70,7 +73,7 @@ export async function withMetadata(picture: Picture, file: CarriedFile): Promise
  * @param writtenIn the colour space of the file that is written, where it is not sRGB.
  */
 export async function pixelsWithMetadata(
-  pixels: Pixels,
+  pixels: Pixels | DeepPixels,
   file: CarriedFile,
   writtenIn: string | undefined,
 ): Promise<Sharp> {
@@ -78,7 +81,7 @@ export async function pixelsWithMetadata(
   return writtenIn === undefined ? pipeline : pipeline.toColourspace(writtenIn);
 }
 
-async function onFile(pixels: Pixels, file: CarriedFile): Promise<Sharp> {
+async function onFile(pixels: Pixels | DeepPixels, file: CarriedFile): Promise<Sharp> {
   const { input, source, chosen, policy, profile } = file;
   if (policy !== 'keep' || source.format === 'raw') return withRights(openPixels(pixels), file);
   const { data, width, height, channels, frames } = pixels;
@@ -87,13 +90,16 @@ async function onFile(pixels: Pixels, file: CarriedFile): Promise<Sharp> {
     .resize({ width, height, fit: 'fill', kernel: 'nearest' })
     .composite([
       {
-        input: Buffer.from(data.buffer, data.byteOffset, data.byteLength),
+        // Any typed array will do, and says how many bits a channel has: sharp's types tell of buffers alone.
+        input: data as Uint8Array as Buffer,
         raw: { ...area, channels },
         left: 0,
         top: 0,
         blend: 'source',
       },
     ]);
+  // Layers are laid on 8 bits where nothing else is said.
+  if (isDeep(pixels)) canvas.pipelineColourspace('rgb16');
   return keepAll(channels === 4 ? canvas : canvas.removeAlpha(), file);
 }
 

@@ -1,4 +1,4 @@
-import type { Sharp } from 'sharp';
+import type { OutputInfo, Sharp } from 'sharp';
 import { outputOf } from '../../output.ts';
 import type { Size } from './geometry.ts';
 
@@ -10,16 +10,29 @@ export interface Pixels extends Size {
   frames: number;
 }
 
+/** The same of 16 bits a channel: what is handed on within a picture that keeps them. */
+export interface DeepPixels extends Omit<Pixels, 'data'> {
+  data: Uint16Array<ArrayBuffer>;
+}
+
 /** Runs a pipeline for its pixels. @param frames that lie in it, one under the other. */
 export async function pixelsOf(pipeline: Sharp, frames = 1): Promise<Pixels> {
   const { data, info } = await outputOf(pipeline.raw());
-  return {
-    data,
-    width: info.width,
-    height: info.height / frames,
-    channels: info.channels as Pixels['channels'],
-    frames,
-  };
+  return { data, ...factsOf(info, frames) };
+}
+
+/** Runs a pipeline on 16 bits for its pixels, RGB or RGBA. */
+export async function deepPixelsOf(pipeline: Sharp): Promise<DeepPixels> {
+  const { data, info } = await outputOf(pipeline.toColourspace('rgb16').raw({ depth: 'ushort' }));
+  return { data: new Uint16Array(data.buffer), ...factsOf(info, 1) };
+}
+
+export function isDeep(pixels: Pixels | DeepPixels): pixels is DeepPixels {
+  return pixels.data instanceof Uint16Array;
+}
+
+function factsOf({ width, height, channels }: OutputInfo, frames: number): Omit<Pixels, 'data'> {
+  return { width, height: height / frames, channels: channels as Pixels['channels'], frames };
 }
 
 /** Each frame's pixels, as views on the strip. */

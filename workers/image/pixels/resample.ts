@@ -1,6 +1,6 @@
 import type { KernelEnum } from 'sharp';
 import type { Box, Size } from './geometry.ts';
-import type { Pixels } from './pixels.ts';
+import type { DeepPixels, Pixels } from './pixels.ts';
 
 /**
  * Making a picture larger. libvips has no lanczos or mitchell kernel for that, answers its bicubic whatever is asked for, and
@@ -53,20 +53,22 @@ interface Taps {
  * @param lookAtClock is called now and then, and may throw to end the work.
  * @param part what of the picture is enlarged to that size; what lies around it is still looked at.
  */
-export function enlarged(
-  { data, ...facts }: Pixels,
+export function enlarged<P extends Pixels | DeepPixels>(
+  pixels: P,
   { width, height }: Size,
   kernel: Kernel,
   lookAtClock: () => void,
-  part: Box = { left: 0, top: 0, width: facts.width, height: facts.height * facts.frames },
-): Pixels {
+  part: Box = { left: 0, top: 0, width: pixels.width, height: pixels.height * pixels.frames },
+): P {
+  const { data, ...facts } = pixels;
   const { channels } = facts;
+  const most = 256 ** data.BYTES_PER_ELEMENT - 1;
   const weighing = KERNELS[kernel] ?? LANCZOS3;
   const across = tapsOf(facts.width, width, weighing, [part.left, part.width]);
   const down = tapsOf(facts.height * facts.frames, height * facts.frames, weighing, [part.top, part.height]);
   const rowLength = width * channels;
-  const result = new Uint8ClampedArray(rowLength * height * facts.frames);
-  const rows = createRows(data, facts, across, down.count + 1);
+  const result = roomFor(data, rowLength * height * facts.frames);
+  const rows = createRows(pixels, across, down.count + 1, most);
   const sum = new Float32Array(rowLength);
   for (let y = 0; y < height * facts.frames; y++) {
     if (y % ROWS_AT_ONCE === 0) lookAtClock();
@@ -75,10 +77,21 @@ export function enlarged(
       const weight = down.weights[y * down.count + tap] as number;
       if (weight !== 0) addRow(sum, rows((down.first[y] as number) + tap), weight);
     }
-    if (channels === 4) straighten(sum);
+    if (channels === 4) straighten(sum, most);
+    round(sum, most);
     result.set(sum, y * rowLength);
   }
-  return { ...facts, width, height, data: new Uint8Array(result.buffer) };
+  return { ...pixels, width, height, data: result };
+}
+
+/** Room for `length` values of as many bits. */
+function roomFor({ BYTES_PER_ELEMENT: bytes }: Uint8Array | Uint16Array, length: number) {
+  return bytes === 1 ? new Uint8Array(length) : new Uint16Array(length);
+}
+
+/** To whole numbers from 0 to `most`; what is cut off afterwards is rounded so. */
+function round(row: Float32Array, most: number): void {
+  for (let at = 0; at < row.length; at++) row[at] = Math.max(0, Math.min(most, (row[at] as number) + 0.5));
 }
 
 function tapsOf(
@@ -106,10 +119,10 @@ function tapsOf(
 
 /** Answers rows that have their new width, colours times alpha; the last few are remembered, as neighbours ask for the same. */
 function createRows(
-  data: Uint8Array,
-  { width, channels }: Omit<Pixels, 'data'>,
+  { data, width, channels }: Pixels | DeepPixels,
   taps: Taps,
   remembered: number,
+  most: number,
 ): (y: number) => Float32Array {
   const source = new Float32Array(width * channels);
   const slots = Array.from({ length: remembered }, () => ({
@@ -120,7 +133,7 @@ function createRows(
     const slot = slots[y % remembered] as (typeof slots)[number];
     if (slot.y === y) return slot.row;
     source.set(data.subarray(y * source.length, (y + 1) * source.length));
-    if (channels === 4) premultiply(source);
+    if (channels === 4) premultiply(source, most);
     widen(source, slot.row, channels, taps);
     slot.y = y;
     return slot.row;
@@ -149,14 +162,14 @@ function addRow(sum: Float32Array, row: Float32Array, weight: number): void {
   for (let at = 0; at < sum.length; at++) sum[at] = (sum[at] as number) + weight * (row[at] as number);
 }
 
-function premultiply(row: Float32Array): void {
-  for (let at = 0; at < row.length; at += 4) scaleColours(row, at, (row[at + 3] as number) / 255);
+function premultiply(row: Float32Array, most: number): void {
+  for (let at = 0; at < row.length; at += 4) scaleColours(row, at, (row[at + 3] as number) / most);
 }
 
-function straighten(row: Float32Array): void {
+function straighten(row: Float32Array, most: number): void {
   for (let at = 0; at < row.length; at += 4) {
     const alpha = row[at + 3] as number;
-    scaleColours(row, at, alpha < 0.5 ? 0 : 255 / alpha);
+    scaleColours(row, at, alpha < 0.5 ? 0 : most / alpha);
   }
 }
 
@@ -165,10 +178,11 @@ function scaleColours(row: Float32Array, at: number, factor: number): void {
 }
 
 /** Each pixel becomes the one of the picture that its centre lies in. */
-export function sampled({ data, ...facts }: Pixels, { width, height }: Size): Pixels {
+export function sampled<P extends Pixels | DeepPixels>(pixels: P, { width, height }: Size): P {
+  const { data, ...facts } = pixels;
   const { channels, frames } = facts;
   const columns = Int32Array.from({ length: width }, (_, x) => Math.floor(((x + 0.5) * facts.width) / width));
-  const result = new Uint8Array(width * height * frames * channels);
+  const result = roomFor(data, width * height * frames * channels);
   let to = 0;
   for (let row = 0; row < height * frames; row++) {
     const frame = Math.floor(row / height);
@@ -178,5 +192,5 @@ export function sampled({ data, ...facts }: Pixels, { width, height }: Size): Pi
       for (let channel = 0; channel < channels; channel++) result[to++] = data[from + channel] as number;
     }
   }
-  return { ...facts, data: result, width, height };
+  return { ...pixels, data: result, width, height };
 }
