@@ -1,7 +1,7 @@
 """Computes what the ops have to make of small generated pictures and files, by other implementations than the service's own.
 
-    pip install pillow==13.0.0 numpy==2.4.6 scipy==1.17.1 scikit-image==0.26.0 blurhash-python==1.2.2 thumbhash-python==1.0.1 colour-science==0.4.7
-    apt-get install libavif-bin libimage-exiftool-perl
+    pip install pillow==10.4.0 numpy==2.4.6 scipy==1.17.1 scikit-image==0.26.0 blurhash-python==1.2.2 thumbhash-python==1.0.1 colour-science==0.4.7
+    apt-get install libavif-bin libimage-exiftool-perl libraqm0 fonts-dejavu-core fonts-liberation
     python3 compute.py        (writes facts/*.json; then npx biome check --write facts)
 
 The pictures are made by the same formulas in generated.py and pictures.ts; files that another implementation wrote stand in
@@ -16,6 +16,7 @@ from importlib.metadata import version
 
 import files
 import layers
+import letters
 import measures
 import places
 import sizes
@@ -23,7 +24,7 @@ import tones
 
 PACKAGES = ["pillow", "numpy", "scipy", "scikit-image", "blurhash-python", "thumbhash-python", "colour-science"]
 PROGRAMS = {"avifenc": ["avifenc", "--version"], "exiftool": ["exiftool", "-ver"]}
-GROUPS = {"sizes": sizes, "places": places, "tones": tones, "layers": layers, "files": files, "measures": measures}
+GROUPS = {"sizes": sizes, "places": places, "tones": tones, "layers": layers, "letters": letters, "files": files, "measures": measures}
 
 tools = {name: version(name) for name in PACKAGES}
 for name, command in PROGRAMS.items():

@@ -25,6 +25,7 @@ export interface Fact {
   within?: number;
   /** x, y and the channels of a few pixels of the result. */
   pixels?: string;
+  ink?: Ink;
   /** What a PNG says of how it stores its pixels: colour type and bits of a channel. */
   stored?: [colourType: number, bits: number];
   /** Milliseconds for which each frame is shown. */
@@ -36,6 +37,18 @@ export interface Fact {
   least?: Record<string, number>;
   /** The fewest and the most bytes of a file. */
   bytes?: [number, number];
+}
+
+/** Where letters lie on a plain ground of one grey, in white ink. */
+export interface Ink {
+  ground: number;
+  /** Left, top, right and bottom of the ink of each line, its last column and row included. */
+  boxes: number[][];
+  /** Pixels by which they may lie off. */
+  within: [across: number, down: number];
+  /** Ink in whole pixels of it, and which share of that may be more or less. */
+  amount: number;
+  share: number;
 }
 
 const OTHER = 'ast_111111111111111111111111';

@@ -78,9 +78,14 @@ def island(width, height):
     return whole([numpy.where(inside, 255, 0)] * 4)
 
 
+def plain(width, height, value):
+    """One grey."""
+    return numpy.full((height, width, 3), value, numpy.uint8)
+
+
 FORMULAS = {
     formula.__name__: formula
-    for formula in [waves, muted, veiled, specks, edge, lines, dull, mounted, island]
+    for formula in [waves, muted, veiled, specks, edge, lines, dull, mounted, island, plain]
 }
 
 

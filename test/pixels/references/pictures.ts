@@ -21,6 +21,7 @@ const FORMULAS = {
       ? specks(x, y).map((value) => 60 + Math.floor((value * 3) / 4))
       : grey(20 + ((x + y) % 5));
   },
+  plain: (_width, _height, value) => () => grey(value),
   island: (width, height) => (x, y) => {
     const isInside = (x - width / 2) ** 2 + (y - height / 2) ** 2 < (height / 3) ** 2;
     return Array.from({ length: 4 }, () => (isInside ? 255 : 0));

@@ -8,6 +8,7 @@ import { transform } from '../../../workers/image/pipeline.ts';
 import type { Achieved, Failure } from '../../../workers/protocol.ts';
 import { raster } from '../../workers/image/passes.ts';
 import { type Fact, groups, inputOf, pixelsOf, readingsIn, taskOf } from './facts.ts';
+import { assertInk } from './ink.ts';
 import { pictureNamed } from './pictures.ts';
 
 /** Where a PNG's header says how its pixels are stored. */
@@ -41,6 +42,7 @@ async function holds(t: Test, fact: Fact): Promise<void> {
   if (fact.stored !== undefined) t.same([data[COLOUR_TYPE_AT], data[BITS_AT]], fact.stored);
   if (fact.delays !== undefined) t.same((await sharp(data, { pages: -1 }).metadata()).delay, fact.delays);
   if (fact.pixels !== undefined) await assertPixels(t, fact, data);
+  if (fact.ink !== undefined) assertInk(t, fact.ink, await raster(data));
 }
 
 interface Answer {
