@@ -171,9 +171,12 @@ t.test('rows of a render are a picture each, and one whose template is gone fail
     width: 40,
     height: 20,
   });
+  const used = async () => (await server.call('/account', { key })).json.data.processing.used;
+  const before = await used();
   const slow = Array.from({ length: 40 }, (_, row) => ({ title: `Row ${row}` }));
   const queued = await submit(server, key, { type: 'render', templateId: made.data.id, items: slow });
   await server.call(`/templates/${made.data.id}`, { key, method: 'DELETE' });
   const failed = await ended(server, key, queued.json.data.id);
   t.match(failed, { status: 'FAILED', errorCode: 'invalid_state', retryable: false });
+  t.equal(await used(), before + failed.completedItems, 'a row that was not begun is no run');
 });

@@ -12,6 +12,8 @@ import { type Turn, Turns } from './turns.ts';
 export interface FailedWork extends Failure {
   bill?: Bill;
   failedStep?: number;
+  /** Nothing of it was begun: there is no run to pay for. */
+  isUnstarted?: boolean;
 }
 
 /** What came of an item; one that is put back was not tried at all. */

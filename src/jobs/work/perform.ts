@@ -186,10 +186,10 @@ export function createPerform(options: PerformOptions): Perform {
   ): WorkError {
     const failure = failureIn(error, job);
     // A run that was handed out is paid for, but when the reason is ours.
-    const ranInVain = segment?.runs !== 'model' && !failure.mayPass ? 1 : 0;
+    const isPaid = segment?.runs !== 'model' && !failure.mayPass && failure.isUnstarted !== true;
     return new WorkError({
       ...failure,
-      bill: { runs: runs + ranInVain, credits },
+      bill: { runs: runs + (isPaid ? 1 : 0), credits },
       ...(job.type === 'chain' && segment !== undefined && { failedStep: segment.index }),
     });
   }
