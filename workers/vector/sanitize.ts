@@ -21,7 +21,12 @@ const ENTITY = /<!ENTITY\s+(%\s+)?([^\s"'>]+)\s+(?:"([^"]*)"|'([^']*)'|([^>]*))/
 const MOST_UNFOLDED = 16 * 1024 * 1024;
 
 /** Attributes that load what they name, and one that says what names are relative to; whatever their prefix. */
-const REFERENCES = ['href', 'src', 'base'];
+const REFERENCE = /(?:^|:)(?:href|src|base)$/i;
+/** Elements that load what they name, and those whose text is a style; whatever their prefix. */
+const INCLUDE = /(?:^|:)include$/i;
+const STYLE = /(?:^|:)style$/i;
+/** What no style names a thing without. */
+const MAY_NAME = /url|import|\\/i;
 const CSS_URL = /url\(\s*(?:"[^"]*"|'[^']*'|[^)"']*)\s*\)?/gi;
 const CSS_IMPORT = /@import\b[^;]*;?/gi;
 /** A letter that a style writes as an escape, by its code or as it is: `\75rl(`, `u\rl(`. */
@@ -88,50 +93,46 @@ function trap(): UnsafeDrawing {
 
 /** Writes elements and text, without what they name outside of the drawing. */
 class DrawingWriter {
-  readonly #parts: string[] = [];
+  #drawing = '';
   /** The text of the style element that is open: it is one text for the renderer, whatever stood in between. */
   #style: string | undefined;
 
-  open({ name, attributes }: SaxesTagPlain): void {
-    if (this.#style !== undefined || localName(name) === 'include') return;
-    const written = Object.entries(attributes).map(
-      ([key, value]) => ` ${key}="${escapedValue(harmless(key, value))}"`,
-    );
-    this.#parts.push(`<${name}${written.join('')}>`);
-    if (localName(name) === 'style') this.#style = '';
+  open({ name, attributes, isSelfClosing }: SaxesTagPlain): void {
+    if (this.#style !== undefined || INCLUDE.test(name)) return;
+    let tag = `<${name}`;
+    for (const key in attributes) tag += ` ${key}="${escapedValue(harmless(key, attributes[key] ?? ''))}"`;
+    this.#drawing += isSelfClosing ? `${tag}/>` : `${tag}>`;
+    if (!isSelfClosing && STYLE.test(name)) this.#style = '';
   }
 
-  close({ name }: SaxesTagPlain): void {
-    const local = localName(name);
-    if (local === 'include' || (this.#style !== undefined && local !== 'style')) return;
-    if (this.#style !== undefined) this.#parts.push(escapedText(harmlessStyle(this.#style)));
-    this.#style = undefined;
-    this.#parts.push(`</${name}>`);
+  close({ name, isSelfClosing }: SaxesTagPlain): void {
+    if (isSelfClosing || INCLUDE.test(name)) return;
+    if (this.#style !== undefined) {
+      if (!STYLE.test(name)) return;
+      this.#drawing += escapedText(harmlessStyle(this.#style));
+      this.#style = undefined;
+    }
+    this.#drawing += `</${name}>`;
   }
 
   text(content: string): void {
-    if (this.#style === undefined) this.#parts.push(escapedText(content));
+    if (this.#style === undefined) this.#drawing += escapedText(content);
     else this.#style += content;
   }
 
   written(): string {
-    return this.#parts.join('').trim();
+    return this.#drawing.trim();
   }
 }
 
-function localName(name: string): string {
-  return name.slice(name.indexOf(':') + 1).toLowerCase();
-}
-
 function harmless(name: string, value: string): string {
-  if (REFERENCES.includes(localName(name))) return INNER.test(value) ? value : '';
+  if (REFERENCE.test(name)) return INNER.test(value) ? value : '';
   return harmlessStyle(value);
 }
 
 /** Any attribute may be a style: `fill`, `style`, `mask`. */
 function harmlessStyle(css: string): string {
-  const mayName = /url|import|\\/i.test(css);
-  if (!mayName) return css;
+  if (!MAY_NAME.test(css)) return css;
   return (
     withoutEscapes(css)
       // Not by nothing: what stood around it could spell another.
