@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Gate } from '../accounts/gate/gate.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
 import { invalidParam } from '../http/errors.ts';
+import { importResultOf, sendImported } from '../http/lists/imports.ts';
 import { rowWriter, sendList } from '../http/lists/streamed-list.ts';
 import { slugFromName } from '../names/slugs.ts';
 import { earlierDataOf, exportOf, savedDataOf, type UsageOf, withUsage } from './answers.ts';
@@ -18,7 +19,6 @@ import {
   PresetChange,
   PresetData,
   PresetEntries,
-  PresetImportResult,
   PresetListQuery,
   PresetParams,
   PresetReadQuery,
@@ -103,7 +103,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
           'Takes presets as GET /api/v1/presets/{slug} answers them, with version and versions. Entries that break a rule are listed in errors; the others land.',
         tags,
         body: PresetEntries,
-        response: { 201: envelopeOf(PresetImportResult) },
+        response: { 201: envelopeOf(importResultOf(PresetData)) },
       },
     },
     async (request, reply) => {
@@ -113,11 +113,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       const data = presets.map((preset, index) =>
         savedDataOf(preset, [...(drafts[index]?.history ?? [])], models),
       );
-      const result = { data, importedCount: data.length };
-      const answer = errors.length === 0 ? result : { ...result, errors };
-      return reply
-        .code(201)
-        .send(success(`${data.length} of ${request.body.length} presets imported.`, answer));
+      return sendImported(reply, data, errors, { sent: request.body.length, of: 'presets' });
     },
   );
 

@@ -149,13 +149,6 @@ export const PresetData = Type.Object(
 );
 export type PresetData = Static<typeof PresetData>;
 
-/** What landed of an import, and one line per refused entry. */
-export const PresetImportResult = Type.Object({
-  data: Type.Array(PresetData, { description: 'As saved, in the order sent.' }),
-  errors: Type.Optional(Type.Array(Type.String(), { description: 'Absent when all landed.' })),
-  importedCount: Type.Integer({ format: 'int32' }),
-});
-
 export const PresetListQuery = Type.Object({
   filter: Type.Optional(Type.Unsafe<'builtin' | 'user'>({ type: 'string', enum: ['builtin', 'user'] })),
   includeVersions: Type.Optional(Type.Boolean({ description: 'Whether rows carry their history.' })),

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import type { Gate } from '../accounts/gate/gate.ts';
 import { envelopeOf, pageOf, success } from '../http/envelope.ts';
+import { importResultOf, sendImported } from '../http/lists/imports.ts';
 import { rowWriter, sendList } from '../http/lists/streamed-list.ts';
 import { dataOf } from './answers.ts';
 import { templateNotFound } from './errors.ts';
@@ -15,7 +16,6 @@ import {
   TemplateChange,
   TemplateData,
   TemplateEntries,
-  TemplateImportResult,
   TemplateListQuery,
   TemplateParams,
   TemplateSummary,
@@ -83,17 +83,14 @@ export async function templateRoutes(
         description: 'Entries that break a rule are listed in errors; the others land, each at version 1.',
         tags,
         body: TemplateEntries,
-        response: { 201: envelopeOf(TemplateImportResult) },
+        response: { 201: envelopeOf(importResultOf(TemplateData)) },
       },
     },
     async (request, reply) => {
       const { drafts, errors } = sortEntries(request.body);
       const templates = await store.insert(gate.callerOf(request).accountId, drafts, now());
-      const result = { data: templates.map(dataOf), importedCount: templates.length };
-      const answer = errors.length === 0 ? result : { ...result, errors };
-      return reply
-        .code(201)
-        .send(success(`${templates.length} of ${request.body.length} templates imported.`, answer));
+      const sent = request.body.length;
+      return sendImported(reply, templates.map(dataOf), errors, { sent, of: 'templates' });
     },
   );
 

@@ -131,13 +131,6 @@ export const TemplateSummary = Type.Object(
 );
 export type TemplateSummary = Static<typeof TemplateSummary>;
 
-/** What landed of an import, and one line per refused entry. */
-export const TemplateImportResult = Type.Object({
-  data: Type.Array(TemplateData, { description: 'As saved, in the order sent.' }),
-  errors: Type.Optional(Type.Array(Type.String(), { description: 'Absent when all landed.' })),
-  importedCount: Type.Integer({ format: 'int32' }),
-});
-
 export const TemplateListQuery = Type.Object({
   filter: Type.Optional(Type.Unsafe<'builtin' | 'user'>({ type: 'string', enum: ['builtin', 'user'] })),
   ...PagingQuery,

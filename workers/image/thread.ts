@@ -1,4 +1,4 @@
-import { move, transferableSymbol, valueSymbol } from 'piscina';
+import { moved } from '../moved.ts';
 import type { ImageResult, ImageTask } from '../protocol.ts';
 import { perform } from './perform.ts';
 
@@ -6,12 +6,5 @@ import { perform } from './perform.ts';
 export default async function run(task: ImageTask): Promise<ImageResult> {
   const result = await perform(task);
   if (result.kind !== 'transformed') return result;
-  return move({
-    get [transferableSymbol]() {
-      return [result.data.buffer];
-    },
-    get [valueSymbol]() {
-      return result;
-    },
-  }) as unknown as ImageResult;
+  return moved(result);
 }

@@ -1,5 +1,5 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { move, transferableSymbol, valueSymbol } from 'piscina';
+import { moved } from '../moved.ts';
 import { BrowserKeeper } from './keeper.ts';
 import type { RenderAnswer, RenderCall, RenderThreadOptions } from './protocol.ts';
 import { createRenderer, type RenderTies } from './renderer.ts';
@@ -16,14 +16,7 @@ type Watched = RenderCall & { client?: MessagePort };
 export default async function run(call: Watched): Promise<RenderAnswer> {
   const answer = await answerTo(call);
   if (answer.kind !== 'rendered') return answer;
-  return move({
-    get [transferableSymbol]() {
-      return [answer.data.buffer];
-    },
-    get [valueSymbol]() {
-      return answer;
-    },
-  }) as unknown as RenderAnswer;
+  return moved(answer);
 }
 
 function answerTo(call: Watched): Promise<RenderAnswer> {

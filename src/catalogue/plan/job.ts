@@ -1,14 +1,14 @@
 import { invalidParam } from '../../http/errors.ts';
 import type { Models } from '../../models/models.ts';
-import { warningsOf } from '../checks/warnings.ts';
 import type { CheckedJob, JobWork } from './checked-job.ts';
 import { assetsOfSteps, assetsOfSubjects } from './named-assets.ts';
 import { checkOpJob, opOf } from './op-job.ts';
-import { planOf, takenBy, typeOf } from './plan.ts';
+import { planOf } from './plan.ts';
 import { checkPresetJob, type StoredSteps } from './preset-job.ts';
 import type { PresetStep } from './step.ts';
 import { compileSteps } from './steps.ts';
-import { checkSubjectsAreUsed, readSubjects, referencesOf } from './subjects.ts';
+import { jobOfSteps } from './steps-job.ts';
+import { checkSubjectsAreUsed, readSubjects } from './subjects.ts';
 
 export interface CheckRules {
   models: Models;
@@ -58,22 +58,10 @@ function checkSteps(body: JobWork, steps: readonly PresetStep[], models: Models)
   const compiled = compileSteps(steps, models);
   const subjects = readSubjects(body.subjects ?? [], 'subjects');
   checkSubjectsAreUsed(compiled, subjects, models);
-  const segments = planOf(compiled);
-  const type = typeOf(segments);
-  if (body.type !== undefined && body.type !== type) {
-    const message = `type is ${body.type}, but these steps run as ${type}: leave type out.`;
-    throw invalidParam('type', message, { received: body.type, allowed: [type] });
-  }
   return {
-    type,
-    takes: takenBy(segments),
-    count: 1,
-    variants: [{ parameters: {}, segments }],
-    subjects,
-    references: referencesOf(subjects),
+    ...jobOfSteps(body, compiled, subjects, 'these steps run'),
+    variants: [{ parameters: {}, segments: planOf(compiled) }],
     named: [...assetsOfSteps(steps, compiled, 'steps'), ...assetsOfSubjects(subjects, 'subjects')],
-    warnings: warningsOf(compiled),
-    produces: segments.at(-1)?.produces ?? 'image',
   };
 }
 

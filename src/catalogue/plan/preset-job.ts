@@ -1,14 +1,14 @@
 import { ApiError, invalidParam } from '../../http/errors.ts';
 import type { Models } from '../../models/models.ts';
-import { warningsOf } from '../checks/warnings.ts';
 import { findOp } from '../index.ts';
 import type { CheckedJob, JobWork } from './checked-job.ts';
 import type { CompiledStep } from './compiled-step.ts';
 import { assetsOfSteps, assetsOfSubjects } from './named-assets.ts';
-import { planOf, takenBy, typeOf } from './plan.ts';
+import { planOf } from './plan.ts';
 import type { PresetStep, Subject } from './step.ts';
 import { compileSteps } from './steps.ts';
-import { checkSubjectsAreUsed, referencesOf } from './subjects.ts';
+import { jobOfSteps } from './steps-job.ts';
+import { checkSubjectsAreUsed } from './subjects.ts';
 import { type MergedVariant, mergedVariants } from './variants.ts';
 
 /** A version of a preset, as it is stored. */
@@ -39,28 +39,16 @@ export function checkPresetJob(body: JobWork, stored: StoredSteps, models: Model
   });
   // Variants differ in the parameters of one step alone: what follows from the steps is the same for all.
   const { steps, compiled } = checked[0] ?? { steps: [], compiled: [] };
-  const segments = planOf(compiled);
-  const type = typeOf(segments);
-  if (body.type !== undefined && body.type !== type) {
-    const message = `type is ${body.type}, but the preset runs as ${type}: leave type out.`;
-    throw invalidParam('type', message, { received: body.type, allowed: [type] });
-  }
   return {
-    type,
-    takes: takenBy(segments),
-    count: 1,
+    ...jobOfSteps(body, compiled, subjects, 'the preset runs'),
     variants: checked.map(({ compiled, variant: { name, parameters } }) => ({
       ...(name !== undefined && { name }),
       parameters,
       segments: planOf(compiled),
     })),
-    subjects,
-    references: referencesOf(subjects),
     named: [...assetsOfSteps(steps, compiled, 'steps'), ...assetsOfSubjects(subjects, 'subjects')].map(
       (asset) => ({ ...asset, param: 'presetId' }),
     ),
-    warnings: warningsOf(compiled),
-    produces: segments.at(-1)?.produces ?? 'image',
   };
 }
 
