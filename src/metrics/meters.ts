@@ -21,12 +21,18 @@ const MISNAMED = [
 ];
 
 /**
+ * How often the event loop's delay is looked at, which wakes a process that has nothing to do. Every 10 ms, as Prometheus' client does when
+ * left alone, was four fifths of what an idle process uses. The delays that are told contain this time.
+ */
+const LOOP_LOOKED_AT_EVERY_MS = 50;
+
+/**
  * Declares the metrics of this process anew, in Prometheus' default register. Call it once, before any slice opens: slices declare metrics
  * of their own beside these.
  */
 export function createMeters(tracing: Tracing): Meters {
   register.clear();
-  collectDefaultMetrics();
+  collectDefaultMetrics({ eventLoopMonitoringPrecision: LOOP_LOOKED_AT_EVERY_MS });
   for (const name of MISNAMED) register.removeSingleMetric(name);
   return {
     requests: createRequestMeter(),
