@@ -32,7 +32,7 @@ const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
 const ROUND_MS = Number(process.env.BENCH_ROUND_MS ?? 4_000);
 const QUALITY = 80;
 /** Small calls before the first figure: a service runs for days, and what it compiles and tidies up after its start is no part of a call. */
-const WARM_UP_MS = Number(process.env.BENCH_WARM_UP_MS ?? 10_000);
+const WARM_UP_MS = Number(process.env.BENCH_WARM_UP_MS ?? 30_000);
 const WARM_UP_CASE = '200 px JPEG to 64 px JPEG';
 /** Each case's own, on both sides. */
 const CASE_WARM_UP_MS = 500;
