@@ -66,13 +66,16 @@ export const NewApiKey = Type.Composite([
   Type.Object({ key: Type.String({ description: 'Shown once.' }) }),
 ]);
 
-export const NewApiKeyBody = Type.Object({ name: Type.Optional(Type.String({ maxLength: 100 })) });
+export const NewApiKeyBody = Type.Object(
+  { name: Type.Optional(Type.String({ maxLength: 100 })) },
+  { examples: [{ name: 'Uploads' }] },
+);
 export type NewApiKeyBody = Static<typeof NewApiKeyBody>;
 
-export const SignInBody = Type.Object({
-  email: Type.String({ maxLength: 320 }),
-  password: Type.String({ maxLength: 1000 }),
-});
+export const SignInBody = Type.Object(
+  { email: Type.String({ maxLength: 320 }), password: Type.String({ maxLength: 1000 }) },
+  { examples: [{ email: 'owner@localhost', password: 'the one that the first start printed' }] },
+);
 export type SignInBody = Static<typeof SignInBody>;
 
 export const KeyPath = Type.Object({ keyId: Type.String() });

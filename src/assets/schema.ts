@@ -51,9 +51,10 @@ export const UploadQuery = Type.Object({
 export type UploadQuery = Static<typeof UploadQuery>;
 
 /** The JSON form of an upload. */
-export const UrlUpload = Type.Object({
-  url: Type.String({ minLength: 1, described: HTTP_ADDRESS }),
-});
+export const UrlUpload = Type.Object(
+  { url: Type.String({ minLength: 1, described: HTTP_ADDRESS }) },
+  { examples: [{ url: 'https://example.com/photo.jpg' }] },
+);
 
 export const Reservation = Type.Object(
   {
@@ -61,7 +62,10 @@ export const Reservation = Type.Object(
     name: Type.Optional(name),
     collection: Type.Optional(collection),
   },
-  { title: 'Reservation' },
+  {
+    title: 'Reservation',
+    examples: [{ contentType: 'image/jpeg', name: 'photo.jpg', collection: 'products' }],
+  },
 );
 export type Reservation = Static<typeof Reservation>;
 

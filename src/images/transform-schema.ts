@@ -8,6 +8,9 @@ export const TRANSFORM_OPS: readonly PixelOp[] = Object.values<Op>(OPS)
   .filter(isPixelOp)
   .filter(({ syncEndpoint }) => syncEndpoint !== undefined);
 
+/** The op that an empty form offers: it needs no parameter, so that the call is good as it stands. */
+const TRIED_FIRST = 'thumbnail';
+
 /** What a parameter is for each op that has it. */
 interface Declared {
   op: string;
@@ -31,7 +34,7 @@ export function transformQuery(): TObject {
       Type.Unsafe<string>({
         type: 'string',
         enum: TRANSFORM_OPS.map(({ op }) => op),
-        examples: ['resize'],
+        examples: [TRIED_FIRST],
         description: 'The op to run; exclusive with preset.',
       }),
     ),
@@ -109,9 +112,13 @@ const IMAGE = {
 /** One of the two, and not both. */
 const ONE_IMAGE = { oneOf: [{ required: ['assetId'] }, { required: ['url'] }] };
 
+/** An id that nobody has. */
+const NO_ASSET = 'ast_000000000000000000000000';
+
 /** Where an image is, in JSON: one of the account's own assets or a public address. */
 export const ImageReference = Type.Object(IMAGE, {
   title: 'ImageReference',
+  examples: [{ assetId: NO_ASSET }],
   additionalProperties: false,
   ...ONE_IMAGE,
 });
@@ -132,7 +139,7 @@ export function transformReference(): TSchema {
         title: `Transform_${op}`,
         additionalProperties: false,
         ...ONE_IMAGE,
-        examples: [{ assetId: 'ast_000000000000000000000000', op, ...example }],
+        examples: [exampleOf(op, example)],
       },
     ),
   );
@@ -140,7 +147,15 @@ export function transformReference(): TSchema {
     { ...IMAGE, preset: Type.String({ minLength: 1, description: 'Slug, id or slug@version.' }) },
     { title: 'Transform_preset', additionalProperties: false, ...ONE_IMAGE },
   );
-  return Type.Unsafe({ oneOf: [...ofOps, ofPreset, ImageReference] });
+  const first = TRANSFORM_OPS.filter(({ op }) => op === TRIED_FIRST);
+  return Type.Unsafe({
+    oneOf: [...ofOps, ofPreset, ImageReference],
+    examples: first.map(({ op, example }) => exampleOf(op, example)),
+  });
+}
+
+function exampleOf(op: string, example: object): object {
+  return { assetId: NO_ASSET, op, ...example };
 }
 
 /** The parameters that ops share are described once. */

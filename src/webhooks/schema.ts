@@ -20,15 +20,18 @@ const events = Type.Array(Type.String(), {
 });
 const enabled = Type.Boolean({ description: 'A disabled endpoint gets nothing, also not later.' });
 
-export const NewEndpoint = Type.Object({
-  url,
-  description: Type.Optional(description),
-  events: Type.Optional(events),
-  enabled: Type.Optional(enabled),
-});
+export const NewEndpoint = Type.Object(
+  {
+    url,
+    description: Type.Optional(description),
+    events: Type.Optional(events),
+    enabled: Type.Optional(enabled),
+  },
+  { examples: [{ url: 'https://example.com/webhooks', events: ['job.completed', 'job.failed'] }] },
+);
 export type NewEndpoint = Static<typeof NewEndpoint>;
 
-export const EndpointChange = Type.Partial(NewEndpoint);
+export const EndpointChange = Type.Partial(NewEndpoint, { examples: [{ enabled: false }] });
 export type EndpointChange = Static<typeof EndpointChange>;
 
 const endpoint = {

@@ -1,4 +1,5 @@
 import { ERROR_CODES } from '../errors.ts';
+import { pathExampleOf } from './examples.ts';
 
 /** A part of the document as plain JSON. */
 export type Node = { [key: string]: unknown };
@@ -79,7 +80,10 @@ const IDEMPOTENCY_KEY = {
  * @param document changed in place.
  */
 export function completeDocument(document: Node): Node {
-  for (const operation of operationsOf(document)) completeOperation(operation);
+  for (const [method, operation] of operationsOf(document)) {
+    completeOperation(operation);
+    exemplify(method, operation);
+  }
   const components = (document.components ?? {}) as Node;
   const schemas: Node = {};
   document.paths = hoisted(callsFirst(document.paths as Node), schemas);
@@ -127,9 +131,17 @@ function completeOperation(operation: Node): void {
   operation.responses = { ...responses, '4XX': FAILURE, default: FAILURE };
 }
 
-function* operationsOf({ paths = {} }: Node): Generator<Node> {
+/** Parameters of a path have an example each, so that the page of the document can make the call as it opens. */
+function exemplify(method: string, operation: Node): void {
+  for (const parameter of (operation.parameters ?? []) as Node[]) {
+    const example = parameter.in === 'path' ? pathExampleOf(method, String(parameter.name)) : undefined;
+    if (example !== undefined) parameter.example = example;
+  }
+}
+
+function* operationsOf({ paths = {} }: Node): Generator<[method: string, operation: Node]> {
   for (const methods of Object.values(paths as Record<string, Record<string, Node>>)) {
-    yield* Object.values(methods);
+    yield* Object.entries(methods);
   }
 }
 

@@ -1,0 +1,25 @@
+/**
+ * What stands in the path of a call that is made from the page of the document as it is: what the service brings along
+ * where a call reads, and otherwise an id that nobody has, so that trying a call out neither changes nor deletes anything.
+ */
+const OF_READING: Readonly<Record<string, string>> = {
+  op: 'resize',
+  slug: 'builtin-web-optimized',
+  templateId: 'builtin-template-social-card',
+};
+const OF_NOBODY: Readonly<Record<string, string | number>> = {
+  assetId: `ast_${'0'.repeat(24)}`,
+  jobId: `job_${'0'.repeat(24)}`,
+  keyId: `key_${'0'.repeat(24)}`,
+  endpointId: `whe_${'0'.repeat(24)}`,
+  deliveryId: `whd_${'0'.repeat(24)}`,
+  templateId: `tpl_${'0'.repeat(24)}`,
+  slug: `pre_${'0'.repeat(24)}`,
+  version: 1,
+  name: 'example',
+};
+
+/** The example of a parameter in a path; undefined for one that has none yet. */
+export function pathExampleOf(method: string, name: string): string | number | undefined {
+  return (method === 'get' ? OF_READING[name] : undefined) ?? OF_NOBODY[name];
+}
