@@ -111,7 +111,9 @@ export function createAuthentication(store: AccountsStore, now: () => number): A
 
 /** The habit of other services. Which key it is, and whether it is good, is not looked at. */
 function keyAsBearer(): ApiError {
-  return new ApiError('unauthorized', 'An API key was sent as Bearer: send "Authorization: ApiKey …".');
+  return new ApiError('unauthorized', 'An API key was sent as Bearer: send "Authorization: ApiKey …".', {
+    param: 'Authorization',
+  });
 }
 
 /** 401 for a credential that is wrong, revoked or malformed: one answer a kind, so that nothing is learnt from it. */
@@ -121,6 +123,7 @@ export function notAccepted(isSession: boolean): ApiError {
     isSession
       ? 'This session is not accepted or is over: sign in again at POST /api/v1/auth/sign-in.'
       : 'This credential is not accepted: send "Authorization: ApiKey <API_KEY>" with a key that was not revoked.',
+    { param: 'Authorization' },
   );
 }
 

@@ -5,7 +5,7 @@ import type { SettingsOf } from '../../config/setting.ts';
 import { installBodies } from './bodies/parsing.ts';
 import type { httpSettings } from './config.ts';
 import { refuseSecondHost } from './connection/one-host.ts';
-import { refuseExpectations, refuseUnreadable } from './connection/unreadable.ts';
+import { refuseExpectations, refuseTunnels, refuseUnreadable } from './connection/unreadable.ts';
 import { warnOfUntrustedProxy } from './connection/untrusted-proxy.ts';
 import { installAccessLog } from './manners/access-log.ts';
 import { installCaching } from './manners/caching.ts';
@@ -31,6 +31,7 @@ export function createServer(settings: SettingsOf<typeof httpSettings>, log: Log
   installCaching(server);
   installCompression(server);
   refuseExpectations(server.server);
+  refuseTunnels(server.server);
   return server;
 }
 

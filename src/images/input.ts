@@ -82,6 +82,7 @@ const ELSEWHERE = new Map<string, string>(
     image:
       'An image within JSON is not read: send its bytes as the body, as a multipart file, or send a url.',
     file: 'A file within JSON is not read: send its bytes as the body, as a multipart file, or send a url.',
+    response: 'response goes into the query, as ?response=url.',
     base64: 'Base64 is not read: send the bytes as the body, as a multipart file, or send a url.',
   }),
 );

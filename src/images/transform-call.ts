@@ -31,6 +31,7 @@ const OWN_KEYS = ['op', 'preset', 'response'];
  * @throws ApiError invalid_param on op, preset or the parameter at fault.
  */
 export function readCall(query: Query, body: BodyFields): TransformCall {
+  if (Array.isArray(query.response)) textOf('response', query.response);
   const op = textOf('op', query.op) ?? (query.preset === undefined ? body.op : undefined);
   const preset = textOf('preset', query.preset) ?? (query.op === undefined ? body.preset : undefined);
   if (op !== undefined && preset !== undefined) {
@@ -106,7 +107,7 @@ function syncOp(name: string): PixelOp {
   const op = findOp(name);
   if (op === undefined) {
     const hint = didYouMean(name, transformOps());
-    const message = `There is no op ${name}: GET /api/v1/ops lists them all.${hint}`;
+    const message = `There is no op "${name}": GET /api/v1/ops lists them all.${hint}`;
     throw invalidParam('op', message, { received: name, allowed: transformOps() });
   }
   if (isPixelOp(op) && op.syncEndpoint !== undefined) return op;

@@ -6,7 +6,9 @@ export const MOST_RESUMES = 5;
 
 /** None, another account's, or one whose record has expired: never told apart. */
 export function jobNotFound(): ApiError {
-  return new ApiError('job_not_found', 'There is no such job: GET /jobs lists yours.', { param: 'jobId' });
+  return new ApiError('job_not_found', 'There is no such job: GET /api/v1/jobs lists yours.', {
+    param: 'jobId',
+  });
 }
 
 export function notCancellable(status: JobStatus): ApiError {
@@ -26,7 +28,7 @@ export function nothingToResume(status: JobStatus): ApiError {
 
 export function notLatestAttempt(): ApiError {
   const message =
-    'This attempt was resumed already: resume the latest one, which GET /jobs?rootJobId= lists first.';
+    'This attempt was resumed already: resume the latest one, which GET /api/v1/jobs?rootJobId= lists first.';
   return new ApiError('job_not_resumable', message, {
     param: 'jobId',
     details: { reason: 'NOT_LATEST_ATTEMPT', job: { maxResumes: MOST_RESUMES } },

@@ -22,7 +22,7 @@ export const READABLE_TYPES = [
  */
 export function readable(bytes: Uint8Array, known?: Header | null): Header {
   const header = known ?? readHeader(bytes);
-  if (header === null || header.format === 'heif') throw unread(foreignFile(bytes));
+  if (header === null || header.format === 'heif') throw unread(foreignFile(bytes), bytes.length === 0);
   if (header.stillMissing) {
     throw unsupportedFormat(
       'This AVIF is an animation, which is not supported; send a GIF or WebP, or its first frame.',
@@ -36,7 +36,8 @@ export function readable(bytes: Uint8Array, known?: Header | null): Header {
   return header;
 }
 
-function unread(file: ForeignFile | undefined) {
+function unread(file: ForeignFile | undefined, isEmpty: boolean) {
+  if (isEmpty) return unsupportedFormat('The image is empty: send its bytes.', undefined, 'file');
   if (file === undefined) {
     const message = `The bytes are no image that is read here: send ${READABLE}.`;
     return unsupportedFormat(message, { supported: READABLE_TYPES }, 'file');

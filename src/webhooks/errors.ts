@@ -3,7 +3,8 @@ import { ENDPOINTS_PER_ACCOUNT } from './schema.ts';
 
 /** 404: no such endpoint, or another account's; the two are never told apart. */
 export function endpointNotFound(): ApiError {
-  const message = 'No webhook endpoint of this account has this id: GET /webhook-endpoints lists them.';
+  const message =
+    'No webhook endpoint of this account has this id: GET /api/v1/webhook-endpoints lists them.';
   return new ApiError('not_found', message, { param: 'endpointId' });
 }
 

@@ -43,7 +43,9 @@ function* callsOf(path: string, method: string, { parameters = [], requestBody }
     (text, { name, example }) => text.replace(`{${name}}`, String(example)),
     path,
   );
-  const query = new URLSearchParams(given('query').map(({ name, example }) => [name, String(example)]));
+  const query = new URLSearchParams(
+    given('query').map(({ name, example }): [string, string] => [name, String(example)]),
+  );
   const at = `/${filled}${query.size === 0 ? '' : `?${query}`}`;
   const types = Object.keys(requestBody?.content ?? {}).filter(
     (type) => type === 'image/png' || !type.startsWith('image/'),

@@ -1,5 +1,6 @@
 // needs: server
 import t from 'tap';
+import { ERROR_CODES, type ErrorCode } from '../../src/http/errors.ts';
 import { type Answer, type CallOptions, startServer } from '../harness.ts';
 import { redSquare } from '../images.ts';
 
@@ -113,6 +114,61 @@ const MISTAKES: Array<[what: string, path: string, options: CallOptions, param: 
   ],
   ['values beside data', '/images/render', { json: { templateId: 'a', title: 'x' } }, 'title', /into data/],
   [
+    'a link of another call in a body',
+    '/images/transform',
+    { json: { assetId: 'ast_1', op: 'flip', response: 'url' } },
+    'response',
+    /\?response=url/,
+  ],
+  [
+    'two forms of an answer',
+    '/images/transform?op=flip&axis=both&response=url&response=bytes',
+    image,
+    'response',
+    /given 2 times/,
+  ],
+  ['a parameter without a name', '/images/transform?op=flip&=5', image, 'parameters', /has no name/],
+  ['a likeness in no format', '/images/transform?op=compress&minSsim=0.9', image, 'format', /so name it/],
+  ['a job of nobody', '/jobs/job_1', {}, 'jobId', /GET \/api\/v1\/jobs lists/],
+  [
+    'an endpoint of nobody',
+    '/webhook-endpoints/whe_1',
+    {},
+    'endpointId',
+    /GET \/api\/v1\/webhook-endpoints lists/,
+  ],
+  [
+    'an upload of nothing',
+    '/assets/upload',
+    { body: '', type: 'image/png' },
+    'file',
+    /is empty: send its bytes/,
+  ],
+  ['an empty url', '/assets/upload', { json: { url: '' } }, 'url', /text that is not empty/],
+  [
+    'no body',
+    '/feedback',
+    { method: 'POST', type: 'application/json' },
+    'body',
+    /The body is empty.*such as \{"kind"/,
+  ],
+  [
+    'a word for a type',
+    '/feedback',
+    { body: '{}', type: 'garbage' },
+    'Content-Type',
+    /"Content-Type: application\/json"/,
+  ],
+  [
+    'a form',
+    '/feedback',
+    { body: 'a=b', type: 'application/x-www-form-urlencoded' },
+    'Content-Type',
+    /"Content-Type: application\/json"/,
+  ],
+  ['a key where a session is asked for', '/api-keys', {}, 'Authorization', /POST \/api\/v1\/auth\/sign-in/],
+  ['a page for an Accept', '/ops', { headers: { accept: 'text/html' } }, 'Accept', /Nothing satisfies/],
+  [
     'a duration with its unit',
     '/assets/ast_1/link?expiresIn=1h',
     {},
@@ -124,11 +180,23 @@ const MISTAKES: Array<[what: string, path: string, options: CallOptions, param: 
 for (const [what, path, options, param, says] of MISTAKES) {
   t.test(`${what} is refused with how to mend it`, async (t) => {
     const { status, json } = await server.call(path, { key, ...options });
+    t.equal(status, ERROR_CODES[json.error.code as ErrorCode].status);
     t.ok(status >= 400 && status < 500, `${status}`);
     t.equal(json.error.param, param);
     t.match(json.error.message, says);
   });
 }
+
+t.test('a type that is none is 415, whatever else is wrong with it', async (t) => {
+  const { status } = await server.call('/feedback', { key, body: '{}', type: 'garbage' });
+  t.equal(status, 415);
+});
+
+t.test('JSON may begin with a byte order mark, as shells write it', async (t) => {
+  const body = '\ufeff{"kind": "other", "message": "From a shell."}';
+  const { status, json } = await server.call('/feedback', { key, body, type: 'application/json' });
+  t.same([status, json.data?.message], [201, 'From a shell.']);
+});
 
 t.test('a parameter beside the op of a step is told where it goes', async (t) => {
   const json = { name: 'a', steps: [{ op: 'resize', width: 3 }] };
@@ -142,7 +210,9 @@ t.test('an API key sent as Bearer is told apart from a session that is over', as
   t.equal(status, 401);
   t.equal(json.error.message, 'An API key was sent as Bearer: send "Authorization: ApiKey …".');
   t.match(headers.get('www-authenticate'), /^ApiKey .*Bearer /);
-  t.match((await server.call('/account')).headers.get('www-authenticate'), /^ApiKey /);
+  const missing = await server.call('/account');
+  t.match(missing.headers.get('www-authenticate'), /^ApiKey /);
+  t.same([json.error.param, missing.json.error.param], ['Authorization', 'Authorization']);
 });
 
 t.test('a file sent to where assets are reserved is told where uploads go', async (t) => {
@@ -160,6 +230,7 @@ t.test('a path that is nearly one of ours names it', async (t) => {
     ['//ops', 'GET', 'GET /api/v1/ops'],
     ['/images/transform/', 'POST', 'POST /api/v1/images/transform'],
     ['/asset/upload', 'POST', 'POST /api/v1/assets/upload'],
+    ['/ASSETS', 'GET', 'GET /api/v1/assets'],
   ];
   for (const [path, method, known] of meant) {
     const { status, json } = await server.call(path, { method });

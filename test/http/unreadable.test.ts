@@ -82,6 +82,7 @@ t.test('what is no request is refused in the envelope, with a request id', async
       'request',
     ],
     ['GET /healthz HTTP/1.1\r\nhost: x\r\nexpect: cake\r\n\r\n', 400, 'invalid_param', 'Expect'],
+    ['CONNECT x:80 HTTP/1.1\r\nhost: x\r\n\r\n', 405, 'method_not_allowed', 'request'],
     ['GET /healthz HTTP/1.1\r\nho', 400, 'invalid_param', 'body'],
     [`${head}content-type: application/json\r\ncontent-length: 9\r\n\r\n{"na`, 400, 'invalid_param', 'body'],
   ];

@@ -242,13 +242,15 @@ function missingCredential(): ApiError {
   return new ApiError(
     'unauthorized',
     'A credential is missing: send the header "Authorization: ApiKey <API_KEY>".',
+    { param: 'Authorization' },
   );
 }
 
 function consoleOnly(): ApiError {
   return new ApiError(
     'forbidden',
-    'Only a signed-in console session may call this endpoint, not an API key.',
+    'Only a signed-in console session may call this endpoint, not an API key: sign in at POST /api/v1/auth/sign-in.',
+    { param: 'Authorization' },
   );
 }
 

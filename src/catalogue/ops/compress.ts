@@ -42,6 +42,7 @@ export const compress = pixelOp({
       return {
         key: 'format',
         message: `format is missing: ${likeness} asks for a likeness in a format, so name it.`,
+        details: { missing: ['format'] },
       };
     }
     if (first === undefined) {

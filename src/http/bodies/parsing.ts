@@ -64,6 +64,7 @@ export function installBodyParsing(app: FastifyInstance): void {
   app.addHook('preValidation', async (request) => {
     const raw = rawBodies.get(request);
     if (raw !== undefined) request.body = parseJson(raw);
+    else if (isJsonRoute(request)) throw emptyBody(request.routeOptions.schema?.body);
   });
 }
 
@@ -76,8 +77,8 @@ const DEEPEST_JSON = 200;
  */
 export function parseJson(raw: Buffer): unknown {
   if (!isUtf8(raw)) throw badBody('The body is not valid UTF-8: encode its text so.');
-  const text = raw.toString('utf8');
-  if (text.trim() === '') throw badBody('The body is empty: send a JSON document.');
+  const text = withoutMark(raw.toString('utf8'));
+  if (text.trim() === '') throw emptyBody();
   if (depthOf(raw) > DEEPEST_JSON) {
     const message = `The body has more than ${DEEPEST_JSON} lists and objects within each other: flatten it.`;
     throw invalidParam('body', message, { limit: DEEPEST_JSON });
@@ -91,6 +92,11 @@ export function parseJson(raw: Buffer): unknown {
   }
   if (TRAPS.test(text)) refuseTraps(value);
   return value;
+}
+
+/** Some shells and editors begin every text with a byte order mark, which is no JSON. */
+function withoutMark(text: string): string {
+  return text.startsWith('\ufeff') ? text.slice(1) : text;
 }
 
 /** What a trap cannot be written without: its name, or an escape. */
@@ -146,6 +152,12 @@ function badBody(message: string): ApiError {
   return invalidParam('body', message);
 }
 
+function emptyBody(schema?: unknown): ApiError {
+  const [example] = (schema as { examples?: unknown[] } | undefined)?.examples ?? [];
+  const suchAs = example === undefined ? '' : `, such as ${JSON.stringify(example)}`;
+  return badBody(`The body is empty: send a JSON document${suchAs}.`);
+}
+
 function unsupportedType(received: string, uploadsAt: string | undefined): ApiError {
   const bytesGo =
     uploadsAt !== undefined && /^(image|multipart)\//i.test(received)
@@ -156,9 +168,7 @@ function unsupportedType(received: string, uploadsAt: string | undefined): ApiEr
   return new ApiError(
     'unsupported_media_type',
     `${said}: send the header "Content-Type: application/json".${bytesGo}`,
-    {
-      details: { supported: ['application/json'], received },
-    },
+    { param: 'Content-Type', details: { supported: ['application/json'], received } },
   );
 }
 
@@ -172,6 +182,11 @@ function unsupportedEncoding(received: string): ApiError {
 
 function hasBody({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+/** A route whose JSON is parsed here, and needed. */
+function isJsonRoute(request: FastifyRequest): boolean {
+  return request.routeOptions.config.body !== 'stream' && takesBody(request);
 }
 
 /** A route without a body schema ignores what is sent with it. */

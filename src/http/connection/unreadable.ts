@@ -37,6 +37,17 @@ export function refuseExpectations(server: Server): void {
   });
 }
 
+/** Node drops who asks for a tunnel without a word. */
+export function refuseTunnels(server: Server): void {
+  server.on('connect', (_request, socket) => {
+    const message = 'CONNECT is not a method of this server, which is no proxy: call its paths directly.';
+    answerAndClose(
+      socket as Socket,
+      new ApiError('method_not_allowed', message, { param: 'request', details: { allowed: [] } }),
+    );
+  });
+}
+
 function refusalOf({ code = '' }: ConnectionError): ApiError {
   if (code === 'HPE_HEADER_OVERFLOW') {
     const message = `The path and the headers are over ${maxHeaderSize} bytes together: send fewer or shorter ones.`;
@@ -47,6 +58,9 @@ function refusalOf({ code = '' }: ConnectionError): ApiError {
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return invalidParam('body', 'The request did not arrive whole within its time: send it without pauses.');
+  }
+  if (code === 'HPE_INVALID_EOF_STATE') {
+    return invalidParam('body', 'The request ended before all of it had come: send it again, and whole.');
   }
   const why = code.startsWith('HPE_') ? ` (${code.slice(4).toLowerCase().replaceAll('_', ' ')})` : '';
   return invalidParam('request', `What was sent is not an HTTP request${why}: the client must send one.`);

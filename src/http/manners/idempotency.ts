@@ -101,6 +101,7 @@ export function keyReused(): ApiError {
   return new ApiError(
     'idempotency_key_reuse',
     'This Idempotency-Key was used for another request, or its answer could not be kept: send a new key.',
+    { param: 'Idempotency-Key' },
   );
 }
 

@@ -24,6 +24,7 @@ export function installNegotiation(app: FastifyInstance): void {
       'not_acceptable',
       `Nothing satisfies "Accept: ${accept}": ${made} is what this endpoint answers.`,
       {
+        param: 'Accept',
         details: { supported: ['application/json', ...(answers === undefined ? [] : [answers])] },
       },
     );

@@ -54,6 +54,7 @@ function count(min: number | undefined, max: number | undefined, noun: string): 
   if (min !== undefined && max !== undefined) {
     return min === max ? ` of ${min} ${noun}` : ` of ${min} to ${max} ${noun}`;
   }
+  if (min === 1) return ' that is not empty';
   if (min !== undefined) return ` of at least ${min} ${noun}`;
   return max === undefined ? '' : ` of at most ${max} ${noun}`;
 }

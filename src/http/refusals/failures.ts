@@ -103,6 +103,11 @@ const FASTIFY_FAILURES: Record<string, readonly [ErrorCode, string, ApiErrorCont
     'The body is not as long as its Content-Length says: send it whole.',
     { param: 'body' },
   ],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
+    'unsupported_media_type',
+    'The Content-Type is no media type: send the header "Content-Type: application/json".',
+    { param: 'Content-Type', details: { supported: ['application/json'] } },
+  ],
   FST_ERR_BAD_URL: ['invalid_param', 'The path is not a valid URL: percent-encode it.', { param: 'path' }],
 };
 

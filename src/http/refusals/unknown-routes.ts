@@ -36,7 +36,7 @@ export function installUnknownRoutes(app: FastifyInstance): void {
       ...new Set(routes.filter(({ matches }) => matches.test(path)).flatMap(({ methods }) => methods)),
     ];
     if (allowed.length === 0) {
-      const hint = hintFor(path, routes);
+      const hint = hintFor(request.method, path, routes);
       throw new ApiError(
         'not_found',
         `There is nothing at ${path}: GET /openapi.json lists every path.${hint}`,
@@ -48,6 +48,7 @@ export function installUnknownRoutes(app: FastifyInstance): void {
 
 /** The served path that a wrong one stands for: without its slash at the end, or with the `/api/v1` that it lacks. */
 function hintFor(
+  asked: string,
   path: string,
   routes: ReadonlyArray<{ url: string; matches: RegExp; methods: string[] }>,
 ): string {
@@ -62,7 +63,9 @@ function hintFor(
     );
   if (known === undefined) return '';
   const methods = routes.filter(({ url }) => url === known).flatMap((route) => route.methods);
-  const method = methods.find((name) => name !== 'HEAD' && name !== 'OPTIONS');
+  const method = methods.includes(asked)
+    ? asked
+    : methods.find((name) => name !== 'HEAD' && name !== 'OPTIONS');
   return ` Did you mean ${method} ${known.replaceAll(/:(\w+)/g, '{$1}')}?`;
 }
 

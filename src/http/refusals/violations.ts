@@ -49,6 +49,7 @@ export function undeclared(
   contract: Contract,
 ): string {
   const declared = Object.keys(schema.properties ?? {});
+  if (name === '') return `A ${contract.noun} has no name: write name=value, or leave it out.`;
   const hint = didYouMean(name, declared);
   if (typeof schema.elsewhere === 'string')
     return `${place} is not a field here: ${schema.elsewhere}.${hint}`;
