@@ -95,28 +95,26 @@ t.test('the output of a placeholder has the hashes of the picture that it stands
   const picture = await upload(
     sharp(Uint8Array.from(colours.flat()), { raw: { width, height, channels: 3 } }),
   );
-  const hashesIn = ({ thumbhash, blurhash }: Record<string, string>) => ({ thumbhash, blurhash });
   const imageOf = async (id: string) => (await server.call(`/assets/${id}`, { key })).json.data.image;
-  const real = hashesIn(await imageOf(picture));
   for (const kind of ['blur', 'color', 'pixel']) {
     const steps = [{ op: 'placeholder', parameters: { kind, format: 'png' } }];
     const body = { steps, assetIds: [picture], wait: 30 };
     const [item] = (await submit(server, key, body)).json.data.items;
-    const told = await imageOf(item.resultAssetId);
-    t.ok(Math.max(told.width, told.height) <= 32, `${kind} is ${told.width} px wide`);
-    t.same(hashesIn(told), real, `${kind}: the facts of the output`);
-    const tiny = new Uint8Array(await contentOf(item.resultAssetId));
-    const own = await server.call('/images/metadata', { key, body: tiny, type: 'image/png' });
-    t.not(own.json.data.image.blurhash, real.blurhash, `${kind}: the tiny file by itself shows less`);
     const { headers } = await server.call(`/images/transform?op=placeholder&kind=${kind}`, {
       key,
       json: { assetId: picture },
     });
-    const sent = {
+    // A synchronous call answers the hashes of the picture, as the tests of references hold.
+    const real = {
       thumbhash: headers.get('x-service-thumbhash'),
       blurhash: headers.get('x-service-blurhash'),
     };
-    t.same(sent, real, `${kind}: the same as the synchronous call`);
+    const { width, height, thumbhash, blurhash } = await imageOf(item.resultAssetId);
+    t.ok(Math.max(width, height) <= 32, `${kind} is ${width} px wide`);
+    t.same({ thumbhash, blurhash }, real, `${kind}: the facts of the output`);
+    const tiny = new Uint8Array(await contentOf(item.resultAssetId));
+    const own = await server.call('/images/metadata', { key, body: tiny, type: 'image/png' });
+    t.not(own.json.data.image.blurhash, blurhash, `${kind}: the tiny file by itself shows less`);
   }
 });
 
