@@ -43,6 +43,9 @@ export async function startBenchServer(
     pid: child.pid ?? 0,
     directory,
     async stop() {
+      // A terminal's Ctrl-C reached it as well.
+      if (child.exitCode !== null || child.signalCode !== null)
+        return rm(directory, { recursive: true, force: true });
       const gone = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGTERM');
       await gone;

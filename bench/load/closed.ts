@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import autocannon from 'autocannon';
 import type { Call, LoadCase } from './suite.ts';
 import { type Outcome, readError, readServerTiming } from './tally.ts';
@@ -8,6 +9,8 @@ export interface LoopOptions {
   loadCase: LoadCase;
   next: (turn: number) => Call;
   durationMs: number;
+  /** Ends the loop before its time. */
+  signal: AbortSignal;
   onOutcome: (outcome: Outcome) => void;
 }
 
@@ -25,7 +28,7 @@ interface HeardClient {
  * Keeps so many connections busy with one case, by autocannon. Resolves when the time is over; answers that come later are not counted.
  */
 export async function runClosed(options: LoopOptions & { connections: number }): Promise<void> {
-  const { url, key, loadCase, next, connections, durationMs, onOutcome } = options;
+  const { url, key, loadCase, next, connections, durationMs, signal, onOutcome } = options;
   let turn = 0;
   let isOver = false;
   const ended = Promise.withResolvers<void>();
@@ -46,7 +49,7 @@ export async function runClosed(options: LoopOptions & { connections: number }):
     if (!isOver)
       onOutcome({ status: 0, latencyMs: 0, bytes: 0, error: `connection: ${error.message}`, timing: {} });
   });
-  await new Promise((resolve) => setTimeout(resolve, durationMs));
+  await sleep(durationMs, undefined, { signal }).catch(() => undefined);
   isOver = true;
   shot.stop();
   await ended.promise;

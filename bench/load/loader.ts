@@ -5,11 +5,12 @@ import { apiOf } from './target.ts';
 
 /**
  * The loading process: apart from the instance and from the process that draws the terminal, so that its own CPU and the delay of its event
- * loop can be told. It is asked over IPC, one question at a time.
+ * loop can be told. It is asked over IPC, one question at a time; `stop` ends the stage under way, which answers with what it has.
  */
 export type LoaderQuestion =
   | { kind: 'prepare'; suiteFile: string; picturesFolder: string; url: string; key: string }
-  | { kind: 'stage'; stage: Stage; rates: Record<string, number> };
+  | { kind: 'stage'; stage: Stage; rates: Record<string, number> }
+  | { kind: 'stop' };
 
 export type LoaderAnswer =
   | { kind: 'prepared' }
@@ -19,7 +20,11 @@ export type LoaderAnswer =
 
 let target = { url: '', key: '' };
 const cases: Record<string, PreparedCase> = {};
+let stopping = new AbortController();
 
+// A terminal sends Ctrl-C to every process of the run: the one that asks decides what becomes of the stage.
+process.on('SIGINT', () => undefined);
+process.on('disconnect', () => process.exit());
 process.on('message', (question: LoaderQuestion) => {
   answer(question).catch((error: Error) => send({ kind: 'failed', message: error.message }));
 });
@@ -29,9 +34,12 @@ async function answer(question: LoaderQuestion): Promise<void> {
     await prepare(question);
     return send({ kind: 'prepared' });
   }
+  if (question.kind === 'stop') return stopping.abort();
+  stopping = new AbortController();
+  const { signal } = stopping;
   const { stage, rates } = question;
   const onSecond = (second: Second) => send({ kind: 'second', second });
-  send({ kind: 'done', result: await runStage({ ...target, stage, rates, cases, onSecond }) });
+  send({ kind: 'done', result: await runStage({ ...target, stage, rates, cases, signal, onSecond }) });
 }
 
 async function prepare(question: Extract<LoaderQuestion, { kind: 'prepare' }>): Promise<void> {

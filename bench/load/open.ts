@@ -24,7 +24,7 @@ export interface OpenLoop {
 export async function runOpen(
   options: LoopOptions & { perSecond: number; retries: boolean; random: () => number },
 ): Promise<OpenLoop> {
-  const { perSecond, durationMs, random, next, onOutcome, retries } = options;
+  const { perSecond, durationMs, signal, random, next, onOutcome, retries } = options;
   const send = senderOf(options);
   const loop: OpenLoop = { retried: 0, retriedRight: 0 };
   const inFlight = new Set<Promise<void>>();
@@ -45,7 +45,8 @@ export async function runOpen(
     dueMs += (-Math.log(1 - random()) / perSecond) * 1000;
     if (dueMs - startMs > durationMs) break;
     const waitMs = dueMs - performance.now();
-    if (waitMs > 1) await sleep(waitMs);
+    if (waitMs > 1) await sleep(waitMs, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) break;
     const call = perform(turn, dueMs).finally(() => inFlight.delete(call));
     inFlight.add(call);
   }

@@ -17,6 +17,8 @@ export interface LoadResult {
   stages: StageResult[];
   spans: Span[];
   samples: Sample[];
+  /** It was stopped: the last stage is shorter than the suite says, and those behind it were not run. */
+  isStopped: boolean;
 }
 
 export interface RunOptions {
@@ -26,34 +28,43 @@ export interface RunOptions {
   /** Empty: the pictures that every machine has. */
   picturesFolder: string;
   target: Target;
+  /** Stops the run, which then answers with what it has measured. */
+  signal?: AbortSignal;
   onSecond?: (stage: string, second: Second) => void;
 }
 
 /** Runs every stage of a suite on an instance, one after the other, from a process of its own. */
 export async function runLoad(options: RunOptions): Promise<LoadResult> {
-  const { suite, target, onSecond } = options;
+  const { suite, target, signal, onSecond } = options;
   const loader = await openLoader(options);
+  const stop = () => loader.stopStage();
+  signal?.addEventListener('abort', stop);
   const watching = watch(target.url, target.pid);
   const stages: StageResult[] = [];
   const spans: Span[] = [];
   try {
     for (const stage of suite.stages) {
+      if (signal?.aborted) break;
       const from = watching.seconds();
       const rates = stage.loop === 'open' ? ratesOf(stage, stages) : {};
       stages.push(await loader.run(stage, rates, (second) => onSecond?.(stage.name, second)));
       spans.push({ name: stage.name, from, to: watching.seconds() });
     }
   } finally {
+    signal?.removeEventListener('abort', stop);
     loader.stop();
   }
   const samples = watching.stop();
   const isShown = (name: string) => suite.stages.find((stage) => stage.name === name)?.isWarmUp !== true;
-  return { stages: stages.filter(({ name }) => isShown(name)), spans, samples };
+  const isStopped = signal?.aborted === true;
+  return { stages: stages.filter(({ name }) => isShown(name)), spans, samples, isStopped };
 }
 
 /** A loading process that has prepared the cases of a suite. */
 export interface Loader {
   run(stage: Stage, rates: Record<string, number>, onSecond: (second: Second) => void): Promise<StageResult>;
+  /** Ends the stage under way now; it answers with what it has. */
+  stopStage(): void;
   stop(): void;
 }
 
@@ -73,6 +84,7 @@ export async function openLoader({ suiteFile, picturesFolder, target }: RunOptio
       if (answer.kind !== 'done') throw new Error('The loader did not answer a stage with its result.');
       return answer.result;
     },
+    stopStage: () => child.connected && child.send({ kind: 'stop' } satisfies LoaderQuestion),
     stop: () => child.kill(),
   };
 }

@@ -27,6 +27,7 @@ export interface LoaderLoad {
 export interface StageResult {
   name: string;
   loop: 'closed' | 'open';
+  /** Shorter than the suite says where the stage was stopped. */
   seconds: number;
   cases: Record<string, CaseResult>;
   /** Each case in equal slices of the stage: what an interval of confidence is computed from. */
@@ -50,6 +51,8 @@ export interface StageOptions {
   /** Calls a second by case, for an open stage. */
   rates: Record<string, number>;
   cases: Record<string, PreparedCase>;
+  /** Ends the stage before its time. */
+  signal: AbortSignal;
   onSecond: (second: Second) => void;
 }
 
@@ -90,12 +93,13 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
   clearInterval(ticking);
   lag.disable();
   const elapsedSeconds = (performance.now() - startMs) / 1000;
+  const seconds = options.signal.aborted ? rounded(Math.min(stage.seconds, elapsedSeconds)) : stage.seconds;
   const { user, system } = process.cpuUsage(cpuBefore);
   return {
     name: stage.name,
     loop: stage.loop,
-    seconds: stage.seconds,
-    cases: mapped(whole, (tally) => tally.result(stage.seconds)),
+    seconds,
+    cases: mapped(whole, (tally) => tally.result(seconds)),
     slices: mapped(slices, (tallies) => tallies.map((tally) => tally.result(sliceMs / 1000))),
     timeline,
     retries: Object.fromEntries(
@@ -107,14 +111,14 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
 
 async function runLoop(
   name: string,
-  { url, key, stage, rates, cases }: StageOptions,
+  { url, key, stage, rates, cases, signal }: StageOptions,
   onOutcome: (outcome: Outcome) => void,
 ): Promise<OpenLoop | null> {
   const prepared = cases[name];
   if (prepared === undefined)
     throw new Error(`The stage ${stage.name} names the case ${name}, which is not there.`);
   const durationMs = stage.seconds * 1000;
-  const loop = { url, key, ...prepared, durationMs, onOutcome };
+  const loop = { url, key, ...prepared, durationMs, signal, onOutcome };
   if (stage.loop === 'closed') {
     await runClosed({ ...loop, connections: stage.connections[name] ?? 1 });
     return null;

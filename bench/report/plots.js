@@ -66,6 +66,7 @@ function head() {
       'note',
     ),
   );
+  if (report.isStopped) add(main, element('p', 'Stopped by hand: the figures are of the time until then.', 'bad'));
   for (const sentence of report.brokenThresholds) add(main, element('p', sentence, 'bad'));
 }
 

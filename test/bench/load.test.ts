@@ -4,7 +4,7 @@ import { runClosed } from '../../bench/load/closed.ts';
 import { runOpen } from '../../bench/load/open.ts';
 import { seeded } from '../../bench/load/random.ts';
 import { ratesOf } from '../../bench/load/run.ts';
-import { loaderLoad } from '../../bench/load/stage.ts';
+import { loaderLoad, runStage } from '../../bench/load/stage.ts';
 import type { LoadCase } from '../../bench/load/suite.ts';
 import { type Outcome, readError, readServerTiming, Tally } from '../../bench/load/tally.ts';
 import { openTarget } from '../../bench/load/target.ts';
@@ -18,6 +18,7 @@ const loadCase: LoadCase = {
   prepare: async () => () => ({ method: 'GET', path: '/' }),
 };
 const next = () => ({ method: 'GET' as const, path: '/' });
+const unstopped = new AbortController().signal;
 
 t.test('an open loop sends what is due though nothing was answered yet', async (t) => {
   const held: Array<() => void> = [];
@@ -33,6 +34,7 @@ t.test('an open loop sends what is due though nothing was answered yet', async (
     key: 'k',
     loadCase,
     next,
+    signal: unstopped,
     durationMs: 200,
     perSecond: 200,
     retries: false,
@@ -45,6 +47,40 @@ t.test('an open loop sends what is due though nothing was answered yet', async (
   t.ok(outcomes.length >= 5, `${outcomes.length} calls were answered`);
   t.ok(outcomes.every(({ status, error }) => status === 200 && error === null));
 });
+
+for (const loop of ['closed', 'open'] as const) {
+  t.test(`a ${loop} stage that is stopped answers with what it has measured until then`, async (t) => {
+    const { url } = await serve(t, (_request, response) => response.end('{}'));
+    const stopping = new AbortController();
+    let sent = 0;
+    const cases = {
+      calls: {
+        loadCase,
+        next: () => {
+          sent += 1;
+          if (sent === 20) stopping.abort();
+          return next();
+        },
+      },
+    };
+    const common = { name: 'hours', seconds: 36_000 };
+    const result = await runStage({
+      url,
+      key: 'k',
+      stage:
+        loop === 'closed'
+          ? { ...common, loop, connections: { calls: 1 } }
+          : { ...common, loop, perSecond: { calls: 200 } },
+      rates: { calls: 200 },
+      cases,
+      signal: stopping.signal,
+      onSecond: () => undefined,
+    });
+    t.ok(result.seconds < 36_000, `it took ${result.seconds} s`);
+    const counted = Math.round(Number(result.cases.calls?.perSecond) * result.seconds);
+    t.ok(counted >= 10, `${counted} calls were counted, at the rate of the time until then`);
+  });
+}
 
 t.test('a refused call comes again after Retry-After, and its first answer alone is counted', async (t) => {
   let calls = 0;
@@ -62,6 +98,7 @@ t.test('a refused call comes again after Retry-After, and its first answer alone
     key: 'k',
     loadCase,
     next,
+    signal: unstopped,
     durationMs: 100,
     perSecond: 10,
     retries: true,
@@ -88,7 +125,16 @@ t.test('a closed loop counts right answers, their timing, and errors by code', a
   });
   const outcomes: Outcome[] = [];
   const onOutcome = (outcome: Outcome) => outcomes.push(outcome);
-  await runClosed({ url, key: 'k', loadCase, next, durationMs: 300, connections: 1, onOutcome });
+  await runClosed({
+    url,
+    key: 'k',
+    loadCase,
+    next,
+    durationMs: 300,
+    signal: unstopped,
+    connections: 1,
+    onOutcome,
+  });
   t.match(outcomes[0], { status: 200, error: null, timing: { admit: 0.5, process: 2.5 } });
   t.match(outcomes[1], { status: 503, error: 'provider_unavailable/capacity' });
   t.same([...credentials], ['ApiKey k']);

@@ -29,6 +29,7 @@ const report: LoadReport = {
   stages: [stageOf({ perSecond: 123.45, p50: 12.34 }, 0.1)],
   spans: [{ name: 'stage', from: 0, to: 2 }],
   samples,
+  isStopped: false,
 };
 
 t.test(
