@@ -35,6 +35,12 @@ export function notLatestAttempt(): ApiError {
   });
 }
 
+/** Another call is making the next attempt; it may still be refused, or its process may have died. */
+export function beingResumed(): ApiError {
+  const message = 'Another call is resuming this attempt: make the same call again after a moment.';
+  return new ApiError('request_in_progress', message, { param: 'jobId', retryAfterSeconds: 1 });
+}
+
 export function resumedTooOften(): ApiError {
   const message = `The job was resumed ${MOST_RESUMES} times: submit what is left as a new one.`;
   return new ApiError('job_not_resumable', message, {

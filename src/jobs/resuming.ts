@@ -1,7 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Caller } from '../accounts/authentication.ts';
 import type { AssetsForJobs } from '../assets/open.ts';
+import { ApiError } from '../http/errors.ts';
 import {
   assetsMissing,
+  beingResumed,
   MOST_RESUMES,
   nothingToResume,
   notLatestAttempt,
@@ -14,7 +17,7 @@ import type { Reading } from './reading.ts';
 import { isResumable } from './rules.ts';
 import type { JobsStore } from './store.ts';
 import type { ItemSeed, Order } from './submit/order.ts';
-import type { SubmitKey, Submitted, Submitting } from './submit/submitting.ts';
+import type { SubmitKey, SubmitTerms, Submitted, Submitting } from './submit/submitting.ts';
 import type { Definition } from './work/definition.ts';
 import type { Definitions } from './work/definitions.ts';
 
@@ -28,6 +31,9 @@ export interface ResumingOptions {
 }
 
 const ITEMS_A_READ = 1_000;
+/** An attempt is mostly made within milliseconds; one whose process died stays half made for minutes. */
+const LOOK_MS = 50;
+const MOST_LOOKS = 40;
 
 /** Makes a new attempt of a job over the items that failed or were cancelled. */
 export function createResuming({ jobs, reading, items, definitions, assets, submit }: ResumingOptions) {
@@ -62,17 +68,40 @@ export function createResuming({ jobs, reading, items, definitions, assets, subm
     throw assetsMissing([...new Set(ids)].filter((id) => !statuses.has(id)));
   }
 
+  /** Refuses a job that was resumed. An attempt that is being made may still come to nothing: that is waited for. */
+  async function refuseResumed(accountId: string, jobId: string, key: SubmitKey | null): Promise<void> {
+    for (let looks = 1; ; looks += 1) {
+      const child = await jobs.findChild(accountId, jobId);
+      // A repeat of the request that made the child is answered with it further on, by its key.
+      if (child === null || (key !== null && child.idempotencyKey === key.key)) return;
+      const isHalfMade = child.shown === 0 && child.completedAt === null;
+      if (!isHalfMade) throw notLatestAttempt();
+      if (looks === MOST_LOOKS) throw beingResumed();
+      await pause(LOOK_MS);
+    }
+  }
+
+  /** Submits the new attempt. Where another one came first, that one decides. */
+  async function submitNext(caller: Caller, jobId: string, order: Order, terms: Required<SubmitTerms>) {
+    for (;;) {
+      try {
+        return await submit(caller, order, terms);
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.code !== 'job_not_resumable') throw error;
+        await refuseResumed(caller.accountId, jobId, terms.key);
+      }
+    }
+  }
+
   return async (caller: Caller, jobId: string, key: SubmitKey | null): Promise<Submitted> => {
     const parent = await parentOf(caller.accountId, jobId);
-    const child = await jobs.findChild(caller.accountId, jobId);
-    // A repeat of the request that made the child is answered with it further on, by its key.
-    if (child !== null && (key === null || child.idempotencyKey !== key.key)) throw notLatestAttempt();
+    await refuseResumed(caller.accountId, jobId, key);
     if (parent.attemptNumber > MOST_RESUMES) throw resumedTooOften();
     const left = await leftOf(parent);
     if (left.length === 0) throw nothingToResume(parent.status);
     const kept = await withSources(caller.accountId, left);
     const definition = await definitions.of(jobId);
-    return submit(caller, orderOf(parent, definition, kept), { key, parent });
+    return submitNext(caller, jobId, orderOf(parent, definition, kept), { key, parent });
   };
 }
 

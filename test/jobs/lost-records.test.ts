@@ -4,7 +4,7 @@ import type { Coordination } from '../../src/stores/coordination/port.ts';
 import { startServer } from '../harness.ts';
 import { holdableStores } from './held-writes.ts';
 import { ended, uploadPictures } from './jobs.ts';
-import { movableStores } from './movable-stores.ts';
+import { LONG_AFTER_MS, movableStores } from './movable-stores.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -87,4 +87,29 @@ t.test('a key is free when its day is over', async (t) => {
   records.lose();
   const again = await send('/jobs', 'daily', { ...flip, wait: 30 });
   t.equal(again.json.data.id, next.json.data.id, 'the new job has the key');
+});
+
+t.test('a resume beside one that comes to nothing makes the attempt', async (t) => {
+  const { json: root } = await send('/jobs', 'to resume twice', rejected);
+  const { id } = root.data;
+  await ended(server, key, id);
+  const resume = () => server.call(`/jobs/${id}/resume`, { key, method: 'POST' });
+  const show = held.hold('jobs', /"phase":"open"/);
+  const stopped = resume();
+  await show.reached;
+  const early = await resume();
+  t.equal(early.status, 409, JSON.stringify(early.json));
+  t.match(early.json.error, { code: 'request_in_progress', retryable: true });
+  move(LONG_AFTER_MS);
+  const waiting = resume();
+  await server.sweep();
+  let made = await waiting;
+  while (made.status === 409) made = await resume();
+  t.equal(made.status, 201, JSON.stringify(made.json));
+  t.match(made.json.data, { attemptNumber: 2, parentJobId: id });
+  show.release();
+  t.match((await stopped).json.error, { code: 'internal_error', retryable: true });
+  const late = await resume();
+  t.match(late.json.error, { code: 'job_not_resumable', details: { reason: 'NOT_LATEST_ATTEMPT' } });
+  await ended(server, key, made.json.data.id);
 });

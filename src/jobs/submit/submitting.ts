@@ -41,6 +41,11 @@ export interface SubmitKey {
 /** The attempt that a job resumes. */
 export type Parent = Pick<JobDocument, '_id' | 'rootJobId' | 'attemptNumber'>;
 
+export interface SubmitTerms {
+  key?: SubmitKey | null;
+  parent?: Parent | null;
+}
+
 export interface Submitted {
   job: JobDocument;
   /** The job was made by an earlier request under the same key. */
@@ -167,7 +172,7 @@ export function createSubmitting(options: SubmittingOptions) {
   return async (
     caller: Caller,
     order: Order,
-    { key = null, parent = null }: { key?: SubmitKey | null; parent?: Parent | null } = {},
+    { key = null, parent = null }: SubmitTerms = {},
   ): Promise<Submitted> => {
     const job = newJob(caller, order, { key, parent, retentionDays: plan(caller.plan).retentionDays }, now());
     const [seen, stored] = await Promise.all([holds.see(caller.accountId), storedBefore(job)]);
