@@ -117,7 +117,7 @@ function keyAsBearer(): ApiError {
 }
 
 /** 401 for a credential that is wrong, revoked or malformed: one answer a kind, so that nothing is learnt from it. */
-export function notAccepted(isSession: boolean): ApiError {
+function notAccepted(isSession: boolean): ApiError {
   return new ApiError(
     'unauthorized',
     isSession

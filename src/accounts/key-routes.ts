@@ -99,7 +99,7 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
 }
 
 /** A key as the API shows it: without its secret. */
-export function apiKeyOf(key: ApiKeyDocument): ApiKey {
+function apiKeyOf(key: ApiKeyDocument): ApiKey {
   const { _id: id, name, hint, createdAt, lastUsedAt } = key;
   return { id, name, hint, createdAt, ...(lastUsedAt === null ? {} : { lastUsedAt }) };
 }

@@ -13,7 +13,7 @@ import { KEY_COMMANDS } from './key-commands.ts';
 import { LIVE_COMMANDS } from './live-commands.ts';
 import { WEBHOOK_COMMANDS } from './webhook-commands.ts';
 
-export const COMMANDS: readonly Command[] = [
+const COMMANDS: readonly Command[] = [
   ...ACCOUNT_COMMANDS,
   ...KEY_COMMANDS,
   ...LIVE_COMMANDS,
@@ -23,7 +23,7 @@ export const COMMANDS: readonly Command[] = [
 ];
 
 /** Every command with its options. */
-export const USAGE = `Commands of the operator:
+const USAGE = `Commands of the operator:
 ${COMMANDS.map((command) => `  ${usageOf(command)}`).join('\n')}
 Every command takes --json and --help.`;
 

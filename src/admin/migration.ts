@@ -17,7 +17,7 @@ export interface MigrationReport {
 }
 
 /** What a migration could not do; the message says which part, and what to do. */
-export class MigrationError extends Error {
+class MigrationError extends Error {
   override readonly name = 'MigrationError';
 }
 

@@ -36,7 +36,7 @@ function encodeOf(fragments: readonly Fragment[]): Encode {
 }
 
 /** The format that a pass of these steps writes; undefined when it follows the input. */
-export function formatOf(fragments: readonly Fragment[]): Encode['format'] {
+function formatOf(fragments: readonly Fragment[]): Encode['format'] {
   return fragments.findLast((fragment) => fragment.encode.format !== undefined)?.encode.format;
 }
 

@@ -50,7 +50,7 @@ export function judgeVersion(version: string): Finding {
     : problem(`Redis is ${version}, and ${LEAST_VERSION.join('.')} is needed.`, 'Install a newer one.');
 }
 
-export function judgeEviction(maxMemory: string, policy: string): Finding {
+function judgeEviction(maxMemory: string, policy: string): Finding {
   const says = `Redis evicts by ${policy}${maxMemory === '0' ? '' : ` above ${maxMemory} bytes`}.`;
   return policy === 'noeviction'
     ? ok(says)
@@ -60,7 +60,7 @@ export function judgeEviction(maxMemory: string, policy: string): Finding {
       );
 }
 
-export function judgePersistence(hasAppendOnlyFile: boolean): Finding {
+function judgePersistence(hasAppendOnlyFile: boolean): Finding {
   return hasAppendOnlyFile
     ? ok('Redis keeps an append-only file.')
     : warning(

@@ -1,6 +1,6 @@
 /** What the service announces of jobs. `webhook.test` is no event of the outbox: it goes to one endpoint, at once. */
 export const JOB_EVENT_TYPES = ['job.completed', 'job.failed'] as const;
-export const ITEM_EVENT_TYPES = ['job.item.completed', 'job.item.failed'] as const;
+const ITEM_EVENT_TYPES = ['job.item.completed', 'job.item.failed'] as const;
 export const EVENT_TYPES = [...JOB_EVENT_TYPES, ...ITEM_EVENT_TYPES] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];

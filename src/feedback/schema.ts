@@ -4,7 +4,7 @@ import { PagingQuery } from '../http/lists/paging.ts';
 
 export const KINDS = ['capability_gap', 'bug', 'other'] as const;
 export const MESSAGE_MAX_CHARACTERS = 4000;
-export const OP_MAX_CHARACTERS = 64;
+const OP_MAX_CHARACTERS = 64;
 export const CONTEXT_MAX_CHARACTERS = 4000;
 
 const op = Type.String({

@@ -13,21 +13,6 @@ export const ListMeta = Type.Object(
 );
 export type ListMeta = Static<typeof ListMeta>;
 
-export const ErrorObject = Type.Object({
-  code: Type.String({ description: 'One of the closed set; branch on this.' }),
-  message: Type.String({ description: 'One sentence for a person; never branch on it.' }),
-  retryable: Type.Boolean(),
-  param: Type.Optional(Type.String()),
-  details: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-  requestId: Type.String(),
-});
-
-export const FailureEnvelope = Type.Object({
-  success: Type.Literal(false),
-  error: ErrorObject,
-  timestamp: Type.String({ format: 'date-time' }),
-});
-
 export interface Success<T> {
   success: true;
   message: string;

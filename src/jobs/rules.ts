@@ -25,7 +25,7 @@ export interface Bill {
   credits: number;
 }
 
-export const NOTHING_USED: Bill = { runs: 0, credits: 0 };
+const NOTHING_USED: Bill = { runs: 0, credits: 0 };
 
 /** A refusal of the interface as the failure of an item. */
 export function failureOf(error: ApiError): Failure {

@@ -151,12 +151,12 @@ export type JobItem = Static<typeof JobItem>;
 
 const RegistryStep = Type.Object({ operation: Type.String(), params: anyObject('Its arguments.') });
 
-export const JobPipeline = Type.Object({
+const JobPipeline = Type.Object({
   variant: Type.Optional(Type.String()),
   steps: Type.Array(RegistryStep),
 });
 
-export const JobSegment = Type.Object({
+const JobSegment = Type.Object({
   index: int32('From 0.'),
   type: Type.String(),
   op: Type.Optional(Type.String()),

@@ -47,7 +47,7 @@ function unread(file: ForeignFile | undefined, isEmpty: boolean) {
 }
 
 /** @throws unsupported_format above the limit. */
-export function checkPixels(pixels: number): void {
+function checkPixels(pixels: number): void {
   if (pixels <= LIMIT_PIXELS) return;
   throw unsupportedFormat(
     'The image has more than 50 megapixels, all its frames together; send a smaller one.',

@@ -4,8 +4,8 @@ import { NOT_BLANK, NOT_RESERVED, REFERENCE, VERSION } from '../http/described.t
 import { SLUG_PATTERN } from '../names/slugs.ts';
 
 /** Limits that only protect the store and its readers, far from what a preset needs. */
-export const NAME_MAX_CHARACTERS = 1_000;
-export const DESCRIPTION_MAX_CHARACTERS = 10_000;
+const NAME_MAX_CHARACTERS = 1_000;
+const DESCRIPTION_MAX_CHARACTERS = 10_000;
 /** It only protects the store; a slug that is made from a name is far shorter (names/slugs.ts). */
 export const PRESET_SLUG_MAX_CHARACTERS = 1_000;
 
@@ -94,7 +94,7 @@ export const PresetEntries = Type.Array(
 
 const savedAt = (description: string) => Type.String({ format: 'date-time', description });
 
-export const PresetVersionData = Type.Object(
+const PresetVersionData = Type.Object(
   {
     version,
     steps: Steps,

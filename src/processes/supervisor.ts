@@ -232,7 +232,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
 }
 
 /** 0, 100, 200, 400 … 10,000 ms. */
-export function delayAfter(earlyExits: number): number {
+function delayAfter(earlyExits: number): number {
   if (earlyExits === 0) return 0;
   return Math.min(FIRST_DELAY_MS * 2 ** (earlyExits - 1), LONGEST_DELAY_MS);
 }

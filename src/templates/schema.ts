@@ -6,7 +6,7 @@ import { SLUG_MAX_CHARACTERS, SLUG_PATTERN } from '../names/slugs.ts';
 export const NAME_MAX_CHARACTERS = 200;
 export const HTML_MAX_BYTES = 256 * 1024;
 export const CSS_MAX_BYTES = 128 * 1024;
-export const SIDE_MAX_PX = 4096;
+const SIDE_MAX_PX = 4096;
 export const VARIABLES_MAX = 100;
 
 const side = (name: string) =>

@@ -2,8 +2,8 @@ import { type Static, Type } from '@sinclair/typebox';
 import { EVENT_TYPES, JOB_EVENT_TYPES } from '../events/event.ts';
 import { PagingQuery } from '../http/lists/paging.ts';
 
-export const URL_MAX_CHARACTERS = 2048;
-export const DESCRIPTION_MAX_CHARACTERS = 500;
+const URL_MAX_CHARACTERS = 2048;
+const DESCRIPTION_MAX_CHARACTERS = 500;
 export const ENDPOINTS_PER_ACCOUNT = 10;
 
 const dateTime = (description: string) => Type.String({ format: 'date-time', description });

@@ -51,7 +51,7 @@ export interface Source extends Size {
 /** Corrupt and truncated files fail; junk between JPEG segments, which cameras leave, is tolerated. */
 const STRICT: SharpOptions = { failOn: 'error', limitInputPixels: LIMIT_PIXELS };
 
-export function isMoving(format: string): boolean {
+function isMoving(format: string): boolean {
   return MOVING_FORMATS.includes(format);
 }
 

@@ -12,7 +12,7 @@ import {
 import type { RenderTask } from './protocol.ts';
 
 /** The page went away with its process, or its whole browser. */
-export class PageLostError extends Error {
+class PageLostError extends Error {
   override readonly name = 'PageLostError';
 }
 

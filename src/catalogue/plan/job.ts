@@ -16,7 +16,7 @@ export interface CheckRules {
   stored?: StoredSteps | undefined;
 }
 
-export const JOB_TYPES = ['ai-generate', 'ai-edit', 'parse', 'process', 'render', 'chain'] as const;
+const JOB_TYPES = ['ai-generate', 'ai-edit', 'parse', 'process', 'render', 'chain'] as const;
 
 /** Fields that say what runs, each beside which others must be left out. */
 const BESIDE_STEPS = [

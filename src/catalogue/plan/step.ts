@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 
 /** Far from what a list of steps needs: it only protects the store and its readers. */
-export const STEPS_MAX = 1_000;
+const STEPS_MAX = 1_000;
 
 export const SUBJECTS_MAX = 4;
 export const REFERENCES_MAX = 4;

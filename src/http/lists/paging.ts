@@ -81,7 +81,7 @@ export function pageNumber(query: PagingQuery): number {
 }
 
 /** Cursor that continues after a row: its sort values, bound to the listing. */
-export function cursorAfter(row: object, listing: Listing): string {
+function cursorAfter(row: object, listing: Listing): string {
   const values = listing.sort.map(([field]) => (row as Record<string, unknown>)[field] ?? null);
   return Buffer.from(JSON.stringify([fingerprint(listing), ...values])).toString('base64url');
 }

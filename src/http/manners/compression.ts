@@ -40,7 +40,7 @@ export function sendStanding(reply: FastifyReply, type: string, text: string): F
 }
 
 /** A tag of the content itself. */
-export function tagOf(text: string): string {
+function tagOf(text: string): string {
   return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
 }
 

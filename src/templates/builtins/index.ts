@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { newContent } from '../rules.ts';
 import type { Template } from '../template.ts';
 
-export const BUILT_IN_PREFIX = 'builtin-template-';
+const BUILT_IN_PREFIX = 'builtin-template-';
 
 /** When the built-ins were last changed: they have one version, and it ships with the service. */
 const SAVED_AT = '2025-01-01T00:00:00.000Z';

@@ -14,7 +14,7 @@ export interface Scheduled {
   endpointId: string;
 }
 
-export function memberOf({ accountId, endpointId }: Scheduled): string {
+function memberOf({ accountId, endpointId }: Scheduled): string {
   return `${accountId}/${endpointId}`;
 }
 

@@ -38,7 +38,7 @@ export type Settlement = Pick<DeliveryDocument, 'status' | 'deliveredAt' | 'resp
   dueAt: string | null;
 };
 
-export const CLOSED_ERROR = 'endpoint disabled';
+const CLOSED_ERROR = 'endpoint disabled';
 
 /** The deliveries of every endpoint: what is queued, and the records of 14 days. */
 export class DeliveriesStore {
