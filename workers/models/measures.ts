@@ -7,7 +7,7 @@ import type { Measures } from './protocol.ts';
 export async function measure(picture: Uint8Array): Promise<Measures> {
   const { data, info } = await outputOf(sharp(picture).ensureAlpha().toColourspace('srgb').raw());
   const { width, height } = info;
-  const { dominantColor } = await measuredColours({ data, width, height, channels: 4 });
+  const { dominantColor } = measuredColours({ data, width, height, channels: 4 });
   const light = new Uint8Array(width * height);
   let lightSum = 0;
   let colourSum = 0;

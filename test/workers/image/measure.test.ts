@@ -2,9 +2,14 @@
 import { encode } from 'blurhash';
 import sharp from 'sharp';
 import t from 'tap';
+import { rgbaToThumbHash } from 'thumbhash';
 import { blurHash } from '../../../workers/image/facts/blur-hash.ts';
+import { coloursOf } from '../../../workers/image/facts/colours.ts';
 import { greyOf } from '../../../workers/image/facts/grey-facts.ts';
 import { measure } from '../../../workers/image/facts/measure.ts';
+import type { Sample } from '../../../workers/image/facts/sample.ts';
+import { smallCopy } from '../../../workers/image/facts/small-copy.ts';
+import { thumbHash } from '../../../workers/image/facts/thumb-hash.ts';
 import { raster } from './passes.ts';
 
 /** Noise in all channels, from a fixed seed: of a plain picture many a wrong sum would be right. */
@@ -29,7 +34,7 @@ t.test('entropy and sharpness are those that sharp computes', async (t) => {
   for (const [width, height] of SIZES) {
     for (const channels of [3, 4] as const) {
       const data = noise(width, height, channels);
-      const { entropy, sharpness } = await measure({ data, width, height, channels });
+      const { entropy, sharpness } = measure({ data, width, height, channels });
       const stats = await sharp(data, { raw: { width, height, channels } }).stats();
       const name = `${width} × ${height}, ${channels} channels`;
       t.ok(Math.abs(entropy - stats.entropy) < 1e-5, `entropy, ${name}: ${entropy}, ${stats.entropy}`);
@@ -41,7 +46,7 @@ t.test('entropy and sharpness are those that sharp computes', async (t) => {
 
 t.test('one grey all over has neither entropy nor edges', async (t) => {
   const data = new Uint8Array(20 * 10 * 3).fill(90);
-  t.match(await measure({ data, width: 20, height: 10, channels: 3 }), {
+  t.match(measure({ data, width: 20, height: 10, channels: 3 }), {
     entropy: 0,
     sharpness: 0,
     averageColor: '#5a5a5a',
@@ -86,4 +91,98 @@ t.test('grey is what libvips makes of the colours', async (t) => {
       'by one step at most',
     );
   }
+});
+
+t.test('a ThumbHash is the one of its reference, byte for byte', async (t) => {
+  for (const [width, height] of [...SIZES, [100, 66], [31, 100], [100, 100]] as const) {
+    const opaque = noise(width, height, 4).map((value, at) => ((at & 3) === 3 ? 255 : value));
+    const pictures = {
+      veiled: noise(width, height, 4),
+      opaque,
+      grey: opaque.map((_, at) => ((at & 3) === 3 ? 255 : (opaque[at & ~3] ?? 0))),
+      // What varies in these two is what rounding leaves.
+      flat: new Uint8Array(4 * width * height)
+        .fill(90)
+        .map((value, at) => ((at & 3) === 3 ? 255 : value + (at & 3))),
+      clear: new Uint8Array(4 * width * height),
+    };
+    for (const [name, rgba] of Object.entries(pictures)) {
+      const hash = thumbHash(rgba, { width, height });
+      t.same([...hash], [...rgbaToThumbHash(width, height, rgba)], `${name}, ${width} × ${height}`);
+    }
+  }
+});
+
+t.test(
+  'each pixel of a small copy is the mean of the area that it stands for, weighted by alpha',
+  async (t) => {
+    for (const [width, height] of [
+      [300, 200],
+      [257, 101],
+      [101, 257],
+      [640, 3],
+      [3, 640],
+      [90, 70],
+    ] as const) {
+      for (const channels of [3, 4] as const) {
+        const picture: Sample = { data: noise(width, height, channels), width, height, channels };
+        const copy = smallCopy(picture, 100);
+        const expected = areaMeans(picture, copy);
+        t.equal(copy.data.length, expected.length);
+        const apart = Math.max(...copy.data.map((value, at) => Math.abs(value - (expected[at] ?? 0))));
+        t.ok(apart <= 1, `${width} × ${height}, ${channels} channels: ${apart} apart`);
+      }
+    }
+  },
+);
+
+/** The slow way: every pixel of the original, by the share of it that lies in the pixel of the copy. */
+function areaMeans(
+  { data, width, height, channels }: Sample,
+  copy: { width: number; height: number },
+): number[] {
+  const [stepX, stepY] = [width / copy.width, height / copy.height];
+  const shared = (pixel: number, index: number, step: number) =>
+    Math.max(0, Math.min(pixel + 1, (index + 1) * step) - Math.max(pixel, index * step));
+  return Array.from({ length: copy.width * copy.height }, (_, index) => {
+    const [column, row] = [index % copy.width, Math.floor(index / copy.width)];
+    const sums = [0, 0, 0, 0];
+    for (let y = Math.floor(row * stepY); y < Math.min(height, (row + 1) * stepY); y++) {
+      for (let x = Math.floor(column * stepX); x < Math.min(width, (column + 1) * stepX); x++) {
+        const at = channels * (y * width + x);
+        const alpha = channels === 4 ? (data[at + 3] ?? 0) : 255;
+        const weight = alpha * shared(x, column, stepX) * shared(y, row, stepY);
+        [0, 1, 2].forEach((channel) => {
+          sums[channel] = (sums[channel] ?? 0) + weight * (data[at + channel] ?? 0);
+        });
+        sums[3] = (sums[3] ?? 0) + weight;
+      }
+    }
+    const [red = 0, green = 0, blue = 0, weight = 0] = sums;
+    return [...[red, green, blue].map((sum) => sum / Math.max(weight, 1e-9)), weight / (stepX * stepY)];
+  }).flat();
+}
+
+t.test('colours are the mean and the mean of the most common bin, weighted by alpha', async (t) => {
+  const rgb = [
+    [10, 20, 30],
+    [12, 20, 30],
+    [12, 24, 30],
+    [250, 0, 0],
+    [250, 0, 0],
+  ] as const;
+  const opaque = { data: Uint8Array.from(rgb.flat()), width: 5, height: 1, channels: 3 } as const;
+  t.same(coloursOf(opaque), { averageColor: '#6b0d12', dominantColor: '#0b151e' });
+  const alphas = [10, 10, 10, 200, 20];
+  const data = Uint8Array.from(rgb.flatMap((colour, at) => [...colour, alphas[at] ?? 0]));
+  t.same(coloursOf({ data, width: 5, height: 1, channels: 4 }), {
+    averageColor: '#dd0304',
+    dominantColor: '#fa0000',
+  });
+  // Sums past 32 bits.
+  const white = new Uint8Array(4 * 300 * 300).fill(255);
+  t.same(coloursOf({ data: white, width: 300, height: 300, channels: 4 }), {
+    averageColor: '#ffffff',
+    dominantColor: '#ffffff',
+  });
 });

@@ -1,5 +1,6 @@
 import { LIGHT_OF, shareOf } from '../colour/light.ts';
 import type { Size } from '../pixels/geometry.ts';
+import { waveSums } from './wave-sums.ts';
 
 /** The digits of base 83, in the order that the format gives them. */
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~';
@@ -8,8 +9,7 @@ const SCALE_STEPS = 83;
 const COEFFICIENT_STEPS = 19;
 
 /**
- * The BlurHash of opaque RGBA pixels (https://blurha.sh). The cosine transform is made along the rows first and then down
- * the columns, which is a fifteenth of the work of every part over every pixel.
+ * The BlurHash of opaque RGBA pixels (https://blurha.sh).
  * @param across and down: parts of the hash, 1 to 9 each.
  */
 export function blurHash(rgba: Uint8Array, size: Size, across: number, down: number): string {
@@ -28,38 +28,30 @@ export function blurHash(rgba: Uint8Array, size: Size, across: number, down: num
 }
 
 /** Red, green and blue of each part, row by row; the first is the mean colour. */
-function coefficients(rgba: Uint8Array, { width, height }: Size, across: number, down: number): number[][] {
-  const sums = Array.from({ length: across * down }, () => [0, 0, 0]);
-  const waves = Array.from({ length: across }, (_, part) => cosines(part, width));
-  for (let y = 0; y < height; y++) {
-    const row = rgba.subarray(4 * y * width, 4 * (y + 1) * width);
-    for (const [column, wave] of waves.entries()) {
-      const light = lightAlong(row, wave);
-      for (let line = 0; line < down; line++) {
-        const weight = Math.cos((Math.PI * line * y) / height);
-        const sum = sums[line * across + column] ?? [];
-        for (let channel = 0; channel < 3; channel++)
-          sum[channel] = (sum[channel] ?? 0) + weight * (light[channel] ?? 0);
-      }
-    }
-  }
-  return sums.map((sum, part) => sum.map((light) => (light * (part === 0 ? 1 : 2)) / (width * height)));
+function coefficients(rgba: Uint8Array, size: Size, across: number, down: number): number[][] {
+  const count = size.width * size.height;
+  const downs = Array.from({ length: down }, (_, part) => cosines(part, size.height));
+  const channels = [0, 1, 2].map((channel) => lightOf(rgba, channel, count));
+  const columns = Array.from({ length: across }, (_, part) => {
+    const along = cosines(part, size.width);
+    return channels.map((light) => waveSums(light, size, along, downs));
+  });
+  return Array.from({ length: across * down }, (_, part) => {
+    const sums = columns[part % across]?.map((lines) => lines[Math.floor(part / across)] ?? 0) ?? [];
+    return sums.map((sum) => (sum * (part === 0 ? 1 : 2)) / count);
+  });
 }
 
-function cosines(part: number, width: number): Float64Array {
-  return Float64Array.from({ length: width }, (_, x) => Math.cos((Math.PI * part * x) / width));
+function cosines(part: number, length: number): Float64Array {
+  return Float64Array.from({ length }, (_, at) => Math.cos((Math.PI * part * at) / length));
 }
 
-/** The light of a row, weighted by a wave. */
-function lightAlong(row: Uint8Array, wave: Float64Array): [number, number, number] {
-  let [red, green, blue] = [0, 0, 0];
-  for (let x = 0, at = 0; x < wave.length; x++, at += 4) {
-    const weight = wave[x] ?? 0;
-    red += weight * (LIGHT_OF[row[at] ?? 0] ?? 0);
-    green += weight * (LIGHT_OF[row[at + 1] ?? 0] ?? 0);
-    blue += weight * (LIGHT_OF[row[at + 2] ?? 0] ?? 0);
-  }
-  return [red, green, blue];
+/** The light of one channel of RGBA pixels. */
+function lightOf(rgba: Uint8Array, channel: number, count: number): Float64Array {
+  const light = new Float64Array(count);
+  for (let to = 0, from = channel; to < count; to++, from += 4)
+    light[to] = LIGHT_OF[rgba[from] as number] as number;
+  return light;
 }
 
 /** The sRGB value of 8 bits of light, 0 to 1. */

@@ -25,7 +25,7 @@ export function greyOf(pixels: Uint8Array, channels: 3 | 4, { width, height }: S
   for (let at = 0, to = 0; to < data.length; at += channels, to++) {
     const luminance =
       (RED[pixels[at] ?? 0] ?? 0) + (GREEN[pixels[at + 1] ?? 0] ?? 0) + (BLUE[pixels[at + 2] ?? 0] ?? 0);
-    const whole = Math.trunc(luminance);
+    const whole = luminance | 0;
     data[to] = (GREY[whole] ?? 0) + (TO_NEXT[whole] ?? 0) * (luminance - whole) + 0.5;
   }
   return { data, width, height };

@@ -1,0 +1,111 @@
+import type { Sample } from './sample.ts';
+
+/** Leading bits of a channel that tell colours apart when looking for the most common one: 16 x 16 x 16 bins. */
+const BIN_BITS = 4;
+const LEADING = 256 - (1 << (8 - BIN_BITS));
+
+/** Sums of red, green and blue, and of the weights that they were summed with. */
+type Sums = [red: number, green: number, blue: number, weight: number];
+
+/** `#rrggbb` */
+interface Colours {
+  averageColor: string;
+  dominantColor: string;
+}
+
+/**
+ * The mean colour, and the mean of the most common bin, each pixel weighted by its alpha: what cannot be seen has no
+ * colour. A picture that is transparent all over is black.
+ *
+ * Bins hold weights alone, which fit into the nearest cache of a core; the colours of the heaviest are summed by a second
+ * walk. With sums in each bin, every pixel waits for memory.
+ */
+export function coloursOf(picture: Sample): Colours {
+  const bins = new Uint32Array(1 << (3 * BIN_BITS));
+  const sums = picture.channels === 3 ? sumOpaque(picture, bins) : sumVeiled(picture, bins);
+  let heaviest = 0;
+  for (let bin = 1; bin < bins.length; bin++)
+    if ((bins[bin] as number) > (bins[heaviest] as number)) heaviest = bin;
+  return { averageColor: hexOf(sums), dominantColor: hexOf(sumsOf(heaviest, picture)) };
+}
+
+function binOf(red: number, green: number, blue: number): number {
+  return ((red & LEADING) << BIN_BITS) | (green & LEADING) | (blue >> BIN_BITS);
+}
+
+/** By rows, whose sums are small whole numbers: those are added up faster than large ones. */
+function sumOpaque({ data, width, height }: Sample, bins: Uint32Array): Sums {
+  const sums: Sums = [0, 0, 0, width * height];
+  for (let y = 0, at = 0; y < height; y++) {
+    let reds = 0;
+    let greens = 0;
+    let blues = 0;
+    for (const end = at + 3 * width; at < end; at += 3) {
+      const red = data[at] as number;
+      const green = data[at + 1] as number;
+      const blue = data[at + 2] as number;
+      const bin = binOf(red, green, blue);
+      bins[bin] = (bins[bin] as number) + 1;
+      reds += red;
+      greens += green;
+      blues += blue;
+    }
+    sums[0] += reds;
+    sums[1] += greens;
+    sums[2] += blues;
+  }
+  return sums;
+}
+
+function sumVeiled({ data, width, height }: Sample, bins: Uint32Array): Sums {
+  const sums: Sums = [0, 0, 0, 0];
+  for (let y = 0, at = 0; y < height; y++) {
+    let reds = 0;
+    let greens = 0;
+    let blues = 0;
+    let weights = 0;
+    for (const end = at + 4 * width; at < end; at += 4) {
+      const red = data[at] as number;
+      const green = data[at + 1] as number;
+      const blue = data[at + 2] as number;
+      const weight = data[at + 3] as number;
+      const bin = binOf(red, green, blue);
+      bins[bin] = (bins[bin] as number) + weight;
+      reds += weight * red;
+      greens += weight * green;
+      blues += weight * blue;
+      weights += weight;
+    }
+    sums[0] += reds;
+    sums[1] += greens;
+    sums[2] += blues;
+    sums[3] += weights;
+  }
+  return sums;
+}
+
+/** The sums of the pixels in one bin. */
+function sumsOf(bin: number, { data, channels }: Sample): Sums {
+  let reds = 0;
+  let greens = 0;
+  let blues = 0;
+  let weights = 0;
+  for (let at = 0; at < data.length; at += channels) {
+    const red = data[at] as number;
+    const green = data[at + 1] as number;
+    const blue = data[at + 2] as number;
+    if (binOf(red, green, blue) !== bin) continue;
+    const weight = channels === 4 ? (data[at + 3] as number) : 1;
+    reds += weight * red;
+    greens += weight * green;
+    blues += weight * blue;
+    weights += weight;
+  }
+  return [reds, greens, blues, weights];
+}
+
+/** `#rrggbb` of the mean. */
+function hexOf([red, green, blue, weight]: Sums): string {
+  const means = [red, green, blue].map((sum) => Math.round(weight === 0 ? 0 : sum / weight));
+  return `#${means.map((mean) => mean.toString(16).padStart(2, '0')).join('')}`;
+}

@@ -1,0 +1,120 @@
+import { fitInto } from '../pixels/geometry.ts';
+import type { Pixels } from '../pixels/pixels.ts';
+import type { Sample } from './sample.ts';
+
+/** Where the pixels of a copy begin and end along one side of the original. */
+interface Spans {
+  /** The first whole pixel of each, and the one behind the last. */
+  first: Int32Array;
+  end: Int32Array;
+  /** The share of the pixel before the first one, and of the one at the end. */
+  before: Float64Array;
+  behind: Float64Array;
+}
+
+/** Of a pixel of the copy: the sums of red, green and blue, weighted by what is seen of them, and of these weights. */
+const FIELDS = 4;
+
+/**
+ * An RGBA copy of a picture that is at most `edgePx` an edge; a smaller picture is not enlarged. Each pixel is the mean of
+ * the area that it stands for, weighted by alpha: what cannot be seen has no colour. A hash of some coarse waves sees no
+ * difference to a copy by a sharper kernel, which takes twice the time and a pipeline of its own.
+ */
+export function smallCopy(picture: Sample, edgePx: number): Omit<Pixels, 'frames'> {
+  const size = fitInto(picture, { width: edgePx, height: edgePx }, 'inside', false).scaled;
+  const data = new Uint8Array(4 * size.width * size.height);
+  const across = spansOf(picture.width, size.width);
+  const area = (picture.width / size.width) * (picture.height / size.height);
+  const rowBytes = picture.channels * picture.width;
+  const sum = picture.channels === 3 ? sumRow : sumVeiledRow;
+  const row = new Float64Array(FIELDS * size.width);
+  const line = new Float64Array(FIELDS * size.width);
+  for (let y = 0, to = 0; y < picture.height; y++) {
+    sum(picture.data.subarray(y * rowBytes, (y + 1) * rowBytes), across, row);
+    const edge = ((to + 1) * picture.height) / size.height;
+    const share = Math.min(1, edge - y);
+    for (let at = 0; at < line.length; at++) line[at] = (line[at] as number) + share * (row[at] as number);
+    if (edge > y + 1) continue;
+    write(line, data.subarray(4 * to * size.width), area);
+    for (let at = 0; at < line.length; at++) line[at] = (1 - share) * (row[at] as number);
+    to++;
+  }
+  return { data, ...size, channels: 4 };
+}
+
+function spansOf(from: number, to: number): Spans {
+  const starts = Float64Array.from({ length: to + 1 }, (_, at) => (at * from) / to);
+  const first = Int32Array.from({ length: to }, (_, at) => Math.ceil(starts[at] as number));
+  const end = Int32Array.from({ length: to }, (_, at) => Math.floor(starts[at + 1] as number));
+  return {
+    first,
+    end,
+    before: Float64Array.from(first, (pixel, at) => pixel - (starts[at] as number)),
+    behind: Float64Array.from(end, (pixel, at) => (starts[at + 1] as number) - pixel),
+  };
+}
+
+/** Sums the pixels of a row, each into the pixel of the copy that it belongs to. */
+function sumRow(row: Uint8Array, { first, end, before, behind }: Spans, sums: Float64Array): void {
+  for (let column = 0, to = 0; column < first.length; column++, to += FIELDS) {
+    const from = 3 * (first[column] as number);
+    const until = 3 * (end[column] as number);
+    let red = 0;
+    let green = 0;
+    let blue = 0;
+    for (let at = from; at < until; at += 3) {
+      red += row[at] as number;
+      green += row[at + 1] as number;
+      blue += row[at + 2] as number;
+    }
+    const shareBefore = before[column] as number;
+    if (shareBefore > 0) {
+      red += shareBefore * (row[from - 3] as number);
+      green += shareBefore * (row[from - 2] as number);
+      blue += shareBefore * (row[from - 1] as number);
+    }
+    const shareBehind = behind[column] as number;
+    if (shareBehind > 0) {
+      red += shareBehind * (row[until] as number);
+      green += shareBehind * (row[until + 1] as number);
+      blue += shareBehind * (row[until + 2] as number);
+    }
+    sums[to] = red;
+    sums[to + 1] = green;
+    sums[to + 2] = blue;
+    sums[to + 3] = (until - from) / 3 + shareBefore + shareBehind;
+  }
+}
+
+/** The same of pixels with alpha, which weighs them. */
+function sumVeiledRow(row: Uint8Array, { first, end, before, behind }: Spans, sums: Float64Array): void {
+  sums.fill(0);
+  for (let column = 0; column < first.length; column++) {
+    const from = first[column] as number;
+    const until = end[column] as number;
+    if ((before[column] as number) > 0) addVeiled(row, from - 1, before[column] as number, sums, column);
+    for (let pixel = from; pixel < until; pixel++) addVeiled(row, pixel, 1, sums, column);
+    if ((behind[column] as number) > 0) addVeiled(row, until, behind[column] as number, sums, column);
+  }
+}
+
+function addVeiled(row: Uint8Array, pixel: number, share: number, sums: Float64Array, column: number): void {
+  const at = 4 * pixel;
+  const to = FIELDS * column;
+  const weight = (share * (row[at + 3] as number)) / 255;
+  for (let channel = 0; channel < 3; channel++)
+    sums[to + channel] = (sums[to + channel] as number) + weight * (row[at + channel] as number);
+  sums[to + 3] = (sums[to + 3] as number) + weight;
+}
+
+/** Writes a line of the copy, and rounds. */
+function write(line: Float64Array, data: Uint8Array, area: number): void {
+  for (let at = 0; at < line.length; at += FIELDS) {
+    const opacity = line[at + 3] as number;
+    const scale = opacity > 0 ? 1 / opacity : 0;
+    data[at] = (line[at] as number) * scale + 0.5;
+    data[at + 1] = (line[at + 1] as number) * scale + 0.5;
+    data[at + 2] = (line[at + 2] as number) * scale + 0.5;
+    data[at + 3] = (255 * opacity) / area + 0.5;
+  }
+}
