@@ -5,7 +5,7 @@
 export type Key = number | string | Uint8Array;
 
 /** Null and missing. JSON has no infinity, so no number of a document is this one. */
-const ABSENT = Number.NEGATIVE_INFINITY;
+export const ABSENT = Number.NEGATIVE_INFINITY;
 const FALSE = new Uint8Array([0]);
 const TRUE = new Uint8Array([1]);
 
