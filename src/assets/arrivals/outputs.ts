@@ -68,8 +68,9 @@ export function createOutputs({ store, collections, removal, objects, pixels, no
         image,
         metadata: JSON.stringify(metadata),
       };
-      await store.insert(asset);
-      await objects.put(objectKey, bytes, 'application/octet-stream').catch((cause: unknown) => {
+      const noted = store.insert(asset);
+      await objects.put(objectKey, bytes, 'application/octet-stream', noted).catch(async (cause: unknown) => {
+        await noted;
         throw storageUnreadable(cause);
       });
       return asset;

@@ -40,14 +40,22 @@ export class FileObjects implements Objects {
     this.#reserve = createReserve(reserveBytes, () => spaceOf(this.#root));
   }
 
-  async put(key: string, body: Uint8Array | Readable, contentType: string): Promise<{ sizeBytes: number }> {
+  async put(
+    key: string,
+    body: Uint8Array | Readable,
+    contentType: string,
+    noted?: Promise<unknown>,
+  ): Promise<{ sizeBytes: number }> {
     const path = pathOf(this.#root, key);
     const temporary = join(this.#root, TEMPORARY, randomUUID());
+    // It may reject before it is waited for.
+    noted?.catch(() => undefined);
     try {
       await this.#prepare();
       await this.#reserve.check();
       const sizeBytes = await write(temporary, body, contentType);
       this.#reserve.spend(sizeBytes);
+      await noted;
       await stored(moveDurably(temporary, path));
       return { sizeBytes };
     } catch (error) {

@@ -5,8 +5,17 @@ import type { Readable } from 'node:stream';
  * between slashes; any other is a TypeError. What the store cannot do rejects with StoreUnavailableError.
  */
 export interface Objects {
-  /** Stores the bytes whole or not at all. A stream that errors leaves nothing behind, and its error is the answer. */
-  put(key: string, body: Uint8Array | Readable, contentType: string): Promise<{ sizeBytes: number }>;
+  /**
+   * Stores the bytes whole or not at all. A stream that errors leaves nothing behind, and its error is the answer.
+   * @param noted the note of the object, which has to be durable before the object is there. Meanwhile the bytes may be
+   *   written where nobody finds them. Where it rejects, nothing is stored, and its error is the answer.
+   */
+  put(
+    key: string,
+    body: Uint8Array | Readable,
+    contentType: string,
+    noted?: Promise<unknown>,
+  ): Promise<{ sizeBytes: number }>;
   /**
    * Null when there is no such object. `range` is inclusive on both ends and cut at the object's end; one that begins
    * past it is a RangeError. The body is read to its end or destroyed: until then it holds a file or a connection.

@@ -36,7 +36,19 @@ export class S3Objects implements Objects {
     this.#options = options;
   }
 
-  async put(key: string, body: Uint8Array | Readable, contentType: string): Promise<{ sizeBytes: number }> {
+  async put(
+    key: string,
+    body: Uint8Array | Readable,
+    contentType: string,
+    noted?: Promise<unknown>,
+  ): Promise<{ sizeBytes: number }> {
+    try {
+      // An upload that is over is an object: there is no place before it where bytes could wait.
+      await noted;
+    } catch (error) {
+      if (body instanceof Readable) body.destroy();
+      throw error;
+    }
     const target = await this.#target(key, contentType);
     if (!(body instanceof Readable)) return { sizeBytes: await uploadWhole(body, target) };
     try {

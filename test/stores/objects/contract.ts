@@ -72,6 +72,26 @@ export function objectsContract(t: Test, open: () => Objects): void {
     }
   });
 
+  t.test('an object is there when its note is, and never without it', async (t) => {
+    const objects = open();
+    for (const body of [() => randomBytes(1000), () => Readable.from(chunksOf(randomBytes(1000)))]) {
+      const name = key();
+      const note = Promise.withResolvers<void>();
+      const putting = objects.put(name, body(), 'image/png', note.promise);
+      // Others that begin behind it have been stored long since.
+      for (let others = 0; others < 3; others += 1) await objects.put(key(), randomBytes(1000), 'image/png');
+      t.equal(await objects.get(name), null);
+      note.resolve();
+      t.same(await putting, { sizeBytes: 1000 });
+      t.ok(await objects.read(name, 1000));
+
+      const unnoted = key();
+      const refused = Promise.reject(new Error('nobody noted it'));
+      await t.rejects(objects.put(unnoted, body(), 'image/png', refused), { message: 'nobody noted it' });
+      t.equal(await objects.get(unnoted), null);
+    }
+  });
+
   t.test('a second put replaces the first whole, for readers of the first too', async (t) => {
     const objects = open();
     const name = key();

@@ -23,6 +23,8 @@ t.test('a failed put leaves no file behind', async (t) => {
     })(),
   );
   await t.rejects(objects.put('a/b', failing, 'image/png'), /the sender went away/);
+  const unnoted = Promise.reject(new Error('nobody noted it'));
+  await t.rejects(objects.put('a/b', Buffer.alloc(1_000), 'image/png', unnoted), /nobody noted it/);
   t.same(await readdir(directory, { recursive: true }), ['~tmp']);
 });
 
