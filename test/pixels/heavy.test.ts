@@ -139,6 +139,19 @@ t.test('a process apart knows nothing of the environment of the service', async 
   t.notMatch(Buffer.from(data).toString(), /MONGODB/);
 });
 
+t.test('a process apart takes its memory as the service does', async (t) => {
+  const before = { ...process.env };
+  t.teardown(() => {
+    process.env = before;
+  });
+  Object.assign(process.env, { MALLOC_ARENA_MAX: '2', MALLOC_CONF: 'narenas:2' });
+  const { pixels, clock } = open(t);
+  const { data } = await pixels.transform(heavyCall(clock, 'secrets')).result;
+  const names = Buffer.from(data).toString().split(' ');
+  t.ok(names.includes('MALLOC_ARENA_MAX'));
+  t.ok(names.includes('MALLOC_CONF'));
+});
+
 t.test('with IMAGE_ISOLATION=process no pass runs in a thread', async (t) => {
   const { pixels, clock } = open(t, { IMAGE_ISOLATION: 'process' });
   const { data } = await pixels.transform(smallCall(clock)).result;

@@ -56,6 +56,7 @@ const ENVIRONMENT = [
   'XDG_CACHE_HOME',
   'LD_PRELOAD',
   'MALLOC_ARENA_MAX',
+  'MALLOC_CONF',
 ];
 
 /**
