@@ -181,7 +181,7 @@ export class Picture {
    */
   async pixels(as?: 'rgba'): Promise<Pixels> {
     if (as === 'rgba') (await this.at('ensureAlpha')).ensureAlpha();
-    const pixels = await pixelsOf(this.timed(this.#pipeline), this.frames);
+    const pixels = await pixelsOf(this.#timed(this.#pipeline), this.frames);
     this.replace(pixels);
     return pixels;
   }
@@ -189,7 +189,7 @@ export class Picture {
   /** Runs the pipeline and goes on from what it made, as `pixels` does, with the 16 bits that the picture may have. */
   async handOver(): Promise<Pixels | DeepPixels> {
     if (!this.#has16Bits) return this.pixels();
-    const pixels = await deepPixelsOf(this.timed(this.#pipeline));
+    const pixels = await deepPixelsOf(this.#timed(this.#pipeline));
     this.replace(pixels);
     return pixels;
   }
@@ -232,11 +232,15 @@ export class Picture {
   /** The pipeline, for the encoder. */
   finish(): Sharp {
     if (this.writtenIn !== undefined) this.#pipeline.toColourspace(this.writtenIn);
-    return this.timed(this.#pipeline);
+    return this.#timed(this.#pipeline);
   }
 
-  /** Has a pipeline end when nobody waits for the picture any more. */
-  timed(pipeline: Sharp): Sharp {
+  /** A pipeline of its own over other pixels, for steps: they do not load sharp. It ends when nobody waits for the picture any more. */
+  pipelineOver(pixels: Pixels | DeepPixels): Sharp {
+    return this.#timed(openPixels(pixels));
+  }
+
+  #timed(pipeline: Sharp): Sharp {
     return pipeline.timeout({ seconds: this.#timeout() });
   }
 }

@@ -1,6 +1,5 @@
 import type { KernelEnum } from 'sharp';
 import type { Rgba } from './colour/colour.ts';
-import { openPixels } from './input.ts';
 import type { Picture } from './picture.ts';
 import { assertSize, type Box, type Size, scaledBy } from './pixels/geometry.ts';
 import { deepPixelsOf, isDeep, pixelsOf } from './pixels/pixels.ts';
@@ -41,11 +40,11 @@ export async function scaleLinear(picture: Picture, to: Size, kernel: Kernel = '
   if (isOf(picture, size)) return;
   const pixels = await picture.handOver();
   const { height, frames } = pixels;
-  const pipeline = openPixels({ ...pixels, height: height * frames, frames: 1 })
+  const pipeline = picture
+    .pipelineOver({ ...pixels, height: height * frames, frames: 1 })
     .pipelineColourspace('scrgb')
     .resize({ width: size.width, height: size.height * frames, fit: 'fill', kernel });
-  const made = picture.timed(pipeline);
-  picture.replace(isDeep(pixels) ? await deepPixelsOf(made) : await pixelsOf(made, frames));
+  picture.replace(isDeep(pixels) ? await deepPixelsOf(pipeline) : await pixelsOf(pipeline, frames));
 }
 
 /** Of each side the smaller one. */

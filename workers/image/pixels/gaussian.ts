@@ -1,5 +1,4 @@
 import type { Sharp } from 'sharp';
-import { openPixels } from '../input.ts';
 import type { Picture } from '../picture.ts';
 import { type Box, type Size, scaledBy } from './geometry.ts';
 import { cut, fillWithBytes, paste } from './paint.ts';
@@ -21,7 +20,7 @@ const REACH = 3.5;
 export async function blurBy(picture: Picture, sigma: number): Promise<void> {
   const factor = reductionFor(picture, sigma);
   if (factor === 1) blurredWhole(await picture.at('blur', 'linear'), sigma);
-  else picture.replace(await blurredSmall(await picture.pixels(), sigma, factor, picture.lookAtClock));
+  else picture.replace(await blurredSmall(picture, sigma, factor));
 }
 
 /**
@@ -43,25 +42,21 @@ function reductionFor({ width, height }: Size, sigma: number): number {
  * that a wide blur would leave, and the whole kernel takes time in proportion to sigma. Beyond the edges the pixels
  * at the edges go on.
  */
-async function blurredSmall(
-  pixels: Pixels,
-  sigma: number,
-  factor: number,
-  lookAtClock: () => void,
-): Promise<Pixels> {
+async function blurredSmall(picture: Picture, sigma: number, factor: number): Promise<Pixels> {
+  const pixels = await picture.pixels();
   const left = Math.sqrt((sigma / factor) ** 2 - REDUCTION_VARIANCE);
   const margin = Math.ceil(left * REACH);
   const size = scaledBy(pixels, 1 / factor);
-  const small = await withMargin(pixels, size, margin);
-  const blurred = await pixelsOf(blurredWhole(openPixels(small), left));
-  return enlarged(blurred, pixels, 'cubic', lookAtClock, { ...size, left: margin, top: margin });
+  const small = await withMargin(picture, pixels, size, margin);
+  const blurred = await pixelsOf(blurredWhole(picture.pipelineOver(small), left));
+  return enlarged(blurred, pixels, 'cubic', picture.lookAtClock, { ...size, left: margin, top: margin });
 }
 
 /** A picture made smaller, with its edges going on around it: those of the picture itself, not those of the smaller one. */
-async function withMargin(pixels: Pixels, size: Size, margin: number): Promise<Pixels> {
+async function withMargin(picture: Picture, pixels: Pixels, size: Size, margin: number): Promise<Pixels> {
   const { width, height } = pixels;
   const reduced = async (box: Box, size: Size) =>
-    pixelsOf(openPixels(cut(pixels, box)).resize({ ...size, fit: 'fill', kernel: 'linear' }));
+    pixelsOf(picture.pipelineOver(cut(pixels, box)).resize({ ...size, fit: 'fill', kernel: 'linear' }));
   const column = { top: 0, width: 1, height };
   const row = { left: 0, width, height: 1 };
   const [whole, left, right, top, bottom] = await Promise.all([
