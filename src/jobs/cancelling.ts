@@ -6,8 +6,14 @@ import { isCancellable } from './rules.ts';
 import type { JobsStore } from './store.ts';
 
 /** Stops jobs: what was not handed out is cancelled at once, what runs is let finish. */
-export function createCancelling(options: { jobs: JobsStore; reading: Reading; ending: Ending }) {
-  const { jobs, reading, ending } = options;
+export function createCancelling(options: {
+  jobs: JobsStore;
+  reading: Reading;
+  ending: Ending;
+  /** Tells every process to take no more items of a job. */
+  stopClaims: (jobId: string) => void;
+}) {
+  const { jobs, reading, ending, stopClaims } = options;
 
   /**
    * @returns the job, CANCELLED already when nothing of it was running.
@@ -20,6 +26,7 @@ export function createCancelling(options: { jobs: JobsStore; reading: Reading; e
       ? await jobs.change(jobId, open, { $set: { status: 'CANCELLING' } })
       : null;
     if (cancelling === null) throw notCancellable((await reading.find(accountId, jobId)).status);
+    stopClaims(jobId);
     return ending.endIfOver(cancelling);
   };
 }

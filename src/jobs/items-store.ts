@@ -233,14 +233,20 @@ export class ItemsStore {
     );
   }
 
-  /** Stops what was not handed out. */
+  /** Stops what was not handed out. In steps: one update of a hundred thousand items keeps the store from all others. */
   async cancelWaiting(jobId: string): Promise<void> {
     const completedAt = this.#now().toISOString();
     const outcome = { status: 'CANCELLED', durationMs: 0, completedAt, runs: 0, credits: 0 };
-    await this.#items.updateMany(
-      { jobId, queue: { $in: ['ready', 'later'] } },
-      { $set: { status: 'CANCELLED', outcome }, $unset: { queue: '', notBefore: '' } },
-    );
+    const cancel = { $set: { status: 'CANCELLED', outcome }, $unset: { queue: '', notBefore: '' } };
+    for (const queue of ['ready', 'later']) {
+      for (;;) {
+        const waiting = { sort: [['index', 1]] as const, fields: ['index'] };
+        const first = await this.#items.findOne({ jobId, queue }, waiting);
+        if (first === null) break;
+        const part = { $gte: first.index, $lt: first.index + IDS_A_CALL };
+        await this.#items.updateMany({ jobId, queue, index: part }, cancel);
+      }
+    }
   }
 
   /** For the sweep: claims whose lease has run out. */

@@ -52,6 +52,8 @@ export interface Failpoint {
 /** A process that reached its failpoint: from then on no call of it reaches a store, and none is answered. */
 export interface Life {
   isDead: boolean;
+  /** Calls of documents that it waits for. */
+  inFlight: number;
   /** Resolves at its death. */
   died: Promise<void>;
   /** Ends it now. What a dead process awaits never comes. */
@@ -67,6 +69,7 @@ export function mortal(
   const forever = () => new Promise<never>(() => undefined);
   const life: Life = {
     isDead: false,
+    inFlight: 0,
     died,
     die() {
       life.isDead = true;
@@ -76,13 +79,22 @@ export function mortal(
   };
   let seen = 0;
 
+  async function counted(run: () => unknown): Promise<unknown> {
+    life.inFlight += 1;
+    try {
+      return await run();
+    } finally {
+      life.inFlight -= 1;
+    }
+  }
+
   async function pass(write: Write, run: () => unknown): Promise<unknown> {
     if (life.isDead) return forever();
     const isPoint =
       failpoint !== null && DOCUMENT_CHANGES.has(write.method) && POINTS[failpoint.point]?.(write);
     if (isPoint) seen += 1;
     if (!isPoint || seen !== failpoint.occurrence) {
-      const answer = await run();
+      const answer = await counted(run);
       return life.isDead ? forever() : answer;
     }
     life.isDead = true;

@@ -47,7 +47,7 @@ export class Purse {
     this.#holds.set(jobId, { runs: items, past, month });
   }
 
-  /** A month begins with the first hold that is asked for in it, granted or not. */
+  /** A month begins with the first hold that is asked for in it, granted or not. What has no places asks for none. */
   turn(month: string): void {
     if (month <= this.#month) return;
     this.#month = month;

@@ -55,7 +55,7 @@ export class StateTable {
 
   submitVerdict(total: number, month: string): Verdict {
     const code = this.purse.refusals(total, month);
-    this.purse.turn(month);
+    if (!code.includes('asset_count_exceeded')) this.purse.turn(month);
     return code.length === 0 ? 'accepted' : { code };
   }
 

@@ -76,6 +76,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const signals = await createSignals(options.coordination, {
     onWork: (jobId) => runner.wake(jobId),
     onEnd: options.onEnd,
+    onStop: (jobId) => runner.leave(jobId),
     log,
   });
   const metrics = createJobMetrics(jobs, () => runner.inHand(), now);
@@ -109,6 +110,10 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     claimEarly: runner.claimEarly,
   });
 
+  const stopClaims = (jobId: string) => {
+    runner.leave(jobId);
+    signals.stop(jobId);
+  };
   const look = () => {
     runner
       .lookAround()
@@ -120,7 +125,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
 
   return {
     ...{ jobs, items, definitions, submit },
-    cancel: createCancelling({ jobs, reading, ending }),
+    cancel: createCancelling({ jobs, reading, ending, stopClaims }),
     resume: createResuming({ jobs, reading, items, definitions, assets, submit }),
     reading,
     lookAround: runner.lookAround,

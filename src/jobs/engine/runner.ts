@@ -5,8 +5,9 @@ import { type Bill, type Failure, failed, retryAfterMs } from '../rules.ts';
 import type { JobsStore } from '../store.ts';
 import type { Desk } from './desk.ts';
 import type { EarlyClaim } from './early-claim.ts';
+import { canTake, type Entry, entryOf, isSpent } from './entry.ts';
 import { Lane, type LaneName, laneOf } from './lanes.ts';
-import { type Turn, Turns } from './turns.ts';
+import { Turns } from './turns.ts';
 
 /** A failure, and what was used up before it. */
 export interface FailedWork extends Failure {
@@ -46,17 +47,6 @@ export interface RunnerMetrics {
   lost(type: string): void;
 }
 
-/** A job that this process takes items of. */
-interface Entry extends Turn {
-  job: JobDocument;
-  lane: Lane;
-  inHand: number;
-  /** A claim is under way. */
-  isClaiming: boolean;
-  /** The last claim found nothing. */
-  isDry: boolean;
-}
-
 /** How long a claim is good, and how often it is renewed. */
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
@@ -94,10 +84,7 @@ export function createRunner(options: RunnerOptions) {
   /** Gives out turns for as long as there are both places and work. */
   function pump(): void {
     while (!draining.aborted) {
-      const entry = turns.next(
-        ({ lane, ...candidate }) =>
-          !candidate.isDry && !candidate.isClaiming && lane.free > 0 && candidate.inHand < lane.limitOfJob,
-      );
+      const entry = turns.next(canTake);
       if (entry === undefined) return;
       const { lane } = entry;
       const count = Math.min(lane.batch, lane.free, lane.limitOfJob - entry.inHand);
@@ -146,7 +133,7 @@ export function createRunner(options: RunnerOptions) {
 
   /** What has nothing to claim is found again when there is something. */
   function forgetIfDry(entry: Entry): void {
-    if (entry.isDry && entry.inHand === 0 && !entry.isClaiming) turns.remove(entry.jobId);
+    if (isSpent(entry)) turns.remove(entry.jobId);
   }
 
   /** Works on an item and settles it. Whatever goes wrong here, its lease runs out and another takes it. */
@@ -199,12 +186,7 @@ export function createRunner(options: RunnerOptions) {
       known.isDry = false;
       return;
     }
-    turns.add(entryOf(job));
-  }
-
-  function entryOf(job: JobDocument): Entry {
-    const { _id: jobId, accountId, type } = job;
-    return { jobId, accountId, job, lane: lanes[laneOf(type)], inHand: 0, isClaiming: false, isDry: false };
+    turns.add(entryOf(job, lanes));
   }
 
   /** Looks at a job that may have items to claim. */
@@ -251,7 +233,7 @@ export function createRunner(options: RunnerOptions) {
         item: claimed,
         begin(job) {
           isBegun = true;
-          const entry = { ...entryOf(job), inHand: 1, isDry: true };
+          const entry = { ...entryOf(job, lanes), inHand: 1, isDry: true };
           turns.add(entry);
           metrics.claimed(type, 1);
           void run(entry, claimed).finally(() => done(entry, claimed));
@@ -259,6 +241,14 @@ export function createRunner(options: RunnerOptions) {
         giveBack: () => items.unclaim(claimed).finally(drop),
         drop,
       };
+    },
+
+    /** Takes no more items of a job that is being cancelled, while what waits of it is stopped step by step. */
+    leave(jobId: string): void {
+      const entry = turns.get(jobId);
+      if (entry === undefined) return;
+      entry.isLeft = true;
+      forgetIfDry(entry);
     },
 
     /** Looks at every running job, for wake-ups that were lost. */

@@ -2,12 +2,15 @@ import type { Coordination } from '../../stores/coordination/port.ts';
 
 const WORK = 'jobs/work';
 const END = 'jobs/end';
+const STOP = 'jobs/stop';
 
 export interface SignalsOptions {
   /** A job has items to claim. */
   onWork: (jobId: string) => void;
   /** A job has ended. */
   onEnd: (jobId: string) => void;
+  /** A job is being cancelled: no more items of it are to be claimed. */
+  onStop: (jobId: string) => void;
   log: { warn(context: object, message: string): void };
 }
 
@@ -15,8 +18,15 @@ export interface SignalsOptions {
  * Wake-ups among all processes of all hosts: what there is to do, and what is done. Each may be lost: who waits looks for
  * himself as well, only later.
  */
-export async function createSignals(coordination: Coordination, { onWork, onEnd, log }: SignalsOptions) {
-  const ends = await Promise.all([coordination.subscribe(WORK, onWork), coordination.subscribe(END, onEnd)]);
+export async function createSignals(
+  coordination: Coordination,
+  { onWork, onEnd, onStop, log }: SignalsOptions,
+) {
+  const ends = await Promise.all([
+    coordination.subscribe(WORK, onWork),
+    coordination.subscribe(END, onEnd),
+    coordination.subscribe(STOP, onStop),
+  ]);
 
   function send(channel: string, jobId: string): void {
     coordination
@@ -27,6 +37,7 @@ export async function createSignals(coordination: Coordination, { onWork, onEnd,
   return {
     work: (jobId: string) => send(WORK, jobId),
     end: (jobId: string) => send(END, jobId),
+    stop: (jobId: string) => send(STOP, jobId),
     close(): void {
       for (const end of ends) end();
     },
