@@ -99,8 +99,9 @@ export async function buildApp(options: AppOptions): Promise<App> {
     draining: draining.signal,
   });
 
-  server.addHook('onSend', async (_request, reply) => {
+  server.addHook('onSend', (_request, reply, _payload, done) => {
     if (draining.signal.aborted) reply.header('connection', 'close');
+    done();
   });
 
   // Outside of the interface.

@@ -12,6 +12,7 @@ import { installCaching } from './manners/caching.ts';
 import { installCompression } from './manners/compression.ts';
 import { installNegotiation } from './manners/negotiation.ts';
 import { installRequestIds, requestIdOf } from './manners/request-ids.ts';
+import { RequestLog } from './manners/request-log.ts';
 import { asApiError, installFailures, sendFailure } from './refusals/failures.ts';
 import { installUnknownRoutes } from './refusals/unknown-routes.ts';
 import { installValidation } from './refusals/validation.ts';
@@ -27,7 +28,7 @@ export function createServer(settings: SettingsOf<typeof httpSettings>, log: Log
   installValidation(server);
   installNegotiation(server);
   installBodies(server);
-  installAccessLog(server);
+  installAccessLog(server, log);
   installCaching(server);
   installCompression(server);
   refuseExpectations(server.server);
@@ -38,6 +39,7 @@ export function createServer(settings: SettingsOf<typeof httpSettings>, log: Log
 function bareServer(http: SettingsOf<typeof httpSettings>, log: Logger): FastifyInstance {
   return Fastify({
     loggerInstance: log as FastifyBaseLogger,
+    childLoggerFactory: (parent, bindings, options) => new RequestLog(parent, bindings, options),
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     requestIdHeader: false,
     genReqId: requestIdOf,

@@ -36,21 +36,30 @@ export function rawBodyOf(request: FastifyRequest): Buffer | undefined {
 export function installBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', async (_request: FastifyRequest, stream: Readable) => stream);
-  app.addHook('preParsing', async (request) => {
+  app.addHook('preParsing', (request, _reply, _payload, done) => {
     const { 'content-encoding': encoding = 'identity' } = request.headers;
-    if (hasBody(request) && encoding.toLowerCase() !== 'identity') throw unsupportedEncoding(encoding);
+    if (encoding.toLowerCase() !== 'identity' && hasBody(request)) throw unsupportedEncoding(encoding);
+    done();
   });
-  app.addHook('preValidation', async (request) => {
-    if (request.routeOptions.config.body === 'stream') return;
+  // Answers a promise only where something was sent.
+  app.addHook('preValidation', (request, _reply, done) => {
+    if (request.body !== undefined || hasBody(request)) return readBody(request);
+    done();
+  });
+
+  async function readBody(request: FastifyRequest): Promise<void> {
+    const { config, schema } = request.routeOptions;
+    if (config.body === 'stream') return;
     const stream = request.body as Readable | undefined;
     request.body = undefined;
-    if (!hasBody(request) || !takesBody(request)) return;
+    // A route without a body schema ignores what is sent with it.
+    if (!hasBody(request) || schema?.body === undefined) return;
     const type = request.headers['content-type'] ?? '';
-    if (!JSON_TYPE.test(type)) throw unsupportedType(type, request.routeOptions.config.uploadsAt);
+    if (!JSON_TYPE.test(type)) throw unsupportedType(type, config.uploadsAt);
     if (stream === undefined) return;
     const raw = await collect(stream, request, JSON_BODY_LIMIT_BYTES, 'body');
     if (raw.length > 0) rawBodies.set(request, raw);
-  });
+  }
 }
 
 /** JSON in UTF-8, the only encoding that it has between machines. */
@@ -61,10 +70,13 @@ const JSON_TYPE = /^application\/([\w.+-]+\+)?json\s*(;\s*charset\s*=\s*"?utf-?8
  * @throws ApiError invalid_param on `body` for malformed JSON.
  */
 export function installBodyParsing(app: FastifyInstance): void {
-  app.addHook('preValidation', async (request) => {
+  app.addHook('preValidation', (request, _reply, done) => {
     const raw = rawBodies.get(request);
     if (raw !== undefined) request.body = parseJson(raw);
-    else if (isJsonRoute(request)) throw emptyBody(request.routeOptions.schema?.body);
+    // No GET takes a body; a look at its route costs as much as this hook.
+    else if (request.method !== 'GET' && isJsonRoute(request))
+      throw emptyBody(request.routeOptions.schema?.body);
+    done();
   });
 }
 
@@ -184,12 +196,8 @@ function hasBody({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
-/** A route whose JSON is parsed here, and needed. */
+/** A route whose JSON is parsed here, and needed. One without a body schema ignores what is sent with it. */
 function isJsonRoute(request: FastifyRequest): boolean {
-  return request.routeOptions.config.body !== 'stream' && takesBody(request);
-}
-
-/** A route without a body schema ignores what is sent with it. */
-function takesBody(request: FastifyRequest): boolean {
-  return request.routeOptions.schema?.body !== undefined;
+  const { config, schema } = request.routeOptions;
+  return config.body !== 'stream' && schema?.body !== undefined;
 }

@@ -3,11 +3,12 @@ import { invalidParam } from '../errors.ts';
 
 /** Two Host headers are read by two programs in two ways: a proxy routes by the one, and the service answers by the other. */
 export function refuseSecondHost(app: FastifyInstance): void {
-  app.addHook('onRequest', async ({ raw: { rawHeaders } }) => {
+  app.addHook('onRequest', ({ raw: { rawHeaders } }, _reply, done) => {
     let hosts = 0;
     for (let index = 0; index < rawHeaders.length; index += 2) {
       if (rawHeaders[index]?.length === 4 && rawHeaders[index]?.toLowerCase() === 'host') hosts += 1;
     }
     if (hosts > 1) throw invalidParam('Host', 'The header Host was sent more than once: send it once.');
+    done();
   });
 }

@@ -6,12 +6,13 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
  * frame, where clicks could be stolen.
  */
 export function installCaching(app: FastifyInstance): void {
-  app.addHook('onSend', async (request, reply) => {
+  app.addHook('onSend', (request, reply, _payload, done) => {
     if (request.url.startsWith('/api/') && !reply.hasHeader('cache-control'))
       reply.header('cache-control', 'no-store');
     if (!reply.hasHeader('x-content-type-options')) reply.header('x-content-type-options', 'nosniff');
     if (isPage(reply) && !reply.hasHeader('content-security-policy'))
       reply.header('content-security-policy', "frame-ancestors 'none'");
+    done();
   });
 }
 

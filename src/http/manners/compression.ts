@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, onSendAsyncHookHandler } from 'fastify';
 import { isFresh } from './freshness.ts';
 
 declare module 'fastify' {
@@ -17,22 +17,29 @@ const LEAST_BYTES = 1_024;
 const PACKED_MAX = 200;
 const packed = new Map<string, Buffer>();
 
-/** Sends long answers as gzip, and 304 instead of one that the client has. Only for routes that say `compress`. */
+/**
+ * Sends long answers as gzip, and 304 instead of one that the client has. Only for routes that say `compress`: it becomes
+ * the first hook of each, so that other routes do not pay for it.
+ */
 export function installCompression(app: FastifyInstance): void {
-  app.addHook('onSend', async (request, reply, payload) => {
-    if (!request.routeOptions.config.compress || typeof payload !== 'string') return payload;
-    reply.header('vary', 'accept-encoding');
-    const etag = reply.getHeader('etag')?.toString();
-    if (etag !== undefined && isFresh(request.headers['if-none-match'], etag)) {
-      reply.code(304).removeHeader('content-length');
-      return null;
-    }
-    if (payload.length < LEAST_BYTES || !takesGzip(request)) return payload;
-    const body = await pack(payload, etag);
-    reply.header('content-encoding', 'gzip').header('content-length', String(body.length));
-    return body;
+  app.addHook('onRoute', (route) => {
+    if (route.config?.compress) route.onSend = [compress, ...[route.onSend ?? []].flat()];
   });
 }
+
+const compress: onSendAsyncHookHandler = async (request, reply, payload) => {
+  if (typeof payload !== 'string') return payload;
+  reply.header('vary', 'accept-encoding');
+  const etag = reply.getHeader('etag')?.toString();
+  if (etag !== undefined && isFresh(request.headers['if-none-match'], etag)) {
+    reply.code(304).removeHeader('content-length');
+    return null;
+  }
+  if (payload.length < LEAST_BYTES || !takesGzip(request)) return payload;
+  const body = await pack(payload, etag);
+  reply.header('content-encoding', 'gzip').header('content-length', String(body.length));
+  return body;
+};
 
 /** Answers text that stands still while the process lives, under a tag of its content. */
 export function sendStanding(reply: FastifyReply, type: string, text: string): FastifyReply {

@@ -43,7 +43,25 @@ export function installIdempotency(
 ): void {
   const runs = new WeakMap<FastifyRequest, Run>();
 
-  app.addHook('preValidation', async (request, reply) => {
+  // Each hook answers a promise only where there is a key: most calls bring none.
+  app.addHook('preValidation', (request, reply, done) => {
+    if (request.headers['idempotency-key'] !== undefined) return begin(request, reply);
+    done();
+  });
+
+  app.addHook('onError', (request, _reply, error, done) => {
+    const run = runs.get(request);
+    if (run !== undefined && error instanceof ApiError) run.isToRepeat = error.retryable;
+    done();
+  });
+
+  app.addHook('onSend', (request, reply, payload, done) => {
+    const run = runs.get(request);
+    if (run !== undefined) return keep(run, request, reply, payload);
+    done();
+  });
+
+  async function begin(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
     const sent = request.headers['idempotency-key'];
     if (sent === undefined || kindOf(request) === undefined) return;
     const key = `${ownerOf(request)}/${checkedKey(sent)}`;
@@ -59,16 +77,9 @@ export function installIdempotency(
       case 'reused':
         throw keyReused();
     }
-  });
+  }
 
-  app.addHook('onError', async (request, _reply, error) => {
-    const run = runs.get(request);
-    if (run !== undefined && error instanceof ApiError) run.isToRepeat = error.retryable;
-  });
-
-  app.addHook('onSend', async (request, reply, payload) => {
-    const run = runs.get(request);
-    if (run === undefined) return payload;
+  async function keep(run: Run, request: FastifyRequest, reply: FastifyReply, payload: unknown) {
     runs.delete(request);
     try {
       if (reply.statusCode >= 500 || run.isToRepeat) await coordination.forgetIdempotent(run.key, run.token);
@@ -78,7 +89,7 @@ export function installIdempotency(
       request.log.warn({ err: error }, 'The answer under an Idempotency-Key could not be kept');
     }
     return payload;
-  });
+  }
 }
 
 /** The key that a request was sent under, and what the request is; null without a key, or where it is ignored. */

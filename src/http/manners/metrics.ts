@@ -21,7 +21,7 @@ export function installMetrics(
   app: FastifyInstance,
   { requests, collect, port, token }: MetricsOptions,
 ): void {
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const refusal = refusalOf(request);
     requests.answered({
       method: request.method,
@@ -32,6 +32,7 @@ export function installMetrics(
         refusal: { code: refusal.code, reason: String(refusal.details?.reason ?? '') },
       }),
     });
+    done();
   });
   if (port !== 0) return;
 

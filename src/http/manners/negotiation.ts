@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyContextConfig, FastifyInstance } from 'fastify';
 import Negotiator from 'negotiator';
 import { ApiError } from '../errors.ts';
 
@@ -15,20 +15,27 @@ declare module 'fastify' {
  */
 export function installNegotiation(app: FastifyInstance): void {
   // After the gate has asked who calls.
-  app.addHook('preParsing', async (request) => {
+  app.addHook('preParsing', (request, _reply, _payload, done) => {
     const { accept } = request.headers;
-    const { answers } = request.routeOptions.config;
-    if (!accept || answers === '*/*' || accepts(accept, answers)) return;
-    const made = answers === undefined ? 'JSON' : `JSON and ${answers}`;
-    throw new ApiError(
-      'not_acceptable',
-      `Nothing satisfies "Accept: ${accept}": ${made} is what this endpoint answers.`,
-      {
-        param: 'Accept',
-        details: { supported: ['application/json', ...(answers === undefined ? [] : [answers])] },
-      },
-    );
+    if (accept !== undefined && !ALWAYS_MET.has(accept)) refuseUnmet(accept, request.routeOptions.config);
+    done();
   });
+}
+
+/** What most programs send, if anything. */
+const ALWAYS_MET = new Set(['', '*/*', 'application/json']);
+
+function refuseUnmet(accept: string, { answers }: FastifyContextConfig): void {
+  if (answers === '*/*' || accepts(accept, answers)) return;
+  const made = answers === undefined ? 'JSON' : `JSON and ${answers}`;
+  throw new ApiError(
+    'not_acceptable',
+    `Nothing satisfies "Accept: ${accept}": ${made} is what this endpoint answers.`,
+    {
+      param: 'Accept',
+      details: { supported: ['application/json', ...(answers === undefined ? [] : [answers])] },
+    },
+  );
 }
 
 /** Types behind the wildcards of `answers`. */

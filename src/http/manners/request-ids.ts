@@ -12,7 +12,8 @@ export function requestIdOf(request: Pick<IncomingMessage, 'headers'>): string {
 
 /** Every answer carries its request id, refusals before authentication too. */
 export function installRequestIds(app: FastifyInstance): void {
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
+    done();
   });
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Coordination } from '../../stores/coordination/port.ts';
 import { networkOf } from '../connection/client-network.ts';
 import { ApiError } from '../errors.ts';
@@ -19,8 +19,13 @@ export interface OpenPathsOptions {
  */
 export function countOpenPaths(app: FastifyInstance, options: OpenPathsOptions): void {
   const { coordination, hostId, requestsPerMinute } = options;
-  app.addHook('onRequest', async (request) => {
-    if (request.url.startsWith('/api/') || PROBES.includes(request.routeOptions.url ?? '')) return;
+  app.addHook('onRequest', (request, _reply, done) => {
+    const isCounted = !request.url.startsWith('/api/') && !PROBES.includes(request.routeOptions.url ?? '');
+    if (isCounted) return count(request);
+    done();
+  });
+
+  async function count(request: FastifyRequest): Promise<void> {
     const key = `${hostId}/${networkOf(request.ip)}`;
     const question = { rate: { key, limit: requestsPerMinute, windowMs: WINDOW_MS } };
     // Who looks why a store is away has to be able to read the metrics.
@@ -31,5 +36,5 @@ export function countOpenPaths(app: FastifyInstance, options: OpenPathsOptions):
       details: { reason: 'request_rate' },
       retryAfterSeconds: rate.resetMs / 1000,
     });
-  });
+  }
 }

@@ -23,12 +23,18 @@ export function installUnknownRoutes(app: FastifyInstance): void {
   });
   app.setNotFoundHandler(refuse);
   // Before anything is asked of the body.
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (request.is404 || hasParams(request)) refuseWrongMethod(request);
+    if (request.is404) refuse(request);
+    done();
+  });
+
+  /** A fixed word under a method that it does not have was taken for an id. */
+  function refuseWrongMethod(request: FastifyRequest): void {
     const path = pathOf(request);
     const methods = fixedWords.get(path);
     if (methods !== undefined && request.routeOptions.url !== path) throw methodNotAllowed(request, methods);
-    if (request.is404) refuse(request);
-  });
+  }
 
   function refuse(request: FastifyRequest): never {
     const path = pathOf(request);
@@ -67,6 +73,12 @@ function hintFor(
     ? asked
     : methods.find((name) => name !== 'HEAD' && name !== 'OPTIONS');
   return ` Did you mean ${method} ${known.replaceAll(/:(\w+)/g, '{$1}')}?`;
+}
+
+/** Whether the route has a segment that any text may stand in. */
+function hasParams({ params }: FastifyRequest): boolean {
+  for (const _name in params as object) return true;
+  return false;
 }
 
 function pathOf({ url }: FastifyRequest): string {
