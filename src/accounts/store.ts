@@ -81,11 +81,20 @@ export class AccountsStore {
         ['_id', 1],
       ],
     } as const;
+    // A session's caller lists its live keys; the embedded store reads by one index what its fields say whole.
+    const live = {
+      name: 'account',
+      fields: [
+        ['accountId', 1],
+        ['revokedAt', 1],
+        ['_id', 1],
+      ],
+    } as const;
     const email = { name: 'email', fields: [['email', 1]], unique: true } as const;
     const expiresAt = { name: 'expiresAt', fields: [['expiresAt', 1]] } as const;
     const [accounts, keys, sessions] = await Promise.all([
       documents.collection<StoredAccount>({ name: 'accounts', indexes: [email] }),
-      documents.collection<ApiKeyDocument>({ name: 'apiKeys', indexes: [hash, account] }),
+      documents.collection<ApiKeyDocument>({ name: 'apiKeys', indexes: [hash, live] }),
       documents.collection<SessionDocument>({ name: 'sessions', indexes: [hash, account, expiresAt] }),
     ]);
     return new AccountsStore(accounts, keys, sessions);

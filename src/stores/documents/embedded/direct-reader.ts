@@ -1,38 +1,60 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { Collection, CollectionSpec, Document, Documents, Filter } from '../port.ts';
+import type { Collection, CollectionSpec, Document, Documents, Filter, FindOptions } from '../port.ts';
+import { indexReadsOf } from './index-read.ts';
 import { pick } from './pick.ts';
 import { quoted } from './shape.ts';
 
 /** Equalities of text, the `_id` among them. */
 type ById = { _id: string } & Record<string, string>;
 
+/** Text that several rows may have together: some tenths of a millisecond of parsing. More is left to the primary. */
+const LONGEST_READ = 64 * 1024;
+
 /**
- * The documents of the primary, of which an API process reads a single one by its `_id` in the file itself: a row that
- * SQLite finds in some ten microseconds, where a question to the primary costs both processes ten times as much.
+ * The documents of the primary, of which an API process reads in the file itself what an index leads to: rows that SQLite
+ * finds in some ten microseconds, where a question to the primary costs both processes ten times as much.
  * A write is seen as soon as it is on disk, which is before it is acknowledged; a row that the primary is just writing is
  * read as it was. Whatever else is asked goes to the primary, and so does a read that the file refuses.
- * What it costs: the read blocks this process, for as long as the disk takes where the row is not in memory.
+ * What it costs: the read blocks this process, for as long as the disk takes where the rows are not in memory.
  */
 export function readingDirectly(documents: Documents, path: string): Documents {
   let database: DatabaseSync | null = null;
 
-  function prepare(name: string): StatementSync {
+  function prepare(sql: string): StatementSync {
     database ??= new DatabaseSync(path, { readOnly: true });
-    return database.prepare(`SELECT body FROM ${quoted(name)} WHERE "_id" = ?`);
+    return database.prepare(sql);
   }
 
   return {
     async collection<T extends Document>(spec: CollectionSpec) {
       const collection = await documents.collection<T>(spec);
-      const read = readerOf<T>(() => prepare(spec.name));
-      const findOne: Collection<T>['findOne'] = async (filter, options = {}) => {
-        const document = isById(filter) && options.sort === undefined ? read(filter) : undefined;
-        if (document === undefined) return collection.findOne(filter, options);
-        return document === null || options.fields === undefined
-          ? document
-          : (pick(document, options.fields) as T);
+      const using = usingOf(prepare);
+      const readOf = indexReadsOf(spec);
+      const readOne = readerOf<T>(using, spec.name);
+
+      const readMany = (filter: Filter, options: FindOptions): T[] | undefined => {
+        const read = readOf(filter, options);
+        if (read === null) return undefined;
+        const bodies = using(read.sql, (statement) => bodiesOf(statement.iterate(...read.params)));
+        return bodies?.map((body) => JSON.parse(body) as T);
       };
-      return { ...collection, findOne };
+      const read = (filter: Filter, options: FindOptions): T | null | undefined => {
+        if (isById(filter) && options.sort === undefined) return readOne(filter);
+        const found = readMany(filter, { ...options, limit: 1 });
+        return found && (found[0] ?? null);
+      };
+
+      const findOne: Collection<T>['findOne'] = async (filter, options = {}) => {
+        const document = read(filter, options);
+        if (document === undefined) return collection.findOne(filter, options);
+        return document && picked(document, options.fields);
+      };
+      const find: Collection<T>['find'] = async (filter, options = {}) => {
+        const found = readMany(filter, options);
+        if (found === undefined) return collection.find(filter, options);
+        return found.map((document) => picked(document, options.fields));
+      };
+      return { ...collection, findOne, find };
     },
     ping: () => documents.ping(),
     async close() {
@@ -43,22 +65,49 @@ export function readingDirectly(documents: Documents, path: string): Documents {
   };
 }
 
-/** Answers the document that a filter names, null when there is none, undefined when the file does not say. */
-function readerOf<T extends Document>(prepare: () => StatementSync) {
-  let statement: StatementSync | null = null;
-  return (filter: ById): T | null | undefined => {
+/** Uses a prepared statement; undefined when the file does not say. */
+type Using = <A>(sql: string, use: (statement: StatementSync) => A) => A | undefined;
+
+function usingOf(prepare: (sql: string) => StatementSync): Using {
+  /** As many as a collection has kinds of questions that an index answers: a few. */
+  const statements = new Map<string, StatementSync>();
+  return (sql, use) => {
     try {
-      statement ??= prepare();
-      const row = statement.get(filter._id);
-      if (row === undefined) return null;
-      const document = JSON.parse(String(row.body)) as T & Record<string, unknown>;
-      return matches(document, filter);
+      const statement = statements.get(sql) ?? prepare(sql);
+      statements.set(sql, statement);
+      return use(statement);
     } catch {
       // A statement that failed would report the same failure again.
-      statement = null;
+      statements.delete(sql);
       return undefined;
     }
   };
+}
+
+/** Answers the document that a filter names, null when there is none, undefined when the file does not say. */
+function readerOf<T extends Document>(using: Using, name: string) {
+  const sql = `SELECT body FROM ${quoted(name)} WHERE "_id" = ?`;
+  return (filter: ById): T | null | undefined => {
+    const row = using(sql, (statement) => statement.get(filter._id) ?? null);
+    return row && matches(JSON.parse(String(row.body)) as T & Record<string, unknown>, filter);
+  };
+}
+
+/** The texts of rows; undefined when they are too long together. */
+function bodiesOf(rows: Iterable<Record<string, unknown>>): string[] | undefined {
+  const bodies: string[] = [];
+  let length = 0;
+  for (const row of rows) {
+    const body = String(row.body);
+    length += body.length;
+    if (length > LONGEST_READ && bodies.length > 0) return undefined;
+    bodies.push(body);
+  }
+  return bodies;
+}
+
+function picked<T extends Document>(document: T, fields: readonly string[] | undefined): T {
+  return fields === undefined ? document : (pick(document, fields) as T);
 }
 
 function isById(filter: Filter): filter is ById {

@@ -1,9 +1,18 @@
 /** The `_id` and the named fields (dotted; within a list, those of each element) of a document. */
 export function pick(document: object, fields: readonly string[]): object {
+  if (!fields.some((field) => field.includes('.'))) return pickNames(document, fields);
   return pickPaths(
     document,
     ['_id', ...fields].map((field) => field.split('.')),
   );
+}
+
+function pickNames(document: object, names: readonly string[]): object {
+  const picked: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(document)) {
+    if (name === '_id' || names.includes(name)) picked[name] = value;
+  }
+  return picked;
 }
 
 function pickPaths(value: object, paths: string[][]): object {

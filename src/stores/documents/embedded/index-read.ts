@@ -1,0 +1,57 @@
+import type { CollectionSpec, Filter, FindOptions, IndexSpec, Sort } from '../port.ts';
+import { type Key, keyOfValue } from './keys.ts';
+import { quoted, shapeOf } from './shape.ts';
+
+/** A question that one index answers whole: the rows that it leads to are the documents, in its order. */
+export interface IndexRead {
+  /** Answers `body`, and is the same for all questions of its kind. */
+  sql: string;
+  params: Array<Key | number>;
+}
+
+type IndexReads = (filter: Filter, options: FindOptions) => IndexRead | null;
+
+const PRIMARY: Pick<IndexSpec, 'fields'> = { fields: [['_id', 1]] };
+
+/**
+ * How the questions to a collection are read by its indexes; null for one that no index answers whole. An index does when
+ * the filter fixes its first fields, and no others, to one value each, and the sort is that of its next fields. So SQLite
+ * looks at no row that is not answered, and sorts nothing.
+ */
+export function indexReadsOf(spec: CollectionSpec): IndexReads {
+  const shape = shapeOf(spec);
+  const column = (field: string) => quoted(shape.keys.get(field) ?? field);
+  // A partial index says nothing of the documents that it leaves out.
+  const whole = spec.indexes.filter(({ whenPresent }) => whenPresent === undefined);
+
+  return (filter, { sort = [], skip = 0, limit = -1 }) => {
+    const fixed = Object.keys(filter);
+    const keys = fixed.map((field) => keyOf(filter[field]));
+    if (fixed.length === 0 || skip > 0 || keys.includes(undefined)) return null;
+    const index = [PRIMARY, ...whole].find(({ fields }) => answers(fields, fixed, sort));
+    if (index === undefined) return null;
+    const named = 'name' in index ? ` INDEXED BY ${quoted(`${spec.name}.${index.name}`)}` : '';
+    const where = fixed.map((field) => `${column(field)} = ?`).join(' AND ');
+    const order = sort.map(([field, direction]) => `${column(field)} ${direction === 1 ? 'ASC' : 'DESC'}`);
+    const ordered = order.length === 0 ? '' : ` ORDER BY ${order.join(', ')}`;
+    const sql = `SELECT body FROM ${quoted(spec.name)}${named} WHERE ${where}${ordered} LIMIT ?`;
+    return { sql, params: [...(keys as Key[]), limit] };
+  };
+}
+
+/** The key that a field is fixed to; undefined for operators, lists and what no filter may hold. */
+function keyOf(condition: unknown): Key | undefined {
+  return condition === undefined ? undefined : keyOfValue(condition);
+}
+
+/** Whether the fixed fields come first in an index, and the sort after them, forwards or backwards. */
+function answers(fields: Sort, fixed: readonly string[], sort: Sort): boolean {
+  const first = fields.slice(0, fixed.length).map(([field]) => field);
+  if (first.length < fixed.length || !first.every((field) => fixed.includes(field))) return false;
+  const next = fields.slice(fixed.length, fixed.length + sort.length);
+  const turns = sort.map(([field, direction], at) => {
+    const [name, kept] = next[at] ?? [];
+    return name === field && kept !== undefined ? direction * kept : 0;
+  });
+  return turns.every((turn) => turn === 1) || turns.every((turn) => turn === -1);
+}
