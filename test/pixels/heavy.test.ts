@@ -1,5 +1,7 @@
 // needs: pixels
+
 import { readFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import t, { type Test } from 'tap';
 import { createPixels, type PixelsOptions, type TransformCall } from '../../src/pixels/pixels.ts';
 import { type HandClock, handClock } from '../clock.ts';
@@ -82,6 +84,26 @@ t.test(
     t.match(pixels.heavyStats(), { busy: 0, queued: 0, reservedBytes: 0 });
     t.same(children(), before);
     t.match(await pixels.transform(heavyCall(clock)).result, { kind: 'transformed' });
+  },
+);
+
+t.test(
+  'a search that a call waits for has the priority of everybody, other heavy work a lower one',
+  async (t) => {
+    const { pixels, clock } = open(t);
+    const plain = heavyCall(clock, 'priority');
+    const { decode, steps, encode } = plain.pass;
+    const searching = (work: 'call' | 'job') => ({
+      ...heavyCall(clock),
+      pass: { decode, steps, encode: { ...encode, target: { maxBytes: 1_000 } } },
+      work,
+    });
+    const nicenessOf = async (call: TransformCall) =>
+      Number(Buffer.from((await pixels.transform(call).result).data).toString()) - getPriority();
+    t.equal(await nicenessOf(searching('call')), 0);
+    t.ok((await nicenessOf(plain)) > 0);
+    t.ok((await nicenessOf(searching('job'))) > 0, 'a job has its time again');
+    t.equal(await nicenessOf(searching('call')), 0, 'and no process changes its priority');
   },
 );
 

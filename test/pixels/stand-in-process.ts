@@ -1,9 +1,11 @@
+import { getPriority } from 'node:os';
 import { serveApart } from '../../workers/apart.ts';
 import type { ImageResult, ImageTask } from '../../workers/protocol.ts';
 
 /**
  * Stands in for the image process: what it does with a task is told by the background colour of its pass. `spin` never
- * answers and never lets its loop run, as native code that nothing stops; `secrets` answers with its environment.
+ * answers and never lets its loop run, as native code that nothing stops; `secrets` answers with its environment,
+ * `priority` with its niceness.
  */
 serveApart<ImageTask, ImageResult>(async (task) => {
   const behaviour = task.kind === 'transform' ? task.pass.encode.background : undefined;
@@ -13,8 +15,11 @@ serveApart<ImageTask, ImageResult>(async (task) => {
     // A test runner may handle the signal first: no answer overtakes the death.
     await new Promise(() => undefined);
   }
-  const bytes =
-    behaviour === 'secrets' ? Buffer.from(Object.keys(process.env).join(' ')) : Buffer.from('done');
+  const said: Record<string, string> = {
+    secrets: Object.keys(process.env).join(' '),
+    priority: String(getPriority()),
+  };
+  const bytes = Buffer.from(said[behaviour ?? ''] ?? 'done');
   const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
   const facts = { contentType: 'image/png', width: 1, height: 1, timings };
   return { verdict: { kind: 'transformed', data: new Uint8Array(), ...facts }, bytes };

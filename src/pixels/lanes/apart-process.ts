@@ -57,6 +57,8 @@ const ENVIRONMENT = [
   'LD_PRELOAD',
   'MALLOC_ARENA_MAX',
   'MALLOC_CONF',
+  // Halves the time that a process takes to start, which on a busy host is seconds of a call's ten.
+  'NODE_COMPILE_CACHE',
 ];
 
 /**

@@ -2,7 +2,7 @@ import { outputOf } from '../../output.ts';
 import type { Achieved, Encode, OutputFormat } from '../../protocol.ts';
 import { isGreyColour } from '../colour/colour.ts';
 import { hasHardColourEdges } from '../colour/colour-edges.ts';
-import type { Source } from '../input.ts';
+import { openPixels, type Source } from '../input.ts';
 import {
   type CarriedFile,
   pixelsWithMetadata,
@@ -10,6 +10,7 @@ import {
   withTags,
 } from '../metadata/carried-metadata.ts';
 import type { Picture } from '../picture.ts';
+import type { Pixels } from '../pixels/pixels.ts';
 import { type Original, reachTarget, type Written } from '../search/target.ts';
 import { secondsLeft, type Work, writableFormat } from '../work.ts';
 import { isBare } from './bare-file.ts';
@@ -49,10 +50,15 @@ export async function writeResult(
   }
   const pixels = await picture.pixels();
   const processedMs = performance.now();
-  const prepare = async () =>
-    (await pixelsWithMetadata(pixels, file, picture.writtenIn)).timeout({
-      seconds: secondsLeft(task.deadlineMs),
+  const { writtenIn } = picture;
+  const prepare = async (timeoutMs: number) =>
+    (await pixelsWithMetadata(pixels, file, writtenIn)).timeout({
+      seconds: Math.max(1, Math.floor(timeoutMs / 1000)),
     });
+  const prepareSample = (sample: Pixels) => {
+    const opened = openPixels(sample).timeout({ seconds: secondsLeft(task.deadlineMs) });
+    return writtenIn === undefined ? opened : opened.toColourspace(writtenIn);
+  };
   // The picture is out of its file only now, and needs its delays and its loop.
   const motion = motionOf(source, picture);
   const reached = await reachTarget({
@@ -61,7 +67,9 @@ export async function writeResult(
     motion,
     original: originalOf(work),
     deadlineMs: task.deadlineMs,
+    nowMs: Date.now,
     prepare,
+    prepareSample,
     finish,
   });
   return { ...reached, processedMs };

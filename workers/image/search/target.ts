@@ -1,14 +1,16 @@
 import sharp, { type OutputInfo, type Sharp } from 'sharp';
 import { outputOf } from '../../output.ts';
 import type { Achieved, Encode, OutputFormat } from '../../protocol.ts';
-import { defaultQuality, encodeWith, type Motion, type Settings } from '../encode/encoder.ts';
-import { achievedOf, type Likeness, likenessTo } from '../likeness/likeness.ts';
+import { encodeWith, type Motion } from '../encode/encoder.ts';
+import { TooLate } from '../failure.ts';
+import { achievedOf, type Likeness, type LikenessTarget, likenessTo } from '../likeness/likeness.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import { invalid } from '../refusal.ts';
 import { type CurvedFormat, curveAt, type Quantity } from './quality-curves.ts';
-import { tryOut } from './trials.ts';
-
-type Known = Settings & { format: OutputFormat };
+import { type Rehearsed, rehearse, sampleOf } from './rehearsal.ts';
+import { type Known, type Setting, settingsFor } from './settings.ts';
+import { LAST_CALL_MS, type TrialTime, timeOf } from './time.ts';
+import { type Row, tryOut } from './trials.ts';
 
 /** A file; its height is that of all frames. */
 export interface Written {
@@ -36,8 +38,15 @@ export interface Search {
   motion: Motion;
   original: Original | undefined;
   deadlineMs: number;
-  /** Answers a pipeline on the pixels with all that a trial carries beside its settings. */
-  prepare(): Promise<Sharp>;
+  /** Epoch milliseconds. */
+  nowMs(): number;
+  /**
+   * Answers a pipeline on the pixels with all that a trial carries beside its settings.
+   * @param timeoutMs after which the pipeline gives up.
+   */
+  prepare(timeoutMs: number): Promise<Sharp>;
+  /** The same on pixels that stand for the picture, with nothing carried. */
+  prepareSample(sample: Pixels): Sharp;
   /** Adds to a file what the encoder could not. */
   finish(written: Written): Promise<Written>;
 }
@@ -45,42 +54,16 @@ export interface Search {
 /** A file that was tried, and by which settings it was made. */
 interface Attempt {
   written: Written;
-  setting: Trial;
+  setting: Setting;
 }
-
-/** One row of an encoder's settings. */
-interface Trial extends Settings {
-  /** A GIF's palette is chosen for this quality of a PNG first: the encoder itself knows no palette between 16 and 256. */
-  paletteQuality?: number;
-}
-
-/** A palette without dither is smaller and more like the picture; with few colours it shows bands, so it comes last of all. */
-const FEW_COLOURS = [2, 4, 16].map((colors) => ({ colors, dither: 0 }));
-/** Qualities that a palette of at most 256 colours is chosen for: the fewer it needs, the smaller the file. */
-const PALETTE_QUALITIES = [1, 5, 10, 20, 30, 40, 50, 60, 70];
-const PNG = [...FEW_COLOURS, ...[...PALETTE_QUALITIES, 100].map((quality) => ({ colors: 256, quality }))];
-const STILL_GIF = [
-  ...FEW_COLOURS,
-  ...PALETTE_QUALITIES.map((paletteQuality) => ({ colors: 256, dither: 0, paletteQuality })),
-  { colors: 256, dither: 0 },
-  { colors: 256 },
-];
-/** How far pixels may differ from those of the frame before and still be taken for the same. */
-const MOVING_GIF = [
-  ...FEW_COLOURS,
-  ...[32, 16, 8, 4].map((interFrameMaxError) => ({ colors: 256, dither: 0, interFrameMaxError })),
-  { colors: 256, dither: 0 },
-  { colors: 256 },
-];
 
 /** Up to here a search takes all the effort that an encoder has; beyond, an AVIF is searched for with the least. */
 const UNHURRIED_LIMIT_PX = 2_000_000;
 
-/** Once the target is reached, no search goes on for a better file when less than this would be left to answer in. */
-const LAST_CALL_MS = 2_000;
-
 /** A file that is this much smaller than it may be is as good as it gets, in natural logarithms: 3 %. */
 const NEAR_SIZE = 0.03;
+/** Where there is time for one trial alone, it aims lower: what a sample says of the whole is wrong by a tenth at times. */
+const RUSH = 10;
 
 /**
  * Searches the settings of an encoder, from the smallest file to the largest, for the one that reaches a target: the best
@@ -96,15 +79,48 @@ export async function reachTarget(wanted: Search): Promise<Reached> {
 }
 
 /** Writes a file by some settings of the search. */
-async function attempt(
-  { pixels, encode, motion, prepare, finish }: Search,
-  setting: Trial,
-): Promise<Attempt> {
-  const { paletteQuality, ...settings } = setting;
-  const opened = await prepare();
+async function attempt(search: Search, setting: Setting, time: TrialTime): Promise<Attempt> {
+  const opened = await search.prepare(time.timeoutMs());
+  return { written: await search.finish(await written(search, opened, setting)), setting };
+}
+
+async function written(
+  { pixels, encode, motion }: Pick<Search, 'pixels' | 'encode' | 'motion'>,
+  opened: Sharp,
+  { paletteQuality, ...settings }: Setting,
+): Promise<Written> {
   const pipeline = paletteQuality === undefined ? opened : await withPalette(opened, paletteQuality);
   const told = { ...encode, ...effortOf(encode, pixels), ...settings };
-  return { written: await finish(await outputOf(encodeWith(pipeline, told, motion, pixels))), setting };
+  return outputOf(encodeWith(pipeline, told, motion, pixels));
+}
+
+/** Looks for the setting on a sample first; undefined for a picture that is tried as a whole, or with an effort that was asked for. */
+async function rehearsed(
+  search: Search,
+  settings: readonly Setting[],
+  row: Omit<Row, 'hasTime' | 'attempt'>,
+  measure: (file: Written, sample: Pixels, ratio: number) => Promise<{ value: number; reaches: boolean }>,
+): Promise<Rehearsed | undefined> {
+  const { pixels, encode, motion, deadlineMs, nowMs, prepareSample } = search;
+  const sample = sampleOf(pixels);
+  if (sample === undefined || encode.effort !== undefined || encode.lossless) return undefined;
+  const ratio = (pixels.width * pixels.height) / (sample.width * sample.height);
+  return rehearse({
+    format: encode.format,
+    row,
+    ratio,
+    nowMs,
+    leftMs: () => deadlineMs - LAST_CALL_MS - nowMs(),
+    async attempt(index, effort) {
+      const usual = effort === undefined ? effortOf(encode, pixels) : { effort };
+      const asked = { pixels: sample, encode: { ...encode, ...usual }, motion };
+      return measure(await written(asked, prepareSample(sample), settings[index] as Setting), sample, ratio);
+    },
+  });
+}
+
+function withEffort(encode: Search['encode'], found: Rehearsed | undefined): Search['encode'] {
+  return found?.effort === undefined ? encode : { ...encode, effort: found.effort };
 }
 
 /** A still picture reduced to the colours that a palette of some quality needs. */
@@ -129,27 +145,40 @@ async function withinBytes(maxBytes: number, search: Search): Promise<Reached> {
   let best: Attempt | undefined;
   let smallest: Attempt | undefined;
   let trials = 0;
-  await tryOut({
-    count: settings.length,
-    wanted: 'last',
-    target: Math.log(limitBytes),
-    tolerance: NEAR_SIZE,
+  const row = {
+    ...{ count: settings.length, wanted: 'last' as const },
+    ...{ target: Math.log(limitBytes), tolerance: NEAR_SIZE },
     ...expectedOf('size', search, settings),
-    hasTime: stopwatch(search, () => best !== undefined),
-    async attempt(index) {
-      trials += 1;
-      const tried = await attempt(search, settings[index] as Trial);
-      smallest = smaller(tried, smallest);
-      const reaches = tried.written.info.size <= limitBytes;
-      if (reaches) best = tried;
-      return { value: Math.log(tried.written.info.size), reaches };
-    },
-  });
+  };
+  const found = await rehearsed(search, settings, row, async ({ info: { size } }, _, ratio) => ({
+    value: Math.log(size * ratio),
+    reaches: size * ratio <= limitBytes,
+  }));
+  const fitting = { ...search, encode: withEffort(encode, found) };
+  const time = timeOf(search, () => best !== undefined);
+  const isSettled = await time.within(() =>
+    tryOut({
+      ...row,
+      ...(found && { expected: found.expected }),
+      ...(found?.isRushed && { tolerance: NEAR_SIZE * RUSH }),
+      hasTime: time.hasTime,
+      async attempt(index) {
+        trials += 1;
+        const tried = await attempt(fitting, settings[index] as Setting, time);
+        smallest = smaller(tried, smallest);
+        const reaches = tried.written.info.size <= limitBytes;
+        if (reaches) best = tried;
+        return { value: Math.log(tried.written.info.size), reaches };
+      },
+    }),
+  );
   const reached = best ?? smallest;
   if (reached !== undefined && reached.written.info.size <= maxBytes)
     return reachedBy(reached, encode, trials);
   const reachedBytes = reached?.written.info.size;
-  const message = `maxBytes is ${maxBytes}, but the smallest file that was reached has ${reachedBytes} bytes: allow more, or make the picture smaller.`;
+  if (reachedBytes === undefined) throw new TooLate();
+  const inTime = isSettled ? '' : ' in the time that there was';
+  const message = `maxBytes is ${maxBytes}, but the smallest file that was reached${inTime} has ${reachedBytes} bytes: allow more, or make the picture smaller.`;
   throw invalid('maxBytes', message, { reached: reachedBytes });
 }
 
@@ -167,29 +196,41 @@ async function likeOriginal(wanted: Likeness, search: Search): Promise<Reached> 
   let reached = Number.NEGATIVE_INFINITY;
   let closest = Number.NEGATIVE_INFINITY;
   let trials = 0;
-  await tryOut({
-    count: settings.length,
-    wanted: 'first',
-    target: evenly(least),
-    tolerance,
+  const row = {
+    ...{ count: settings.length, wanted: 'first' as const, target: evenly(least), tolerance },
     ...expectedOf(quantity, search, settings, evenly(wanted.same)),
-    hasTime: stopwatch(search, () => best !== undefined),
-    async attempt(index) {
-      trials += 1;
-      const tried = await attempt({ ...search, encode }, settings[index] as Trial);
-      const likeness = await measure(tried.written.data);
-      closest = Math.max(closest, likeness);
-      const reaches = likeness >= least;
-      if (reaches) [best, reached] = [tried, likeness];
-      return { value: evenly(likeness), reaches };
-    },
+  };
+  const found = await rehearsed({ ...search, encode }, settings, row, async ({ data }, sample) => {
+    const likeness = await likenessTo(sample, search.encode.target as LikenessTarget).measure(data);
+    return { value: evenly(likeness), reaches: likeness >= least };
   });
+  const fitting = { ...search, encode: withEffort(encode, found) };
+  const time = timeOf(search, () => best !== undefined);
+  const isSettled = await time.within(() =>
+    tryOut({
+      ...row,
+      ...(found && { expected: found.expected }),
+      ...(found?.isRushed && { tolerance: tolerance * RUSH }),
+      hasTime: time.hasTime,
+      async attempt(index) {
+        trials += 1;
+        const tried = await attempt(fitting, settings[index] as Setting, time);
+        const likeness = await measure(tried.written.data);
+        closest = Math.max(closest, likeness);
+        const reaches = likeness >= least;
+        if (reaches) [best, reached] = [tried, likeness];
+        return { value: evenly(likeness), reaches };
+      },
+    }),
+  );
   const { file } = original ?? {};
   if (file !== undefined && (best === undefined || file.info.size < best.written.info.size)) {
     return untouched(file, trials, achievedOf(wanted, wanted.same));
   }
   if (best !== undefined) return reachedBy(best, encode, trials, achievedOf(wanted, reached));
-  const message = `${param} is ${least}, but the closest that was reached is ${rounded(closest)}: allow less, or ask for a lossless format.`;
+  if (!Number.isFinite(closest)) throw new TooLate();
+  const inTime = isSettled ? '' : ' in the time that there was';
+  const message = `${param} is ${least}, but the closest that was reached${inTime} is ${rounded(closest)}: allow less, or ask for a lossless format.`;
   throw invalid(param, message, { reached: rounded(closest) });
 }
 
@@ -216,22 +257,11 @@ function reachedBy(
   };
 }
 
-/** Whether there is time for one trial more, as long as the last one took, before the last call. */
-function stopwatch({ deadlineMs }: Search, isKept: () => boolean): () => boolean {
-  let lapMs = Date.now();
-  return () => {
-    const nowMs = Date.now();
-    const trialMs = nowMs - lapMs;
-    lapMs = nowMs;
-    return !isKept() || nowMs + trialMs < deadlineMs - LAST_CALL_MS;
-  };
-}
-
 /** What settings of one quality each are expected to reach; nothing is known of others. */
 function expectedOf(
   quantity: Quantity,
   { encode: { format }, pixels }: Search,
-  settings: Trial[],
+  settings: Setting[],
   ofLossless = Number.POSITIVE_INFINITY,
 ): { expected?: (index: number) => number } {
   if (!isCurved(format) || settings.some(({ quality, lossless }) => quality === undefined && !lossless))
@@ -240,7 +270,7 @@ function expectedOf(
   const base = quantity === 'size' ? Math.log(pixelCount) : 0;
   return {
     expected(index) {
-      const { quality } = settings[index] as Trial;
+      const { quality } = settings[index] as Setting;
       return quality === undefined ? ofLossless : base + curveAt(format, quantity, quality);
     },
   };
@@ -248,21 +278,4 @@ function expectedOf(
 
 function isCurved(format: OutputFormat): format is CurvedFormat {
   return format === 'jpeg' || format === 'webp' || format === 'avif';
-}
-
-/** An encoder's settings from its smallest file to its largest; the asked or usual quality is the best there is. */
-function settingsFor(encode: Known, quantity: Quantity, frames: number): Trial[] {
-  const { format, quality, lossless, colors = 256 } = encode;
-  if (format === 'gif') return (frames > 1 ? MOVING_GIF : STILL_GIF).filter((one) => one.colors <= colors);
-  if (format === 'png') {
-    const palettes = PNG.filter((one) => one.colors <= colors);
-    return encode.colors === undefined ? [...palettes, { effort: 9 }] : palettes;
-  }
-  if (lossless) return [{ effort: 9 }, { effort: 4 }];
-  // A likeness may be worth more than the usual quality; a size is not a reason to blow a file up.
-  const isForLikeness = quantity !== 'size';
-  const best = quality ?? (isForLikeness ? 100 : (defaultQuality(format) ?? 100));
-  const lossy = Array.from({ length: best }, (_, index) => ({ quality: index + 1 }));
-  const canBeLossless = isForLikeness && quality === undefined && format !== 'jpeg';
-  return canBeLossless ? [...lossy, { lossless: true }] : lossy;
 }

@@ -21,7 +21,8 @@ export interface Row {
   attempt(index: number): Promise<Trial>;
 }
 
-interface Point {
+/** A setting that was tried. */
+export interface Point {
   index: number;
   value: number;
 }

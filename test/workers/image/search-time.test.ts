@@ -1,0 +1,151 @@
+// needs: pixels
+import sharp from 'sharp';
+import t from 'tap';
+import { TooLate } from '../../../workers/image/failure.ts';
+import type { Pixels } from '../../../workers/image/pixels/pixels.ts';
+import { rehearse, sampleOf } from '../../../workers/image/search/rehearsal.ts';
+import { reachTarget, type Search } from '../../../workers/image/search/target.ts';
+import { timeOf } from '../../../workers/image/search/time.ts';
+import type { OutputFormat } from '../../../workers/protocol.ts';
+
+const DEADLINE_MS = 10_000;
+
+/** A rehearsal whose trials take as long as the effort asks for, times how busy the host is. */
+async function rehearsed(slowness: number) {
+  let now = 0;
+  const costMs = (effort: number | undefined) => slowness * ((effort ?? 9) + 1);
+  const result = await rehearse({
+    format: 'webp',
+    row: { count: 80, wanted: 'last', target: 40.2, tolerance: 0.1, expected: (index) => index },
+    ratio: 50,
+    nowMs: () => now,
+    leftMs: () => DEADLINE_MS - 2_000 - now,
+    async attempt(index, effort) {
+      now += costMs(effort);
+      return { value: index + 2, reaches: index + 2 <= 40.2 };
+    },
+  });
+  return { ...result, tookMs: now };
+}
+
+t.test('the effort of a search is what a trial of it would take now', async (t) => {
+  const idle = await rehearsed(1);
+  t.match(idle, { effort: undefined, isRushed: false });
+  const busy = await rehearsed(15);
+  t.match(busy, { effort: 3, isRushed: false });
+  const busier = await rehearsed(60);
+  t.match(busier, { effort: 0, isRushed: false });
+  const rushed = await rehearsed(120);
+  t.match(rushed, { effort: 0, isRushed: true });
+  t.equal(idle.expected(38), 40, 'what was found moves what is expected');
+});
+
+t.test('a sample has pixels from all over the picture, none of them twice', async (t) => {
+  const [width, height] = [1_200, 1_000];
+  const data = new Uint8Array(width * height * 3);
+  for (let at = 0; at < width * height; at++) {
+    const [x, y] = [at % width, Math.floor(at / width)];
+    data.set([Math.floor(x / 8), Math.floor(y / 8), ((x % 8) << 4) | (y % 8)], at * 3);
+  }
+  const whole: Pixels = { data, width, height, channels: 3, frames: 1 };
+  const sample = sampleOf(whole);
+  t.match(sample, { width: 512, height: 512, channels: 3, frames: 1 });
+  const seen = new Set<string>();
+  for (let at = 0; at < 512 * 512; at++) seen.add(String(sample?.data.subarray(at * 3, at * 3 + 3)));
+  t.equal(seen.size, 512 * 512);
+  t.ok(
+    seen.has('0,0,0') && seen.has(`${(width - 1) >> 3},${(height - 1) >> 3},${(7 << 4) | 7}`),
+    'its corners',
+  );
+  t.equal(sampleOf({ ...whole, frames: 2, height: 500 }), undefined);
+  t.equal(sampleOf({ ...whole, height: 400, data: data.subarray(0, width * 400 * 3) }), undefined);
+});
+
+t.test(
+  'with a file that keeps the promise a search ends 2 s before its deadline, without one it goes on',
+  async (t) => {
+    let now = 0;
+    let isKept = false;
+    const time = timeOf({ deadlineMs: DEADLINE_MS, nowMs: () => now }, () => isKept);
+    now = 4_500;
+    t.equal(time.hasTime(), true, 'nothing is kept: the next may end at 9 s');
+    isKept = true;
+    now = 6_500;
+    t.equal(time.hasTime(), false, 'the next would end at 8.5 s');
+    t.equal(time.timeoutMs(), 1_500);
+    t.equal(
+      await time.within(async () => {
+        throw new TooLate();
+      }),
+      false,
+    );
+    await t.rejects(
+      time.within(async () => {
+        throw new Error('broken');
+      }),
+      { message: 'broken' },
+    );
+  },
+);
+
+/** A search over a small picture whose trials each take so long. */
+function searchOf(
+  maxBytes: number,
+  trialMs: (trial: number) => number,
+  format: OutputFormat = 'jpeg',
+): Search {
+  const side = 64;
+  const data = Uint8Array.from({ length: side * side * 3 }, (_, at) => (at * 7919 + ((at * at) >> 5)) & 255);
+  const pixels: Pixels = { data, width: side, height: side, channels: 3, frames: 1 };
+  let now = 0;
+  let trials = 0;
+  const opened = () => sharp(data, { raw: { width: side, height: side, channels: 3 } });
+  return {
+    pixels,
+    encode: { format, target: { maxBytes } },
+    motion: {},
+    original: undefined,
+    deadlineMs: DEADLINE_MS,
+    nowMs: () => now,
+    async prepare(timeoutMs) {
+      trials += 1;
+      const tookMs = trialMs(trials);
+      now += Math.min(tookMs, timeoutMs);
+      if (tookMs > timeoutMs) throw new TooLate();
+      return opened();
+    },
+    prepareSample: opened,
+    finish: async (written) => written,
+  };
+}
+
+t.test('a search answers the best that it has when a trial would not end in time', async (t) => {
+  let wasHurried = 0;
+  for (const maxBytes of [1_500, 3_000, 4_500, 6_000]) {
+    const unhurried = (await reachTarget(searchOf(maxBytes, () => 1, 'png'))).achieved;
+    // The last trial of it does not end any more.
+    const { achieved } = await reachTarget(
+      searchOf(maxBytes, (trial) => (trial < unhurried.trials ? 100 : 60_000), 'png'),
+    ).catch(({ failure }) => ({ achieved: { bytes: failure?.details.reached as number, trials: 0 } }));
+    if (achieved.trials === 0) continue;
+    wasHurried += unhurried.trials > 1 ? 1 : 0;
+    t.ok(achieved.bytes <= maxBytes, `${achieved.bytes} of ${maxBytes} bytes`);
+  }
+  t.ok(wasHurried > 0, `${wasHurried} searches lost a trial`);
+});
+
+t.test(
+  'a search that reached nothing in time says what it reached, and one without a file is late',
+  async (t) => {
+    const slow = reachTarget(searchOf(150, (trial) => (trial === 1 ? 5_000 : 60_000)));
+    const { failure } = await slow.then(
+      () => t.fail('it cannot be reached'),
+      (error) => error,
+    );
+    t.match(failure, { code: 'invalid_param', param: 'maxBytes', details: { reached: Number } });
+    t.match(failure.message, /was reached in the time that there was has \d+ bytes/);
+    const refusal = await reachTarget(searchOf(150, () => 1)).catch((error) => error.failure);
+    t.notMatch(refusal.message, /in the time/);
+    await t.rejects(reachTarget(searchOf(150, () => 60_000)), TooLate);
+  },
+);
