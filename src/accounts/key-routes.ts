@@ -53,11 +53,8 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
   app.post<{ Body: NewApiKeyBody }>(
     '/api-keys',
     {
-      config: { access: 'session', idempotency: 'unkept' },
-      preValidation: async (request) => {
-        // A key needs no name, and a call that gives none needs no body.
-        if (request.body === undefined) request.body = {};
-      },
+      // A key needs no name, and a call that gives none needs no body.
+      config: { access: 'session', idempotency: 'unkept', body: 'optional' },
       schema: {
         summary: 'Issue an API key',
         tags: ['API keys'],

@@ -10,8 +10,11 @@ export const JSON_BODY_LIMIT_BYTES = 8 * 1024 * 1024;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** `json` (default): the body is read, and parsed before validation. `stream`: the handler reads it itself. */
-    body?: 'json' | 'stream';
+    /**
+     * `json` (default): the body is read, and parsed before validation. `optional`: so it is, and a call without one is as
+     * one that sends `{}`. `stream`: the handler reads it itself.
+     */
+    body?: 'json' | 'optional' | 'stream';
     /** The JSON that may come instead of the bytes of an image, and so may a multipart `file`. Absent: bytes alone. */
     reference?: TSchema;
     /** Where the bytes of an image go that are sent here, as `METHOD /path`. */
@@ -74,10 +77,17 @@ export function installBodyParsing(app: FastifyInstance): void {
     const raw = rawBodies.get(request);
     if (raw !== undefined) request.body = parseJson(raw);
     // No GET takes a body; a look at its route costs as much as this hook.
-    else if (request.method !== 'GET' && isJsonRoute(request))
-      throw emptyBody(request.routeOptions.schema?.body);
+    else if (request.method !== 'GET') standIn(request);
     done();
   });
+}
+
+/** What stands for the JSON that was not sent; a route without a body schema needs none. */
+function standIn(request: FastifyRequest): void {
+  const { config, schema } = request.routeOptions;
+  if (config.body === 'stream' || schema?.body === undefined) return;
+  if (config.body !== 'optional') throw emptyBody(schema.body);
+  request.body = {};
 }
 
 /** Lists and objects within each other; more is for programs that count on the reader's stack. */
@@ -194,10 +204,4 @@ function unsupportedEncoding(received: string): ApiError {
 
 function hasBody({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-}
-
-/** A route whose JSON is parsed here, and needed. One without a body schema ignores what is sent with it. */
-function isJsonRoute(request: FastifyRequest): boolean {
-  const { config, schema } = request.routeOptions;
-  return config.body !== 'stream' && schema?.body !== undefined;
 }
