@@ -24,7 +24,7 @@ t.test('auto takes a library that the host has, and its processes really have it
     return;
   }
   t.ok(existsSync(name));
-  t.match(environment, { MALLOC_ARENA_MAX: '2', MALLOC_CONF: 'narenas:2' });
+  t.match(environment, { MALLOC_ARENA_MAX: '2', MALLOC_CONF: 'narenas:2,dirty_decay_ms:60000' });
   const maps = 'process.stdout.write(require("fs").readFileSync("/proc/self/maps"))';
   const printed = execFileSync(process.execPath, ['-e', maps], { env: environment, encoding: 'utf8' });
   t.match(printed, /lib(jemalloc|mimalloc)\.so/);
