@@ -14,14 +14,12 @@ import type { Pixels } from '../pixels/pixels.ts';
 import { type Original, reachTarget, type Written } from '../search/target.ts';
 import { secondsLeft, type Work, writableFormat } from '../work.ts';
 import { isBare } from './bare-file.ts';
+import { LONGEST_SENT_MS, restoreDelays } from './delays.ts';
 import { assertEncodable, encodeWith, type Motion, type Settings } from './encoder.ts';
 import { exactPaletteOf, shows } from './exact-palette.ts';
-import { restoreDelays } from './webp-delays.ts';
 
 /** Keys that do not change the encoding: with only these the original may be returned. */
 const BESIDE_SETTINGS = ['format', 'metadata', 'background', 'target'];
-/** What sharp accepts. */
-const LONGEST_DELAY_MS = 65_535;
 
 /**
  * Writes the result of a pass, once all steps are done: with the metadata that it carries, in the channels, bits and colours that it
@@ -34,7 +32,7 @@ export async function writeResult(
   assertEncodable(encode, picture);
   const file: CarriedFile = { input: task.input, source, chosen, policy: encode.metadata, carried, profile };
   const finish = async ({ data, info }: Written): Promise<Written> => {
-    if (encode.format === 'webp' && picture.frames > 1) restoreDelays(data, source.delays ?? []);
+    if (picture.frames > 1) restoreDelays(data, encode.format, source.delays ?? [], !picture.fromFile);
     const tagged = await withTags(data, encode.format, file);
     return { data: tagged, info: { ...info, size: tagged.byteLength } };
   };
@@ -144,6 +142,6 @@ function originalOf({ task, steps, encode, source, chosen }: Work): Original | u
 /** An animation plays on as it did: raw pixels carry neither delays nor a loop. */
 function motionOf({ delays, loop }: Source, picture: Picture): Motion {
   if (picture.frames === 1 || picture.fromFile) return {};
-  const delay = delays?.map((delayMs) => Math.min(delayMs, LONGEST_DELAY_MS));
+  const delay = delays?.map((delayMs) => Math.min(delayMs, LONGEST_SENT_MS));
   return { ...(delay !== undefined && { delay }), ...(loop !== undefined && { loop }) };
 }

@@ -1,0 +1,69 @@
+import { Bytes } from '../../formats/bytes.ts';
+import { gifBlocks } from '../../formats/gif.ts';
+import { riffChunks } from '../../formats/riff.ts';
+
+/** What libvips takes a delay for that is this short, as old browsers did. */
+const SHORT_MS = 10;
+const SLOWED_MS = 100;
+/** Where the content of a frame's chunk says for how long it is shown, and in how many bytes. */
+const DURATION_AT = 12;
+const DURATION_BYTES = 3;
+
+/** What sharp takes for a delay at the most. */
+export const LONGEST_SENT_MS = 65_535;
+/** The block of a GIF that says for how long the next picture is shown, in hundredths of a second, and where. */
+const GRAPHIC_CONTROL = 0xf9;
+const DELAY_AT = 2;
+const LONGEST_DELAY = 0xffff;
+
+/**
+ * Gives the frames of a written animation, in place, the delays that its pictures had.
+ * @param wereSent whether the pixels came to the encoder without their file, with delays as long as sharp takes.
+ */
+export function restoreDelays(
+  file: Uint8Array<ArrayBuffer>,
+  format: string,
+  delaysMs: readonly number[],
+  wereSent: boolean,
+): void {
+  const longestMs = wereSent ? LONGEST_SENT_MS : Number.POSITIVE_INFINITY;
+  if (format === 'webp') restoreInWebp(file, delaysMs, longestMs);
+  if (format === 'gif') restoreInGif(file, delaysMs, longestMs);
+}
+
+/**
+ * libvips slows down delays of up to 10 ms in a WebP. Neighbours that look the same have become one frame, so frames are matched by the
+ * time at which they end.
+ */
+function restoreInWebp(webp: Uint8Array<ArrayBuffer>, delaysMs: readonly number[], longestMs: number): void {
+  if (delaysMs.every((delayMs) => delayMs > SHORT_MS && delayMs <= longestMs)) return;
+  const file = Buffer.from(webp.buffer, webp.byteOffset, webp.byteLength);
+  let picture = 0;
+  for (const { type, start, end } of riffChunks(new Bytes(file), 'WEBP')) {
+    const at = start + DURATION_AT;
+    if (type !== 'ANMF' || at + DURATION_BYTES > end) continue;
+    let leftMs = file.readUIntLE(at, DURATION_BYTES);
+    let durationMs = 0;
+    for (; picture < delaysMs.length && leftMs > 0; picture++) {
+      const delayMs = delaysMs[picture] as number;
+      leftMs -= delayMs <= SHORT_MS ? SLOWED_MS : Math.min(delayMs, longestMs);
+      durationMs += delayMs;
+    }
+    file.writeUIntLE(durationMs, at, DURATION_BYTES);
+  }
+}
+
+/** A GIF has a frame for each picture; one that does not is left alone. */
+function restoreInGif(gif: Uint8Array<ArrayBuffer>, delaysMs: readonly number[], longestMs: number): void {
+  if (delaysMs.every((delayMs) => delayMs <= longestMs)) return;
+  const file = Buffer.from(gif.buffer, gif.byteOffset, gif.byteLength);
+  const controls = [...gifBlocks(new Bytes(file))].filter(
+    (block) => block.kind === 'extension' && block.label === GRAPHIC_CONTROL,
+  );
+  if (controls.length !== delaysMs.length) return;
+  for (const [picture, { start }] of controls.entries()) {
+    const delayMs = delaysMs[picture] as number;
+    if (delayMs > longestMs)
+      file.writeUInt16LE(Math.min(LONGEST_DELAY, Math.round(delayMs / 10)), start + DELAY_AT);
+  }
+}
