@@ -2,11 +2,17 @@ import { loadEnvFile } from '../config/env-file.ts';
 import { readSettings, SettingsError } from '../config/index.ts';
 import { type Examination, examine } from './doctor/examine.ts';
 import { problem } from './doctor/finding.ts';
+import { endOnHelp } from './processes/arguments.ts';
 
 /**
  * `npm run doctor [-- --json]`: looks at this host, the settings and the services that they name, and says of each whether
  * it is well and what to do where it is not. It changes nothing. Exits 1 when there is a problem.
  */
+const USAGE = `npm run doctor [-- --json]
+
+Examines this host, the settings and the services that they name, and says what is wrong and how to mend it. It changes nothing.
+Exits 1 when there is a problem. With --json it prints {isWell, examinations}.
+`;
 const SIGNS = { ok: 'ok     ', warning: 'warning', problem: 'PROBLEM' } as const;
 
 async function examined(): Promise<Examination[]> {
@@ -31,6 +37,7 @@ function report(examinations: readonly Examination[]): string {
     .join('\n');
 }
 
+endOnHelp(process.argv.slice(2), USAGE, ['--json']);
 const examinations = await examined();
 const isWell = examinations.every(({ findings }) => findings.every(({ state }) => state !== 'problem'));
 const isJson = process.argv.includes('--json');

@@ -16,6 +16,7 @@ import { createRestartMeter } from './metrics/restarts.ts';
 import { randomText } from './names/ids.ts';
 import { sandboxObstacle } from './pixels/renders/sandbox.ts';
 import { chooseAllocator } from './processes/allocator.ts';
+import { endOnHelp } from './processes/arguments.ts';
 import { answerControls } from './processes/controls.ts';
 import { checkAddress } from './processes/free-port.ts';
 import { createLog } from './processes/log.ts';
@@ -32,8 +33,18 @@ const GIVING_BACK_MS = 120_000;
 /** Longer than a start takes from the first account to the announcement of its key. */
 const BOOTSTRAP_LEASE_MS = 60_000;
 
+const USAGE = `npm start
+
+Starts the service on http://127.0.0.1:3000, with its data in ./data; the first start prints an API key.
+It takes no options: settings are environment variables, or lines of darkroom.env (config/settings.md lists them).
+  PORT=8080 DATA_DIR=/var/lib/darkroom npm start
+
+npm run doctor examines the host and the settings; npm run admin -- --help lists the commands of the operator.
+`;
+
 /** The primary: keeps the embedded stores and the API processes alive, and serves no call itself. */
 async function main(): Promise<void> {
+  endOnHelp(process.argv.slice(2), USAGE);
   outliveOutput();
   loadEnvFile();
   // What is stored is nobody else's to read, whatever the directory allows; the processes inherit it.

@@ -19,7 +19,17 @@ const root = join(import.meta.dirname, '..');
 const TAP_FOLDER = join(root, '.tap');
 const SLOWEST_SHOWN = 10;
 
+const USAGE = `npm test [-- FILE.test.ts …]     the files named, or all of them
+npm run test:fast               those that need no service
+
+Starts the services that the files need, and ends with what was skipped and a line that counts.
+`;
+
 const words = process.argv.slice(2);
+if (words.includes('--help')) {
+  process.stdout.write(USAGE);
+  process.exit(0);
+}
 const files = chosenFiles();
 const needed = new Set(files.flatMap(needsOf));
 await buildRunner();

@@ -37,6 +37,7 @@ t.test('the effort of a search is what a trial of it would take now', async (t) 
   t.match(busier, { effort: 0, isRushed: false });
   const rushed = await rehearsed(120);
   t.match(rushed, { effort: 0, isRushed: true });
+  await t.rejects(rehearsed(400), TooLate, 'what cannot end in twice the time is not begun');
   t.equal(idle.expected(38), 40, 'what was found moves what is expected');
 });
 

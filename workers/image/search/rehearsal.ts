@@ -1,5 +1,7 @@
 import type { OutputFormat } from '../../protocol.ts';
+import { TooLate } from '../failure.ts';
 import type { Pixels } from '../pixels/pixels.ts';
+import { LAST_CALL_MS } from './time.ts';
 import { type Point, type Row, type Trial, tryOut } from './trials.ts';
 
 /** Below this, a trial of the whole picture takes hardly longer than one of a sample. */
@@ -23,6 +25,9 @@ const EFFORTS: Readonly<Record<OutputFormat, readonly (number | undefined)[]>> =
   gif: [undefined, 3, 0],
   tiff: [undefined],
 };
+
+/** How many times longer than there is time a trial may seem to take, before it is not worth its start. */
+const HOPELESS = 2;
 
 /** What trials on a sample say of the whole picture. */
 export interface Rehearsed {
@@ -70,6 +75,7 @@ function placeOf(tile: number, sidePx: number): number {
 /**
  * Looks for the setting on a sample, and sees by the time of each trial what the whole would take now: on a busy host the
  * same work takes many times as long. Where the usual effort would not end in time, a smaller one is taken.
+ * @throws TooLate where not even the least effort could come near its time: the refusal costs nobody ten seconds.
  */
 export async function rehearse(rehearsal: Rehearsal): Promise<Rehearsed> {
   const { row, ratio, nowMs, leftMs, attempt } = rehearsal;
@@ -97,6 +103,7 @@ export async function rehearse(rehearsal: Rehearsal): Promise<Rehearsed> {
       }
     },
   });
+  if (wholeMs > HOPELESS * (leftMs() + LAST_CALL_MS)) throw new TooLate();
   return {
     expected: expectationOf(found, row.expected),
     effort: efforts[level],
