@@ -71,6 +71,7 @@ for (const file of files) {
   judgeOutput(file);
 }
 for (const file of testFiles()) judgeTest(file);
+for (const file of SHARED_BY_WORKERS) judgeLoads(file);
 for (const cycle of cyclesOf(new Map(files.map((file) => [file, importsOf(file)]))))
   violations.push(`${cycle.join(' → ')}: a circle of imports; move what they share into a file of its own`);
 if (files.length < 50) violations.push(`only ${files.length} files were read: the check is blind`);
@@ -131,6 +132,26 @@ function judgeOutput(file: string): void {
   const [, call] = (file !== OUTPUT_DOOR && OUTPUT_CALL.exec(sourceOf(file))) || [];
   if (call !== undefined)
     violations.push(`${file} calls ${call}(): take what a pipeline made by ${OUTPUT_DOOR}`);
+}
+
+/** API processes read schemas and protocols without loading libvips: no import by value leads from them to sharp. */
+function judgeLoads(shared: string): void {
+  const ways = new Map([[shared, shared]]);
+  for (const [file, way] of ways) {
+    for (const specifier of loadedBy(file)) {
+      if (specifier === 'sharp')
+        violations.push(`${way} loads sharp: import it as a type, or take a pipeline from the picture`);
+      if (!specifier.startsWith('.')) continue;
+      const target = normalize(join(dirname(file), specifier));
+      if (!ways.has(target)) ways.set(target, `${way} → ${target}`);
+    }
+  }
+}
+
+/** What a file imports by value, as it names it. */
+function loadedBy(file: string): string[] {
+  const specifiers = sourceOf(file).matchAll(/^(?:import|export)\s(?!type\b)[^;]*?from\s*'([^']+)'/gm);
+  return [...specifiers].map(([, specifier = '']) => specifier);
 }
 
 /** A test file says what it needs, and one that needs nothing imports no server and no service. */
