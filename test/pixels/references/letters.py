@@ -136,6 +136,9 @@ def facts():
     yield written("pairs set closer", "AVATAR To", (320, 120), position="northwest", size=40)
     yield written("Hebrew", "שלום עולם", position="northeast")
     yield written("Arabic", "السلام عليكم", position="northeast", across=2.5)
+    for position in ["northwest", "center", "southeast"]:
+        yield written(f"lines from the right in the {position}", "שלום\nשלום (עולם) 25!\nעולם", (320, 180), across=2.5, down=2.5, position=position)
+        yield written(f"lines from both sides in the {position}", "Hill\nשלום עולם\nHighland hills", (320, 180), across=2.5, down=2.5, position=position)
     yield written("a quarter turn", "Hold", (160, 200), rotate=90, position="northwest")
     yield written("a slant", "Holding", (260, 200), rotate=30, position="center", across=2, down=2)
     yield written("half solid", "Hold", opacity=0.5, position="west")

@@ -90,9 +90,24 @@ async function draw(
   align: Align,
   { sharp }: PassContext,
 ): Promise<Pixels> {
-  const markup = `<span insert_hyphens="false">${escaped(text)}</span>`;
+  const markup = `<span insert_hyphens="false">${escaped(sided(text))}</span>`;
   const letters = sharp({ text: { text: markup, font, width, align, dpi: 72, wrap: 'word-char' } });
   return pixelsOf(letters.toColourspace('b-w'));
+}
+
+/** Text whose first letter is of a script that is written from right to left. */
+const FROM_RIGHT =
+  /^\P{L}*[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
+
+/**
+ * Pango takes left for right in a paragraph that begins from the right. Such a one is set apart as it is (RLI to PDI) in a paragraph that
+ * begins from the left (LRM), so that it stands on the side that was asked for.
+ */
+function sided(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => (FROM_RIGHT.test(line) ? `\u200e\u2067${line}\u2069` : line))
+    .join('\n');
 }
 
 /** Pango reads markup: what means something there is written as entities. */
