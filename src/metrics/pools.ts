@@ -61,7 +61,11 @@ function declareGauges(pools: Record<string, () => PoolStats>): void {
       },
     });
   gauge('darkroom_pool_threads', 'Threads of the pool.', ({ threads }) => threads);
-  gauge('darkroom_pool_busy', 'Threads at work.', ({ busy }) => busy);
+  gauge(
+    'darkroom_pool_busy',
+    'Work under way: more than there are threads while calls work beside items of jobs.',
+    ({ busy }) => busy,
+  );
   gauge('darkroom_pool_queued', 'Work that waits for a thread.', ({ queued }) => queued);
   gauge(
     'darkroom_pool_reserved_bytes',

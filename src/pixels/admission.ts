@@ -27,6 +27,7 @@ export interface SeatRequest {
 
 export interface AdmissionStats {
   seats: number;
+  /** At work now: more than there are seats while calls work beside jobs, or after a resize. */
   busy: number;
   /** Calls that wait. */
   waiting: number;
@@ -77,15 +78,20 @@ export function createAdmission(options: {
   budgetBytes: number;
   /** Calls that may wait. */
   queueLimit: number;
+  /**
+   * A call does not wait for the seats that jobs have: it works beside them, so that up to twice as many are at work as
+   * there are seats. A job takes a seat only where neither a call nor another job has it.
+   */
+  callsBesideJobs?: boolean;
   clock?: Clock;
 }): Admission {
-  const { budgetBytes, queueLimit, clock = systemClock } = options;
+  const { budgetBytes, queueLimit, callsBesideJobs = false, clock = systemClock } = options;
   let { seats } = options;
   const lines = { call: createTurns<Waiter>(), job: createTurns<Waiter>() };
   /** Places that each account has now. */
   const held = new Map<string, number>();
   let callsInARow = 0;
-  let busy = 0;
+  const atWork: Record<WorkClass, number> = { call: 0, job: 0 };
   let reservedBytes = 0;
   let meanServiceMs = FIRST_GUESS_MS;
   let meanWaitMs = 0;
@@ -93,7 +99,12 @@ export function createAdmission(options: {
 
   const placesOf = (accountId: string) => held.get(accountId) ?? 0;
   const waiting = () => lines.call.size + lines.job.size;
-  const fits = (bytes: number) => busy < seats && (busy === 0 || reservedBytes + bytes <= budgetBytes);
+  const busy = () => atWork.call + atWork.job;
+
+  function fits({ bytes, work }: SeatRequest): boolean {
+    const before = callsBesideJobs && work !== 'job' ? atWork.call : busy();
+    return before < seats && (busy() === 0 || reservedBytes + bytes <= budgetBytes);
+  }
 
   function count(accountId: string, change: 1 | -1): void {
     const places = placesOf(accountId) + change;
@@ -101,10 +112,10 @@ export function createAdmission(options: {
     else held.set(accountId, places);
   }
 
-  function take({ accountId, bytes }: SeatRequest, queueMs: number): Seat {
+  function take({ accountId, bytes, work = 'call' }: SeatRequest, queueMs: number): Seat {
     const takenMs = clock.elapsedMs();
     let isHeld = true;
-    busy += 1;
+    atWork[work] += 1;
     reservedBytes += bytes;
     count(accountId, 1);
     meanWaitMs = withLatest(meanWaitMs, queueMs);
@@ -113,7 +124,7 @@ export function createAdmission(options: {
       release() {
         if (!isHeld) return;
         isHeld = false;
-        busy -= 1;
+        atWork[work] -= 1;
         reservedBytes -= bytes;
         count(accountId, -1);
         meanServiceMs = withLatest(meanServiceMs, clock.elapsedMs() - takenMs);
@@ -122,9 +133,12 @@ export function createAdmission(options: {
     };
   }
 
+  /** Some job waits that a free seat would help. */
+  const jobsLack = () => lines.job.size > 0 && atWork.job < seats;
+
   function classWhoseTurnItIs(): WorkClass {
-    if (lines.job.size === 0) return 'call';
-    return lines.call.size === 0 || callsInARow >= CALLS_IN_A_ROW ? 'job' : 'call';
+    if (lines.call.size === 0) return 'job';
+    return jobsLack() && callsInARow >= CALLS_IN_A_ROW ? 'job' : 'call';
   }
 
   /**
@@ -135,12 +149,12 @@ export function createAdmission(options: {
     for (;;) {
       const work = classWhoseTurnItIs();
       const next = lines[work].next(placesOf);
-      if (next === undefined || !fits(next.waiter.request.bytes)) break;
-      callsInARow = work === 'call' && lines.job.size > 0 ? callsInARow + 1 : 0;
+      if (next === undefined || !fits(next.waiter.request)) break;
+      callsInARow = work === 'call' && jobsLack() ? callsInARow + 1 : 0;
       lines[work].serve(next.owner, next.waiter);
       next.waiter.grant(take(next.waiter.request, clock.elapsedMs() - next.waiter.arrivedMs));
     }
-    if (busy > 0 || waiting() > 0) return;
+    if (busy() > 0 || waiting() > 0) return;
     for (const resolve of idlers) resolve();
     idlers = [];
   }
@@ -169,14 +183,14 @@ export function createAdmission(options: {
   }
 
   function retryAfterSeconds(): number {
-    const aheadMs = ((lines.call.size + busy) / seats) * meanServiceMs;
+    const aheadMs = ((lines.call.size + busy()) / seats) * meanServiceMs;
     return Math.min(LONGEST_RETRY_SECONDS, Math.max(1, Math.ceil(aheadMs / 1000)));
   }
 
   return {
     async acquire(request) {
       request.signal.throwIfAborted();
-      if (waiting() === 0 && fits(request.bytes)) return take(request, 0);
+      if (waiting() === 0 && fits(request)) return take(request, 0);
       const isCall = request.work !== 'job';
       if (isCall && lines.call.size >= queueLimit) throw capacity(retryAfterSeconds());
       return wait(request);
@@ -187,10 +201,10 @@ export function createAdmission(options: {
       admitNext();
     },
     idle: () =>
-      busy === 0 && waiting() === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve)),
+      busy() === 0 && waiting() === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve)),
     stats: () => ({
       seats,
-      busy,
+      busy: busy(),
       waiting: lines.call.size,
       jobsWaiting: lines.job.size,
       reservedBytes,

@@ -25,7 +25,9 @@ function visitors(admission: Admission) {
 /** Lets what is resolved be told. */
 const turn = () => new Promise(setImmediate);
 
-const open = (options: { seats?: number; budgetBytes?: number; queueLimit?: number } = {}) => {
+const open = (
+  options: { seats?: number; budgetBytes?: number; queueLimit?: number; callsBesideJobs?: boolean } = {},
+) => {
   const clock = handClock();
   const admission = createAdmission({ seats: 1, budgetBytes: 100, queueLimit: 10, clock, ...options });
   return { clock, admission, ...visitors(admission) };
@@ -117,6 +119,46 @@ t.test('calls go before jobs, and a job has every fourth turn', async (t) => {
   for (const name of ['j1', 'j2', 'j3']) void room.ask(name, 'batch', 0, forever, 'job');
   for (let call = 1; call <= 7; call += 1) void room.ask(`c${call}`, 'a');
   t.equal(await servedInTurn(room, 10), 'j1 c1 c2 c3 j2 c4 c5 c6 j3 c7');
+});
+
+t.test('a call works beside jobs, and never beside more calls than there are seats', async (t) => {
+  const { ask, names, leave, admission } = open({ callsBesideJobs: true });
+  for (const name of ['j1', 'j2']) void ask(name, 'batch', 0, forever, 'job');
+  for (const name of ['c1', 'c2']) void ask(name, 'a');
+  await turn();
+  t.equal(names(), 'j1 c1');
+  t.match(admission.stats(), { seats: 1, busy: 2, waiting: 1, jobsWaiting: 1 });
+  await leave();
+  t.equal(names(), 'c1', 'a job takes no seat that a call has');
+  await leave();
+  t.equal(names(), 'c2', 'calls go before jobs');
+  await leave();
+  t.equal(names(), 'j2');
+});
+
+t.test('a batch has its turn though calls never end, and they work on beside it', async (t) => {
+  const room = open({ queueLimit: 20, callsBesideJobs: true });
+  for (const name of ['j1', 'j2', 'j3']) void room.ask(name, 'batch', 0, forever, 'job');
+  for (let call = 1; call <= 12; call += 1) void room.ask(`c${call}`, 'a');
+  const ended: string[] = [];
+  for (const work of 'c c j c c c c c j c c c c c c j'.split(' ')) {
+    await turn();
+    const at = room.seated.findIndex(({ name }) => name.startsWith(work));
+    const [next] = room.seated.splice(at, at === -1 ? 0 : 1);
+    ended.push(next?.name ?? 'nobody');
+    next?.seat.release();
+  }
+  t.equal(ended.join(' '), 'c1 c2 j1 c3 c4 c5 c6 c7 j2 c8 c9 c10 c11 c12 nobody j3');
+});
+
+t.test('what works beside a job has to fit into the memory that there is', async (t) => {
+  const { ask, names, leave } = open({ callsBesideJobs: true });
+  void ask('job', 'batch', 60, forever, 'job');
+  void ask('call', 'a', 60);
+  await turn();
+  t.equal(names(), 'job');
+  await leave();
+  t.equal(names(), 'call');
 });
 
 t.test('jobs of several accounts take turns among themselves', async (t) => {

@@ -49,9 +49,9 @@ function callOf(clock: HandClock, behaviour = 'answer'): TransformCall {
 }
 
 /** A call that keeps its thread until it is let go. */
-function heldCall(clock: HandClock) {
+function heldCall(clock: HandClock, behaviour: 'hold' | 'work' = 'hold') {
   const gate = new Int32Array(new SharedArrayBuffer(4));
-  const call = { ...callOf(clock, 'hold'), layers: { gate: new Uint8Array(gate.buffer) } };
+  const call = { ...callOf(clock, behaviour), layers: { gate: new Uint8Array(gate.buffer) } };
   const letGo = () => {
     Atomics.store(gate, 0, 1);
     Atomics.notify(gate, 0);
@@ -231,6 +231,20 @@ t.test('the self-test runs a pass, unless a call has just proved the same', asyn
   letGo();
   await result;
 });
+
+t.test(
+  'a call does not wait until the item of a job has ended, and a second item waits for the first',
+  async (t) => {
+    const { pixels, clock } = open(t);
+    const item = heldCall(clock, 'work');
+    const first = pixels.transform({ ...item.call, accountId: 'batch', work: 'job' });
+    const second = pixels.transform({ ...callOf(clock), accountId: 'batch', work: 'job' });
+    await pixels.transform(callOf(clock)).result;
+    t.match(pixels.stats(), { threads: 1, busy: 1 }, 'the first item is at work, the second waits');
+    item.letGo();
+    await Promise.all([first.result, second.result]);
+  },
+);
 
 t.test("a job's deadline counts its work and not its waiting", async (t) => {
   const { pixels, clock } = open(t);

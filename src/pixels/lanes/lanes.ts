@@ -48,10 +48,13 @@ interface LaneOptions {
 const TOO_MUCH =
   'The image needs more memory for this than a pass may take, or broke its decoder; send a smaller one.';
 
-/** Threads of this process: the quickest way, but nothing stops what has been begun. */
+/**
+ * Threads of this process: the quickest way, but nothing stops what has been begun. So a call does not wait until a job's item
+ * has ended: the thread works on both, and the cores are shared between them.
+ */
 export function createThreadLane(options: LaneOptions & { threadFile: URL }): Lane {
   const { places, onLost, threadFile, clock } = options;
-  const admission = createAdmission({ ...options, seats: places });
+  const admission = createAdmission({ ...options, seats: places, callsBesideJobs: true });
   const pool = createPool({ threads: places, threadFile, onLost });
   return {
     async run({ taskUntil, seating, patience, follow, took }) {

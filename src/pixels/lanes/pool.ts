@@ -17,10 +17,12 @@ export type ResultOf<T extends ImageTask> =
   | (T extends TransformTask ? Transformed : T extends CompareTask ? Compared : Described)
   | Failure;
 
+/** A call, and the item of a job beside it: sharp's own work is on threads of libuv, so neither holds up the other's. */
+const TASKS_A_THREAD = 2;
 /** Longer than any task: what still runs then is lost to libvips. */
 const RETIRE_MS = 180_000;
 
-/** Threads that run one image task each. */
+/** Threads that run image tasks: one each, or a call beside the item of a job. */
 export interface Pool {
   /**
    * Settles when the thread has really ended with the task: nothing stops a thread inside libvips.
@@ -33,7 +35,7 @@ export interface Pool {
 }
 
 /**
- * The caller never runs more tasks at once than there are threads: calls wait in admission, where accounts
+ * The caller never runs more tasks at once than the threads take: calls wait in admission, where accounts
  * take turns and clients may leave. A dead thread is replaced.
  */
 export function createPool(options: {
@@ -54,6 +56,7 @@ export function createPool(options: {
       filename: fileURLToPath(threadFile),
       minThreads: threads,
       maxThreads: threads,
+      concurrentTasksPerWorker: TASKS_A_THREAD,
       recordTiming: false,
     });
     started.on('error', onLost);
