@@ -44,6 +44,8 @@ export function createAuthentication(store: AccountsStore, now: () => number): A
     max: CACHED_CREDENTIALS,
     ttl: CREDENTIAL_CACHE_MS,
     perf: { now },
+    // Else the cache starts a timer a millisecond, to spare itself readings of the clock.
+    ttlResolution: 0,
   });
 
   async function lookUp(scheme: string, hash: string): Promise<Cached | null> {

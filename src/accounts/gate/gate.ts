@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { networkOf } from '../../http/connection/client-network.ts';
 import { ApiError } from '../../http/errors.ts';
@@ -84,26 +84,29 @@ export function createGate(options: GateOptions): Gate {
   const blockedUntil = new LRUCache<string, number>({ max: 10_000 });
 
   async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    // A look at the options of a route makes a copy of them.
+    const { config } = request.routeOptions;
     refuseBlocked(Math.max(0, (blockedUntil.get(networkOf(request.ip)) ?? 0) - now()));
-    let caller = await authenticate(request);
-    const refusal = refusalOf(request);
-    let answer = await ask(request, reply, caller, { mayTakePlace: refusal === null });
+    let caller = await authenticate(request, config);
+    const refusal = refusalOf(request, config);
+    const kind = refusal === null && caller !== null ? kindOf(request, config) : null;
+    let answer = await ask(request, reply, caller, { kind });
     if (answer.marked) {
-      caller = await authenticateAnew(request, caller);
-      answer = await ask(request, reply, caller, { mayTakePlace: refusal === null, ignoresMark: true });
+      caller = await authenticateAnew(request, config, caller);
+      answer = await ask(request, reply, caller, { kind, ignoresMark: true });
     }
     if (caller !== null) callers.set(request, caller);
     if (caller !== null && answer.rate !== null) sendBudget(reply, budgetOf(caller, answer.rate));
     refuseBlocked(answer.blockedMs);
     if (answer.rate?.allowed === false) throw tooManyRequests(answer.rate);
     if (caller?.isSuspended) throw accountSuspended();
-    refuseWrongAccess(request, caller);
+    refuseWrongAccess(config, caller);
     if (refusal !== null) throw refusal;
-    if (!answer.place) throw noPlaceLeft(kindOf(request) ?? 'calls', options.places);
+    if (!answer.place) throw noPlaceLeft(kind ?? 'calls', options.places);
   }
 
-  async function authenticate(request: FastifyRequest): Promise<Caller | null> {
-    if (request.routeOptions.config.ignoresCredential?.(request)) return null;
+  async function authenticate(request: FastifyRequest, config: FastifyContextConfig): Promise<Caller | null> {
+    if (config.ignoresCredential?.(request)) return null;
     try {
       return await authentication.callerOf(request);
     } catch (error) {
@@ -117,13 +120,12 @@ export function createGate(options: GateOptions): Gate {
     request: FastifyRequest,
     reply: FastifyReply,
     caller: Caller | null,
-    { mayTakePlace, ignoresMark = false }: { mayTakePlace: boolean; ignoresMark?: boolean },
+    { kind, ignoresMark = false }: { kind: PlaceKind | null; ignoresMark?: boolean },
   ): Promise<AdmitAnswer> {
     const network = networkOf(request.ip);
     const subject = caller?.accountId ?? network;
-    const kind = mayTakePlace && caller !== null && !caller.isSuspended ? kindOf(request) : null;
     const place =
-      kind === null || caller === null
+      kind === null || caller === null || caller.isSuspended
         ? null
         : places.questionFor(`${kind}/${caller.accountId}`, options.places[kind]);
     const credentialId = caller?.apiKeyId ?? caller?.sessionId;
@@ -147,17 +149,20 @@ export function createGate(options: GateOptions): Gate {
     return { ...answer, place: taken };
   }
 
-  function refuseWrongAccess(request: FastifyRequest, caller: Caller | null): void {
-    const { access } = request.routeOptions.config;
+  function refuseWrongAccess({ access }: FastifyContextConfig, caller: Caller | null): void {
     if (caller === null && access !== 'public') throw missingCredential();
     if (access === 'session' && caller?.sessionId === null) throw consoleOnly();
   }
 
   /** Something changed about a marked credential or its account: what this process knows of it is looked up anew. */
-  async function authenticateAnew(request: FastifyRequest, caller: Caller | null): Promise<Caller | null> {
+  async function authenticateAnew(
+    request: FastifyRequest,
+    config: FastifyContextConfig,
+    caller: Caller | null,
+  ): Promise<Caller | null> {
     const credentialId = caller?.apiKeyId ?? caller?.sessionId;
     if (credentialId) authentication.forget(credentialId);
-    return authenticate(request);
+    return authenticate(request, config);
   }
 
   function strikeKey(network: string): string {
@@ -228,9 +233,9 @@ export function createGate(options: GateOptions): Gate {
 }
 
 /** What a route's own check refuses, kept until the windows have been asked. */
-function refusalOf(request: FastifyRequest): ApiError | null {
+function refusalOf(request: FastifyRequest, { check }: FastifyContextConfig): ApiError | null {
   try {
-    request.routeOptions.config.check?.(request);
+    check?.(request);
     return null;
   } catch (error) {
     if (error instanceof ApiError) return error;
@@ -262,9 +267,8 @@ function tooManyRequests(rate: RateAnswer): ApiError {
 }
 
 /** The kind of place that a call takes. */
-function kindOf(request: FastifyRequest): PlaceKind | null {
-  const { place = null } = request.routeOptions.config;
-  return typeof place === 'function' ? place(request) : place;
+function kindOf(request: FastifyRequest, { place }: FastifyContextConfig): PlaceKind | null {
+  return typeof place === 'function' ? place(request) : (place ?? null);
 }
 
 function noPlaceLeft(kind: PlaceKind, places: Record<PlaceKind, number>): ApiError {

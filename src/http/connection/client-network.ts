@@ -10,6 +10,7 @@ const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
  * such as `2001:db8:0:1::/64`. An IPv4 address in IPv6's spelling is the IPv4 address.
  */
 export function networkOf(address: string): string {
+  if (!address.includes(':')) return address;
   const mapped = MAPPED.exec(address)?.[1];
   if (mapped !== undefined) return mapped;
   if (isIP(address) !== 6) return address;
