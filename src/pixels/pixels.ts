@@ -18,7 +18,6 @@ import type { ApiError } from '../http/errors.ts';
 import type { WorkClass } from './admission.ts';
 import type { pixelsSettings } from './config.ts';
 import { drawingSizeOf } from './drawing-size.ts';
-import { encodeOf } from './estimates/following.ts';
 import { estimatedBytes } from './estimates/memory.ts';
 import { deadlineExceeded, refusalOf } from './failures.ts';
 import type { Header } from './header/header.ts';
@@ -189,9 +188,7 @@ export function createPixels(options: PixelsOptions): Pixels {
   ): Promise<Arrival<T>> {
     const { lane, took } = lanes.choose(header, pass);
     const seating = { accountId, work, bytes: estimatedBytes(header, pass) };
-    // A search makes what fits into its time, and at a low priority on a busy host that is nothing.
-    const urgent = work !== 'job' && pass !== null && encodeOf(header, pass).target !== undefined;
-    const arrival = await lane.run<T>({ taskUntil, seating, urgent, took, ...ending });
+    const arrival = await lane.run<T>({ taskUntil, seating, took, ...ending });
     selfTest.answered();
     return arrival;
   }

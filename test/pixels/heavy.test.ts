@@ -87,25 +87,18 @@ t.test(
   },
 );
 
-t.test(
-  'a search that a call waits for has the priority of everybody, other heavy work a lower one',
-  async (t) => {
-    const { pixels, clock } = open(t);
-    const plain = heavyCall(clock, 'priority');
-    const { decode, steps, encode } = plain.pass;
-    const searching = (work: 'call' | 'job') => ({
-      ...heavyCall(clock),
-      pass: { decode, steps, encode: { ...encode, target: { maxBytes: 1_000 } } },
-      work,
-    });
-    const nicenessOf = async (call: TransformCall) =>
-      Number(Buffer.from((await pixels.transform(call).result).data).toString()) - getPriority();
-    t.equal(await nicenessOf(searching('call')), 0);
-    t.ok((await nicenessOf(plain)) > 0);
-    t.ok((await nicenessOf(searching('job'))) > 0, 'a job has its time again');
-    t.equal(await nicenessOf(searching('call')), 0, 'and no process changes its priority');
-  },
-);
+t.test('heavy work leaves the cores to others, a search that a call waits for as well', async (t) => {
+  const { pixels, clock } = open(t);
+  const plain = heavyCall(clock, 'priority');
+  const search = {
+    ...plain,
+    pass: { ...plain.pass, encode: { ...plain.pass.encode, target: { maxBytes: 1_000 } } },
+  };
+  for (const call of [plain, search]) {
+    const { data } = await pixels.transform(call).result;
+    t.ok(Number(Buffer.from(data).toString()) - getPriority() > 0);
+  }
+});
 
 t.test('a client that goes away ends its heavy pass', async (t) => {
   const { pixels, clock } = open(t);

@@ -18,8 +18,6 @@ export interface ApartRequest<Task> {
   work?: WorkClass | undefined;
   /** Memory that it is estimated to take. */
   bytes: number;
-  /** At the priority of everybody, whatever that of the lane. */
-  urgent?: boolean;
   patience: Pick<Patience, 'signal' | 'waiting'>;
   /** Called when a place is there. Its signal ends the work: the process is killed. */
   begin(): { task: Task; signal: AbortSignal };
@@ -68,12 +66,9 @@ export function createApart<Task, Verdict>(options: ApartOptions): Apart<Task, V
   const admission = createAdmission({ ...options, seats });
   /** Processes without work, and what stops the clock that ends them. */
   const idle = new Map<ApartProcess, () => void>();
-  /** Processes at the priority of everybody. */
-  const equals = new WeakSet<ApartProcess>();
 
-  function start(urgent: boolean): ApartProcess {
-    const started = startApartProcess({ ...options, ...(urgent && { niceness: 0 }) });
-    if (urgent || options.niceness === 0) equals.add(started);
+  function start(): ApartProcess {
+    const started = startApartProcess(options);
     void started.gone.then(() => {
       idle.get(started)?.();
       idle.delete(started);
@@ -81,10 +76,9 @@ export function createApart<Task, Verdict>(options: ApartOptions): Apart<Task, V
     return started;
   }
 
-  function takeProcess(urgent: boolean): ApartProcess {
-    const wanted = urgent || options.niceness === 0;
-    const first = idle.entries().find(([process]) => equals.has(process) === wanted);
-    if (first === undefined) return start(urgent);
+  function takeProcess(): ApartProcess {
+    const [first] = idle;
+    if (first === undefined) return start();
     const [process, stopClock] = first;
     stopClock();
     idle.delete(process);
@@ -119,14 +113,14 @@ export function createApart<Task, Verdict>(options: ApartOptions): Apart<Task, V
   }
 
   return {
-    async run({ accountId, work: workClass, bytes, urgent = false, patience, begin }) {
+    async run({ accountId, work: workClass, bytes, patience, begin }) {
       const { signal, waiting } = patience;
       const seat = await waiting(admission.acquire({ accountId, work: workClass, bytes, signal }));
       try {
         signal.throwIfAborted();
         const begun = begin();
         begun.signal.throwIfAborted();
-        const answer = await work(takeProcess(urgent), begun.task, begun.signal, bytes > LARGE_BYTES);
+        const answer = await work(takeProcess(), begun.task, begun.signal, bytes > LARGE_BYTES);
         return { ...answer, queueMs: seat.queueMs };
       } finally {
         seat.release();

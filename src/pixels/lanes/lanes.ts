@@ -11,8 +11,6 @@ export interface Ride<T extends ImageTask> {
   /** Known only once a place is there: a job's deadline counts its work alone. */
   taskUntil(deadlineMs: number): T;
   seating: Omit<SeatRequest, 'signal'>;
-  /** Somebody waits for what it makes of the time that it has: a process of its own has the priority of everybody. */
-  urgent?: boolean;
   patience: Patience;
   /** Is handed the work as soon as it is begun; it settles when the work has really ended. */
   follow(native: Promise<unknown>): void;
@@ -102,13 +100,13 @@ export function createProcessLane(
   }
 
   return {
-    async run<T extends ImageTask>({ taskUntil, seating, urgent, patience, follow }: Ride<T>) {
+    async run<T extends ImageTask>({ taskUntil, seating, patience, follow }: Ride<T>) {
       let begun = false;
       const begin = () => {
         begun = true;
         return { task: taskUntil(patience.deadlineMs()), signal: patience.signal };
       };
-      const native = apart.run({ ...seating, ...(urgent && { urgent }), patience, begin });
+      const native = apart.run({ ...seating, patience, begin });
       follow(native);
       try {
         const { verdict, data, queueMs } = await native;
