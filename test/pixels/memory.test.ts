@@ -29,6 +29,16 @@ const SEEN: readonly [string, number, () => number][] = [
     230,
     () => megabytes(jpegOf(5_000, 5_000), [{ operation: 'blur', params: { sigma: 9 } }], 'jpeg'),
   ],
+  [
+    'a thumbnail made in linear light',
+    85,
+    () =>
+      megabytes(
+        jpegOf(5_000, 5_000),
+        [{ operation: 'resize', params: { width: 512, linear: true } }],
+        'webp',
+      ),
+  ],
   ['a rotation by 45°', 379, () => megabytes(jpegOf(5_000, 5_000), [rotate], 'jpeg')],
 ];
 

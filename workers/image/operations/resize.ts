@@ -36,7 +36,7 @@ export const resize = step({
     background: optional(colour('Colour of the padding with contain.')),
   },
   grey: 'keeps',
-  copies: ({ enlarge, kernel }) => (enlarge || kernel === 'nearest' ? 2 : 0),
+  copies: ({ enlarge, kernel, linear }) => (enlarge || linear || kernel === 'nearest' ? 2 : 0),
   sizeAfter: 'said',
   alphaAfter: ({ fit, background }) => (fit === 'contain' && isTranslucent(background) ? true : undefined),
   changesNothing: 'never',
