@@ -31,7 +31,7 @@ export function readable(bytes: Uint8Array, known?: Header | null): Header {
       },
     );
   }
-  checkPixels(header.pixels);
+  checkPixels(header);
   if (header.cutShort) throw unsupportedFormat('The image ends inside of a frame; send the whole file.');
   return header;
 }
@@ -47,13 +47,12 @@ function unread(file: ForeignFile | undefined, isEmpty: boolean) {
 }
 
 /** @throws unsupported_format above the limit. */
-function checkPixels(pixels: number): void {
+function checkPixels({ pixels, frames }: Header): void {
   if (pixels <= LIMIT_PIXELS) return;
-  throw unsupportedFormat(
-    'The image has more than 50 megapixels, all its frames together; send a smaller one.',
-    {
-      limit: LIMIT_PIXELS,
-      received: pixels,
-    },
-  );
+  const size = `The image has ${pixels.toLocaleString('en')} pixels`;
+  const message =
+    frames > 1
+      ? `${size}, its ${frames} frames together, and 50 megapixels are read: send one with fewer or smaller frames. All of its frames count, whichever of them is asked for.`
+      : `${size}, and 50 megapixels are read: send a smaller one.`;
+  throw unsupportedFormat(message, { limit: LIMIT_PIXELS, received: pixels });
 }

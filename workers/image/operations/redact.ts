@@ -32,7 +32,7 @@ export const redact = step({
     }),
     style: choice(
       ['fill', 'blur', 'pixelate'],
-      'How rectangles are covered. Only fill is safe for text. blur and pixelate take rectangles less than 24 px apart as one, keep at most 3 x 3 rough colours of it, and fill what is narrower than 96 px.',
+      'How rectangles are covered. Only fill is safe for text. blur and pixelate take rectangles less than 24 px apart as one, keep one rough colour for each 96 px of an edge (at most 3 x 3), and fill what is narrower.',
       { default: 'fill' },
     ),
     color: colour('Colour of the rectangles that are filled.', { default: '#000000' }),
