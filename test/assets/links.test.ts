@@ -50,7 +50,7 @@ t.test('an altered link is refused, and one of a deleted asset finds nothing', a
     t.equal(answer.json.error.details.reason, 'link_invalid');
   }
   refused(t, await follow(url, { method: 'PUT', body: await picture() }), 403, 'forbidden');
-  refused(t, await follow(url.replace(/\?.*/, '')), 401, 'unauthorized');
+  refused(t, await follow(url.replace(/\?.*/, '')), 401, 'unauthorized', 'Authorization');
   await call(`/assets/${id}`, { method: 'DELETE' });
   refused(t, await follow(url), 404, 'asset_not_found', 'assetId');
 });

@@ -204,7 +204,7 @@ t.test('no call is answered without a credential', async (t) => {
     ['DELETE', '/presets/x'],
     ['DELETE', '/presets/x/versions/1'],
   ] as const) {
-    refused(t, await server.call(path, { method }), 401, 'unauthorized');
+    refused(t, await server.call(path, { method }), 401, 'unauthorized', 'Authorization');
   }
 });
 

@@ -350,6 +350,6 @@ t.test('no call is answered without a credential', async (t) => {
     ['GET', `/templates/${BUILT_IN}/versions`],
     ['DELETE', '/templates/x'],
   ] as const) {
-    refused(t, await server.call(path, { method }), 401, 'unauthorized');
+    refused(t, await server.call(path, { method }), 401, 'unauthorized', 'Authorization');
   }
 });
