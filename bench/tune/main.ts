@@ -11,7 +11,8 @@ import suite from '../suites/tune.ts';
 import { type Candidate, firstCandidates, keyOf } from './candidates.ts';
 import { environmentFile } from './environment-file.ts';
 import { goodnessOf, readWeights, type Weights } from './goodness.ts';
-import { type Measure, type Outcome, search, type Trial } from './search.ts';
+import { type Outcome, search, type Trial } from './search.ts';
+import { createTrialClock } from './trial-clock.ts';
 
 /**
  * `npm run tune`: finds the settings of pools for THIS host, beside the default, in interleaved rounds. Leaves darkroom.env, and the numbers with a page
@@ -58,12 +59,12 @@ async function main(): Promise<void> {
   if (!(minutes > 0)) throw new Error(`--minutes is "${values.minutes}", but a number above 0 is expected.`);
   const startMs = performance.now();
   const current = currentSettings();
-  const measure = (candidate: Candidate, rounds: number) => ratios(candidate, rounds, weights, values.images);
-  const clock = roundClock(measure, minutes * 60_000);
+  const clock = createTrialClock(minutes * 60_000, () => performance.now());
   const outcome = await search({
     candidates: firstCandidates(hostLimits(), current),
     current,
-    measure: clock.measure,
+    measure: (candidate, rounds) =>
+      clock.time(rounds, (onRound) => ratios(candidate, { rounds, weights, folder: values.images, onRound })),
     hasTimeFor: clock.hasTimeFor,
     onTrial: (trial) => console.log(sentenceOf(trial)),
   });
@@ -91,9 +92,12 @@ function currentSettings(): Candidate {
 /** Goodness of a candidate over the default, one number a round in which both have figures. */
 async function ratios(
   candidate: Candidate,
-  rounds: number,
-  weights: Weights,
-  picturesFolder: string,
+  {
+    rounds,
+    weights,
+    folder,
+    onRound,
+  }: { rounds: number; weights: Weights; folder: string; onRound: () => void },
 ): Promise<number[]> {
   // Both are fresh: one that has run for minutes is faster than one that begins.
   const a = await startBenchServer(suite.settings ?? {});
@@ -108,10 +112,11 @@ async function ratios(
       const done = await runRounds({
         suite: { ...suite, stages: weighed },
         suiteFile,
-        picturesFolder,
+        picturesFolder: folder,
         a,
         b,
         rounds,
+        onRound,
       });
       return done.flatMap((round) => goodnessOf(round, weights) ?? []);
     } finally {
@@ -120,26 +125,6 @@ async function ratios(
   } finally {
     await a.stop();
   }
-}
-
-/** Knows from the trials so far how long a round takes, and whether more of them fit. */
-function roundClock(measure: Measure, budgetMs: number) {
-  const startMs = performance.now();
-  let rounds = 0;
-  let spentMs = 0;
-  return {
-    async measure(candidate: Candidate, count: number): Promise<number[]> {
-      const beforeMs = performance.now();
-      const answer = await measure(candidate, count);
-      spentMs += performance.now() - beforeMs;
-      rounds += count;
-      return answer;
-    },
-    hasTimeFor(count: number): boolean {
-      const eachMs = rounds === 0 ? 0 : spentMs / rounds;
-      return performance.now() - startMs + count * eachMs < budgetMs;
-    },
-  };
 }
 
 function sentenceOf({ candidate, rounds, difference }: Trial): string {

@@ -26,8 +26,8 @@ export interface SearchOptions {
   /** What the operator's environment sets now, which the answer speaks of; empty where it sets nothing. */
   current?: Candidate;
   measure: Measure;
-  /** False when there is no time for so many more rounds. */
-  hasTimeFor: (rounds: number) => boolean;
+  /** False when there is no time for more trials of so many rounds each. */
+  hasTimeFor: (...trials: number[]) => boolean;
   onTrial?: (trial: Trial) => void;
 }
 
@@ -77,7 +77,7 @@ export async function search(options: SearchOptions): Promise<Outcome> {
     for (const candidate of field) {
       const isCurrent = keyOf(candidate) === keyOf(current);
       const wanted = isCurrent ? Math.max(rounds, CURRENT_ROUNDS) : rounds;
-      if (!hasTimeFor(wanted + CONFIRMING_ROUNDS)) break;
+      if (!hasTimeFor(wanted, CONFIRMING_ROUNDS)) break;
       done.push(await tried(candidate, wanted));
     }
     const better = done.filter(isPromising).sort((a, b) => goodness(b) - goodness(a));

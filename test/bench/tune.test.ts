@@ -5,6 +5,7 @@ import { type Candidate, firstCandidates, joined, keyOf } from '../../bench/tune
 import { environmentFile } from '../../bench/tune/environment-file.ts';
 import { goodnessOf, readWeights } from '../../bench/tune/goodness.ts';
 import { CONFIRMING_ROUNDS, search } from '../../bench/tune/search.ts';
+import { createTrialClock } from '../../bench/tune/trial-clock.ts';
 import { stageOf } from './results.ts';
 
 const LIMITS = { cores: 2, memoryMegabytes: 8_000 };
@@ -78,7 +79,7 @@ t.test(
       candidates: firstCandidates(LIMITS, current),
       current,
       measure,
-      hasTimeFor: (rounds) => spent() + rounds <= 24,
+      hasTimeFor: (...trials) => trials.reduce((sum, rounds) => sum + rounds, spent()) <= 24,
     });
     t.same(outcome.recommended, {});
     t.match(
@@ -98,6 +99,27 @@ t.test('a present setting that is no worse is left to the operator, with its fig
     hasTimeFor: always,
   });
   t.match(outcome.reason, /PROCESSES=4, which was not shown to be better: [01]\.\d+/);
+});
+
+t.test('the time of trials is known by what they take to begin and by their rounds', async (t) => {
+  let nowMs = 0;
+  const clock = createTrialClock(1_000, () => nowMs);
+  t.ok(clock.hasTimeFor(1_000), 'nothing is known yet');
+  const trial = (rounds: number) =>
+    clock.time(rounds, async (onRound) => {
+      nowMs += 100;
+      for (let round = 0; round < rounds; round += 1) {
+        nowMs += 10;
+        onRound();
+      }
+    });
+  await trial(2);
+  await trial(4);
+  // 260 ms are spent: a trial takes 100 ms and 10 a round.
+  t.ok(clock.hasTimeFor(63));
+  t.notOk(clock.hasTimeFor(64));
+  t.ok(clock.hasTimeFor(20, 30), '300 and 400 ms');
+  t.notOk(clock.hasTimeFor(30, 24), 'two trials begin twice');
 });
 
 t.test('without time to confirm it nothing is recommended', async (t) => {
