@@ -10,7 +10,7 @@ import { type CurvedFormat, curveAt, type Quantity } from './quality-curves.ts';
 import { type Rehearsed, rehearse, sampleOf } from './rehearsal.ts';
 import { type Known, type Setting, settingsFor } from './settings.ts';
 import { LAST_CALL_MS, type TrialTime, timeOf } from './time.ts';
-import { type Row, tryOut } from './trials.ts';
+import { type Row, type Trial, tryOut } from './trials.ts';
 
 /** A file; its height is that of all frames. */
 export interface Written {
@@ -119,8 +119,30 @@ async function rehearsed(
   });
 }
 
-function withEffort(encode: Search['encode'], found: Rehearsed | undefined): Search['encode'] {
-  return found?.effort === undefined ? encode : { ...encode, effort: found.effort };
+/**
+ * Tries settings on the whole picture, with the effort that the rehearsal found time for.
+ * @returns whether it ended by itself and at the usual effort: what it did not reach then cannot be reached.
+ */
+async function tryWhole(
+  search: Search,
+  settings: readonly Setting[],
+  row: Omit<Row, 'hasTime' | 'attempt'>,
+  found: Rehearsed | undefined,
+  { isKept, judge }: { isKept: () => boolean; judge: (tried: Attempt) => Promise<Trial> },
+): Promise<boolean> {
+  const effort = found?.effort;
+  const fitting = effort === undefined ? search : { ...search, encode: { ...search.encode, effort } };
+  const time = timeOf(search, isKept);
+  const isSettled = await time.within(() =>
+    tryOut({
+      ...row,
+      ...(found && { expected: found.expected }),
+      ...(found?.isRushed && { tolerance: row.tolerance * RUSH }),
+      hasTime: time.hasTime,
+      attempt: async (index) => judge(await attempt(fitting, settings[index] as Setting, time)),
+    }),
+  );
+  return isSettled && effort === undefined;
 }
 
 /** A still picture reduced to the colours that a palette of some quality needs. */
@@ -154,30 +176,22 @@ async function withinBytes(maxBytes: number, search: Search): Promise<Reached> {
     value: Math.log(size * ratio),
     reaches: size * ratio <= limitBytes,
   }));
-  const fitting = { ...search, encode: withEffort(encode, found) };
-  const time = timeOf(search, () => best !== undefined);
-  const isSettled = await time.within(() =>
-    tryOut({
-      ...row,
-      ...(found && { expected: found.expected }),
-      ...(found?.isRushed && { tolerance: NEAR_SIZE * RUSH }),
-      hasTime: time.hasTime,
-      async attempt(index) {
-        trials += 1;
-        const tried = await attempt(fitting, settings[index] as Setting, time);
-        smallest = smaller(tried, smallest);
-        const reaches = tried.written.info.size <= limitBytes;
-        if (reaches) best = tried;
-        return { value: Math.log(tried.written.info.size), reaches };
-      },
-    }),
-  );
+  const isThorough = await tryWhole(search, settings, row, found, {
+    isKept: () => best !== undefined,
+    judge: async (tried) => {
+      trials += 1;
+      smallest = smaller(tried, smallest);
+      const reaches = tried.written.info.size <= limitBytes;
+      if (reaches) best = tried;
+      return { value: Math.log(tried.written.info.size), reaches };
+    },
+  });
   const reached = best ?? smallest;
   if (reached !== undefined && reached.written.info.size <= maxBytes)
     return reachedBy(reached, encode, trials);
   const reachedBytes = reached?.written.info.size;
   if (reachedBytes === undefined) throw new TooLate();
-  const inTime = isSettled ? '' : ' in the time that there was';
+  const inTime = isThorough ? '' : ' in the time that there was';
   const message = `maxBytes is ${maxBytes}, but the smallest file that was reached${inTime} has ${reachedBytes} bytes: allow more, or make the picture smaller.`;
   throw invalid('maxBytes', message, { reached: reachedBytes });
 }
@@ -200,36 +214,29 @@ async function likeOriginal(wanted: Likeness, search: Search): Promise<Reached> 
     ...{ count: settings.length, wanted: 'first' as const, target: evenly(least), tolerance },
     ...expectedOf(quantity, search, settings, evenly(wanted.same)),
   };
-  const found = await rehearsed({ ...search, encode }, settings, row, async ({ data }, sample) => {
+  const asked = { ...search, encode };
+  const found = await rehearsed(asked, settings, row, async ({ data }, sample) => {
     const likeness = await likenessTo(sample, search.encode.target as LikenessTarget).measure(data);
     return { value: evenly(likeness), reaches: likeness >= least };
   });
-  const fitting = { ...search, encode: withEffort(encode, found) };
-  const time = timeOf(search, () => best !== undefined);
-  const isSettled = await time.within(() =>
-    tryOut({
-      ...row,
-      ...(found && { expected: found.expected }),
-      ...(found?.isRushed && { tolerance: tolerance * RUSH }),
-      hasTime: time.hasTime,
-      async attempt(index) {
-        trials += 1;
-        const tried = await attempt(fitting, settings[index] as Setting, time);
-        const likeness = await measure(tried.written.data);
-        closest = Math.max(closest, likeness);
-        const reaches = likeness >= least;
-        if (reaches) [best, reached] = [tried, likeness];
-        return { value: evenly(likeness), reaches };
-      },
-    }),
-  );
+  const isThorough = await tryWhole(asked, settings, row, found, {
+    isKept: () => best !== undefined,
+    judge: async (tried) => {
+      trials += 1;
+      const likeness = await measure(tried.written.data);
+      closest = Math.max(closest, likeness);
+      const reaches = likeness >= least;
+      if (reaches) [best, reached] = [tried, likeness];
+      return { value: evenly(likeness), reaches };
+    },
+  });
   const { file } = original ?? {};
   if (file !== undefined && (best === undefined || file.info.size < best.written.info.size)) {
     return untouched(file, trials, achievedOf(wanted, wanted.same));
   }
   if (best !== undefined) return reachedBy(best, encode, trials, achievedOf(wanted, reached));
   if (!Number.isFinite(closest)) throw new TooLate();
-  const inTime = isSettled ? '' : ' in the time that there was';
+  const inTime = isThorough ? '' : ' in the time that there was';
   const message = `${param} is ${least}, but the closest that was reached${inTime} is ${rounded(closest)}: allow less, or ask for a lossless format.`;
   throw invalid(param, message, { reached: rounded(closest) });
 }
