@@ -1,6 +1,6 @@
 import type { CollectionSpec, Filter, FindOptions, IndexSpec, Sort } from '../port.ts';
 import { type Key, keyOfValue } from './keys.ts';
-import { quoted, shapeOf } from './shape.ts';
+import { FIRST_ROWS, quoted, shapeOf } from './shape.ts';
 
 /** A question that one index answers whole: the rows that it leads to are the documents, in its order. */
 export interface IndexRead {
@@ -34,7 +34,7 @@ export function indexReadsOf(spec: CollectionSpec): IndexReads {
     const where = fixed.map((field) => `${column(field)} = ?`).join(' AND ');
     const order = sort.map(([field, direction]) => `${column(field)} ${direction === 1 ? 'ASC' : 'DESC'}`);
     const ordered = order.length === 0 ? '' : ` ORDER BY ${order.join(', ')}`;
-    const sql = `SELECT body FROM ${quoted(spec.name)}${named} WHERE ${where}${ordered} LIMIT ?`;
+    const sql = `SELECT body FROM ${quoted(spec.name)}${named} WHERE ${where}${ordered} ${FIRST_ROWS}`;
     return { sql, params: [...(keys as Key[]), limit] };
   };
 }
