@@ -1,10 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { request } from 'node:http';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
 import { photograph } from './photograph.ts';
-import { type BenchServer, startBenchServer } from './server.ts';
+import { type BenchServer, openAccount, startBenchServer } from './server.ts';
 import { percentile, type Row, round, type SuiteResult } from './suite.ts';
 
 const ATTACK_MS = Number(process.env.BENCH_ATTACK_MS ?? 60_000);
@@ -116,24 +114,9 @@ function send({ path, type, body }: Call, key: string, url: string, signal?: Abo
 }
 
 let accounts = 0;
-function freeAccount({ directory }: BenchServer): string {
+function freeAccount(server: BenchServer): string {
   accounts += 1;
-  const words = [
-    'account',
-    'create',
-    '--email',
-    `attacker${accounts}@example.com`,
-    '--plan',
-    'free',
-    '--credits',
-    '20',
-  ];
-  const printed = execFileSync(
-    process.execPath,
-    [join(import.meta.dirname, '../src/admin.ts'), ...words, '--json'],
-    { env: { ...process.env, DATA_DIR: directory }, encoding: 'utf8' },
-  );
-  return JSON.parse(printed).key;
+  return openAccount(server, { email: `attacker${accounts}@example.com`, plan: 'free', credits: 20 });
 }
 
 async function attacks(): Promise<Attack[]> {

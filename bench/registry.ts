@@ -26,6 +26,7 @@ export const MEASURED_SUITES: Record<string, () => Promise<Suite>> = {
   tracing: () => import('./small-calls/tracing.ts'),
   webhooks: () => import('./webhooks.ts'),
   jobs: () => import('./jobs.ts'),
+  beside: () => import('./beside.ts'),
 };
 
 /** The exit code is 1 when the suite has an aim that was missed. @throws Error when words are given that only a suite under load knows. */

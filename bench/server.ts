@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,6 +52,20 @@ export async function startBenchServer(
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** An account beside that of the bench. @returns its API key. */
+export function openAccount(
+  { directory }: BenchServer,
+  { email, plan, credits }: { email: string; plan: 'free' | 'pro' | 'scale'; credits: number },
+): string {
+  const words = ['account', 'create', '--email', email, '--plan', plan, '--credits', String(credits)];
+  const printed = execFileSync(
+    process.execPath,
+    [join(import.meta.dirname, '../src/admin.ts'), ...words, '--json'],
+    { env: { ...process.env, DATA_DIR: directory }, encoding: 'utf8' },
+  );
+  return (JSON.parse(printed) as { key: string }).key;
 }
 
 function listeningAddress(child: ReturnType<typeof spawn>): Promise<string> {

@@ -1,0 +1,198 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import sharp from 'sharp';
+import { type Api, apiOf } from './load/target.ts';
+import { photograph } from './photograph.ts';
+import { type BenchServer, openAccount, startBenchServer } from './server.ts';
+import { percentile, type Row, round, type SuiteResult } from './suite.ts';
+
+/** Items of the batch. */
+const ITEMS = Number(process.env.BENCH_ITEMS ?? 1_500);
+/** Calls of each kind while nothing else is done. */
+const IDLE_CALLS = Number(process.env.BENCH_CALLS ?? 200);
+/** Calls that only warm the threads and the compiler. */
+const WARM_CALLS = 100;
+/** A call is sent so often, whether the one before is answered or not. */
+const EVERY_MS = 50;
+const UPLOADS_AT_ONCE = 8;
+const LOOK_MS = 250;
+/** The 95th percentile beside the batch may be less than so many times the idle one. */
+const MOST_TIMES = { call: 2.5, job: 5 } as const;
+
+/** Something that the other account asks for again and again. */
+interface Asked {
+  name: string;
+  kind: keyof typeof MOST_TIMES;
+  /** @throws Error when it is refused, or is not done. */
+  once(): Promise<void>;
+}
+
+/** One large job of an account, and what small calls and jobs of another one take beside it. */
+export async function run(): Promise<SuiteResult> {
+  const server = await startBenchServer();
+  try {
+    const picture = await sharp(await photograph())
+      .resize(1024, 768, { fit: 'cover' })
+      .jpeg({ quality: 85 })
+      .toBuffer();
+    const asked = await whatIsAsked(server, picture);
+    const api = apiOf(server);
+    const assetIds = await uploadAll(api, picture);
+    for (const one of asked) await everyNowAndThen(one, upTo(WARM_CALLS));
+    const idle: number[][] = [];
+    for (const one of asked) idle.push(await everyNowAndThen(one, upTo(IDLE_CALLS)));
+
+    const batch = await beginBatch(server, api, assetIds);
+    // The rest of the batch is for its beginning, and for what is still asked for when a share of it is done.
+    const share = Math.floor((0.95 * ITEMS) / (asked.length + 1));
+    const alone = await batch.during(share, (goesOn) => waitWhile(goesOn));
+    const rows: Row[] = [];
+    for (const [index, one] of asked.entries()) {
+      const { result, perSecond } = await batch.during(share, (goesOn) => everyNowAndThen(one, goesOn));
+      rows.push(rowOf(one, idle[index] ?? [], result, { beside: perSecond, alone: alone.perSecond }));
+    }
+    console.table(rows);
+    const method = `A resize of ${ITEMS} different pictures of 1024 × 768 to 512 px as one job. What another account asks for every ${EVERY_MS} ms meanwhile, answered or not, each kind during an equal share of the items, beside what it takes while nothing else is done (${IDLE_CALLS} of each kind). Milliseconds as the client sees them, on the machine that the service runs on. Items a second of the batch, meanwhile and with nobody asking. The ratio of p95 is to be below ${MOST_TIMES.call} for calls and ${MOST_TIMES.job} for jobs.`;
+    return { method, rows, missed: missesOf(rows, asked) };
+  } finally {
+    await server.stop();
+  }
+}
+
+function rowOf(
+  { name }: Asked,
+  idle: readonly number[],
+  beside: readonly number[],
+  perSecond: { beside: number; alone: number },
+): Row {
+  const [idleP50, idleP95] = [percentile(idle, 0.5), percentile(idle, 0.95)];
+  const [p50, p95] = [percentile(beside, 0.5), percentile(beside, 0.95)];
+  return {
+    asked: name,
+    'idle p50': round(idleP50, 1),
+    'idle p95': round(idleP95, 1),
+    p50: round(p50, 1),
+    p95: round(p95, 1),
+    'ratio p50': round(p50 / idleP50),
+    'ratio p95': round(p95 / idleP95),
+    times: beside.length,
+    'items/s': round(perSecond.beside, 1),
+    'items/s alone': round(perSecond.alone, 1),
+  };
+}
+
+function missesOf(rows: readonly Row[], asked: readonly Asked[]): string[] {
+  return asked.flatMap(({ name, kind }, index) => {
+    const ratio = rows[index]?.['ratio p95'];
+    return Number(ratio) < MOST_TIMES[kind]
+      ? []
+      : [`${name}: p95 is ${ratio} times idle (aim: below ${MOST_TIMES[kind]}).`];
+  });
+}
+
+async function whatIsAsked(server: BenchServer, picture: Buffer): Promise<Asked[]> {
+  const key = openAccount(server, { email: 'other@example.com', plan: 'scale', credits: 0 });
+  const api = apiOf({ url: server.url, key });
+  const { id } = await api.post('/assets/upload', { type: 'image/jpeg', bytes: picture });
+  const large = await sharp(picture).resize(1152, 868).jpeg({ quality: 85 }).toBuffer();
+  const small = await sharp(picture).resize(200, 150).jpeg({ quality: 85 }).toBuffer();
+  const transform = (query: string, body: Buffer) => async () => {
+    const answer = await fetch(`${server.url}/api/v1/images/transform?${query}`, {
+      method: 'POST',
+      headers: { authorization: `ApiKey ${key}`, 'content-type': 'image/jpeg' },
+      body: new Uint8Array(body),
+    });
+    await answer.bytes();
+    if (!answer.ok) throw new Error(`A transform was answered ${answer.status}.`);
+  };
+  const job = { op: 'resize', parameters: { width: 512 }, assetIds: [id] };
+  return [
+    { name: 'call, 1 MP to 512 px', kind: 'call', once: transform('op=resize&width=512', large) },
+    { name: 'call, 200 px to 64 px', kind: 'call', once: transform('op=resize&width=64', small) },
+    {
+      name: 'waited job of one item',
+      kind: 'job',
+      async once() {
+        const { status } = await api.post('/jobs?wait=30', job);
+        if (status !== 'COMPLETED') throw new Error(`A waited job was ${status}.`);
+      },
+    },
+  ];
+}
+
+/** @returns how long each took, in milliseconds. */
+async function everyNowAndThen({ once }: Asked, goesOn: () => boolean): Promise<number[]> {
+  const times: Promise<number>[] = [];
+  while (goesOn()) {
+    times.push(timed(once));
+    await sleep(EVERY_MS);
+  }
+  return Promise.all(times);
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const startedMs = performance.now();
+  await work();
+  return performance.now() - startedMs;
+}
+
+async function waitWhile(goesOn: () => boolean): Promise<void> {
+  while (goesOn()) await sleep(EVERY_MS);
+}
+
+function upTo(count: number): () => boolean {
+  let left = count;
+  return () => left-- > 0;
+}
+
+/** Every picture differs in a comment, so that each is an asset of its own. */
+async function uploadAll(api: Api, picture: Buffer): Promise<string[]> {
+  const ids: string[] = [];
+  let begun = 0;
+  const worker = async () => {
+    while (begun < ITEMS) {
+      begun += 1;
+      const bytes = withComment(picture, begun);
+      ids.push(String((await api.post('/assets/upload', { type: 'image/jpeg', bytes })).id));
+    }
+  };
+  await Promise.all(Array.from({ length: UPLOADS_AT_ONCE }, worker));
+  return ids;
+}
+
+/** A JPEG with a number in a comment (COM) behind its first marker. */
+function withComment(jpeg: Buffer, number: number): Buffer {
+  const comment = Buffer.from([0xff, 0xfe, 0, 6, 0, 0, 0, 0]);
+  comment.writeUInt32BE(number, 4);
+  return Buffer.concat([jpeg.subarray(0, 2), comment, jpeg.subarray(2)]);
+}
+
+/** A job that runs while something else is measured. */
+interface Batch {
+  /** Does something until so many more items are completed. */
+  during<T>(
+    items: number,
+    work: (goesOn: () => boolean) => Promise<T>,
+  ): Promise<{ result: T; perSecond: number }>;
+}
+
+async function beginBatch({ url, key }: BenchServer, api: Api, assetIds: string[]): Promise<Batch> {
+  const { id } = await api.post('/jobs', { op: 'resize', parameters: { width: 512 }, assetIds });
+  const completed = async () => {
+    const answer = await fetch(`${url}/api/v1/jobs/${id}`, { headers: { authorization: `ApiKey ${key}` } });
+    const { data } = (await answer.json()) as { data: { completedItems: number } };
+    return data.completedItems;
+  };
+  return {
+    async during(items, work) {
+      const [before, startedMs] = [await completed(), performance.now()];
+      let done = before;
+      const working = work(() => done < before + items);
+      while (done < before + items) {
+        await sleep(LOOK_MS);
+        done = await completed();
+      }
+      const perSecond = ((done - before) * 1_000) / (performance.now() - startedMs);
+      return { result: await working, perSecond };
+    },
+  };
+}
