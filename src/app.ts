@@ -82,6 +82,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   meters.pools.watch({
     image: () => threads.pixels.stats(),
     heavy: () => threads.pixels.heavyStats(),
+    batch: () => threads.pixels.batchStats(),
     render: () => renderStats(threads.renders),
   });
   installMetrics(server, {

@@ -56,11 +56,19 @@ export const LIVE_COMMANDS: readonly Command[] = [
 async function pools(_given: Given, { coordination }: CommandContext): Promise<CommandAnswer> {
   const answers = await askProcesses(coordination, { kind: 'pools' });
   const processes = answers.filter(({ data }) => data !== null);
-  const head = ['process', 'pid', 'MB', 'image', 'waiting', 'heavy', 'render', 'waiting', 'log'];
+  const head = ['process', 'pid', 'MB', 'image', 'waiting', 'heavy', 'batch', 'render', 'waiting', 'log'];
   const rows = processes.map(({ hostId, processId, data }) => {
-    const { pid, rssBytes, image, heavy, render, logLevel } = data as unknown as PoolsOfProcess;
+    const { pid, rssBytes, image, heavy, batch, render, logLevel } = data as unknown as PoolsOfProcess;
     const megabytes = Math.round(rssBytes / 1_048_576);
-    const shown = [busy(image), image.queued, busy(heavy), busy(render), render.waiting, logLevel];
+    const shown = [
+      busy(image),
+      image.queued,
+      busy(heavy),
+      busy(batch),
+      busy(render),
+      render.waiting,
+      logLevel,
+    ];
     return [`${hostId}/${processId}`, pid, megabytes, ...shown].map(String);
   });
   return {
@@ -75,6 +83,7 @@ interface PoolsOfProcess {
   logLevel: string;
   image: { threads: number; busy: number; queued: number };
   heavy: { threads: number; busy: number; queued: number };
+  batch: { threads: number; busy: number; queued: number };
   render: { threads: number; busy: number; waiting: number };
 }
 

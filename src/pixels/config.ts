@@ -2,7 +2,8 @@ import { choice, integer } from '../../config/setting.ts';
 
 export const pixelsSettings = {
   IMAGE_THREADS: integer({
-    description: 'Threads of each API process that decode, process and encode images.',
+    description:
+      'Threads of each API process that decode, process and encode images. As many processes work on items of large jobs while there are some, at a low priority.',
     fallback: 1,
     min: 1,
     max: 64,
@@ -35,7 +36,7 @@ export const pixelsSettings = {
   }),
   IMAGE_MEMORY_MEGABYTES: integer({
     description:
-      'Memory that the image calls running at once in an API process may take, as estimated before they start.',
+      'Memory that the image calls running at once in an API process may take, as estimated before they start. Passes that may take longer than 2 s have half as much for themselves, and items of large jobs another half.',
     fallback: 0,
     defaultText: 'half of the memory of the machine, shared by its API processes',
     min: 64,

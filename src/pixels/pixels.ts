@@ -38,6 +38,8 @@ export interface PixelCall {
   accountId: string;
   /** Jobs give way to calls, wait without end, and are never refused for want of room. Absent: a call. */
   work?: WorkClass;
+  /** An item of a large job: it leaves the cores to everything else. It costs some milliseconds, and a process to start with. */
+  inBatch?: boolean;
   /** Epoch milliseconds after which the caller gets deadline_exceeded. A job's moves by the time that it waits. */
   deadlineMs: number;
   /** Aborts when the client goes away; the result then rejects with its reason. */
@@ -103,12 +105,14 @@ export interface Pixels {
   stats(): PixelStats;
   /** Of those that may take longer: their processes are called threads here. */
   heavyStats(): PixelStats;
+  /** Of those that are items of large jobs, in processes as well. */
+  batchStats(): PixelStats;
   /**
    * A tiny transform that really runs; the answer to a call of the last seconds is the same proof, so that a busy process
    * does not wait for its own queue. Rejects when it does not run.
    */
   selfTest(): Promise<void>;
-  /** Changes the number of image threads of this process, without a failed call. */
+  /** Changes the number of image threads of this process, and of places for items of large jobs, without a failed call. */
   resize(threads: number): void;
   /** Waits for the calls under way, then stops threads and rasterizer. */
   close(): Promise<void>;
@@ -182,11 +186,11 @@ export function createPixels(options: PixelsOptions): Pixels {
   /** Runs a task in the lane that it belongs to by what it is estimated to take. */
   async function runTask<T extends ImageTask>(
     taskUntil: (deadlineMs: number) => T,
-    { accountId, work }: PixelCall,
+    { accountId, work, inBatch = false }: PixelCall,
     { header, pass }: { header: Header; pass: Pass | null },
     ending: Ending,
   ): Promise<Arrival<T>> {
-    const { lane, took } = lanes.choose(header, pass);
+    const { lane, took } = lanes.choose(header, pass, inBatch);
     const seating = { accountId, work, bytes: estimatedBytes(header, pass) };
     const arrival = await lane.run<T>({ taskUntil, seating, took, ...ending });
     selfTest.answered();
@@ -258,8 +262,12 @@ export function createPixels(options: PixelsOptions): Pixels {
     compare: (call) => begin(call, (ending) => compare(call, ending)),
     stats: () => statsOf(lanes.quick),
     heavyStats: () => statsOf(lanes.heavy),
+    batchStats: () => statsOf(lanes.batch),
     selfTest: selfTest.run,
-    resize: (count) => lanes.quick.resize(count),
+    resize(count) {
+      lanes.quick.resize(count);
+      lanes.batch.resize(count);
+    },
     async close() {
       await Promise.all([lanes.close(), rasterizer.close()]);
     },

@@ -34,6 +34,7 @@ export function processControls({ pixels, renders, log }: ProcessControlsOptions
           logLevel: log.level,
           image: { ...pixels.stats() },
           heavy: { ...pixels.heavyStats() },
+          batch: { ...pixels.batchStats() },
           render: { ...renders.stats() },
         };
       case 'log':

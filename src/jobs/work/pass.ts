@@ -8,6 +8,12 @@ import type { ItemCall, Made } from './perform.ts';
 /** Time that an item is worked on; waiting for a thread is not counted. */
 const DEADLINE_MS = 60_000;
 
+/**
+ * From so many items on, a job gives way to calls: below that it is over in half a second or so, about what a process of
+ * its own would take to start.
+ */
+const BATCH_ITEMS = 20;
+
 export interface PassWorkOptions {
   pixels: Pixels;
   assets: AssetsForJobs;
@@ -25,8 +31,9 @@ export function createPassWork({ pixels, assets, meters }: PassWorkOptions) {
     }
   }
 
-  function terms({ job: { accountId }, signal }: ItemCall) {
-    return { accountId, deadlineMs: Date.now() + DEADLINE_MS, signal, work: 'job' } as const;
+  function terms({ job: { accountId, totalItems }, signal }: ItemCall) {
+    const inBatch = totalItems >= BATCH_ITEMS;
+    return { accountId, deadlineMs: Date.now() + DEADLINE_MS, signal, work: 'job', inBatch } as const;
   }
 
   async function transformed(

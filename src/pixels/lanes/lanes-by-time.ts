@@ -15,10 +15,13 @@ export type { Arrival, Lane } from './lanes.ts';
 export interface LanesByTime {
   quick: Lane;
   heavy: Lane;
+  /** Items of large jobs that take a moment. */
+  batch: Lane;
   /** The lane of a pass (null is a description), and where to tell how long it took. */
   choose(
     header: Header,
     pass: Pass | null,
+    inBatch: boolean,
   ): { lane: Lane; took: (tookMs: number, succeeded: boolean) => void };
   close(): Promise<void>;
 }
@@ -37,12 +40,18 @@ export interface LanesOptions {
 const HEAVY_FROM_MS = 2_000;
 /** A tenth of a core that others want too, and all that they leave: less would starve it on a busy host. */
 const HEAVY_NICENESS = 10;
+/**
+ * A quarter of a core that calls want too, so that a batch always goes on, and all that they leave. The threads of a call
+ * are scheduled some six times within its few milliseconds: at equal priority each time waits for a batch's turn to end.
+ */
+const BATCH_NICENESS = 5;
 const IMAGE_THREAD = new URL('../../../workers/image/thread.ts', import.meta.url);
 const IMAGE_PROCESS = new URL('../../../workers/image/process.ts', import.meta.url);
 
 /**
  * Nothing stops a thread inside libvips: what may take longer than 2 s runs in a process that can be killed, so that no
- * account's pass holds up the calls of the others.
+ * account's pass holds up the calls of the others. Items of a large job run in a process for another reason: libuv's threads
+ * are shared by all that a process does, so only a process of its own can have a priority of its own.
  */
 export function openLanes(options: LanesOptions): LanesByTime {
   const { settings, processes, threadFile = IMAGE_THREAD, processFile = IMAGE_PROCESS } = options;
@@ -60,15 +69,23 @@ export function openLanes(options: LanesOptions): LanesByTime {
     budgetBytes: budgetBytes / 2,
     niceness: HEAVY_NICENESS,
   });
+  const batch = createProcessLane({
+    ...apart,
+    places,
+    budgetBytes: budgetBytes / 2,
+    niceness: BATCH_NICENESS,
+  });
   const pace = createPace();
 
   return {
     quick,
     heavy,
-    choose(header, pass) {
+    batch,
+    choose(header, pass, inBatch) {
       const kind = kindOf(header, pass);
       const estimateMs = estimatedMs(header, pass);
-      const lane = pace.corrected(kind, estimateMs) > HEAVY_FROM_MS ? heavy : quick;
+      const isHeavy = pace.corrected(kind, estimateMs) > HEAVY_FROM_MS;
+      const lane = isHeavy ? heavy : inBatch ? batch : quick;
       return {
         lane,
         took(tookMs, succeeded) {
@@ -78,7 +95,7 @@ export function openLanes(options: LanesOptions): LanesByTime {
       };
     },
     async close() {
-      await Promise.all([quick.close(), heavy.close()]);
+      await Promise.all([quick.close(), heavy.close(), batch.close()]);
     },
   };
 }

@@ -1,0 +1,122 @@
+// needs: pixels
+import { getPriority } from 'node:os';
+import t, { type Test } from 'tap';
+import type { PassSegment } from '../../src/catalogue/plan/plan.ts';
+import { createPassWork } from '../../src/jobs/work/pass.ts';
+import type { ItemCall } from '../../src/jobs/work/perform.ts';
+import { createPixels, type PixelsOptions, type TransformCall } from '../../src/pixels/pixels.ts';
+import { type HandClock, handClock } from '../clock.ts';
+import { pngOf } from './files.ts';
+
+const SETTINGS: PixelsOptions['settings'] = {
+  IMAGE_THREADS: 1,
+  IMAGE_ISOLATION: 'thread',
+  IMAGE_HEAVY_PLACES: 1,
+  IMAGE_PROCESS_MEMORY_MEGABYTES: 1_024,
+  IMAGE_QUEUE: 0,
+  IMAGE_MEMORY_MEGABYTES: 512,
+  TRANSFORM_TIMEOUT_MS: 10_000,
+  VECTOR_TIMEOUT_MS: 10_000,
+  VECTOR_MEMORY_MEGABYTES: 2_048,
+};
+
+function open(t: Test) {
+  const clock = handClock();
+  const pixels = createPixels({
+    settings: SETTINGS,
+    processes: 1,
+    log: { warn: () => {} },
+    clock,
+    threadFile: new URL('./stand-in-thread.ts', import.meta.url),
+    processFile: new URL('./stand-in-process.ts', import.meta.url),
+  });
+  t.teardown(() => pixels.close());
+  return { pixels, clock };
+}
+
+function callOf(clock: HandClock, behaviour = 'answer'): TransformCall {
+  return {
+    bytes: pngOf(1, 1),
+    accountId: 'caller',
+    deadlineMs: clock.nowMs() + 10_000,
+    pass: { decode: {}, steps: [], encode: { background: behaviour } },
+  };
+}
+
+/** An item of a large job. */
+function itemOf(clock: HandClock, behaviour = 'answer'): TransformCall {
+  return { ...callOf(clock, behaviour), accountId: 'batch', work: 'job', inBatch: true };
+}
+
+const turn = () => new Promise(setImmediate);
+
+/** The stand-in process says so; the stand-in thread answers with its input. */
+const ranInProcess = (data: Uint8Array) => Buffer.from(data).toString() === 'done';
+
+t.test('an item of a large job leaves the cores to calls, and less so than a heavy pass', async (t) => {
+  const { pixels, clock } = open(t);
+  const nicenessOf = async (call: TransformCall) => {
+    const { data } = await pixels.transform(call).result;
+    return Number(Buffer.from(data).toString()) - getPriority();
+  };
+  const item = itemOf(clock, 'priority');
+  const encode = { ...item.pass.encode, format: 'avif', lossless: true } as const;
+  const heavy = { ...item, bytes: pngOf(7_000, 7_000), pass: { ...item.pass, encode } };
+  const niceness = await nicenessOf(item);
+  t.ok(niceness > 0);
+  t.ok(niceness < (await nicenessOf(heavy)), 'a heavy pass of a large job runs as any heavy pass');
+});
+
+t.test('calls and small jobs find their thread free while a batch has its place', async (t) => {
+  const { pixels, clock } = open(t);
+  const stuck = pixels.transform({ ...itemOf(clock, 'spin'), deadlineMs: clock.nowMs() + 60_000 });
+  const next = pixels.transform(itemOf(clock));
+  await turn();
+  t.match(pixels.batchStats(), { threads: 1, busy: 1 });
+  for (const work of ['call', 'job'] as const) {
+    const { data, queueMs } = await pixels.transform({ ...callOf(clock), work }).result;
+    t.notOk(ranInProcess(data));
+    t.equal(queueMs, 0);
+  }
+  t.match(pixels.stats(), { busy: 0, queued: 0 });
+  clock.advance(60_000);
+  await t.rejects(stuck.result, { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } });
+  const { data, queueMs } = await next.result;
+  t.ok(ranInProcess(data), 'the next item has a process again');
+  t.equal(queueMs, 60_000, 'an item waits without end');
+});
+
+t.test('an operator who changes the number of threads changes the places of a batch', async (t) => {
+  const { pixels, clock } = open(t);
+  pixels.resize(2);
+  const stuck = [1, 2].map(() => pixels.transform(itemOf(clock, 'spin')));
+  await turn();
+  t.match(pixels.batchStats(), { threads: 2, busy: 2, queued: 0 });
+  clock.advance(10_000);
+  for (const { result } of stuck)
+    await t.rejects(result, { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } });
+});
+
+t.test('items run apart from a job of 20 items on; a small job needs no process', async (t) => {
+  const { pixels } = open(t);
+  const ran = createPassWork({
+    pixels,
+    assets: {} as Parameters<typeof createPassWork>[0]['assets'],
+    meters: { ops: { ran: () => undefined } },
+  });
+  const segment = { index: 0, layers: [], pass: { decode: {}, steps: [], encode: {} } };
+  const apart = async (totalItems: number) => {
+    const job = { accountId: 'batch', totalItems };
+    const call = { job, item: { variant: 0 }, definition: { variants: [] } };
+    const made = await ran(
+      call as unknown as ItemCall,
+      segment as unknown as PassSegment,
+      new Uint8Array(pngOf(1, 1)),
+    );
+    return made.kind === 'image' && ranInProcess(made.bytes);
+  };
+  t.equal(await apart(1), false);
+  t.equal(await apart(19), false);
+  t.equal(await apart(20), true);
+  t.equal(await apart(10_000), true);
+});
