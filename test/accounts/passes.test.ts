@@ -45,10 +45,12 @@ function processOver(coordination: Coordination, clock: Clock, window: { key: st
     asked: 0,
     passes,
     call: (caller: Caller, network = HERE): Promise<AdmitAnswer> =>
-      passes.admit(caller, network, (ahead) => {
-        process.asked += 1;
-        const rate = { ...window, windowMs: MINUTE_MS, ahead };
-        return coordination.admit({ rate, marked: caller.apiKeyId ?? '' });
+      passes.admit(caller, network, {
+        ask: (ahead) => {
+          process.asked += 1;
+          const rate = { ...window, windowMs: MINUTE_MS, ahead };
+          return coordination.admit({ rate, marked: caller.apiKeyId ?? '' });
+        },
       }),
     remaining: (caller: Caller, answer: AdmitAnswer) =>
       (answer.rate?.remaining ?? Number.NaN) + passes.countedAhead(caller.accountId),

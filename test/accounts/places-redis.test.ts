@@ -29,10 +29,10 @@ if (redis === null) {
     });
     const places = createPlaces(behindProxy, 'host/1');
     const elsewhere = createPlaces(direct, 'host/2');
-    const isFree = async () => (await direct.admit({ place: elsewhere.questionFor('calls/a', 1) })).place;
+    const isFree = async () => (await elsewhere.ask({}, elsewhere.placeFor('calls/a', 1))).place;
 
-    const place = places.questionFor('calls/a', 1);
-    t.match(await places.ask({ place }), { place: true });
+    const place = places.placeFor('calls/a', 1);
+    t.match(await places.ask({}, place), { place: true });
     const raw = Object.assign(new EventEmitter(), { destroyed: false });
     places.hold({} as FastifyRequest, { raw } as unknown as FastifyReply, place);
 

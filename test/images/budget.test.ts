@@ -48,13 +48,13 @@ function counting(stores: Stores) {
   return { asked, counted };
 }
 
-async function open(t: Test, processes = 1) {
+async function open(t: Test, processes = 1, extra: Record<string, string> = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-budget-'));
   const now = () => new Date();
   const stores = await openTestStores(directory, now);
   const { asked, counted } = counting(stores);
   // Nothing sweeps while questions are counted.
-  const settings = { SWEEP_INTERVAL_MS: '3600000' };
+  const settings = { SWEEP_INTERVAL_MS: '3600000', ...extra };
   const server = await startServer(t, { stores: counted, settings });
   const others: TestServer[] = [];
   while (others.length < processes - 1) others.push(await startServer(t, { stores: counted, settings }));
@@ -97,6 +97,14 @@ t.test('a transform on an unlimited plan costs one question, and nothing of docu
   );
   t.same(questions, { 'coordination.admit': CALLS });
   t.ok(raised < CALLS, `${raised} writes for the counts of ${CALLS} calls together`);
+});
+
+t.test('where the rate window is wide, most calls in a row ask nothing at all', async (t) => {
+  const { server, asked } = await open(t, 1, { REQUESTS_PER_MINUTE: '1000000' });
+  const account = await server.account({ plan: 'scale' });
+  const counts = await askedBy(asked, () => transform(server, account), t);
+  const { 'coordination.admit': questions = 0 } = waitedFor(counts);
+  t.ok(questions < CALLS, `${questions} questions of ${CALLS} calls: the place goes from one to the next`);
 });
 
 t.test('on a limited plan it costs two updates of the account beside', async (t) => {

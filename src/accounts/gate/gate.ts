@@ -7,7 +7,7 @@ import { type Authentication, accountSuspended, type Caller } from '../authentic
 import { markCredentials } from '../marks.ts';
 import { type Budget, sendBudget } from './budget.ts';
 import { createPasses } from './passes.ts';
-import { createPlaces } from './places.ts';
+import { type CallPlace, createPlaces } from './places.ts';
 
 /** Waits for jobs that an account may have open. */
 export const JOB_WAITS = 8;
@@ -72,8 +72,8 @@ export interface Strike {
 
 /**
  * The gate of /api, for every request in this order: the failed-authentication window of the address, the
- * credential, the rate window, the route's own check, the place. Windows and place are asked in one trip, and a call that
- * takes no place asks nothing where the last word on its caller still holds (see passes.ts).
+ * credential, the rate window, the route's own check, the place. Windows and place are asked in one trip, and a call asks
+ * nothing where the last word on its caller still holds (see passes.ts) and a place, if it takes one, has just come back.
  */
 export function createGate(options: GateOptions): Gate {
   const { coordination, authentication, now } = options;
@@ -123,27 +123,48 @@ export function createGate(options: GateOptions): Gate {
     { kind, ignoresMark = false }: { kind: PlaceKind | null; ignoresMark?: boolean },
   ): Promise<AdmitAnswer> {
     const network = networkOf(request.ip);
-    const subject = caller?.accountId ?? network;
     const place =
       kind === null || caller === null || caller.isSuspended
         ? null
-        : places.questionFor(`${kind}/${caller.accountId}`, options.places[kind]);
+        : places.placeFor(`${kind}/${caller.accountId}`, options.places[kind]);
+    const askCoordination = (ahead: number) =>
+      places.ask(questionOf(network, caller, { ahead, ignoresMark }), place);
+    if (caller === null || ignoresMark) return withPlace(request, reply, place, await askCoordination(0));
+    const mustAsk = place !== null && !places.isHeld(place);
+    const answer = await passes.admit(caller, network, { ask: askCoordination, mustAsk });
+    return withPlace(request, reply, place, answer);
+  }
+
+  function questionOf(
+    network: string,
+    caller: Caller | null,
+    { ahead, ignoresMark }: { ahead: number; ignoresMark: boolean },
+  ): AdmitQuestion {
     const credentialId = caller?.apiKeyId ?? caller?.sessionId;
-    const question = (ahead: number): AdmitQuestion => ({
+    return {
       blocked: { key: strikeKey(network), limit: options.failedAuthenticationsPerMinute },
       ...(credentialId && !ignoresMark ? { marked: credentialId } : {}),
       rate: {
-        key: `${options.hostId}/${subject}`,
+        key: `${options.hostId}/${caller?.accountId ?? network}`,
         limit: options.requestsPerMinute,
         windowMs: WINDOW_MS,
         ahead,
       },
-      ...(place === null ? {} : { place }),
-    });
-    if (place === null && caller !== null && !ignoresMark)
-      return passes.admit(caller, network, (ahead) => places.ask(question(ahead)));
-    const answer = await places.ask(question(0));
-    if (place === null || answer.blockedMs > 0 || answer.marked || !answer.rate?.allowed) return answer;
+    };
+  }
+
+  /** The place is the call's where nothing refused it, after further looks where none was free. */
+  async function withPlace(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    place: CallPlace | null,
+    answer: AdmitAnswer,
+  ): Promise<AdmitAnswer> {
+    if (place === null) return answer;
+    if (answer.blockedMs > 0 || answer.marked || !answer.rate?.allowed) {
+      places.giveBack(place);
+      return answer;
+    }
     const taken = answer.place || (await places.takeSoon(place));
     if (taken) places.hold(request, reply, place);
     return { ...answer, place: taken };

@@ -15,10 +15,18 @@ const MOST_ACCOUNTS = 10_000;
  * use, because it ends or its callers went elsewhere, is lost until the window turns: see RateQuestion for how little.
  */
 export interface Passes {
-  /** The last word where it still holds, else the answer of `ask`, which is told how many requests to count ahead. */
-  admit(caller: Caller, network: string, ask: (ahead: number) => Promise<AdmitAnswer>): Promise<AdmitAnswer>;
+  /** The last word where it still holds, else the answer of `ask`. */
+  admit(caller: Caller, network: string, question: Question): Promise<AdmitAnswer>;
   /** Requests of an account that this process has counted ahead and not made yet. */
   countedAhead(accountId: string): number;
+}
+
+/** What asks coordination about a caller. */
+export interface Question {
+  /** @param ahead how many requests to count ahead. */
+  ask: (ahead: number) => Promise<AdmitAnswer>;
+  /** Whether the last word is not enough: the call needs a place as well. */
+  mustAsk?: boolean;
 }
 
 /** Of one account, in one turn of its rate window. */
@@ -66,8 +74,8 @@ export function createPasses({ elapsedMs }: Pick<Clock, 'elapsedMs'> = systemClo
 
   return {
     countedAhead,
-    async admit(caller, network, ask) {
-      const rate = pass(caller, network);
+    async admit(caller, network, { ask, mustAsk = false }) {
+      const rate = mustAsk ? null : pass(caller, network);
       if (rate !== null) return { blockedMs: 0, marked: false, rate, place: true };
       const { accountId } = caller;
       const isAhead = countedAhead(accountId) === 0 && !counting.has(accountId);
