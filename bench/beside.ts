@@ -7,21 +7,24 @@ import { percentile, type Row, round, type SuiteResult } from './suite.ts';
 
 /** Items of the batch. */
 const ITEMS = Number(process.env.BENCH_ITEMS ?? 1_500);
-/** Calls of each kind while nothing else is done. */
-const IDLE_CALLS = Number(process.env.BENCH_CALLS ?? 200);
-/** Calls that only warm the threads and the compiler. */
-const WARM_CALLS = 100;
-/** A call is sent so often, whether the one before is answered or not. */
-const EVERY_MS = 50;
+/** How long each kind is asked for while nothing else is done, and how long before that to warm the threads and the compiler. */
+const IDLE_MS = 10_000;
+const WARM_MS = 5_000;
 const UPLOADS_AT_ONCE = 8;
 const LOOK_MS = 250;
 /** The 95th percentile beside the batch may be less than so many times the idle one. */
 const MOST_TIMES = { call: 2.5, job: 5 } as const;
 
+const CALLS_EVERY_MS = 50;
+/** Two jobs of an account run at once: those that come sooner than they end wait for each other, however fast the service is. */
+const JOBS_EVERY_MS = 200;
+
 /** Something that the other account asks for again and again. */
 interface Asked {
   name: string;
   kind: keyof typeof MOST_TIMES;
+  /** It is sent so often, whether the one before is answered or not. */
+  everyMs: number;
   /** @throws Error when it is refused, or is not done. */
   once(): Promise<void>;
 }
@@ -37,9 +40,9 @@ export async function run(): Promise<SuiteResult> {
     const asked = await whatIsAsked(server, picture);
     const api = apiOf(server);
     const assetIds = await uploadAll(api, picture);
-    for (const one of asked) await everyNowAndThen(one, upTo(WARM_CALLS));
+    for (const one of asked) await everyNowAndThen(one, lasting(WARM_MS));
     const idle: number[][] = [];
-    for (const one of asked) idle.push(await everyNowAndThen(one, upTo(IDLE_CALLS)));
+    for (const one of asked) idle.push(await everyNowAndThen(one, lasting(IDLE_MS)));
 
     const batch = await beginBatch(server, api, assetIds);
     // The rest of the batch is for its beginning, and for what is still asked for when a share of it is done.
@@ -51,7 +54,7 @@ export async function run(): Promise<SuiteResult> {
       rows.push(rowOf(one, idle[index] ?? [], result, { beside: perSecond, alone: alone.perSecond }));
     }
     console.table(rows);
-    const method = `A resize of ${ITEMS} different pictures of 1024 × 768 to 512 px as one job. What another account asks for every ${EVERY_MS} ms meanwhile, answered or not, each kind during an equal share of the items, beside what it takes while nothing else is done (${IDLE_CALLS} of each kind). Milliseconds as the client sees them, on the machine that the service runs on. Items a second of the batch, meanwhile and with nobody asking. The ratio of p95 is to be below ${MOST_TIMES.call} for calls and ${MOST_TIMES.job} for jobs.`;
+    const method = `A resize of ${ITEMS} different pictures of 1024 × 768 to 512 px as one job. What another account asks for meanwhile, calls every ${CALLS_EVERY_MS} ms and jobs every ${JOBS_EVERY_MS} ms, answered or not, each kind during an equal share of the items, beside what it takes while nothing else is done (${IDLE_MS / 1_000} s of each kind). Milliseconds as the client sees them, on the machine that the service runs on. Items a second of the batch, meanwhile and with nobody asking. The ratio of p95 is to be below ${MOST_TIMES.call} for calls and ${MOST_TIMES.job} for jobs.`;
     return { method, rows, missed: missesOf(rows, asked) };
   } finally {
     await server.stop();
@@ -104,13 +107,15 @@ async function whatIsAsked(server: BenchServer, picture: Buffer): Promise<Asked[
     await answer.bytes();
     if (!answer.ok) throw new Error(`A transform was answered ${answer.status}.`);
   };
+  const call = { kind: 'call', everyMs: CALLS_EVERY_MS } as const;
   const job = { op: 'resize', parameters: { width: 512 }, assetIds: [id] };
   return [
-    { name: 'call, 1 MP to 512 px', kind: 'call', once: transform('op=resize&width=512', large) },
-    { name: 'call, 200 px to 64 px', kind: 'call', once: transform('op=resize&width=64', small) },
+    { ...call, name: 'call, 1 MP to 512 px', once: transform('op=resize&width=512', large) },
+    { ...call, name: 'call, 200 px to 64 px', once: transform('op=resize&width=64', small) },
     {
       name: 'waited job of one item',
       kind: 'job',
+      everyMs: JOBS_EVERY_MS,
       async once() {
         const { status } = await api.post('/jobs?wait=30', job);
         if (status !== 'COMPLETED') throw new Error(`A waited job was ${status}.`);
@@ -120,11 +125,11 @@ async function whatIsAsked(server: BenchServer, picture: Buffer): Promise<Asked[
 }
 
 /** @returns how long each took, in milliseconds. */
-async function everyNowAndThen({ once }: Asked, goesOn: () => boolean): Promise<number[]> {
+async function everyNowAndThen({ once, everyMs }: Asked, goesOn: () => boolean): Promise<number[]> {
   const times: Promise<number>[] = [];
   while (goesOn()) {
     times.push(timed(once));
-    await sleep(EVERY_MS);
+    await sleep(everyMs);
   }
   return Promise.all(times);
 }
@@ -136,12 +141,12 @@ async function timed(work: () => Promise<void>): Promise<number> {
 }
 
 async function waitWhile(goesOn: () => boolean): Promise<void> {
-  while (goesOn()) await sleep(EVERY_MS);
+  while (goesOn()) await sleep(LOOK_MS);
 }
 
-function upTo(count: number): () => boolean {
-  let left = count;
-  return () => left-- > 0;
+function lasting(durationMs: number): () => boolean {
+  const endsAt = performance.now() + durationMs;
+  return () => performance.now() < endsAt;
 }
 
 /** Every picture differs in a comment, so that each is an asset of its own. */
