@@ -62,7 +62,7 @@ export async function engineAlone(
     storedAssets: async () => 0,
     upgradeUrl: () => '',
     owner: name,
-    widths: { pixels: 1, pages: 1, models: 1 },
+    widths: { pixels: 1, batches: 1, pages: 1, models: 1 },
     performOver: () => async () => ({
       outcome: {
         ...{ status: 'COMPLETED', output: '{}', durationMs: 0, runs: 1, credits: 0 },

@@ -85,7 +85,12 @@ export async function openJobs(options: JobsOptions): Promise<Jobs> {
   const engine = await openEngine({
     ...options,
     owner: `${options.hostId}/${options.processId}`,
-    widths: { pixels: threads.image, pages: 2 * threads.render, models: options.providers.width },
+    widths: {
+      pixels: threads.image,
+      batches: threads.image,
+      pages: 2 * threads.render,
+      models: options.providers.width,
+    },
     onEnd: waits.tell,
     performOver: ({ jobs, items, definitions }) =>
       traced(

@@ -121,7 +121,7 @@ export async function openWorld({
       storedAssets: (accountId) => places.stored(accountId),
       upgradeUrl: () => 'http://localhost/docs',
       owner,
-      widths: { pixels: 2, pages: 1, models: 1 },
+      widths: { pixels: 2, batches: 2, pages: 1, models: 1 },
       performOver: (opened) => work({ ...opened, objects, make: outputs.make, life }),
       onEnd: () => undefined,
       draining: draining.signal,

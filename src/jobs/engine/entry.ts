@@ -16,8 +16,8 @@ export interface Entry extends Turn {
 }
 
 export function entryOf(job: JobDocument, lanes: Record<LaneName, Lane>): Entry {
-  const { _id: jobId, accountId, type } = job;
-  const lane = lanes[laneOf(type)];
+  const { _id: jobId, accountId } = job;
+  const lane = lanes[laneOf(job)];
   return { jobId, accountId, job, lane, inHand: 0, isClaiming: false, isDry: false, isLeft: false };
 }
 

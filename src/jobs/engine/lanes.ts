@@ -1,11 +1,25 @@
-import type { JobType } from '../job.ts';
+import type { JobDocument } from '../job.ts';
 
-/** What items of a type wait for: image threads, browsers, or models, which take seconds and no thread. */
-export type LaneName = 'pixels' | 'pages' | 'models';
+/**
+ * What items wait for: image threads, the processes for pixels of large jobs, browsers, or models, which take seconds and
+ * no thread.
+ */
+export type LaneName = 'pixels' | 'batches' | 'pages' | 'models';
 
-export function laneOf(type: JobType): LaneName {
-  if (type === 'process') return 'pixels';
-  return type === 'render' ? 'pages' : 'models';
+/**
+ * From so many items on, a job gives way to calls and to smaller jobs: below that it is over in half a second or so, about
+ * what a process of its own would take to start.
+ */
+const BATCH_ITEMS = 20;
+
+export function isBatch({ totalItems }: Pick<JobDocument, 'totalItems'>): boolean {
+  return totalItems >= BATCH_ITEMS;
+}
+
+/** Large and small jobs have a lane each, so that a small one never waits until items of large ones are out of hand. */
+export function laneOf(job: Pick<JobDocument, 'type' | 'totalItems'>): LaneName {
+  if (job.type === 'process') return isBatch(job) ? 'batches' : 'pixels';
+  return job.type === 'render' ? 'pages' : 'models';
 }
 
 /**

@@ -63,6 +63,7 @@ export function createRunner(options: RunnerOptions) {
   const owner = `${options.owner}/${randomText(8)}`;
   const lanes: Record<LaneName, Lane> = {
     pixels: new Lane(options.widths.pixels),
+    batches: new Lane(options.widths.batches),
     pages: new Lane(options.widths.pages),
     models: new Lane(options.widths.models),
   };
@@ -206,7 +207,7 @@ export function createRunner(options: RunnerOptions) {
      * @returns whether all of it is begun here at once, so that others need not look at it.
      */
     start(job: JobDocument): boolean {
-      const isAllOurs = job.totalItems === 1 && lanes[laneOf(job.type)].isIdle && !draining.aborted;
+      const isAllOurs = job.totalItems === 1 && lanes[laneOf(job)].isIdle && !draining.aborted;
       add(job);
       pump();
       return isAllOurs;
@@ -217,7 +218,7 @@ export function createRunner(options: RunnerOptions) {
      * @returns null where it would not be worked on at once.
      */
     claimEarly(item: ItemDocument, type: JobDocument['type']): EarlyClaim | null {
-      const lane = lanes[laneOf(type)];
+      const lane = lanes[laneOf({ type, totalItems: 1 })];
       if (!lane.isIdle || draining.aborted) return null;
       const claimed = items.claimed(item, owner, LEASE_MS);
       inHand.set(item._id, claimed);

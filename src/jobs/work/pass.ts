@@ -3,16 +3,11 @@ import type { PassSegment } from '../../catalogue/plan/plan.ts';
 import { ApiError } from '../../http/errors.ts';
 import type { OpMeter } from '../../metrics/ops.ts';
 import type { PixelResult, Pixels, TransformCall } from '../../pixels/pixels.ts';
+import { isBatch } from '../engine/lanes.ts';
 import type { ItemCall, Made } from './perform.ts';
 
 /** Time that an item is worked on; waiting for a thread is not counted. */
 const DEADLINE_MS = 60_000;
-
-/**
- * From so many items on, a job gives way to calls: below that it is over in half a second or so, about what a process of
- * its own would take to start.
- */
-const BATCH_ITEMS = 20;
 
 export interface PassWorkOptions {
   pixels: Pixels;
@@ -31,9 +26,12 @@ export function createPassWork({ pixels, assets, meters }: PassWorkOptions) {
     }
   }
 
-  function terms({ job: { accountId, totalItems }, signal }: ItemCall) {
-    const inBatch = totalItems >= BATCH_ITEMS;
-    return { accountId, deadlineMs: Date.now() + DEADLINE_MS, signal, work: 'job', inBatch } as const;
+  function terms({ job, signal }: ItemCall) {
+    const inBatch = isBatch(job);
+    return {
+      ...{ accountId: job.accountId, deadlineMs: Date.now() + DEADLINE_MS, signal },
+      ...({ work: 'job', inBatch } as const),
+    };
   }
 
   async function transformed(
