@@ -67,7 +67,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const { settings } = options;
   const { tracing } = options;
   const meters = createMeters(tracing);
-  const stores = measured(options.stores, meters.stores.asked);
+  const stores = measured(options.stores, meters.stores.observerOf);
   const server = createServer(settings.http, options.log);
   installTracing(server, tracing);
   countOpenPaths(server, {

@@ -25,8 +25,20 @@ export interface Authentication {
    * @throws ApiError 401 unauthorized for a credential that is not accepted.
    */
   callerOf(request: FastifyRequest): Promise<Caller | null>;
+  /** The same where this process knows it without a question; null where it does not, or there is nothing to accept. */
+  knownCallerOf(request: FastifyRequest): Caller | null;
   /** Forgets a credential in this process: it was revoked, or its account changed. */
   forget(credentialId: string): void;
+}
+
+/** What an Authorization header brings, read. */
+interface Credential {
+  header: string;
+  isSession: boolean;
+  /** Empty where there is none. */
+  secret: string;
+  /** Of the secret: see secretHash. */
+  hash: string;
 }
 
 interface Cached {
@@ -40,16 +52,27 @@ interface Cached {
  * at most 30 s.
  */
 export function createAuthentication(store: AccountsStore, now: () => number): Authentication {
-  const cache = new LRUCache<string, Cached>({
-    max: CACHED_CREDENTIALS,
-    ttl: CREDENTIAL_CACHE_MS,
-    perf: { now },
-    // Else the cache starts a timer a millisecond, to spare itself readings of the clock.
-    ttlResolution: 0,
-  });
+  const keys = cacheOfCallers(now);
+  const sessions = cacheOfCallers(now);
 
-  async function lookUp(scheme: string, hash: string): Promise<Cached | null> {
-    return scheme === 'apikey' ? keyCaller(hash) : sessionCaller(hash);
+  /**
+   * What each connection sent last: it sends the same with its next call, which needs no second hash. It is compared with what this very
+   * connection sent, so time tells nothing about the secret of another.
+   */
+  const lastSent = new WeakMap<object, Credential>();
+
+  function credentialOf(request: FastifyRequest, header: string): Credential {
+    const last = lastSent.get(request.socket);
+    if (last?.header === header) return last;
+    const [, scheme = '', secret = ''] = SCHEME.exec(header.trim()) ?? [];
+    const isSession = scheme.toLowerCase() === 'bearer';
+    const credential = { header, isSession, secret, hash: secret === '' ? '' : secretHash(secret) };
+    if (request.socket) lastSent.set(request.socket, credential);
+    return credential;
+  }
+
+  function cached({ isSession, hash }: Credential): Cached | undefined {
+    return (isSession ? sessions : keys).get(hash);
   }
 
   async function keyCaller(hash: string): Promise<Cached | null> {
@@ -89,26 +112,42 @@ export function createAuthentication(store: AccountsStore, now: () => number): A
     async callerOf(request) {
       const header = request.headers.authorization;
       if (header === undefined) return null;
-      const [, scheme = '', secret = ''] = SCHEME.exec(header.trim()) ?? [];
-      const isSession = scheme.toLowerCase() === 'bearer';
+      const credential = credentialOf(request, header);
+      const { isSession, secret, hash } = credential;
       if (secret === '') throw notAccepted(isSession);
       if (isSession && secret.startsWith('drk_')) throw keyAsBearer();
-      const hash = secretHash(secret);
-      const cacheKey = `${scheme.toLowerCase()} ${hash}`;
-      let found: Cached | null | undefined = cache.get(cacheKey);
+      let found: Cached | null | undefined = cached(credential);
       if (found === undefined) {
-        found = await lookUp(scheme.toLowerCase(), hash);
-        if (found !== null) cache.set(cacheKey, found);
+        found = await (isSession ? sessionCaller(hash) : keyCaller(hash));
+        if (found !== null) (isSession ? sessions : keys).set(hash, found);
       }
       if (found === null || found.expiresAtMs <= now()) throw notAccepted(isSession);
       return found.caller;
     },
+    knownCallerOf(request) {
+      const header = request.headers.authorization;
+      const found = header === undefined ? undefined : cached(credentialOf(request, header));
+      return found !== undefined && found.expiresAtMs > now() ? found.caller : null;
+    },
     forget(credentialId) {
-      for (const [key, { caller }] of cache.entries()) {
-        if (caller.apiKeyId === credentialId || caller.sessionId === credentialId) cache.delete(key);
+      for (const cache of [keys, sessions]) {
+        for (const [hash, { caller }] of cache.entries()) {
+          if (caller.apiKeyId === credentialId || caller.sessionId === credentialId) cache.delete(hash);
+        }
       }
     },
   };
+}
+
+/** Callers by the hash of what they sent. */
+function cacheOfCallers(now: () => number): LRUCache<string, Cached> {
+  return new LRUCache({
+    max: CACHED_CREDENTIALS,
+    ttl: CREDENTIAL_CACHE_MS,
+    perf: { now },
+    // Else the cache starts a timer a millisecond, to spare itself readings of the clock.
+    ttlResolution: 0,
+  });
 }
 
 /** The habit of other services. Which key it is, and whether it is good, is not looked at. */

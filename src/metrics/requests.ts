@@ -1,4 +1,5 @@
-import { Counter, Histogram } from 'prom-client';
+import { Counter } from 'prom-client';
+import { Durations, type Observer } from './durations.ts';
 
 /** One answer over HTTP. */
 export interface Answered {
@@ -15,24 +16,42 @@ export interface RequestMeter {
   answered(answer: Answered): void;
 }
 
-const BUCKETS_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
+const BOUNDS_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 
 export function createRequestMeter(): RequestMeter {
-  const durations = new Histogram({
+  const durations = new Durations({
     name: 'darkroom_request_duration_seconds',
     help: 'Time from the request to the end of its answer.',
     labelNames: ['method', 'route', 'status'],
-    buckets: BUCKETS_SECONDS,
+    bounds: BOUNDS_SECONDS,
   });
   const refusals = new Counter({
     name: 'darkroom_refusals_total',
     help: 'Answers with an error, by its code and sub-reason.',
     labelNames: ['route', 'code', 'reason'],
   });
+  /** By route, method and status: as many as the interface has, because nothing of them is a caller's text. */
+  const observers = new Map<string, Map<string, Map<number, Observer>>>();
+
+  function observerOf(method: string, route: string, status: number): Observer {
+    const ofRoute = kept(observers, route, () => new Map<string, Map<number, Observer>>());
+    const ofMethod = kept(ofRoute, method, () => new Map<number, Observer>());
+    return kept(ofMethod, status, () => durations.observerOf({ method, route, status: String(status) }));
+  }
+
   return {
     answered({ method, route, status, seconds, refusal }) {
-      durations.observe({ method, route, status: String(status) }, seconds);
+      observerOf(method, route, status)(seconds);
       if (refusal !== undefined) refusals.inc({ route, ...refusal });
     },
   };
+}
+
+/** The value under a key, made when it is asked for first. */
+function kept<K, V>(values: Map<K, V>, key: K, make: () => V): V {
+  const known = values.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  values.set(key, made);
+  return made;
 }

@@ -1,55 +1,61 @@
 import type { Documents } from './documents/port.ts';
 import type { Stores } from './open.ts';
 
-/** Hears of every question to a store: how long it took, and the name of the error that it ended with, if any. */
-export type StoreObserver = (store: string, operation: string, seconds: number, error: string | null) => void;
+/** Hears of every question of one kind: how long it took, and the name of the error that it ended with, if any. */
+type QuestionObserver = (seconds: number, error: string | null) => void;
+/** Gives the observer of an operation of a store; asked once an operation. */
+export type ObserverOf = (store: string, operation: string) => QuestionObserver;
 
 /** The stores as they are, each question to them measured. It costs two readings of the clock a question. */
-export function measured(stores: Stores, observe: StoreObserver): Stores {
+export function measured(stores: Stores, observerOf: ObserverOf): Stores {
   return {
-    documents: measuredDocuments(stores.documents, observe),
-    coordination: measuredPort('coordination', stores.coordination, observe),
-    objects: measuredPort('objects', stores.objects, observe),
+    documents: measuredDocuments(stores.documents, observerOf),
+    coordination: measuredPort('coordination', stores.coordination, observerOf),
+    objects: measuredPort('objects', stores.objects, observerOf),
     close: () => stores.close(),
   };
 }
 
-function measuredDocuments(documents: Documents, observe: StoreObserver): Documents {
-  const asked = measuredPort('documents', documents, observe);
+function measuredDocuments(documents: Documents, observerOf: ObserverOf): Documents {
+  const asked = measuredPort('documents', documents, observerOf);
   return {
-    collection: async (spec) => measuredPort('documents', await documents.collection(spec), observe),
+    collection: async (spec) => measuredPort('documents', await documents.collection(spec), observerOf),
     ping: () => asked.ping(),
     close: () => documents.close(),
   };
 }
 
 /** A port whose methods are measured; what they answer and throw is passed on as it is. */
-function measuredPort<P extends object>(store: string, port: P, observe: StoreObserver): P {
-  const methods = new Map<string, unknown>();
-  return new Proxy(port, {
-    get(target, name) {
-      const value = Reflect.get(target, name) as unknown;
-      if (typeof value !== 'function' || typeof name !== 'string') return value;
-      const known = methods.get(name);
-      if (known !== undefined) return known;
-      const method = (...words: unknown[]) => ask(() => value.apply(target, words), store, name, observe);
-      methods.set(name, method);
-      return method;
-    },
-  });
+function measuredPort<P extends object>(store: string, port: P, observerOf: ObserverOf): P {
+  const measuring = Object.create(port) as Record<string, unknown>;
+  for (const name of methodsOf(port)) {
+    const method = Reflect.get(port, name) as Method;
+    measuring[name] = measuredMethod(port, method, observerOf(store, name));
+  }
+  return measuring as P;
 }
 
-function ask(call: () => unknown, store: string, operation: string, observe: StoreObserver): unknown {
-  const startMs = performance.now();
-  const seconds = () => (performance.now() - startMs) / 1000;
-  const failed = (error: unknown) => {
-    observe(store, operation, seconds(), error instanceof Error ? error.name : 'unknown');
-    throw error;
+type Method = (...words: unknown[]) => unknown;
+
+/** The names of a port's methods, its class's included. */
+function methodsOf(port: object): string[] {
+  const names: string[] = [];
+  for (let at: object = port; at !== Object.prototype; at = Object.getPrototypeOf(at) as object)
+    names.push(...Object.getOwnPropertyNames(at));
+  return names.filter((name) => name !== 'constructor' && typeof Reflect.get(port, name) === 'function');
+}
+
+/** The promise of the question itself is handed on: who waits for it does not wait for its measure. */
+function measuredMethod(port: object, method: Method, observe: QuestionObserver): Method {
+  return (...words) => {
+    const startMs = performance.now();
+    const answer = method.apply(port, words);
+    if (!(answer instanceof Promise)) return answer;
+    const seconds = () => (performance.now() - startMs) / 1000;
+    answer.then(
+      () => observe(seconds(), null),
+      (error) => observe(seconds(), error instanceof Error ? error.name : 'unknown'),
+    );
+    return answer;
   };
-  const answer = call();
-  if (!(answer instanceof Promise)) return answer;
-  return answer.then((value) => {
-    observe(store, operation, seconds(), null);
-    return value;
-  }, failed);
 }

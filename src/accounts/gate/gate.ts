@@ -7,15 +7,20 @@ import { type Authentication, accountSuspended, type Caller } from '../authentic
 import { markCredentials } from '../marks.ts';
 import { type Budget, sendBudget } from './budget.ts';
 import { createPasses } from './passes.ts';
-import { type CallPlace, createPlaces } from './places.ts';
+import { type CallPlace, createPlaces, type PlaceKind } from './places.ts';
+import {
+  blocked,
+  consoleOnly,
+  missingCredential,
+  noPlaceLeft,
+  refusalOf,
+  tooManyRequests,
+} from './refusals.ts';
 
 /** Waits for jobs that an account may have open. */
 export const JOB_WAITS = 8;
 
 const WINDOW_MS = 60_000;
-
-/** What an account has a number of places for: synchronous image calls, and calls that wait for a job. */
-export type PlaceKind = 'calls' | 'waits';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -83,10 +88,28 @@ export function createGate(options: GateOptions): Gate {
   /** Addresses known to be blocked, so that a flood of wrong keys costs no look-up. Values are epoch milliseconds. */
   const blockedUntil = new LRUCache<string, number>({ max: 10_000 });
 
-  async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    // A look at the options of a route makes a copy of them.
-    const { config } = request.routeOptions;
-    refuseBlocked(Math.max(0, (blockedUntil.get(networkOf(request.ip)) ?? 0) - now()));
+  /**
+   * Most calls of a busy caller: nothing about them has to be asked, so they wait for nothing either. Whatever else there is to decide,
+   * each refusal included, is `admit`'s.
+   */
+  function passesAtOnce(request: FastifyRequest, reply: FastifyReply, config: FastifyContextConfig): boolean {
+    if (config.ignoresCredential || config.check || config.place) return false;
+    const caller = authentication.knownCallerOf(request);
+    if (caller === null || caller.isSuspended || isWrongAccess(config, caller)) return false;
+    const network = networkOf(request.ip);
+    const rate = blockedMsOf(network) > 0 ? null : passes.pass(caller, network);
+    if (rate === null) return false;
+    callers.set(request, caller);
+    sendBudget(reply, budgetOf(caller, rate));
+    return true;
+  }
+
+  async function admit(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    config: FastifyContextConfig,
+  ): Promise<void> {
+    refuseBlocked(blockedMsOf(networkOf(request.ip)));
     let caller = await authenticate(request, config);
     const refusal = refusalOf(request, config);
     const kind = refusal === null && caller !== null ? kindOf(request, config) : null;
@@ -102,7 +125,7 @@ export function createGate(options: GateOptions): Gate {
     if (caller?.isSuspended) throw accountSuspended();
     refuseWrongAccess(config, caller);
     if (refusal !== null) throw refusal;
-    if (!answer.place) throw noPlaceLeft(kind ?? 'calls', options.places);
+    if (!answer.place) throw noPlaceLeft(kind ?? 'calls', options.places[kind ?? 'calls']);
   }
 
   async function authenticate(request: FastifyRequest, config: FastifyContextConfig): Promise<Caller | null> {
@@ -170,9 +193,9 @@ export function createGate(options: GateOptions): Gate {
     return { ...answer, place: taken };
   }
 
-  function refuseWrongAccess({ access }: FastifyContextConfig, caller: Caller | null): void {
-    if (caller === null && access !== 'public') throw missingCredential();
-    if (access === 'session' && caller?.sessionId === null) throw consoleOnly();
+  function refuseWrongAccess(config: FastifyContextConfig, caller: Caller | null): void {
+    if (caller === null && config.access !== 'public') throw missingCredential();
+    if (isWrongAccess(config, caller)) throw consoleOnly();
   }
 
   /** Something changed about a marked credential or its account: what this process knows of it is looked up anew. */
@@ -209,13 +232,25 @@ export function createGate(options: GateOptions): Gate {
     blockedUntil.set(networkOf(request.ip), now() + resetMs);
   }
 
+  /** As far as this process knows. */
+  function blockedMsOf(network: string): number {
+    if (blockedUntil.size === 0) return 0;
+    return Math.max(0, (blockedUntil.get(network) ?? 0) - now());
+  }
+
   function refuseBlocked(blockedMs: number): void {
     if (blockedMs > 0) throw blocked(blockedMs);
   }
 
   const gate: Gate = {
     install(app) {
-      app.addHook('onRequest', admit);
+      // Answers a promise only where something has to be asked.
+      app.addHook('onRequest', (request, reply, done) => {
+        // A look at the options of a route makes a copy of them.
+        const { config } = request.routeOptions;
+        if (!passesAtOnce(request, reply, config)) return admit(request, reply, config);
+        done();
+      });
     },
     callerOf(request) {
       const caller = callers.get(request);
@@ -253,64 +288,12 @@ export function createGate(options: GateOptions): Gate {
   return gate;
 }
 
-/** What a route's own check refuses, kept until the windows have been asked. */
-function refusalOf(request: FastifyRequest, { check }: FastifyContextConfig): ApiError | null {
-  try {
-    check?.(request);
-    return null;
-  } catch (error) {
-    if (error instanceof ApiError) return error;
-    throw error;
-  }
-}
-
-function missingCredential(): ApiError {
-  return new ApiError(
-    'unauthorized',
-    'A credential is missing: send the header "Authorization: ApiKey <API_KEY>".',
-    { param: 'Authorization' },
-  );
-}
-
-function consoleOnly(): ApiError {
-  return new ApiError(
-    'forbidden',
-    'Only a signed-in console session may call this endpoint, not an API key: sign in at POST /api/v1/auth/sign-in.',
-    { param: 'Authorization' },
-  );
-}
-
-function tooManyRequests(rate: RateAnswer): ApiError {
-  return new ApiError('rate_limited', 'Too many requests in this minute: wait for Retry-After seconds.', {
-    details: { reason: 'request_rate' },
-    retryAfterSeconds: rate.resetMs / 1000,
-  });
+/** A key where a session has to call. */
+function isWrongAccess({ access }: FastifyContextConfig, caller: Caller | null): boolean {
+  return access === 'session' && caller?.sessionId === null;
 }
 
 /** The kind of place that a call takes. */
 function kindOf(request: FastifyRequest, { place }: FastifyContextConfig): PlaceKind | null {
   return typeof place === 'function' ? place(request) : (place ?? null);
-}
-
-function noPlaceLeft(kind: PlaceKind, places: Record<PlaceKind, number>): ApiError {
-  const limit = places[kind];
-  const what =
-    kind === 'calls'
-      ? 'synchronous calls of this account are in flight'
-      : 'waits for jobs of this account are open';
-  return new ApiError('rate_limited', `${limit} ${what}: wait for one to end.`, {
-    details: { reason: 'account_concurrency', limit },
-    retryAfterSeconds: 1,
-  });
-}
-
-function blocked(blockedMs: number): ApiError {
-  return new ApiError(
-    'rate_limited',
-    'Too many wrong credentials came from this address: wait for Retry-After seconds.',
-    {
-      details: { reason: 'failed_authentications' },
-      retryAfterSeconds: blockedMs / 1000,
-    },
-  );
 }

@@ -15,6 +15,8 @@ const MOST_ACCOUNTS = 10_000;
  * use, because it ends or its callers went elsewhere, is lost until the window turns: see RateQuestion for how little.
  */
 export interface Passes {
+  /** The last word where it still holds, and the call counted by it; null where coordination has to be asked. */
+  pass(caller: Caller, network: string): RateAnswer | null;
   /** The last word where it still holds, else the answer of `ask`. */
   admit(caller: Caller, network: string, question: Question): Promise<AdmitAnswer>;
   /** Requests of an account that this process has counted ahead and not made yet. */
@@ -43,9 +45,9 @@ export function createPasses({ elapsedMs }: Pick<Clock, 'elapsedMs'> = systemClo
   /** Accounts that are just being counted ahead for: of calls that come together, one does so. */
   const counting = new Set<string>();
 
-  function liveWindow(accountId: string): Counted | undefined {
+  function liveWindow(accountId: string, nowMs = elapsedMs()): Counted | undefined {
     const window = windows.get(accountId);
-    return window !== undefined && elapsedMs() < window.endsMs ? window : undefined;
+    return window !== undefined && nowMs < window.endsMs ? window : undefined;
   }
 
   function countedAhead(accountId: string): number {
@@ -54,11 +56,12 @@ export function createPasses({ elapsedMs }: Pick<Clock, 'elapsedMs'> = systemClo
 
   function pass(caller: Caller, network: string): RateAnswer | null {
     const last = letIn.get(caller);
-    if (last === undefined || last.network !== network || elapsedMs() >= last.untilMs) return null;
-    const window = liveWindow(caller.accountId);
+    const nowMs = elapsedMs();
+    if (last === undefined || last.network !== network || nowMs >= last.untilMs) return null;
+    const window = liveWindow(caller.accountId, nowMs);
     if (window === undefined || window.ahead === 0) return null;
     window.ahead -= 1;
-    return { allowed: true, remaining: window.remaining, resetMs: window.endsMs - elapsedMs(), ahead: 0 };
+    return { allowed: true, remaining: window.remaining, resetMs: window.endsMs - nowMs, ahead: 0 };
   }
 
   /** Times run from before the question: coordination gave its answer later, so nothing outlives what it said. */
@@ -73,6 +76,7 @@ export function createPasses({ elapsedMs }: Pick<Clock, 'elapsedMs'> = systemClo
   }
 
   return {
+    pass,
     countedAhead,
     async admit(caller, network, { ask, mustAsk = false }) {
       const rate = mustAsk ? null : pass(caller, network);

@@ -24,6 +24,9 @@ const SECOND_LOOKS_MS = [10, 30];
  */
 const COMPANY_MS = 20;
 
+/** What an account has a number of places for: synchronous image calls, and calls that wait for a job. */
+export type PlaceKind = 'calls' | 'waits';
+
 /** A place for one call after the other. */
 export interface CallPlace extends PlaceQuestion {
   /** Elapsed milliseconds until which it may be taken over: null before coordination has given it. */

@@ -23,21 +23,40 @@ export function indexReadsOf(spec: CollectionSpec): IndexReads {
   const column = (field: string) => quoted(shape.keys.get(field) ?? field);
   // A partial index says nothing of the documents that it leaves out.
   const whole = spec.indexes.filter(({ whenPresent }) => whenPresent === undefined);
+  /** By fixed fields and sort; null where no index answers. */
+  const statements = new Map<string, string | null>();
 
-  return (filter, { sort = [], skip = 0, limit = -1 }) => {
-    const fixed = Object.keys(filter);
-    const keys = fixed.map((field) => keyOf(filter[field]));
-    if (fixed.length === 0 || skip > 0 || keys.includes(undefined)) return null;
+  function statementOf(fixed: readonly string[], sort: Sort): string | null {
     const index = [PRIMARY, ...whole].find(({ fields }) => answers(fields, fixed, sort));
     if (index === undefined) return null;
     const named = 'name' in index ? ` INDEXED BY ${quoted(`${spec.name}.${index.name}`)}` : '';
     const where = fixed.map((field) => `${column(field)} = ?`).join(' AND ');
     const order = sort.map(([field, direction]) => `${column(field)} ${direction === 1 ? 'ASC' : 'DESC'}`);
     const ordered = order.length === 0 ? '' : ` ORDER BY ${order.join(', ')}`;
-    const sql = `SELECT body FROM ${quoted(spec.name)}${named} WHERE ${where}${ordered} ${FIRST_ROWS}`;
-    return { sql, params: [...(keys as Key[]), limit] };
+    return `SELECT body FROM ${quoted(spec.name)}${named} WHERE ${where}${ordered} ${FIRST_ROWS}`;
+  }
+
+  function knownStatementOf(fixed: readonly string[], sort: Sort): string | null {
+    const kind = JSON.stringify([fixed, sort]);
+    const known = statements.get(kind);
+    if (known !== undefined) return known;
+    const statement = statementOf(fixed, sort);
+    if (statements.size < MOST_KINDS) statements.set(kind, statement);
+    return statement;
+  }
+
+  return (filter, { sort = [], skip = 0, limit = -1 }) => {
+    if (skip > 0) return null;
+    const fixed = Object.keys(filter);
+    const keys = fixed.map((field) => keyOf(filter[field]));
+    if (fixed.length === 0 || keys.includes(undefined)) return null;
+    const sql = knownStatementOf(fixed, sort);
+    return sql === null ? null : { sql, params: [...(keys as Key[]), limit] };
   };
 }
+
+/** A collection is asked in a few ways; a field's name that a caller made up fills nothing. */
+const MOST_KINDS = 100;
 
 /** The key that a field is fixed to; undefined for operators, lists and what no filter may hold. */
 function keyOf(condition: unknown): Key | undefined {

@@ -9,8 +9,9 @@ export function pick(document: object, fields: readonly string[]): object {
 
 function pickNames(document: object, names: readonly string[]): object {
   const picked: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(document)) {
-    if (name === '_id' || names.includes(name)) picked[name] = value;
+  // In the order of the document.
+  for (const name of Object.keys(document)) {
+    if (name === '_id' || names.includes(name)) picked[name] = (document as Record<string, unknown>)[name];
   }
   return picked;
 }

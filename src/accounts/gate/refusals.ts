@@ -1,0 +1,60 @@
+import type { FastifyContextConfig, FastifyRequest } from 'fastify';
+import { ApiError } from '../../http/errors.ts';
+import type { RateAnswer } from '../../stores/coordination/port.ts';
+import type { PlaceKind } from './places.ts';
+
+/** What a route's own check refuses, kept until the windows have been asked. */
+export function refusalOf(request: FastifyRequest, { check }: FastifyContextConfig): ApiError | null {
+  try {
+    check?.(request);
+    return null;
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+}
+
+export function missingCredential(): ApiError {
+  return new ApiError(
+    'unauthorized',
+    'A credential is missing: send the header "Authorization: ApiKey <API_KEY>".',
+    { param: 'Authorization' },
+  );
+}
+
+export function consoleOnly(): ApiError {
+  return new ApiError(
+    'forbidden',
+    'Only a signed-in console session may call this endpoint, not an API key: sign in at POST /api/v1/auth/sign-in.',
+    { param: 'Authorization' },
+  );
+}
+
+export function tooManyRequests(rate: RateAnswer): ApiError {
+  return new ApiError('rate_limited', 'Too many requests in this minute: wait for Retry-After seconds.', {
+    details: { reason: 'request_rate' },
+    retryAfterSeconds: rate.resetMs / 1000,
+  });
+}
+
+export function noPlaceLeft(kind: PlaceKind, limit: number): ApiError {
+  const what =
+    kind === 'calls'
+      ? 'synchronous calls of this account are in flight'
+      : 'waits for jobs of this account are open';
+  return new ApiError('rate_limited', `${limit} ${what}: wait for one to end.`, {
+    details: { reason: 'account_concurrency', limit },
+    retryAfterSeconds: 1,
+  });
+}
+
+export function blocked(blockedMs: number): ApiError {
+  return new ApiError(
+    'rate_limited',
+    'Too many wrong credentials came from this address: wait for Retry-After seconds.',
+    {
+      details: { reason: 'failed_authentications' },
+      retryAfterSeconds: blockedMs / 1000,
+    },
+  );
+}
