@@ -8,6 +8,12 @@ import type { Decided, JobSettlement } from './settlement.ts';
 interface Tray {
   waiting: Array<{ decided: Decided; looks: number; settled: () => void; failed: (error: unknown) => void }>;
   isAtWork: boolean;
+  /** When the last settlement began, by performance.now(). */
+  lastMs: number;
+  /** Runs while outcomes gather. */
+  gathering: NodeJS.Timeout | null;
+  /** Of the outcome that came last: see Settling. */
+  hasMore: () => boolean;
   /** The job behind our last settlement, as long as nobody else has settled since. */
   seen: JobDocument | null;
   /** How often the job was read anew. Outcomes that were decided before the last time are looked at again. */
@@ -15,11 +21,24 @@ interface Tray {
 }
 
 const LARGEST_BATCH = 64;
+/**
+ * A process that has more items of a job at work settles it no sooner than this after the last time: a settlement takes three writes
+ * and the questions about those of other processes, however many outcomes it counts. So counters and events of a batch are as late at most.
+ */
+const GATHER_MS = 250;
 const KEPT_TRAYS = 1_000;
 
+/** How an item goes on while its outcome is settled. */
+export interface Settling {
+  /** Called when its outcome is decided, unless so many wait to be settled already that no more should come. */
+  onDecided: () => void;
+  /** Whether this process has more items of the job at work, whose outcomes are to come. */
+  hasMore: () => boolean;
+}
+
 /**
- * Where the outcomes of a process are settled: those that are decided while a settlement of their job is under way go
- * together into the next one.
+ * Where the outcomes of a process are settled: those that are decided while a settlement of their job is under way, or
+ * shortly behind one, go together into the next one.
  */
 export function createDesk(options: {
   jobs: JobsStore;
@@ -33,17 +52,35 @@ export function createDesk(options: {
   /** @param job as it was read before its items were claimed: one without a settlement has none to write out. */
   function trayOf(job: JobDocument): Tray {
     const seen = job.settlement === null ? job : null;
-    const tray = trays.get(job._id) ?? { waiting: [], isAtWork: false, seen, looks: 0 };
+    const tray = trays.get(job._id) ?? newTray(seen);
     trays.set(job._id, tray);
     return tray;
   }
 
+  /** How long the outcomes that wait are left to gather, in milliseconds. */
+  function restMs({ waiting, lastMs, hasMore }: Tray): number {
+    if (waiting.length >= LARGEST_BATCH || !hasMore()) return 0;
+    return Math.max(0, lastMs + GATHER_MS - performance.now());
+  }
+
+  function workSoon(jobId: string, tray: Tray): void {
+    const waitMs = restMs(tray);
+    if (waitMs === 0) void work(jobId, tray);
+    else tray.gathering ??= setTimeout(() => void work(jobId, tray), waitMs);
+  }
+
   async function work(jobId: string, tray: Tray): Promise<void> {
+    if (tray.gathering !== null) clearTimeout(tray.gathering);
+    tray.gathering = null;
     if (tray.isAtWork) return;
     tray.isAtWork = true;
-    while (tray.waiting.length > 0) await settleBatch(jobId, tray, tray.waiting.splice(0, LARGEST_BATCH));
+    do {
+      tray.lastMs = performance.now();
+      await settleBatch(jobId, tray, tray.waiting.splice(0, LARGEST_BATCH));
+    } while (tray.waiting.length > 0 && restMs(tray) === 0);
     tray.isAtWork = false;
-    if (trays.size > KEPT_TRAYS) trays.delete(jobId);
+    if (tray.waiting.length > 0) workSoon(jobId, tray);
+    else if (trays.size > KEPT_TRAYS) trays.delete(jobId);
   }
 
   async function settleBatch(jobId: string, tray: Tray, batch: Tray['waiting']): Promise<void> {
@@ -69,13 +106,20 @@ export function createDesk(options: {
      * Decides an item's outcome and settles it.
      * @returns false when the claim was lost meanwhile: nothing happened then.
      */
-    async settle(job: JobDocument, item: Claimed, outcome: Outcome): Promise<boolean> {
+    async settle(
+      job: JobDocument,
+      item: Claimed,
+      outcome: Outcome,
+      { onDecided, hasMore }: Settling,
+    ): Promise<boolean> {
       const tray = trayOf(job);
       const { looks } = tray;
       if (!(await items.decide(item, outcome))) return false;
       await new Promise<void>((settled, failed) => {
         tray.waiting.push({ decided: { ...item, outcome }, looks, settled, failed });
-        void work(job._id, tray);
+        tray.hasMore = hasMore;
+        if (tray.waiting.length < LARGEST_BATCH) onDecided();
+        workSoon(job._id, tray);
       });
       return true;
     },
@@ -85,6 +129,13 @@ export function createDesk(options: {
       const job = await jobs.get(jobId);
       if (job?.status === 'CANCELLING') await ending.endIfOver(job);
     },
+  };
+}
+
+function newTray(seen: JobDocument | null): Tray {
+  return {
+    ...{ waiting: [], isAtWork: false, lastMs: Number.NEGATIVE_INFINITY, gathering: null },
+    ...{ hasMore: () => false, seen, looks: 0 },
   };
 }
 

@@ -21,9 +21,15 @@ export function entryOf(job: JobDocument, lanes: Record<LaneName, Lane>): Entry 
   return { jobId, accountId, job, lane, inHand: 0, isClaiming: false, isDry: false, isLeft: false };
 }
 
-/** Whether more items of it may be claimed now. */
-export function canTake({ lane, inHand, isClaiming, isDry, isLeft }: Entry): boolean {
-  return !isDry && !isLeft && !isClaiming && lane.free > 0 && inHand < lane.limitOfJob;
+/** How many more items of it there is room for. */
+export function roomOf({ lane, inHand }: Entry): number {
+  return Math.min(lane.free, lane.limitOfJob - inHand);
+}
+
+/** Whether more items of it are to be claimed now: as many together as the lane claims. */
+export function canTake(entry: Entry): boolean {
+  const { lane, isClaiming, isDry, isLeft } = entry;
+  return !isDry && !isLeft && !isClaiming && roomOf(entry) >= lane.batch;
 }
 
 /** Whether nothing of it is here, and nothing is to come unless somebody says so. */

@@ -29,8 +29,10 @@ export function laneOf(job: Pick<JobDocument, 'type' | 'totalItems'>): LaneName 
 const READ_AND_STORED = 6;
 /** One more than a single job may have, so that a large job never fills the lane. */
 const FOR_OTHERS = 1;
-/** Items that take next to no time are claimed and settled in batches: about so much work at once. */
-const BATCH_MS = 100;
+/** Items that take little time are claimed together: about so much work at once. */
+const BATCH_MS = 200;
+/** A claim of several takes three questions, where one takes one: from here on it is the cheaper. */
+const SMALLEST_BATCH = 4;
 const LARGEST_BATCH = 64;
 const FIRST_GUESS_MS = 200;
 const LATEST_WEIGHT = 0.2;
@@ -39,7 +41,9 @@ const LATEST_WEIGHT = 0.2;
 export class Lane {
   readonly #width: number;
   readonly #base: number;
+  /** Between the ends of two items, while there are some. */
   #meanMs = FIRST_GUESS_MS;
+  #lastEndMs = 0;
   inHand = 0;
 
   /** @param width how many items can be worked on at once. */
@@ -50,11 +54,13 @@ export class Lane {
 
   /** How many items are claimed together. */
   get batch(): number {
-    return Math.min(LARGEST_BATCH, Math.max(1, Math.floor(BATCH_MS / this.#meanMs)));
+    const items = Math.min(LARGEST_BATCH, Math.floor(BATCH_MS / this.#meanMs));
+    return items < SMALLEST_BATCH ? 1 : items;
   }
 
+  /** Claimed as soon as there is room for a batch: until then, what is in hand must be enough for the threads. */
   get limit(): number {
-    return Math.max(this.#base, 2 * this.batch + FOR_OTHERS);
+    return Math.max(this.#base + this.batch - 1, 2 * this.batch + FOR_OTHERS);
   }
 
   /** The most of a single job. */
@@ -71,8 +77,10 @@ export class Lane {
     return this.limit - this.inHand;
   }
 
-  /** Notes how long an item took. */
-  took(durationMs: number): void {
+  /** Notes the work on an item, by the instants of its start and its end: of those that overlap, the time since the last end counts. */
+  took(startedMs: number, endedMs: number): void {
+    const durationMs = endedMs - Math.max(startedMs, this.#lastEndMs);
+    this.#lastEndMs = endedMs;
     this.#meanMs += LATEST_WEIGHT * (Math.max(0.01, durationMs) - this.#meanMs);
   }
 }

@@ -5,7 +5,7 @@ import { type Bill, type Failure, failed, retryAfterMs } from '../rules.ts';
 import type { JobsStore } from '../store.ts';
 import type { Desk } from './desk.ts';
 import type { EarlyClaim } from './early-claim.ts';
-import { canTake, type Entry, entryOf, isSpent } from './entry.ts';
+import { canTake, type Entry, entryOf, isSpent, roomOf } from './entry.ts';
 import { Lane, type LaneName, laneOf } from './lanes.ts';
 import { Turns } from './turns.ts';
 
@@ -88,7 +88,7 @@ export function createRunner(options: RunnerOptions) {
       const entry = turns.next(canTake);
       if (entry === undefined) return;
       const { lane } = entry;
-      const count = Math.min(lane.batch, lane.free, lane.limitOfJob - entry.inHand);
+      const count = Math.min(lane.batch, roomOf(entry));
       void claim(entry, count).finally(pump);
     }
   }
@@ -109,7 +109,7 @@ export function createRunner(options: RunnerOptions) {
     const taken = claimed ?? [];
     take(entry, taken.length - count);
     if (taken.length > 0) metrics.claimed(entry.job.type, taken.length);
-    for (const item of taken) void run(entry, item).finally(() => done(entry, item));
+    for (const item of taken) void work(entry, item);
     forgetIfDry(entry);
   }
 
@@ -118,12 +118,25 @@ export function createRunner(options: RunnerOptions) {
     entry.lane.inHand += count;
   }
 
-  function done(entry: Entry, item: Claimed): void {
+  /** Makes room for another item, once: an outcome that is decided needs no thread while it waits to be settled. */
+  function leaver(entry: Entry): () => void {
+    let isThere = true;
+    return () => {
+      if (!isThere) return;
+      isThere = false;
+      take(entry, -1);
+      forgetIfDry(entry);
+      pump();
+    };
+  }
+
+  /** Works on an item that has its place in the lane, until nothing is left to do for it here. */
+  async function work(entry: Entry, item: Claimed): Promise<void> {
+    const leave = leaver(entry);
+    await run(entry, item, leave);
     inHand.delete(item._id);
-    take(entry, -1);
-    forgetIfDry(entry);
     tellIdlers();
-    pump();
+    leave();
   }
 
   function tellIdlers(): void {
@@ -138,31 +151,33 @@ export function createRunner(options: RunnerOptions) {
   }
 
   /** Works on an item and settles it. Whatever goes wrong here, its lease runs out and another takes it. */
-  async function run(entry: Entry, item: Claimed): Promise<void> {
+  async function run(entry: Entry, item: Claimed, leave: () => void): Promise<void> {
     inHand.set(item._id, item);
     const startedMs = performance.now();
     try {
       const result = await perform(item, entry.job, abandoning.signal);
-      entry.lane.took(performance.now() - startedMs);
-      if ('outcome' in result) await settle(entry, item, result.outcome);
+      entry.lane.took(startedMs, performance.now());
+      if ('outcome' in result) await settle(entry, item, result.outcome, leave);
       else if (abandoning.signal.aborted) await items.giveBack(item, { died: false });
-      else if ('failure' in result) await fail(entry, item, result.failure);
+      else if ('failure' in result) await fail(entry, item, result.failure, leave);
       else await later(item, result.putBackMs, { wasTried: false });
     } catch (error) {
       warn('An item was left for its lease to run out')(error);
     }
   }
 
-  async function settle({ job }: Entry, item: Claimed, outcome: Outcome): Promise<void> {
-    const isOurs = await desk.settle(job, item, outcome);
+  async function settle(entry: Entry, item: Claimed, outcome: Outcome, leave: () => void): Promise<void> {
+    const { job } = entry;
+    const hasMore = () => entry.inHand > 0 || entry.isClaiming;
+    const isOurs = await desk.settle(job, item, outcome, { onDecided: leave, hasMore });
     if (isOurs) return;
     metrics.lost(job.type);
     if (outcome.resultAssetId !== undefined) await discard(job.accountId, outcome.resultAssetId);
   }
 
-  async function fail(entry: Entry, item: Claimed, failure: FailedWork): Promise<void> {
+  async function fail(entry: Entry, item: Claimed, failure: FailedWork, leave: () => void): Promise<void> {
     const pauseMs = retryAfterMs(failure, item.tries);
-    if (pauseMs === null) return settle(entry, item, failed(failure, item, now(), failure));
+    if (pauseMs === null) return settle(entry, item, failed(failure, item, now(), failure), leave);
     metrics.retried(entry.job.type);
     await later(item, pauseMs, { wasTried: true });
   }
@@ -237,7 +252,7 @@ export function createRunner(options: RunnerOptions) {
           const entry = { ...entryOf(job, lanes), inHand: 1, isDry: true };
           turns.add(entry);
           metrics.claimed(type, 1);
-          void run(entry, claimed).finally(() => done(entry, claimed));
+          void work(entry, claimed);
         },
         giveBack: () => items.unclaim(claimed).finally(drop),
         drop,
