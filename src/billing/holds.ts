@@ -96,6 +96,14 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
       throw tooDear(hold, topUpUrl());
     },
 
+    /** Whether the account as it was read can pay for a job. It is no promise: what is taken meanwhile comes first. */
+    affords({ account }: Seen, need: JobNeed): boolean {
+      const period = periodOf(now());
+      if (account === null || account.processing.period !== period) return false;
+      const hold = holdOf(account, need, period);
+      return hold.past === 0 && account.balance - account.held >= heldBy(hold);
+    },
+
     /** What `take` would find, for a dry run. */
     async outlook(accountId: string, need: JobNeed): Promise<JobOutlook> {
       const account = await store.find(accountId);

@@ -17,8 +17,8 @@ import type { Documents } from '../stores/documents/port.ts';
 import type { Objects } from '../stores/objects/port.ts';
 import type { Templates } from '../templates/open.ts';
 import type { Tracing } from '../tracing/tracing.ts';
+import type { Perform } from './engine/item-work.ts';
 import { openEngine } from './engine/open.ts';
-import type { Perform } from './engine/runner.ts';
 import { jobRoutes } from './routes.ts';
 import { createChecking } from './submit/checking.ts';
 import { jobUsage, presetUsage } from './usage.ts';
@@ -67,8 +67,8 @@ export interface Jobs extends Slice {
 /** The work on items, each in a trace of its own. */
 function traced(perform: Perform, tracing: Tracing): Perform {
   if (!tracing.isOn) return perform;
-  return (item, job, signal) =>
-    tracing.trace('job item', { 'darkroom.job_type': job.type }, () => perform(item, job, signal));
+  return (item, job, ...rest) =>
+    tracing.trace('job item', { 'darkroom.job_type': job.type }, () => perform(item, job, ...rest));
 }
 
 /** Calls that wait for jobs, on one host. */

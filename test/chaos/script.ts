@@ -1,6 +1,6 @@
 import type { Outputs } from '../../src/assets/arrivals/outputs.ts';
 import type { PassSegment } from '../../src/catalogue/plan/plan.ts';
-import type { Perform, WorkResult } from '../../src/jobs/engine/runner.ts';
+import type { Perform, WorkResult } from '../../src/jobs/engine/item-work.ts';
 import type { ItemsStore } from '../../src/jobs/items-store.ts';
 import type { Claimed, JobDocument } from '../../src/jobs/job.ts';
 import { timesOf } from '../../src/jobs/rules.ts';
@@ -39,8 +39,10 @@ export type Work = (tools: Tools) => Perform;
 
 export function scripted(script: Script): Work {
   return ({ make }) =>
-    (item, job, signal) =>
-      script({ item, job, signal, make });
+    async (item, job, signal, shown) => {
+      await shown;
+      return script({ item, job, signal, make });
+    };
 }
 
 /** Does with an item what its row says. */

@@ -1,27 +1,14 @@
 import { randomText } from '../../names/ids.ts';
 import type { ItemsStore } from '../items-store.ts';
 import { type Claimed, type ItemDocument, JOB_TYPES, type JobDocument, type Outcome } from '../job.ts';
-import { type Bill, type Failure, failed, retryAfterMs } from '../rules.ts';
+import { failed, retryAfterMs } from '../rules.ts';
 import type { JobsStore } from '../store.ts';
 import type { Desk } from './desk.ts';
-import type { EarlyClaim } from './early-claim.ts';
+import { type EarlyClaim, earlyClaimOf } from './early-claim.ts';
 import { canTake, type Entry, entryOf, isSpent, roomOf } from './entry.ts';
+import type { FailedWork, Perform } from './item-work.ts';
 import { Lane, type LaneName, laneOf } from './lanes.ts';
 import { Turns } from './turns.ts';
-
-/** A failure, and what was used up before it. */
-export interface FailedWork extends Failure {
-  bill?: Bill;
-  failedStep?: number;
-  /** Nothing of it was begun: there is no run to pay for. */
-  isUnstarted?: boolean;
-}
-
-/** What came of an item; one that is put back was not tried at all. */
-export type WorkResult = { outcome: Outcome } | { failure: FailedWork } | { putBackMs: number };
-
-/** The work itself: from an item to its outcome, or a failure that says whether it may pass. Never rejects. */
-export type Perform = (item: Claimed, job: JobDocument, signal: AbortSignal) => Promise<WorkResult>;
 
 export interface RunnerOptions {
   /** Names this process among all that share the stores. */
@@ -131,9 +118,10 @@ export function createRunner(options: RunnerOptions) {
   }
 
   /** Works on an item that has its place in the lane, until nothing is left to do for it here. */
-  async function work(entry: Entry, item: Claimed): Promise<void> {
+  async function work(entry: Entry, item: Claimed, begun?: ReturnType<Perform>): Promise<void> {
     const leave = leaver(entry);
-    await run(entry, item, leave);
+    inHand.set(item._id, item);
+    await run(entry, item, leave, begun);
     inHand.delete(item._id);
     tellIdlers();
     leave();
@@ -151,11 +139,15 @@ export function createRunner(options: RunnerOptions) {
   }
 
   /** Works on an item and settles it. Whatever goes wrong here, its lease runs out and another takes it. */
-  async function run(entry: Entry, item: Claimed, leave: () => void): Promise<void> {
-    inHand.set(item._id, item);
+  async function run(
+    entry: Entry,
+    item: Claimed,
+    leave: () => void,
+    begun?: ReturnType<Perform>,
+  ): Promise<void> {
     const startedMs = performance.now();
     try {
-      const result = await perform(item, entry.job, abandoning.signal);
+      const result = await (begun ?? perform(item, entry.job, abandoning.signal));
       entry.lane.took(startedMs, performance.now());
       if ('outcome' in result) await settle(entry, item, result.outcome, leave);
       else if (abandoning.signal.aborted) await items.giveBack(item, { died: false });
@@ -238,25 +230,23 @@ export function createRunner(options: RunnerOptions) {
       const claimed = items.claimed(item, owner, LEASE_MS);
       inHand.set(item._id, claimed);
       lane.inHand += 1;
-      let isBegun = false;
-      const drop = () => {
-        if (isBegun || !inHand.delete(item._id)) return;
-        lane.inHand -= 1;
-        tellIdlers();
-        pump();
-      };
-      return {
-        item: claimed,
-        begin(job) {
-          isBegun = true;
+      return earlyClaimOf(claimed, {
+        prepare: (job, unwanted, shown) =>
+          perform(claimed, job, AbortSignal.any([abandoning.signal, unwanted]), shown),
+        work(job, prepared) {
           const entry = { ...entryOf(job, lanes), inHand: 1, isDry: true };
           turns.add(entry);
           metrics.claimed(type, 1);
-          void work(entry, claimed);
+          void work(entry, claimed, prepared);
         },
-        giveBack: () => items.unclaim(claimed).finally(drop),
-        drop,
-      };
+        unclaim: () => items.unclaim(claimed),
+        leave() {
+          inHand.delete(item._id);
+          lane.inHand -= 1;
+          tellIdlers();
+          pump();
+        },
+      });
     },
 
     /** Takes no more items of a job that is being cancelled, while what waits of it is stopped step by step. */

@@ -52,6 +52,9 @@ export interface Submitted {
   isReplayed: boolean;
 }
 
+/** The account, and the assets that it stores, before there was the job. */
+type Before = { seen: Seen; stored: number };
+
 const DAY_MS = 86_400_000;
 const ITEMS_A_CALL = 500;
 /** Up to so many items are stored while the money is still being held: a refusal then has little to undo. */
@@ -169,6 +172,34 @@ export function createSubmitting(options: SubmittingOptions) {
     return seed === undefined ? null : claimEarly(newItem(_id, accountId, 0, seed), type);
   }
 
+  /**
+   * Has the only item worked on beside the writes that accept its job: what comes of it waits until the job is shown. Not for an account
+   * that will be refused as it seems, for that is work that nobody pays.
+   */
+  function prepare(claim: EarlyClaim, job: JobDocument, order: Order, { seen, stored }: Before): void {
+    if (!holds.affords(seen, order.need) || job.places > leftOf(job, stored)) return;
+    definitions.keep(job._id, JSON.stringify(order.definition));
+    claim.prepare(job);
+  }
+
+  /** Makes a hidden job whole, and shows it; what fails is undone. */
+  async function complete(
+    job: JobDocument,
+    order: Order,
+    { seen, stored, claim }: Before & { claim: EarlyClaim | null },
+  ): Promise<JobDocument> {
+    try {
+      refuseTooMany(job, stored);
+      const shown = await equip(job, order, { seen, claim });
+      await places.confirm(job.accountId, job._id);
+      return shown;
+    } catch (error) {
+      claim?.drop();
+      await undoing.undo(job).catch(() => undefined);
+      throw error;
+    }
+  }
+
   return async (
     caller: Caller,
     order: Order,
@@ -176,17 +207,15 @@ export function createSubmitting(options: SubmittingOptions) {
   ): Promise<Submitted> => {
     const job = newJob(caller, order, { key, parent, retentionDays: plan(caller.plan).retentionDays }, now());
     const [seen, stored] = await Promise.all([holds.see(caller.accountId), storedBefore(job)]);
-    const earlier = await insertHidden(job);
-    if (earlier !== null) return { job: earlier, isReplayed: true };
     const claim = claimOnly(job, order);
     try {
-      refuseTooMany(job, stored);
-      const shown = await equip(job, order, { seen, claim });
-      await places.confirm(caller.accountId, job._id);
-      return { job: shown, isReplayed: false };
+      if (claim !== null) prepare(claim, job, order, { seen, stored });
+      const earlier = await insertHidden(job);
+      if (earlier !== null) claim?.drop();
+      const made = earlier ?? (await complete(job, order, { seen, stored, claim }));
+      return { job: made, isReplayed: earlier !== null };
     } catch (error) {
       claim?.drop();
-      await undoing.undo(job).catch(() => undefined);
       throw error;
     }
   };

@@ -2,8 +2,9 @@ import type { AssetsForJobs } from '../../assets/open.ts';
 import type { ModelSegment } from '../../catalogue/plan/plan.ts';
 import { expandPrompt, showsSubjects } from '../../catalogue/plan/subjects.ts';
 import type { Providers } from '../../providers/open.ts';
+import { Abandoned } from '../engine/item-work.ts';
 import type { ItemsStore } from '../items-store.ts';
-import { Abandoned, type Input, type ItemCall, type Made, PutBack, WorkError } from './perform.ts';
+import { type Input, type ItemCall, type Made, PutBack, WorkError } from './perform.ts';
 import type { TypicalSeconds } from './typical-seconds.ts';
 
 export interface ModelWorkOptions {

@@ -3,7 +3,7 @@ import type { AssetsForJobs } from '../../assets/open.ts';
 import type { ModelSegment, PassSegment, Segment } from '../../catalogue/plan/plan.ts';
 import { ApiError } from '../../http/errors.ts';
 import type { Objects } from '../../stores/objects/port.ts';
-import type { FailedWork, Perform, WorkResult } from '../engine/runner.ts';
+import { Abandoned, type FailedWork, type Perform, type WorkResult } from '../engine/item-work.ts';
 import type { ItemsStore } from '../items-store.ts';
 import type { Claimed, JobDocument, Outcome, Progress } from '../job.ts';
 import { failureOf, timesOf } from '../rules.ts';
@@ -32,6 +32,8 @@ export interface ItemCall {
   job: JobDocument;
   definition: Definition;
   signal: AbortSignal;
+  /** Resolves when the job is shown, and rejects when it is not to be worked on. Every effect outside this process waits for it. */
+  shown: Promise<unknown>;
 }
 
 export interface PerformOptions {
@@ -56,11 +58,6 @@ export class WorkError extends Error {
     super(failure.message);
     this.failure = failure;
   }
-}
-
-/** The claim was lost, or its process ends: nobody waits for this work any more. */
-export class Abandoned extends Error {
-  override readonly name = 'Abandoned';
 }
 
 /** There was no place for the work: it was not tried, and is to be taken up again after a pause. */
@@ -95,7 +92,10 @@ export function createPerform(options: PerformOptions): Perform {
   }
 
   async function run(call: ItemCall, segment: Segment, input: Input): Promise<Made> {
-    if (segment.runs === 'model') return options.runModel(call, segment, input);
+    if (segment.runs === 'model') {
+      await call.shown;
+      return options.runModel(call, segment, input);
+    }
     const bytes = await input();
     if (bytes === null) throw new Error('A pass has an image to work on.');
     return options.runPass(call, segment, bytes);
@@ -154,6 +154,7 @@ export function createPerform(options: PerformOptions): Perform {
       }
       try {
         const made = await run(call, segment, input);
+        await call.shown;
         const after = {
           segment: segment.index + 1,
           objectKey: null,
@@ -171,6 +172,7 @@ export function createPerform(options: PerformOptions): Perform {
   }
 
   async function page(call: ItemCall): Promise<Outcome> {
+    await call.shown;
     const made = await options.runPage(call).catch((error: unknown) => {
       throw atSegment(error, undefined, NOTHING_DONE, call.job);
     });
@@ -205,10 +207,10 @@ export function createPerform(options: PerformOptions): Perform {
     };
   }
 
-  return async (item, job, signal): Promise<WorkResult> => {
+  return async (item, job, signal, shown = Promise.resolve()): Promise<WorkResult> => {
     try {
       const definition = await definitions.of(job._id);
-      const call = { item, job, definition, signal };
+      const call = { item, job, definition, signal, shown };
       return { outcome: await (definition.takes === 'rows' ? page(call) : walk(call)) };
     } catch (error) {
       if (error instanceof PutBack) return { putBackMs: error.pauseMs };
