@@ -98,9 +98,8 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
 
     /** Whether the account as it was read can pay for a job. It is no promise: what is taken meanwhile comes first. */
     affords({ account }: Seen, need: JobNeed): boolean {
-      const period = periodOf(now());
-      if (account === null || account.processing.period !== period) return false;
-      const hold = holdOf(account, need, period);
+      if (account === null) return false;
+      const hold = holdOf(inPeriod(account, periodOf(now())), need, periodOf(now()));
       return hold.past === 0 && account.balance - account.held >= heldBy(hold);
     },
 
@@ -109,8 +108,8 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
       const account = await store.find(accountId);
       if (account === null) throw new Error(`The account ${accountId} is gone.`);
       const period = periodOf(now());
-      const used = account.processing.period < period ? 0 : account.processing.used;
-      const current = { ...account, processing: { ...account.processing, used } };
+      const current = inPeriod(account, period);
+      const { used } = current.processing;
       const hold = holdOf(current, need, period);
       const { processLimit } = plan(account.plan);
       return {
@@ -149,6 +148,12 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
 }
 
 export type Holds = ReturnType<typeof createHolds>;
+
+/** The account as a period finds it: the count of one that is over says nothing of it. */
+function inPeriod(account: Money, period: string): Money {
+  const { processing } = account;
+  return processing.period < period ? { ...account, processing: { ...processing, used: 0 } } : account;
+}
 
 /** The count of the account is of a month that is over. */
 class PeriodIsOver extends Error {}

@@ -40,7 +40,11 @@ export type Work = (tools: Tools) => Perform;
 export function scripted(script: Script): Work {
   return ({ make }) =>
     async (item, job, signal, shown) => {
-      await shown;
+      try {
+        await shown;
+      } catch {
+        return { failure: { code: 'internal_error', message: 'There is no job.', mayPass: true } };
+      }
       return script({ item, job, signal, make });
     };
 }

@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from '../../clock/clock.ts';
 import type { ItemsStore } from '../items-store.ts';
 import type { Claimed, JobDocument, Outcome } from '../job.ts';
 import type { JobsStore } from '../store.ts';
@@ -8,10 +9,10 @@ import type { Decided, JobSettlement } from './settlement.ts';
 interface Tray {
   waiting: Array<{ decided: Decided; looks: number; settled: () => void; failed: (error: unknown) => void }>;
   isAtWork: boolean;
-  /** When the last settlement began, by performance.now(). */
+  /** When the last settlement began, by the clock's elapsedMs. */
   lastMs: number;
-  /** Runs while outcomes gather. */
-  gathering: NodeJS.Timeout | null;
+  /** Ends the gathering of outcomes; null where none gather. */
+  stopGathering: (() => void) | null;
   /** Of the outcome that came last: see Settling. */
   hasMore: () => boolean;
   /** The job behind our last settlement, as long as nobody else has settled since. */
@@ -41,12 +42,13 @@ export interface Settling {
  * shortly behind one, go together into the next one.
  */
 export function createDesk(options: {
-  jobs: JobsStore;
-  items: ItemsStore;
-  settlement: JobSettlement;
-  ending: Ending;
+  jobs: Pick<JobsStore, 'get'>;
+  items: Pick<ItemsStore, 'decide'>;
+  settlement: Pick<JobSettlement, 'settle'>;
+  ending: Pick<Ending, 'endIfOver'>;
+  clock?: Clock;
 }) {
-  const { jobs, items, settlement, ending } = options;
+  const { jobs, items, settlement, ending, clock = systemClock } = options;
   const trays = new Map<string, Tray>();
 
   /** @param job as it was read before its items were claimed: one without a settlement has none to write out. */
@@ -60,22 +62,22 @@ export function createDesk(options: {
   /** How long the outcomes that wait are left to gather, in milliseconds. */
   function restMs({ waiting, lastMs, hasMore }: Tray): number {
     if (waiting.length >= LARGEST_BATCH || !hasMore()) return 0;
-    return Math.max(0, lastMs + GATHER_MS - performance.now());
+    return Math.max(0, lastMs + GATHER_MS - clock.elapsedMs());
   }
 
   function workSoon(jobId: string, tray: Tray): void {
     const waitMs = restMs(tray);
     if (waitMs === 0) void work(jobId, tray);
-    else tray.gathering ??= setTimeout(() => void work(jobId, tray), waitMs);
+    else tray.stopGathering ??= clock.after(waitMs, () => void work(jobId, tray));
   }
 
   async function work(jobId: string, tray: Tray): Promise<void> {
-    if (tray.gathering !== null) clearTimeout(tray.gathering);
-    tray.gathering = null;
+    tray.stopGathering?.();
+    tray.stopGathering = null;
     if (tray.isAtWork) return;
     tray.isAtWork = true;
     do {
-      tray.lastMs = performance.now();
+      tray.lastMs = clock.elapsedMs();
       await settleBatch(jobId, tray, tray.waiting.splice(0, LARGEST_BATCH));
     } while (tray.waiting.length > 0 && restMs(tray) === 0);
     tray.isAtWork = false;
@@ -134,7 +136,7 @@ export function createDesk(options: {
 
 function newTray(seen: JobDocument | null): Tray {
   return {
-    ...{ waiting: [], isAtWork: false, lastMs: Number.NEGATIVE_INFINITY, gathering: null },
+    ...{ waiting: [], isAtWork: false, lastMs: Number.NEGATIVE_INFINITY, stopGathering: null },
     ...{ hasMore: () => false, seen, looks: 0 },
   };
 }
