@@ -70,12 +70,13 @@ export async function chainRound({ segments, items, deaths, mongodbUrl }: ChainR
   const world = await openWorld({ mongodbUrl });
   try {
     const caller = await world.account(GRANTED);
-    let submitted = false;
+    let submitter: Host | null = null;
     for (const death of deaths) {
       const dying = await world.start(null, walking(world, segments, death));
-      if (!submitted) void dying.engine.submit(caller, orderOf(segments, items)).catch(() => undefined);
-      submitted = true;
-      await Promise.race([dying.life.died, atRest(world, dying)]);
+      if (submitter === null)
+        void dying.engine.submit(caller, orderOf(segments, items)).catch(() => undefined);
+      submitter ??= dying;
+      await Promise.race([dying.life.died, atRest(world, dying, submitter)]);
       if (!dying.life.isDead) await dying.stop();
       world.elapse(31_000);
     }
@@ -96,13 +97,17 @@ export async function chainRound({ segments, items, deaths, mongodbUrl }: ChainR
   }
 }
 
-/** Until the job has ended, or there is none and there will be none: some deaths are never reached. */
-async function atRest(world: World, host: Host): Promise<void> {
+/**
+ * Until the job has ended, or there is none and there will be none: some deaths are never reached. A process may die in the first
+ * segment before it has accepted the job, for the only item of a job is worked on beside that.
+ */
+async function atRest(world: World, host: Host, submitter: Host): Promise<void> {
   for (let look = 0; look < LOOKS; look += 1) {
     await host.engine.lookAround();
     for (const { name, sweep } of host.engine.sweeps) if (MOVING.includes(name)) await sweep(world.now());
     const [job] = await jobsOf(world);
     if (job?.phase === 'done') return;
+    if (submitter.life.isDead && (job === undefined || job.phase === 'hidden')) return;
     world.elapse(500);
     await new Promise((wait) => setTimeout(wait, 5));
   }
