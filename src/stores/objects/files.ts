@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import { StorageFullError, StoreUnavailableError } from '../documents/port.ts';
 import { moveDurably, readFully } from './durable-file.ts';
 import { isMissing, objectsUnder, pathOf, TEMPORARY } from './file-layout.ts';
+import { LatelyRead } from './lately-read.ts';
 import type { Objects, StoredObject } from './port.ts';
 import { assertWithin, clippedRange } from './range.ts';
 import { createReserve, type Reserve, spaceOf } from './reserve.ts';
@@ -17,6 +18,8 @@ const MAX_HEADER_BYTES = 256;
 
 interface OpenObject {
   handle: FileHandle;
+  path: string;
+  stats: Stats;
   contentType: string;
   headerBytes: number;
   sizeBytes: number;
@@ -29,6 +32,7 @@ interface OpenObject {
 export class FileObjects implements Objects {
   readonly #root: string;
   readonly #reserve: Reserve;
+  readonly #latelyRead = new LatelyRead((path) => stored(statOrNull(path)));
   #prepared: Promise<void> | null = null;
 
   /**
@@ -83,14 +87,20 @@ export class FileObjects implements Objects {
   }
 
   async read(key: string, limitBytes: number): Promise<Uint8Array | null> {
+    const known = await this.#latelyRead.find(key);
+    if (known !== null) {
+      assertWithin(limitBytes, known.length);
+      return known;
+    }
     const object = await this.#open(key);
     if (object === null) return null;
-    const { handle, headerBytes, sizeBytes } = object;
+    const { handle, path, stats, headerBytes, sizeBytes } = object;
     try {
       assertWithin(limitBytes, sizeBytes);
       // Not cleared first: it is filled whole, or thrown away.
       const bytes = Buffer.allocUnsafeSlow(sizeBytes);
       await stored(readFully(handle, bytes, headerBytes));
+      this.#latelyRead.keep(key, path, stats, bytes);
       return bytes;
     } finally {
       await handle.close();
@@ -98,6 +108,7 @@ export class FileObjects implements Objects {
   }
 
   async delete(key: string): Promise<void> {
+    this.#latelyRead.forget(key);
     await stored(rm(pathOf(this.#root, key), { force: true }));
   }
 
@@ -124,15 +135,17 @@ export class FileObjects implements Objects {
   async close(): Promise<void> {}
 
   async #open(key: string): Promise<OpenObject | null> {
-    const handle = await stored(openOrNull(pathOf(this.#root, key)));
+    const path = pathOf(this.#root, key);
+    const handle = await stored(openOrNull(path));
     if (handle === null) return null;
     try {
-      const { size } = await handle.stat();
+      const stats = await handle.stat();
+      const { size } = stats;
       const header = Buffer.alloc(Math.min(MAX_HEADER_BYTES, size));
       await readFully(handle, header, 0);
       const headerBytes = 1 + header.readUInt8(0);
       const contentType = header.toString('latin1', 1, headerBytes);
-      return { handle, contentType, headerBytes, sizeBytes: size - headerBytes };
+      return { handle, path, stats, contentType, headerBytes, sizeBytes: size - headerBytes };
     } catch (error) {
       await handle.close();
       throw unavailable(error);

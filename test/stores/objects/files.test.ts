@@ -28,6 +28,30 @@ t.test('a failed put leaves no file behind', async (t) => {
   t.same(await readdir(directory, { recursive: true }), ['~tmp']);
 });
 
+t.test('a small object that was read before is what another process made of it since', async (t) => {
+  const directory = t.testdir();
+  const [here, elsewhere] = [new FileObjects(directory), new FileObjects(directory)];
+  const read = async () => {
+    const bytes = await here.read('a/logo', 100);
+    return bytes && Buffer.from(bytes).toString();
+  };
+  await elsewhere.put('a/logo', Buffer.from('one'), 'image/png');
+  t.equal(await read(), 'one');
+  const own = await here.read('a/logo', 100);
+  own?.fill(0);
+  t.equal(own?.buffer.byteLength, 3, 'it owns its memory');
+  t.equal(await read(), 'one', 'what a reader does to its bytes stays its own');
+  await t.rejects(here.read('a/logo', 2), RangeError);
+  await elsewhere.put('a/logo', Buffer.from('two'), 'image/png');
+  t.equal(await read(), 'two');
+  await elsewhere.delete('a/logo');
+  t.equal(await read(), null);
+  await elsewhere.put('a/logo', Buffer.from('three'), 'image/png');
+  t.equal(await read(), 'three');
+  await here.delete('a/logo');
+  t.equal(await read(), null);
+});
+
 t.test('what a process that died was writing is removed a day later, and no sooner', async (t) => {
   const directory = t.testdir();
   await mkdir(join(directory, '~tmp'));
