@@ -1,6 +1,6 @@
 import { type Page, type PagingQuery, readPage } from '../http/lists/paging.ts';
 import { randomText } from '../names/ids.ts';
-import type { Collection, Documents, Update } from '../stores/documents/port.ts';
+import type { Collection, Documents, Filter, Update } from '../stores/documents/port.ts';
 import { ITEM_INDEXES } from './item-indexes.ts';
 import {
   type Claimed,
@@ -164,11 +164,11 @@ export class ItemsStore {
     );
   }
 
-  /** Decides what became of an item. False when the claim is no longer the one that is named. */
-  async decide({ _id, epoch }: ClaimKey, outcome: Outcome): Promise<boolean> {
+  /** Decides what became of an item. False when the claim is no longer the one that is named, or the item is not `asRead`. */
+  async decide({ _id, epoch }: ClaimKey, outcome: Outcome, asRead: Filter = {}): Promise<boolean> {
     const decidedAt = this.#now().toISOString();
     const { modified } = await this.#items.updateOne(
-      { _id, epoch, queue: 'claimed' },
+      { _id, epoch, queue: 'claimed', ...asRead },
       { $set: { queue: 'decided', outcome, decidedAt }, $unset: { ...UNCLAIMED, requestId: '' } },
     );
     return modified === 1;

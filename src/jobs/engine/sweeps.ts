@@ -59,7 +59,9 @@ export function createJobSweeps(options: JobSweepsOptions): Duty[] {
       if (isPoison(item)) {
         options.onExpiredLease('poison');
         const outcome = poisoned(item, now);
-        if (await items.decide(item, outcome)) await settleStale([{ ...item, outcome }]);
+        // An owner that stood still may finish a segment just now, which is to be paid: the next sweep bills that too.
+        const asRead = { 'progress.segment': item.progress?.segment ?? null };
+        if (await items.decide(item, outcome, asRead)) await settleStale([{ ...item, outcome }]);
         continue;
       }
       options.onExpiredLease('again');
