@@ -6,6 +6,7 @@ import type { AdmitAnswer, AdmitQuestion, Coordination, RateAnswer } from '../..
 import { type Authentication, accountSuspended, type Caller } from '../authentication.ts';
 import { markCredentials } from '../marks.ts';
 import { type Budget, sendBudget } from './budget.ts';
+import { callerIfAny, setCaller } from './callers.ts';
 import { createPasses } from './passes.ts';
 import { type CallPlace, createPlaces, type PlaceKind } from './places.ts';
 import {
@@ -82,7 +83,6 @@ export interface Strike {
  */
 export function createGate(options: GateOptions): Gate {
   const { coordination, authentication, now } = options;
-  const callers = new WeakMap<FastifyRequest, Caller>();
   const places = createPlaces(coordination, `${options.hostId}/${options.processId}`);
   const passes = createPasses();
   /** Addresses known to be blocked, so that a flood of wrong keys costs no look-up. Values are epoch milliseconds. */
@@ -99,7 +99,7 @@ export function createGate(options: GateOptions): Gate {
     const network = networkOf(request.ip);
     const rate = blockedMsOf(network) > 0 ? null : passes.pass(caller, network);
     if (rate === null) return false;
-    callers.set(request, caller);
+    setCaller(request, caller);
     sendBudget(reply, budgetOf(caller, rate));
     return true;
   }
@@ -118,7 +118,7 @@ export function createGate(options: GateOptions): Gate {
       caller = await authenticateAnew(request, config, caller);
       answer = await ask(request, reply, caller, { kind, ignoresMark: true });
     }
-    if (caller !== null) callers.set(request, caller);
+    if (caller !== null) setCaller(request, caller);
     if (caller !== null && answer.rate !== null) sendBudget(reply, budgetOf(caller, answer.rate));
     refuseBlocked(answer.blockedMs);
     if (answer.rate?.allowed === false) throw tooManyRequests(answer.rate);
@@ -253,11 +253,11 @@ export function createGate(options: GateOptions): Gate {
       });
     },
     callerOf(request) {
-      const caller = callers.get(request);
-      if (caller === undefined) throw missingCredential();
+      const caller = callerIfAny(request);
+      if (caller === null) throw missingCredential();
       return caller;
     },
-    callerIfAny: (request) => callers.get(request) ?? null,
+    callerIfAny,
     keepPlaceUntil: places.keepUntil,
     async revoke(credentialId) {
       authentication.forget(credentialId);

@@ -11,16 +11,25 @@ const PROBES = ['/healthz', '/readyz', '/metrics'];
  */
 export function installAccessLog(app: FastifyInstance, log: Logger): void {
   app.addHook('onResponse', (request, reply, done) => {
+    if (log.isLevelEnabled(highestLevelOf(reply.statusCode))) write(request, reply);
+    done();
+  });
+
+  function write(request: FastifyRequest, reply: FastifyReply): void {
     const route = request.routeOptions.url ?? null;
     const level = levelOf(reply.statusCode, route);
     if (log.isLevelEnabled(level)) log[level](lineOf(request, reply, route), 'answered');
-    done();
-  });
+  }
+}
+
+/** Known without a look at the route, which makes a copy of its options. */
+function highestLevelOf(status: number): Level {
+  return status >= 500 ? 'error' : 'info';
 }
 
 function levelOf(status: number, route: string | null): Level {
-  if (status >= 500) return 'error';
-  return PROBES.includes(route ?? '') ? 'debug' : 'info';
+  const highest = highestLevelOf(status);
+  return highest === 'info' && PROBES.includes(route ?? '') ? 'debug' : highest;
 }
 
 function lineOf(request: FastifyRequest, reply: FastifyReply, route: string | null) {
