@@ -120,3 +120,13 @@ t.test('items run apart from a job of 20 items on; a small job needs no process'
   t.equal(await apart(20), true);
   t.equal(await apart(10_000), true);
 });
+
+t.test('a large file of a large job is not sent to another process', async (t) => {
+  const { pixels, clock } = open(t);
+  const small = await pixels.transform(itemOf(clock)).result;
+  t.ok(ranInProcess(small.data));
+  const bytes = new Uint8Array(1024 * 1024 + 1);
+  bytes.set(pngOf(1, 1));
+  const large = await pixels.transform({ ...itemOf(clock), bytes }).result;
+  t.notOk(ranInProcess(large.data));
+});
