@@ -47,6 +47,7 @@ const MAY_LOOK_INTO_WORKERS = ['pixels', 'providers', 'catalogue', 'presets', 'i
 const STARTS_THREADS = ['pixels', 'providers'];
 const SHARED_BY_WORKERS = [
   'workers/protocol.ts',
+  'workers/pipe.ts',
   'workers/models/protocol.ts',
   'workers/render/protocol.ts',
   'workers/vector/protocol.ts',

@@ -1,6 +1,7 @@
 import { Socket } from 'node:net';
 import process from 'node:process';
-import type { ApartAnswer } from './protocol.ts';
+import { DATA_PIPE, readBytes } from './pipe.ts';
+import type { ApartAnswer, ApartQuestion } from './protocol.ts';
 
 /** What a task came to: the verdict goes as a message, the bytes on a pipe of their own. */
 export interface Performed<Verdict> {
@@ -8,17 +9,17 @@ export interface Performed<Verdict> {
   bytes?: Uint8Array;
 }
 
-/** Index of the pipe on which bytes go back; see src/pixels/lanes/apart-process.ts. */
-const DATA_PIPE = 4;
-
 /**
- * Makes this process do tasks for the one that forked it, one at a time. It keeps no state: its owner kills it at any
- * moment.
+ * Makes this process do tasks for the one that forked it, one at a time. The input of a task owns its memory. The process
+ * keeps no state: its owner kills it at any moment.
  */
-export function serveApart<Task, Verdict>(perform: (task: Task) => Promise<Performed<Verdict>>): void {
-  const pipe = new Socket({ fd: DATA_PIPE, readable: false });
-  process.on('message', async (task: Task) => {
-    const { verdict, bytes } = await perform(task);
+export function serveApart<Task extends { input: Uint8Array }, Verdict>(
+  perform: (task: Task) => Promise<Performed<Verdict>>,
+): void {
+  const pipe = new Socket({ fd: DATA_PIPE });
+  process.on('message', async ({ task, sizeBytes }: ApartQuestion<Task>) => {
+    const input = await readBytes(pipe, sizeBytes);
+    const { verdict, bytes } = await perform({ ...task, input } as Task);
     process.send?.({ verdict, sizeBytes: bytes?.byteLength ?? 0 } satisfies ApartAnswer<Verdict>);
     if (bytes !== undefined) pipe.write(bytes);
   });

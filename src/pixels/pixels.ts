@@ -29,12 +29,6 @@ import { readable } from './readable.ts';
 import { createSelfTest } from './self-test.ts';
 import { createRasterizer } from './vector.ts';
 
-/**
- * Larger files of a batch stay in this process. A file goes to another one as a message that is copied several times: of 4 MB that and
- * its garbage took 50 ms of CPU, nearly as much as all other work on a picture of 12 megapixels.
- */
-const LARGEST_SENT_BYTES = 1024 * 1024;
-
 export interface PixelCall {
   /** The file. Handed over: transferred to a thread when it owns its memory, and not to be touched again. */
   bytes: Uint8Array;
@@ -192,11 +186,11 @@ export function createPixels(options: PixelsOptions): Pixels {
   /** Runs a task in the lane that it belongs to by what it is estimated to take. */
   async function runTask<T extends ImageTask>(
     taskUntil: (deadlineMs: number) => T,
-    { accountId, work, bytes, inBatch = false }: PixelCall,
+    { accountId, work, inBatch = false }: PixelCall,
     { header, pass }: { header: Header; pass: Pass | null },
     ending: Ending,
   ): Promise<Arrival<T>> {
-    const { lane, took } = lanes.choose(header, pass, inBatch && bytes.length <= LARGEST_SENT_BYTES);
+    const { lane, took } = lanes.choose(header, pass, inBatch);
     const seating = { accountId, work, bytes: estimatedBytes(header, pass) };
     const arrival = await lane.run<T>({ taskUntil, seating, took, ...ending });
     selfTest.answered();

@@ -48,6 +48,13 @@ function itemOf(clock: HandClock, behaviour = 'answer'): TransformCall {
   return { ...callOf(clock, behaviour), accountId: 'batch', work: 'job', inBatch: true };
 }
 
+/** A PNG, as far as its header goes, of so many bytes. */
+function fileOf(sizeBytes: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(sizeBytes).map((_, index) => (index * 31) % 251);
+  bytes.set(pngOf(1, 1).subarray(0, sizeBytes));
+  return bytes;
+}
+
 const turn = () => new Promise(setImmediate);
 
 /** The stand-in process says so; the stand-in thread answers with its input. */
@@ -121,12 +128,24 @@ t.test('items run apart from a job of 20 items on; a small job needs no process'
   t.equal(await apart(10_000), true);
 });
 
-t.test('a large file of a large job is not sent to another process', async (t) => {
+t.test('files of any size reach a process whole, one after the other', async (t) => {
   const { pixels, clock } = open(t);
-  const small = await pixels.transform(itemOf(clock)).result;
-  t.ok(ranInProcess(small.data));
-  const bytes = new Uint8Array(1024 * 1024 + 1);
-  bytes.set(pngOf(1, 1));
-  const large = await pixels.transform({ ...itemOf(clock), bytes }).result;
-  t.notOk(ranInProcess(large.data));
+  for (const sizeBytes of [5_000_001, 70, 65_536, 1_000_000]) {
+    const bytes = fileOf(sizeBytes);
+    const { data } = await pixels.transform({ ...itemOf(clock, 'echo'), bytes: bytes.slice() }).result;
+    t.equal(data.length, sizeBytes);
+    t.ok(Buffer.from(bytes).equals(data));
+  }
+});
+
+t.test('a process that dies while a large file is on its way is replaced', async (t) => {
+  const { pixels, clock } = open(t);
+  const dying = pixels.transform({ ...itemOf(clock, 'die'), bytes: fileOf(5_000_000) });
+  await t.rejects(dying.result, { code: 'unsupported_format' });
+  const stuck = pixels.transform({ ...itemOf(clock, 'spin'), bytes: fileOf(5_000_000) });
+  for (let look = 0; look < 100 && pixels.batchStats().busy === 0; look += 1) await turn();
+  clock.advance(10_000);
+  await t.rejects(stuck.result, { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } });
+  await stuck.ended;
+  t.ok(ranInProcess((await pixels.transform(itemOf(clock)).result).data));
 });

@@ -5,7 +5,7 @@ import type { ImageResult, ImageTask } from '../../workers/protocol.ts';
 /**
  * Stands in for the image process: what it does with a task is told by the background colour of its pass. `spin` never
  * answers and never lets its loop run, as native code that nothing stops; `secrets` answers with its environment,
- * `priority` with its niceness.
+ * `priority` with its niceness, `echo` with its input.
  */
 serveApart<ImageTask, ImageResult>(async (task) => {
   const behaviour = task.kind === 'transform' ? task.pass.encode.background : undefined;
@@ -19,7 +19,7 @@ serveApart<ImageTask, ImageResult>(async (task) => {
     secrets: Object.keys(process.env).join(' '),
     priority: String(getPriority()),
   };
-  const bytes = Buffer.from(said[behaviour ?? ''] ?? 'done');
+  const bytes = behaviour === 'echo' ? task.input : Buffer.from(said[behaviour ?? ''] ?? 'done');
   const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
   const facts = { contentType: 'image/png', width: 1, height: 1, timings };
   return { verdict: { kind: 'transformed', data: new Uint8Array(), ...facts }, bytes };

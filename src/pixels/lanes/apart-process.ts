@@ -1,8 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import type { Readable } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import type { ApartAnswer } from '../../../workers/protocol.ts';
+import { DATA_PIPE, readBytes } from '../../../workers/pipe.ts';
+import type { ApartAnswer, ApartQuestion } from '../../../workers/protocol.ts';
 
 /** A process ended before its answer. */
 export class ProcessDeath extends Error {
@@ -25,10 +26,12 @@ export interface ApartProcessOptions {
 
 export interface ApartProcess {
   /**
-   * Sends a task and reads its answer. One at a time.
+   * Sends a task and reads its answer. One at a time. The task's input is not to be changed before.
    * @throws ProcessDeath
    */
-  ask<Task, Verdict>(task: Task): Promise<{ verdict: Verdict; data: Uint8Array<ArrayBuffer> }>;
+  ask<Task extends { input: Uint8Array }, Verdict>(
+    task: Task,
+  ): Promise<{ verdict: Verdict; data: Uint8Array<ArrayBuffer> }>;
   /** Ends it at once; resolves when it is gone. */
   kill(): Promise<void>;
   /** Resolves when it is gone. */
@@ -40,8 +43,6 @@ interface Ending {
   killedBy: NodeJS.Signals | null;
 }
 
-/** Index of the pipe on which bytes come; see workers/apart.ts. */
-const DATA_PIPE = 4;
 const UNCAUGHT_EXCEPTION = 1;
 const OWN_DEATHS: readonly (NodeJS.Signals | null)[] = ['SIGABRT', 'SIGTRAP', 'SIGSEGV', 'SIGBUS', 'SIGILL'];
 /** All that the process may know of the environment: no credential of a store, no secret of the operator. */
@@ -77,16 +78,20 @@ export function startApartProcess({ file, memoryMegabytes, niceness }: ApartProc
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc', 'pipe'],
   });
+  const pipe = child.stdio[DATA_PIPE] as Duplex;
+  // What is written to a process that died says so; its death is told by its end.
+  pipe.on('error', () => {});
   const died = new AbortController();
   const gone = endingOf(child).then((ending) => died.abort(new ProcessDeath(ending)));
   const { signal } = died;
   return {
     gone,
-    async ask<Task, Verdict>(task: Task) {
+    async ask<Task extends { input: Uint8Array }, Verdict>({ input, ...task }: Task) {
       try {
-        child.send(task as object, (error) => error !== null && child.kill('SIGKILL'));
+        const question: ApartQuestion<Task> = { task, sizeBytes: input.length };
+        child.send(question, (error) => error !== null && child.kill('SIGKILL'));
+        pipe.write(input);
         const [answer] = (await once(child, 'message', { signal })) as [ApartAnswer<Verdict>];
-        const pipe = child.stdio[DATA_PIPE] as Readable;
         return { verdict: answer.verdict, data: await readBytes(pipe, answer.sizeBytes, signal) };
       } catch (error) {
         throw signal.aborted ? signal.reason : error;
@@ -105,27 +110,4 @@ function endingOf(child: ChildProcess): Promise<Ending> {
     child.once('exit', (code, killedBy) => resolve({ code, killedBy }));
     child.once('error', () => resolve({ code: null, killedBy: null }));
   });
-}
-
-/** Copied into their place as they come. */
-async function readBytes(
-  pipe: Readable,
-  sizeBytes: number,
-  signal: AbortSignal,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const bytes = new Uint8Array(sizeBytes);
-  let filled = 0;
-  const take = (chunk: Uint8Array) => {
-    bytes.set(chunk, filled);
-    filled += chunk.length;
-  };
-  pipe.on('data', take);
-  pipe.resume();
-  try {
-    while (filled < bytes.length) await once(pipe, 'data', { signal });
-    return bytes;
-  } finally {
-    pipe.pause();
-    pipe.off('data', take);
-  }
 }

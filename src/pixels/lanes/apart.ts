@@ -31,7 +31,7 @@ export interface ApartResult<Verdict> {
 }
 
 /** A few places for work that nothing stops but a kill, each with a process of its own. */
-export interface Apart<Task, Verdict> {
+export interface Apart<Task extends { input: Uint8Array }, Verdict> {
   /**
    * Settles when the work has really ended: its place is free again, and a killed process is gone.
    * @throws provider_unavailable capacity; ProcessDeath; the reason of the signal that ended the waiting or the work.
@@ -61,7 +61,9 @@ const LARGE_RESULT_BYTES = 64 * 1_048_576;
 /** A process without work for as long is ended. */
 const IDLE_MS = 60_000;
 
-export function createApart<Task, Verdict>(options: ApartOptions): Apart<Task, Verdict> {
+export function createApart<Task extends { input: Uint8Array }, Verdict>(
+  options: ApartOptions,
+): Apart<Task, Verdict> {
   const { places: seats, clock, onLost } = options;
   const admission = createAdmission({ ...options, seats });
   /** Processes without work, and what stops the clock that ends them. */
