@@ -74,7 +74,9 @@ export function createRasterizer(options: RasterizerOptions): Rasterizer {
       const begin = () => {
         const deadlineMs = clock.nowMs() + timeoutMs;
         drawing = patienceUntil({ deadlineMs, client: patience.signal, clock, late });
-        return { task: { input: bytes, ...size, limitPixels: LIMIT_PIXELS }, signal: drawing.signal };
+        // What goes to a process is handed over, and the caller reads its file again.
+        const input = new Uint8Array(bytes);
+        return { task: { input, ...size, limitPixels: LIMIT_PIXELS }, signal: drawing.signal };
       };
       try {
         const { verdict, data, queueMs } = await apart.run({ accountId, work, bytes: 0, patience, begin });

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { DATA_PIPE, readBytes } from '../../../workers/pipe.ts';
+import { DATA_PIPE, freeNow, readBytes } from '../../../workers/pipe.ts';
 import type { ApartAnswer, ApartQuestion } from '../../../workers/protocol.ts';
 
 /** A process ended before its answer. */
@@ -26,7 +26,7 @@ export interface ApartProcessOptions {
 
 export interface ApartProcess {
   /**
-   * Sends a task and reads its answer. One at a time. The task's input is not to be changed before.
+   * Sends a task and reads its answer. One at a time. The task's input is handed over, and freed once it is written.
    * @throws ProcessDeath
    */
   ask<Task extends { input: Uint8Array }, Verdict>(
@@ -90,7 +90,7 @@ export function startApartProcess({ file, memoryMegabytes, niceness }: ApartProc
       try {
         const question: ApartQuestion<Task> = { task, sizeBytes: input.length };
         child.send(question, (error) => error !== null && child.kill('SIGKILL'));
-        pipe.write(input);
+        pipe.write(input, (error) => (error ? undefined : freeNow(input)));
         const [answer] = (await once(child, 'message', { signal })) as [ApartAnswer<Verdict>];
         return { verdict: answer.verdict, data: await readBytes(pipe, answer.sizeBytes, signal) };
       } catch (error) {
