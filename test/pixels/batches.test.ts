@@ -1,38 +1,13 @@
 // needs: pixels
 import { getPriority } from 'node:os';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import type { PassSegment } from '../../src/catalogue/plan/plan.ts';
 import { createPassWork } from '../../src/jobs/work/pass.ts';
 import type { ItemCall } from '../../src/jobs/work/perform.ts';
-import { createPixels, type PixelsOptions, type TransformCall } from '../../src/pixels/pixels.ts';
-import { type HandClock, handClock } from '../clock.ts';
+import type { TransformCall } from '../../src/pixels/pixels.ts';
+import type { HandClock } from '../clock.ts';
 import { pngOf } from './files.ts';
-
-const SETTINGS: PixelsOptions['settings'] = {
-  IMAGE_THREADS: 1,
-  IMAGE_ISOLATION: 'thread',
-  IMAGE_HEAVY_PLACES: 1,
-  IMAGE_PROCESS_MEMORY_MEGABYTES: 1_024,
-  IMAGE_QUEUE: 0,
-  IMAGE_MEMORY_MEGABYTES: 512,
-  TRANSFORM_TIMEOUT_MS: 10_000,
-  VECTOR_TIMEOUT_MS: 10_000,
-  VECTOR_MEMORY_MEGABYTES: 2_048,
-};
-
-function open(t: Test) {
-  const clock = handClock();
-  const pixels = createPixels({
-    settings: SETTINGS,
-    processes: 1,
-    log: { warn: () => {} },
-    clock,
-    threadFile: new URL('./stand-in-thread.ts', import.meta.url),
-    processFile: new URL('./stand-in-process.ts', import.meta.url),
-  });
-  t.teardown(() => pixels.close());
-  return { pixels, clock };
-}
+import { openStandIns } from './stand-ins.ts';
 
 function callOf(clock: HandClock, behaviour = 'answer'): TransformCall {
   return {
@@ -61,7 +36,7 @@ const turn = () => new Promise(setImmediate);
 const ranInProcess = (data: Uint8Array) => Buffer.from(data).toString() === 'done';
 
 t.test('an item of a large job leaves the cores to calls, and less so than a heavy pass', async (t) => {
-  const { pixels, clock } = open(t);
+  const { pixels, clock } = openStandIns(t);
   const nicenessOf = async (call: TransformCall) => {
     const { data } = await pixels.transform(call).result;
     return Number(Buffer.from(data).toString()) - getPriority();
@@ -75,7 +50,7 @@ t.test('an item of a large job leaves the cores to calls, and less so than a hea
 });
 
 t.test('calls and small jobs find their thread free while a batch has its place', async (t) => {
-  const { pixels, clock } = open(t);
+  const { pixels, clock } = openStandIns(t, { IMAGE_QUEUE: 0 });
   const stuck = pixels.transform({ ...itemOf(clock, 'spin'), deadlineMs: clock.nowMs() + 60_000 });
   const next = pixels.transform(itemOf(clock));
   await turn();
@@ -94,7 +69,7 @@ t.test('calls and small jobs find their thread free while a batch has its place'
 });
 
 t.test('an operator who changes the number of threads changes the places of a batch', async (t) => {
-  const { pixels, clock } = open(t);
+  const { pixels, clock } = openStandIns(t);
   pixels.resize(2);
   const stuck = [1, 2].map(() => pixels.transform(itemOf(clock, 'spin')));
   await turn();
@@ -105,7 +80,7 @@ t.test('an operator who changes the number of threads changes the places of a ba
 });
 
 t.test('items run apart from a job of 20 items on; a small job needs no process', async (t) => {
-  const { pixels } = open(t);
+  const { pixels } = openStandIns(t);
   const ran = createPassWork({
     pixels,
     assets: {} as Parameters<typeof createPassWork>[0]['assets'],
@@ -129,7 +104,7 @@ t.test('items run apart from a job of 20 items on; a small job needs no process'
 });
 
 t.test('files of any size reach a process whole, one after the other', async (t) => {
-  const { pixels, clock } = open(t);
+  const { pixels, clock } = openStandIns(t);
   for (const sizeBytes of [5_000_001, 70, 65_536, 1_000_000]) {
     const bytes = fileOf(sizeBytes);
     const { data } = await pixels.transform({ ...itemOf(clock, 'echo'), bytes: bytes.slice() }).result;
@@ -139,7 +114,7 @@ t.test('files of any size reach a process whole, one after the other', async (t)
 });
 
 t.test('a process that dies while a large file is on its way is replaced', async (t) => {
-  const { pixels, clock } = open(t);
+  const { pixels, clock } = openStandIns(t);
   const dying = pixels.transform({ ...itemOf(clock, 'die'), bytes: fileOf(5_000_000) });
   await t.rejects(dying.result, { code: 'unsupported_format' });
   const stuck = pixels.transform({ ...itemOf(clock, 'spin'), bytes: fileOf(5_000_000) });

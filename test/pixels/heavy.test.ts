@@ -2,36 +2,11 @@
 
 import { readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
-import t, { type Test } from 'tap';
-import { createPixels, type PixelsOptions, type TransformCall } from '../../src/pixels/pixels.ts';
-import { type HandClock, handClock } from '../clock.ts';
+import t from 'tap';
+import type { TransformCall } from '../../src/pixels/pixels.ts';
+import type { HandClock } from '../clock.ts';
 import { pngOf } from './files.ts';
-
-const SETTINGS: PixelsOptions['settings'] = {
-  IMAGE_THREADS: 1,
-  IMAGE_ISOLATION: 'thread',
-  IMAGE_HEAVY_PLACES: 1,
-  IMAGE_PROCESS_MEMORY_MEGABYTES: 1_024,
-  IMAGE_QUEUE: 2,
-  IMAGE_MEMORY_MEGABYTES: 512,
-  TRANSFORM_TIMEOUT_MS: 10_000,
-  VECTOR_TIMEOUT_MS: 10_000,
-  VECTOR_MEMORY_MEGABYTES: 2_048,
-};
-
-function open(t: Test, settings: Partial<PixelsOptions['settings']> = {}) {
-  const clock = handClock();
-  const pixels = createPixels({
-    settings: { ...SETTINGS, ...settings },
-    processes: 1,
-    log: { warn: () => {} },
-    clock,
-    threadFile: new URL('./stand-in-thread.ts', import.meta.url),
-    processFile: new URL('./stand-in-process.ts', import.meta.url),
-  });
-  t.teardown(() => pixels.close());
-  return { pixels, clock };
-}
+import { openStandIns } from './stand-ins.ts';
 
 /** A pass that is estimated to take some twenty seconds. */
 function heavyCall(clock: HandClock, behaviour = 'answer', accountId = 'a'): TransformCall {
@@ -57,7 +32,7 @@ function children(): number[] {
 const turn = () => new Promise(setImmediate);
 
 t.test('a heavy pass runs apart and comes back as any other', async (t) => {
-  const { pixels, clock } = open(t);
+  const { pixels, clock } = openStandIns(t);
   const { data, ...facts } = await pixels.transform(heavyCall(clock)).result;
   t.match(facts, { kind: 'transformed', contentType: 'image/png', width: 1, queueMs: 0 });
   t.equal(Buffer.from(data).toString(), 'done');
@@ -67,7 +42,7 @@ t.test('a heavy pass runs apart and comes back as any other', async (t) => {
 t.test(
   'others are answered while heavy work runs; once killed it leaves no process and no place',
   async (t) => {
-    const { pixels, clock } = open(t);
+    const { pixels, clock } = openStandIns(t);
     const before = children();
     const stuck = pixels.transform(heavyCall(clock, 'spin'));
     await turn();
@@ -88,7 +63,7 @@ t.test(
 );
 
 t.test('heavy work leaves the cores to others, a search that a call waits for as well', async (t) => {
-  const { pixels, clock } = open(t);
+  const { pixels, clock } = openStandIns(t);
   const plain = heavyCall(clock, 'priority');
   const search = {
     ...plain,
@@ -101,7 +76,7 @@ t.test('heavy work leaves the cores to others, a search that a call waits for as
 });
 
 t.test('a client that goes away ends its heavy pass', async (t) => {
-  const { pixels, clock } = open(t);
+  const { pixels, clock } = openStandIns(t);
   const before = children();
   const client = new AbortController();
   const work = pixels.transform({ ...heavyCall(clock, 'spin'), signal: client.signal });
@@ -113,7 +88,7 @@ t.test('a client that goes away ends its heavy pass', async (t) => {
 });
 
 t.test('a heavy pass that finds no place by its deadline is told so', async (t) => {
-  const { pixels, clock } = open(t);
+  const { pixels, clock } = openStandIns(t);
   const stuck = pixels.transform({ ...heavyCall(clock, 'spin'), deadlineMs: clock.nowMs() + 60_000 });
   await turn();
   const waiting = pixels.transform(heavyCall(clock, 'answer', 'b'));
@@ -130,7 +105,7 @@ t.test('a heavy pass that finds no place by its deadline is told so', async (t) 
 });
 
 t.test('a job waits for a heavy place as long as it takes', async (t) => {
-  const { pixels, clock } = open(t);
+  const { pixels, clock } = openStandIns(t);
   const stuck = pixels.transform({ ...heavyCall(clock, 'spin'), deadlineMs: clock.nowMs() + 60_000 });
   await turn();
   const job = pixels.transform({ ...heavyCall(clock, 'answer', 'b'), work: 'job' });
@@ -141,7 +116,7 @@ t.test('a job waits for a heavy place as long as it takes', async (t) => {
 });
 
 t.test('a pass that breaks its process is refused, and the next one finds another', async (t) => {
-  const { pixels, clock } = open(t);
+  const { pixels, clock } = openStandIns(t);
   await t.rejects(pixels.transform(heavyCall(clock, 'die')).result, { code: 'unsupported_format' });
   t.match(await pixels.transform(heavyCall(clock)).result, { kind: 'transformed' });
 });
@@ -149,7 +124,7 @@ t.test('a pass that breaks its process is refused, and the next one finds anothe
 t.test('a process apart knows nothing of the environment of the service', async (t) => {
   process.env.MONGODB_URL = 'mongodb://user:secret@db';
   t.teardown(() => delete process.env.MONGODB_URL);
-  const { pixels, clock } = open(t);
+  const { pixels, clock } = openStandIns(t);
   const { data } = await pixels.transform(heavyCall(clock, 'secrets')).result;
   t.notMatch(Buffer.from(data).toString(), /MONGODB/);
 });
@@ -160,7 +135,7 @@ t.test('a process apart takes its memory as the service does', async (t) => {
     process.env = before;
   });
   Object.assign(process.env, { MALLOC_ARENA_MAX: '2', MALLOC_CONF: 'narenas:2' });
-  const { pixels, clock } = open(t);
+  const { pixels, clock } = openStandIns(t);
   const { data } = await pixels.transform(heavyCall(clock, 'secrets')).result;
   const names = Buffer.from(data).toString().split(' ');
   t.ok(names.includes('MALLOC_ARENA_MAX'));
@@ -168,13 +143,13 @@ t.test('a process apart takes its memory as the service does', async (t) => {
 });
 
 t.test('with IMAGE_ISOLATION=process no pass runs in a thread', async (t) => {
-  const { pixels, clock } = open(t, { IMAGE_ISOLATION: 'process' });
+  const { pixels, clock } = openStandIns(t, { IMAGE_ISOLATION: 'process' });
   const { data } = await pixels.transform(smallCall(clock)).result;
   t.equal(Buffer.from(data).toString(), 'done', 'the stand-in thread answers with its input');
 });
 
 t.test('a process without work is ended after a while', async (t) => {
-  const { pixels, clock } = open(t);
+  const { pixels, clock } = openStandIns(t);
   const before = children();
   await pixels.transform({ ...heavyCall(clock), bytes: pngOf(2_400, 2_000) }).result;
   t.equal(children().length, before.length + 1);
