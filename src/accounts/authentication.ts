@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { ApiError } from '../http/errors.ts';
-import { secretHash } from './keys.ts';
+import { KEY_CHARACTERS, looksLikeKey, secretHash } from './keys.ts';
 import { CREDENTIAL_CACHE_MS } from './marks.ts';
 import type { AccountsStore, ApiKeyDocument } from './store.ts';
 
@@ -114,13 +114,15 @@ export function createAuthentication(store: AccountsStore, now: () => number): A
       if (header === undefined) return null;
       const credential = credentialOf(request, header);
       const { isSession, secret, hash } = credential;
-      if (secret === '') throw notAccepted(isSession);
-      if (isSession && secret.startsWith('drk_')) throw keyAsBearer();
+      if (secret === '') throw looksLikeKey(header.trim()) ? keyWithoutScheme() : notAccepted(isSession);
+      if (isSession && looksLikeKey(secret)) throw keyAsBearer();
       let found: Cached | null | undefined = cached(credential);
       if (found === undefined) {
         found = await (isSession ? sessionCaller(hash) : keyCaller(hash));
         if (found !== null) (isSession ? sessions : keys).set(hash, found);
       }
+      if (found === null && looksLikeKey(secret) && secret.length !== KEY_CHARACTERS)
+        throw wrongLength(secret.length);
       if (found === null || found.expiresAtMs <= now()) throw notAccepted(isSession);
       return found.caller;
     },
@@ -155,6 +157,23 @@ function keyAsBearer(): ApiError {
   return new ApiError('unauthorized', 'An API key was sent as Bearer: send "Authorization: ApiKey …".', {
     param: 'Authorization',
   });
+}
+
+function keyWithoutScheme(): ApiError {
+  return new ApiError(
+    'unauthorized',
+    'The Authorization header holds an API key alone: write ApiKey before it, as in "Authorization: ApiKey drk_…".',
+    { param: 'Authorization' },
+  );
+}
+
+/** What was cut off when a key was copied. Every key has the same length, so nothing is learnt from it. */
+function wrongLength(received: number): ApiError {
+  return new ApiError(
+    'unauthorized',
+    `An API key has ${KEY_CHARACTERS} characters and this one has ${received}: copy it whole.`,
+    { param: 'Authorization', details: { received, expected: KEY_CHARACTERS } },
+  );
 }
 
 /** 401 for a credential that is wrong, revoked or malformed: one answer a kind, so that nothing is learnt from it. */

@@ -4,9 +4,17 @@ import { randomText } from '../names/ids.ts';
 const PREFIX = 'drk_';
 const SECRET_CHARACTERS = 40;
 
+/** How long the text of every API key is that the service made. */
+export const KEY_CHARACTERS = PREFIX.length + SECRET_CHARACTERS;
+
 /** A new API key's text (238 bits). It is shown once; only its hash is stored. */
 export function newKeyText(): string {
   return PREFIX + randomText(SECRET_CHARACTERS);
+}
+
+/** Whether a text is meant as an API key. */
+export function looksLikeKey(text: string): boolean {
+  return text.startsWith(PREFIX);
 }
 
 /** What is stored and looked up instead of a secret: its SHA-256, base64url. */

@@ -15,8 +15,17 @@ export function welcomeText(url: string, firstStart: Omit<Bootstrapped, 'finish'
   return `${lines.join('\n')}\n\n`;
 }
 
+/** Every field of the card but its picture: one with a title alone looks broken. */
+const FIRST_CARD = {
+  eyebrow: 'Hello',
+  title: 'It works',
+  subtitle: 'This card was drawn by your own Darkroom.',
+  author: 'You',
+  site: 'darkroom',
+};
+
 function firstCall(url: string): string[] {
-  const body = JSON.stringify({ templateId: 'builtin-template-social-card', data: { title: 'Hello' } });
+  const body = JSON.stringify({ templateId: 'builtin-template-social-card', data: FIRST_CARD });
   return [
     'curl --fail-with-body -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\',
     `  -d '${body}' \\`,

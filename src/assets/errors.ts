@@ -1,9 +1,11 @@
 import { ApiError } from '../http/errors.ts';
+import { otherKindHint } from '../names/ids.ts';
 import type { AssetStatus } from './asset.ts';
 
 /** None, or another account's: the two are never told apart. */
-export function assetNotFound(): ApiError {
-  return new ApiError('asset_not_found', 'There is no such asset: GET /api/v1/assets lists yours.', {
+export function assetNotFound(assetId: string): ApiError {
+  const hint = otherKindHint(assetId, 'ast');
+  return new ApiError('asset_not_found', `There is no such asset: GET /api/v1/assets lists yours.${hint}`, {
     param: 'assetId',
   });
 }

@@ -82,7 +82,8 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
     },
     async (request, reply) => {
       const { accountId } = gate.callerOf(request);
-      if (!(await removal.remove(accountId, request.params.assetId))) throw assetNotFound();
+      if (!(await removal.remove(accountId, request.params.assetId)))
+        throw assetNotFound(request.params.assetId);
       return reply.code(204).send();
     },
   );

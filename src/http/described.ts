@@ -3,7 +3,7 @@
  * They may let through what only a rule can tell, such as a date that no calendar has.
  */
 export const NOT_BLANK = { minLength: 1, pattern: '\\S' };
-export const NOT_RESERVED = { pattern: '^(?!builtin-)[a-z0-9]+(-[a-z0-9]+)*$' };
+export const NOT_RESERVED = { pattern: '^(?!builtin-)(?!import$)[a-z0-9]+(-[a-z0-9]+)*$' };
 export const VERSION = { pattern: '^[1-9][0-9]{0,8}$' };
 export const REFERENCE = { minLength: 1, pattern: '^[^@]+(@[1-9][0-9]{0,8})?$' };
 export const DATE_OR_INSTANT = {

@@ -10,6 +10,7 @@ import { warnOfUntrustedProxy } from './connection/untrusted-proxy.ts';
 import { installAccessLog } from './manners/access-log.ts';
 import { installCaching } from './manners/caching.ts';
 import { installCompression } from './manners/compression.ts';
+import { installIgnoredQuery } from './manners/ignored-query.ts';
 import { installNegotiation } from './manners/negotiation.ts';
 import { installRequestIds, requestIdOf } from './manners/request-ids.ts';
 import { RequestLog } from './manners/request-log.ts';
@@ -31,6 +32,7 @@ export function createServer(settings: SettingsOf<typeof httpSettings>, log: Log
   installAccessLog(server, log);
   installCaching(server);
   installCompression(server);
+  installIgnoredQuery(server);
   refuseExpectations(server.server);
   refuseTunnels(server.server);
   return server;

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Pass } from '../../workers/protocol.ts';
 import { REFERENCE } from '../http/described.ts';
 import { ApiError, invalidParam } from '../http/errors.ts';
-import { sendWarnings } from '../http/manners/warnings.ts';
+import { addWarnings } from '../http/manners/warnings.ts';
 import type { RenderRequest, Renders } from '../pixels/renders/renders.ts';
 import { fill } from '../templates/document.ts';
 import { blockedWarnings, variableWarnings } from '../templates/findings.ts';
@@ -68,7 +68,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
         keepPlaceUntil(work.ended);
         return { ...(await work.result), fetchMs, missing };
       });
-      sendWarnings(reply, [
+      addWarnings(reply, [
         ...variableWarnings(template, row),
         ...blockedWarnings(html),
         ...picture.missing.map((name) => ({ code: 'missing_asset', name })),

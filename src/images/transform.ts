@@ -4,7 +4,7 @@ import type { Pass } from '../../workers/protocol.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import { checkImageBody } from '../http/bodies/image-body.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
-import { sendWarnings, type Warning } from '../http/manners/warnings.ts';
+import { addWarnings, type Warning } from '../http/manners/warnings.ts';
 import type { PixelResult } from '../pixels/pixels.ts';
 import { type BodyFields, readInput } from './input.ts';
 import { bring, counted, type LaneOptions, limitsOf, namedAs } from './lane.ts';
@@ -73,7 +73,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
       });
       sendTiming(reply, { admitMs, ...done, ...done.timings });
       options.meters.ops.ran(runOf(nameOf(call), { admitMs, ...done }));
-      sendWarnings(
+      addWarnings(
         reply,
         warnings.map(({ code }) => ({ code })),
       );

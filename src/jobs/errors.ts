@@ -1,12 +1,14 @@
 import { ApiError, invalidParam } from '../http/errors.ts';
+import { otherKindHint } from '../names/ids.ts';
 import type { JobStatus } from './job.ts';
 
 /** Attempts that may follow a first one. */
 export const MOST_RESUMES = 5;
 
 /** None, another account's, or one whose record has expired: never told apart. */
-export function jobNotFound(): ApiError {
-  return new ApiError('job_not_found', 'There is no such job: GET /api/v1/jobs lists yours.', {
+export function jobNotFound(jobId: string): ApiError {
+  const hint = otherKindHint(jobId, 'job');
+  return new ApiError('job_not_found', `There is no such job: GET /api/v1/jobs lists yours.${hint}`, {
     param: 'jobId',
   });
 }

@@ -32,7 +32,7 @@ export function createReading(options: {
   /** @throws ApiError job_not_found */
   async function find(accountId: string, jobId: string): Promise<JobDocument> {
     const job = await findIfAny(accountId, jobId);
-    if (job === null) throw jobNotFound();
+    if (job === null) throw jobNotFound(jobId);
     return job;
   }
 

@@ -1,20 +1,23 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** Every kind of id the service gives out. */
-export type IdPrefix =
-  | 'acc'
-  | 'key'
-  | 'ses'
-  | 'ast'
-  | 'job'
-  | 'pre'
-  | 'tpl'
-  | 'whe'
-  | 'whd'
-  | 'evt'
-  | 'fbk'
-  | 'led'
-  | 'run';
+/** Every kind of id that the service gives out, by its prefix. */
+const NOUNS = {
+  acc: 'an account',
+  key: 'an API key',
+  ses: 'a session',
+  ast: 'an asset',
+  job: 'a job',
+  pre: 'a preset',
+  tpl: 'a template',
+  whe: 'a webhook endpoint',
+  whd: 'a webhook delivery',
+  evt: 'an event',
+  fbk: 'a feedback report',
+  led: 'a ledger row',
+  run: 'a run',
+} as const;
+
+export type IdPrefix = keyof typeof NOUNS;
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const TIME_CHARACTERS = 8;
@@ -53,4 +56,19 @@ function base62(value: number, width: number): string {
   let text = '';
   for (let rest = value; text.length < width; rest = Math.floor(rest / 62)) text = ALPHABET[rest % 62] + text;
   return text;
+}
+
+/**
+ * The end of a sentence about an id that was not found: what the id is, where it is one of another kind or none at all.
+ * Nothing is said of an id of the right kind, so that nothing is learnt about whose it is.
+ */
+export function otherKindHint(id: string, expected: IdPrefix): string {
+  if (id === '') return ' The id in the path is empty: leave out the slash at its end.';
+  const prefix = id.split('_')[0] ?? '';
+  if (prefix === expected || !id.includes('_') || !isPrefix(prefix)) return '';
+  return ` ${prefix}_… is the id of ${NOUNS[prefix]}: the id of ${NOUNS[expected]} begins with ${expected}_.`;
+}
+
+function isPrefix(text: string): text is IdPrefix {
+  return Object.hasOwn(NOUNS, text);
 }

@@ -14,6 +14,9 @@ export const SLUG_PATTERN = '^[a-z0-9-]+$';
 
 const SLUG = new RegExp(SLUG_PATTERN);
 
+/** Words that routes have where an id or a slug could stand: `/presets/import`. A slug of that name could not be read. */
+export const ROUTE_WORDS: ReadonlySet<string> = new Set(['import']);
+
 /** Latin letters that Unicode does not take apart. */
 const FOLDED: Readonly<Record<string, string>> = {
   ß: 'ss',
@@ -35,14 +38,27 @@ export function isSlug(text: string): boolean {
   return text.length <= SLUG_MAX_CHARACTERS && SLUG.test(text);
 }
 
-/** Whether a slug is kept for what ships with the service. */
+/** Whether no account may have this slug: it is kept for what ships with the service, or it is a word of a route. */
 export function isReservedSlug(slug: string): boolean {
-  return slug.startsWith(RESERVED_PREFIX);
+  return slug.startsWith(RESERVED_PREFIX) || ROUTE_WORDS.has(slug);
+}
+
+/**
+ * Refuses a slug that no account may have; its form is the schema's.
+ * @param kind what it would name, in the plural: `presets`.
+ * @returns the sentence that refuses it; null when the slug may be had.
+ */
+export function refusedSlug(slug: string, kind: string): string | null {
+  if (ROUTE_WORDS.has(slug))
+    return `slug must not be "${slug}", which is the name of a route: choose another.`;
+  if (!isReservedSlug(slug)) return null;
+  return `slug must not begin with "${RESERVED_PREFIX}", which is kept for built-in ${kind}.`;
 }
 
 /**
  * The slug of a name: accents folded (`Größe élan` is `grosse-elan`), every other run of characters one hyphen.
- * A leading `builtin` falls away because the prefix is reserved; a name with nothing left answers `fallback`.
+ * A leading `builtin` falls away because the prefix is reserved; a name with nothing left answers `fallback`, and the
+ * word of a route gets a number.
  */
 export function slugFromName(name: string, fallback: string): string {
   const stem = name
@@ -55,7 +71,8 @@ export function slugFromName(name: string, fallback: string): string {
     .replace(/^(?:builtin(?:-|$))+/, '')
     .slice(0, SLUG_MAX_CHARACTERS - SUFFIX_CHARACTERS)
     .replace(/-+$/, '');
-  return stem === '' ? fallback : stem;
+  if (stem === '') return fallback;
+  return ROUTE_WORDS.has(stem) ? `${stem}-2` : stem;
 }
 
 /** The first of `slug`, `slug-2`, `slug-3`, … that is not taken; a long slug is cut to make room for the number. */

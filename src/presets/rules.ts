@@ -5,7 +5,7 @@ import { compileSteps } from '../catalogue/plan/steps.ts';
 import { checkSubjectsAreUsed, readSubjects } from '../catalogue/plan/subjects.ts';
 import { invalidParam } from '../http/errors.ts';
 import type { Models } from '../models/models.ts';
-import { isReservedSlug, RESERVED_PREFIX, SLUG_PATTERN } from '../names/slugs.ts';
+import { isReservedSlug, refusedSlug, SLUG_PATTERN } from '../names/slugs.ts';
 import { checkNamedAssets, type MissingAssets } from './named-assets.ts';
 import type { Content } from './preset.ts';
 import { PRESET_SLUG_MAX_CHARACTERS } from './schema.ts';
@@ -71,13 +71,12 @@ export function checkName(name: string): void {
 }
 
 /**
- * Refuses a slug that only built-ins may have; its form is the schema's.
+ * Refuses a slug that no account may have; its form is the schema's.
  * @throws ApiError invalid_param on slug.
  */
 export function checkSlug(slug: string): void {
-  if (!isReservedSlug(slug)) return;
-  const message = `slug must not begin with "${RESERVED_PREFIX}", which is kept for built-in presets.`;
-  throw invalidParam('slug', message);
+  const refusal = refusedSlug(slug, 'presets');
+  if (refusal !== null) throw invalidParam('slug', refusal);
 }
 
 /** Whether what an import sent as slug can be one of the account's own; anything else is ignored there. */

@@ -1,6 +1,6 @@
 import { invalidParam } from '../http/errors.ts';
 import { checkOf } from '../http/refusals/validation.ts';
-import { isReservedSlug, RESERVED_PREFIX } from '../names/slugs.ts';
+import { refusedSlug } from '../names/slugs.ts';
 import { VARIABLE_PATTERN, variablesOf } from './placeholders.ts';
 import {
   CSS_MAX_BYTES,
@@ -56,16 +56,12 @@ export function changedContent(current: Content, change: TemplateChange): Conten
 }
 
 /**
- * Refuses a slug that only built-ins may have; its form is the schema's.
+ * Refuses a slug that no account may have; its form is the schema's.
  * @throws ApiError invalid_param on slug.
  */
 export function checkSlug(slug: string): void {
-  if (isReservedSlug(slug)) {
-    throw invalidParam(
-      'slug',
-      `slug must not begin with "${RESERVED_PREFIX}", which is kept for built-in templates.`,
-    );
-  }
+  const refusal = refusedSlug(slug, 'templates');
+  if (refusal !== null) throw invalidParam('slug', refusal);
 }
 
 /** The rules that a schema cannot say. */

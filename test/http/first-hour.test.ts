@@ -1,6 +1,7 @@
 // needs: server
 import t from 'tap';
 import { ERROR_CODES, type ErrorCode } from '../../src/http/errors.ts';
+import { ROUTE_WORDS } from '../../src/names/slugs.ts';
 import { type Answer, type CallOptions, startServer } from '../harness.ts';
 import { redSquare } from '../images.ts';
 
@@ -175,6 +176,71 @@ const MISTAKES: Array<[what: string, path: string, options: CallOptions, param: 
     'expiresIn',
     /"1h", but a whole number from 60 to 604800/,
   ],
+  [
+    'a number with its unit',
+    '/images/transform?op=resize&width=300px',
+    image,
+    'width',
+    /Send 300 without the unit/,
+  ],
+  [
+    'a quality from 0 to 1',
+    '/images/transform?op=convert&format=jpeg&quality=0.8',
+    image,
+    'quality',
+    /Did you mean 80\?/,
+  ],
+  [
+    'a number as text',
+    '/jobs',
+    { json: { op: 'resize', assetIds: ['ast_1'], parameters: { width: '300' } } },
+    'parameters.width',
+    /Send 300 without quotes/,
+  ],
+  [
+    'null for nothing',
+    '/jobs',
+    { json: { op: 'resize', assetIds: ['ast_1'], parameters: { width: 3, height: null } } },
+    'parameters.height',
+    /Leave it out instead of sending null/,
+  ],
+  [
+    'single quotes',
+    '/feedback',
+    { body: "{'kind': 'bug'}", type: 'application/json' },
+    'body',
+    /double quotes/,
+  ],
+  [
+    'the id of an asset for a job',
+    '/jobs/ast_1',
+    {},
+    'jobId',
+    /ast_… is the id of an asset: the id of a job begins with job_/,
+  ],
+  ['a slash at the end', '/jobs/', {}, 'jobId', /leave out the slash/],
+  ['the id of a job for an asset', '/assets/job_1', {}, 'assetId', /job_… is the id of a job/],
+  [
+    'an op beside an unknown preset',
+    '/jobs',
+    { json: { op: 'resize', presetId: 'pre_none', assetIds: ['ast_1'] } },
+    'op',
+    /op must be left out beside presetId/,
+  ],
+  [
+    'steps beside an unknown preset',
+    '/jobs',
+    { json: { steps: [{ op: 'flip' }], presetId: 'pre_none', assetIds: ['ast_1'] } },
+    'presetId',
+    /presetId must be left out beside steps/,
+  ],
+  [
+    'an op beside an unknown preset of a transform',
+    '/images/transform?op=flip&preset=none',
+    image,
+    'preset',
+    /exclude each other/,
+  ],
 ];
 
 for (const [what, path, options, param, says] of MISTAKES) {
@@ -213,6 +279,88 @@ t.test('an API key sent as Bearer is told apart from a session that is over', as
   const missing = await server.call('/account');
   t.match(missing.headers.get('www-authenticate'), /^ApiKey /);
   t.same([json.error.param, missing.json.error.param], ['Authorization', 'Authorization']);
+});
+
+t.test('a credential in another form or place is told where it goes', async (t) => {
+  const sent: Array<[what: string, path: string, headers: Record<string, string>, says: RegExp]> = [
+    ['a header of other services', '/account', { 'x-api-key': key }, /header x-api-key is not read/],
+    ['a query field', `/account?apiKey=${key}`, {}, /query field apiKey is not read/],
+    ['a bare key', '/account', { authorization: key }, /write ApiKey before it/],
+    [
+      'a key cut short',
+      '/account',
+      { authorization: `ApiKey ${key.slice(0, 20)}` },
+      /44 characters and this one has 20/,
+    ],
+  ];
+  for (const [what, path, headers, says] of sent) {
+    const { status, json } = await server.call(path, { headers });
+    t.equal(status, 401, what);
+    t.match(json.error.message, says, what);
+    t.notMatch(json.error.message, key, `${what}: the key is not repeated`);
+  }
+});
+
+t.test('PATCH names PUT, which changes only what is sent', async (t) => {
+  const { status, json } = await server.call('/presets/x', { method: 'PATCH', key, json: {} });
+  t.equal(status, 405);
+  t.match(json.error.message, /use PUT, which changes only the fields that are sent/);
+});
+
+t.test('a region outside of the picture names itself and the size in details', async (t) => {
+  const regions = [
+    { x: 0, y: 0, width: 1, height: 1 },
+    { x: 9_999, y: 0, width: 1, height: 1 },
+  ];
+  const query = new URLSearchParams({ op: 'redact', regions: JSON.stringify(regions) });
+  const { json } = await server.call(`/images/transform?${query}`, { key, ...image });
+  t.same([json.error.param, json.error.details.index], ['regions', 1]);
+  t.ok(json.error.details.width > 0 && json.error.details.height > 0);
+});
+
+t.test('a query field that an endpoint does not read is named in X-Service-Warnings', async (t) => {
+  const warned = async (path: string, options: CallOptions = { key }) => {
+    const { status, headers } = await server.call(path, options);
+    return [status, headers.get('x-service-warnings')];
+  };
+  t.same(await warned('/assets?limit=5'), [200, 'ignored_parameter:limit']);
+  t.same(await warned('/jobs?limit=1&nonsense=2'), [
+    200,
+    'ignored_parameter:limit,ignored_parameter:nonsense',
+  ]);
+  t.same(await warned('/assets?perPage=5&collection=a'), [200, null]);
+  t.same(await warned('/ops?kind=ai', {}), [200, 'ignored_parameter:kind']);
+  t.same(await warned('/account'), [200, null]);
+  t.same(await warned('/account?a%20b=1'), [200, 'ignored_parameter:a%20b']);
+  const form = { key, ...image };
+  t.same(await warned('/images/metadata?quality=1', form), [200, 'ignored_parameter:quality']);
+  t.same(await warned('/assets/upload?name=a', form), [201, null]);
+});
+
+t.test('a preset or template named like a route gets a slug that can be read', async (t) => {
+  const kinds: Array<[path: string, body: object]> = [
+    ['presets', { steps: [{ op: 'flip' }] }],
+    ['templates', { html: '<p>a</p>', width: 8, height: 8 }],
+  ];
+  for (const [path, body] of kinds) {
+    const made = await server.call(`/${path}`, { key, json: { ...body, name: 'Import' } });
+    t.same([made.status, made.json.data.slug], [201, 'import-2'], path);
+    const read = await server.call(`/${path}/import-2`, { key });
+    t.same([read.status, read.json.data?.id], [200, made.json.data.id], path);
+    const refused = await server.call(`/${path}`, { key, json: { ...body, name: 'x', slug: 'import' } });
+    t.same([refused.status, refused.json.error.param], [400, 'slug'], path);
+    const renamed = await server.call(`/${path}/import-2`, { method: 'PUT', key, json: { slug: 'import' } });
+    t.same([renamed.status, renamed.json.error.param], [400, 'slug'], path);
+  }
+});
+
+t.test('every word of a route beside an id of a preset or a template is no slug', async (t) => {
+  const { paths } = (await server.call('//openapi.json')).json as { paths: Record<string, unknown> };
+  const words = Object.keys(paths).flatMap((path) => {
+    const [, word] = /^\/api\/v1\/(?:presets|templates)\/([a-z-]+)$/.exec(path) ?? [];
+    return word === undefined ? [] : [word];
+  });
+  t.same(new Set(words), ROUTE_WORDS);
 });
 
 t.test('a file sent to where assets are reserved is told where uploads go', async (t) => {

@@ -123,7 +123,7 @@ export function createGate(options: GateOptions): Gate {
     refuseBlocked(answer.blockedMs);
     if (answer.rate?.allowed === false) throw tooManyRequests(answer.rate);
     if (caller?.isSuspended) throw accountSuspended();
-    refuseWrongAccess(config, caller);
+    refuseWrongAccess(request, config, caller);
     if (refusal !== null) throw refusal;
     if (!answer.place) throw noPlaceLeft(kind ?? 'calls', options.places[kind ?? 'calls']);
   }
@@ -193,8 +193,12 @@ export function createGate(options: GateOptions): Gate {
     return { ...answer, place: taken };
   }
 
-  function refuseWrongAccess(config: FastifyContextConfig, caller: Caller | null): void {
-    if (caller === null && config.access !== 'public') throw missingCredential();
+  function refuseWrongAccess(
+    request: FastifyRequest,
+    config: FastifyContextConfig,
+    caller: Caller | null,
+  ): void {
+    if (caller === null && config.access !== 'public') throw missingCredential(request);
     if (isWrongAccess(config, caller)) throw consoleOnly();
   }
 
@@ -254,7 +258,7 @@ export function createGate(options: GateOptions): Gate {
     },
     callerOf(request) {
       const caller = callerIfAny(request);
-      if (caller === null) throw missingCredential();
+      if (caller === null) throw missingCredential(request);
       return caller;
     },
     callerIfAny,

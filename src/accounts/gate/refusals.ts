@@ -14,12 +14,24 @@ export function refusalOf(request: FastifyRequest, { check }: FastifyContextConf
   }
 }
 
-export function missingCredential(): ApiError {
+/** Where other services take a key. */
+const OTHER_HEADERS = ['x-api-key', 'api-key', 'apikey', 'x-auth-token'];
+const OTHER_QUERY_FIELDS = ['apiKey', 'api_key', 'apikey', 'key', 'token', 'access_token'];
+
+export function missingCredential(request: FastifyRequest): ApiError {
   return new ApiError(
     'unauthorized',
-    'A credential is missing: send the header "Authorization: ApiKey <API_KEY>".',
+    `${whereItIsNotRead(request)}: send the header "Authorization: ApiKey <API_KEY>".`,
     { param: 'Authorization' },
   );
+}
+
+function whereItIsNotRead({ headers, query }: FastifyRequest): string {
+  const header = OTHER_HEADERS.find((name) => headers[name] !== undefined);
+  if (header !== undefined) return `A credential is missing, and the header ${header} is not read`;
+  const field = OTHER_QUERY_FIELDS.find((name) => Object.hasOwn(query as object, name));
+  if (field !== undefined) return `A credential is missing, and the query field ${field} is not read`;
+  return 'A credential is missing';
 }
 
 export function consoleOnly(): ApiError {

@@ -99,7 +99,7 @@ export function createArrivals(options: ArrivalsOptions) {
         ...contentOf(digest, facts),
         ...(identity !== null && { identity }),
       });
-      if (shown === null) throw assetNotFound();
+      if (shown === null) throw assetNotFound(asset._id);
       await settle(shown);
       return { asset: shown, isNew: true };
     } catch (error) {
@@ -141,7 +141,7 @@ export function createArrivals(options: ArrivalsOptions) {
     const facts = await intake.describe(claimed.accountId, objectKey, client);
     const content = contentOf(digest, facts);
     const done = await store.endPut(claimed, { ...content, status: 'DONE', expiresAt: null });
-    if (done === null) throw assetNotFound();
+    if (done === null) throw assetNotFound(claimed._id);
     return done;
   }
 
@@ -203,7 +203,7 @@ export function createArrivals(options: ArrivalsOptions) {
       const claimed = await store.claimPut(accountId, assetId, { objectKey, expiresAt });
       if (claimed === null) {
         const asset = await store.find(accountId, assetId);
-        throw asset === null ? assetNotFound() : alreadyPut(asset.status);
+        throw asset === null ? assetNotFound(assetId) : alreadyPut(asset.status);
       }
       try {
         return await take(claimed, objectKey, sending);

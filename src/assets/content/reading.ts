@@ -21,7 +21,7 @@ export async function findAsset(
   assetId: string,
 ): Promise<AssetDocument> {
   const asset = await store.find(accountId, assetId);
-  if (asset === null) throw assetNotFound();
+  if (asset === null) throw assetNotFound(assetId);
   return asset;
 }
 

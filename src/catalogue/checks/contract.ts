@@ -60,7 +60,11 @@ function violationOf(error: ErrorObject, owner: string): Violation {
   }
   const place = spell(path) || `What is sent to ${owner}`;
   const message = `${mismatch(place, error.data, schema, contractOf(owner))}${hintFor(error.data, schema)}`;
-  return { key: path[0] ?? '', message, details: { received: error.data, ...boundsOf(schema) } };
+  return {
+    key: path[0] ?? '',
+    message,
+    details: { received: error.data, expected: schema.type, ...boundsOf(schema) },
+  };
 }
 
 function contractOf(owner: string): Contract {

@@ -37,13 +37,11 @@ const BESIDE_PRESET = ['op', 'subjects', 'templateId', 'items'] as const;
  * @throws ApiError invalid_param on the field at fault.
  */
 export function checkJob(body: JobWork, rules: CheckRules): CheckedJob {
-  checkType(body);
+  refuseContradictions(body);
   if (body.steps !== undefined) {
-    refuseBeside(body, BESIDE_STEPS, 'steps', 'the steps say it themselves');
     return withCount(checkSteps(body, body.steps, rules.models), body);
   }
   if (body.presetId !== undefined) {
-    refuseBeside(body, BESIDE_PRESET, 'presetId', 'the preset decides');
     if (rules.stored === undefined) throw new Error('The preset is read before the job is checked.');
     return withCount(checkPresetJob(body, rules.stored, rules.models), body);
   }
@@ -51,6 +49,16 @@ export function checkJob(body: JobWork, rules: CheckRules): CheckedJob {
     throw invalidParam('subjects', 'subjects come with steps: leave them out, or send the op as a step.');
   }
   return withCount(checkOpJob(body, opOf(body), rules.models), body);
+}
+
+/**
+ * Refuses a job that says in two ways what runs. It needs no look-up, so it is asked before any.
+ * @throws ApiError invalid_param on the field that must be left out.
+ */
+export function refuseContradictions(body: JobWork): void {
+  checkType(body);
+  if (body.steps !== undefined) refuseBeside(body, BESIDE_STEPS, 'steps', 'the steps say it themselves');
+  else if (body.presetId !== undefined) refuseBeside(body, BESIDE_PRESET, 'presetId', 'the preset decides');
 }
 
 /** A list of steps that is run once. */

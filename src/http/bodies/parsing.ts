@@ -110,7 +110,8 @@ export function parseJson(raw: Buffer): unknown {
     value = JSON.parse(text);
   } catch (error) {
     const reason = (error as Error).message.replace(/, ?(".*"|\.\.\..*) is not valid JSON$/s, '');
-    throw badBody(`The body is not valid JSON: ${reason}.`);
+    const remedy = /^\s*[[{]\s*'/.test(text) ? ' JSON takes double quotes.' : '';
+    throw badBody(`The body is not valid JSON: ${reason}.${remedy}`);
   }
   if (TRAPS.test(text)) refuseTraps(value);
   return value;

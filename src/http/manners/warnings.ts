@@ -12,9 +12,15 @@ const LONGEST = 1_000;
 /** Room for `,more:` and a number. */
 const ROOM_FOR_MORE = 16;
 
-/** Sends `X-Service-Warnings`; nothing where there are none. */
-export function sendWarnings(reply: FastifyReply, warnings: readonly Warning[]): void {
-  if (warnings.length > 0) reply.header('x-service-warnings', warningsText(warnings));
+/** The warnings of an answer so far. */
+const added = new WeakMap<FastifyReply, readonly Warning[]>();
+
+/** Adds to the warnings of an answer, which `X-Service-Warnings` carries; nothing is sent where there are none. */
+export function addWarnings(reply: FastifyReply, warnings: readonly Warning[]): void {
+  if (warnings.length === 0) return;
+  const all = [...(added.get(reply) ?? []), ...warnings];
+  added.set(reply, all);
+  reply.header('x-service-warnings', warningsText(all));
 }
 
 /**

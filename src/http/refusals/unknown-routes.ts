@@ -89,7 +89,9 @@ function methodNotAllowed({ method }: FastifyRequest, methods: readonly string[]
   const allowed = methods.toSorted();
   return new ApiError(
     'method_not_allowed',
-    `${method} is not a method of this path: use ${allowed.join(' or ')}.`,
+    method === 'PATCH' && allowed.includes('PUT')
+      ? 'PATCH is not a method of this path: use PUT, which changes only the fields that are sent.'
+      : `${method} is not a method of this path: use ${allowed.join(' or ')}.`,
     {
       details: { allowed },
       headers: { allow: allowed.join(', ') },

@@ -74,8 +74,9 @@ function sentence(param: string, error: ErrorObject): string {
 }
 
 function detailsOf(error: ErrorObject): Record<string, unknown> | undefined {
-  const { limit, allowedValues } = error.params as Record<string, unknown>;
+  const { limit, allowedValues, type } = error.params as Record<string, unknown>;
   if (allowedValues !== undefined) return { allowed: allowedValues };
+  if (type !== undefined) return { expected: type };
   return limit === undefined ? undefined : { limit };
 }
 

@@ -58,7 +58,27 @@ export function undeclared(
 }
 
 export function mismatch(place: string, value: unknown, schema: TSchema, contract: Contract): string {
-  return `${place} is ${shown(value)}, but ${expectationOf(schema, contract.formats)} is expected.`;
+  return `${place} is ${shown(value)}, but ${expectationOf(schema, contract.formats)} is expected.${remedyOf(value, schema)}`;
+}
+
+/** What was meant, where a value is nearly right: null for nothing, a share for per cent, a number as text or with a unit. */
+function remedyOf(value: unknown, schema: TSchema): string {
+  if (value === null) return ' Leave it out instead of sending null.';
+  if (!NUMBERS.includes(schema.type)) return '';
+  const [, digits, unit] = NUMBER_AS_TEXT.exec(String(value)) ?? [];
+  if (digits === undefined) return '';
+  if (unit) return ` Send ${digits} without the unit.`;
+  const number = Number(digits);
+  if (isShareOfHundred(number, schema)) return ` Did you mean ${Math.round(number * 100)}?`;
+  const isWritten = typeof value === 'string' && (schema.type === 'number' || Number.isInteger(number));
+  return isWritten ? ` Send ${digits} without quotes.` : '';
+}
+
+const NUMBERS = ['integer', 'number'];
+const NUMBER_AS_TEXT = /^(-?\d+(?:\.\d+)?)\s*(px|%|deg|°)?$/;
+
+function isShareOfHundred(value: number, { type, minimum, maximum }: TSchema): boolean {
+  return type === 'integer' && minimum === 1 && maximum === 100 && value > 0 && value < 1;
 }
 
 const SHOWN_CHARACTERS = 60;

@@ -49,8 +49,8 @@ export const redact = step({
     // A translucent cover would hide nothing.
     const ink = { ...colourOf(color, 'color'), alpha: 1 };
     const pixels = await picture.pixels();
-    const boxes = regions.map(({ x, y, width, height }) =>
-      within({ left: x, top: y, width, height }, pixels),
+    const boxes = regions.map(({ x, y, width, height }, index) =>
+      within({ left: x, top: y, width, height }, pixels, index),
     );
     const groups = groupsOf(boxes);
     for (const group of groups) {
@@ -61,10 +61,11 @@ export const redact = step({
 });
 
 /** What of a region lies in the picture. */
-function within(region: Box, picture: Size): Box {
+function within(region: Box, picture: Size, index: number): Box {
   const box = intersect(region, picture);
   if (box !== undefined) return box;
   const place = `${region.left}, ${region.top}`;
-  const message = `A region begins at ${place}, outside of the picture of ${picture.width} × ${picture.height} pixels.`;
-  throw new BadArgument('regions', message);
+  const { width, height } = picture;
+  const message = `Region ${index} begins at ${place}, outside of the picture of ${width} × ${height} pixels.`;
+  throw new BadArgument('regions', message, { index, width, height });
 }
