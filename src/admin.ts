@@ -18,7 +18,7 @@ import { type HeardAttempt, listenTo } from './webhooks/deliveries/listening.ts'
 async function main(words: readonly string[]): Promise<CommandAnswer> {
   loadEnvFile();
   const settings = readSettings(process.env);
-  if (isMigration(words)) return migrateCommand(words, settings.stores, tell);
+  if (isMigration(words)) return migrateCommand(words, settings.stores, process.env, tell);
   if (isEmbedded(settings.stores)) {
     const answer = await askPrimary(settings.stores.DATA_DIR, words);
     if (answer !== null) return answer;

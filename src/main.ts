@@ -11,6 +11,8 @@ import { commandContext } from './admin/context.ts';
 import { openAdminSocket } from './admin/socket.ts';
 import { createMovements } from './billing/movements.ts';
 import { BillingStore } from './billing/store.ts';
+import { systemClock } from './clock/clock.ts';
+import { COLLECTIONS } from './collections.ts';
 import { ItemsStore } from './jobs/items-store.ts';
 import { createRestartMeter } from './metrics/restarts.ts';
 import { randomText } from './names/ids.ts';
@@ -24,6 +26,7 @@ import { outliveOutput, print } from './processes/output.ts';
 import { primaryControls } from './processes/primary-controls.ts';
 import { createSupervisor } from './processes/supervisor.ts';
 import { surely } from './stores/coordination/surely.ts';
+import { prepareCollections } from './stores/documents/preparation.ts';
 import { hostForProcesses } from './stores/embedded/channel-host.ts';
 import { isEmbedded, openStores, type Stores } from './stores/open.ts';
 import { releaseLanesOf } from './webhooks/deliveries/schedule.ts';
@@ -62,6 +65,8 @@ async function main(): Promise<void> {
   const stores = await openStores(settings.stores, host);
   // What is out of reach or damaged ends the start here, with a sentence of its own.
   await Promise.all([stores.documents.ping(), stores.coordination.ping()]);
+  if (!isEmbedded(settings.stores)) await verifyMongo(settings.stores.MONGODB_URL);
+  await prepareCollections(stores.documents, COLLECTIONS, { log, clock: systemClock });
   const aggregator = new AggregatorRegistry();
   const restarts = createRestartMeter();
   host.provide('metrics', async () => `${await aggregator.clusterMetrics()}${await restarts.text()}`);
@@ -146,6 +151,12 @@ async function main(): Promise<void> {
   if (wasPrinted) await firstStart?.finish();
   else if (firstStart !== null)
     process.stderr.write('Nobody read the first key and password: the next start prints new ones.\n');
+}
+
+/** The driver is loaded only where it is needed. */
+async function verifyMongo(url: string): Promise<void> {
+  const { verifyMongoDB } = await import('./stores/documents/mongodb-verification.ts');
+  await verifyMongoDB(url);
 }
 
 /** What an operator should know was relaxed. */

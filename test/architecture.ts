@@ -11,6 +11,7 @@ const RANKS: Record<string, number> = {
   server: 1,
   app: 1,
   slices: 1,
+  collections: 1,
   admin: 1,
   doctor: 1,
   processes: 1,

@@ -1,5 +1,5 @@
 import { deleteExpired } from '../stores/documents/expiry.ts';
-import type { Collection, Documents } from '../stores/documents/port.ts';
+import type { Collection, DeclaredCollection, Documents } from '../stores/documents/port.ts';
 
 /** Who an account is. The same document carries its money, which is billing's alone (see billing/store.ts). */
 export interface AccountDocument {
@@ -53,6 +53,46 @@ const NO_MONEY = {
 
 type StoredAccount = AccountDocument & Partial<typeof NO_MONEY>;
 
+const HASH = { name: 'hash', fields: [['hash', 1]], unique: true } as const;
+
+/** An account's end is its own command's: the document stays as a mark, and its credentials are revoked. */
+export const ACCOUNTS: DeclaredCollection = {
+  name: 'accounts',
+  indexes: [{ name: 'email', fields: [['email', 1]], unique: true }],
+  onAccountDeletion: 'keep',
+};
+export const API_KEYS: DeclaredCollection = {
+  name: 'apiKeys',
+  indexes: [
+    HASH,
+    // A session's caller lists its live keys; the embedded store reads by one index what its fields say whole.
+    {
+      name: 'account',
+      fields: [
+        ['accountId', 1],
+        ['revokedAt', 1],
+        ['_id', 1],
+      ],
+    },
+  ],
+  onAccountDeletion: 'keep',
+};
+export const SESSIONS: DeclaredCollection = {
+  name: 'sessions',
+  indexes: [
+    HASH,
+    {
+      name: 'account',
+      fields: [
+        ['accountId', 1],
+        ['_id', 1],
+      ],
+    },
+    { name: 'expiresAt', fields: [['expiresAt', 1]] },
+  ],
+  onAccountDeletion: 'keep',
+};
+
 /**
  * Accounts, their keys and their sessions. A finder takes the account first; the others look up what a caller proves to
  * know (an e-mail, a secret's hash), or are the operator's, and say so in their names.
@@ -73,29 +113,10 @@ export class AccountsStore {
   }
 
   static async open(documents: Documents): Promise<AccountsStore> {
-    const hash = { name: 'hash', fields: [['hash', 1]], unique: true } as const;
-    const account = {
-      name: 'account',
-      fields: [
-        ['accountId', 1],
-        ['_id', 1],
-      ],
-    } as const;
-    // A session's caller lists its live keys; the embedded store reads by one index what its fields say whole.
-    const live = {
-      name: 'account',
-      fields: [
-        ['accountId', 1],
-        ['revokedAt', 1],
-        ['_id', 1],
-      ],
-    } as const;
-    const email = { name: 'email', fields: [['email', 1]], unique: true } as const;
-    const expiresAt = { name: 'expiresAt', fields: [['expiresAt', 1]] } as const;
     const [accounts, keys, sessions] = await Promise.all([
-      documents.collection<StoredAccount>({ name: 'accounts', indexes: [email] }),
-      documents.collection<ApiKeyDocument>({ name: 'apiKeys', indexes: [hash, live] }),
-      documents.collection<SessionDocument>({ name: 'sessions', indexes: [hash, account, expiresAt] }),
+      documents.collection<StoredAccount>(ACCOUNTS),
+      documents.collection<ApiKeyDocument>(API_KEYS),
+      documents.collection<SessionDocument>(SESSIONS),
     ]);
     return new AccountsStore(accounts, keys, sessions);
   }

@@ -1,6 +1,6 @@
 import type { Page } from '../http/lists/paging.ts';
 import { readPage } from '../http/lists/paging.ts';
-import type { Collection, Documents, IndexSpec } from '../stores/documents/port.ts';
+import type { Collection, DeclaredCollection, Documents, IndexSpec } from '../stores/documents/port.ts';
 import type { AssetDocument, AssetStatus, Content } from './asset.ts';
 import type { AssetListQuery } from './schema.ts';
 
@@ -52,6 +52,8 @@ const INDEXES: readonly IndexSpec[] = [
   { name: 'expiresAt', fields: [['expiresAt', 1]] },
 ];
 
+export const ASSETS: DeclaredCollection = { name: 'assets', indexes: INDEXES, onAccountDeletion: 'expire' };
+
 const NEWEST_FIRST = [['_id', -1]] as const;
 const IN_ITEM_ORDER = [
   ['itemIndex', 1],
@@ -70,10 +72,7 @@ export class AssetsStore {
   }
 
   static async open(documents: Documents, now: () => Date): Promise<AssetsStore> {
-    return new AssetsStore(
-      await documents.collection<AssetDocument>({ name: 'assets', indexes: INDEXES }),
-      now,
-    );
+    return new AssetsStore(await documents.collection<AssetDocument>(ASSETS), now);
   }
 
   async find(accountId: string, assetId: string): Promise<AssetDocument | null> {
@@ -209,11 +208,6 @@ export class AssetsStore {
   /** For the sweep: the asset, seen or not. */
   async findAny(accountId: string, assetId: string): Promise<AssetDocument | null> {
     return this.#assets.findOne({ _id: assetId, accountId });
-  }
-
-  /** For the operator: an account that is deleted leaves its assets to the sweep. */
-  async expireAllOf(accountId: string, now: Date): Promise<void> {
-    await this.#assets.updateMany({ accountId }, { $set: { expiresAt: now.toISOString() } });
   }
 
   /** For the sweep: assets of any account whose time is over. */

@@ -66,7 +66,6 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
     sweeps: [
       { name: 'usage by the hour', sweep: (instant) => store.usage.sweepHours(instant) },
       { name: 'usage by the day', sweep: (instant) => store.usage.sweepDays(instant) },
-      { name: 'usage by the call', sweep: (instant) => store.usage.sweepSingleRuns(instant) },
       { name: 'reservations', sweep: () => allowance.sweep() },
       { name: 'notes of runs', sweep: () => holds.sweep() },
     ],

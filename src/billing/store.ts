@@ -1,6 +1,7 @@
 import { type Listing, type Page, type PagingQuery, readPage } from '../http/lists/paging.ts';
 import {
   type Collection,
+  type DeclaredCollection,
   type Documents,
   DuplicateKeyError,
   type Filter,
@@ -70,6 +71,28 @@ const REFERENCE = {
   unique: true,
 } as const;
 
+const SEQUENCE = {
+  name: 'sequence',
+  fields: [
+    ['accountId', 1],
+    ['sequence', -1],
+  ],
+  unique: true,
+} as const;
+
+/** The account documents, which accounts/store.ts declares; their money is billing's. */
+const MONEY = { name: 'accounts', indexes: [] };
+export const LEDGER_ROWS: DeclaredCollection = {
+  name: 'ledger',
+  indexes: [REFERENCE, SEQUENCE],
+  onAccountDeletion: 'keep',
+};
+export const RUN_MOVEMENTS: DeclaredCollection = {
+  name: 'runMovements',
+  indexes: [REFERENCE, { name: 'createdAt', fields: [['createdAt', 1]] }],
+  onAccountDeletion: 'keep',
+};
+
 const LEDGER: Listing = { name: 'ledger', filters: {}, sort: [['sequence', -1]] };
 
 /**
@@ -96,19 +119,10 @@ export class BillingStore {
   }
 
   static async open(documents: Documents): Promise<BillingStore> {
-    const sequence = {
-      name: 'sequence',
-      fields: [
-        ['accountId', 1],
-        ['sequence', -1],
-      ],
-      unique: true,
-    } as const;
-    const createdAt = { name: 'createdAt', fields: [['createdAt', 1]] } as const;
     const [money, ledger, runMovements, usage] = await Promise.all([
-      documents.collection<Money>({ name: 'accounts', indexes: [] }),
-      documents.collection<LedgerRow>({ name: 'ledger', indexes: [REFERENCE, sequence] }),
-      documents.collection<LedgerRow>({ name: 'runMovements', indexes: [REFERENCE, createdAt] }),
+      documents.collection<Money>(MONEY),
+      documents.collection<LedgerRow>(LEDGER_ROWS),
+      documents.collection<LedgerRow>(RUN_MOVEMENTS),
       UsageStore.open(documents),
     ]);
     return new BillingStore(money, ledger, runMovements, usage);

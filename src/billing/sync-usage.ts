@@ -12,15 +12,13 @@ export function syncUsage(usage: UsageStore): UsageSource {
   return async (accountId, window) => {
     const field = FIELDS[window.groupBy];
     const parts = cutWindow(window);
-    const instants = { from: window.from.toISOString(), to: window.to.toISOString() };
-    const [byDay, byHour, cut, single] = await Promise.all([
+    const [byDay, byHour, cut] = await Promise.all([
       usage.callsOfDays(accountId, parts.days, field),
       Promise.all(parts.hours.map((range) => usage.callsOfHours(accountId, range, field))),
       usage.findHours(accountId, parts.cutHours),
-      usage.callsKeptSingly(accountId, instants, field),
     ]);
     const minutes = cut.map((hour) => ({ key: hour[field], sync: callsWithin(hour, window) }));
-    return [...byDay, ...byHour.flat(), ...minutes, ...single]
+    return [...byDay, ...byHour.flat(), ...minutes]
       .map(({ key, sync }) => ({ key: key ?? CONSOLE_KEY, sync }))
       .filter(({ sync }) => sync > 0);
   };

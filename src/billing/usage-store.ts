@@ -1,5 +1,11 @@
 import { deleteExpired } from '../stores/documents/expiry.ts';
-import { type Collection, type Documents, DuplicateKeyError, type Filter } from '../stores/documents/port.ts';
+import {
+  type Collection,
+  type DeclaredCollection,
+  type Documents,
+  DuplicateKeyError,
+  type Filter,
+} from '../stores/documents/port.ts';
 
 /**
  * Counted calls of one account, op and API key within one hour or one day. What is stored grows with the hours in which
@@ -31,17 +37,6 @@ export interface UsageHour extends UsageCount {
 
 export type UsageDay = UsageCount;
 
-/** A call as earlier releases kept it, each in a document of its own. Read until the last one expires, never written. */
-export interface SyncRun {
-  _id: string;
-  accountId: string;
-  op: string;
-  apiKeyId: string | null;
-  at: string;
-  day: string;
-  expiresAt: string;
-}
-
 /** Which batch a count belongs to. A process numbers its batches upwards and ends one before it begins the next. */
 export interface BatchMark {
   /** Names the process; no dots. */
@@ -63,25 +58,33 @@ export interface KeyCount {
   sync: number;
 }
 
+export const USAGE_HOURS: DeclaredCollection = {
+  name: 'usageHours',
+  indexes: indexesBy('hour'),
+  onAccountDeletion: 'keep',
+};
+export const USAGE_DAYS: DeclaredCollection = {
+  name: 'usageDays',
+  indexes: indexesBy('day'),
+  onAccountDeletion: 'keep',
+};
+
 /** How often accounts called. */
 export class UsageStore {
   readonly #hours: Collection<UsageHour>;
   readonly #days: Collection<UsageDay>;
-  readonly #runs: Collection<SyncRun>;
 
-  private constructor(hours: Collection<UsageHour>, days: Collection<UsageDay>, runs: Collection<SyncRun>) {
+  private constructor(hours: Collection<UsageHour>, days: Collection<UsageDay>) {
     this.#hours = hours;
     this.#days = days;
-    this.#runs = runs;
   }
 
   static async open(documents: Documents): Promise<UsageStore> {
-    const [hours, days, runs] = await Promise.all([
-      documents.collection<UsageHour>({ name: 'usageHours', indexes: indexesBy('hour') }),
-      documents.collection<UsageDay>({ name: 'usageDays', indexes: indexesBy('day') }),
-      documents.collection<SyncRun>({ name: 'syncRuns', indexes: indexesBy('at') }),
+    const [hours, days] = await Promise.all([
+      documents.collection<UsageHour>(USAGE_HOURS),
+      documents.collection<UsageDay>(USAGE_DAYS),
     ]);
-    return new UsageStore(hours, days, runs);
+    return new UsageStore(hours, days);
   }
 
   /** Adds the calls of an hour once for a batch, however often it is repeated. */
@@ -105,11 +108,6 @@ export class UsageStore {
     return sumOf(this.#hours, { accountId, hour: within(range) }, key);
   }
 
-  /** Calls that an earlier release kept one by one, between two instants. */
-  async callsKeptSingly(accountId: string, range: Range, key: CountKey): Promise<KeyCount[]> {
-    return sumOf(this.#runs, { accountId, at: within(range) }, key, 1);
-  }
-
   /** The counts of these hours, with their minutes. */
   findHours(accountId: string, hours: readonly string[]): Promise<UsageHour[]> {
     return this.#hours.find({ accountId, hour: { $in: hours } });
@@ -121,10 +119,6 @@ export class UsageStore {
 
   sweepDays(now: Date): Promise<number> {
     return deleteExpired(this.#days, now);
-  }
-
-  sweepSingleRuns(now: Date): Promise<number> {
-    return deleteExpired(this.#runs, now);
   }
 }
 
@@ -160,13 +154,12 @@ async function add<T extends UsageDay>(
   }
 }
 
-async function sumOf<T extends UsageDay | SyncRun>(
+async function sumOf<T extends UsageDay>(
   collection: Collection<T>,
   filter: Filter,
   field: CountKey,
-  sync: 'sync' | 1 = 'sync',
 ): Promise<KeyCount[]> {
-  const rows = await collection.group({ filter, by: { key: field }, sums: { sync } });
+  const rows = await collection.group({ filter, by: { key: field }, sums: { sync: 'sync' } });
   return rows.map((row) => ({ key: row.key === null ? null : String(row.key), sync: Number(row.sync) }));
 }
 

@@ -1,19 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { AccountsStore } from '../accounts/store.ts';
-import { AssetCollections } from '../assets/collections/collections.ts';
-import { AssetsStore } from '../assets/store.ts';
-import { BillingStore } from '../billing/store.ts';
-import { Outbox } from '../events/outbox.ts';
-import { FeedbackStore } from '../feedback/store.ts';
-import { ItemsStore } from '../jobs/items-store.ts';
-import { JobsStore } from '../jobs/store.ts';
-import { PresetsStore } from '../presets/store.ts';
-import type { CollectionSpec, Documents, IndexSpec } from '../stores/documents/port.ts';
-import { TemplatesStore } from '../templates/store.ts';
-import { DeliveriesStore } from '../webhooks/deliveries/store.ts';
-import { EndpointsStore } from '../webhooks/endpoints/store.ts';
+import { COLLECTIONS } from '../collections.ts';
+import type { CollectionSpec, IndexSpec } from '../stores/documents/port.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
 
 const MEND =
@@ -24,41 +10,7 @@ export async function lookAtIndexes(url: string): Promise<Finding> {
   const { connectMongoDocuments } = await import('../stores/documents/mongodb.ts');
   const documents = await connectMongoDocuments(url);
   const held = await documents.collections().finally(() => documents.close());
-  return judgeIndexes(await wantedCollections(), held);
-}
-
-/**
- * Every collection that the stores declare, with its indexes: the stores are opened on an empty embedded database of
- * their own, which is removed again.
- */
-export async function wantedCollections(): Promise<CollectionSpec[]> {
-  const { openEmbeddedDocuments } = await import('../stores/documents/embedded/actor.ts');
-  const directory = await mkdtemp(join(tmpdir(), 'darkroom-doctor-'));
-  const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
-  try {
-    await openEach(documents, () => new Date());
-    return await documents.collections();
-  } finally {
-    await documents.close();
-    await rm(directory, { recursive: true, force: true });
-  }
-}
-
-async function openEach(documents: Documents, now: () => Date): Promise<void> {
-  const assets = await AssetsStore.open(documents, now);
-  await Promise.all([
-    AccountsStore.open(documents),
-    AssetCollections.open(documents, assets, now),
-    BillingStore.open(documents),
-    DeliveriesStore.open(documents),
-    EndpointsStore.open(documents),
-    FeedbackStore.open(documents),
-    ItemsStore.open(documents, now),
-    JobsStore.open(documents, now),
-    Outbox.open(documents),
-    PresetsStore.open(documents),
-    TemplatesStore.open(documents),
-  ]);
+  return judgeIndexes(COLLECTIONS, held);
 }
 
 /** Indexes that are missing or declared otherwise; a unique one is a law that nothing else keeps. */

@@ -29,6 +29,7 @@ export async function lookAtMongo({ stores }: Settings, now: () => Date): Promis
         ...(hello.localTime instanceof Date
           ? [judgeClock('MongoDB', hello.localTime.getTime(), now().getTime())]
           : []),
+        await lookAtUniqueIndexes(stores.MONGODB_URL),
         await lookAtIndexes(stores.MONGODB_URL),
         judgeLatency('MongoDB', await timesOf(() => database.command({ ping: 1 }))),
       ];
@@ -36,6 +37,17 @@ export async function lookAtMongo({ stores }: Settings, now: () => Date): Promis
     (reason) => `MongoDB does not answer: ${reason}.`,
     'Check MONGODB_URL, its user, and that the network lets this host through.',
   ).finally(() => client.close());
+}
+
+/** Whether the server is a MongoDB where it counts: see verifyMongoDB. It makes a collection of its own and drops it. */
+async function lookAtUniqueIndexes(url: string): Promise<Finding> {
+  const { verifyMongoDB } = await import('../stores/documents/mongodb-verification.ts');
+  try {
+    await verifyMongoDB(url);
+    return ok('Unique indexes refuse updates as MongoDB does.');
+  } catch (error) {
+    return problem((error as Error).message, 'Install MongoDB 6 or later.');
+  }
 }
 
 export function judgeMongo({ setName, isWritablePrimary, maxWireVersion }: MongoFacts): Finding[] {

@@ -1,4 +1,4 @@
-import type { Collection, Documents } from '../stores/documents/port.ts';
+import type { Collection, DeclaredCollection, Documents } from '../stores/documents/port.ts';
 import { bodyOf, type EventType, type OutboxEvent } from './event.ts';
 
 /** An event as it lies in the outbox. Its body is kept as text: keys in it are the caller's, and no store need bear them. */
@@ -16,6 +16,12 @@ const OLDEST_FIRST = [
   ['sequence', 1],
 ] as const;
 
+export const OUTBOX: DeclaredCollection = {
+  name: 'outbox',
+  indexes: [{ name: 'oldest', fields: OLDEST_FIRST }],
+  onAccountDeletion: 'keep',
+};
+
 /** Events that were not yet made into deliveries. */
 export class Outbox {
   readonly #events: Collection<OutboxDocument>;
@@ -25,8 +31,7 @@ export class Outbox {
   }
 
   static async open(documents: Documents): Promise<Outbox> {
-    const indexes = [{ name: 'oldest', fields: OLDEST_FIRST }];
-    return new Outbox(await documents.collection({ name: 'outbox', indexes }));
+    return new Outbox(await documents.collection(OUTBOX));
   }
 
   /** Stores what is not there yet. An id that is there already is the same event, written again after a crash. */

@@ -1,6 +1,6 @@
 import { type Listing, type Page, type PagingQuery, readPage } from '../http/lists/paging.ts';
 import { newId } from '../names/ids.ts';
-import type { Collection, Documents } from '../stores/documents/port.ts';
+import type { Collection, DeclaredCollection, Documents } from '../stores/documents/port.ts';
 import type { Report } from './rules.ts';
 import type { Feedback } from './schema.ts';
 
@@ -18,6 +18,20 @@ export interface FeedbackDocument {
 
 const LISTING: Listing = { name: 'feedback', filters: {}, sort: [['_id', -1]] };
 
+export const FEEDBACK: DeclaredCollection = {
+  name: 'feedback',
+  indexes: [
+    {
+      name: 'account',
+      fields: [
+        ['accountId', 1],
+        ['_id', -1],
+      ],
+    },
+  ],
+  onAccountDeletion: 'delete',
+};
+
 /** Who files a report. */
 export interface Author {
   accountId: string;
@@ -32,14 +46,7 @@ export class FeedbackStore {
   }
 
   static async open(documents: Documents): Promise<FeedbackStore> {
-    const account = {
-      name: 'account',
-      fields: [
-        ['accountId', 1],
-        ['_id', -1],
-      ],
-    } as const;
-    return new FeedbackStore(await documents.collection({ name: 'feedback', indexes: [account] }));
+    return new FeedbackStore(await documents.collection(FEEDBACK));
   }
 
   async insert({ accountId, apiKeyId }: Author, report: Report, now: Date): Promise<Feedback> {

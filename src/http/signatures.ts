@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Documents } from '../stores/documents/port.ts';
+import type { DeclaredCollection, Documents } from '../stores/documents/port.ts';
 import { ApiError } from './errors.ts';
 
 /** Signs what a link grants, so that it can be read without a credential until it ends. */
@@ -20,12 +20,15 @@ interface ServiceSecret {
 /** Where the key lies. */
 export const LINK_SECRET = { collection: 'serviceSecrets', id: 'links' } as const;
 
+export const SERVICE_SECRETS: DeclaredCollection = {
+  name: LINK_SECRET.collection,
+  indexes: [],
+  onAccountDeletion: 'keep',
+};
+
 /** Opens the service's signing key, which every process of every host shares; the first one makes it. */
 export async function openSignatures(documents: Documents): Promise<Signatures> {
-  const secrets = await documents.collection<ServiceSecret>({
-    name: LINK_SECRET.collection,
-    indexes: [],
-  });
+  const secrets = await documents.collection<ServiceSecret>(SERVICE_SECRETS);
   const fresh = randomBytes(32).toString('base64url');
   await secrets.updateOne({ _id: LINK_SECRET.id }, { $setOnInsert: { value: fresh } }, { upsert: true });
   const kept = await secrets.findOne({ _id: LINK_SECRET.id });

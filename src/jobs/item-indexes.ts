@@ -1,7 +1,7 @@
-import type { IndexSpec } from '../stores/documents/port.ts';
+import type { DeclaredCollection, IndexSpec } from '../stores/documents/port.ts';
 
 /** What the items of jobs are found by: their place and status for a reader, the others for the engine and its sweeps. */
-export const ITEM_INDEXES: readonly IndexSpec[] = [
+const ITEM_INDEXES: readonly IndexSpec[] = [
   {
     name: 'order',
     fields: [
@@ -30,3 +30,9 @@ export const ITEM_INDEXES: readonly IndexSpec[] = [
   { name: 'retry', fields: [['notBefore', 1]], whenPresent: ['notBefore'] },
   { name: 'decided', fields: [['decidedAt', 1]], whenPresent: ['decidedAt'] },
 ];
+
+export const JOB_ITEMS: DeclaredCollection = {
+  name: 'jobItems',
+  indexes: ITEM_INDEXES,
+  onAccountDeletion: 'keep',
+};

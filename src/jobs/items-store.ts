@@ -1,7 +1,7 @@
 import { type Page, type PagingQuery, readPage } from '../http/lists/paging.ts';
 import { randomText } from '../names/ids.ts';
 import type { Collection, Documents, Filter, Update } from '../stores/documents/port.ts';
-import { ITEM_INDEXES } from './item-indexes.ts';
+import { JOB_ITEMS } from './item-indexes.ts';
 import {
   type Claimed,
   type ItemDocument,
@@ -31,10 +31,7 @@ export class ItemsStore {
   }
 
   static async open(documents: Documents, now: () => Date): Promise<ItemsStore> {
-    return new ItemsStore(
-      await documents.collection<ItemDocument>({ name: 'jobItems', indexes: ITEM_INDEXES }),
-      now,
-    );
+    return new ItemsStore(await documents.collection<ItemDocument>(JOB_ITEMS), now);
   }
 
   /** One page in item order. */

@@ -1,6 +1,7 @@
 import { type Page, type PagingQuery, readPage } from '../http/lists/paging.ts';
 import {
   type Collection,
+  type DeclaredCollection,
   type Documents,
   DuplicateKeyError,
   type Filter,
@@ -33,6 +34,13 @@ const INDEXES: readonly IndexSpec[] = [
     whenPresent: ['idempotencyKey'],
   },
 ];
+
+export const JOBS: DeclaredCollection = { name: 'jobs', indexes: INDEXES, onAccountDeletion: 'keep' };
+export const JOB_DEFINITIONS: DeclaredCollection = {
+  name: 'jobDefinitions',
+  indexes: [],
+  onAccountDeletion: 'keep',
+};
 
 /** What a job runs, frozen at its submit: JSON text, because keys in it are the callers' own. */
 interface DefinitionDocument {
@@ -71,8 +79,8 @@ export class JobsStore {
 
   static async open(documents: Documents, now: () => Date): Promise<JobsStore> {
     const [jobs, definitions] = await Promise.all([
-      documents.collection<JobDocument>({ name: 'jobs', indexes: INDEXES }),
-      documents.collection<DefinitionDocument>({ name: 'jobDefinitions', indexes: [] }),
+      documents.collection<JobDocument>(JOBS),
+      documents.collection<DefinitionDocument>(JOB_DEFINITIONS),
     ]);
     return new JobsStore(jobs, definitions, now);
   }

@@ -1,6 +1,11 @@
 import { newId } from '../names/ids.ts';
 import { insertNamed, NAMED_INDEXES, type Named, named } from '../stores/documents/named-places.ts';
-import { type Collection, type Documents, DuplicateKeyError } from '../stores/documents/port.ts';
+import {
+  type Collection,
+  type DeclaredCollection,
+  type Documents,
+  DuplicateKeyError,
+} from '../stores/documents/port.ts';
 import { slugTaken, tooContended, tooManyPresets, tooManyVersions } from './errors.ts';
 import { type Content, currentVersion, type Preset, type PresetVersion } from './preset.ts';
 import { VERSIONS_MAX } from './schema.ts';
@@ -47,6 +52,26 @@ export interface Draft extends Pick<Preset, 'name' | 'description' | 'version' |
 /** What a save makes of a preset. */
 export type Revision = Pick<Preset, 'slug' | 'name' | 'description' | keyof Content>;
 
+export const PRESETS: DeclaredCollection = {
+  name: 'presets',
+  indexes: NAMED_INDEXES,
+  onAccountDeletion: 'delete',
+};
+export const PRESET_VERSIONS: DeclaredCollection = {
+  name: 'presetVersions',
+  indexes: [
+    {
+      name: 'preset',
+      fields: [
+        ['accountId', 1],
+        ['presetId', 1],
+        ['version', 1],
+      ],
+    },
+  ],
+  onAccountDeletion: 'delete',
+};
+
 /** The presets of the accounts. Every call takes the account first and sees nothing of another's. */
 export class PresetsStore {
   readonly #presets: Collection<PresetDocument>;
@@ -58,20 +83,8 @@ export class PresetsStore {
   }
 
   static async open(documents: Documents): Promise<PresetsStore> {
-    const presets = await documents.collection<PresetDocument>({ name: 'presets', indexes: NAMED_INDEXES });
-    const versions = await documents.collection<VersionDocument>({
-      name: 'presetVersions',
-      indexes: [
-        {
-          name: 'preset',
-          fields: [
-            ['accountId', 1],
-            ['presetId', 1],
-            ['version', 1],
-          ],
-        },
-      ],
-    });
+    const presets = await documents.collection<PresetDocument>(PRESETS);
+    const versions = await documents.collection<VersionDocument>(PRESET_VERSIONS);
     return new PresetsStore(presets, versions);
   }
 

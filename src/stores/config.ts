@@ -13,7 +13,8 @@ export const storesSettings = {
     max: 1_048_576,
   }),
   MONGODB_URL: text({
-    description: 'Documents on MongoDB instead of the embedded store; REDIS_URL goes with it.',
+    description:
+      'Documents on MongoDB 6 or later instead of the embedded store; REDIS_URL goes with it. FerretDB and DocumentDB are refused.',
     pattern: /^mongodb(\+srv)?:\/\//,
     accepts: 'a mongodb:// or mongodb+srv:// address is expected',
     secret: true,

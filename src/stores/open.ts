@@ -4,7 +4,6 @@ import type { storesSettings } from './config.ts';
 import { coordinationOverChannel, provideCoordination } from './coordination/over-channel.ts';
 import { patientCoordination } from './coordination/patient.ts';
 import type { Coordination } from './coordination/port.ts';
-import { indexesOverChannel, provideIndexes } from './documents/indexes-over-channel.ts';
 import { documentsOverChannel, provideDocuments } from './documents/over-channel.ts';
 import { patientDocuments } from './documents/patient.ts';
 import type { Documents, ListedDocuments } from './documents/port.ts';
@@ -40,7 +39,6 @@ export async function openStores(settings: StoresSettings, host: ChannelHost): P
   if (!isEmbedded(settings)) {
     const { connectMongoDocuments } = await import('./documents/mongodb.ts');
     const documents = await connectMongoDocuments(settings.MONGODB_URL);
-    provideIndexes(host, documents.createIndexes);
     return together(documents, await connectCoordination(settings), await openObjects(settings));
   }
   const { EmbeddedCoordination } = await import('./coordination/embedded.ts');
@@ -61,9 +59,15 @@ export interface StoresToCopy {
   close(): Promise<void>;
 }
 
-/** @throws Error with one sentence when the data directory is held by another server. */
-export async function openToCopy(settings: StoresSettings): Promise<StoresToCopy> {
-  const objects = await openObjects(settings);
+/**
+ * @param environment names the credentials of the bucket; without them the SDK finds them itself.
+ * @throws Error with one sentence when the data directory is held by another server.
+ */
+export async function openToCopy(
+  settings: StoresSettings,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<StoresToCopy> {
+  const objects = await openObjects(settings, environment);
   if (!isEmbedded(settings)) {
     const { connectMongoDocuments } = await import('./documents/mongodb.ts');
     const documents = await connectMongoDocuments(settings.MONGODB_URL);
@@ -97,7 +101,7 @@ export async function connectStores(settings: StoresSettings, channel: Channel):
     return together(documents, coordination, objects);
   }
   const { connectMongoDocuments } = await import('./documents/mongodb.ts');
-  const connected = await connectMongoDocuments(settings.MONGODB_URL, indexesOverChannel(channel));
+  const connected = await connectMongoDocuments(settings.MONGODB_URL, { makesIndexes: false });
   const documents = patientDocuments(connected, createPatience(OF_MONGODB));
   return together(documents, await connectCoordination(settings), objects);
 }
@@ -111,17 +115,22 @@ async function connectCoordination({ REDIS_URL }: StoresSettings): Promise<Coord
   return new RedisCoordination({ url: REDIS_URL });
 }
 
-async function openObjects(settings: StoresSettings): Promise<Objects> {
+async function openObjects(
+  settings: StoresSettings,
+  environment: Readonly<Record<string, string | undefined>> = {},
+): Promise<Objects> {
   if (settings.S3_BUCKET === '')
     return new FileObjects(
       join(settings.DATA_DIR, 'objects'),
       settings.STORAGE_RESERVE_MEGABYTES * 1024 * 1024,
     );
-  const { S3Objects } = await import('./objects/s3.ts');
+  const { credentialsIn, S3Objects } = await import('./objects/s3.ts');
+  const credentials = credentialsIn(environment);
   return new S3Objects({
     bucket: settings.S3_BUCKET,
     region: settings.S3_REGION,
     ...(settings.S3_ENDPOINT === '' ? {} : { endpoint: settings.S3_ENDPOINT }),
+    ...(credentials === null ? {} : { credentials }),
   });
 }
 

@@ -1,7 +1,13 @@
 import { newId } from '../names/ids.ts';
 import { slugFromName } from '../names/slugs.ts';
 import { insertNamed, NAMED_INDEXES, type Named, named } from '../stores/documents/named-places.ts';
-import { type Collection, type Documents, DuplicateKeyError, type Filter } from '../stores/documents/port.ts';
+import {
+  type Collection,
+  type DeclaredCollection,
+  type Documents,
+  DuplicateKeyError,
+  type Filter,
+} from '../stores/documents/port.ts';
 import { slugTaken, tooContended, tooManyTemplates } from './errors.ts';
 import type { Content } from './rules.ts';
 import {
@@ -42,6 +48,26 @@ export interface After {
   id: string;
 }
 
+export const TEMPLATES: DeclaredCollection = {
+  name: 'templates',
+  indexes: NAMED_INDEXES,
+  onAccountDeletion: 'delete',
+};
+export const TEMPLATE_VERSIONS: DeclaredCollection = {
+  name: 'templateVersions',
+  indexes: [
+    {
+      name: 'template',
+      fields: [
+        ['accountId', 1],
+        ['templateId', 1],
+        ['version', -1],
+      ],
+    },
+  ],
+  onAccountDeletion: 'delete',
+};
+
 /** The templates of the accounts. Every call takes the account first and sees nothing of another's. */
 export class TemplatesStore {
   readonly #templates: Collection<TemplateDocument>;
@@ -53,23 +79,8 @@ export class TemplatesStore {
   }
 
   static async open(documents: Documents): Promise<TemplatesStore> {
-    const templates = await documents.collection<TemplateDocument>({
-      name: 'templates',
-      indexes: NAMED_INDEXES,
-    });
-    const versions = await documents.collection<VersionDocument>({
-      name: 'templateVersions',
-      indexes: [
-        {
-          name: 'template',
-          fields: [
-            ['accountId', 1],
-            ['templateId', 1],
-            ['version', -1],
-          ],
-        },
-      ],
-    });
+    const templates = await documents.collection<TemplateDocument>(TEMPLATES);
+    const versions = await documents.collection<VersionDocument>(TEMPLATE_VERSIONS);
     return new TemplatesStore(templates, versions);
   }
 

@@ -6,6 +6,7 @@ import t from 'tap';
 import { type CommandContext, UsageError } from '../../src/admin/command.ts';
 import { helpFor, runCommand } from '../../src/admin/commands.ts';
 import { askPrimary, openAdminSocket, socketPath } from '../../src/admin/socket.ts';
+import { COLLECTIONS } from '../../src/collections.ts';
 import { startServer } from '../harness.ts';
 
 const server = await startServer(t);
@@ -126,11 +127,14 @@ t.test('a deleted account is gone with what it kept, and its e-mail is free', as
   const { id, key, email } = await server.account();
   const json = { name: 'Kept', html: '<p>', width: 10, height: 10 };
   t.equal((await server.call('/templates', { key, json })).status, 201);
+  t.equal((await server.call('/collections', { key, json: { name: 'Holidays with A. B.' } })).status, 201);
   await t.rejects(run(`account delete ${id}`), { message: /say --yes/ });
   await run(`account delete ${id} --yes`);
   t.equal((await server.call('/account', { key })).status, 401);
-  const templates = await server.stores.documents.collection({ name: 'templates', indexes: [] });
-  t.equal(await templates.count({ accountId: id }), 0);
+  for (const spec of COLLECTIONS.filter(({ onAccountDeletion }) => onAccountDeletion === 'delete')) {
+    const collection = await server.stores.documents.collection(spec);
+    t.equal(await collection.count({ accountId: id }), 0, spec.name);
+  }
   t.match((await run(`account create --email ${email}`)).account, { email });
   await t.rejects(run(`account suspend ${id}`), { message: `There is no account ${id}.` });
 });

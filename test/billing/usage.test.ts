@@ -3,7 +3,6 @@ import t from 'tap';
 import { createKey } from '../../src/accounts/accounts.ts';
 import { AccountsStore } from '../../src/accounts/store.ts';
 import { readUsage } from '../../src/billing/usage.ts';
-import type { SyncRun } from '../../src/billing/usage-store.ts';
 import { startServer } from '../harness.ts';
 import { redSquare } from '../images.ts';
 
@@ -67,15 +66,6 @@ t.test('usage counts successful synchronous calls by op, by key and by day', asy
 
   const account = (await server.call('/account', { key })).json.data;
   t.match(account.processing, { limit: -1, used: 3, left: -1 });
-});
-
-t.test('calls that an earlier release kept one by one are still counted', async (t) => {
-  const { id, key } = await server.account();
-  const runs = await server.stores.documents.collection<SyncRun>({ name: 'syncRuns', indexes: [] });
-  const run = { accountId: id, op: 'x', apiKeyId: null, day: '2026-03-01', expiresAt: '2027' };
-  for (const at of ['2026-03-01T00:00:00.000Z', '2026-03-02T00:00:00.000Z'])
-    await runs.insertOne({ _id: `${id}${at}`, at, ...run });
-  t.equal((await usage(key, '?from=2026-03-01&to=2026-03-02')).json.data.total.sync, 1);
 });
 
 t.test('a wrong window is refused by the parameter at fault', async (t) => {

@@ -1,46 +1,51 @@
 // needs: server, mongodb
 import { MongoClient } from 'mongodb';
 import t from 'tap';
-import { judgeIndexes, lookAtIndexes, wantedCollections } from '../../src/doctor/indexes.ts';
+import { COLLECTIONS } from '../../src/collections.ts';
+import { judgeIndexes, lookAtIndexes } from '../../src/doctor/indexes.ts';
 import { randomText } from '../../src/names/ids.ts';
 import { connectMongoDocuments } from '../../src/stores/documents/mongodb.ts';
 import type { ListedDocuments } from '../../src/stores/documents/port.ts';
 import { startServer } from '../harness.ts';
 
-const wanted = await wantedCollections();
-const withIndexes = wanted.filter(({ indexes }) => indexes.length > 0);
+const withIndexes = COLLECTIONS.filter(({ indexes }) => indexes.length > 0);
 
-t.test('the doctor wants every index that the service makes', async (t) => {
+t.test('every collection that a running service made is declared, with its indexes', async (t) => {
   const server = await startServer(t);
   const made = await (server.stores.documents as ListedDocuments).collections();
-  // Idempotency and places are coordination's, which has no documents on a cluster.
-  const ofSlices = made.filter(
-    ({ name, indexes }) => indexes.length > 0 && !/^(idempotency|coord)/.test(name),
-  );
+  // Records of Idempotency-Keys are the embedded coordination's.
+  const ofSlices = made.filter(({ name }) => name !== 'idempotency');
+  const declared = COLLECTIONS.map(({ name, indexes }) => ({
+    name,
+    indexes: indexes.map(({ name }) => name),
+  }));
+  const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1);
   t.same(
-    withIndexes.map(({ name }) => name),
-    ofSlices.map(({ name }) => name),
+    ofSlices
+      .map(({ name, indexes }) => ({ name, indexes: indexes.map((index) => index.name).toSorted() }))
+      .toSorted(byName),
+    declared.map(({ name, indexes }) => ({ name, indexes: indexes.toSorted() })).toSorted(byName),
   );
-  t.equal(judgeIndexes(wanted, made).state, 'ok');
+  t.equal(judgeIndexes(COLLECTIONS, made).state, 'ok');
 });
 
 t.test('indexes that are missing or declared otherwise are named, a unique one as a problem', async (t) => {
   const without = (name: string) =>
-    wanted.map((spec) => ({ ...spec, indexes: spec.indexes.filter((index) => index.name !== name) }));
+    COLLECTIONS.map((spec) => ({ ...spec, indexes: spec.indexes.filter((index) => index.name !== name) }));
   const [law] = withIndexes.flatMap(({ name, indexes }) =>
     indexes.filter(({ unique }) => unique).map((index) => ({ collection: name, index: index.name })),
   );
   const [help] = withIndexes.flatMap(({ indexes }) => indexes.filter(({ unique }) => !unique));
-  const broken = judgeIndexes(wanted, without(law?.index ?? ''));
+  const broken = judgeIndexes(COLLECTIONS, without(law?.index ?? ''));
   t.match(broken, { state: 'problem', mend: /Restart the service/ });
   t.match(broken.says, `${law?.collection}.${law?.index} (unique)`);
-  t.equal(judgeIndexes(wanted, without(help?.name ?? '')).state, 'warning');
-  const turned = wanted.map((spec) => ({
+  t.equal(judgeIndexes(COLLECTIONS, without(help?.name ?? '')).state, 'warning');
+  const turned = COLLECTIONS.map((spec) => ({
     ...spec,
     indexes: spec.indexes.map((index) => ({ ...index, unique: false })),
   }));
-  t.match(judgeIndexes(wanted, turned), { state: 'problem', says: /declared otherwise/ });
-  t.match(judgeIndexes(wanted, []), { state: 'ok', says: /nothing yet/ });
+  t.match(judgeIndexes(COLLECTIONS, turned), { state: 'problem', says: /declared otherwise/ });
+  t.match(judgeIndexes(COLLECTIONS, []), { state: 'ok', says: /nothing yet/ });
 });
 
 t.test('an index that was dropped in MongoDB is found', async (t) => {
@@ -49,7 +54,7 @@ t.test('an index that was dropped in MongoDB is found', async (t) => {
   url.pathname = `/doctor-${randomText(8)}`;
   const documents = await connectMongoDocuments(url.href);
   t.teardown(() => documents.close());
-  for (const spec of wanted) await documents.collection(spec);
+  for (const spec of COLLECTIONS) await documents.collection(spec);
   const found = () => lookAtIndexes(url.href);
   t.match(await found(), { state: 'ok', says: /has the \d+ indexes/ });
   const client = new MongoClient(url.href);

@@ -1,5 +1,10 @@
 import { randomText } from '../../names/ids.ts';
-import { type Collection, type Documents, DuplicateKeyError } from '../../stores/documents/port.ts';
+import {
+  type Collection,
+  type DeclaredCollection,
+  type Documents,
+  DuplicateKeyError,
+} from '../../stores/documents/port.ts';
 import type { AssetCollection } from '../schema.ts';
 import type { AssetsStore } from '../store.ts';
 
@@ -9,6 +14,22 @@ interface CollectionDocument {
   name: string;
   updatedAt: string;
 }
+
+/** The names that an account gave to its collections. */
+export const ASSET_COLLECTIONS: DeclaredCollection = {
+  name: 'assetCollections',
+  indexes: [
+    {
+      name: 'name',
+      fields: [
+        ['accountId', 1],
+        ['name', 1],
+      ],
+      unique: true,
+    },
+  ],
+  onAccountDeletion: 'delete',
+};
 
 const ROWS_A_READ = 100;
 
@@ -25,19 +46,7 @@ export class AssetCollections {
   }
 
   static async open(documents: Documents, assets: AssetsStore, now: () => Date): Promise<AssetCollections> {
-    const collections = await documents.collection<CollectionDocument>({
-      name: 'assetCollections',
-      indexes: [
-        {
-          name: 'name',
-          fields: [
-            ['accountId', 1],
-            ['name', 1],
-          ],
-          unique: true,
-        },
-      ],
-    });
+    const collections = await documents.collection<CollectionDocument>(ASSET_COLLECTIONS);
     return new AssetCollections(collections, assets, now);
   }
 

@@ -1,5 +1,6 @@
 import { randomText } from '../../names/ids.ts';
 import type { Collection, Documents } from '../../stores/documents/port.ts';
+import { ASSET_PLACES } from './places.ts';
 
 /** What a job does to the count: `in` takes places for it, `out` gives back those that it left empty. */
 interface Mark {
@@ -36,10 +37,7 @@ export class JobPlaces {
   }
 
   static async open(documents: Documents, now: () => Date): Promise<JobPlaces> {
-    return new JobPlaces(
-      await documents.collection<JobPlacesDocument>({ name: 'assetPlaces', indexes: [] }),
-      now,
-    );
+    return new JobPlaces(await documents.collection<JobPlacesDocument>(ASSET_PLACES), now);
   }
 
   /** Takes places for a job's outputs, all or none; false when the plan has not so many left. */

@@ -1,4 +1,4 @@
-import type { Collection, Documents } from '../../stores/documents/port.ts';
+import type { Collection, DeclaredCollection, Documents } from '../../stores/documents/port.ts';
 
 /** How many assets an account has, and which of them are on their way in or out. */
 interface PlacesDocument {
@@ -7,6 +7,13 @@ interface PlacesDocument {
   stored: number;
   moving: Array<{ assetId: string; at: string }>;
 }
+
+/** One document an account: nothing of it says more than a number, and the sweep of its assets brings it to 0. */
+export const ASSET_PLACES: DeclaredCollection = {
+  name: 'assetPlaces',
+  indexes: [],
+  onAccountDeletion: 'keep',
+};
 
 export type Entry = 'entered' | 'full' | 'moving';
 
@@ -29,10 +36,7 @@ export class AssetPlaces {
   }
 
   static async open(documents: Documents, now: () => Date): Promise<AssetPlaces> {
-    return new AssetPlaces(
-      await documents.collection<PlacesDocument>({ name: 'assetPlaces', indexes: [] }),
-      now,
-    );
+    return new AssetPlaces(await documents.collection<PlacesDocument>(ASSET_PLACES), now);
   }
 
   async stored(accountId: string): Promise<number> {

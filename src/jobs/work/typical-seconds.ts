@@ -1,4 +1,4 @@
-import type { Collection, Documents } from '../../stores/documents/port.ts';
+import type { Collection, DeclaredCollection, Documents } from '../../stores/documents/port.ts';
 
 /** How long the last items of an op took on a model, over all accounts. */
 interface DurationsDocument {
@@ -6,6 +6,12 @@ interface DurationsDocument {
   _id: string;
   lastMs: number[];
 }
+
+export const OP_DURATIONS: DeclaredCollection = {
+  name: 'opDurations',
+  indexes: [],
+  onAccountDeletion: 'keep',
+};
 
 const REMEMBERED = 100;
 const FEWEST = 5;
@@ -22,9 +28,7 @@ export class TypicalSeconds {
   }
 
   static async open(documents: Documents): Promise<TypicalSeconds> {
-    const typical = new TypicalSeconds(
-      await documents.collection<DurationsDocument>({ name: 'opDurations', indexes: [] }),
-    );
+    const typical = new TypicalSeconds(await documents.collection<DurationsDocument>(OP_DURATIONS));
     await typical.refresh();
     return typical;
   }

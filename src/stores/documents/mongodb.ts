@@ -3,54 +3,67 @@ import { mongoCollection, type Stored } from './mongodb-collection.ts';
 import { guard, isIndexConflict } from './mongodb-errors.ts';
 import type { CollectionSpec, Document, IndexSpec, ListedDocuments } from './port.ts';
 
-/**
- * For each step of a call: choosing a server, waiting for a connection, waiting for its answer. The driver tries a call
- * twice. The build of an index may take longer: it goes on without its asker, and the next start finds it done.
- */
+/** For each step of a call: choosing a server, waiting for a connection, waiting for its answer. The driver tries a call twice. */
 const DEADLINE_MS = 5_000;
 const NAMES_DATABASE = /^mongodb(\+srv)?:\/\/[^/]+\/[^?]/;
 
-/** Makes the indexes of a collection, where they are not there yet. */
-export type IndexMaker = (spec: CollectionSpec) => Promise<void>;
-
-export interface MongoDocuments extends ListedDocuments {
-  /** Of this connection; it tries once more, for two makers of one index may meet in a deadlock. */
-  createIndexes: IndexMaker;
+export interface MongoOptions {
+  /**
+   * Whether declaring a collection makes its indexes (default), or relies on the primary of the host, which made them
+   * before it started its processes.
+   */
+  makesIndexes?: boolean;
+  /** Default 5,000: see DEADLINE_MS. */
+  deadlineMs?: number;
 }
 
 /**
  * Documents in the database that the URL names (`darkroom` when it names none). Connects at the first call, and again
  * by itself whenever the connection is lost: until then each call ends in StoreUnavailableError at its deadline.
  * Throws when the URL is none of MongoDB's.
- * @param makeIndexes who makes them instead: of all processes of a host one is enough.
  */
-export async function connectMongoDocuments(url: string, makeIndexes?: IndexMaker): Promise<MongoDocuments> {
-  const client = new MongoClient(url, {
-    appName: 'darkroom',
-    serverSelectionTimeoutMS: DEADLINE_MS,
-    connectTimeoutMS: DEADLINE_MS,
-    socketTimeoutMS: DEADLINE_MS,
-    waitQueueTimeoutMS: DEADLINE_MS,
-    // Acknowledged is on disk, on most of the members: what a new primary cannot have lost.
-    writeConcern: { w: 'majority', journal: true, wtimeoutMS: DEADLINE_MS },
-    readPreference: 'primary',
-    ignoreUndefined: true,
-  });
-  const database = client.db(NAMES_DATABASE.test(url) ? undefined : 'darkroom');
-  const createIndexesTwice = (spec: CollectionSpec) =>
-    guard(() => createIndexes(database, spec).catch(() => createIndexes(database, spec)));
+export async function connectMongoDocuments(
+  url: string,
+  { makesIndexes = true, deadlineMs = DEADLINE_MS }: MongoOptions = {},
+): Promise<ListedDocuments> {
+  const connect = (socketTimeoutMS: number) =>
+    new MongoClient(url, {
+      appName: 'darkroom',
+      serverSelectionTimeoutMS: deadlineMs,
+      connectTimeoutMS: deadlineMs,
+      socketTimeoutMS,
+      waitQueueTimeoutMS: deadlineMs,
+      // Acknowledged is on disk, on most of the members: what a new primary cannot have lost.
+      writeConcern: { w: 'majority', journal: true, wtimeoutMS: deadlineMs },
+      readPreference: 'primary',
+      ignoreUndefined: true,
+    });
+  const databaseOf = (client: MongoClient) => client.db(NAMES_DATABASE.test(url) ? undefined : 'darkroom');
+  const client = connect(deadlineMs);
+  const database = databaseOf(client);
+  /** An index of a large collection takes minutes to build: its connection waits as long as it takes. */
+  let builder: MongoClient | null = null;
+
+  /** Tries once more: two makers of one index may meet in a deadlock. */
+  async function makeIndexes(spec: CollectionSpec): Promise<void> {
+    if (spec.indexes.length === 0) return;
+    builder ??= connect(0);
+    const target = databaseOf(builder);
+    await guard(() => createIndexes(target, spec).catch(() => createIndexes(target, spec)));
+  }
 
   return {
-    createIndexes: createIndexesTwice,
     async collection<T extends Document>(spec: CollectionSpec) {
-      await (makeIndexes ?? createIndexesTwice)(spec);
+      if (makesIndexes) await makeIndexes(spec);
       return mongoCollection<T>(database.collection<Stored>(spec.name), spec.indexes);
     },
     collections: () => guard(() => specsOf(database)),
     async ping() {
       await guard(() => database.command({ ping: 1 }));
     },
-    close: () => client.close(),
+    async close() {
+      await Promise.all([client.close(), builder?.close()]);
+    },
   };
 }
 

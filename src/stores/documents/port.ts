@@ -55,6 +55,15 @@ export interface CollectionSpec {
   indexes: readonly IndexSpec[];
 }
 
+/** A collection as the store that owns it declares it. `src/collections.ts` gathers them all. */
+export interface DeclaredCollection extends CollectionSpec {
+  /**
+   * What becomes of an account's documents here, found by their `accountId`, when the account is deleted. `expire` ends
+   * them now and leaves the rest to the sweep; `keep` is for the books and for what belongs to no account.
+   */
+  onAccountDeletion: 'delete' | 'expire' | 'keep';
+}
+
 export interface FindOptions {
   sort?: Sort;
   skip?: number;

@@ -25,9 +25,30 @@ export interface S3Options {
   region: string;
   /** An S3-compatible service other than AWS; its buckets are named in the path. */
   endpoint?: string;
+  /** Default: what the SDK finds by itself, in AWS_ACCESS_KEY_ID and so on. */
+  credentials?: S3Credentials;
 }
 
-/** Objects in a bucket. Credentials come from the SDK's default chain: AWS_ACCESS_KEY_ID and so on. */
+export interface S3Credentials {
+  accessKeyId: string;
+  secretAccessKey: string;
+  sessionToken?: string;
+}
+
+/** The credentials that a file of settings names beside the service's own; null where it names none. */
+export function credentialsIn(
+  environment: Readonly<Record<string, string | undefined>>,
+): S3Credentials | null {
+  const {
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: secretAccessKey,
+    AWS_SESSION_TOKEN: sessionToken,
+  } = environment;
+  if (!accessKeyId || !secretAccessKey) return null;
+  return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
+}
+
+/** Objects in a bucket. */
 export class S3Objects implements Objects {
   readonly #options: S3Options;
   #opened: Promise<{ sdk: Sdk; client: S3Client }> | null = null;
@@ -182,12 +203,17 @@ export class S3Objects implements Objects {
   }
 }
 
-async function connect({ region, endpoint }: S3Options): Promise<{ sdk: Sdk; client: S3Client }> {
+async function connect({
+  region,
+  endpoint,
+  credentials,
+}: S3Options): Promise<{ sdk: Sdk; client: S3Client }> {
   const sdk = await import('@aws-sdk/client-s3');
   const client = new sdk.S3Client({
     region,
     maxAttempts: MOST_TRIES,
     ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
+    ...(credentials === undefined ? {} : { credentials }),
     requestHandler: {
       connectionTimeout: CONNECT_TIMEOUT_MS,
       requestTimeout: UPLOAD_TIMEOUT_MS,

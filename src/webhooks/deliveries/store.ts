@@ -1,6 +1,6 @@
 import { type Listing, type Page, type PagingQuery, readPage } from '../../http/lists/paging.ts';
 import { deleteExpired } from '../../stores/documents/expiry.ts';
-import type { Collection, Documents, IndexSpec } from '../../stores/documents/port.ts';
+import type { Collection, DeclaredCollection, Documents, IndexSpec } from '../../stores/documents/port.ts';
 import type { DeliveryDocument } from './delivery.ts';
 
 const LISTING: Listing = {
@@ -32,6 +32,12 @@ const INDEXES: readonly IndexSpec[] = [
   { name: 'expiry', fields: [['expiresAt', 1]] },
 ];
 
+export const DELIVERIES: DeclaredCollection = {
+  name: 'webhookDeliveries',
+  indexes: INDEXES,
+  onAccountDeletion: 'delete',
+};
+
 /** What an attempt, or a closing, made of a delivery. */
 export type Settlement = Pick<DeliveryDocument, 'status' | 'deliveredAt' | 'responseStatus' | 'error'> & {
   /** When it is tried again: while PENDING alone. */
@@ -49,7 +55,7 @@ export class DeliveriesStore {
   }
 
   static async open(documents: Documents): Promise<DeliveriesStore> {
-    return new DeliveriesStore(await documents.collection({ name: 'webhookDeliveries', indexes: INDEXES }));
+    return new DeliveriesStore(await documents.collection(DELIVERIES));
   }
 
   /** Stores those that are not there yet. */

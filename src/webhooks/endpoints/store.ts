@@ -2,6 +2,7 @@ import { ENDPOINTS_COLLECTION } from '../../events/subscriptions.ts';
 import { newId } from '../../names/ids.ts';
 import {
   type Collection,
+  type DeclaredCollection,
   type Documents,
   DuplicateKeyError,
   type IndexSpec,
@@ -26,6 +27,12 @@ const INDEXES: readonly IndexSpec[] = [
   { name: 'notice', fields: [['noticeDueAt', 1]], whenPresent: ['noticeDueAt'] },
 ];
 
+export const ENDPOINTS: DeclaredCollection = {
+  name: ENDPOINTS_COLLECTION,
+  indexes: INDEXES,
+  onAccountDeletion: 'delete',
+};
+
 /** What its owner says of an endpoint. */
 export type EndpointWish = Pick<EndpointDocument, 'url' | 'description' | 'events' | 'enabled'>;
 
@@ -38,7 +45,7 @@ export class EndpointsStore {
   }
 
   static async open(documents: Documents): Promise<EndpointsStore> {
-    return new EndpointsStore(await documents.collection({ name: ENDPOINTS_COLLECTION, indexes: INDEXES }));
+    return new EndpointsStore(await documents.collection(ENDPOINTS));
   }
 
   /** @throws ApiError resource_limit_exceeded when the account's places are taken. */

@@ -1,0 +1,62 @@
+import { type Db, MongoClient, MongoServerError } from 'mongodb';
+import { randomText } from '../../names/ids.ts';
+import { guard } from './mongodb-errors.ts';
+
+const DUPLICATE_KEY = 11000;
+const ANSWER_TIMEOUT_MS = 5_000;
+
+interface Scratch {
+  _id: string;
+  value: string;
+}
+
+/**
+ * Tries whether the server behind an address keeps the promises that this service rests on, with a connection of its own.
+ * @throws Error with one sentence when it is no MongoDB in this; StoreUnavailableError when it does not answer.
+ */
+export async function verifyMongoDB(url: string): Promise<void> {
+  const client = new MongoClient(url, {
+    serverSelectionTimeoutMS: ANSWER_TIMEOUT_MS,
+    socketTimeoutMS: ANSWER_TIMEOUT_MS,
+  });
+  try {
+    await guard(() => verifyUniqueIndexes(client.db()));
+  } finally {
+    await client.close();
+  }
+}
+
+/**
+ * Tries, in a collection of its own that it drops again, whether an update that would break a unique index is refused
+ * with MongoDB's own code. The limit on running jobs and the once-only of resumes rest on it. Servers that only speak
+ * MongoDB's protocol answer otherwise: FerretDB 2 has another code for it.
+ * @throws Error with one sentence when the server is no MongoDB in this.
+ */
+export async function verifyUniqueIndexes(database: Db): Promise<void> {
+  const scratch = database.collection<Scratch>(`verification_${randomText(12)}`);
+  try {
+    await scratch.createIndex({ value: 1 }, { unique: true });
+    await scratch.insertMany([
+      { _id: 'first', value: 'taken' },
+      { _id: 'second', value: 'free' },
+    ]);
+    const answer = await scratch.findOneAndUpdate({ _id: 'second' }, { $set: { value: 'taken' } }).then(
+      () => 'accepts it',
+      (error) => {
+        if (error instanceof MongoServerError) return error.code === DUPLICATE_KEY ? null : codeOf(error);
+        throw error;
+      },
+    );
+    if (answer !== null) throw new Error(notMongo(answer));
+  } finally {
+    await scratch.drop().catch(() => undefined);
+  }
+}
+
+function codeOf({ code }: MongoServerError): string {
+  return `answers code ${code} instead of ${DUPLICATE_KEY}`;
+}
+
+function notMongo(answer: string): string {
+  return `MONGODB_URL leads to a server that is not MongoDB: asked to update a document against a unique index, it ${answer}. Use MongoDB 6 or later; FerretDB and DocumentDB are not supported.`;
+}
