@@ -346,19 +346,28 @@ t.test('each op makes of a photograph what the catalogue says, pixel by pixel', 
   }
 });
 
-t.test('the answer of a placeholder tells the hashes of the real picture', async (t) => {
-  const file = await pngOf(
-    sharp({ create: { width: 60, height: 40, channels: 3, background: '#336699' } }).extend({
-      left: 36,
-      background: 'white',
-    }),
-  );
-  const { json } = await lane.metadata(file);
-  for (const kind of ['blur', 'color', 'pixel']) {
-    const { headers } = await lane.transform({ op: 'placeholder', kind }, file);
-    t.same(
-      [headers.get('x-service-thumbhash'), headers.get('x-service-blurhash')],
-      [json.data.image.thumbhash, json.data.image.blurhash],
+t.test(
+  'the hashes of a placeholder are those that the metadata tells of the real picture',
+  corpus,
+  async (t) => {
+    const drawn = await pngOf(
+      sharp({ create: { width: 60, height: 40, channels: 3, background: '#336699' } }).extend({
+        left: 36,
+        background: 'white',
+      }),
     );
-  }
-});
+    const photo = image(PHOTO);
+    const veiled = await pngOf(sharp(photo).ensureAlpha(0.4).resize(300, 1300, { fit: 'fill' }));
+    const grey = await pngOf(sharp(photo).greyscale().toColourspace('b-w'));
+    for (const file of [drawn, photo, veiled, grey, image('photos/kodak-4.png')]) {
+      const { json } = await lane.metadata(file);
+      for (const kind of ['blur', 'color', 'pixel']) {
+        const { headers } = await lane.transform({ op: 'placeholder', kind }, file);
+        t.same(
+          [headers.get('x-service-thumbhash'), headers.get('x-service-blurhash')],
+          [json.data.image.thumbhash, json.data.image.blurhash],
+        );
+      }
+    }
+  },
+);

@@ -1,27 +1,21 @@
 import type { PictureHashes } from '../../protocol.ts';
-import type { Size } from '../pixels/geometry.ts';
-import type { Pixels } from '../pixels/pixels.ts';
 import { blurHash } from './blur-hash.ts';
+import type { Sample } from './sample.ts';
+import { smallCopy } from './small-copy.ts';
 import { thumbHash } from './thumb-hash.ts';
 
 /** The longest side of the copy that a ThumbHash and a BlurHash are made from. */
-export const HASHED_PX = 100;
+const HASHED_PX = 100;
 
-/** The ThumbHash and the BlurHash of a picture of at most 100 pixels an edge. A BlurHash knows no transparency: it is laid on white. */
-export function hashesOf({ data, channels, width, height }: Omit<Pixels, 'frames'>): PictureHashes {
-  const rgba = channels === 4 ? data : opaque(data, channels, { width, height });
+/**
+ * The ThumbHash and the BlurHash of a picture. A BlurHash knows no transparency: it is laid on white.
+ * @param sample the picture within WORKING_PX: from another copy some letters differ.
+ */
+export function hashesOf(sample: Sample): PictureHashes {
+  const { data: rgba, width, height } = smallCopy(sample, HASHED_PX);
   const thumbhash = Buffer.from(thumbHash(rgba, { width, height })).toString('base64');
   const [across, down] = width >= height ? ([4, 3] as const) : ([3, 4] as const);
   return { thumbhash, blurhash: blurHash(onWhite(rgba), { width, height }, across, down) };
-}
-
-function opaque(data: Uint8Array, channels: number, { width, height }: Size): Uint8Array {
-  const rgba = new Uint8Array(width * height * 4).fill(255);
-  for (let from = 0, to = 0; to < rgba.length; from += channels, to += 4) {
-    for (let channel = 0; channel < 3; channel++)
-      rgba[to + channel] = data[from + Math.min(channel, channels - 1)] as number;
-  }
-  return rgba;
 }
 
 function onWhite(rgba: Uint8Array): Uint8Array {

@@ -1,9 +1,8 @@
 import type { ImageFacts } from '../../protocol.ts';
 import { coloursOf } from './colours.ts';
 import { entropyOf, greyOf, sharpnessOf } from './grey-facts.ts';
-import { HASHED_PX, hashesOf } from './hashes.ts';
+import { hashesOf } from './hashes.ts';
 import type { Sample } from './sample.ts';
-import { smallCopy } from './small-copy.ts';
 
 export type Measured = Pick<
   ImageFacts,
@@ -17,6 +16,6 @@ export function measure(pixels: Sample): Measured {
     ...coloursOf(pixels),
     entropy: entropyOf(grey),
     sharpness: sharpnessOf(grey),
-    ...hashesOf(smallCopy(pixels, HASHED_PX)),
+    ...hashesOf(pixels),
   };
 }

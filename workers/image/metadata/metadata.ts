@@ -11,19 +11,13 @@ import {
 } from '../../protocol.ts';
 import { withNamedColours } from '../colour/named-colours.ts';
 import { measure } from '../facts/measure.ts';
-import type { Sample } from '../facts/sample.ts';
+import { type Sample, WORKING_PX } from '../facts/sample.ts';
 import { failureOf } from '../failure.ts';
 import { tooLarge, unreadable } from '../input.ts';
+import { fitInto, type Size } from '../pixels/geometry.ts';
 import { withStillBrand } from '../still-brand.ts';
 import { withoutBulkyTexts } from './png-guard.ts';
 import { readTags } from './tags.ts';
-
-/**
- * Longest side of the copy that colours, entropy, sharpness and ThumbHash are measured on. A picture no larger is
- * measured as it is; of a larger one sharpness is that of its 1024 px copy, which makes pictures of different sizes
- * comparable and costs a twelfth of reading every pixel of 12 megapixels.
- */
-const WORKING_PX = 1024;
 
 /** The other unit of a PNG's pHYs is none: it tells the shape of a pixel only. */
 const PNG_UNIT_METRE = 1;
@@ -96,7 +90,7 @@ async function decode(
   const { input: coloured } = await withNamedColours(input, raw === undefined ? readings.cicp : undefined);
   // sharp takes 16-bit pictures with a profile to Display P3; this brings them back to sRGB.
   const isWide = header.depth !== 'uchar' && (header.hasProfile || coloured !== input);
-  const copy = await workingCopy(coloured, raw, isWide);
+  const copy = await workingCopy(coloured, raw, { size: header.autoOrient, isWide });
   const isOpaque = !header.hasAlpha || (await isOpaqueAll(input, raw, copy, pixels));
   return { header, copy, isOpaque };
 }
@@ -136,11 +130,13 @@ function open(input: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined): Sharp
 async function workingCopy(
   input: Uint8Array<ArrayBuffer>,
   raw: RawPixels | undefined,
-  isWide: boolean,
+  { size, isWide }: { size: Size; isWide: boolean },
 ): Promise<Decoded['copy']> {
+  const within = fitInto(size, { width: WORKING_PX, height: WORKING_PX }, 'inside', false).scaled;
+  // As steps of a pass scale: what is measured there of the same picture is the same then.
   const small = open(input, raw)
     .autoOrient()
-    .resize({ width: WORKING_PX, height: WORKING_PX, fit: 'inside', withoutEnlargement: true });
+    .resize({ ...within, fit: 'fill' });
   if (isWide) small.withIccProfile('srgb', { attach: false });
   const { data, info } = await outputOf(small.toColourspace('srgb').raw());
   if (info.channels !== 3 && info.channels !== 4) throw unreadable();

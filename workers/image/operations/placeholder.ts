@@ -1,4 +1,5 @@
 import { hashesOf } from '../facts/hashes.ts';
+import { coloured, WORKING_PX } from '../facts/sample.ts';
 import { blurBy } from '../pixels/gaussian.ts';
 import { fitInto, type Size } from '../pixels/geometry.ts';
 import { scaleTo } from '../sizing.ts';
@@ -9,9 +10,6 @@ type Kind = 'blur' | 'color' | 'pixel';
 
 /** Longest edge of each kind. */
 const EDGE_PX = { blur: 32, color: 1, pixel: 8 } as const;
-
-/** Longest edge of the copy that hashes are made from: a multiple of the others, so that each of their pixels is a plain mean of it. */
-const HASHED_PX = 96;
 
 export const placeholder = step({
   description:
@@ -34,10 +32,11 @@ export const placeholder = step({
   commutesWithFlatten: true,
   size: (input, { kind }) => sizeOf(input, kind),
   async apply(picture, { kind }, { found }) {
-    // Plain averages: a sharper kernel would let the edges of the picture colour a single pixel.
     const result = sizeOf(picture, kind);
-    await scaleTo(picture, within(picture, HASHED_PX), 'linear');
-    found.hashes = hashesOf(await picture.pixels());
+    // The copy that a description measures: the hashes are the same, letter by letter.
+    await scaleTo(picture, within(picture, WORKING_PX));
+    found.hashes = hashesOf(coloured(await picture.pixels()));
+    // Plain averages: a sharper kernel would let the edges of the picture colour a single pixel.
     await scaleTo(picture, result, 'linear');
     if (kind === 'blur') await blurBy(picture, 1);
   },
