@@ -38,6 +38,23 @@ t.test('text is written where it should stand, as text and never as markup', asy
   t.equal(inkIn(await write({ text: 'X', opacity: 0 })).pixels, 0, 'and none at all without opacity');
 });
 
+t.test('a size in per cent is a share of the width of the picture', async (t) => {
+  for (const width of [200, 800]) {
+    const blank = await pngOf(sharp({ create: { width, height: 300, channels: 3, background: 'black' } }));
+    const write = async (size: unknown) => {
+      const { data } = await pictureOf(await lane.transform({ op: 'text', text: 'Ag', size }, blank));
+      return Buffer.from(data.buffer);
+    };
+    t.ok((await write('10%')).equals(await write(width / 10)), `10% of ${width}`);
+    t.notOk((await write('10%')).equals(await write(32)), 'and not the usual size');
+    t.ok((await write('0.01%')).equals(await write(1)), 'at least a pixel');
+    for (const size of ['0%', '101%', '-4%', '4 %', 'large']) {
+      const { status, json } = await lane.transform({ op: 'text', text: 'Ag', size }, blank);
+      t.match({ status, param: json.error.param }, { status: 400, param: 'size' }, size);
+    }
+  }
+});
+
 /** The box of what is not black. */
 function inkIn({ width, height, data }: Raster) {
   const box = { left: width, top: height, right: 0, bottom: 0, pixels: 0 };

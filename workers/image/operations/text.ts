@@ -1,3 +1,4 @@
+import { type TInteger, type TString, type TUnion, Type } from '@sinclair/typebox';
 import { colourOf, type Rgba, TRANSPARENT } from '../colour/colour.ts';
 import { overlay } from '../overlay.ts';
 import { AREA_LIMIT_PX, type Place, place } from '../pixels/geometry.ts';
@@ -7,12 +8,24 @@ import { BadArgument } from '../refusal.ts';
 import { type PassContext, step } from './operation.ts';
 import { colour, integer, number, optional, position, text as words } from './parameter.ts';
 
+const SIZE_LIMIT_PX = 1000;
+
 export const text = step({
   description: 'Writes a line or more onto the picture, as text and never as markup.',
   parameters: {
     text: words(1, 500, 'What to write; line breaks are kept.'),
     font: optional(words(1, 100, 'Family name of the font; a sans-serif one when left out.')),
-    size: integer(1, 1000, 'Height of the letters in pixels.', { default: 32 }),
+    size: Type.Union(
+      [
+        Type.Integer({ minimum: 1, maximum: SIZE_LIMIT_PX }),
+        Type.String({ pattern: '^(100|[1-9][0-9]?(\\.[0-9]+)?|0\\.[0-9]*[1-9])%$', examples: ['4%'] }),
+      ],
+      {
+        description:
+          'Height of the letters in pixels, or as a share of the width of the picture, such as 4%; at most 1000 pixels.',
+        default: 32 as const,
+      },
+    ) as TUnion<[TInteger, TString]> & { readonly default: 32 },
     color: colour('Colour of the letters.', { default: '#ffffff' }),
     position: position('Where the text stands; its lines are aligned with that.', { default: 'southeast' }),
     margin: integer(0, 4096, 'Distance from the edges in pixels.', { default: 16 }),
@@ -25,9 +38,10 @@ export const text = step({
   alphaAfter: 'kept',
   changesNothing: ({ opacity }) => opacity === 0,
   cpuMsPerMegapixel: 20,
-  async apply(picture, { text, font = 'sans', size, color, position, margin, opacity, rotate }, pass) {
+  async apply(picture, { text, font = 'sans', size: said, color, position, margin, opacity, rotate }, pass) {
     const written = printable(text);
     if (written.trim() === '') return;
+    const size = sizePx(said, picture.width);
     const colour = colourOf(color, 'color');
     const room = {
       width: Math.max(1, picture.width - 2 * margin),
@@ -47,6 +61,13 @@ export const text = step({
     await overlay(picture, label, { left: spot.left + margin, top: spot.top + margin });
   },
 });
+
+/** Height of the letters in whole pixels. */
+function sizePx(said: number | string, widthPx: number): number {
+  if (typeof said === 'number') return said;
+  const share = Number.parseFloat(said) / 100;
+  return Math.min(SIZE_LIMIT_PX, Math.max(1, Math.round(share * widthPx)));
+}
 
 /** Without the control characters for which a font has no glyph, and which Pango's markup parser rejects. */
 function printable(text: string): string {
