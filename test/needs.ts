@@ -18,6 +18,7 @@ export const NEEDS = {
   redis: 'talks to Redis',
   mongodb: 'talks to MongoDB',
   s3: 'talks to MinIO',
+  checkers: 'runs programs that check files of deploy/, one of them built by Go',
 } as const;
 
 export type Need = keyof typeof NEEDS;

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { envFile } from '../../config/env-file.ts';
 import { runRounds } from '../compare/rounds.ts';
 import { hostFacts } from '../report/load-report.ts';
 import { tunePage } from '../report/tune-page.ts';
@@ -50,7 +51,7 @@ async function main(): Promise<void> {
       images: { type: 'string', default: '' },
       mix: { type: 'string', default: '' },
       minutes: { type: 'string', default: String(DEFAULT_MINUTES) },
-      out: { type: 'string', default: 'darkroom.env' },
+      out: { type: 'string', default: envFile() },
     },
   });
   if (values.help) return console.log(HELP);

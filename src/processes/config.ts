@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { DEFAULT_ENV_FILE } from '../../config/env-file.ts';
 import { integer, text } from '../../config/setting.ts';
 
 export const processesSettings = {
@@ -27,6 +28,11 @@ export const processesSettings = {
     fallback: 'auto',
     pattern: /^(auto|system|\/.+)$/,
     accepts: 'auto, system or an absolute path is expected',
+  }),
+  ENV_FILE: text({
+    description:
+      'File of settings of this host: start, doctor and the operator\'s commands read it, tune and "set --save" write it. Only the environment names it, and what the environment sets wins over the file.',
+    fallback: DEFAULT_ENV_FILE,
   }),
   SWEEP_INTERVAL_MS: integer({
     description: 'Time between two rounds that clear away what has expired.',

