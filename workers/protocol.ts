@@ -157,6 +157,13 @@ export interface PictureHashes {
   blurhash: string;
 }
 
+/** What the caller of a pass should know of its result, though it succeeded. */
+export interface PassWarning {
+  code: 'not_enlarged' | 'larger_than_input';
+  /** not_enlarged: the width, or the height, that the picture has instead. */
+  name?: string;
+}
+
 export interface Transformed {
   kind: 'transformed';
   data: Uint8Array<ArrayBuffer>;
@@ -170,6 +177,8 @@ export interface Transformed {
   bitDepth?: 8 | 16;
   /** Of the picture that a placeholder stands for. */
   hashes?: PictureHashes;
+  /** There where there are some. */
+  warnings?: PassWarning[];
   /** There where the task asked for it, and the result could be read again. */
   facts?: Pick<Described, 'image' | 'metadata'>;
   timings: Timings;

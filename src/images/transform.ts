@@ -73,10 +73,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
       });
       sendTiming(reply, { admitMs, ...done, ...done.timings });
       options.meters.ops.ran(runOf(nameOf(call), { admitMs, ...done }));
-      addWarnings(
-        reply,
-        warnings.map(({ code }) => ({ code })),
-      );
+      addWarnings(reply, [...warnings.map(({ code }) => ({ code })), ...(done.warnings ?? [])]);
       sendAchieved(reply, done.achieved);
       sendHashes(reply, done.hashes);
       if (done.bitDepth !== undefined) reply.header('x-service-bit-depth', String(done.bitDepth));

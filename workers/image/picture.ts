@@ -87,6 +87,11 @@ export class Picture {
     return this.#fromFile;
   }
 
+  /** Whether no step has done anything to it, and its pixels are still those of the file. */
+  get isUntouched(): boolean {
+    return this.#fromFile && this.#used.size === 0;
+  }
+
   /** Whether the pipeline has a call that works at this slot. */
   uses(slot: Slot): boolean {
     return this.#used.has(slot);

@@ -1,5 +1,14 @@
 import sharp from 'sharp';
-import type { Decode, Encode, Failure, Pass, Step, Transformed, TransformTask } from '../protocol.ts';
+import type {
+  Decode,
+  Encode,
+  Failure,
+  Pass,
+  PassWarning,
+  Step,
+  Transformed,
+  TransformTask,
+} from '../protocol.ts';
 import { colourOf, type Rgba, TRANSPARENT, WHITE } from './colour/colour.ts';
 import { withNamedColours } from './colour/named-colours.ts';
 import { inProfile } from './colour/profile-colours.ts';
@@ -19,8 +28,9 @@ import { withProfileChunks } from './metadata/png-profiles.ts';
 import { operationNamed } from './operations/index.ts';
 import { Picture } from './picture.ts';
 import { invalid } from './refusal.ts';
+import type { Written } from './search/target.ts';
 import { withStillBrand } from './still-brand.ts';
-import { type PlannedStep, secondsLeft, type Work, writableFormat } from './work.ts';
+import { isSamePicture, type PlannedStep, secondsLeft, type Work, writableFormat } from './work.ts';
 
 const NO_BLOCKS: CarriedBlocks = { exif: false, others: false };
 
@@ -57,6 +67,8 @@ async function attempt(task: TransformTask): Promise<Transformed | Failure> {
     for (const stage of STAGES) await stage(work);
     const { written, achieved, processedMs } = await writeResult(work);
     const { source, picture: made } = work;
+    const { hashes } = work.context.found;
+    const warnings = [...work.context.found.warnings, ...sizeWarnings(work, task, written)];
     return {
       kind: 'transformed',
       data: written.data,
@@ -64,7 +76,8 @@ async function attempt(task: TransformTask): Promise<Transformed | Failure> {
       width: written.info.width,
       height: written.info.height / picture.frames,
       ...(achieved !== undefined && { achieved }),
-      ...work.context.found,
+      ...(hashes !== undefined && { hashes }),
+      ...(warnings.length > 0 && { warnings }),
       ...(source.isDeep && { bitDepth: made.isDeep ? 16 : 8 }),
       timings: {
         decodeMs: openedMs - startedMs,
@@ -120,7 +133,7 @@ async function open(sent: TransformTask): Promise<Work> {
     profile,
     picture,
     ground,
-    context: { sharp, fill, layer: layersOf(task), found: {} },
+    context: { sharp, fill, layer: layersOf(task), found: { warnings: [] } },
   };
 }
 
@@ -128,6 +141,18 @@ async function open(sent: TransformTask): Promise<Work> {
 function readied(input: Uint8Array<ArrayBuffer>, { metadata }: Encode): Uint8Array<ArrayBuffer> {
   const safe = withoutBulkyTexts(input);
   return metadata === 'keep' ? withProfileChunks(safe) : safe;
+}
+
+/** A file that grew, though it shows the same picture in no more pixels. */
+function sizeWarnings(
+  { source, chosen, steps }: Work,
+  { raw, input }: TransformTask,
+  { data, info }: Written,
+): PassWarning[] {
+  const isSame = raw === undefined && chosen.count === source.frames && steps.every(isSamePicture);
+  const isEnlarged = info.width * info.height > source.width * source.height * source.frames;
+  const grew = data.byteLength > input.byteLength;
+  return isSame && !isEnlarged && grew ? [{ code: 'larger_than_input' }] : [];
 }
 
 /** Presets may say how to read and to write in steps: what comes later wins. */

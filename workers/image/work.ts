@@ -30,6 +30,11 @@ export interface Work {
   context: PassContext;
 }
 
+/** Whether a step shows what was there before, at most in another size, place or part. */
+export function isSamePicture({ operation, params }: PlannedStep): boolean {
+  return operation.commutesWithFlatten(params);
+}
+
 /** @throws TooLate when nobody waits for the answer any more. */
 export function secondsLeft(deadlineMs: number): number {
   const leftMs = deadlineMs - Date.now();

@@ -16,6 +16,8 @@ interface Encoder {
 
 /** What an encoder can be told beside what a pass asks for. */
 export interface Settings extends Encode {
+  /** Whether the rows of a PNG are written as differences from their neighbours. */
+  filtered?: boolean;
   /** The measure that a file is encoded for, where it is not the eye. */
   tune?: 'ssim';
   /** How strongly a palette mixes colours that it lacks, 0 to 1. */
@@ -89,7 +91,7 @@ const ENCODERS = {
     contentType: 'image/png',
     hasAlpha: true,
     edgeLimitPx: Number.POSITIVE_INFINITY,
-    apply: (pipeline, { quality, palette, colors, dither, effort, progressive = false }) =>
+    apply: (pipeline, { quality, palette, colors, dither, effort, filtered, progressive = false }) =>
       (palette ?? colors !== undefined)
         ? pipeline.png({
             progressive,
@@ -99,7 +101,11 @@ const ENCODERS = {
             ...(dither !== undefined && { dither }),
             ...(effort !== undefined && { effort: effort + 1 }),
           })
-        : pipeline.png({ progressive, ...(effort !== undefined && { compressionLevel: effort }) }),
+        : pipeline.png({
+            progressive,
+            ...(effort !== undefined && { compressionLevel: effort }),
+            ...(filtered !== undefined && { adaptiveFiltering: filtered }),
+          }),
   },
   webp: {
     contentType: 'image/webp',

@@ -12,11 +12,12 @@ import {
 import type { Picture } from '../picture.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import { type Original, reachTarget, type Written } from '../search/target.ts';
-import { secondsLeft, type Work, writableFormat } from '../work.ts';
+import { isSamePicture, secondsLeft, type Work, writableFormat } from '../work.ts';
 import { isBare } from './bare-file.ts';
 import { LONGEST_SENT_MS, restoreDelays } from './delays.ts';
 import { assertEncodable, encodeWith, type Motion, type Settings } from './encoder.ts';
 import { exactPaletteOf, shows } from './exact-palette.ts';
+import { FILTERED, type RowFilter, rowFilterFor } from './row-filter.ts';
 
 /** Keys that do not change the encoding: with only these the original may be returned. */
 const BESIDE_SETTINGS = ['format', 'metadata', 'background', 'target'];
@@ -36,6 +37,8 @@ export async function writeResult(
     const tagged = await withTags(data, encode.format, file);
     return { data: tagged, info: { ...info, size: tagged.byteLength } };
   };
+  const untouched = await untouchedInput(work);
+  if (untouched !== undefined) return { written: untouched, processedMs: performance.now() };
   const { target } = encode;
   if (staysGrey(work) && (encode.metadata !== 'keep' || carriesGrey(work))) await picture.writeGrey();
   if (staysDeep(work)) picture.writeDeep();
@@ -43,7 +46,8 @@ export async function writeResult(
     outputOf(encodeWith(await withMetadata(picture, file), settings, motionOf(source, picture), picture));
   if (target === undefined) {
     const written =
-      (await writtenIndexed(work, write)) ?? (await write({ ...encode, ...(await chromaFor(work)) }));
+      (await writtenIndexed(work, write)) ??
+      (await write({ ...(await filterFor(work)), ...encode, ...(await chromaFor(work)) }));
     return { written: await finish(written), processedMs: performance.now() };
   }
   const pixels = await picture.pixels();
@@ -61,7 +65,11 @@ export async function writeResult(
   const motion = motionOf(source, picture);
   const reached = await reachTarget({
     pixels,
-    encode: { ...encode, target },
+    encode: {
+      ...encode,
+      target,
+      ...(encode.format === 'png' && { filtered: rowFilterFor(pixels).filtered }),
+    },
     motion,
     original: originalOf(work),
     deadlineMs: task.deadlineMs,
@@ -111,6 +119,14 @@ async function chromaFor({ encode, source, picture }: Work): Promise<Encode> {
   return hasHardColourEdges(await picture.pixels()) ? { chroma: '4:4:4' } : {};
 }
 
+/** How the rows of a PNG are written. A photograph that was only moved or scaled is known without a look at its pixels. */
+async function filterFor({ encode, source, picture, steps }: Work): Promise<Partial<RowFilter>> {
+  const { format, palette, colors } = encode;
+  if (format !== 'png' || palette === true || colors !== undefined) return {};
+  const isPhoto = source.format === 'jpeg' && steps.every(isSamePicture);
+  return isPhoto || picture.isDeep ? FILTERED : rowFilterFor(await picture.pixels());
+}
+
 /** A PNG of few colours stays one by number where the steps added none; undefined where that is not so. */
 async function writtenIndexed(
   { source, encode, picture }: Work,
@@ -125,18 +141,28 @@ async function writtenIndexed(
   return written !== undefined && (await shows(written.data, pixels)) ? written : undefined;
 }
 
+/** The input itself, where nothing was done to the picture and nothing else is asked of its file; it is decoded all the same. */
+async function untouchedInput(work: Work): Promise<Written | undefined> {
+  const { encode, source, picture } = work;
+  const isKept = encode.target === undefined && !source.isDeep && picture.isUntouched;
+  const file = isKept ? originalOf(work)?.file : undefined;
+  if (file !== undefined) await picture.pixels();
+  return file;
+}
+
 /** The input of a pass that asks for nothing but a smaller file of the same format; undefined for any other. */
-function originalOf({ task, steps, encode, source, chosen }: Work): Original | undefined {
+function originalOf({ task, steps, encode, source, chosen, picture }: Work): Original | undefined {
   const { input } = task;
   const isSame = writableFormat(source.format) === encode.format && chosen.count === source.frames;
   const asksMore = Object.keys(encode).some((key) => !BESIDE_SETTINGS.includes(key));
-  if (task.raw !== undefined || steps.length > 0 || !isSame || asksMore) return undefined;
+  const isChanged = steps.length > 0 && !picture.isUntouched;
+  if (task.raw !== undefined || isChanged || !isSame || asksMore) return undefined;
   const bytes = input.byteLength;
   // Kept metadata too loses its previews, which only a file that is written anew does.
   if (source.oriented || !isBare(input, encode.format)) return { bytes };
   const info = { width: source.width, height: source.height * source.frames, size: bytes };
-  // A copy: the thread frees the input once the pass is done.
-  return { bytes, file: { data: input.slice(), info } };
+  // A copy that owns its memory: the thread frees the input once the pass is done, and slice() of a Buffer copies nothing.
+  return { bytes, file: { data: new Uint8Array(input), info } };
 }
 
 /** An animation plays on as it did: raw pixels carry neither delays nor a loop. */

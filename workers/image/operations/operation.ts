@@ -1,7 +1,7 @@
 import type { TObject, TProperties } from '@sinclair/typebox';
 import type sharp from 'sharp';
 import type { Sharp } from 'sharp';
-import type { Decode, Encode, PictureHashes } from '../../protocol.ts';
+import type { Decode, Encode, PassWarning, PictureHashes } from '../../protocol.ts';
 import { isGreyColour, type Rgba } from '../colour/colour.ts';
 import type { Picture } from '../picture.ts';
 import type { Size } from '../pixels/geometry.ts';
@@ -87,7 +87,7 @@ export interface PassContext {
    */
   layer(assetId: string, key: string, prepare: (opened: Sharp) => Sharp): Promise<Pixels>;
   /** What steps found out of the picture, for the answer. */
-  found: { hashes?: PictureHashes };
+  found: { hashes?: PictureHashes; warnings: PassWarning[] };
 }
 
 interface StepSource<P extends TProperties> {

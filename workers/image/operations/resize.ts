@@ -1,5 +1,6 @@
+import type { PassWarning } from '../../protocol.ts';
 import { colourOf, isTranslucent } from '../colour/colour.ts';
-import { EDGE_LIMIT_PX, fitInto, place } from '../pixels/geometry.ts';
+import { EDGE_LIMIT_PX, type Fit, fitInto, place, type Size } from '../pixels/geometry.ts';
 import { BadArgument } from '../refusal.ts';
 import { pad, scaleLinear, scaleTo } from '../sizing.ts';
 import { anchorOf, scaleAndCrop } from './crop-to.ts';
@@ -55,6 +56,7 @@ export const resize = step({
     pass,
   ) {
     const fitting = fitInto(picture, { width, height }, fit, enlarge);
+    pass.found.warnings.push(...notEnlarged(picture, { width, height }, fit, enlarge));
     // What is left to do then moves no brightness: it crops, or makes larger.
     if (linear) await scaleLinear(picture, fitting.scaled, kernel);
     if (fit === 'cover') return scaleAndCrop(picture, fitting, anchorOf(aim), kernel);
@@ -75,3 +77,16 @@ export const resize = step({
     );
   },
 });
+
+type Box = { width: number | undefined; height: number | undefined };
+
+/** Said where the picture stays smaller than was asked for, because it may not be enlarged. */
+function notEnlarged(source: Size, box: Box, fit: Fit, enlarge: boolean): PassWarning[] {
+  if (enlarge) return [];
+  const wanted = fitInto(source, box, fit, true).scaled;
+  if (wanted.width <= source.width && wanted.height <= source.height) return [];
+  const { scaled, result } = fitInto(source, box, fit, false);
+  const has = fit === 'contain' ? scaled : result;
+  const isNarrow = box.width !== undefined && box.width > has.width;
+  return [{ code: 'not_enlarged', name: String(isNarrow ? has.width : has.height) }];
+}
