@@ -8,6 +8,7 @@ import { installBodyParsing } from './http/bodies/parsing.ts';
 import { drainServer } from './http/connection/draining.ts';
 import { installIdempotency } from './http/manners/idempotency.ts';
 import { installMetrics } from './http/manners/metrics.ts';
+import { installRoom } from './http/manners/room.ts';
 import { installTracing } from './http/manners/tracing.ts';
 import { installOpenApi } from './http/openapi/install.ts';
 import { pageRoutes } from './http/pages/documentation.ts';
@@ -29,6 +30,7 @@ import { openSlices } from './slices.ts';
 import { StorageFullError } from './stores/documents/port.ts';
 import { measured } from './stores/measured.ts';
 import type { Stores } from './stores/open.ts';
+import { createRoomCheck } from './stores/room.ts';
 import { createSweeper } from './sweeping/sweeper.ts';
 import type { Tracing } from './tracing/tracing.ts';
 
@@ -56,7 +58,7 @@ export interface App {
 
 const UNSANDBOXED = 'The browser that draws templates has no sandbox: see RENDER_SANDBOX.';
 const STORAGE_FULL =
-  'The disk is full but for its reserve (STORAGE_RESERVE_MEGABYTES): uploads are refused, reads and deletes work.';
+  'The disk is full but for its reserve (STORAGE_RESERVE_MEGABYTES): uploads are refused, and so are jobs, presets and templates; reads and deletes work.';
 const READY_TIMEOUT_MS = 5_000;
 /** What the slices get of a drain when the calls took all of its time. */
 const LEAST_STOP_MS = 1_500;
@@ -68,6 +70,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const { tracing } = options;
   const meters = createMeters(tracing);
   const stores = measured(options.stores, meters.stores.observerOf);
+  const checkRoom = createRoomCheck(settings.stores, stores);
   const server = createServer(settings.http, options.log);
   installTracing(server, tracing);
   countOpenPaths(server, {
@@ -109,7 +112,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   await server.register(healthRoutes, {
     isDraining: () => draining.signal.aborted,
     checkTimeoutMs: READY_TIMEOUT_MS,
-    remarks: () => remarksOn(threads.renders, stores.objects),
+    remarks: () => remarksOn(threads.renders, checkRoom),
     checks: {
       documents: () => stores.documents.ping(),
       coordination: () => stores.coordination.ping(),
@@ -125,7 +128,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   // The interface: one gate, then the slices.
   await server.register(
     async (api) => {
-      installAdmission(api, stores, slices.gate);
+      installAdmission(api, stores, slices.gate, checkRoom);
       await api.register(slices.catalogue.priceRoutes);
       for (const slice of slices.all) await api.register(slice.routes, { prefix: '/v1' });
     },
@@ -196,20 +199,26 @@ async function openThreads({ settings, log }: AppOptions, meters: Meters) {
   };
 }
 
-/** What a call passes before it reaches a slice: the gate, the record of its Idempotency-Key, the reading of its body. */
-function installAdmission(api: FastifyInstance, stores: Stores, gate: Gate): void {
+/** What a call passes before it reaches a slice: the gate, its Idempotency-Key, room on the disk, the reading of its body. */
+function installAdmission(
+  api: FastifyInstance,
+  stores: Stores,
+  gate: Gate,
+  checkRoom: () => Promise<void>,
+): void {
   gate.install(api);
   installIdempotency(
     api,
     stores.coordination,
     (request) => gate.callerIfAny(request)?.accountId ?? request.ip,
   );
+  installRoom(api, checkRoom);
   installBodyParsing(api);
 }
 
 /** What an operator should know though the process serves. */
-async function remarksOn(renders: Renders, objects: Stores['objects']): Promise<string[]> {
-  const hasRoom = await objects.checkRoom().then(
+async function remarksOn(renders: Renders, checkRoom: () => Promise<void>): Promise<string[]> {
+  const hasRoom = await checkRoom().then(
     () => true,
     (error) => !(error instanceof StorageFullError),
   );

@@ -32,5 +32,5 @@ export function adapted<S extends TSchema>(
 
 /** The instruction that an AI op takes beside its parameters. */
 export function prompt(description: string, options?: { default: string }) {
-  return text(1, 8000, description, options);
+  return text(1, 32_000, description, options);
 }

@@ -52,7 +52,7 @@ export function judgeSpace(freeBytes: number, totalBytes: number, reserveBytes: 
   const says = `DATA_DIR has ${Math.round(freeBytes / MEGABYTE)} MB free of ${Math.round(totalBytes / MEGABYTE)} MB.`;
   const reserve = Math.min(reserveBytes, totalBytes / 10);
   if (freeBytes <= reserve)
-    return problem(says, 'Free some: uploads are refused below STORAGE_RESERVE_MEGABYTES.');
+    return problem(says, 'Free some: uploads and jobs are refused below STORAGE_RESERVE_MEGABYTES.');
   return freeBytes < LEAST_FREE_BYTES
     ? warning(says, 'Give it more space before uploads are refused.')
     : ok(says);

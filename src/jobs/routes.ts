@@ -118,6 +118,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     {
       config: {
         idempotency: (request) => (isDryRun(request) ? undefined : 'kept'),
+        needsRoom: (request) => !isDryRun(request),
         async replayed(request, reply, { status, body }) {
           // Only a submit that waited was answered so.
           const jobId = status === 200 || status === 202 ? idIn(body) : undefined;
@@ -228,7 +229,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
   app.post<{ Params: JobPath }>(
     '/jobs/:jobId/resume',
     {
-      config: { idempotency: 'kept' },
+      config: { idempotency: 'kept', needsRoom: true },
       schema: {
         summary: 'Resume a job',
         description: 'Makes a new job over the items that failed or were cancelled.',

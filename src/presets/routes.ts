@@ -71,7 +71,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
   app.post<{ Body: NewPreset }>(
     '/presets',
     {
-      config: { idempotency: 'kept' },
+      config: { idempotency: 'kept', needsRoom: true },
       schema: {
         summary: 'Create a preset',
         description: 'Steps are checked when they are written, so that a saved preset can run.',
@@ -96,7 +96,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
   app.post<{ Body: unknown[] }>(
     '/presets/import',
     {
-      config: { idempotency: 'kept', fixedWord: true },
+      config: { idempotency: 'kept', needsRoom: true, fixedWord: true },
       schema: {
         summary: 'Import presets',
         description:
@@ -150,7 +150,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
   app.put<{ Params: PresetParams; Body: PresetChange }>(
     '/presets/:slug',
     {
-      config: { idempotency: 'kept' },
+      config: { idempotency: 'kept', needsRoom: true },
       schema: {
         summary: 'Change a preset',
         description:

@@ -7,7 +7,7 @@ export const storesSettings = {
   }),
   STORAGE_RESERVE_MEGABYTES: integer({
     description:
-      'Space on the disk of DATA_DIR (at most a tenth of it) that uploads leave free, so that deletes and the database go on when it fills.',
+      'Space on the disk of DATA_DIR (at most a tenth of it) kept free: uploads, jobs, presets and templates are refused there, so that deletes and the database go on.',
     fallback: 256,
     min: 0,
     max: 1_048_576,

@@ -57,7 +57,7 @@ export async function templateRoutes(
   app.post<{ Body: NewTemplate }>(
     '/templates',
     {
-      config: { idempotency: 'kept' },
+      config: { idempotency: 'kept', needsRoom: true },
       schema: {
         summary: 'Create a template',
         tags,
@@ -77,7 +77,7 @@ export async function templateRoutes(
   app.post<{ Body: unknown[] }>(
     '/templates/import',
     {
-      config: { idempotency: 'kept', fixedWord: true },
+      config: { idempotency: 'kept', needsRoom: true, fixedWord: true },
       schema: {
         summary: 'Import templates',
         description: 'Entries that break a rule are listed in errors; the others land, each at version 1.',
@@ -113,7 +113,7 @@ export async function templateRoutes(
   app.put<{ Params: TemplateParams; Body: TemplateChange }>(
     '/templates/:templateId',
     {
-      config: { idempotency: 'kept' },
+      config: { idempotency: 'kept', needsRoom: true },
       schema: {
         summary: 'Change a template',
         description:

@@ -43,6 +43,14 @@ t.test(
     // As in a service that ran before its disk filled, the log has its usual length.
     await writeAndDelete(server.stores.documents, { batches: 20, documents: 50 });
     const restarts = restartsOf(LOG);
+    const preset = { name: 'Grey', steps: [{ op: 'grayscale' }] };
+    const removable: Array<readonly [path: string, json: object]> = [
+      ['/collections', { name: 'Holidays' }],
+      ['/presets', { ...preset, slug: 'grey-again' }],
+      ['/templates', { name: 'Card', slug: 'card', html: '<p>Hi</p>', width: 10, height: 10 }],
+    ];
+    for (const [path, json] of removable)
+      t.equal((await server.call(path, { key, json })).status, 201, `POST ${path}`);
     const ids: string[] = [];
     let last = await upload();
     for (; last.status === 201; last = await upload()) ids.push(last.json.data.id);
@@ -61,17 +69,9 @@ t.test(
     await writeAndDelete(server.stores.documents, { batches: 200, documents: 20 });
     t.ok(restartsOf(LOG) > restarts, 'checkpoints happen on a full disk, and the log begins anew');
     t.ok(logBytes() <= longest, `the log, of ${longest} bytes before, did not grow`);
-    const preset = { name: 'Grey', steps: [{ op: 'grayscale' }] };
-    for (let count = 0; count < 20; count += 1)
-      t.equal((await server.call('/presets', { key, json: preset })).status, 201, 'documents are written');
+    const refused = await server.call('/presets', { key, json: { ...preset, slug: 'grey-again' } });
+    t.match(refused.json.error, { details: { reason: 'storage_full' } }, 'no document is added by a caller');
     t.equal((await server.call(`/assets/${ids[0]}/content`, { key })).status, 200);
-    const removable: Array<readonly [path: string, json: object]> = [
-      ['/collections', { name: 'Holidays' }],
-      ['/presets', { ...preset, slug: 'grey-again' }],
-      ['/templates', { name: 'Card', slug: 'card', html: '<p>Hi</p>', width: 10, height: 10 }],
-    ];
-    for (const [path, json] of removable)
-      t.equal((await server.call(path, { key, json })).status, 201, `POST ${path}`);
     for (const path of ['/collections/Holidays', '/presets/grey-again', '/templates/card'])
       t.equal((await server.call(path, { key, method: 'DELETE' })).status, 204, `DELETE ${path}`);
     for (const id of ids.slice(0, 4))

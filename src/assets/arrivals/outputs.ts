@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
+import { asApiError } from '../../http/refusals/failures.ts';
 import type { Pixels } from '../../pixels/pixels.ts';
 import type { Objects } from '../../stores/objects/port.ts';
 import { type AssetDocument, type Labels, newAsset, newObjectKey } from '../asset.ts';
 import type { AssetCollections } from '../collections/collections.ts';
-import { storageUnreadable } from '../errors.ts';
 import type { Removal } from '../removal.ts';
 import type { AssetsStore } from '../store.ts';
 import type { Facts } from './intake.ts';
@@ -49,7 +49,8 @@ export function createOutputs({ store, collections, removal, objects, pixels, no
      * Stores an output, unseen.
      * @param bytes are read and left as they are.
      * @param known what the bytes are, from the thread that made them; without it they are described here.
-     * @throws ApiError unsupported_format when it is no image; provider_unavailable
+     * @throws ApiError unsupported_format when it is no image; internal_error with reason storage_full or
+     *   store_unavailable when its bytes are not stored.
      */
     async make(
       labels: OutputLabels,
@@ -71,7 +72,7 @@ export function createOutputs({ store, collections, removal, objects, pixels, no
       const noted = store.insert(asset);
       await objects.put(objectKey, bytes, 'application/octet-stream', noted).catch(async (cause: unknown) => {
         await noted;
-        throw storageUnreadable(cause);
+        throw asApiError(cause);
       });
       return asset;
     },

@@ -1,4 +1,4 @@
-import { ApiError } from '../../http/errors.ts';
+import { StoreUnavailableError } from '../../stores/documents/port.ts';
 import type { Objects, StoredObject } from '../../stores/objects/port.ts';
 import type { AssetDocument } from '../asset.ts';
 import { assetNotFound, storageUnreadable, withoutContent } from '../errors.ts';
@@ -54,7 +54,7 @@ export async function openContent(
   return object;
 }
 
-/** The refusal for a failure of the object store. */
+/** Refuses what the store of objects did not give; any other failure passes through as it is. */
 export function unreadable(cause: unknown): never {
-  throw cause instanceof ApiError ? cause : storageUnreadable(cause);
+  throw cause instanceof StoreUnavailableError ? storageUnreadable(cause) : cause;
 }

@@ -2,6 +2,8 @@ import type { Facts } from '../../assets/arrivals/intake.ts';
 import type { AssetsForJobs } from '../../assets/open.ts';
 import type { ModelSegment, PassSegment, Segment } from '../../catalogue/plan/plan.ts';
 import { ApiError } from '../../http/errors.ts';
+import { asApiError } from '../../http/refusals/failures.ts';
+import { StorageFullError } from '../../stores/documents/port.ts';
 import type { Objects } from '../../stores/objects/port.ts';
 import { Abandoned, type FailedWork, type Perform, type WorkResult } from '../engine/item-work.ts';
 import type { ItemsStore } from '../items-store.ts';
@@ -199,6 +201,7 @@ export function createPerform(options: PerformOptions): Perform {
   function failureIn(error: unknown, { type }: JobDocument): FailedWork {
     if (error instanceof WorkError) return error.failure;
     if (error instanceof ApiError) return failureOf(error);
+    if (error instanceof StorageFullError) return failureOf(asApiError(error));
     if (!(error instanceof Abandoned)) log.warn({ err: error, type }, 'Work on an item failed unexpectedly');
     return {
       code: 'internal_error',
