@@ -1,10 +1,12 @@
 // needs: server, both stores
+import { mock } from 'node:test';
 import t from 'tap';
 import { delayMsAfter } from '../../src/accounts/sign-in/guesses.ts';
 import { createSignInQueue } from '../../src/accounts/sign-in/queue.ts';
 import { startServer } from '../harness.ts';
 
 const NOBODY_LEAVES = new AbortController().signal;
+const QUEUE_REFUSED = { code: 'rate_limited', details: { reason: 'sign_in_queue' } };
 
 t.test(
   'of guesses that come together no more are judged than may be wrong, a right one among them too',
@@ -62,32 +64,46 @@ t.test('the delay between guesses grows from nothing to a minute', async (t) => 
   );
 });
 
-t.test('networks take turns, and the waiting room is bounded as a whole and for each', async (t) => {
-  const queue = createSignInQueue({ atOnce: 1, mostWaiting: 4, mostOfNetwork: 3 });
+t.test('networks take turns, and the waiting room is bounded for each', async (t) => {
+  const queue = createSignInQueue({ atOnce: 1, mostWaiting: 4, mostOfNetwork: 3, mostWaitMs: 60_000 });
   const served: string[] = [];
   const enter = async (network: string) => {
     const leave = await queue.enter(network, NOBODY_LEAVES);
     served.push(network);
     setImmediate(leave);
   };
-  const refused = { code: 'rate_limited', details: { reason: 'sign_in_queue' } };
   const first = ['flood', 'flood', 'flood', 'flood'].map(enter);
-  await t.rejects(enter('flood'), refused, 'three wait already');
-  const last = enter('person');
-  await t.rejects(enter('another'), refused, 'four wait already');
-  await Promise.all([...first, last]);
-  t.same(served, ['flood', 'flood', 'person', 'flood', 'flood']);
+  await t.rejects(enter('flood'), QUEUE_REFUSED, 'three wait already');
+  await Promise.all([...first, enter('person')]);
+  t.same(served, ['flood', 'person', 'flood', 'flood', 'flood']);
 });
 
-t.test('whoever leaves the waiting room makes room in it', async (t) => {
-  const queue = createSignInQueue({ atOnce: 1, mostWaiting: 1, mostOfNetwork: 1 });
-  const leave = await queue.enter('a', NOBODY_LEAVES);
-  const client = new AbortController();
-  const waiting = queue.enter('b', client.signal);
-  client.abort(new Error('gone'));
-  await t.rejects(waiting, { message: 'gone' });
-  const next = queue.enter('c', NOBODY_LEAVES);
+t.test('a full waiting room gives way to a new network, which is served first', async (t) => {
+  const queue = createSignInQueue({ atOnce: 1, mostWaiting: 3, mostOfNetwork: 3, mostWaitMs: 60_000 });
+  const leave = await queue.enter('judged', NOBODY_LEAVES);
+  const served: string[] = [];
+  const enter = async (network: string) => {
+    const done = await queue.enter(network, NOBODY_LEAVES);
+    served.push(network);
+    setImmediate(done);
+  };
+  const oldest = t.rejects(enter('flood 1'), QUEUE_REFUSED, 'the oldest gives way');
+  const others = ['flood 2', 'flood 3', 'person'].map(enter);
   leave();
+  await Promise.all([oldest, ...others]);
+  t.same(served, ['person', 'flood 3', 'flood 2']);
+});
+
+t.test('a sign-in that waits too long is given up, and its place is free', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  t.teardown(() => mock.timers.reset());
+  const queue = createSignInQueue({ atOnce: 1, mostWaiting: 1, mostOfNetwork: 1, mostWaitMs: 4_000 });
+  const leave = await queue.enter('judged', NOBODY_LEAVES);
+  const late = t.rejects(queue.enter('late', NOBODY_LEAVES), { ...QUEUE_REFUSED, retryAfterSeconds: 2 });
+  await Promise.resolve();
+  mock.timers.tick(4_000);
+  await late;
+  const next = queue.enter('late', NOBODY_LEAVES);
   leave();
-  await t.resolves(next);
+  (await next)();
 });

@@ -1,5 +1,4 @@
 import { ApiError } from '../../http/errors.ts';
-import { createTurns } from '../../turns/turns.ts';
 
 export interface SignInQueueOptions {
   /** Passwords judged at once. */
@@ -8,52 +7,91 @@ export interface SignInQueueOptions {
   mostWaiting: number;
   /** Of these, from one network. */
   mostOfNetwork: number;
+  /** Milliseconds until a sign-in that still waits is given up. */
+  mostWaitMs: number;
 }
 
 /**
- * A bounded waiting room before the costly judging of passwords, where networks take turns. It is not the admission of the
- * pixels: it has no memory to share out, bounds the room for each network too, and stands before the caller is known.
+ * A bounded waiting room before the costly judging of passwords. The network that came last is served first: a flood
+ * that waits already does not delay somebody new. A network that was served goes behind all others.
  */
 export interface SignInQueue {
   /**
    * Waits for a turn; the answer ends it.
-   * @throws ApiError 429 rate_limited, reason sign_in_queue, when there is no room; the signal's reason when it aborts.
+   * @throws ApiError 429 rate_limited, reason sign_in_queue, when there is no room or it waited too long; the
+   *   signal's reason when it aborts.
    */
   enter(network: string, signal: AbortSignal): Promise<() => void>;
 }
 
 interface Waiter {
   admit(): void;
+  refuse(): void;
+}
+
+interface Line {
+  network: string;
+  waiters: Waiter[];
 }
 
 const RETRY_AFTER_SECONDS = 2;
 
-export function createSignInQueue({ atOnce, mostWaiting, mostOfNetwork }: SignInQueueOptions): SignInQueue {
-  const turns = createTurns<Waiter>();
+export function createSignInQueue(options: SignInQueueOptions): SignInQueue {
+  const { atOnce, mostWaiting, mostOfNetwork, mostWaitMs } = options;
+  /** The last line is served next. */
+  let lines: Line[] = [];
   let running = 0;
+
+  const waiting = () => lines.reduce((sum, { waiters }) => sum + waiters.length, 0);
+  const lineOf = (network: string) => lines.find((line) => line.network === network);
 
   function leave(): void {
     running -= 1;
-    const next = turns.next();
-    if (next === undefined) return;
-    turns.serve(next.owner, next.waiter);
+    const line = lines.pop();
+    const next = line?.waiters.shift();
+    if (line === undefined || next === undefined) return;
+    if (line.waiters.length > 0) lines.unshift(line);
     running += 1;
-    next.waiter.admit();
+    next.admit();
+  }
+
+  function add(network: string, waiter: Waiter): void {
+    const line = lineOf(network);
+    if (line === undefined) lines.push({ network, waiters: [waiter] });
+    else line.waiters.push(waiter);
+  }
+
+  function remove(network: string, waiter: Waiter): void {
+    const line = lineOf(network);
+    if (line === undefined) return;
+    line.waiters = line.waiters.filter((other) => other !== waiter);
+    lines = lines.filter(({ waiters }) => waiters.length > 0);
+  }
+
+  /** Makes room for a network that does not wait yet; a network that waits has its place already. */
+  function makeRoom(network: string): void {
+    const line = lineOf(network);
+    if (line !== undefined && line.waiters.length >= mostOfNetwork) throw noRoom();
+    if (waiting() < mostWaiting) return;
+    if (line !== undefined) throw noRoom();
+    lines[0]?.waiters.at(-1)?.refuse();
   }
 
   function wait(network: string, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      const giveUp = () => {
-        turns.remove(network, waiter);
-        reject(signal.reason);
+      const end = (settle: () => void) => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', giveUp);
+        remove(network, waiter);
+        settle();
       };
+      const giveUp = () => end(() => reject(signal.reason));
       const waiter: Waiter = {
-        admit() {
-          signal.removeEventListener('abort', giveUp);
-          resolve();
-        },
+        admit: () => end(resolve),
+        refuse: () => end(() => reject(noRoom())),
       };
-      turns.add(network, waiter);
+      const timer = setTimeout(waiter.refuse, mostWaitMs);
+      add(network, waiter);
       signal.addEventListener('abort', giveUp, { once: true });
     });
   }
@@ -62,8 +100,10 @@ export function createSignInQueue({ atOnce, mostWaiting, mostOfNetwork }: SignIn
     async enter(network, signal) {
       signal.throwIfAborted();
       if (running < atOnce) running += 1;
-      else if (turns.size >= mostWaiting || turns.sizeOf(network) >= mostOfNetwork) throw noRoom();
-      else await wait(network, signal);
+      else {
+        makeRoom(network);
+        await wait(network, signal);
+      }
       let left = false;
       return () => {
         if (!left) leave();

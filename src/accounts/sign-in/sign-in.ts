@@ -13,9 +13,9 @@ import { createSignInQueue } from './queue.ts';
 
 /**
  * A derivation takes 128 MB, 0.3 s and a thread of libuv: a flood of sign-ins waits, and image work does not wait behind
- * it. Who waits longest still has an answer within a few seconds.
+ * it. Everybody has an answer within 5 s: who waited 4 s is given up, and a derivation takes less than the rest.
  */
-const QUEUE = { atOnce: 2, mostWaiting: 32, mostOfNetwork: 8 };
+const QUEUE = { atOnce: 2, mostWaiting: 32, mostOfNetwork: 8, mostWaitMs: 4_000 };
 
 export interface SignInOptions {
   store: AccountsStore;
