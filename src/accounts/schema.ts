@@ -68,13 +68,16 @@ export const NewApiKey = Type.Composite([
 
 export const NewApiKeyBody = Type.Object(
   { name: Type.Optional(Type.String({ maxLength: 100 })) },
-  { examples: [{ name: 'Uploads' }] },
+  { additionalProperties: false, examples: [{ name: 'Uploads' }] },
 );
 export type NewApiKeyBody = Static<typeof NewApiKeyBody>;
 
 export const SignInBody = Type.Object(
   { email: Type.String({ maxLength: 320 }), password: Type.String({ maxLength: 1000 }) },
-  { examples: [{ email: 'owner@localhost', password: 'the one that the first start printed' }] },
+  {
+    additionalProperties: false,
+    examples: [{ email: 'owner@localhost', password: 'the one that the first start printed' }],
+  },
 );
 export type SignInBody = Static<typeof SignInBody>;
 

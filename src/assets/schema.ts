@@ -64,6 +64,7 @@ export const Reservation = Type.Object(
   },
   {
     title: 'Reservation',
+    additionalProperties: false,
     examples: [{ contentType: 'image/jpeg', name: 'photo.jpg', collection: 'products' }],
   },
 );
@@ -137,7 +138,7 @@ export type AssetCollection = Static<typeof AssetCollection>;
 
 export const NewCollection = Type.Object(
   { name: Type.String({ described: COLLECTION_NAME }) },
-  { examples: [{ name: 'products' }] },
+  { additionalProperties: false, examples: [{ name: 'products' }] },
 );
 export type NewCollection = Static<typeof NewCollection>;
 

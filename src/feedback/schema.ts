@@ -30,6 +30,7 @@ export const FeedbackRequest = Type.Object(
   },
   {
     title: 'FeedbackRequest',
+    additionalProperties: false,
     examples: [{ kind: 'capability_gap', message: 'HEIC files are not read.' }],
   },
 );

@@ -27,11 +27,17 @@ export const NewEndpoint = Type.Object(
     events: Type.Optional(events),
     enabled: Type.Optional(enabled),
   },
-  { examples: [{ url: 'https://example.com/webhooks', events: ['job.completed', 'job.failed'] }] },
+  {
+    additionalProperties: false,
+    examples: [{ url: 'https://example.com/webhooks', events: ['job.completed', 'job.failed'] }],
+  },
 );
 export type NewEndpoint = Static<typeof NewEndpoint>;
 
-export const EndpointChange = Type.Partial(NewEndpoint, { examples: [{ enabled: false }] });
+export const EndpointChange = Type.Partial(NewEndpoint, {
+  additionalProperties: false,
+  examples: [{ enabled: false }],
+});
 export type EndpointChange = Static<typeof EndpointChange>;
 
 const endpoint = {

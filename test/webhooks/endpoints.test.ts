@@ -15,6 +15,27 @@ const server = await startServer(t, { settings: { ...LOOPBACK, SWEEP_INTERVAL_MS
 const owner = await server.account();
 const { key } = owner;
 
+t.test('a body with a field that is not known is refused, with the nearest real name', async (t) => {
+  const { url } = await startReceiver(t);
+  const { id } = await register(server, owner, url);
+  const bodies: Array<[path: string, method: string, body: Record<string, unknown>, param: string]> = [
+    ['/webhook-endpoints', 'POST', { url, secret: 'whsec_x' }, 'secret'],
+    [`/webhook-endpoints/${id}`, 'PUT', { secret: 'whsec_x' }, 'secret'],
+    ['/webhook-endpoints', 'POST', { url, event: ['job.failed'] }, 'event'],
+    ['/collections', 'POST', { name: 'shoes', colour: 'red' }, 'colour'],
+    ['/feedback', 'POST', { kind: 'bug', message: 'It fails.', contxt: {} }, 'contxt'],
+    ['/auth/sign-in', 'POST', { email: owner.email, password: owner.password, remember: true }, 'remember'],
+  ];
+  for (const [path, method, json, param] of bodies) {
+    const { status, json: answer } = await server.call(path, { key, method, json });
+    t.equal(status, 400, path);
+    t.match(answer.error, { code: 'invalid_param', param });
+  }
+  const near = await server.call('/webhook-endpoints', { key, json: { url, event: [] } });
+  t.match(near.json.error.message, /events/);
+  await server.call(`/webhook-endpoints/${id}`, { key, method: 'DELETE' });
+});
+
 t.test('an endpoint is registered, read, changed and deleted; its secret is shown once', async (t) => {
   const { url } = await startReceiver(t);
   const created = await server.call('/webhook-endpoints', { key, json: { url } });
