@@ -1,6 +1,7 @@
 import type { Segment } from '../catalogue/plan/plan.ts';
 import { expandPrompt } from '../catalogue/plan/subjects.ts';
 import { type ItemDocument, isTerminal, type JobDocument } from './job.ts';
+import { outcomeOf } from './rules.ts';
 import { INLINE_ITEMS, type Job, type JobItem, type JobSummary } from './schema.ts';
 import type { Definition } from './work/definition.ts';
 
@@ -10,6 +11,7 @@ export function summaryOf(job: JobDocument): JobSummary {
   const { op, model, collection, presetId, presetName, presetVersion } = job;
   const { actualCredits, errorCode, errorMessage, retryable, attemptNumber, parentJobId, rootJobId } = job;
   const { createdAt, completedAt, expiresAt } = job;
+  const outcome = outcomeOf(job);
   return {
     id,
     status,
@@ -18,6 +20,7 @@ export function summaryOf(job: JobDocument): JobSummary {
     completedItems,
     failedItems,
     cancelledItems,
+    ...(outcome !== undefined && { outcome }),
     ...(op !== null && { op }),
     ...(model !== null && { model }),
     ...(collection !== null && { collection }),

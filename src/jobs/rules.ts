@@ -1,5 +1,12 @@
 import { type ApiError, ERROR_CODES, type ErrorCode } from '../http/errors.ts';
-import type { ItemDocument, JobDocument, JobStatus, Outcome, OutcomeStatus } from './job.ts';
+import {
+  type ItemDocument,
+  isTerminal,
+  type JobDocument,
+  type JobStatus,
+  type Outcome,
+  type OutcomeStatus,
+} from './job.ts';
 
 /** Tries of an item that fails for a reason that may pass. */
 const MOST_TRIES = 3;
@@ -96,6 +103,17 @@ export function verdictOf({
 }: Pick<JobDocument, 'status' | 'failedItems'>): OutcomeStatus {
   if (status === 'CANCELLING') return 'CANCELLED';
   return failedItems > 0 ? 'FAILED' : 'COMPLETED';
+}
+
+/** How many items of a job that has ended completed: all, some or none; undefined while it is under way. */
+export function outcomeOf({
+  status,
+  totalItems,
+  completedItems,
+}: Pick<JobDocument, 'status' | 'totalItems' | 'completedItems'>): 'all' | 'some' | 'none' | undefined {
+  if (!isTerminal(status)) return undefined;
+  if (completedItems === 0) return 'none';
+  return completedItems === totalItems ? 'all' : 'some';
 }
 
 /** Whether a job can be cancelled. */

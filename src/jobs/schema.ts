@@ -175,6 +175,13 @@ const summary = {
   completedItems: int32('Items that made a result.'),
   failedItems: int32('Items that failed.'),
   cancelledItems: int32('Items that a cancel stopped.'),
+  outcome: Type.Optional(
+    Type.Unsafe<'all' | 'some' | 'none'>({
+      type: 'string',
+      enum: ['all', 'some', 'none'],
+      description: 'How many of its items completed; only on a job that has ended.',
+    }),
+  ),
   op: Type.Optional(Type.String({ description: 'The op that it was submitted as.' })),
   model: Type.Optional(Type.String()),
   collection: Type.Optional(Type.String()),

@@ -30,7 +30,7 @@ t.test('a batch makes one asset of each item, in order, and counts its runs', as
     actualCredits: 0,
   });
   const job = await ended(server, key, json.data.id);
-  t.match(job, { status: 'COMPLETED', completedItems: 3, failedItems: 0, cancelledItems: 0 });
+  t.match(job, { status: 'COMPLETED', outcome: 'all', completedItems: 3, failedItems: 0, cancelledItems: 0 });
   t.same(
     job.items.map(({ index, status, assetId }: Record<string, unknown>) => ({ index, status, assetId })),
     assets.map((assetId, index) => ({ index, status: 'COMPLETED', assetId })),

@@ -1,5 +1,6 @@
 import type { EventType, OutboxEvent } from '../../events/event.ts';
 import type { ItemDocument, JobDocument, Outcome, OutcomeStatus, Settlement } from '../job.ts';
+import { outcomeOf } from '../rules.ts';
 
 /** The event that tells of an item's outcome; an item that a cancel stopped has none. */
 export function itemEventTypeOf(status: OutcomeStatus): EventType | null {
@@ -66,6 +67,7 @@ function itemData(
 export function jobEventOf(job: JobDocument, id: string): OutboxEvent {
   const { accountId, type, totalItems, completedItems, failedItems, chargedCredits } = job;
   const { errorCode, retryable, completedAt, createdAt } = job;
+  const outcome = outcomeOf(job);
   const status = job.status as OutcomeStatus;
   const eventType = jobEventTypeOf(status);
   return {
@@ -81,6 +83,7 @@ export function jobEventOf(job: JobDocument, id: string): OutboxEvent {
       totalItems,
       completedItems,
       failedItems,
+      ...(outcome !== undefined && { outcome }),
       creditsCharged: chargedCredits,
       ...(errorCode !== null && eventType === 'job.failed' && { errorCode, retryable: retryable ?? false }),
     },
