@@ -19,6 +19,17 @@ export function deadlineExceeded(retryAfterSeconds: number): ApiError {
   );
 }
 
+/**
+ * The work itself took the time of the call, and would take it again.
+ * @param instead what ends sooner, each as a caller can act on it.
+ */
+export function tookTooLong(retryAfterSeconds: number, instead: readonly string[]): ApiError {
+  const ways = instead.join(', or ');
+  const message = `The image was not done in time, and the work itself took that time, not the waiting for it: try ${ways}.`;
+  const details = { reason: 'deadline_exceeded', instead };
+  return new ApiError('provider_unavailable', message, { details, retryAfterSeconds });
+}
+
 /** A thread or process died with the call inside. */
 export function workerUnreachable(cause: unknown): ApiError {
   return unavailable('worker_unreachable', 'The image worker was lost; make the same call again.', 1, cause);

@@ -18,8 +18,9 @@ import type { ApiError } from '../http/errors.ts';
 import type { WorkClass } from './admission.ts';
 import type { pixelsSettings } from './config.ts';
 import { drawingSizeOf } from './drawing-size.ts';
+import { encodeOf, framesOf } from './estimates/following.ts';
 import { estimatedBytes } from './estimates/memory.ts';
-import { deadlineExceeded, refusalOf } from './failures.ts';
+import { deadlineExceeded, refusalOf, tookTooLong } from './failures.ts';
 import type { Header } from './header/header.ts';
 import { hintOf, readingsOf } from './header/readings.ts';
 import { type Arrival, type Lane, openLanes } from './lanes/lanes-by-time.ts';
@@ -142,6 +143,10 @@ interface Source {
 interface Ending {
   patience: Patience;
   follow(native: Promise<unknown>): void;
+  /** Told when a place is there and the work begins. @param instead what would take less time. */
+  working(instead: readonly string[]): void;
+  /** The refusal at the deadline: for want of a place, or because the work took so long. */
+  late(): ApiError;
 }
 
 export function createPixels(options: PixelsOptions): Pixels {
@@ -159,11 +164,23 @@ export function createPixels(options: PixelsOptions): Pixels {
   /** Runs a call under its patience, and knows when the last native work for it has ended. */
   function begin<T>(call: PixelCall, run: (ending: Ending) => Promise<T>): Work<T> {
     const { deadlineMs, work, signal: client } = call;
-    const late = () => deadlineExceeded(lanes.quick.retryAfterSeconds());
+    const cameMs = clock.elapsedMs();
+    let underWay: { sinceMs: number; instead: readonly string[] } | undefined;
+    const working = (instead: readonly string[]) => {
+      underWay = { sinceMs: clock.elapsedMs(), instead };
+    };
+    const late = () => {
+      const retryAfterSeconds = lanes.quick.retryAfterSeconds();
+      if (underWay === undefined) return deadlineExceeded(retryAfterSeconds);
+      // The waiting of a job is not counted.
+      const waitedMs = work === 'job' ? 0 : underWay.sinceMs - cameMs;
+      const isSlow = clock.elapsedMs() - underWay.sinceMs > waitedMs;
+      return isSlow ? tookTooLong(retryAfterSeconds, underWay.instead) : deadlineExceeded(retryAfterSeconds);
+    };
     const patience = patienceUntil({ deadlineMs, work, client, clock, late });
     const begun: Promise<unknown>[] = [];
     const follow = (native: Promise<unknown>) => begun.push(native);
-    const result = run({ patience, follow }).finally(patience.end);
+    const result = run({ patience, follow, working, late }).finally(patience.end);
     const settled = result.then(ignore, ignore);
     const ended = settled.then(() => Promise.allSettled(begun)).then(ignore);
     return { result, ended };
@@ -172,7 +189,9 @@ export function createPixels(options: PixelsOptions): Pixels {
   /** A file as a thread reads it: itself, or the pixels of a drawing. */
   async function sourceOf(call: PixelCall, pass: Pass | null, { patience }: Ending): Promise<Source> {
     const { accountId, work, bytes } = call;
-    const header = readable(bytes, call.header);
+    const header = readable(bytes, call.header, (read) =>
+      pass === null ? read.frames : framesOf(read, pass),
+    );
     if (header.format !== 'svg') return { file: { input: ownedBytes(bytes) }, header, queueMs: 0 };
     const drawing = await rasterizer.draw({ bytes, ...drawingSizeOf(pass) }, { accountId, work, patience });
     const { width, height, channels, pixels, queueMs } = drawing;
@@ -192,15 +211,23 @@ export function createPixels(options: PixelsOptions): Pixels {
   ): Promise<Arrival<T>> {
     const { lane, took } = lanes.choose(header, pass, inBatch);
     const seating = { accountId, work, bytes: estimatedBytes(header, pass) };
-    const arrival = await lane.run<T>({ taskUntil, seating, took, ...ending });
+    const begin = (deadlineMs: number) => {
+      ending.working(insteadOf(header, pass, work));
+      return taskUntil(deadlineMs);
+    };
+    const arrival = await lane.run<T>({ taskUntil: begin, seating, took, ...ending });
     selfTest.answered();
     return arrival;
   }
 
   /** A thread may notice the deadline before the clock here does: it is the same refusal. */
-  function refused(failure: Failure, paramOf: (passParam: string) => string): ApiError {
+  function refused(
+    failure: Failure,
+    { late }: Ending,
+    paramOf: (passParam: string) => string = (name) => name,
+  ): ApiError {
     const isLate = failure.details?.reason === 'deadline_exceeded';
-    return isLate ? deadlineExceeded(lanes.quick.retryAfterSeconds()) : refusalOf(failure, paramOf);
+    return isLate ? late() : refusalOf(failure, paramOf);
   }
 
   async function transform(call: TransformCall, ending: Ending): Promise<PixelResult> {
@@ -218,7 +245,7 @@ export function createPixels(options: PixelsOptions): Pixels {
       deadlineMs,
     });
     const { result, queueMs } = await runTask(taskUntil, call, { header, pass }, ending);
-    if (result.kind === 'failure') throw refused(result, paramOf);
+    if (result.kind === 'failure') throw refused(result, ending, paramOf);
     return { ...result, queueMs: queueMs + source.queueMs };
   }
 
@@ -234,7 +261,7 @@ export function createPixels(options: PixelsOptions): Pixels {
     // Both lie decoded in memory at once.
     const header = { ...one.header, pixels: one.header.pixels + 2 * other.header.pixels };
     const { result, queueMs } = await runTask(taskUntil, call, { header, pass: null }, ending);
-    if (result.kind === 'failure') throw refused(result, (name) => name);
+    if (result.kind === 'failure') throw refused(result, ending);
     return { ...result, queueMs };
   }
 
@@ -250,7 +277,7 @@ export function createPixels(options: PixelsOptions): Pixels {
       deadlineMs,
     });
     const { result, queueMs } = await runTask(taskUntil, call, { header, pass: null }, ending);
-    if (result.kind === 'failure') throw refused(result, (name) => name);
+    if (result.kind === 'failure') throw refused(result, ending);
     return { ...result, image: { ...result.image, ...drawn }, queueMs: queueMs + source.queueMs };
   }
 
@@ -275,6 +302,17 @@ export function createPixels(options: PixelsOptions): Pixels {
 }
 
 function ignore(): void {}
+
+/** What would take less time than a pass over such a file. */
+function insteadOf(header: Header, pass: Pass | null, work: WorkClass | undefined): string[] {
+  const moves = pass !== null && framesOf(header, pass) > 1;
+  const canHurry = pass !== null && (encodeOf(header, pass).effort ?? 1) > 0;
+  return [
+    ...(canHurry ? ['effort=0'] : []),
+    moves ? 'fewer frames (frame=first)' : 'a smaller image',
+    ...(work === 'job' ? [] : ['a job, which has 60 s (POST /api/v1/jobs)']),
+  ];
+}
 
 /** What the pixels of a drawing cannot tell about its file. */
 function drawingFacts(bytes: Uint8Array): Partial<ImageFacts> {

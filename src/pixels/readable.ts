@@ -18,9 +18,14 @@ export const READABLE_TYPES = [
 /**
  * The header of an image that the service reads, before anything is paid for it.
  * @param known what was read from these bytes before.
- * @throws unsupported_format when it is none, or has more than 50 megapixels.
+ * @param framesOf answers how many of its frames will be decoded, which are counted; absent: all.
+ * @throws unsupported_format when it is none, or these have more than 50 megapixels.
  */
-export function readable(bytes: Uint8Array, known?: Header | null): Header {
+export function readable(
+  bytes: Uint8Array,
+  known?: Header | null,
+  framesOf?: (header: Header) => number,
+): Header {
   const header = known ?? readHeader(bytes);
   if (header === null || header.format === 'heif') throw unread(foreignFile(bytes), bytes.length === 0);
   if (header.stillMissing) {
@@ -31,7 +36,7 @@ export function readable(bytes: Uint8Array, known?: Header | null): Header {
       },
     );
   }
-  checkPixels(header);
+  checkPixels(header, framesOf?.(header) ?? header.frames);
   if (header.cutShort) throw unsupportedFormat('The image ends inside of a frame; send the whole file.');
   return header;
 }
@@ -46,13 +51,14 @@ function unread(file: ForeignFile | undefined, isEmpty: boolean) {
   return unsupportedFormat(message, { found: file.mediaType, supported: READABLE_TYPES }, 'file');
 }
 
-/** @throws unsupported_format above the limit. */
-function checkPixels({ pixels, frames }: Header): void {
-  if (pixels <= LIMIT_PIXELS) return;
-  const size = `The image has ${pixels.toLocaleString('en')} pixels`;
+/** @throws unsupported_format when the frames that are wanted are above the limit. */
+function checkPixels({ pixels, frames, width, height }: Header, wanted: number): void {
+  const counted = wanted === 1 && frames > 1 ? width * height : pixels;
+  if (counted <= LIMIT_PIXELS) return;
+  const size = `The image has ${counted.toLocaleString('en')} pixels`;
   const message =
-    frames > 1
-      ? `${size}, its ${frames} frames together, and 50 megapixels are read: send one with fewer or smaller frames. All of its frames count, whichever of them is asked for.`
+    wanted > 1
+      ? `${size}, its ${frames} frames together, and 50 megapixels are read: send one with fewer or smaller frames, or transform one of its frames (frame=first).`
       : `${size}, and 50 megapixels are read: send a smaller one.`;
-  throw unsupportedFormat(message, { limit: LIMIT_PIXELS, received: pixels });
+  throw unsupportedFormat(message, { limit: LIMIT_PIXELS, received: counted });
 }

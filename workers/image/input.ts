@@ -57,7 +57,7 @@ function isMoving(format: string): boolean {
 
 /**
  * Reads the header, or takes the sender's word for it.
- * @throws Refusal unsupported_format when it is not a readable image, or too large a one.
+ * @throws Refusal unsupported_format when it is not a readable image, or one frame of it is too large.
  */
 export async function readSource(task: TransformTask, keepsMetadata: boolean): Promise<Source> {
   const { raw, header } = task;
@@ -66,7 +66,6 @@ export async function readSource(task: TransformTask, keepsMetadata: boolean): P
   if (header !== undefined && !keepsMetadata && header.bitDepth <= 8) return sourceOfHeader(header);
   const source = await readHeader(task.input);
   if (source.format === 'heif' && task.pictures !== undefined) source.frames = task.pictures;
-  if (source.width * source.height * source.frames > LIMIT_PIXELS) throw tooLarge();
   return source;
 }
 
@@ -179,8 +178,16 @@ export function chooseFrames(
   return { first: 0, count: movesByDefault ? frames : 1 };
 }
 
-/** Pages of a document may have sizes of their own: reads that of the chosen one. */
-export async function chosenPage(source: Source, input: Uint8Array, { first }: Chosen): Promise<Source> {
+/**
+ * Pages of a document may have sizes of their own: reads that of the chosen one.
+ * @throws Refusal unsupported_format when the chosen frames have too many pixels together.
+ */
+export async function chosenPage(
+  source: Source,
+  input: Uint8Array,
+  { first, count }: Chosen,
+): Promise<Source> {
+  if (source.width * source.height * count > LIMIT_PIXELS) throw tooLarge();
   if (first === 0 || isMoving(source.format)) return source;
   return { ...(await readHeader(input, first)), frames: source.frames };
 }

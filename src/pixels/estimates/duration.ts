@@ -1,3 +1,4 @@
+import { movingEffort } from '../../../workers/image/encode/moving-effort.ts';
 import { operationNamed } from '../../../workers/image/operations/index.ts';
 import type { Encode, OutputFormat, Pass } from '../../../workers/protocol.ts';
 import type { Header } from '../header/header.ts';
@@ -66,7 +67,17 @@ export function estimatedMs(header: Header, pass: Pass | null): number {
   const frames = framesOf(header, pass);
   const megapixels = sizesOf(header, pass).map(({ width, height }) => (width * height * frames) / 1e6);
   const encode = encodeOf(header, pass);
-  return decodingMs(header, frames) + stepsMs(pass, megapixels) + encodingMs(encode, megapixels.at(-1) ?? 0);
+  const written = { frames, megapixels: megapixels.at(-1) ?? 0 };
+  return (
+    decodingMs(header, readFrames(header, pass)) + stepsMs(pass, megapixels) + encodingMs(encode, written)
+  );
+}
+
+/** A frame of a GIF or WebP is drawn over all that are before it. */
+function readFrames(header: Header, pass: Pass): number {
+  const { frame } = pass.decode;
+  const isMoving = header.format === 'gif' || header.format === 'webp';
+  return isMoving && typeof frame === 'number' ? Math.min(frame + 1, header.frames) : framesOf(header, pass);
 }
 
 /** The whole file is read for a description, and for a pass over all its frames. */
@@ -86,8 +97,10 @@ function stepsMs({ steps }: Pass, megapixels: readonly number[]): number {
   }, 0);
 }
 
-function encodingMs(encode: Known, megapixels: number): number {
-  const once = megapixels * atEffort(encode, megapixels);
+function encodingMs(encode: Known, written: { frames: number; megapixels: number }): number {
+  const { megapixels } = written;
+  const moving = movingEffort(encode, written);
+  const once = megapixels * (moving?.cpuMsPerMegapixel ?? atEffort(encode, megapixels));
   if (encode.target === undefined) return once;
   const compareMs = 'ssimulacra2' in encode.target ? SCORE_MS : COMPARE_MS;
   return trialsOf(encode) * (once + megapixels * compareMs);

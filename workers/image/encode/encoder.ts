@@ -3,6 +3,7 @@ import type { Encode, OutputFormat } from '../../protocol.ts';
 import type { Size } from '../pixels/geometry.ts';
 import { invalid } from '../refusal.ts';
 import { lossyWriter } from './lossless.ts';
+import { movingEffort } from './moving-effort.ts';
 
 /** What an encoder can do, and the options that make it do so. */
 interface Encoder {
@@ -188,10 +189,12 @@ export function encodeWith(
   pipeline: Sharp,
   encode: Settings & { format: OutputFormat },
   motion: Motion,
-  size: Size,
+  size: Size & { frames: number },
 ): Sharp {
   const encoder: Encoder = ENCODERS[encode.format];
-  return encoder.apply(pipeline, encode, motion, size);
+  const { width, height, frames } = size;
+  const effort = movingEffort(encode, { frames, megapixels: (width * height * frames) / 1e6 })?.effort;
+  return encoder.apply(pipeline, { ...encode, ...(effort !== undefined && { effort }) }, motion, size);
 }
 
 /** @throws Refusal invalid_param on `lossless` or `format`. */
