@@ -1,5 +1,5 @@
-import { movingEffort } from '../../../workers/image/encode/moving-effort.ts';
 import { operationNamed } from '../../../workers/image/operations/index.ts';
+import { movingEffort } from '../../../workers/image/operations/parameter.ts';
 import type { Encode, OutputFormat, Pass } from '../../../workers/protocol.ts';
 import type { Header } from '../header/header.ts';
 import { encodeOf, framesOf, sizesOf } from './following.ts';

@@ -17,6 +17,7 @@ import { PLACE_NAMES, type Place } from '../pixels/geometry.ts';
 export { isTranslucent } from '../colour/colour.ts';
 export { COLOUR_NOTATIONS, cssColour } from '../colour/css-colour.ts';
 export { lossyWriter } from '../encode/lossless.ts';
+export { movingEffort } from '../encode/moving-effort.ts';
 export { EDGE_LIMIT_PX } from '../pixels/geometry.ts';
 
 /** The default of a parameter, or none. It is a part of the schema's type, which says by it what may be left out. */
