@@ -40,8 +40,8 @@ export const JobRequest = Type.Object(
     assetIds: Type.Optional(
       Type.Array(anything('An asset id.'), { description: `One item an asset; at most ${ITEMS_MAX}.` }),
     ),
-    parameters: Type.Optional(anyObject("The op's parameters.")),
-    prompt: Type.Optional(Type.String({ description: 'AI ops.' })),
+    parameters: Type.Optional(anyObject("The op's parameters; at most 64 KB of JSON.")),
+    prompt: Type.Optional(Type.String({ description: 'AI ops; at most 32,000 characters.' })),
     count: Type.Optional(Type.Unsafe<number>({ type: 'number', description: 'generate: 1 to 10 items.' })),
     model: Type.Optional(Type.String({ description: "AI ops; the op's default when left out." })),
     templateId: Type.Optional(
@@ -56,7 +56,8 @@ export const JobRequest = Type.Object(
     collection: Type.Optional(Type.String({ description: 'Collection of the results.' })),
     variants: Type.Optional(
       Type.Array(anything('name and parameters.'), {
-        description: '1 to 20; each is merged over parameters and makes an item of every asset.',
+        description:
+          '1 to 20, together at most 256 KB of JSON; each is merged over parameters and makes an item of every asset.',
       }),
     ),
     imageCount: Type.Optional(

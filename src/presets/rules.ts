@@ -1,5 +1,6 @@
 import { stepInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { assetsOfSteps, assetsOfSubjects, type NamedAsset } from '../catalogue/plan/named-assets.ts';
+import { checkStepSizes } from '../catalogue/plan/sizes.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import { compileSteps } from '../catalogue/plan/steps.ts';
 import { checkSubjectsAreUsed, readSubjects } from '../catalogue/plan/subjects.ts';
@@ -53,6 +54,7 @@ export async function checkedContent(
  * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
  */
 export function readContent(sent: SentContent, models: Models, where = ''): ReadContent {
+  checkStepSizes(sent.steps, `${where}steps`);
   const steps = sent.steps.map(stepInOwnSpelling);
   const compiled = compileSteps(steps, models, `${where}steps`);
   const subjects = readSubjects(sent.subjects ?? [], `${where}subjects`);

@@ -54,8 +54,14 @@ t.test('a full disk takes no upload, and lets everything else go on', async (t) 
   t.equal((await roomy.call('/presets', { key, json: preset })).status, 201);
   const made = await roomy.call('/templates', { key, json: template });
   t.equal(made.status, 201);
-  const slow = { op: 'generate', model: 'sandbox-image-draft', prompt: '[sandbox:wait=60000]' };
-  const { json: running } = await roomy.call('/jobs', { key, json: slow });
+  const refusedByModel = {
+    op: 'generate',
+    model: 'sandbox-image-draft',
+    prompt: '[sandbox:reject]',
+    wait: 60,
+  };
+  const { json: ended } = await roomy.call('/jobs', { key, json: refusedByModel });
+  t.equal(ended.data.status, 'FAILED');
 
   const full = await startServer(t, {
     stores: { ...roomy.stores, objects: withoutRoom(roomy.stores.objects) },
@@ -68,11 +74,10 @@ t.test('a full disk takes no upload, and lets everything else go on', async (t) 
     details: { reason: 'storage_full' },
   });
   t.ok(Number(refused.headers.get('retry-after')) >= 1);
-  const cancelled = `/jobs/${running.data.id}`;
-  t.equal((await full.call(`${cancelled}/cancel`, { key, method: 'POST' })).status, 200);
+  const failed = `/jobs/${ended.data.id}`;
   const growing: Array<readonly [method: string, path: string, json: unknown]> = [
     ['POST', '/jobs', job],
-    ['POST', `${cancelled}/resume`, {}],
+    ['POST', `${failed}/resume`, {}],
     ['POST', '/presets', { ...preset, slug: 'grey-again' }],
     ['PUT', '/presets/grey', { steps: [{ op: 'negate' }] }],
     ['POST', '/presets/import', [preset]],
@@ -87,7 +92,7 @@ t.test('a full disk takes no upload, and lets everything else go on', async (t) 
     t.ok(Number(headers.get('retry-after')) >= 1);
   }
   t.equal((await full.call('/jobs?dryRun=true', { key, json: job })).status, 200, 'a dry run stores nothing');
-  t.equal((await full.call(cancelled, { key })).status, 200);
+  t.equal((await full.call(failed, { key })).status, 200);
   t.equal((await full.call('/presets/grey', { key, method: 'DELETE' })).status, 204);
   const ready = await full.call('//readyz');
   t.equal(ready.status, 200);

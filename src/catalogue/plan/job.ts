@@ -5,6 +5,7 @@ import { assetsOfSteps, assetsOfSubjects } from './named-assets.ts';
 import { checkOpJob, opOf } from './op-job.ts';
 import { planOf } from './plan.ts';
 import { checkPresetJob, type StoredSteps } from './preset-job.ts';
+import { checkJobSize } from './sizes.ts';
 import type { PresetStep } from './step.ts';
 import { compileSteps } from './steps.ts';
 import { jobOfSteps } from './steps-job.ts';
@@ -57,6 +58,7 @@ export function checkJob(body: JobWork, rules: CheckRules): CheckedJob {
  */
 export function refuseContradictions(body: JobWork): void {
   checkType(body);
+  checkJobSize(body);
   if (body.steps !== undefined) refuseBeside(body, BESIDE_STEPS, 'steps', 'the steps say it themselves');
   else if (body.presetId !== undefined) refuseBeside(body, BESIDE_PRESET, 'presetId', 'the preset decides');
 }

@@ -22,7 +22,7 @@ export const PresetStep = Type.Object(
       Type.Unsafe<Record<string, unknown>>({
         type: 'object',
         additionalProperties: true,
-        description: "The op's parameters.",
+        description: "The op's parameters; at most 64 KB of JSON.",
       }),
     ),
     operation: Type.Optional(Type.String({ description: 'A key of the processing registry.' })),

@@ -13,6 +13,7 @@ import type { ItemsStore } from '../items-store.ts';
 import { type ItemDocument, itemId, type JobDocument } from '../job.ts';
 import type { JobsStore } from '../store.ts';
 import type { Definitions } from '../work/definitions.ts';
+import { textOf } from '../work/stored-definition.ts';
 import type { ItemSeed, Order } from './order.ts';
 import type { Undoing } from './undoing.ts';
 
@@ -140,7 +141,7 @@ export function createSubmitting(options: SubmittingOptions) {
 
   /** Stores what the job runs, and over what. */
   async function storeWork(job: JobDocument, order: Order, claim: EarlyClaim | null): Promise<void> {
-    const definition = JSON.stringify(order.definition);
+    const definition = textOf(order.definition);
     definitions.keep(job._id, definition);
     const stored = claim === null ? insertItems(job, order.seeds()) : items.insert([claim.item]);
     await allOf([jobs.insertDefinition(job, definition), stored]);
@@ -178,7 +179,7 @@ export function createSubmitting(options: SubmittingOptions) {
    */
   function prepare(claim: EarlyClaim, job: JobDocument, order: Order, { seen, stored }: Before): void {
     if (!holds.affords(seen, order.need) || job.places > leftOf(job, stored)) return;
-    definitions.keep(job._id, JSON.stringify(order.definition));
+    definitions.keep(job._id, textOf(order.definition));
     claim.prepare(job);
   }
 

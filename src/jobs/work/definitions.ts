@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { JobsStore } from '../store.ts';
 import type { Definition } from './definition.ts';
+import { definitionIn } from './stored-definition.ts';
 
 /** Definitions of the jobs at work; each stays the same for ever. In characters of their text. */
 const MOST_CHARACTERS = 16 * 1024 * 1024;
@@ -12,7 +13,7 @@ export function createDefinitions(jobs: JobsStore) {
     sizeCalculation: ({ size }) => size,
   });
   function keep(jobId: string, text: string): Definition {
-    const definition = JSON.parse(text) as Definition;
+    const definition = definitionIn(text);
     kept.set(jobId, { definition, size: Math.max(1, text.length) });
     return definition;
   }
