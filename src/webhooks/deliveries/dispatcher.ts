@@ -2,6 +2,7 @@ import type { Coordination } from '../../stores/coordination/port.ts';
 import { ATTEMPT_LIMIT_MS } from './attempt.ts';
 import type { Lane } from './lane.ts';
 import { ownersOf, SCHEDULE, WAKE } from './schedule.ts';
+import { createSlots, type Turn } from './slots.ts';
 
 /** Of a lane. Attempts begin only while an attempt's longest time is left of it. */
 const LEASE_MS = 30_000;
@@ -10,8 +11,9 @@ const HEARTBEAT_MS = 5_000;
 const LONGEST_PAUSE_MS = 1_000;
 /** At one look, so that the processes of a host share what is due. */
 const MOST_CLAIMS = 64;
-/** Until an endpoint comes up again that could not be worked on now. */
+/** Until an endpoint comes up again that could not be worked on now; a slow one waits longer, as there may be many. */
 const POSTPONED_MS = 500;
+const SLOW_POSTPONED_MS = 2_000;
 const AFTER_FAULT_MS = 5_000;
 
 export interface DispatcherOptions {
@@ -45,9 +47,9 @@ interface Hold {
 /** Claims endpoints that are due and runs their lanes, each in one process at a time and many beside each other. */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { coordination, lane, lanes, lanesOfAccount, log } = options;
+  const slots = createSlots({ slots: lanes, slotsOfAccount: lanesOfAccount, now: () => performance.now() });
   const held = new Map<string, Hold>();
   const running = new Set<Promise<void>>();
-  const places = new Map<string, number>();
   let claims = 0;
   let isStopped = false;
   let isLooking = false;
@@ -66,7 +68,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     isLooking = true;
     clearTimeout(pause);
     let pauseMs = LONGEST_PAUSE_MS;
-    while (isWoken && !isStopped && held.size < lanes) {
+    while (isWoken && !isStopped && slots.free > 0) {
       isWoken = false;
       pauseMs = await claim();
     }
@@ -80,7 +82,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   async function claim(): Promise<number> {
     claims += 1;
     const holder = `${options.holderPrefix}${claims}`;
-    const limit = Math.min(lanes - held.size, MOST_CLAIMS);
+    const limit = Math.min(slots.free, MOST_CLAIMS);
     const endsMs = performance.now() + LEASE_MS;
     try {
       const { members, nextInMs } = await coordination.claimDue(SCHEDULE, limit, LEASE_MS, holder);
@@ -94,27 +96,30 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   function run(member: string, hold: Hold): void {
-    const leave = held.has(member) ? null : takePlace(ownersOf(member)[0]);
-    if (leave === null) {
-      // The account's places are taken; or this process works on it still, under a lease that it lost.
-      void giveBack(member, hold, POSTPONED_MS);
+    const slot = held.has(member) ? null : slots.begin(ownersOf(member)[0], member);
+    if (slot === null) {
+      // Its account or slow endpoints hold all that they may; or this process works on it still, under a lease it lost.
+      void giveBack(member, hold, slots.isSlow(member) ? SLOW_POSTPONED_MS : POSTPONED_MS);
       return;
     }
     held.set(member, hold);
-    const work = turn(member, hold)
+    const work = turn(member, hold, slot)
       .finally(() => {
         // Before it is given back: from then on it may be claimed again, and must not be renewed any more.
         held.delete(member);
-        leave();
+        slot.leave();
       })
       .then((afterMs) => giveBack(member, hold, afterMs))
       .finally(() => running.delete(work));
     running.add(work);
   }
 
-  async function turn(member: string, hold: Hold): Promise<number | null> {
+  async function turn(member: string, hold: Hold, slot: Turn): Promise<number | null> {
     try {
-      return await lane(...ownersOf(member), () => mayGoOn(member, hold));
+      return await lane(...ownersOf(member), {
+        mayGoOn: async () => slot.mayGoOn() && (await mayGoOn(member, hold)),
+        attempted: slot.attempted,
+      });
     } catch (error) {
       log.warn({ err: error }, 'The lane of a webhook endpoint stopped; it goes on later');
       return AFTER_FAULT_MS;
@@ -122,7 +127,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   async function giveBack(member: string, { holder }: Hold, afterMs: number | null): Promise<void> {
-    const wasFull = held.size + 1 >= lanes;
+    const wasFull = slots.free <= 1;
     try {
       const dueInMs = await coordination.settleDue(SCHEDULE, member, holder, afterMs);
       // Something was queued for it meanwhile, or others wait that did not fit before.
@@ -156,19 +161,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
   }
 
-  function takePlace(accountId: string): (() => void) | null {
-    const taken = places.get(accountId) ?? 0;
-    if (taken >= lanesOfAccount) return null;
-    places.set(accountId, taken + 1);
-    return () => {
-      const left = (places.get(accountId) ?? 1) - 1;
-      if (left === 0) places.delete(accountId);
-      else places.set(accountId, left);
-    };
-  }
-
   return {
-    takePlace,
+    takePlace: slots.takePlace,
     async start() {
       unsubscribe = await coordination.subscribe(WAKE, wake);
       heartbeat = setInterval(beat, HEARTBEAT_MS);

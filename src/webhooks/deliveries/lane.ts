@@ -19,22 +19,25 @@ export interface LaneOptions {
   now: () => Date;
 }
 
+/** What a lane asks and tells while it works. */
+export interface LaneTurn {
+  /** Asked before each attempt: whether the turn goes on, and the lane is held for as long as an attempt takes. */
+  mayGoOn(): Promise<boolean>;
+  /** Told after each attempt; the time is in milliseconds. */
+  attempted(hasFailed: boolean, tookMs: number): void;
+}
+
 /**
  * Works through the queue of one endpoint for a turn: one delivery at a time, oldest due first, the endpoint read anew
  * before each.
- * @param mayGoOn asked before each attempt: whether the lane is still held for as long as an attempt takes.
  * @returns milliseconds until the endpoint is due again; null when nothing is queued.
  */
-export type Lane = (
-  accountId: string,
-  endpointId: string,
-  mayGoOn: () => Promise<boolean>,
-) => Promise<number | null>;
+export type Lane = (accountId: string, endpointId: string, turn: LaneTurn) => Promise<number | null>;
 
 const LOOK_AGAIN = 0;
 
 export function createLane({ endpoints, deliveries, disabling, attempt, metrics, now }: LaneOptions): Lane {
-  return async (accountId, endpointId, mayGoOn) => {
+  return async (accountId, endpointId, turn) => {
     const queue = await deliveries.queue(accountId, endpointId, DELIVERIES_A_TURN);
     let nextAt: string | null = null;
     for (const delivery of queue) {
@@ -42,8 +45,8 @@ export function createLane({ endpoints, deliveries, disabling, attempt, metrics,
       const isClosed = await closeIfOver(delivery, endpoint);
       if (endpoint === null || isClosed) return LOOK_AGAIN;
       if (!isDue(delivery)) return msUntil(earlier(nextAt, delivery.dueAt));
-      if (!(await mayGoOn())) return LOOK_AGAIN;
-      nextAt = earlier(nextAt, await deliver(delivery, endpoint));
+      if (!(await turn.mayGoOn())) return LOOK_AGAIN;
+      nextAt = earlier(nextAt, await deliver(delivery, endpoint, turn));
     }
     // What was queued after the look was also scheduled after it, which brings the endpoint back by itself.
     return queue.length === DELIVERIES_A_TURN ? LOOK_AGAIN : msUntil(nextAt);
@@ -79,9 +82,15 @@ export function createLane({ endpoints, deliveries, disabling, attempt, metrics,
   }
 
   /** Makes an attempt and records it; answers when the delivery is tried again, if it is. */
-  async function deliver(delivery: DeliveryDocument, endpoint: EndpointDocument): Promise<string | null> {
+  async function deliver(
+    delivery: DeliveryDocument,
+    endpoint: EndpointDocument,
+    turn: LaneTurn,
+  ): Promise<string | null> {
     const startedAt = now();
+    const beganMs = performance.now();
     const result = await metrics.inFlight(() => attempt(delivery, endpoint));
+    turn.attempted(result.error !== null, performance.now() - beganMs);
     const settlement = settlementOf(delivery, result, now());
     // The endpoint goes first: a crash before the record repeats the attempt, and its failure is counted once.
     if (settlement.status === 'DELIVERED') {
