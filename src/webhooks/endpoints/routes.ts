@@ -10,6 +10,7 @@ import { endpointOf } from './endpoint.ts';
 import { eventsOf } from './rules.ts';
 import { newSecret } from './signing.ts';
 import type { EndpointsStore } from './store.ts';
+import { VERIFICATION } from './verification.ts';
 
 export interface EndpointRoutesOptions {
   endpoints: EndpointsStore;
@@ -49,8 +50,7 @@ export async function endpointRoutes(
       config: { idempotency: 'unkept' },
       schema: {
         summary: 'Register a webhook endpoint',
-        description:
-          'The answer carries the signing secret, this once. The url is checked now and before every attempt.',
+        description: `The answer carries the signing secret, this once. The url is checked now and before every attempt.\n\n${VERIFICATION}`,
         tags,
         body: NewEndpoint,
         response: { 201: envelopeOf(EndpointWithSecret) },
