@@ -103,6 +103,11 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
       return hold.past === 0 && account.balance - account.held >= heldBy(hold);
     },
 
+    /** What a job may cost at most, in credits, for the account as it was read. */
+    priceSeen({ account }: Seen, need: JobNeed): number {
+      return account === null ? 0 : heldBy(holdOf(inPeriod(account, periodOf(now())), need, periodOf(now())));
+    },
+
     /** What `take` would find, for a dry run. */
     async outlook(accountId: string, need: JobNeed): Promise<JobOutlook> {
       const account = await store.find(accountId);
@@ -170,7 +175,7 @@ export function chargeOf(hold: JobHold, used: JobNeed): JobCharge {
   };
 }
 
-function heldBy({ credits, past, overageCredits }: JobHold): number {
+export function heldBy({ credits, past, overageCredits }: JobHold): number {
   return credits + past * overageCredits;
 }
 

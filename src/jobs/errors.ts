@@ -51,6 +51,15 @@ export function resumedTooOften(): ApiError {
   });
 }
 
+/** 402: the price is above what the caller allows, in credits. */
+export function aboveMaxCredits(price: number, maxCredits: number): ApiError {
+  const message = `The job costs ${price} credits, and maxCredits is ${maxCredits}: raise it, or send fewer items.`;
+  return new ApiError('insufficient_credit', message, {
+    param: 'maxCredits',
+    details: { price, maxCredits },
+  });
+}
+
 /** @param missing every id that is no asset of the account. */
 export function assetsMissing(missing: readonly string[]): ApiError {
   const [first, ...others] = missing;

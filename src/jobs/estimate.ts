@@ -9,7 +9,7 @@ export async function estimateOf(
   order: Order,
   { holds, assetCountLeft }: { holds: Holds; assetCountLeft: number },
 ): Promise<JobEstimate> {
-  const { head, definition, totalItems, need, warnings } = order;
+  const { head, definition, totalItems, need, warnings, notRetryableItems = [] } = order;
   const outlook = await holds.outlook(accountId, need);
   const { variants } = definition;
   const isChain = (variants[0]?.segments.length ?? 0) > 1;
@@ -24,22 +24,38 @@ export async function estimateOf(
     ...((definition.steps !== undefined || head.presetId !== null) && {
       warnings: warnings.map((warning) => ({ ...warning })),
     }),
+    ...(notRetryableItems.length > 0 && { notRetryableItems: [...notRetryableItems] }),
   };
 }
 
 /** The price of each segment, for all items that walk it. */
-function pricesOf({ definition: { variants }, totalItems }: Order): NonNullable<JobEstimate['steps']> {
-  const perVariant = totalItems / variants.length;
+function pricesOf(order: Order): NonNullable<JobEstimate['steps']> {
+  const { variants } = order.definition;
+  const walkers = walkersOf(order);
   return (variants[0]?.segments ?? []).map((segment, index) => {
-    const credits = variants.reduce((sum, variant) => sum + (variant.credits[index] ?? 0), 0) * perVariant;
+    const items = variants.map((_, variant) => walkers[variant]?.[index] ?? 0);
+    const total = items.reduce((sum, count) => sum + count, 0);
     const isPass = segment.runs === 'pass';
     return {
       index,
       type: isPass ? 'process' : segment.jobType,
       ...(!isPass && { op: segment.op, model: segment.model }),
-      items: totalItems,
-      credits,
-      processRuns: isPass ? totalItems : 0,
+      items: total,
+      credits: variants.reduce((sum, { credits }, at) => sum + (credits[index] ?? 0) * (items[at] ?? 0), 0),
+      processRuns: isPass ? total : 0,
     };
   });
+}
+
+/** How many items walk each segment, by variant and segment: those of a resume begin where they ended. */
+function walkersOf({ definition: { variants }, seeds, totalItems, notRetryableItems }: Order): number[][] {
+  const isResume = notRetryableItems !== undefined;
+  if (!isResume) return variants.map(({ segments }) => segments.map(() => totalItems / variants.length));
+  const walkers = variants.map(({ segments }) => segments.map(() => 0));
+  for (const { variant, progress } of seeds()) {
+    const counts = walkers[variant] ?? [];
+    for (let index = progress?.segment ?? 0; index < counts.length; index += 1)
+      counts[index] = (counts[index] ?? 0) + 1;
+  }
+  return walkers;
 }

@@ -30,6 +30,18 @@ export interface ResumingOptions {
   submit: Submitting;
 }
 
+export interface ResumeTerms {
+  key: SubmitKey | null;
+  /** The caller's own limit on the price, in credits. */
+  maxCredits?: number | undefined;
+}
+
+export interface Resumed extends Submitted {
+  /** Indexes in the parent of items that failed for a reason that does not pass, at most 100. */
+  notRetryableItems: readonly number[];
+}
+
+const MOST_NAMED_ITEMS = 100;
 const ITEMS_A_READ = 1_000;
 /** An attempt is mostly made within milliseconds; one whose process died stays half made for minutes. */
 const LOOK_MS = 50;
@@ -93,15 +105,35 @@ export function createResuming({ jobs, reading, items, definitions, assets, subm
     }
   }
 
-  return async (caller: Caller, jobId: string, key: SubmitKey | null): Promise<Submitted> => {
-    const parent = await parentOf(caller.accountId, jobId);
-    await refuseResumed(caller.accountId, jobId, key);
+  /** What a new attempt would run; refuses what cannot be resumed. */
+  async function orderFor(
+    { accountId }: Caller,
+    jobId: string,
+    { key, maxCredits }: ResumeTerms,
+  ): Promise<{ parent: JobDocument; order: Order }> {
+    const parent = await parentOf(accountId, jobId);
+    await refuseResumed(accountId, jobId, key);
     if (parent.attemptNumber > MOST_RESUMES) throw resumedTooOften();
     const left = await leftOf(parent);
     if (left.length === 0) throw nothingToResume(parent.status);
-    const kept = await withSources(caller.accountId, left);
+    const kept = await withSources(accountId, left);
     const definition = await definitions.of(jobId);
-    return submitNext(caller, jobId, orderOf(parent, definition, kept), { key, parent });
+    const order = orderOf(parent, definition, kept);
+    return { parent, order: { ...order, maxCredits, notRetryableItems: notRetryableOf(kept) } };
+  }
+
+  return {
+    /** The order that `resume` would submit, for a dry run. */
+    async preview(caller: Caller, jobId: string): Promise<Order> {
+      const { order } = await orderFor(caller, jobId, { key: null });
+      return order;
+    },
+
+    async resume(caller: Caller, jobId: string, terms: ResumeTerms): Promise<Resumed> {
+      const { parent, order } = await orderFor(caller, jobId, terms);
+      const submitted = await submitNext(caller, jobId, order, { key: terms.key, parent });
+      return { ...submitted, notRetryableItems: order.notRetryableItems ?? [] };
+    },
   };
 }
 
@@ -128,6 +160,15 @@ function orderOf(parent: JobDocument, definition: Definition, left: readonly Ite
     seeds: () => seeds,
     warnings: [],
   };
+}
+
+function notRetryableOf(left: readonly ItemDocument[]): number[] {
+  const failedForGood = ({ outcome }: ItemDocument) =>
+    outcome?.status === 'FAILED' && outcome.retryable !== true;
+  return left
+    .filter(failedForGood)
+    .slice(0, MOST_NAMED_ITEMS)
+    .map(({ index }) => index);
 }
 
 function seedOf({ assetId, variant, row, progress }: ItemDocument): ItemSeed {

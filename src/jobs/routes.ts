@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../accounts/authentication.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import type { Holds } from '../billing/holds.ts';
 import { clientGoneSignal } from '../http/connection/client-gone.ts';
@@ -28,9 +29,13 @@ import {
   JobQuery,
   JobRequest,
   JobSummary,
+  ResumedJob,
+  ResumeQuery,
+  ResumeRequest,
   SubmitQuery,
 } from './schema.ts';
 import type { Checking } from './submit/checking.ts';
+import type { Order } from './submit/order.ts';
 import type { Submitting } from './submit/submitting.ts';
 import { LONGEST_WAIT_MS, type Waits } from './waits.ts';
 import type { Definitions } from './work/definitions.ts';
@@ -44,7 +49,7 @@ export interface JobRoutesOptions {
   checking: Checking;
   submit: Submitting;
   cancel: Cancelling;
-  resume: Resuming;
+  resuming: Resuming;
   waits: Waits;
   holds: Holds;
   /** Places for assets that an account has left. */
@@ -73,6 +78,12 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     const look = () => reading.find(job.accountId, job._id);
     const ended = await waits.untilEnded(job._id, waitMs, clientGoneSignal(reply), look).catch(() => job);
     return { job: ended, code: isTerminal(ended.status) ? 200 : 202 };
+  }
+
+  async function estimated({ accountId, plan }: Caller, order: Order) {
+    const assetCountLeft = await options.placesLeft(accountId, plan);
+    const estimate = await estimateOf(accountId, order, { holds: options.holds, assetCountLeft });
+    return success('Nothing was submitted: this is what it would cost.', estimate);
   }
 
   app.get<{ Querystring: JobListQuery }>(
@@ -149,11 +160,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       const caller = gate.callerOf(request);
       waitOf(request);
       const order = await checking(caller, request.body, isDryRun(request));
-      if (isDryRun(request)) {
-        const assetCountLeft = await options.placesLeft(caller.accountId, caller.plan);
-        const estimate = await estimateOf(caller.accountId, order, { holds: options.holds, assetCountLeft });
-        return success('Nothing was submitted: this is what it would cost.', estimate);
-      }
+      if (isDryRun(request)) return estimated(caller, order);
       const submitted = await submit(caller, order, { key: keyOf(request) });
       if (submitted.isReplayed) reply.header('idempotency-replayed', 'true');
       const { job, code } = await waited(request, reply, await reading.concluded(submitted.job));
@@ -226,27 +233,47 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     },
   );
 
-  app.post<{ Params: JobPath }>(
+  app.post<{ Params: JobPath; Querystring: ResumeQuery; Body: ResumeRequest }>(
     '/jobs/:jobId/resume',
     {
-      config: { idempotency: 'kept', needsRoom: true },
+      config: {
+        idempotency: (request) => (isDryRun(request) ? undefined : 'kept'),
+        body: 'optional',
+        needsRoom: true,
+      },
       schema: {
         summary: 'Resume a job',
-        description: 'Makes a new job over the items that failed or were cancelled.',
+        description:
+          'Makes a new job over the items that failed or were cancelled, with the same op, parameters and assets. With dryRun=true it is checked and priced only.',
         tags,
         params: JobPath,
-        response: { 201: envelopeOf(Job) },
+        querystring: ResumeQuery,
+        body: ResumeRequest,
+        response: { 200: envelopeOf(JobEstimate), 201: envelopeOf(ResumedJob) },
       },
     },
     async (request, reply) => {
       const caller = gate.callerOf(request);
-      const { job, isReplayed } = await options.resume(caller, request.params.jobId, keyOf(request));
+      const { jobId } = request.params;
+      if (isDryRun(request)) return estimated(caller, await options.resuming.preview(caller, jobId));
+      const terms = { key: keyOf(request), maxCredits: request.body.maxCredits };
+      const { job, isReplayed, notRetryableItems } = await options.resuming.resume(caller, jobId, terms);
       if (isReplayed) reply.header('idempotency-replayed', 'true');
+      const answer = await whole(await reading.concluded(job));
       return reply
         .code(201)
-        .send(success('The job is resumed as a new one.', await whole(await reading.concluded(job))));
+        .send(success(resumedMessage(notRetryableItems), withNotRetryable(answer, notRetryableItems)));
     },
   );
+}
+
+function resumedMessage({ length }: readonly number[]): string {
+  if (length === 0) return 'The job is resumed as a new one.';
+  return `The job is resumed as a new one; ${length} of its items failed for a reason that does not pass by itself (notRetryableItems), and will most likely fail again.`;
+}
+
+function withNotRetryable(job: Job, indexes: readonly number[]): ResumedJob {
+  return indexes.length === 0 ? job : { ...job, notRetryableItems: [...indexes] };
 }
 
 function isDryRun({ query }: FastifyRequest): boolean {

@@ -30,6 +30,13 @@ export const ITEMS_MAX = 10_000;
 /** Items that a job shows inline. */
 export const INLINE_ITEMS = 100;
 
+const maxCredits = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    description: 'Most credits that the job may cost, overage included; a higher price is refused with 402.',
+  }),
+);
+
 /** Body of POST /jobs. What runs is checked by the catalogue, which names the place at fault. */
 export const JobRequest = Type.Object(
   {
@@ -60,6 +67,7 @@ export const JobRequest = Type.Object(
           '1 to 20, together at most 256 KB of JSON; each is merged over parameters and makes an item of every asset.',
       }),
     ),
+    maxCredits,
     imageCount: Type.Optional(
       Type.Unsafe<number>({ type: 'number', description: 'Dry run: stands for so many more assetIds.' }),
     ),
@@ -76,7 +84,7 @@ export const JobRequest = Type.Object(
   {
     title: 'JobRequest',
     additionalProperties: false,
-    elsewhere: 'what the op takes goes into parameters',
+    elsewhere: 'what an op takes goes into parameters',
     examples: [{ op: 'generate', prompt: 'A lighthouse at dusk' }],
   },
 );
@@ -92,6 +100,25 @@ export const SubmitQuery = Type.Object({
   wait,
 });
 export type SubmitQuery = Static<typeof SubmitQuery>;
+
+/** Body of POST /jobs/{jobId}/resume, which may be left out. */
+export const ResumeRequest = Type.Object(
+  { maxCredits },
+  {
+    title: 'ResumeRequest',
+    additionalProperties: false,
+    elsewhere:
+      'a resume repeats the job as it was submitted; for other parameters or assets submit a new job',
+    examples: [{ maxCredits: 50 }],
+  },
+);
+export type ResumeRequest = Static<typeof ResumeRequest>;
+
+export const ResumeQuery = Type.Object({
+  dryRun: Type.Optional(Type.Boolean({ description: 'Checks and prices the new attempt, and makes none.' })),
+  dry_run: Type.Optional(Type.Boolean({ description: 'The same as dryRun.' })),
+});
+export type ResumeQuery = Static<typeof ResumeQuery>;
 
 export const JobQuery = Type.Object({ wait });
 export type JobQuery = Static<typeof JobQuery>;
@@ -216,6 +243,17 @@ export const Job = Type.Object({
 });
 export type Job = Static<typeof Job>;
 
+const notRetryableItems = Type.Optional(
+  Type.Array(Type.Integer(), {
+    description:
+      'Indexes, in the attempt that is resumed, of items that failed for a reason that does not pass by itself: they will most likely fail again. At most 100.',
+  }),
+);
+
+/** The answer of a resume: the new job. */
+export const ResumedJob = Type.Object({ ...Job.properties, notRetryableItems });
+export type ResumedJob = Static<typeof ResumedJob>;
+
 export const JobCount = Type.Object({ status: JobStatusText, type: JobTypeText, count: Type.Integer() });
 
 const StepPrice = Type.Object({
@@ -241,5 +279,6 @@ export const JobEstimate = Type.Object({
   overageCredits: int64('What those cost.'),
   steps: Type.Optional(Type.Array(StepPrice, { description: 'With several segments: the price of each.' })),
   warnings: Type.Optional(Type.Array(anyObject('A finding about the steps.'))),
+  notRetryableItems,
 });
 export type JobEstimate = Static<typeof JobEstimate>;

@@ -84,7 +84,7 @@ export async function chainRound({ segments, items, deaths, mongodbUrl }: ChainR
     await recover(world, survivor);
     const [job] = await jobsOf(world);
     if (job?.status === 'FAILED') {
-      await survivor.engine.resume(caller, job._id, null);
+      await survivor.engine.resuming.resume(caller, job._id, { key: null });
       await recover(world, survivor);
     }
     return [

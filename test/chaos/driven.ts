@@ -95,7 +95,10 @@ export async function resume(table: StateTable, { world, host, caller }: Driven,
   world.elapse(TICK_MS);
   const month = monthOf(world);
   const verdict = table.resumeVerdict(job, month);
-  const made = await called(verdict, async () => (await host.engine.resume(caller, job.id, null)).job);
+  const made = await called(
+    verdict,
+    async () => (await host.engine.resuming.resume(caller, job.id, { key: null })).job,
+  );
   if (made === null) return;
   table.add(made._id, table.leftOf(job), { month, parent: job });
   assert.equal(made.status, table.jobs.at(-1)?.status, 'a new attempt answers its status');

@@ -63,7 +63,7 @@ async function act(
   const acts: Record<typeof what, () => Promise<unknown>> = {
     submit: () => engine.submit(caller, orderOf(Array.from({ length: pick([1, 4, 9]) }, () => pick(FATES)))),
     cancel: async () => job && engine.cancel(caller.accountId, job._id),
-    resume: async () => job && engine.resume(caller, job._id, null),
+    resume: async () => job && engine.resuming.resume(caller, job._id, { key: null }),
     async rest() {
       await engine.lookAround();
       await quiet(world, host);

@@ -51,7 +51,7 @@ t.test(
     const { job: first } = await engine.submit(caller, orderOf(segments, 1));
     await ended(world);
     world.elapse(6 * DAY_MS);
-    const { job: second } = await engine.resume(caller, first._id, null);
+    const { job: second } = await engine.resuming.resume(caller, first._id, { key: null });
     await ended(world);
     t.equal((await between()).length, 1, 'both stand on what the first segment made');
     world.elapse(2 * DAY_MS);
@@ -61,7 +61,7 @@ t.test(
       [second._id],
     );
     t.equal((await between()).length, 1, 'the attempt that is left can still be resumed');
-    await engine.resume(caller, second._id, null);
+    await engine.resuming.resume(caller, second._id, { key: null });
     await ended(world);
     t.same(
       (await itemsOf(world)).map(({ outcome }) => outcome?.errorCode),

@@ -16,6 +16,7 @@ import {
 } from '../op.ts';
 import { contract } from '../parameter.ts';
 import { checkAiStep } from './ai-step.ts';
+import { besideParameters } from './beside-parameters.ts';
 import type { CheckedJob, CheckedVariant, JobWork } from './checked-job.ts';
 import type { CompiledStep } from './compiled-step.ts';
 import { assetsOfStep, type NamedAsset } from './named-assets.ts';
@@ -51,6 +52,16 @@ export function opOf({ op: name, type }: JobWork): JobOp {
   throw invalidParam('steps', `steps are missing: a job of type ${type} is made of steps.`, {
     missing: ['steps'],
   });
+}
+
+/**
+ * The body of a job with the fields of its op beside it, wherever they were sent: see besideParameters. A job that is made
+ * of steps or of a preset is answered as it is.
+ */
+export function withFieldsBesideOp<T extends JobWork>(body: T): T {
+  if (body.steps !== undefined || body.presetId !== undefined) return body;
+  const op = body.op === undefined ? OP_OF_TYPE[body.type ?? ''] : findOp(body.op);
+  return op?.runs === 'model' ? besideParameters(op, body, 'parameters.') : body;
 }
 
 function opNamed(name: string): JobOp {

@@ -7,6 +7,7 @@ import { mergeFragments } from '../merge.ts';
 import { type AiOp, isPixelOp, type Op, type PixelOp } from '../op.ts';
 import { checkRegistryStep } from '../registry.ts';
 import { checkAiStep, placeOfStep } from './ai-step.ts';
+import { besideParameters } from './beside-parameters.ts';
 import type { AiStep, CompiledStep, DeterministicStep } from './compiled-step.ts';
 import { segmentsOf } from './segments.ts';
 import type { PresetStep } from './step.ts';
@@ -49,7 +50,8 @@ function compileStep(step: PresetStep, index: number, models: Models, at: string
 
 function aiStep(step: PresetStep, op: AiOp, index: number, models: Models, at: string): AiStep {
   const model = chosenModel(models, step.model, op.modelCategory, `${at}.model`);
-  return { kind: 'ai', index, ...checkAiStep(op, model, step, placeOfStep(at)) };
+  const sent = besideParameters(op, step, `${at}.parameters.`);
+  return { kind: 'ai', index, ...checkAiStep(op, model, sent, placeOfStep(at)) };
 }
 
 function stepOp(name: string, at: string): PixelOp | AiOp {
@@ -96,7 +98,7 @@ function refuseMisplaced(
     if (!op.requiresAssets && isChain) {
       throw invalidParam(
         `${where}[${index}].op`,
-        `${op.op} takes no input image, so it cannot stand beside steps that make several segments.`,
+        `${op.op} makes its picture from words alone, so it can only be a job of its own: run it, then send its resultAssetId in assetIds of a second job.`,
       );
     }
   }

@@ -55,7 +55,7 @@ export interface Engine {
   definitions: Definitions;
   submit: Submitting;
   cancel: Cancelling;
-  resume: Resuming;
+  resuming: Resuming;
   reading: Reading;
   /** Looks at every running job, for wake-ups that were lost. */
   lookAround: Runner['lookAround'];
@@ -127,7 +127,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   return {
     ...{ jobs, items, definitions, submit },
     cancel: createCancelling({ jobs, reading, ending, stopClaims }),
-    resume: createResuming({ jobs, reading, items, definitions, assets, submit }),
+    resuming: createResuming({ jobs, reading, items, definitions, assets, submit }),
     reading,
     lookAround: runner.lookAround,
     installMetrics: metrics.install,

@@ -4,6 +4,7 @@ import { collectionName } from '../../assets/rules.ts';
 import type { CheckedJob, JobWork, Variant } from '../../catalogue/plan/checked-job.ts';
 import { checkJob, refuseContradictions } from '../../catalogue/plan/job.ts';
 import type { NamedAsset } from '../../catalogue/plan/named-assets.ts';
+import { withFieldsBesideOp } from '../../catalogue/plan/op-job.ts';
 import { priceOf } from '../../catalogue/plan/price.ts';
 import { expandPrompt } from '../../catalogue/plan/subjects.ts';
 import { invalidParam } from '../../http/errors.ts';
@@ -66,9 +67,10 @@ export function createChecking({ models, presets, templates, assets }: CheckingO
     }
   }
 
-  return async (caller: Caller, body: JobRequest, isDryRun: boolean): Promise<Order> => {
+  return async (caller: Caller, sent: JobRequest, isDryRun: boolean): Promise<Order> => {
     const { accountId } = caller;
-    refuseRemoved(body);
+    refuseRemoved(sent);
+    const body = withFieldsBesideOp(sent as JobRequest & JobWork) as JobRequest;
     checkRows(body);
     const collection = body.collection === undefined ? null : collectionName(body.collection, 'collection');
     const work: JobWork = { ...body, variants: body.variants as readonly Variant[] | undefined };
@@ -124,6 +126,7 @@ export function createChecking({ models, presets, templates, assets }: CheckingO
       places: checked.produces === 'image' ? totalItems : 0,
       seeds: () => seedsOf(checked, assetIds, rows, variants.length),
       warnings: checked.warnings,
+      maxCredits: body.maxCredits,
     };
   };
 }

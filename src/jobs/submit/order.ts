@@ -23,4 +23,8 @@ export interface Order {
   /** The items in their order, as often as they are asked for. */
   seeds(): Iterable<ItemSeed>;
   warnings: StepWarning[];
+  /** The caller's own limit on the price, in credits; absent without one. */
+  maxCredits?: number | undefined;
+  /** Resume: items of the attempt before that failed for a reason that does not pass. */
+  notRetryableItems?: readonly number[];
 }

@@ -1,6 +1,6 @@
 import type { Caller } from '../../accounts/authentication.ts';
 import type { JobPlaces } from '../../assets/places/job-places.ts';
-import type { Holds } from '../../billing/holds.ts';
+import { type Holds, heldBy } from '../../billing/holds.ts';
 import type { Seen } from '../../billing/movements.ts';
 import { inProgress, keyReused } from '../../http/manners/idempotency.ts';
 import { newId } from '../../names/ids.ts';
@@ -8,7 +8,7 @@ import { DuplicateKeyError } from '../../stores/documents/port.ts';
 import type { JobAdmission } from '../engine/admission.ts';
 import type { EarlyClaim } from '../engine/early-claim.ts';
 import type { Runner } from '../engine/runner.ts';
-import { notLatestAttempt, outputsExceedPlaces, submitGivenUp } from '../errors.ts';
+import { aboveMaxCredits, notLatestAttempt, outputsExceedPlaces, submitGivenUp } from '../errors.ts';
 import type { ItemsStore } from '../items-store.ts';
 import { type ItemDocument, itemId, type JobDocument } from '../job.ts';
 import type { JobsStore } from '../store.ts';
@@ -161,9 +161,15 @@ export function createSubmitting(options: SubmittingOptions) {
       admission.hasWaiting(accountId, type),
       storeWork(job, order, claim),
     ]);
+    refuseAbove(order, heldBy(hold));
     const shown = await admission.show(job, { hold }, { isNext: !hasWaiting, claim });
     if (shown === null) throw submitGivenUp();
     return shown;
+  }
+
+  /** Refuses a price above the caller's limit as far as the account was seen, before anything is held. */
+  function refuseForeseen(order: Order, seen: Seen): void {
+    refuseAbove(order, holds.priceSeen(seen, order.need));
   }
 
   /** Claims the only item of a job, where this process works on it at once. */
@@ -190,6 +196,7 @@ export function createSubmitting(options: SubmittingOptions) {
     { seen, stored, claim }: Before & { claim: EarlyClaim | null },
   ): Promise<JobDocument> {
     try {
+      refuseForeseen(order, seen);
       refuseTooMany(job, stored);
       const shown = await equip(job, order, { seen, claim });
       await places.confirm(job.accountId, job._id);
@@ -220,6 +227,11 @@ export function createSubmitting(options: SubmittingOptions) {
       throw error;
     }
   };
+}
+
+/** Refuses a price, in credits, above the caller's own limit. */
+function refuseAbove({ maxCredits }: Order, price: number): void {
+  if (maxCredits !== undefined && price > maxCredits) throw aboveMaxCredits(price, maxCredits);
 }
 
 export type Submitting = ReturnType<typeof createSubmitting>;
