@@ -239,7 +239,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       config: {
         idempotency: (request) => (isDryRun(request) ? undefined : 'kept'),
         body: 'optional',
-        needsRoom: true,
+        needsRoom: (request) => !isDryRun(request),
       },
       schema: {
         summary: 'Resume a job',
