@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { mediaTypeOf } from '../http/bodies/image-body.ts';
-import { type FilePart, openMultipart } from '../http/bodies/multipart.ts';
+import { type FilePart, openMultipart, wholeOf } from '../http/bodies/multipart.ts';
 import { JSON_BODY_LIMIT_BYTES, parseJson } from '../http/bodies/parsing.ts';
 import { collect } from '../http/bodies/streamed-body.ts';
 import { type ApiError, invalidParam } from '../http/errors.ts';
@@ -44,15 +44,8 @@ export async function readInput(request: FastifyRequest): Promise<Input> {
   return { kind: 'bytes', bytes, declaredType: type, fields: {} };
 }
 
-async function wholePart({ bytes, declaredType }: FilePart) {
-  const chunks = await Array.fromAsync(bytes);
-  const whole = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
-  let offset = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return { bytes: whole, declaredType };
+export async function wholePart({ bytes, declaredType }: FilePart) {
+  return { bytes: wholeOf(await Array.fromAsync(bytes)), declaredType };
 }
 
 /** The fields that a JSON body may have; transform-schema.ts says what each takes. */
@@ -94,13 +87,13 @@ function unknownField(name: string): ApiError {
 }
 
 /** The scheme is judged here, where it can be told what to do instead; hosts are judged by the fetcher. */
-function addressOf(value: unknown): string {
-  const url = textOf('url', value);
+export function addressOf(value: unknown, param = 'url'): string {
+  const url = textOf(param, value);
   if (/^https?:\/\//i.test(url)) return url;
   const message = /^data:/i.test(url)
     ? 'A data: URL is not read: send the bytes themselves as the body or as a multipart file.'
-    : 'url must begin with https:// or http://.';
-  throw invalidParam('url', message, { allowed: ['https', 'http'] });
+    : `${param} must begin with https:// or http://.`;
+  throw invalidParam(param, message, { allowed: ['https', 'http'] });
 }
 
 function multipartFields({ op, preset, parameters, ...texts }: Record<string, string>): BodyFields {
@@ -124,7 +117,7 @@ function checkedFields({
   };
 }
 
-function textOf(param: string, value: unknown): string {
+export function textOf(param: string, value: unknown): string {
   if (typeof value === 'string' && value !== '') return value;
   throw invalidParam(param, `${param} must be a text that is not empty.`);
 }

@@ -3,6 +3,7 @@ import type { Signatures } from '../http/signatures.ts';
 import type { Slice } from '../http/slice.ts';
 import type { Presets } from '../presets/open.ts';
 import type { Objects } from '../stores/objects/port.ts';
+import { compareRoutes } from './compare.ts';
 import type { LaneOptions } from './lane.ts';
 import { metadataRoutes } from './metadata.ts';
 import { type RenderOptions, renderRoutes } from './render.ts';
@@ -30,6 +31,7 @@ export function openImages({ presets, settings, ...options }: ImagesOptions): Im
   return {
     async routes(app) {
       await app.register(transformRoutes, { ...options, timeoutMs, results, presetPass: presets.passOf });
+      await app.register(compareRoutes, { ...options, timeoutMs });
       await app.register(metadataRoutes, { ...options, timeoutMs });
       await app.register(renderRoutes, { ...options, timeoutMs: settings.RENDER_TIMEOUT_MS });
     },

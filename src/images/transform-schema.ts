@@ -123,6 +123,25 @@ export const ImageReference = Type.Object(IMAGE, {
   ...ONE_IMAGE,
 });
 
+/** Where two images are, in JSON. */
+export const CompareReference = Type.Object(
+  {
+    ...IMAGE,
+    otherAssetId: Type.Optional(
+      Type.String({ minLength: 1, description: 'The second image, one of the assets; or otherUrl.' }),
+    ),
+    otherUrl: Type.Optional(
+      Type.String({ format: 'uri', pattern: '^[hH][tT][tT][pP][sS]?://', description: 'Or otherAssetId.' }),
+    ),
+  },
+  {
+    title: 'CompareReference',
+    examples: [{ assetId: NO_ASSET, otherAssetId: 'ast_111111111111111111111111' }],
+    additionalProperties: false,
+    allOf: [ONE_IMAGE, { oneOf: [{ required: ['otherAssetId'] }, { required: ['otherUrl'] }] }],
+  },
+);
+
 /**
  * The JSON form of a transform: where the image is, and the op with its own parameters, or a preset. A query key wins over
  * what stands here.

@@ -60,6 +60,8 @@ export interface TransformCall extends PixelCall {
 export interface CompareCall extends PixelCall {
   /** The file of the other image. */
   other: Uint8Array;
+  /** Names the parameter of the other image, `otherAssetId`, in the caller's words. */
+  paramOf?: (passParam: string) => string;
 }
 
 /** A call under way. */
@@ -261,7 +263,7 @@ export function createPixels(options: PixelsOptions): Pixels {
     // Both lie decoded in memory at once.
     const header = { ...one.header, pixels: one.header.pixels + 2 * other.header.pixels };
     const { result, queueMs } = await runTask(taskUntil, call, { header, pass: null }, ending);
-    if (result.kind === 'failure') throw refused(result, ending);
+    if (result.kind === 'failure') throw refused(result, ending, call.paramOf);
     return { ...result, queueMs };
   }
 

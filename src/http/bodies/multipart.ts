@@ -19,6 +19,8 @@ export interface FilePart {
 export interface MultipartLimits {
   bodyLimitBytes: number;
   fileLimitBytes: number;
+  /** The name of a second file that is read as well. */
+  second?: string;
 }
 
 /** A multipart body whose file has begun. Disposed of before its end, it reads past the rest for its sender's sake. */
@@ -29,6 +31,11 @@ export interface Multipart extends Disposable {
    * @throws ApiError of what is wrong behind the file.
    */
   fields(): Promise<Record<string, string>>;
+  /**
+   * The second file, whole, wherever it stands; null without one. Resolves as `fields` does.
+   * @throws ApiError payload_too_large on its name, or of what is wrong behind the file.
+   */
+  second(): Promise<{ bytes: Uint8Array<ArrayBuffer>; declaredType: string | null } | null>;
 }
 
 /**
@@ -39,7 +46,7 @@ export interface Multipart extends Disposable {
 export async function openMultipart(
   request: FastifyRequest,
   body: Readable,
-  { bodyLimitBytes, fileLimitBytes }: MultipartLimits,
+  { bodyLimitBytes, fileLimitBytes, second }: MultipartLimits,
 ): Promise<Multipart> {
   if ((announcedBytes(request) ?? 0) > bodyLimitBytes) throw tooLarge('body', bodyLimitBytes);
   const parser = openParser(request, fileLimitBytes);
@@ -49,6 +56,7 @@ export async function openMultipart(
   // Who fails to read the file does not ask for the fields.
   ended.promise.catch(() => undefined);
   const otherNames: string[] = [];
+  let another: { bytes: Promise<Buffer[]>; declaredType: string | null } | null = null;
   let part: Readable | null = null;
   let hasFailed = false;
   let received = 0;
@@ -75,6 +83,14 @@ export async function openMultipart(
   parser.on('file', (name, stream, filename, _encoding, type) => {
     // Read or not: an error that nobody listens for would end the process. The parser tells of it as well.
     stream.on('error', () => undefined);
+    // Without a type of its own a part is text/plain; where the type names no image, the bytes decide.
+    const declaredType = /^image\//i.test(type) ? type.toLowerCase() : null;
+    if (name === second && another === null) {
+      const bytes = Array.fromAsync(within(stream, fileLimitBytes, name));
+      bytes.catch(fail);
+      another = { bytes, declaredType };
+      return;
+    }
     if (name !== 'file') {
       otherNames.push(name);
       stream.resume();
@@ -86,8 +102,6 @@ export async function openMultipart(
       return;
     }
     part = stream;
-    // Without a type of its own a part is text/plain; where the type names no image, the bytes decide.
-    const declaredType = /^image\//i.test(type) ? type.toLowerCase() : null;
     found.resolve({
       bytes: within(stream, fileLimitBytes, 'file'),
       declaredType,
@@ -109,8 +123,23 @@ export async function openMultipart(
   return {
     file: await found.promise,
     fields: () => ended.promise.then(() => fields),
+    async second() {
+      await ended.promise;
+      return another && { bytes: wholeOf(await another.bytes), declaredType: another.declaredType };
+    },
     [Symbol.dispose]: () => leave(),
   };
+}
+
+/** Chunks as one piece that owns its memory. */
+export function wholeOf(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
+  let offset = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return whole;
 }
 
 function openParser(request: FastifyRequest, fileLimitBytes: number): BusboyInstance {

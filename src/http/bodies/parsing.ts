@@ -17,6 +17,8 @@ declare module 'fastify' {
     body?: 'json' | 'optional' | 'stream';
     /** The JSON that may come instead of the bytes of an image, and so may a multipart `file`. Absent: bytes alone. */
     reference?: TSchema;
+    /** The name of a second file that a multipart body has: such a body, or a reference, is all that is read. */
+    secondFile?: string;
     /** Where the bytes of an image go that are sent here, as `METHOD /path`. */
     uploadsAt?: string;
   }

@@ -2,8 +2,8 @@ import { finished, type Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { ApiError, invalidParam } from '../errors.ts';
 
-/** What is too large: the image itself, or the body around it. */
-export type Sized = 'file' | 'body';
+/** What is too large: the image itself or another part by its name, or the body around it. */
+export type Sized = string;
 
 /**
  * A body as it comes, for as long as it stays within a limit. One that is left early stays open, so that its sender can

@@ -116,14 +116,17 @@ function bodyOf({ config = {} }: RouteOptions): Node {
   if (config.body !== 'stream') return {};
   const bytes = Object.fromEntries(READ_TYPES.map((type) => [type, { schema: BYTES }]));
   if (config.reference === undefined) return { body: { content: bytes } };
+  const { secondFile } = config;
+  const files = secondFile === undefined ? ['file'] : ['file', secondFile];
   const form = {
     type: 'object',
-    required: ['file'],
-    properties: { file: BYTES },
+    required: files,
+    properties: Object.fromEntries(files.map((name) => [name, BYTES])),
     additionalProperties: true,
   };
   const json = { 'application/json': { schema: config.reference } };
-  return { body: { content: { ...bytes, 'multipart/form-data': { schema: form }, ...json } } };
+  const alone = secondFile === undefined ? bytes : {};
+  return { body: { content: { ...alone, 'multipart/form-data': { schema: form }, ...json } } };
 }
 
 /** The answers of a route: its schemas, and beside the JSON of a success what else it makes. */

@@ -110,11 +110,14 @@ class Tiles {
     else grow(box, { left: x, top: y, right: x, bottom: y });
   }
 
-  /** The largest ones first. */
+  /** The largest ones first; none overlaps another. */
   regions(): Difference['regions'] {
-    const regions: Box[] = [];
-    const seen = new Set<number>();
-    for (const tile of this.#boxes.keys()) if (!seen.has(tile)) regions.push(this.#around(tile, seen));
+    let regions = this.#connected(this.#boxes);
+    for (;;) {
+      const merged = this.#connected(this.#covered(regions));
+      if (merged.length === regions.length) break;
+      regions = merged;
+    }
     const shown = regions.map(({ left, top, right, bottom }) => ({
       x: left,
       y: top,
@@ -124,14 +127,37 @@ class Tiles {
     return shown.sort((a, b) => b.width * b.height - a.width * a.height).slice(0, MOST_REGIONS);
   }
 
-  #around(first: number, seen: Set<number>): Box {
-    const box = { ...(this.#boxes.get(first) as Box) };
+  /** The box around each group of tiles that touch. */
+  #connected(boxes: ReadonlyMap<number, Box>): Box[] {
+    const seen = new Set<number>();
+    return [...boxes.keys()].flatMap((tile) => (seen.has(tile) ? [] : [this.#around(tile, boxes, seen)]));
+  }
+
+  /** Every tile that a box lies on, with the box: so boxes that overlap come together, whatever lies between their pixels. */
+  #covered(regions: readonly Box[]): Map<number, Box> {
+    const covered = new Map<number, Box>();
+    for (const box of regions) {
+      const [firstColumn, lastColumn] = [Math.floor(box.left / TILE_PX), Math.floor(box.right / TILE_PX)];
+      const [firstRow, lastRow] = [Math.floor(box.top / TILE_PX), Math.floor(box.bottom / TILE_PX)];
+      for (let row = firstRow; row <= lastRow; row++)
+        for (let column = firstColumn; column <= lastColumn; column++) {
+          const tile = row * this.#columns + column;
+          const there = covered.get(tile);
+          if (there === undefined) covered.set(tile, { ...box });
+          else grow(there, box);
+        }
+    }
+    return covered;
+  }
+
+  #around(first: number, boxes: ReadonlyMap<number, Box>, seen: Set<number>): Box {
+    const box = { ...(boxes.get(first) as Box) };
     const waiting = [first];
     seen.add(first);
     for (let tile = waiting.pop(); tile !== undefined; tile = waiting.pop()) {
-      grow(box, this.#boxes.get(tile) as Box);
+      grow(box, boxes.get(tile) as Box);
       for (const next of this.#neighbours(tile)) {
-        if (seen.has(next) || !this.#boxes.has(next)) continue;
+        if (seen.has(next) || !boxes.has(next)) continue;
         seen.add(next);
         waiting.push(next);
       }
