@@ -61,6 +61,7 @@ export async function engineAlone(
     plan: () => PLAN,
     storedAssets: async () => 0,
     upgradeUrl: () => '',
+    keptBytesMax: 512 * 2 ** 20,
     owner: name,
     widths: { pixels: 1, batches: 1, pages: 1, models: 1 },
     performOver: () => async () => ({

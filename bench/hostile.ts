@@ -142,6 +142,7 @@ async function attacks(): Promise<Attack[]> {
       run: passes('op=compress&minSsim=1&format=avif&effort=9'),
     },
     { name: 'bodies sent byte by byte', victim: small, run: slowBodies },
+    { name: 'jobs of 8 MB, cancelled', victim: small, run: largeJobs },
     {
       name: 'pages that draw for ever',
       victim: {
@@ -184,6 +185,25 @@ async function heavyPages(key: string, server: BenchServer, signal: AbortSignal)
   const { data } = (await made.json()) as { data: { id: string } };
   const body = JSON.stringify({ templateId: data.id, data: {} });
   await repeated({ path: '/images/render', type: 'application/json', body })(key, server, signal);
+}
+
+const LARGE_JOBS = 40;
+
+/** Submits whose parameters are as large as a body may be; each job that is made of one is cancelled at once. */
+async function largeJobs(key: string, { url }: BenchServer, signal: AbortSignal): Promise<void> {
+  const parameters = Object.fromEntries(
+    Array.from({ length: 7 }, (_, at) => [`p${at}`, 'x'.repeat(2 ** 20)]),
+  );
+  const job = { op: 'generate', model: 'sandbox-image-draft', prompt: '[sandbox:wait=3000]', parameters };
+  const type = 'application/json';
+  const submit = { path: '/jobs', type, body: JSON.stringify(job) };
+  for (let sent = 0; sent < LARGE_JOBS && !signal.aborted; sent += 1) {
+    const answer = await send(submit, key, url, signal).catch(() => null);
+    const made = (await answer?.json().catch(() => null)) as { data?: { id?: string } } | null | undefined;
+    if (made?.data?.id === undefined) continue;
+    const cancel = { path: `/jobs/${made.data.id}/cancel`, type, body: '{}' };
+    await (await send(cancel, key, url, signal).catch(() => null))?.bytes().catch(() => null);
+  }
 }
 
 const SLOW_SENDERS = 200;

@@ -1,6 +1,7 @@
 import { accountsSettings } from '../src/accounts/config.ts';
 import { billingSettings } from '../src/billing/config.ts';
 import { httpSettings } from '../src/http/config.ts';
+import { jobsSettings } from '../src/jobs/config.ts';
 import { mailSettings } from '../src/mail/config.ts';
 import { outboundSettings } from '../src/outbound/config.ts';
 import { pixelsSettings } from '../src/pixels/config.ts';
@@ -18,6 +19,7 @@ export const SETTINGS = {
   stores: storesSettings,
   accounts: accountsSettings,
   billing: billingSettings,
+  jobs: jobsSettings,
   pixels: pixelsSettings,
   renders: rendersSettings,
   outbound: outboundSettings,

@@ -169,6 +169,7 @@ export async function openSlices(options: SlicesOptions) {
       providers: tracedProviders(openProviders({ ...base, pixels, outbound }), options.tracing),
       storedAssets: assets.storedAssets,
       upgradeUrl: topUpUrl,
+      keptBytesMax: settings.jobs.JOB_DOCUMENTS_MEGABYTES * 1024 * 1024,
       threads: {
         image: settings.pixels.IMAGE_THREADS,
         render: settings.renders.RENDER_THREADS,

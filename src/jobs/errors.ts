@@ -102,6 +102,15 @@ export function outputsExceedPlaces(places: number, left: number, upgradeUrl: st
   );
 }
 
+/** 422: the jobs of the account keep as much as they may. */
+export function jobsKeepTooMuch(sentBytes: number, keptBytes: number, limit: number): ApiError {
+  return new ApiError(
+    'resource_limit_exceeded',
+    `Your jobs keep ${keptBytes} bytes of parameters, steps and rows, this one would add ${sentBytes}, and ${limit} are allowed: wait until earlier jobs expire (expiresAt), or send less.`,
+    { details: { limit, kept: keptBytes, received: sentBytes } },
+  );
+}
+
 /** 503: so many calls wait for jobs on this host. */
 export function tooManyWaits(): ApiError {
   return new ApiError(

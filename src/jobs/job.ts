@@ -63,6 +63,8 @@ export interface JobDocument {
   /** Assets made, so far. */
   outputs: number;
   hold: JobHold;
+  /** Bytes of its definition and rows; absent on the small jobs, which no bound counts. */
+  keptBytes?: number;
   /** Places that were reserved for outputs. */
   places: number;
   /** The mark under which those that it left empty are given back; null until then. */

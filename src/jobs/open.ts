@@ -47,6 +47,8 @@ export interface JobsOptions {
   tracing: Tracing;
   plan: (id: string) => { retentionDays: number; storedAssets: number };
   storedAssets: (accountId: string) => Promise<number>;
+  /** What the jobs of one account may keep of what was sent for them. */
+  keptBytesMax: number;
   publicUrl: () => string;
   upgradeUrl: () => string;
   hostId: string;

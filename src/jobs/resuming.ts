@@ -1,5 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as giveWay, setTimeout as pause } from 'node:timers/promises';
 import type { Caller } from '../accounts/authentication.ts';
+import type { AssetStatus } from '../assets/asset.ts';
 import type { AssetsForJobs } from '../assets/open.ts';
 import { ApiError } from '../http/errors.ts';
 import {
@@ -42,7 +43,8 @@ export interface Resumed extends Submitted {
 }
 
 const MOST_NAMED_ITEMS = 100;
-const ITEMS_A_READ = 1_000;
+/** Read and checked in slices, and other calls are served between them. */
+const ITEMS_A_READ = 200;
 /** An attempt is mostly made within milliseconds; one whose process died stays half made for minutes. */
 const LOOK_MS = 50;
 const MOST_LOOKS = 40;
@@ -64,6 +66,7 @@ export function createResuming({ jobs, reading, items, definitions, assets, subm
       const last = part.at(-1);
       if (last === undefined || part.length < ITEMS_A_READ) return left;
       after = last.index;
+      await giveWay();
     }
   }
 
@@ -72,7 +75,12 @@ export function createResuming({ jobs, reading, items, definitions, assets, subm
     const needed = left.filter(({ progress }) => progress === undefined);
     const ids = needed.flatMap(({ assetId }) => assetId ?? []);
     if (ids.length === 0) return [...left];
-    const statuses = await assets.statuses(accountId, ids);
+    const statuses = new Map<string, AssetStatus>();
+    for (let start = 0; start < ids.length; start += ITEMS_A_READ) {
+      const part = await assets.statuses(accountId, ids.slice(start, start + ITEMS_A_READ));
+      for (const [id, status] of part) statuses.set(id, status);
+      await giveWay();
+    }
     const isThere = ({ assetId, progress }: ItemDocument) =>
       assetId === null || progress !== undefined || statuses.has(assetId);
     const kept = left.filter(isThere);

@@ -24,6 +24,7 @@ const INDEXES: readonly IndexSpec[] = [
   { name: 'waiting', fields: ascending('status', 'phase', 'accountId', 'type', '_id') },
   { name: 'phase', fields: ascending('phase', 'phaseAt') },
   { name: 'expiresAt', fields: ascending('expiresAt') },
+  { name: 'kept', fields: ascending('accountId', 'keptBytes'), whenPresent: ['keptBytes'] },
   // The laws: so many run at once, an attempt is resumed once, a request makes one job.
   { name: 'slot', fields: ascending('slot'), unique: true, whenPresent: ['slot'] },
   { name: 'parent', fields: ascending('parentJobId'), unique: true, whenPresent: ['parentJobId'] },
@@ -93,6 +94,16 @@ export class JobsStore {
   /** The job that was submitted under a key, shown or not. */
   async findByKey(accountId: string, idempotencyKey: string): Promise<JobDocument | null> {
     return this.#jobs.findOne({ accountId, idempotencyKey });
+  }
+
+  /** What the large jobs of an account keep, in bytes: summed of the jobs themselves, so that no crash makes it drift. */
+  async keptBytes(accountId: string): Promise<number> {
+    const [row] = await this.#jobs.group({
+      filter: { accountId, keptBytes: { $gt: 0 } },
+      by: { accountId: 'accountId' },
+      sums: { bytes: 'keptBytes' },
+    });
+    return Number(row?.bytes ?? 0);
   }
 
   /** Lets go of a key whose day is over. */

@@ -120,6 +120,7 @@ export async function openWorld({
       plan: () => ({ ...LIMITED, storedAssets }),
       storedAssets: (accountId) => places.stored(accountId),
       upgradeUrl: () => 'http://localhost/docs',
+      keptBytesMax: 512 * 2 ** 20,
       owner,
       widths: { pixels: 2, batches: 2, pages: 1, models: 1 },
       performOver: (opened) => work({ ...opened, objects, make: outputs.make, life }),

@@ -36,6 +36,8 @@ export interface EngineOptions {
   plan: (id: string) => { retentionDays: number; storedAssets: number };
   storedAssets: (accountId: string) => Promise<number>;
   upgradeUrl: () => string;
+  /** What the jobs of one account may keep of what was sent for them. */
+  keptBytesMax: number;
   /** Names this process among all that share the stores. */
   owner: string;
   /** Items that this process can work on at once. */
@@ -108,6 +110,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const submit = createSubmitting({
     ...{ jobs, items, holds, places, definitions, admission, undoing },
     ...{ plan, storedAssets, upgradeUrl, now },
+    keptBytesMax: options.keptBytesMax,
     claimEarly: runner.claimEarly,
   });
 

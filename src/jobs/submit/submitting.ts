@@ -1,3 +1,4 @@
+import { setImmediate as giveWay } from 'node:timers/promises';
 import type { Caller } from '../../accounts/authentication.ts';
 import type { JobPlaces } from '../../assets/places/job-places.ts';
 import { type Holds, heldBy } from '../../billing/holds.ts';
@@ -8,7 +9,13 @@ import { DuplicateKeyError } from '../../stores/documents/port.ts';
 import type { JobAdmission } from '../engine/admission.ts';
 import type { EarlyClaim } from '../engine/early-claim.ts';
 import type { Runner } from '../engine/runner.ts';
-import { aboveMaxCredits, notLatestAttempt, outputsExceedPlaces, submitGivenUp } from '../errors.ts';
+import {
+  aboveMaxCredits,
+  jobsKeepTooMuch,
+  notLatestAttempt,
+  outputsExceedPlaces,
+  submitGivenUp,
+} from '../errors.ts';
 import type { ItemsStore } from '../items-store.ts';
 import { type ItemDocument, itemId, type JobDocument } from '../job.ts';
 import type { JobsStore } from '../store.ts';
@@ -29,6 +36,7 @@ export interface SubmittingOptions {
   plan: (id: string) => { retentionDays: number; storedAssets: number };
   storedAssets: (accountId: string) => Promise<number>;
   upgradeUrl: () => string;
+  keptBytesMax: number;
   now: () => Date;
 }
 
@@ -57,7 +65,10 @@ export interface Submitted {
 type Before = { seen: Seen; stored: number };
 
 const DAY_MS = 86_400_000;
-const ITEMS_A_CALL = 500;
+/** Few, for the store does nothing else meanwhile. */
+const ITEMS_A_CALL = 200;
+/** Jobs that keep less are not counted: their number is bounded by the rate of calls, and most jobs are such. */
+const LEAST_KEPT_BYTES = 16 * 1024;
 /** Up to so many items are stored while the money is still being held: a refusal then has little to undo. */
 const FEW_ITEMS = 100;
 /** Tries to store a job under a key that is freed meanwhile. */
@@ -117,6 +128,14 @@ export function createSubmitting(options: SubmittingOptions) {
     if (job.places > left) throw outputsExceedPlaces(job.places, left, upgradeUrl());
   }
 
+  /** The hidden job is among those that are summed: of two at once neither is overlooked. */
+  async function refuseOverfull({ accountId, keptBytes }: JobDocument): Promise<void> {
+    if (keptBytes === undefined) return;
+    const all = await jobs.keptBytes(accountId);
+    const limit = options.keptBytesMax;
+    if (all > limit) throw jobsKeepTooMuch(keptBytes, all - keptBytes, limit);
+  }
+
   async function reservePlaces(job: JobDocument): Promise<void> {
     const { _id, accountId, plan: planId, places: count } = job;
     if (await places.reserve(accountId, _id, count, plan(planId).storedAssets)) return;
@@ -135,6 +154,7 @@ export function createSubmitting(options: SubmittingOptions) {
       if (batch.length < ITEMS_A_CALL) continue;
       await items.insert(batch);
       batch = [];
+      await giveWay();
     }
     if (batch.length > 0) await items.insert(batch);
   }
@@ -198,6 +218,7 @@ export function createSubmitting(options: SubmittingOptions) {
     try {
       refuseForeseen(order, seen);
       refuseTooMany(job, stored);
+      await refuseOverfull(job);
       const shown = await equip(job, order, { seen, claim });
       await places.confirm(job.accountId, job._id);
       return shown;
@@ -259,14 +280,24 @@ function newItem(jobId: string, accountId: string, index: number, seed: ItemSeed
   };
 }
 
+/** What a job stores of what was sent for it. */
+function keptBytesOf({ definition, seeds }: Order): number {
+  let bytes = Buffer.byteLength(textOf(definition));
+  if (definition.takes !== 'rows') return bytes;
+  for (const { row = '' } of seeds()) bytes += Buffer.byteLength(row);
+  return bytes;
+}
+
 function newJob(
   { accountId, plan, apiKeyId }: Caller,
-  { head, totalItems, need, places }: Order,
+  order: Order,
   { key, parent, retentionDays }: { key: SubmitKey | null; parent: Parent | null; retentionDays: number },
   now: Date,
 ): JobDocument {
   const _id = newId('job', now.getTime());
   const createdAt = now.toISOString();
+  const { head, totalItems, need, places } = order;
+  const keptBytes = keptBytesOf(order);
   return {
     _id,
     accountId,
@@ -287,6 +318,7 @@ function newJob(
     usedCredits: 0,
     outputs: 0,
     hold: { ...need, period: '', past: 0, overageCredits: 0 },
+    ...(keptBytes >= LEAST_KEPT_BYTES && { keptBytes }),
     places,
     placesToken: null,
     settlement: null,
