@@ -15,11 +15,11 @@ const sizes: number[] = [];
 const server = await startServer(t, { stores: { ...stores, documents: measured(stores.documents) }, now });
 
 t.test('a resume reads and writes its items in slices', async (t) => {
-  const account = await server.account({ plan: 'pro', credits: 10_000 });
+  const account = await server.account({ plan: 'pro', credits: 100_000 });
   const { key } = account;
   const [assetId = ''] = await uploadPictures(server, account, 1);
   const assetIds = Array.from({ length: ITEMS }, () => assetId);
-  const body = { op: 'edit', model: 'sandbox-image', prompt: '[sandbox:wait=60000]', assetIds };
+  const body = { op: 'edit', model: 'sandbox-image', prompt: '[sandbox:wait=1000]', assetIds };
   const { json, status } = await submit(server, key, body);
   t.equal(status, 201, JSON.stringify(json.error));
   await server.call(`/jobs/${json.data.id}/cancel`, { key, method: 'POST' });
