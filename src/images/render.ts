@@ -20,11 +20,32 @@ export interface RenderOptions
   publicUrl: () => string;
 }
 
+const FORMATS = ['png', 'jpeg', 'webp', 'avif'] as const;
+const EDGE_LIMIT_PX = 4096;
+
 const RenderBody = Type.Object(
   {
     templateId: Type.String({ description: 'Id, slug, or either with @version.', described: REFERENCE }),
     data: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), { description: 'The row: variable name to value.' }),
+    ),
+    format: Type.Optional(
+      Type.Unsafe<(typeof FORMATS)[number]>({
+        type: 'string',
+        enum: FORMATS,
+        description: 'Of the picture; png when left out.',
+      }),
+    ),
+    quality: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 100, description: 'Of a jpeg, webp or avif; png has none.' }),
+    ),
+    scale: Type.Optional(
+      Type.Number({
+        minimum: 1,
+        maximum: 3,
+        description:
+          'Pixels of the picture for each pixel of the template, which is drawn that fine; at most 4096 an edge. 1 when left out.',
+      }),
     ),
   },
   {
@@ -36,22 +57,22 @@ const RenderBody = Type.Object(
 );
 type RenderBody = Static<typeof RenderBody>;
 
-/** POST /images/render: one template and one row of data to one PNG, while the caller waits. */
+/** POST /images/render: one template and one row of data to one picture, while the caller waits. */
 export async function renderRoutes(app: FastifyInstance, options: RenderOptions): Promise<void> {
   const { gate, renders, templates } = options;
 
   app.post<{ Body: RenderBody }>(
     '/images/render',
     {
-      config: { place: 'calls', answers: 'image/png' },
-      schema: { summary: 'Render a template to a PNG', tags: ['Synchronous images'], body: RenderBody },
+      config: { place: 'calls', answers: 'image/*' },
+      schema: { summary: 'Render a template to a picture', tags: ['Synchronous images'], body: RenderBody },
     },
     async (request, reply) => {
       const caller = gate.callerOf(request);
       const limits = limitsOf(reply, options.timeoutMs);
       const admitMs = reply.elapsedTime;
       const template = await templates.findForRender(caller.accountId, request.body.templateId);
-      const { width, height } = template;
+      const drawing = drawingOf(request.body, template);
       const row = request.body.data ?? {};
       const html = withAssetScheme(fill(template, row), options.publicUrl());
       const picture = await counted(options.allowance, caller, 'render_template', async () => {
@@ -64,7 +85,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
           keepPlaceUntil,
         });
         const fetchMs = reply.elapsedTime - admitMs;
-        const work = renders.begin({ html, width, height, accountId, assets, ...limits });
+        const work = renders.begin({ html, ...drawing, accountId, assets, ...limits });
         keepPlaceUntil(work.ended);
         return { ...(await work.result), fetchMs, missing };
       });
@@ -75,10 +96,32 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
       ]);
       sendTiming(reply, { admitMs, fetchMs: picture.fetchMs, ...picture.timings });
       options.meters.ops.ran(runOf('render_template', { admitMs, ...picture, bytesIn: html.length }));
-      const { data } = picture;
+      const { data, width, height } = picture;
+      reply.header('x-service-width', String(width)).header('x-service-height', String(height));
       return reply.type(picture.contentType).send(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
     },
   );
+}
+
+/**
+ * How large a page is drawn, and how its picture is written.
+ * @throws ApiError invalid_param on `scale` or `quality`.
+ */
+function drawingOf(
+  { format = 'png', quality, scale = 1 }: RenderBody,
+  { width, height }: { width: number; height: number },
+) {
+  const edge = Math.round(Math.max(width, height) * scale);
+  if (edge > EDGE_LIMIT_PX) {
+    const message = `scale makes an edge of ${edge} pixels, but at most ${EDGE_LIMIT_PX} are drawn: send a smaller one.`;
+    throw invalidParam('scale', message, { received: scale, limit: EDGE_LIMIT_PX });
+  }
+  if (quality !== undefined && format === 'png')
+    throw invalidParam(
+      'quality',
+      'quality is for jpeg, webp and avif, and a PNG has none: send a format, or leave it out.',
+    );
+  return { width, height, scale, encode: { format, ...(quality !== undefined && { quality }) } };
 }
 
 const MOST_ASSETS = 50;

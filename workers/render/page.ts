@@ -21,7 +21,7 @@ export class LoadError extends Error {
   override readonly name = 'LoadError';
 }
 
-type Drawing = Pick<RenderTask, 'html' | 'width' | 'height' | 'assets'>;
+type Drawing = Pick<RenderTask, 'html' | 'width' | 'height' | 'scale' | 'assets'>;
 
 /** Calls back once, `delayMs` from now; the answer cancels it. */
 export type After = (delayMs: number, callback: () => void) => () => void;
@@ -162,8 +162,8 @@ export class Page {
     ]);
   }
 
-  async #load({ html, width, height, assets }: Drawing): Promise<void> {
-    await this.#resize(width, height);
+  async #load({ html, width, height, scale = 1, assets }: Drawing): Promise<void> {
+    await this.#resize(width, height, scale);
     await this.#empty;
     this.#allowance = { shellUrl: undefined, drawing: this.#allowance.drawing + 1, assets };
     const loaded = new Promise<void>((resolve) => {
@@ -210,14 +210,14 @@ export class Page {
     this.#onLoaded();
   }
 
-  async #resize(width: number, height: number): Promise<void> {
-    const size = `${width}x${height}`;
+  async #resize(width: number, height: number, scale: number): Promise<void> {
+    const size = `${width}x${height}@${scale}`;
     if (size === this.#size) return;
     this.#size = size;
     await this.#session.send('Emulation.setDeviceMetricsOverride', {
       width,
       height,
-      deviceScaleFactor: 1,
+      deviceScaleFactor: scale,
       mobile: false,
     });
   }

@@ -1,4 +1,4 @@
-import type { Timings } from '../protocol.ts';
+import type { Encode, OutputFormat, Timings } from '../protocol.ts';
 
 /*
  * What crosses between an API process and its render threads. Both sides import this page; neither imports the other.
@@ -9,8 +9,13 @@ export interface RenderTask {
   kind: 'render';
   /** Whole HTML document. */
   html: string;
+  /** In CSS pixels. */
   width: number;
   height: number;
+  /** Pixels of the picture for each CSS pixel; absent: 1. */
+  scale?: number;
+  /** Absent: PNG. */
+  encode?: PageEncode;
   /** Whose page this is: pages of two accounts never share a browser context. */
   accountId: string;
   /** Assets the page may load, by asset id: fulfilled from memory. Everything else but `data:` is blocked. */
@@ -18,10 +23,16 @@ export interface RenderTask {
   deadlineMs: number;
 }
 
+/** How the picture of a page is written. */
+export interface PageEncode extends Pick<Encode, 'quality'> {
+  format: OutputFormat;
+}
+
 export interface Rendered {
   kind: 'rendered';
   data: Uint8Array<ArrayBuffer>;
-  contentType: 'image/png';
+  contentType: string;
+  /** In pixels of the picture. */
   width: number;
   height: number;
   timings: Timings;

@@ -1,10 +1,11 @@
-import sharp from 'sharp';
+import sharp, { type Sharp } from 'sharp';
+import { canBeTransparent, contentTypeOf, encodeWith } from '../image/encode/encoder.ts';
 import { outputOf } from '../output.ts';
 import { StartError } from './browser.ts';
 import { NoBrowserError } from './executable.ts';
 import type { BrowserKeeper } from './keeper.ts';
 import { LoadError } from './page.ts';
-import type { RenderFailure, RenderResult, RenderTask } from './protocol.ts';
+import type { PageEncode, RenderFailure, RenderResult, RenderTask } from './protocol.ts';
 
 sharp.concurrency(1);
 sharp.cache(false);
@@ -86,11 +87,13 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
         const { png, loadMs, captureMs } = await inTurn(() => drawTwice(task, ties));
         if (ties.client.aborted) throw new LateError('Nobody waits for the picture any more.');
         const startedMs = performance.now();
-        const { data } = await outputOf(sharp(png).png());
+        const { encode = { format: 'png' as const } } = task;
+        const { data, info } = await outputOf(written(png, encode));
         const encodeMs = performance.now() - startedMs;
-        const { width, height } = task;
+        const { width, height } = info;
+        const contentType = contentTypeOf(encode.format);
         const timings = { decodeMs: loadMs, processMs: captureMs, encodeMs };
-        return { kind: 'rendered', data, contentType: 'image/png', width, height, timings };
+        return { kind: 'rendered', data, contentType, width, height, timings };
       } catch (error) {
         return failureOf(error);
       }
@@ -101,6 +104,16 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
         (error) => failureOf(error),
       ),
   };
+}
+
+/** The picture of a page as a file; on white where the format knows no transparency. */
+function written(png: Buffer, encode: PageEncode): Sharp {
+  const opened = sharp(png);
+  if (encode.format === 'png') return opened.png();
+  const laid = canBeTransparent(encode) ? opened : opened.flatten({ background: '#ffffff' });
+  // A page is mostly type: colours as coarse as a photograph's would blur its edges.
+  const size = { width: 1, height: 1, frames: 1 };
+  return encodeWith(laid, { ...encode, chroma: '4:4:4' }, {}, size);
 }
 
 /** What ends a drawing before it is done. */

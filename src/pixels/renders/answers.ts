@@ -5,9 +5,9 @@ import { ApiError, invalidParam } from '../../http/errors.ts';
 import { LostThreadError } from './thread.ts';
 
 export interface RenderedPage {
-  /** PNG of exactly width × height. */
+  /** A picture of exactly width × height. */
   data: Uint8Array<ArrayBuffer>;
-  contentType: 'image/png';
+  contentType: string;
   width: number;
   height: number;
   timings: Timings & { queueMs: number };

@@ -1,4 +1,4 @@
-import type { RenderTask } from '../../../workers/render/protocol.ts';
+import type { PageEncode, RenderTask } from '../../../workers/render/protocol.ts';
 import { type Clock, systemClock } from '../../clock/clock.ts';
 import type { AdmissionStats, WorkClass } from '../admission.ts';
 import { patienceUntil, unlessAborted } from '../patience.ts';
@@ -35,8 +35,13 @@ export interface RendersOptions {
 export interface RenderRequest {
   /** Whole document, every placeholder filled. */
   html: string;
+  /** In CSS pixels. */
   width: number;
   height: number;
+  /** Pixels of the picture for each of them; absent: 1. */
+  scale?: number;
+  /** Absent: PNG. */
+  encode?: PageEncode;
   accountId: string;
   /** Jobs give way to calls and wait without end. Absent: a call. */
   work?: WorkClass;
