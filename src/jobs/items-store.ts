@@ -16,7 +16,7 @@ const IDS_A_CALL = 500;
 /** So many times more items than are claimed are looked at: who claims beside us takes others of them. */
 const CANDIDATES_PER_CLAIM = 4;
 /** What a claim leaves behind in an item that nobody owns any more. */
-const UNCLAIMED = { owner: '', claim: '', leaseUntil: '' } as const;
+const UNCLAIMED = { owner: '', claim: '', leaseUntil: '', ownerEnded: '' } as const;
 
 type ClaimKey = Pick<ItemDocument, '_id' | 'epoch'>;
 
@@ -156,8 +156,8 @@ export class ItemsStore {
     const leaseUntil = this.#now().toISOString();
     const ofOwner = { $gte: `${owner}/`, $lt: `${owner}0` };
     await this.#items.updateMany(
-      { leaseUntil: { $gt: leaseUntil }, queue: 'claimed', owner: ofOwner },
-      { $set: { leaseUntil } },
+      { leaseUntil: { $gt: '' }, queue: 'claimed', owner: ofOwner },
+      { $set: { leaseUntil, ownerEnded: true } },
     );
   }
 
@@ -168,30 +168,36 @@ export class ItemsStore {
       { _id, epoch, queue: 'claimed', ...asRead },
       { $set: { queue: 'decided', outcome, decidedAt }, $unset: { ...UNCLAIMED, requestId: '' } },
     );
-    return modified === 1;
+    const { status, completedAt, resultAssetId = null } = outcome;
+    const decided = { status, completedAt, resultAssetId };
+    return modified === 1 || this.#is({ _id, epoch, ...under('outcome', decided) });
   }
 
-  /** Gives an item back to be taken up again after an instant. */
-  async retryLater({ _id, epoch }: ClaimKey, notBefore: Date, wasTried: boolean): Promise<boolean> {
+  /** Gives an item back to be taken up again after an instant: behind a try, for want of a store, or of a place alone. */
+  async retryLater(
+    { _id, epoch }: ClaimKey,
+    notBefore: Date,
+    counted: 'tries' | 'waits' | null,
+  ): Promise<boolean> {
     const { modified } = await this.#items.updateOne(
       { _id, epoch, queue: 'claimed' },
       {
         $set: { queue: 'later', status: 'PENDING', notBefore: notBefore.toISOString() },
-        $inc: { tries: wasTried ? 1 : 0 },
-        $unset: { ...UNCLAIMED, ...(wasTried && { requestId: '' }) },
+        ...(counted !== null && { $inc: { [counted]: 1 } }),
+        $unset: { ...UNCLAIMED, ...(counted === 'tries' && { requestId: '' }) },
       },
     );
     return modified === 1;
   }
 
-  /** Gives an item back as it was, because its process ends before it, or ended with it. */
-  async giveBack({ _id, epoch }: ClaimKey, { died }: { died: boolean }): Promise<boolean> {
+  /** Gives an item back as it was, because its process ends before it; or it ended with it, or lost the claim. */
+  async giveBack({ _id, epoch }: ClaimKey, counted: 'deaths' | 'lapses' | null = null): Promise<boolean> {
     const { modified } = await this.#items.updateOne(
       { _id, epoch, queue: 'claimed' },
       {
         $set: { queue: 'ready', status: 'PENDING' },
         $unset: UNCLAIMED,
-        ...(died && { $inc: { deaths: 1 } }),
+        ...(counted !== null && { $inc: { [counted]: 1 } }),
       },
     );
     return modified === 1;
@@ -203,7 +209,7 @@ export class ItemsStore {
       { _id, epoch, queue: 'claimed' },
       { $set: { progress }, $unset: { requestId: '' } },
     );
-    return modified === 1;
+    return modified === 1 || this.#is({ _id, epoch, queue: 'claimed', ...under('progress', progress) });
   }
 
   /** Notes a request that is under way at a provider. False when the claim is lost. */
@@ -212,7 +218,12 @@ export class ItemsStore {
       { _id, epoch, queue: 'claimed' },
       { $set: { requestId } },
     );
-    return modified === 1;
+    return modified === 1 || this.#is({ _id, epoch, queue: 'claimed', requestId });
+  }
+
+  /** Whether an item is as a step of its owner leaves it: then the step was carried out before, and its answer lost. */
+  async #is(asLeft: Filter): Promise<boolean> {
+    return (await this.#items.findOne(asLeft, { fields: ['_id'] })) !== null;
   }
 
   /** Those of the items whose outcome is decided and not counted yet. */
@@ -294,4 +305,9 @@ export class ItemsStore {
     if (items.length > 0) await this.#items.deleteMany({ _id: { $in: items.map(({ _id }) => _id) } });
     return items.length;
   }
+}
+
+/** A filter for fields of a part of the document. */
+function under(part: string, fields: object): Filter {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [`${part}.${name}`, value]));
 }

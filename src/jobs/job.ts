@@ -136,12 +136,18 @@ export interface ItemDocument {
   epoch: number;
   /** Tries that ended in a failure. */
   tries: number;
-  /** Claims whose process died with them. */
+  /** Claims whose process ended with them. */
   deaths: number;
+  /** Claims whose lease ran out though nobody saw their process end. */
+  lapses?: number;
+  /** Claims that ended because a store was away. */
+  waits?: number;
   owner?: string;
   /** Names the claim among others of its owner. */
   claim?: string;
   leaseUntil?: string;
+  /** The process of its owner was seen to end. */
+  ownerEnded?: boolean;
   notBefore?: string;
   startedAt?: string;
   outcome?: Outcome;

@@ -12,7 +12,11 @@ import {
 const MOST_TRIES = 3;
 /** Claims of an item that ended with the death of their process: the item is then taken to be the cause. */
 const MOST_DEATHS = 2;
+/** Claims whose lease ran out unseen: a host that stood still, or one that was lost whole, is rarely the item's doing. */
+const MOST_LAPSES = 5;
 const FIRST_RETRY_MS = 1_000;
+/** The pause of an item for which a store was away. */
+const WAIT_MS = { first: 1_000, longest: 30_000 };
 
 /** How work on an item failed. */
 export interface Failure {
@@ -52,14 +56,32 @@ export function retryAfterMs(failure: Failure, triesBefore: number): number | nu
   return failure.retryAfterMs ?? FIRST_RETRY_MS * 4 ** triesBefore;
 }
 
-/** Whether an item took one process too many with it. */
-export function isPoison({ deaths }: Pick<ItemDocument, 'deaths'>): boolean {
-  return deaths + 1 >= MOST_DEATHS;
+/** Milliseconds until an item is taken up again for which a store was away. That is no try: it waits as often as it must. */
+export function waitMs({ waits = 0 }: Pick<ItemDocument, 'waits'>): number {
+  return Math.min(WAIT_MS.first * 2 ** waits, WAIT_MS.longest);
+}
+
+/** How a claim ended whose lease is over: with its process, or only in the eyes of others. */
+export function endOfLease({ ownerEnded }: Pick<ItemDocument, 'ownerEnded'>): 'deaths' | 'lapses' {
+  return ownerEnded === true ? 'deaths' : 'lapses';
+}
+
+/** Whether an item whose lease is over lost one claim too many. */
+export function isPoison(item: Pick<ItemDocument, 'deaths' | 'lapses' | 'ownerEnded'>): boolean {
+  if (endOfLease(item) === 'deaths') return item.deaths + 1 >= MOST_DEATHS;
+  return (item.lapses ?? 0) + 1 >= MOST_LAPSES;
 }
 
 /** The outcome of a poison item. Segments that it finished before are paid: a resume begins behind them. */
-export function poisoned(item: Pick<ItemDocument, 'startedAt' | 'progress'>, now: Date): Outcome {
-  const message = `The process that worked on this item ended with it ${MOST_DEATHS} times, so it is not tried again.`;
+export function poisoned(
+  item: Pick<ItemDocument, 'startedAt' | 'progress' | 'ownerEnded'>,
+  now: Date,
+): Outcome {
+  const [what, times] =
+    endOfLease(item) === 'deaths'
+      ? ['ended with it', MOST_DEATHS]
+      : ['did not finish it in time', MOST_LAPSES];
+  const message = `The process that worked on this item ${what} ${times} times, so it is not tried again.`;
   const { runs, credits } = item.progress ?? NOTHING_USED;
   return failed({ code: 'internal_error', message, mayPass: true }, item, now, { bill: { runs, credits } });
 }

@@ -5,7 +5,7 @@ import { type Means, Purse } from './means.ts';
 const RUNNING_AT_ONCE = 2;
 const MOST_RESUMES = 5;
 const MOST_TRIES = 3;
-const MOST_DEATHS = 2;
+const MOST_LAPSES = 5;
 /** How long a record is kept. */
 const LIFE_DAYS = 7;
 
@@ -16,7 +16,7 @@ export type Fate = 'done' | 'refused' | 'ours' | 'put off';
 export interface ModelItem {
   at: 'ready' | 'later' | 'running' | 'orphan' | OutcomeStatus;
   tries: number;
-  deaths: number;
+  lapses: number;
   /** Whether its run is paid for. */
   isPaid: boolean;
 }
@@ -63,7 +63,7 @@ export class StateTable {
   add(id: string, total: number, { month, parent }: { month: string; parent?: ModelJob }): void {
     this.purse.hold(id, total, month);
     const items = Array.from({ length: total }, (): ModelItem => {
-      return { at: 'ready', tries: 0, deaths: 0, isPaid: false };
+      return { at: 'ready', tries: 0, lapses: 0, isPaid: false };
     });
     if (parent !== undefined) parent.isResumed = true;
     this.jobs.push({
@@ -135,12 +135,12 @@ export class StateTable {
     for (const item of this.#items()) if (item.at === 'running') item.at = 'orphan';
   }
 
-  /** What a dead process had is taken up again, or has failed when it died with it twice. */
+  /** What a dead process had is taken up again, or has failed when it was lost too often. */
   leasesEnd(): void {
     for (const item of this.#items()) {
       if (item.at !== 'orphan') continue;
-      item.deaths += 1;
-      item.at = item.deaths >= MOST_DEATHS ? 'FAILED' : 'ready';
+      item.lapses += 1;
+      item.at = item.lapses >= MOST_LAPSES ? 'FAILED' : 'ready';
     }
     this.promote();
   }

@@ -29,7 +29,10 @@ function deskAtHand() {
   });
   async function settle(index: number, hasMore: boolean): Promise<void> {
     const item = { _id: `job_1/${index}`, index } as Claimed;
-    void desk.settle(JOB, item, DONE, { onDecided: () => left.push(index), hasMore: () => hasMore });
+    void desk.settle(JOB, item, DONE, {
+      ...{ onDecided: () => left.push(index), hasMore: () => hasMore },
+      signal: new AbortController().signal,
+    });
     await turn();
   }
   return { clock, settlements, left, settle };

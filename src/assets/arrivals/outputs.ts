@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { asApiError } from '../../http/refusals/failures.ts';
 import type { Pixels } from '../../pixels/pixels.ts';
+import { DuplicateKeyError } from '../../stores/documents/port.ts';
 import type { Objects } from '../../stores/objects/port.ts';
 import { type AssetDocument, type Labels, newAsset, newObjectKey } from '../asset.ts';
 import type { AssetCollections } from '../collections/collections.ts';
@@ -49,6 +50,7 @@ export function createOutputs({ store, collections, removal, objects, pixels, no
      * Stores an output, unseen.
      * @param bytes are read and left as they are.
      * @param known what the bytes are, from the thread that made them; without it they are described here.
+     * @param repeated runs the step that stores it, as often as it is worth: it stores the same asset each time.
      * @throws ApiError unsupported_format when it is no image; internal_error with reason storage_full or
      *   store_unavailable when its bytes are not stored.
      */
@@ -57,6 +59,7 @@ export function createOutputs({ store, collections, removal, objects, pixels, no
       bytes: Uint8Array<ArrayBuffer>,
       signal: AbortSignal,
       known?: Facts,
+      repeated: (step: () => Promise<void>) => Promise<void> = (step) => step(),
     ): Promise<AssetDocument> {
       const { accountId, jobId, itemIndex, collection, expiresAt } = labels;
       const { image, metadata } = known ?? (await describe(accountId, bytes, signal));
@@ -69,10 +72,14 @@ export function createOutputs({ store, collections, removal, objects, pixels, no
         image,
         metadata: JSON.stringify(metadata),
       };
-      const noted = store.insert(asset);
-      await objects.put(objectKey, bytes, 'application/octet-stream', noted).catch(async (cause: unknown) => {
-        await noted;
-        throw asApiError(cause);
+      await repeated(async () => {
+        const noted = store.insert(asset).catch(unlessThere);
+        await objects
+          .put(objectKey, bytes, 'application/octet-stream', noted)
+          .catch(async (cause: unknown) => {
+            await noted;
+            throw asApiError(cause);
+          });
       });
       return asset;
     },
@@ -102,6 +109,11 @@ export function createOutputs({ store, collections, removal, objects, pixels, no
       return assets.length;
     },
   };
+}
+
+/** The document was stored before, by a step whose answer was lost. */
+function unlessThere(error: unknown): void {
+  if (!(error instanceof DuplicateKeyError) || error.index !== '_id_') throw error;
 }
 
 export type Outputs = ReturnType<typeof createOutputs>;

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../../clock/clock.ts';
+import { throughOutages } from '../../stores/outages.ts';
 import type { ItemsStore } from '../items-store.ts';
 import type { Claimed, JobDocument, Outcome } from '../job.ts';
 import type { JobsStore } from '../store.ts';
@@ -35,6 +36,8 @@ export interface Settling {
   onDecided: () => void;
   /** Whether this process has more items of the job at work, whose outcomes are to come. */
   hasMore: () => boolean;
+  /** Until when the documents are waited for, should they be away. */
+  signal: AbortSignal;
 }
 
 /**
@@ -112,11 +115,11 @@ export function createDesk(options: {
       job: JobDocument,
       item: Claimed,
       outcome: Outcome,
-      { onDecided, hasMore }: Settling,
+      { onDecided, hasMore, signal }: Settling,
     ): Promise<boolean> {
       const tray = trayOf(job);
       const { looks } = tray;
-      if (!(await items.decide(item, outcome))) return false;
+      if (!(await throughOutages(() => items.decide(item, outcome), signal))) return false;
       await new Promise<void>((settled, failed) => {
         tray.waiting.push({ decided: { ...item, outcome }, looks, settled, failed });
         tray.hasMore = hasMore;

@@ -29,7 +29,8 @@ export function roomOf({ lane, inHand }: Entry): number {
 /** Whether more items of it are to be claimed now: as many together as the lane claims. */
 export function canTake(entry: Entry): boolean {
   const { lane, isClaiming, isDry, isLeft } = entry;
-  return !isDry && !isLeft && !isClaiming && roomOf(entry) >= lane.batch;
+  if (isDry || isLeft || isClaiming || !lane.isOpen(performance.now())) return false;
+  return roomOf(entry) >= lane.batch;
 }
 
 /** Whether nothing of it is here, and nothing is to come unless somebody says so. */

@@ -9,8 +9,12 @@ export interface FailedWork extends Failure {
   isUnstarted?: boolean;
 }
 
-/** What came of an item; one that is put back was not tried at all. */
-export type WorkResult = { outcome: Outcome } | { failure: FailedWork } | { putBackMs: number };
+/** What came of an item; one that is put back, or for which a store was away, was not tried at all. */
+export type WorkResult =
+  | { outcome: Outcome }
+  | { failure: FailedWork }
+  | { putBackMs: number }
+  | { outage: unknown };
 
 /**
  * The work itself: from an item to its outcome, or a failure that says whether it may pass. Never rejects.

@@ -37,13 +37,23 @@ const LARGEST_BATCH = 64;
 const FIRST_GUESS_MS = 200;
 const LATEST_WEIGHT = 0.2;
 
-/** How much of a kind of work a process takes into its hand. */
+/** How long a lane rests for which a store is away, before it tries again with one item. */
+const REST_MS = { first: 1_000, longest: 5_000 };
+
+/**
+ * How much of a kind of work a process takes into its hand. While a store is away that its items need, it rests, and then
+ * takes a single one, until one gets past the stores.
+ */
 export class Lane {
   readonly #width: number;
   readonly #base: number;
   /** Between the ends of two items, while there are some. */
   #meanMs = FIRST_GUESS_MS;
   #lastEndMs = 0;
+  /** Of the rest that was taken last; 0 once an item got past the stores. */
+  #restMs = 0;
+  #restedMs = 0;
+  #opensMs = 0;
   inHand = 0;
 
   /** @param width how many items can be worked on at once. */
@@ -54,6 +64,7 @@ export class Lane {
 
   /** How many items are claimed together. */
   get batch(): number {
+    if (this.#restMs > 0) return 1;
     const items = Math.min(LARGEST_BATCH, Math.floor(BATCH_MS / this.#meanMs));
     return items < SMALLEST_BATCH ? 1 : items;
   }
@@ -70,7 +81,39 @@ export class Lane {
 
   /** Whether one more item would be worked on at once. */
   get isIdle(): boolean {
-    return this.inHand < this.#width;
+    return this.inHand < this.#width && this.#restMs === 0;
+  }
+
+  /** Whether items may be claimed at an instant. */
+  isOpen(nowMs: number): boolean {
+    return nowMs >= this.#opensMs;
+  }
+
+  /**
+   * Notes a claim: of a lane that rests it is one try, and the next one comes after another rest.
+   * @returns milliseconds until then; 0 when it does not rest.
+   */
+  begin(nowMs: number): number {
+    if (this.#restMs > 0) this.#opensMs = nowMs + this.#restMs;
+    return this.#restMs;
+  }
+
+  /** Notes that an item got past the stores. */
+  reached(): void {
+    this.#restMs = 0;
+    this.#opensMs = 0;
+  }
+
+  /**
+   * Notes work that a store was away for. It makes the rest longer, but once for all that began before the rest did.
+   * @returns milliseconds until it is open again; 0 when that is known already.
+   */
+  rest(startedMs: number, nowMs: number): number {
+    if (this.#restMs > 0 && startedMs < this.#restedMs) return 0;
+    this.#restMs = Math.min(Math.max(REST_MS.first, 2 * this.#restMs), REST_MS.longest);
+    this.#restedMs = nowMs;
+    this.#opensMs = nowMs + this.#restMs;
+    return this.#restMs;
   }
 
   get free(): number {

@@ -12,6 +12,10 @@ export function createJobMetrics(jobs: JobsStore, inHand: () => Record<string, n
   };
   const claims = counter('darkroom_job_item_claims_total', 'Items that were taken to be worked on.');
   const retries = counter('darkroom_job_item_retries_total', 'Tries that failed and are repeated.');
+  const waits = counter(
+    'darkroom_job_item_waits_total',
+    'Items that were put back because a store was away, which is no try.',
+  );
   const lost = counter('darkroom_job_item_claims_lost_total', 'Claims that another process took over.');
   const leases = counter(
     'darkroom_job_item_leases_expired_total',
@@ -57,6 +61,7 @@ export function createJobMetrics(jobs: JobsStore, inHand: () => Record<string, n
   const runner: RunnerMetrics = {
     claimed: (type, items) => claims.inc({ type }, items),
     retried: (type) => retries.inc({ type }),
+    waited: (type) => waits.inc({ type }),
     lost: (type) => lost.inc({ type }),
   };
   return {

@@ -1,7 +1,8 @@
 import { randomText } from '../../names/ids.ts';
+import { throughOutages } from '../../stores/outages.ts';
 import type { ItemsStore } from '../items-store.ts';
 import { type Claimed, type ItemDocument, JOB_TYPES, type JobDocument, type Outcome } from '../job.ts';
-import { failed, retryAfterMs } from '../rules.ts';
+import { failed, retryAfterMs, waitMs } from '../rules.ts';
 import type { JobsStore } from '../store.ts';
 import type { Desk } from './desk.ts';
 import { type EarlyClaim, earlyClaimOf } from './early-claim.ts';
@@ -31,6 +32,8 @@ export interface RunnerOptions {
 export interface RunnerMetrics {
   claimed(type: string, items: number): void;
   retried(type: string): void;
+  /** A store was away for an item. */
+  waited(type: string): void;
   lost(type: string): void;
 }
 
@@ -81,14 +84,17 @@ export function createRunner(options: RunnerOptions) {
   }
 
   async function claim(entry: Entry, count: number): Promise<void> {
+    const startedMs = performance.now();
     entry.isClaiming = true;
+    pumpAfter(entry.lane.begin(startedMs));
     take(entry, count);
     let claimed: Claimed[] | null = [];
     try {
       claimed = await items.claim(entry.jobId, count, owner, LEASE_MS);
     } catch (error) {
       warn('Items could not be claimed')(error);
-      claimed = null;
+      claimed = [];
+      rest(entry.lane, startedMs);
     }
     entry.isClaiming = false;
     // Who was given the whole job need not ask whether there is more.
@@ -98,6 +104,15 @@ export function createRunner(options: RunnerOptions) {
     if (taken.length > 0) metrics.claimed(entry.job.type, taken.length);
     for (const item of taken) void work(entry, item);
     forgetIfDry(entry);
+  }
+
+  /** Claims no more of this kind for a while: a store is away that its items need. */
+  function rest(lane: Lane, startedMs: number): void {
+    pumpAfter(lane.rest(startedMs, performance.now()));
+  }
+
+  function pumpAfter(restMs: number): void {
+    if (restMs > 0) setTimeout(pump, restMs).unref();
   }
 
   function take(entry: Entry, count: number): void {
@@ -149,10 +164,13 @@ export function createRunner(options: RunnerOptions) {
     try {
       const result = await (begun ?? perform(item, entry.job, abandoning.signal));
       entry.lane.took(startedMs, performance.now());
+      if ('outage' in result) rest(entry.lane, startedMs);
+      else entry.lane.reached();
       if ('outcome' in result) await settle(entry, item, result.outcome, leave);
-      else if (abandoning.signal.aborted) await items.giveBack(item, { died: false });
+      else if (abandoning.signal.aborted) await items.giveBack(item);
       else if ('failure' in result) await fail(entry, item, result.failure, leave);
-      else await later(item, result.putBackMs, { wasTried: false });
+      else if ('outage' in result) await waitOut(entry, item, result.outage);
+      else await later(item, result.putBackMs, null);
     } catch (error) {
       warn('An item was left for its lease to run out')(error);
     }
@@ -161,7 +179,10 @@ export function createRunner(options: RunnerOptions) {
   async function settle(entry: Entry, item: Claimed, outcome: Outcome, leave: () => void): Promise<void> {
     const { job } = entry;
     const hasMore = () => entry.inHand > 0 || entry.isClaiming;
-    const isOurs = await desk.settle(job, item, outcome, { onDecided: leave, hasMore });
+    const isOurs = await desk.settle(job, item, outcome, {
+      ...{ onDecided: leave, hasMore },
+      signal: abandoning.signal,
+    });
     if (isOurs) return;
     metrics.lost(job.type);
     if (outcome.resultAssetId !== undefined) await discard(job.accountId, outcome.resultAssetId);
@@ -171,13 +192,20 @@ export function createRunner(options: RunnerOptions) {
     const pauseMs = retryAfterMs(failure, item.tries);
     if (pauseMs === null) return settle(entry, item, failed(failure, item, now(), failure), leave);
     metrics.retried(entry.job.type);
-    await later(item, pauseMs, { wasTried: true });
+    await later(item, pauseMs, 'tries');
   }
 
-  async function later(item: Claimed, pauseMs: number, { wasTried }: { wasTried: boolean }): Promise<void> {
-    await items.retryLater(item, new Date(now().getTime() + pauseMs), wasTried);
-    await desk.lookAt(item.jobId);
+  async function waitOut({ job }: Entry, item: Claimed, cause: unknown): Promise<void> {
+    metrics.waited(job.type);
+    warn('A store was away for an item, which waits for it')(cause);
+    await later(item, waitMs(item), 'waits');
+  }
+
+  async function later(item: Claimed, pauseMs: number, counted: 'tries' | 'waits' | null): Promise<void> {
+    const notBefore = () => new Date(now().getTime() + pauseMs);
+    await throughOutages(() => items.retryLater(item, notBefore(), counted), abandoning.signal);
     setTimeout(() => void wakeRetried(), pauseMs).unref();
+    await desk.lookAt(item.jobId);
   }
 
   async function wakeRetried(): Promise<void> {
@@ -284,7 +312,7 @@ export function createRunner(options: RunnerOptions) {
       await Promise.race([idle, abandoned]);
       clearTimeout(patience);
       clearInterval(renewing);
-      await Promise.all(Array.from(inHand.values(), (item) => items.giveBack(item, { died: false })));
+      await Promise.all(Array.from(inHand.values(), (item) => items.giveBack(item)));
     },
   };
 }

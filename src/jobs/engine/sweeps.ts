@@ -2,8 +2,8 @@ import type { AssetsForJobs } from '../../assets/open.ts';
 import type { Objects } from '../../stores/objects/port.ts';
 import type { Duty } from '../../sweeping/sweeper.ts';
 import type { ItemsStore } from '../items-store.ts';
-import { type ItemDocument, itemId, type JobDocument } from '../job.ts';
-import { isPoison, poisoned } from '../rules.ts';
+import { type Claimed, type ItemDocument, itemId, type JobDocument } from '../job.ts';
+import { endOfLease, isPoison, poisoned } from '../rules.ts';
 import type { JobsStore } from '../store.ts';
 import type { Undoing } from '../submit/undoing.ts';
 import { createBetweenRemoval } from '../work/between.ts';
@@ -31,6 +31,8 @@ const SETTLING_MS = 10_000;
 const SUBMITTING_MS = 5 * 60_000;
 /** Longer than any item is worked on. */
 const WORKING_MS = 60 * 60_000;
+/** Owners renew their claims within this time of a silence that is over. */
+const RENEWING_MS = 12_000;
 const MOST_AT_A_TIME = 200;
 const ITEMS_AT_A_TIME = 500;
 
@@ -51,9 +53,28 @@ export function createJobSweeps(options: JobSweepsOptions): Duty[] {
     }
   }
 
+  let lookedMs = performance.now();
+  let wasSilent = false;
+  let sparesUntilMs = 0;
+
+  /**
+   * Claims whose lease is over. Where the documents were silent, or this process stood still itself, their owners could
+   * not renew them, and are given the time to: until then only claims of processes that were seen to end are taken.
+   */
+  async function overdue(): Promise<Claimed[]> {
+    const stoodStill = performance.now() - lookedMs > 2 * INTERVAL_MS;
+    if (wasSilent || stoodStill) sparesUntilMs = performance.now() + RENEWING_MS;
+    lookedMs = performance.now();
+    wasSilent = true;
+    const expired = await items.expiredLeases(MOST_AT_A_TIME);
+    wasSilent = false;
+    if (performance.now() >= sparesUntilMs) return expired;
+    return expired.filter((item) => endOfLease(item) === 'deaths');
+  }
+
   /** Claims of processes that died or stand still: their items go to others, or are given up. */
   async function leases(now: Date): Promise<number> {
-    const expired = await items.expiredLeases(MOST_AT_A_TIME);
+    const expired = await overdue();
     const woken = new Set<string>();
     for (const item of expired) {
       if (isPoison(item)) {
@@ -65,7 +86,7 @@ export function createJobSweeps(options: JobSweepsOptions): Duty[] {
         continue;
       }
       options.onExpiredLease('again');
-      await items.giveBack(item, { died: true });
+      await items.giveBack(item, endOfLease(item));
       woken.add(item.jobId);
     }
     for (const jobId of woken) {

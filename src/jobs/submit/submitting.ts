@@ -5,6 +5,7 @@ import { type Holds, heldBy } from '../../billing/holds.ts';
 import type { Seen } from '../../billing/movements.ts';
 import { inProgress, keyReused } from '../../http/manners/idempotency.ts';
 import { newId } from '../../names/ids.ts';
+import { surely } from '../../stores/coordination/surely.ts';
 import { DuplicateKeyError } from '../../stores/documents/port.ts';
 import type { JobAdmission } from '../engine/admission.ts';
 import type { EarlyClaim } from '../engine/early-claim.ts';
@@ -69,6 +70,8 @@ const DAY_MS = 86_400_000;
 const ITEMS_A_CALL = 200;
 /** Jobs that keep less are not counted: their number is bounded by the rate of calls, and most jobs are such. */
 const LEAST_KEPT_BYTES = 16 * 1024;
+/** Behind it the sweep undoes what is left. */
+const UNDOING_MS = 5 * 60_000;
 /** Up to so many items are stored while the money is still being held: a refusal then has little to undo. */
 const FEW_ITEMS = 100;
 /** Tries to store a job under a key that is freed meanwhile. */
@@ -109,6 +112,11 @@ export function createSubmitting(options: SubmittingOptions) {
       return null;
     }
     if (fingerprint === undefined || earlier.fingerprint !== fingerprint) throw keyReused();
+    if (isBeingUndone(earlier)) {
+      // Its own submit has ended, and released the key: what a store that was away kept of it goes now.
+      await undoing.finish(earlier);
+      return null;
+    }
     if (earlier.phase === 'hidden' || earlier.phase === 'leaving') throw inProgress();
     return earlier;
   }
@@ -224,9 +232,15 @@ export function createSubmitting(options: SubmittingOptions) {
       return shown;
     } catch (error) {
       claim?.drop();
-      await undoing.undo(job).catch(() => undefined);
+      await undo(job);
       throw error;
     }
+  }
+
+  /** Undoes it before its submit is answered; where a store is away, as soon as that is back. */
+  async function undo(job: JobDocument): Promise<void> {
+    const step = () => undoing.undo(job);
+    await step().catch(() => void surely(step, UNDOING_MS).catch(() => undefined));
   }
 
   return async (
@@ -256,6 +270,11 @@ function refuseAbove({ maxCredits }: Order, price: number): void {
 }
 
 export type Submitting = ReturnType<typeof createSubmitting>;
+
+/** Whether nobody can show it any more, and somebody undoes it: unlike one whose records have come to their end. */
+function isBeingUndone({ phase, completedAt }: JobDocument): boolean {
+  return phase === 'leaving' && completedAt === null;
+}
 
 /** The values of works that are all over: nothing is undone while a part of it is still being done. */
 async function allOf<T extends readonly unknown[]>(

@@ -2,6 +2,7 @@ import type { AssetsForJobs } from '../../assets/open.ts';
 import type { ModelSegment } from '../../catalogue/plan/plan.ts';
 import { expandPrompt, showsSubjects } from '../../catalogue/plan/subjects.ts';
 import type { Providers } from '../../providers/open.ts';
+import { throughOutages } from '../../stores/outages.ts';
 import { Abandoned } from '../engine/item-work.ts';
 import type { ItemsStore } from '../items-store.ts';
 import { type Input, type ItemCall, type Made, PutBack, WorkError } from './perform.ts';
@@ -39,7 +40,8 @@ export function createModelWork({ providers, assets, items, typicalSeconds }: Mo
         accountId: job.accountId,
         ...pickUpOf(item, segment),
         async keep(requestId) {
-          if (await items.noteRequest(item, requestId)) return;
+          // What it is asked for is paid, so that its id is worth waiting for a store.
+          if (await throughOutages(() => items.noteRequest(item, requestId), signal)) return;
           throw new Abandoned('The claim was lost before the model was asked.');
         },
       },
@@ -51,7 +53,8 @@ export function createModelWork({ providers, assets, items, typicalSeconds }: Mo
       const again = retryAfterMs === undefined ? { isLast: true } : { isLast: false, retryAfterMs };
       throw new WorkError({ code, message, mayPass: !again.isLast, ...again });
     }
-    await typicalSeconds.took(op, model, performance.now() - startedMs);
+    // A statistic: what was answered, and is paid, does not go with it.
+    await typicalSeconds.took(op, model, performance.now() - startedMs).catch(() => undefined);
     return outcome;
   };
 }

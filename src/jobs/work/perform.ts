@@ -5,6 +5,7 @@ import { ApiError } from '../../http/errors.ts';
 import { asApiError } from '../../http/refusals/failures.ts';
 import { StorageFullError } from '../../stores/documents/port.ts';
 import type { Objects } from '../../stores/objects/port.ts';
+import { isOutage, throughOutages } from '../../stores/outages.ts';
 import { Abandoned, type FailedWork, type Perform, type WorkResult } from '../engine/item-work.ts';
 import type { ItemsStore } from '../items-store.ts';
 import type { Claimed, JobDocument, Outcome, Progress } from '../job.ts';
@@ -104,12 +105,20 @@ export function createPerform(options: PerformOptions): Perform {
   }
 
   /** Keeps what a segment made for the next one. The object before it is of no use any more. */
-  async function keepBetween({ item }: ItemCall, made: Made, before: Progress, after: Progress) {
+  async function keepBetween(
+    { item, signal }: ItemCall,
+    made: Made,
+    before: Progress,
+    after: Progress,
+    segment: Segment,
+  ) {
     if (made.kind === 'json') throw new Error('Only the last segment answers JSON.');
+    const { bytes, contentType } = made;
     const objectKey = newBetweenKey(item.jobId);
-    await objects.put(objectKey, made.bytes, made.contentType);
+    const store = storing(segment, signal);
+    await store(() => objects.put(objectKey, bytes, contentType));
     const progress = { ...after, objectKey };
-    if (!(await items.noteProgress(item, progress))) {
+    if (!(await store(() => items.noteProgress(item, progress)))) {
       await objects.delete(objectKey);
       throw new Abandoned('The claim was lost between two segments.');
     }
@@ -124,6 +133,7 @@ export function createPerform(options: PerformOptions): Perform {
     { item, job, signal }: ItemCall,
     made: Made,
     { runs, credits }: Progress,
+    segment?: Segment,
   ): Promise<Outcome> {
     if (made.kind === 'json') {
       const output = JSON.stringify(made.output);
@@ -131,7 +141,7 @@ export function createPerform(options: PerformOptions): Perform {
     }
     const { collection, expiresAt, _id: jobId, accountId } = job;
     const labels = { accountId, jobId, itemIndex: item.index, collection, expiresAt };
-    const asset = await assets.outputs.make(labels, made.bytes, signal, made.facts);
+    const asset = await assets.outputs.make(labels, made.bytes, signal, made.facts, storing(segment, signal));
     const achieved = made.achieved && { achieved: made.achieved };
     return {
       status: 'COMPLETED',
@@ -163,11 +173,11 @@ export function createPerform(options: PerformOptions): Perform {
           runs: progress.runs + (segment.runs === 'pass' ? 1 : 0),
           credits: progress.credits + (variant.credits[segment.index] ?? 0),
         };
-        if (segment.index === variant.segments.length - 1) return await outcomeOf(call, made, after);
-        progress = await keepBetween(call, made, progress, after);
+        if (segment.index === variant.segments.length - 1) return await outcomeOf(call, made, after, segment);
+        progress = await keepBetween(call, made, progress, after, segment);
         input = async () => (made.kind === 'image' ? made.bytes : null);
       } catch (error) {
-        throw error instanceof PutBack ? error : atSegment(error, segment, progress, job);
+        throw error instanceof PutBack || isOutage(error) ? error : atSegment(error, segment, progress, job);
       }
     }
     throw new Error(`Item ${item._id} has no segment left to run.`);
@@ -176,7 +186,7 @@ export function createPerform(options: PerformOptions): Perform {
   async function page(call: ItemCall): Promise<Outcome> {
     await call.shown;
     const made = await options.runPage(call).catch((error: unknown) => {
-      throw atSegment(error, undefined, NOTHING_DONE, call.job);
+      throw isOutage(error) ? error : atSegment(error, undefined, NOTHING_DONE, call.job);
     });
     return outcomeOf(call, made, { ...NOTHING_DONE, runs: 1 });
   }
@@ -217,7 +227,19 @@ export function createPerform(options: PerformOptions): Perform {
       return { outcome: await (definition.takes === 'rows' ? page(call) : walk(call)) };
     } catch (error) {
       if (error instanceof PutBack) return { putBackMs: error.pauseMs };
+      if (isOutage(error)) return { outage: error };
       return { failure: failureIn(error, job) };
     }
   };
+}
+
+/**
+ * How what a segment made is stored. A model's answer is paid, so that it stays in the hand of its process until the stores
+ * take it; a pass is repeated by whoever takes the item up again.
+ */
+function storing(
+  segment: Segment | undefined,
+  signal: AbortSignal,
+): <T>(step: () => Promise<T>) => Promise<T> {
+  return (step) => (segment?.runs === 'model' ? throughOutages(step, signal) : step());
 }

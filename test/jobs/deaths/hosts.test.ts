@@ -41,31 +41,37 @@ t.test('an owner that stood still past its lease changes nothing, and leaves no 
   await world.close();
 });
 
-t.test('an item that takes its process down twice has failed, and costs nothing', async (t) => {
-  const world = await openWorld();
-  const caller = await world.account(GRANTED);
-  const never: Script = () => new Promise(() => undefined);
-  const first = await world.start(null, scripted(never));
-  const { job } = await first.engine.submit(caller, orderOf(['done']));
-  for (let deaths = 0; deaths < 2; deaths += 1) {
-    const claimed = async () => (await itemsOf(world))[0]?.queue === 'claimed';
-    for (let look = 0; look < 400 && !(await claimed()); look += 1)
-      await new Promise((wait) => setTimeout(wait, 5));
-    world.elapse(LEASE_MS);
-    for (const { sweep } of first.engine.sweeps) await sweep(world.now());
-  }
-  const ended = await first.engine.jobs.get(job._id);
-  t.match(ended, {
-    status: 'FAILED',
-    errorCode: 'internal_error',
-    retryable: true,
-    usedRuns: 0,
-    chargedCredits: 0,
+for (const [name, times, isSeen] of [
+  ['takes its process down twice', 2, true],
+  ['is lost to five leases, but no end of its process was seen', 5, false],
+] as const)
+  t.test(`an item that ${name} has failed, and costs nothing`, async (t) => {
+    const world = await openWorld();
+    const caller = await world.account(GRANTED);
+    const never: Script = () => new Promise(() => undefined);
+    const first = await world.start(null, scripted(never));
+    const { job } = await first.engine.submit(caller, orderOf(['done']));
+    for (let losses = 0; losses < times; losses += 1) {
+      const claimed = async () => (await itemsOf(world))[0]?.queue === 'claimed';
+      for (let look = 0; look < 400 && !(await claimed()); look += 1)
+        await new Promise((wait) => setTimeout(wait, 5));
+      if (isSeen) await first.engine.items.endLeasesOf(first.owner);
+      world.elapse(isSeen ? 1 : LEASE_MS);
+      t.equal((await first.engine.jobs.get(job._id))?.status, 'PROCESSING');
+      for (const { sweep } of first.engine.sweeps) await sweep(world.now());
+    }
+    const ended = await first.engine.jobs.get(job._id);
+    t.match(ended, {
+      status: 'FAILED',
+      errorCode: 'internal_error',
+      retryable: true,
+      usedRuns: 0,
+      chargedCredits: 0,
+    });
+    t.same(await brokenPromises(world, caller, GRANTED), []);
+    first.life.isDead = true;
+    await world.close();
   });
-  t.same(await brokenPromises(world, caller, GRANTED), []);
-  first.life.isDead = true;
-  await world.close();
-});
 
 t.test('two hosts share a job, and one of them dies', async (t) => {
   const world = await openWorld();
