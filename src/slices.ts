@@ -162,6 +162,7 @@ export async function openSlices(options: SlicesOptions) {
       pixels,
       renders,
       assets: assets.jobs,
+      signatures,
       presets,
       templates,
       holds: billing.holds,

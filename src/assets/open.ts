@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import type { Gate } from '../accounts/gate/gate.ts';
 import type { Signatures } from '../http/signatures.ts';
@@ -18,6 +19,7 @@ import { AssetCollections } from './collections/collections.ts';
 import { collectionRoutes } from './collections/routes.ts';
 import { createLinks } from './content/links.ts';
 import { createAssetReader } from './content/reader.ts';
+import { openContent } from './content/reading.ts';
 import { contentRoutes } from './content/routes.ts';
 import { UPLOAD_LIMIT_BYTES, URL_LIMIT_BYTES } from './limits.ts';
 import { JobPlaces } from './places/job-places.ts';
@@ -65,8 +67,25 @@ export interface AssetsForJobs {
   read: ReturnType<typeof createAssetReader>;
   /** Those of the ids that are assets of the account, with their status. */
   statuses(accountId: string, assetIds: readonly string[]): Promise<Map<string, AssetStatus>>;
+  /** Pictures of the account, by id: those that have their bytes. */
+  pictures(accountId: string, assetIds: readonly string[]): Promise<Map<string, StoredPicture>>;
+  /**
+   * The bytes of a picture.
+   * @throws ApiError provider_unavailable with reason storage_read
+   */
+  open(picture: StoredPicture): Promise<Readable>;
   places: JobPlaces;
   outputs: Outputs;
+}
+
+/** What a download needs to know of an asset. */
+export interface StoredPicture {
+  name: string | null;
+  format: string;
+  sizeBytes: number;
+  /** SHA-256 of the bytes, in hexadecimal. */
+  digest: string;
+  objectKey: string;
 }
 
 /** Uploads, collections, content and links. */
@@ -103,6 +122,16 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
     jobs: {
       read: createAssetReader(records, objects, UPLOAD_LIMIT_BYTES),
       statuses: (accountId, ids) => store.statuses(accountId, ids),
+      pictures: async (accountId, ids) => {
+        const pictures = new Map<string, StoredPicture>();
+        for (const asset of await store.findMany(accountId, ids)) {
+          const { _id, name, image, digest, objectKey } = asset;
+          if (image === null || digest === null || objectKey === null) continue;
+          pictures.set(_id, { name, format: image.format, sizeBytes: image.bytes, digest, objectKey });
+        }
+        return pictures;
+      },
+      open: async (picture) => (await openContent(objects, picture, null)).body,
       places: await JobPlaces.open(documents, now),
       outputs,
     },

@@ -192,15 +192,29 @@ export class AssetsStore {
     return this.#assets.find({ accountId, state: 'kept', jobId }, { limit });
   }
 
-  /** Which of these assets are the account's, by id; with their status. Thousands are read in parts. */
+  /** Which of these assets are the account's, by id; with their status. */
   async statuses(accountId: string, assetIds: readonly string[]): Promise<Map<string, AssetStatus>> {
-    const found = new Map<string, AssetStatus>();
+    const found = await this.#findKept(accountId, assetIds, ['status']);
+    return new Map(found.map(({ _id, status }) => [_id, status]));
+  }
+
+  /** Those of the ids that are assets of the account, with what a download needs to know, in no order. */
+  findMany(accountId: string, assetIds: readonly string[]): Promise<AssetDocument[]> {
+    return this.#findKept(accountId, assetIds, ['name', 'image', 'digest', 'objectKey']);
+  }
+
+  /** Thousands are read in parts. */
+  async #findKept(
+    accountId: string,
+    assetIds: readonly string[],
+    fields: readonly (keyof AssetDocument)[],
+  ): Promise<AssetDocument[]> {
+    const found: AssetDocument[] = [];
     const distinct = [...new Set(assetIds)];
     for (let start = 0; start < distinct.length; start += IDS_A_READ) {
       const part = distinct.slice(start, start + IDS_A_READ);
       const filter = { _id: { $in: part }, accountId, state: 'kept' };
-      for (const { _id, status } of await this.#assets.find(filter, { fields: ['status'] }))
-        found.set(_id, status);
+      found.push(...(await this.#assets.find(filter, { fields })));
     }
     return found;
   }

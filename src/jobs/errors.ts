@@ -23,6 +23,22 @@ export function notResumableNow(status: JobStatus): ApiError {
   return new ApiError('invalid_state', message, { param: 'jobId', details: { status } });
 }
 
+export function resultsNotReady(status: JobStatus): ApiError {
+  const message = `The job is ${status}: its results can be downloaded when it has ended; wait by GET /api/v1/jobs/{jobId}?wait=60.`;
+  return new ApiError('invalid_state', message, { param: 'jobId', details: { status } });
+}
+
+export function noResults(): ApiError {
+  const message =
+    'The job has no picture to download: none was made, or all were deleted since; answers in JSON stand in its items.';
+  return new ApiError('invalid_state', message, { param: 'jobId' });
+}
+
+export function tooManyResults(limit: number): ApiError {
+  const message = `The job made more than ${limit} pictures, and one archive holds at most ${limit}: read GET /api/v1/assets?jobId= page by page.`;
+  return new ApiError('invalid_state', message, { param: 'jobId', details: { limit } });
+}
+
 export function nothingToResume(status: JobStatus): ApiError {
   const message = 'The job has no item that failed or was cancelled: there is nothing to resume.';
   return new ApiError('invalid_state', message, { param: 'jobId', details: { status } });

@@ -4,6 +4,7 @@ import type { AssetsForJobs } from '../assets/open.ts';
 import type { Holds } from '../billing/holds.ts';
 import type { UsageSource } from '../billing/usage.ts';
 import type { Events } from '../events/open.ts';
+import type { Signatures } from '../http/signatures.ts';
 import type { Slice } from '../http/slice.ts';
 import type { OpMeter } from '../metrics/ops.ts';
 import type { Models } from '../models/models.ts';
@@ -19,6 +20,8 @@ import type { Templates } from '../templates/open.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import type { Perform } from './engine/item-work.ts';
 import { openEngine } from './engine/open.ts';
+import { createResults } from './results/results.ts';
+import { resultRoutes } from './results/routes.ts';
 import { jobRoutes } from './routes.ts';
 import { createChecking } from './submit/checking.ts';
 import { jobUsage, presetUsage } from './usage.ts';
@@ -49,6 +52,7 @@ export interface JobsOptions {
   storedAssets: (accountId: string) => Promise<number>;
   /** What the jobs of one account may keep of what was sent for them. */
   keptBytesMax: number;
+  signatures: Signatures;
   publicUrl: () => string;
   upgradeUrl: () => string;
   hostId: string;
@@ -116,6 +120,8 @@ export async function openJobs(options: JobsOptions): Promise<Jobs> {
       engine.installMetrics();
       const checking = createChecking({ ...options, models: () => options.models });
       await app.register(jobRoutes, { ...engine, gate, presets, checking, waits, holds, placesLeft });
+      const results = createResults({ items: engine.items, assets });
+      await app.register(resultRoutes, { ...options, reading, results });
     },
     usageSource: jobUsage(reading),
     usageOf: presetUsage(jobs),

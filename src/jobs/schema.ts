@@ -123,6 +123,14 @@ export type ResumeQuery = Static<typeof ResumeQuery>;
 export const JobQuery = Type.Object({ wait });
 export type JobQuery = Static<typeof JobQuery>;
 
+/** What a signed link to the results carries. */
+export const ResultsQuery = Type.Object({
+  owner: Type.Optional(Type.String({ description: 'Of a signed link.' })),
+  expires: Type.Optional(Type.String({ description: 'Of a signed link.' })),
+  signature: Type.Optional(Type.String({ description: 'Of a signed link.' })),
+});
+export type ResultsQuery = Static<typeof ResultsQuery>;
+
 export const JobPath = Type.Object({ jobId: Type.String() });
 export type JobPath = Static<typeof JobPath>;
 

@@ -108,6 +108,8 @@ export async function openWorld({
       assets: {
         read: () => Promise.reject(new Error('No item here has an input.')),
         statuses: async (_accountId, ids) => new Map(ids.map((id) => [id, 'DONE' as const])),
+        pictures: async () => new Map(),
+        open: () => Promise.reject(new Error('Nothing is downloaded here.')),
         places: await JobPlaces.open(reached, now),
         outputs,
       },

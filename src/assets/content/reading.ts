@@ -46,7 +46,7 @@ function isDone(asset: AssetDocument): asset is DoneAsset {
  */
 export async function openContent(
   objects: Objects,
-  { objectKey }: DoneAsset,
+  { objectKey }: Pick<DoneAsset, 'objectKey'>,
   range: { start: number; end: number } | null,
 ): Promise<StoredObject> {
   const object = await objects.get(objectKey, range ?? undefined).catch(unreadable);

@@ -67,7 +67,8 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Ide
 \`\`\`
 
 - wait (at most 60 s) holds the answer of a job of one item; read any other by GET /api/v1/jobs/{jobId}?wait=60, again until its status is COMPLETED, FAILED or CANCELLED. FAILED is an end too: completed items are kept, and POST /api/v1/jobs/{jobId}/resume retries the rest. \`outcome\` of an ended job is \`all\`, \`some\` or \`none\` of its items completed.
-- Each item of \`data.items\` has resultAssetId (an image) or output (JSON of analyze, compare), or errorCode and retryable. Past 100 items read GET /api/v1/jobs/{jobId}/items.
+- Each item of \`data.items\` has resultAssetId (an image) or output (JSON of analyze, compare), or errorCode and retryable. Past 100 items read GET /api/v1/jobs/{jobId}/items. GET /api/v1/jobs/{jobId}/results.zip is all pictures of a job that has ended in one download; GET /api/v1/jobs/{jobId}/results/link makes a link to it.
+- maxCredits in a submit or a resume is the most that it may cost: above it the call is 402 with details.price, and nothing runs. A resume with dryRun=true is priced only; notRetryableItems names items that will most likely fail again.
 - Instead of waiting, register POST /api/v1/webhook-endpoints with an https url; keep the secret, which is shown once. A delivery is genuine when v1 of Service-Signature (\`t=…,v1=…\`) is the HMAC-SHA256 in hex of \`<t>.<raw body>\` under the whole secret and t is within 300 s. The webhook-* headers follow Standard Webhooks, so its libraries verify too; code for Node and Python stands at POST /api/v1/webhook-endpoints in /openapi.json. Answer 2xx within 10 s, and drop repeats by Service-Event-Id.
 - AI ops are priced in credits an item and run on their defaultModel unless model names another of GET /api/v1/ai-models.
 

@@ -1,0 +1,88 @@
+import type { AssetsForJobs, StoredPicture } from '../../assets/open.ts';
+import { noResults, resultsNotReady, tooManyResults } from '../errors.ts';
+import type { ItemsStore } from '../items-store.ts';
+import type { JobDocument } from '../job.ts';
+import { isTerminal } from '../job.ts';
+import { type Archive, type ArchiveEntry, archiveOf } from './archive.ts';
+
+/** Most files of one archive. */
+export const ARCHIVE_FILES_MAX = 10_000;
+const ITEMS_A_READ = 1_000;
+const FILE_EXTENSIONS: Readonly<Record<string, string>> = { jpeg: 'jpg', tiff: 'tif' };
+const UNSAFE_IN_NAMES = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\:*?"<>|]/gu;
+const NAME_MAX_CHARACTERS = 100;
+
+export interface ResultsOptions {
+  items: ItemsStore;
+  assets: Pick<AssetsForJobs, 'pictures' | 'open'>;
+}
+
+interface Result {
+  index: number;
+  sourceId: string | null;
+  resultId: string;
+}
+
+export type Results = ReturnType<typeof createResults>;
+
+/** The pictures that a job made, as one archive. */
+export function createResults({ items, assets }: ResultsOptions) {
+  async function madeBy({ _id }: JobDocument): Promise<Result[]> {
+    const made: Result[] = [];
+    for (let after = -1; ; ) {
+      const part = await items.after(_id, after, ['COMPLETED'], ITEMS_A_READ);
+      for (const { index, assetId, outcome } of part) {
+        const resultId = outcome?.resultAssetId;
+        if (resultId !== undefined) made.push({ index, sourceId: assetId, resultId });
+      }
+      if (made.length > ARCHIVE_FILES_MAX) throw tooManyResults(ARCHIVE_FILES_MAX);
+      const last = part.at(-1);
+      if (last === undefined || part.length < ITEMS_A_READ) return made;
+      after = last.index;
+    }
+  }
+
+  function entryOf(picture: StoredPicture, name: string): ArchiveEntry {
+    const { digest, sizeBytes } = picture;
+    return { name, digest, sizeBytes, open: () => assets.open(picture) };
+  }
+
+  return {
+    /**
+     * The archive of a job that has ended, in the order of its items. Results that were deleted since are left out.
+     * @throws ApiError invalid_state when the job has not ended, made no picture, or made too many.
+     */
+    async archiveOf(job: JobDocument): Promise<Archive> {
+      if (!isTerminal(job.status)) throw resultsNotReady(job.status);
+      const made = await madeBy(job);
+      const ids = made.flatMap(({ sourceId, resultId }) =>
+        sourceId === null ? [resultId] : [sourceId, resultId],
+      );
+      const pictures = await assets.pictures(job.accountId, ids);
+      const digits = String(Math.max(0, job.totalItems - 1)).length;
+      const entries = made.flatMap(({ index, sourceId, resultId }) => {
+        const picture = pictures.get(resultId);
+        if (picture === undefined) return [];
+        const source = sourceId === null ? undefined : pictures.get(sourceId);
+        return [
+          entryOf(
+            picture,
+            fileName(String(index).padStart(digits, '0'), source?.name ?? null, picture.format),
+          ),
+        ];
+      });
+      if (entries.length === 0) throw noResults();
+      return archiveOf(entries, new Date(job.completedAt ?? job.createdAt));
+    },
+  };
+}
+
+/** `007-beach.webp`: the item's index, the name of what it was made of, and the extension of what was made. */
+export function fileName(index: string, sourceName: string | null, format: string): string {
+  const stem = (sourceName ?? '')
+    .replace(/\.[^.]{1,5}$/, '')
+    .replace(UNSAFE_IN_NAMES, '_')
+    .slice(0, NAME_MAX_CHARACTERS)
+    .toWellFormed();
+  return `${index}${stem === '' ? '' : `-${stem}`}.${FILE_EXTENSIONS[format] ?? format}`;
+}
