@@ -13,10 +13,27 @@ export function variableWarnings({ html, css, variables }: Looked, row: Row): Wa
   const placeholders = variablesOf(html, css);
   const known = [...new Set([...variables, ...placeholders])];
   const unknown = unknownNames(row, known, '').map((name) => ({ code: 'unknown_variable', name }));
+  const filled = placeholders.filter((name) => !isEmpty(row, name));
   const empty = placeholders
-    .filter((name) => isEmpty(row, name))
+    .filter((name) => isEmpty(row, name) && !isUnusedOfSeries(name, filled))
     .map((name) => ({ code: 'empty_variable', name }));
   return [...unknown, ...empty];
+}
+
+/** `image7`, where no later image is filled: a series of numbered placeholders may be filled as far as it is needed. */
+function isUnusedOfSeries(name: string, filled: readonly string[]): boolean {
+  const [stem, number] = numbered(name);
+  if (number < 2) return false;
+  return !filled.some((other) => {
+    const [otherStem, otherNumber] = numbered(other);
+    return otherStem === stem && otherNumber > number;
+  });
+}
+
+/** `image7` is `['image', 7]`; a name without a number has -1. */
+function numbered(name: string): readonly [stem: string, number: number] {
+  const [, stem = name, number = '-1'] = /^(.*?)(\d+)$/.exec(name) ?? [];
+  return [stem, Number(number)];
 }
 
 function unknownNames(row: Row, known: readonly string[], within: string): string[] {

@@ -27,6 +27,15 @@ t.test('names that fill nothing, and placeholders that stay empty, are found', a
   ]);
 });
 
+t.test('a series of numbered placeholders may be filled as far as it is needed', async (t) => {
+  const html = ['image1', 'image2', 'image3', 'image4'].map((name) => `{{ ${name} }}`).join('');
+  const template = { html, css: '', variables: [] };
+  const empties = (row: Record<string, string>) => variableWarnings(template, row).map(({ name }) => name);
+  t.same(empties({ image1: 'a', image2: 'b' }), []);
+  t.same(empties({ image1: 'a', image3: 'c' }), ['image2'], 'a gap is found');
+  t.same(empties({}), ['image1'], 'the first is missing');
+});
+
 t.test('what a page names and may not load is found by its scheme', async (t) => {
   const table: Array<[html: string, schemes: string[]]> = [
     ['<img src="https://a.test/x.png">', ['https']],

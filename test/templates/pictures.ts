@@ -29,6 +29,20 @@ const QUARTERS = Uint8Array.of(255, 0, 0, 0, 255, 0, 0, 0, 255, 255, 255, 0);
 
 export const PICTURES: readonly Picture[] = [
   {
+    name: 'contact-sheet',
+    size: [1600, 1200],
+    row: {
+      title: 'Proofs of the week',
+      background: '#f4f1ea',
+      ...Object.fromEntries(
+        [HILLS, FACE, LAMP, LAMP, HILLS].flatMap((image, index) => [
+          [`image${index + 1}`, image],
+          [`caption${index + 1}`, `No. ${index + 1}`],
+        ]),
+      ),
+    },
+  },
+  {
     name: 'social-card',
     size: [1200, 630],
     row: {

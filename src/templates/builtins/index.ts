@@ -37,6 +37,13 @@ export const BUILT_INS: readonly Template[] = [
     width: 1754,
     height: 1240,
   }),
+  builtIn('contact-sheet', {
+    name: 'Contact sheet',
+    description:
+      'Up to 24 pictures on one sheet, 1600 x 1200, each shown whole, in as many columns as they need. image1 to image24: data: URIs or asset://<id>, from the first on. Optional: caption1 to caption24 (one line each), title and background (a CSS colour; the letters are dark on a light one and light on a dark one).',
+    width: 1600,
+    height: 1200,
+  }),
 ];
 
 const BY_ID = new Map(BUILT_INS.map((template) => [template._id, template]));
