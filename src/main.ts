@@ -62,7 +62,7 @@ async function main(): Promise<void> {
   const hostId = randomText(12);
   const startedAt = new Date().toISOString();
   const host = hostForProcesses();
-  const stores = await openStores(settings.stores, host);
+  const stores = await openStores(settings.stores, host, log);
   // What is out of reach or damaged ends the start here, with a sentence of its own.
   await Promise.all([stores.documents.ping(), stores.coordination.ping()]);
   if (!isEmbedded(settings.stores)) await verifyMongo(settings.stores.MONGODB_URL);

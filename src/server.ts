@@ -34,7 +34,7 @@ const tracing = await openTracing(process.env);
 const traceIds = tracing.isOn ? tracing.ids : undefined;
 const log = createLog(settings.http.LOG_LEVEL, { process: Number(processId) }, traceIds);
 const channel = channelToPrimary();
-const stores = await connectStores(settings.stores, channel);
+const stores = await connectStores(settings.stores, channel, log);
 // Answers the primary when it collects the metrics of all processes.
 new AggregatorRegistry();
 

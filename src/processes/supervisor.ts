@@ -13,6 +13,9 @@ const LONGEST_DELAY_MS = 10_000;
 const START_TIMEOUT_MS = 60_000;
 /** Deaths at once, over all processes and with no healthy life between, after which starting again is pointless. */
 const EARLY_EXITS_LIMIT = 8;
+/** Starts of the process that is to take another one's place, and the pause between two of them. */
+const REPLACE_TRIES = 3;
+const REPLACE_PAUSE_MS = 1_000;
 
 export interface SupervisorOptions {
   processes: number;
@@ -37,11 +40,15 @@ export interface Supervisor {
    * being replaced. Rejects when it is stopped before.
    */
   start(): Promise<number>;
-  /** Replaces the processes one by one: the new one listens before the old one drains. */
+  /**
+   * Replaces the processes one by one: the new one listens before the old one drains. One whose replacement does not
+   * start, however often it is tried, stays and is logged as an error; the others are replaced all the same.
+   */
   replaceAll(): Promise<void>;
   /**
    * Replaces one process: the new one listens before the old one drains.
    * @returns false when no process has this id.
+   * @throws Error when no replacement starts: the process stays.
    */
   replace(processId: number): Promise<boolean>;
   /** Changes the number of processes: more are started, or the oldest are drained. Resolves when it is so. */
@@ -62,7 +69,8 @@ export type ProcessMessage = { type: 'listening'; port: number } | { type: 'aliv
 
 /**
  * Keeps a number of API processes alive. A dead one is replaced: at once after a healthy life, with a doubling delay
- * when it died young.
+ * when it died young. A process that is started to take the place of one that lives does not count until it listens: when
+ * it dies before, nothing is missing.
  */
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { log, clock = systemClock } = options;
@@ -81,6 +89,9 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     onSilent: killHung,
     clock,
   });
+  /** By process, the one that is started to take its place, while both live. */
+  const successors = new Map<Worker, Worker>();
+  let wanted = options.processes;
   let earlyExits = 0;
   let stopping = false;
   let stopStarting: () => void = () => {};
@@ -130,6 +141,8 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   function onExit(worker: Worker, { code, signal, everServed }: Death): void {
     const livedMs = clock.elapsedMs() - (bornMs.get(worker) ?? 0);
     bornMs.delete(worker);
+    // A process that dies while its successor starts leaves its place to that one.
+    successors.delete(worker);
     options.onGone(worker.id);
     if (leaving.delete(worker) || stopping) return;
     log.error(
@@ -144,7 +157,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       );
       return;
     }
-    setTimeout(() => !stopping && fork(), delayAfter(earlyExits));
+    setTimeout(() => !stopping && counted().length < wanted && fork(), delayAfter(earlyExits));
   }
 
   async function drain(worker: Worker): Promise<void> {
@@ -162,16 +175,51 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     }
   }
 
-  async function replaceEach(): Promise<void> {
-    for (const old of [...bornMs.keys()]) {
-      if (stopping || old.isDead()) continue;
-      await listening(fork());
-      await drain(old);
+  /** @throws Error when none of its successors lived to listen. */
+  async function replaceOne(old: Worker): Promise<void> {
+    for (let tries = 1; !stopping && !old.isDead(); tries += 1) {
+      const successor = fork();
+      successors.set(old, successor);
+      try {
+        await listening(successor);
+        successors.delete(old);
+        return await drain(old);
+      } catch (error) {
+        successors.delete(old);
+        if (tries >= REPLACE_TRIES && !old.isDead()) throw error;
+        log.warn({ err: error, processId: old.id }, 'A replacement did not start; it is tried again');
+      }
+      await sleep(REPLACE_PAUSE_MS);
     }
+  }
+
+  async function replaceEach(): Promise<void> {
+    const kept: number[] = [];
+    for (const old of current()) {
+      if (leaving.has(old)) continue;
+      await replaceOne(old).catch((error) => {
+        kept.push(old.id);
+        log.error(
+          { err: error, processId: old.id },
+          `No replacement of an API process started in ${REPLACE_TRIES} tries: it stays as it was`,
+        );
+      });
+    }
+    if (kept.length > 0)
+      log.error(
+        { processIds: kept },
+        `${kept.length} API processes were not replaced: mend what the lines above say, and send SIGHUP again`,
+      );
   }
 
   function current(): Worker[] {
     return [...bornMs.keys()].filter((worker) => !leaving.has(worker) && !worker.isDead());
+  }
+
+  /** Those that hold one of the places. */
+  function counted(): Worker[] {
+    const starting = new Set(successors.values());
+    return current().filter((worker) => !starting.has(worker));
   }
 
   /** After the replacement before it, whatever became of that. */
@@ -185,11 +233,12 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   }
 
   async function resizeTo(processes: number): Promise<void> {
-    const missing = Math.max(0, processes - current().length);
+    wanted = processes;
+    const missing = Math.max(0, wanted - current().length);
     await Promise.all(Array.from({ length: missing }, () => listening(fork())));
     await Promise.all(
       current()
-        .slice(0, current().length - processes)
+        .slice(0, current().length - wanted)
         .map(drain),
     );
   }
@@ -218,8 +267,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       queued(async () => {
         const old = current().find(({ id }) => id === processId);
         if (old === undefined) return false;
-        await listening(fork());
-        await drain(old);
+        await replaceOne(old);
         return true;
       }),
     resize: (processes) => queued(() => resizeTo(processes)),

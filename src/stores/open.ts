@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { SettingsOf } from '../../config/setting.ts';
 import type { storesSettings } from './config.ts';
+import type { ListenerLog } from './coordination/listeners.ts';
 import { coordinationOverChannel, provideCoordination } from './coordination/over-channel.ts';
 import { patientCoordination } from './coordination/patient.ts';
 import type { Coordination } from './coordination/port.ts';
@@ -35,17 +36,21 @@ export function isEmbedded(settings: StoresSettings): boolean {
  * Opens the stores in the primary. What is not chosen is not loaded: clients and engines are most of the start. Embedded ones are provided to the API processes over `host`.
  * @throws Error with one sentence when the data directory is held by another server.
  */
-export async function openStores(settings: StoresSettings, host: ChannelHost): Promise<Stores> {
+export async function openStores(
+  settings: StoresSettings,
+  host: ChannelHost,
+  log?: ListenerLog,
+): Promise<Stores> {
   if (!isEmbedded(settings)) {
     const { connectMongoDocuments } = await import('./documents/mongodb.ts');
     const documents = await connectMongoDocuments(settings.MONGODB_URL);
-    return together(documents, await connectCoordination(settings), await openObjects(settings));
+    return together(documents, await connectCoordination(settings, log), await openObjects(settings));
   }
   const { EmbeddedCoordination } = await import('./coordination/embedded.ts');
   const { openEmbeddedDocuments } = await import('./documents/embedded/actor.ts');
   const directory = openDataDirectory(settings.DATA_DIR);
   const documents = openEmbeddedDocuments(join(directory.path, DOCUMENTS_FILE));
-  const coordination = await EmbeddedCoordination.open(documents);
+  const coordination = await EmbeddedCoordination.open(documents, Date.now, log);
   provideDocuments(host, documents);
   provideCoordination(host, coordination);
   const stores = together(documents, coordination, await openObjects(settings));
@@ -88,14 +93,18 @@ async function closeAll(documents: Documents, objects: Objects): Promise<void> {
 }
 
 /** Reaches the stores from an API process; `channel` leads to its primary, which keeps the embedded ones. */
-export async function connectStores(settings: StoresSettings, channel: Channel): Promise<Stores> {
+export async function connectStores(
+  settings: StoresSettings,
+  channel: Channel,
+  log?: ListenerLog,
+): Promise<Stores> {
   const objects = await openObjects(settings);
   if (isEmbedded(settings)) {
     const { readingDirectly } = await import('./documents/embedded/direct-reader.ts');
     const asked = patientDocuments(documentsOverChannel(channel), createPatience(OF_THE_PRIMARY));
     const documents = readingDirectly(asked, join(settings.DATA_DIR, DOCUMENTS_FILE));
     const coordination = patientCoordination(
-      coordinationOverChannel(channel),
+      coordinationOverChannel(channel, log),
       createPatience(OF_THE_PRIMARY),
     );
     return together(documents, coordination, objects);
@@ -103,16 +112,19 @@ export async function connectStores(settings: StoresSettings, channel: Channel):
   const { connectMongoDocuments } = await import('./documents/mongodb.ts');
   const connected = await connectMongoDocuments(settings.MONGODB_URL, { makesIndexes: false });
   const documents = patientDocuments(connected, createPatience(OF_MONGODB));
-  return together(documents, await connectCoordination(settings), objects);
+  return together(documents, await connectCoordination(settings, log), objects);
 }
 
 /** The primary's disk may be slow; it is never away without its processes. */
 const OF_THE_PRIMARY = { name: 'The primary process', longestMs: 10_000, silentMs: 1_000 };
 const OF_MONGODB = { name: 'MongoDB', longestMs: 5_000, silentMs: 500 };
 
-async function connectCoordination({ REDIS_URL }: StoresSettings): Promise<Coordination> {
+async function connectCoordination(
+  { REDIS_URL }: StoresSettings,
+  log: ListenerLog | undefined,
+): Promise<Coordination> {
   const { RedisCoordination } = await import('./coordination/redis.ts');
-  return new RedisCoordination({ url: REDIS_URL });
+  return new RedisCoordination({ url: REDIS_URL, ...(log && { log }) });
 }
 
 async function openObjects(

@@ -76,12 +76,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { places, outputs } = assets;
   const [jobs, items] = await Promise.all([JobsStore.open(documents, now), ItemsStore.open(documents, now)]);
   const definitions = createDefinitions(jobs);
-  const signals = await createSignals(options.coordination, {
-    onWork: (jobId) => runner.wake(jobId),
-    onEnd: options.onEnd,
-    onStop: (jobId) => runner.leave(jobId),
-    log,
-  });
+  const signals = createSignals(options.coordination, log);
   const metrics = createJobMetrics(jobs, () => runner.inHand(), now);
 
   const verdicts = createVerdicts({ items, events, now });
@@ -123,6 +118,12 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
       .lookAround()
       .catch((error: unknown) => log.warn({ err: error }, 'The running jobs were not looked at'));
   };
+  const stopHearing = await signals.hear({
+    onWork: runner.wake,
+    onEnd: options.onEnd,
+    onStop: runner.leave,
+  });
+  // After that, so that nothing falls between: what was announced before is found by this look.
   look();
   const looking = setInterval(look, LOOK_MS);
   looking.unref();
@@ -142,7 +143,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     async stop() {
       clearInterval(looking);
       await runner.stop();
-      signals.close();
+      stopHearing();
     },
   };
 }

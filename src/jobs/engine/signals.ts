@@ -4,30 +4,23 @@ const WORK = 'jobs/work';
 const END = 'jobs/end';
 const STOP = 'jobs/stop';
 
-export interface SignalsOptions {
+export interface SignalHandlers {
   /** A job has items to claim. */
   onWork: (jobId: string) => void;
   /** A job has ended. */
   onEnd: (jobId: string) => void;
   /** A job is being cancelled: no more items of it are to be claimed. */
   onStop: (jobId: string) => void;
-  log: { warn(context: object, message: string): void };
 }
 
 /**
  * Wake-ups among all processes of all hosts: what there is to do, and what is done. Each may be lost: who waits looks for
  * himself as well, only later.
  */
-export async function createSignals(
+export function createSignals(
   coordination: Coordination,
-  { onWork, onEnd, onStop, log }: SignalsOptions,
+  log: { warn(context: object, message: string): void },
 ) {
-  const ends = await Promise.all([
-    coordination.subscribe(WORK, onWork),
-    coordination.subscribe(END, onEnd),
-    coordination.subscribe(STOP, onStop),
-  ]);
-
   function send(channel: string, jobId: string): void {
     coordination
       .publish(channel, jobId)
@@ -38,8 +31,17 @@ export async function createSignals(
     work: (jobId: string) => send(WORK, jobId),
     end: (jobId: string) => send(END, jobId),
     stop: (jobId: string) => send(STOP, jobId),
-    close(): void {
-      for (const end of ends) end();
+
+    /** Resolves with the end of it. A message may come before that: what the handlers need has to stand by now. */
+    async hear({ onWork, onEnd, onStop }: SignalHandlers): Promise<() => void> {
+      const ends = await Promise.all([
+        coordination.subscribe(WORK, onWork),
+        coordination.subscribe(END, onEnd),
+        coordination.subscribe(STOP, onStop),
+      ]);
+      return () => {
+        for (const end of ends) end();
+      };
     },
   };
 }

@@ -2,7 +2,7 @@ import type { Documents } from '../documents/port.ts';
 import { DueSet } from './due-set.ts';
 import { ExpiringMap } from './expiring-map.ts';
 import { IdempotencyRecords } from './idempotency-records.ts';
-import { Listeners } from './listeners.ts';
+import { type ListenerLog, Listeners } from './listeners.ts';
 import { Places } from './places.ts';
 import type {
   AdmitAnswer,
@@ -36,15 +36,20 @@ export class EmbeddedCoordination implements Coordination {
   readonly #leases: ExpiringMap<string>;
   readonly #dueSets = new Map<string, DueSet>();
   readonly #idempotency: IdempotencyRecords;
-  readonly #listeners = new Listeners();
+  readonly #listeners: Listeners;
   readonly #observers = new Set<Observer>();
 
   /** `now` answers epoch milliseconds. */
-  static async open(documents: Documents, now: () => number = Date.now): Promise<EmbeddedCoordination> {
-    return new EmbeddedCoordination(await IdempotencyRecords.open(documents, now), now);
+  static async open(
+    documents: Documents,
+    now: () => number = Date.now,
+    log?: ListenerLog,
+  ): Promise<EmbeddedCoordination> {
+    return new EmbeddedCoordination(await IdempotencyRecords.open(documents, now), now, log);
   }
 
-  private constructor(idempotency: IdempotencyRecords, now: () => number) {
+  private constructor(idempotency: IdempotencyRecords, now: () => number, log?: ListenerLog) {
+    this.#listeners = new Listeners(log);
     this.#idempotency = idempotency;
     this.#now = now;
     this.#rates = new Windows(now);

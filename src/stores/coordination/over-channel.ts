@@ -1,6 +1,6 @@
 import type { Channel, ChannelHost } from '../embedded/channel.ts';
 import type { EmbeddedCoordination } from './embedded.ts';
-import { Listeners } from './listeners.ts';
+import { type ListenerLog, Listeners } from './listeners.ts';
 import type { Coordination } from './port.ts';
 
 const SERVICE = 'coordination';
@@ -36,8 +36,8 @@ interface Message {
 }
 
 /** An API process's side: the coordination that its primary keeps. Closing it leaves the primary's alone. */
-export function coordinationOverChannel(channel: Channel): Coordination {
-  const listeners = new Listeners();
+export function coordinationOverChannel(channel: Channel, log?: ListenerLog): Coordination {
+  const listeners = new Listeners(log);
   const stopHearing = channel.on(SERVICE, (event) => {
     const { channel: name, message } = event as Message;
     listeners.deliver(name, message);

@@ -1,5 +1,5 @@
 import { randomText } from '../../names/ids.ts';
-import { Listeners } from './listeners.ts';
+import { type ListenerLog, Listeners } from './listeners.ts';
 import type {
   AdmitAnswer,
   AdmitQuestion,
@@ -32,6 +32,7 @@ export interface RedisCoordinationOptions {
   keyPrefix?: string;
   /** How long a command waits for a connection before it rejects with StoreUnavailableError. */
   deadlineMs?: number;
+  log?: ListenerLog;
 }
 
 /** Coordination of several hosts. Keys of one step need not lie in one cluster slot: a single Redis is meant. */
@@ -40,10 +41,11 @@ export class RedisCoordination implements Coordination {
   readonly #commands: RedisConnection;
   /** A connection that subscribes can do nothing else. It subscribes again by itself when it was lost. */
   readonly #subscriber: RedisConnection;
-  readonly #listeners = new Listeners();
+  readonly #listeners: Listeners;
 
-  constructor({ url, keyPrefix = 'darkroom:', deadlineMs = 3000 }: RedisCoordinationOptions) {
+  constructor({ url, keyPrefix = 'darkroom:', deadlineMs = 3000, log }: RedisCoordinationOptions) {
     this.#keyPrefix = keyPrefix;
+    this.#listeners = new Listeners(log);
     this.#commands = new RedisConnection(url, deadlineMs);
     this.#subscriber = new RedisConnection(url, deadlineMs);
     this.#subscriber.client.on('message', (name: string, message: string) => {
