@@ -25,6 +25,13 @@ export const storesSettings = {
     accepts: 'a redis:// or rediss:// address is expected',
     secret: true,
   }),
+  REDIS_PREFIX: text({
+    description:
+      'Begins the names of all keys and channels on Redis. Deployments that share one Redis differ in it, or in the database number of REDIS_URL: then neither hears the other, nor its operators. The hosts of one deployment have the same.',
+    fallback: 'darkroom',
+    pattern: /^[A-Za-z0-9._-]{1,64}$/,
+    accepts: '1 to 64 letters, digits, dots, hyphens and underscores are expected',
+  }),
   S3_BUCKET: text({ description: 'Bucket for objects; none keeps them as files under DATA_DIR.' }),
   S3_ENDPOINT: text({
     description: 'Address of an S3-compatible service other than AWS.',

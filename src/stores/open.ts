@@ -119,12 +119,17 @@ export async function connectStores(
 const OF_THE_PRIMARY = { name: 'The primary process', longestMs: 10_000, silentMs: 1_000 };
 const OF_MONGODB = { name: 'MongoDB', longestMs: 5_000, silentMs: 500 };
 
-async function connectCoordination(
-  { REDIS_URL }: StoresSettings,
-  log: ListenerLog | undefined,
+/** Coordination of a cluster. */
+export async function connectCoordination(
+  { REDIS_URL, REDIS_PREFIX }: StoresSettings,
+  log?: ListenerLog,
 ): Promise<Coordination> {
   const { RedisCoordination } = await import('./coordination/redis.ts');
-  return new RedisCoordination({ url: REDIS_URL, ...(log && { log }) });
+  return new RedisCoordination({
+    url: REDIS_URL,
+    keyPrefix: `${REDIS_PREFIX}:`,
+    ...(log && { log }),
+  });
 }
 
 async function openObjects(

@@ -29,7 +29,7 @@ type AdmitReply = [
 export interface RedisCoordinationOptions {
   url: string;
   /** Begins every key and channel. No glob characters. */
-  keyPrefix?: string;
+  keyPrefix: string;
   /** How long a command waits for a connection before it rejects with StoreUnavailableError. */
   deadlineMs?: number;
   log?: ListenerLog;
@@ -43,7 +43,7 @@ export class RedisCoordination implements Coordination {
   readonly #subscriber: RedisConnection;
   readonly #listeners: Listeners;
 
-  constructor({ url, keyPrefix = 'darkroom:', deadlineMs = 3000, log }: RedisCoordinationOptions) {
+  constructor({ url, keyPrefix, deadlineMs = 3000, log }: RedisCoordinationOptions) {
     this.#keyPrefix = keyPrefix;
     this.#listeners = new Listeners(log);
     this.#commands = new RedisConnection(url, deadlineMs);
@@ -189,11 +189,11 @@ export class RedisCoordination implements Coordination {
   }
 
   publish(channel: string, message: string): Promise<number> {
-    return this.#commands.run(() => this.#commands.client.publish(this.#key('channel', channel), message));
+    return this.#commands.run(() => this.#commands.client.publish(this.#channel(channel), message));
   }
 
   async subscribe(channel: string, listener: (message: string) => void): Promise<() => void> {
-    const name = this.#key('channel', channel);
+    const name = this.#channel(channel);
     const remove = this.#listeners.add(name, listener);
     const end = () => {
       if (remove()) this.#unsubscribe(name);
@@ -223,6 +223,11 @@ export class RedisCoordination implements Coordination {
 
   #dueKeys(key: string): string[] {
     return [this.#key('due', key), this.#key('due-claims', key), this.#key('due-asked', key)];
+  }
+
+  /** The channels of a Redis are those of all its databases: their names tell the database. */
+  #channel(name: string): string {
+    return this.#key(`channel@${this.#commands.client.options.db ?? 0}`, name);
   }
 
   #key(kind: string, name = ''): string {
