@@ -63,7 +63,7 @@ export async function engineAlone(
     upgradeUrl: () => '',
     keptBytesMax: 512 * 2 ** 20,
     owner: name,
-    widths: { pixels: 1, batches: 1, pages: 1, models: 1 },
+    widths: { pixels: () => 1, batches: () => 1, pages: () => 1, models: () => 1 },
     performOver: () => async () => ({
       outcome: {
         ...{ status: 'COMPLETED', output: '{}', durationMs: 0, runs: 1, credits: 0 },

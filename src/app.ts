@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { Settings } from '../config/index.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Gate } from './accounts/gate/gate.ts';
+import { type Capacity, createCapacity } from './capacity/capacity.ts';
 import { installBodyParsing } from './http/bodies/parsing.ts';
 import { drainServer } from './http/connection/draining.ts';
 import { installIdempotency } from './http/manners/idempotency.ts';
@@ -80,7 +81,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
   });
   const draining = new AbortController();
   const publicUrl = () => settings.http.PUBLIC_URL || addressOf(server, settings.http.HOST);
-  const threads = await openThreads(options, meters);
+  const capacity = createCapacity({ ...settings.processes, ...settings.pixels, ...settings.renders });
+  const threads = await openThreads(options, capacity, meters);
   await installOpenApi(server, { version: packageJson.version, publicUrl });
   meters.pools.watch({
     image: () => threads.pixels.stats(),
@@ -98,6 +100,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     ...options,
     ...stores,
     ...threads,
+    capacity,
     meters,
     publicUrl,
     draining: draining.signal,
@@ -148,7 +151,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const endControls = await answerControls(
     stores.coordination,
     options,
-    processControls({ ...threads, log: options.log }),
+    processControls({ ...threads, capacity, log: options.log }),
   );
 
   async function drain(timeoutMs: number): Promise<void> {
@@ -184,15 +187,13 @@ export async function buildApp(options: AppOptions): Promise<App> {
 }
 
 /** The threads that touch pixels, and the browsers. */
-async function openThreads({ settings, log }: AppOptions, meters: Meters) {
-  const { pixels, processes, renders, stores } = settings;
+async function openThreads({ settings, log }: AppOptions, capacity: Capacity, meters: Meters) {
+  const { pixels, renders, stores } = settings;
   return {
-    pixels: meteredPixels(
-      createPixels({ settings: pixels, processes: processes.PROCESSES, log }),
-      meters.pools,
-    ),
+    pixels: meteredPixels(createPixels({ settings: pixels, capacity, log }), meters.pools),
     renders: await openRenders({
       settings: renders,
+      capacity,
       dataDir: stores.DATA_DIR,
       log,
     }),

@@ -11,6 +11,7 @@ import { commandContext } from './admin/context.ts';
 import { openAdminSocket } from './admin/socket.ts';
 import { createMovements } from './billing/movements.ts';
 import { BillingStore } from './billing/store.ts';
+import { createCapacity, libuvThreads } from './capacity/capacity.ts';
 import { systemClock } from './clock/clock.ts';
 import { COLLECTIONS } from './collections.ts';
 import { ItemsStore } from './jobs/items-store.ts';
@@ -76,6 +77,7 @@ async function main(): Promise<void> {
 
   cluster.setupPrimary({ exec: new URL('./server.ts', import.meta.url).pathname });
   let forked = 0;
+  const capacity = createCapacity({ ...settings.processes, ...settings.pixels, ...settings.renders });
   const supervisor = createSupervisor({
     processes: settings.processes.PROCESSES,
     drainTimeoutMs: settings.processes.DRAIN_TIMEOUT_MS,
@@ -90,9 +92,7 @@ async function main(): Promise<void> {
         DARKROOM_PROCESS_ID: String(forked),
         // A process that replaces another starts a third faster from what the first one compiled.
         NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(settings.stores.DATA_DIR, 'compile-cache'),
-        // sharp decodes on libuv's threads, beside file reads and DNS: neither may wait for the other.
-        UV_THREADPOOL_SIZE:
-          process.env.UV_THREADPOOL_SIZE ?? String(Math.max(8, 4 + 2 * settings.pixels.IMAGE_THREADS)),
+        UV_THREADPOOL_SIZE: process.env.UV_THREADPOOL_SIZE ?? String(libuvThreads(capacity)),
       };
     },
     onGone: (processId) => {
@@ -143,7 +143,7 @@ async function main(): Promise<void> {
   // A signal asked it to stop while it started: that is on its way.
   if (port === null) return;
   const name = { hostId, processId: 'primary' };
-  await answerControls(stores.coordination, name, primaryControls(hostId, supervisor));
+  await answerControls(stores.coordination, name, primaryControls(hostId, supervisor, capacity));
   const { PROCESSES: processes } = settings.processes;
   log.info({ host: settings.http.HOST, port, processes, allocator: allocator.name }, 'listening');
   const { HOST, PUBLIC_URL } = settings.http;

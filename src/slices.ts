@@ -6,6 +6,7 @@ import { JOB_WAITS } from './accounts/gate/gate.ts';
 import { type Accounts, openAccounts } from './accounts/open.ts';
 import { type Assets, openAssets } from './assets/open.ts';
 import { type Billing, openBilling } from './billing/open.ts';
+import type { Capacity } from './capacity/capacity.ts';
 import { openCatalogue } from './catalogue/open.ts';
 import { openEvents } from './events/open.ts';
 import { openFeedback } from './feedback/open.ts';
@@ -44,6 +45,7 @@ export interface SlicesOptions {
   /** What the process counts; a slice may declare metrics of its own beside them. */
   meters: Meters;
   tracing: Tracing;
+  capacity: Capacity;
   hostId: string;
   processId: string;
   /** Base of the links that the service gives out. */
@@ -118,7 +120,6 @@ export async function openSlices(options: SlicesOptions) {
       pixels,
       outbound,
       signatures,
-      imageThreads: settings.pixels.IMAGE_THREADS,
       storedAssets: (id) => plan(id).storedAssets,
       upgradeUrl: topUpUrl,
     }),
@@ -171,11 +172,6 @@ export async function openSlices(options: SlicesOptions) {
       storedAssets: assets.storedAssets,
       upgradeUrl: topUpUrl,
       keptBytesMax: settings.jobs.JOB_DOCUMENTS_MEGABYTES * 1024 * 1024,
-      threads: {
-        image: settings.pixels.IMAGE_THREADS,
-        render: settings.renders.RENDER_THREADS,
-        processes: settings.processes.PROCESSES,
-      },
     }),
   );
   return { all, gate, catalogue, images };

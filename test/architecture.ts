@@ -36,6 +36,7 @@ const RANKS: Record<string, number> = {
   metrics: 8,
   tracing: 9,
   stores: 9,
+  capacity: 10,
   clock: 10,
   turns: 10,
   names: 10,

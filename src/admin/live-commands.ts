@@ -1,13 +1,15 @@
-import {
-  askProcesses,
-  CHANGEABLE_SETTINGS,
-  type ChangeableSetting,
-  type ControlAnswer,
-} from '../processes/controls.ts';
+import { SETTINGS } from '../../config/index.ts';
+import { CAPACITY_SETTINGS, type CapacitySetting } from '../capacity/capacity.ts';
+import { askProcesses, type ControlAnswer } from '../processes/controls.ts';
 import { type Command, type CommandAnswer, type CommandContext, type Given, UsageError } from './command.ts';
 
-const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
-const MOST: Record<ChangeableSetting, number> = { PROCESSES: 256, IMAGE_THREADS: 64, RENDER_THREADS: 16 };
+/** The settings themselves say what they accept. */
+const ACCEPTED = {
+  PROCESSES: SETTINGS.processes.PROCESSES,
+  IMAGE_THREADS: SETTINGS.pixels.IMAGE_THREADS,
+  RENDER_THREADS: SETTINGS.renders.RENDER_THREADS,
+} satisfies Record<CapacitySetting, unknown>;
+const { LOG_LEVEL } = SETTINGS.http;
 const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000 };
 
 /** What an operator asks of the processes that run now, of every host that shares the stores. */
@@ -21,7 +23,7 @@ export const LIVE_COMMANDS: readonly Command[] = [
   },
   {
     name: 'set',
-    about: `Changes ${CHANGEABLE_SETTINGS.join(', ')} on every host without a restart, until the next start; --save keeps it in darkroom.env.`,
+    about: `Changes ${CAPACITY_SETTINGS.join(', ')} on every host without a restart, until the next start; --save keeps it in darkroom.env.`,
     takes: ['NAME=VALUE'],
     options: { save: null },
     run: set,
@@ -36,7 +38,7 @@ export const LIVE_COMMANDS: readonly Command[] = [
   },
   {
     name: 'log',
-    about: `Changes the least severe line that is logged (${LEVELS.join(', ')}), for good or for a time such as 10m.`,
+    about: `Changes the least severe line that is logged, as LOG_LEVEL does, for good or for a time such as 10m.`,
     takes: ['LEVEL'],
     options: { for: 'TIME' },
     run: log,
@@ -93,14 +95,13 @@ function busy(pool: { threads: number; busy: number }): string {
 
 async function set({ words, options }: Given, { coordination }: CommandContext): Promise<CommandAnswer> {
   const [name = '', text = ''] = (words[0] ?? '').split('=');
-  const known = CHANGEABLE_SETTINGS.find((setting) => setting === name);
+  const known = CAPACITY_SETTINGS.find((setting) => setting === name);
   if (known === undefined)
     throw new UsageError(
-      `${name} cannot be changed while the service runs: ${CHANGEABLE_SETTINGS.join(', ')} can.`,
+      `${name} cannot be changed while the service runs: ${CAPACITY_SETTINGS.join(', ')} can.`,
     );
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > MOST[known])
-    throw new UsageError(`${known} is "${text}", but a whole number from 1 to ${MOST[known]} is expected.`);
+  const value = ACCEPTED[known].parse(text);
+  if (value === undefined) throw new UsageError(`${known} is "${text}", but ${ACCEPTED[known].accepts}.`);
   const save = options.save === true;
   return told(await askProcesses(coordination, { kind: 'set', name: known, value, save }));
 }
@@ -117,7 +118,8 @@ async function drain({ words }: Given, { coordination }: CommandContext): Promis
 
 async function log({ words, options }: Given, { coordination }: CommandContext): Promise<CommandAnswer> {
   const [level = ''] = words;
-  if (!LEVELS.includes(level)) throw new UsageError(`"${level}" is no level: ${LEVELS.join(', ')} are.`);
+  if (LOG_LEVEL.parse(level) === undefined)
+    throw new UsageError(`"${level}" is no level: ${LOG_LEVEL.accepts}.`);
   const forMs = options.for === undefined ? null : durationMs(String(options.for));
   return told(await askProcesses(coordination, { kind: 'log', level, forMs }));
 }

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import type { Gate } from '../accounts/gate/gate.ts';
+import type { Capacity } from '../capacity/capacity.ts';
 import type { Signatures } from '../http/signatures.ts';
 import type { Slice } from '../http/slice.ts';
 import type { Outbound } from '../outbound/outbound.ts';
@@ -38,7 +39,7 @@ export interface AssetsOptions {
   pixels: Pixels;
   outbound: Outbound;
   signatures: Signatures;
-  imageThreads: number;
+  capacity: Capacity;
   /** Assets that a plan stores. */
   storedAssets: (plan: string) => number;
   publicUrl: () => string;

@@ -3,6 +3,7 @@ import type { Gate } from '../accounts/gate/gate.ts';
 import type { AssetsForJobs } from '../assets/open.ts';
 import type { Holds } from '../billing/holds.ts';
 import type { UsageSource } from '../billing/usage.ts';
+import type { Capacity } from '../capacity/capacity.ts';
 import type { Events } from '../events/open.ts';
 import type { Signatures } from '../http/signatures.ts';
 import type { Slice } from '../http/slice.ts';
@@ -57,7 +58,7 @@ export interface JobsOptions {
   upgradeUrl: () => string;
   hostId: string;
   processId: string;
-  threads: { image: number; render: number; processes: number };
+  capacity: Capacity;
   draining: AbortSignal;
   now: () => Date;
   log: { warn(context: object, message: string): void };
@@ -82,9 +83,9 @@ const WAITS_PER_HOST = 1_000;
 
 /** Asynchronous work over many items; see README.md here for the documents and their transitions. */
 export async function openJobs(options: JobsOptions): Promise<Jobs> {
-  const { documents, assets, holds, gate, presets, plan, threads, storedAssets } = options;
+  const { documents, assets, holds, gate, presets, plan, capacity, storedAssets } = options;
   const waits = createWaits({
-    limit: Math.ceil(WAITS_PER_HOST / threads.processes),
+    limit: () => Math.ceil(WAITS_PER_HOST / capacity.processes()),
     draining: options.draining,
   });
   const typicalSeconds = await TypicalSeconds.open(documents);
@@ -92,10 +93,10 @@ export async function openJobs(options: JobsOptions): Promise<Jobs> {
     ...options,
     owner: `${options.hostId}/${options.processId}`,
     widths: {
-      pixels: threads.image,
-      batches: threads.image,
-      pages: 2 * threads.render,
-      models: options.providers.width,
+      pixels: capacity.imageThreads,
+      batches: capacity.imageThreads,
+      pages: () => 2 * capacity.renderThreads(),
+      models: () => options.providers.width,
     },
     onEnd: waits.tell,
     performOver: ({ jobs, items, definitions }) =>

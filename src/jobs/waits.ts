@@ -8,8 +8,8 @@ export const LONGEST_WAIT_MS = 60_000;
 const LOOK_MS = 2_000;
 
 export interface WaitsOptions {
-  /** Calls that may wait in this process. */
-  limit: number;
+  /** Calls that may wait in this process, now. */
+  limit: () => number;
   draining: AbortSignal;
 }
 
@@ -68,7 +68,7 @@ export function createWaits({ limit, draining }: WaitsOptions) {
      */
     async untilEnded(jobId: string, waitMs: number, client: AbortSignal, look: Look): Promise<JobDocument> {
       if (waitMs <= 0) return look();
-      if (open >= limit) throw tooManyWaits();
+      if (open >= limit()) throw tooManyWaits();
       open += 1;
       try {
         return await wait(jobId, waitMs, client, look);

@@ -51,8 +51,10 @@ export interface Admission {
   acquire(request: SeatRequest): Promise<Seat>;
   /** When a place is to be expected for a call that came now: whole seconds, 1 to 60. */
   retryAfterSeconds(): number;
-  /** Changes the number of seats; work under way keeps its own, so that fewer seats come into force as work ends. */
-  resize(seats: number): void;
+  /**
+   * Changes the number of seats and the memory; work under way keeps its own, so that fewer come into force as work ends.
+   */
+  resize(size: { seats: number; budgetBytes?: number }): void;
   /** Resolves when nobody works and nobody waits. */
   idle(): Promise<void>;
   stats(): AdmissionStats;
@@ -85,8 +87,8 @@ export function createAdmission(options: {
   callsBesideJobs?: boolean;
   clock?: Clock;
 }): Admission {
-  const { budgetBytes, queueLimit, callsBesideJobs = false, clock = systemClock } = options;
-  let { seats } = options;
+  const { queueLimit, callsBesideJobs = false, clock = systemClock } = options;
+  let { seats, budgetBytes } = options;
   const lines = { call: createTurns<Waiter>(), job: createTurns<Waiter>() };
   /** Places that each account has now. */
   const held = new Map<string, number>();
@@ -196,8 +198,8 @@ export function createAdmission(options: {
       return wait(request);
     },
     retryAfterSeconds,
-    resize(count) {
-      seats = count;
+    resize(size) {
+      ({ seats, budgetBytes = budgetBytes } = size);
       admitNext();
     },
     idle: () =>

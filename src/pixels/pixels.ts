@@ -13,6 +13,7 @@ import type {
   Transformed,
   TransformTask,
 } from '../../workers/protocol.ts';
+import type { Capacity } from '../capacity/capacity.ts';
 import { type Clock, systemClock } from '../clock/clock.ts';
 import type { ApiError } from '../http/errors.ts';
 import type { WorkClass } from './admission.ts';
@@ -115,16 +116,14 @@ export interface Pixels {
    * does not wait for its own queue. Rejects when it does not run.
    */
   selfTest(): Promise<void>;
-  /** Changes the number of image threads of this process, and of places for items of large jobs, without a failed call. */
-  resize(threads: number): void;
   /** Waits for the calls under way, then stops threads and rasterizer. */
   close(): Promise<void>;
 }
 
 export interface PixelsOptions {
   settings: SettingsOf<typeof pixelsSettings>;
-  /** API processes that share the machine. */
-  processes: number;
+  /** The pools follow it, without a failed call. */
+  capacity: Capacity;
   log: { warn(context: object, message: string): void };
   clock?: Clock;
   /** The modules that the threads and the processes run. */
@@ -293,10 +292,6 @@ export function createPixels(options: PixelsOptions): Pixels {
     heavyStats: () => statsOf(lanes.heavy),
     batchStats: () => statsOf(lanes.batch),
     selfTest: selfTest.run,
-    resize(count) {
-      lanes.quick.resize(count);
-      lanes.batch.resize(count);
-    },
     async close() {
       await Promise.all([lanes.close(), rasterizer.close()]);
     },

@@ -1,3 +1,4 @@
+import type { CapacitySetting } from '../capacity/capacity.ts';
 import { randomText } from '../names/ids.ts';
 import type { Coordination } from '../stores/coordination/port.ts';
 
@@ -7,11 +8,7 @@ export type Control =
   | { kind: 'log'; level: string; forMs: number | null }
   | { kind: 'drain'; hostId: string; processId: string }
   /** `save`: also written down, for the starts to come. */
-  | { kind: 'set'; name: ChangeableSetting; value: number; save: boolean };
-
-/** Settings that change while the service runs. */
-export const CHANGEABLE_SETTINGS = ['PROCESSES', 'IMAGE_THREADS', 'RENDER_THREADS'] as const;
-export type ChangeableSetting = (typeof CHANGEABLE_SETTINGS)[number];
+  | { kind: 'set'; name: CapacitySetting; value: number; save: boolean };
 
 /** Names a process of a host; the primary's processId is `primary`. */
 export interface ProcessName {

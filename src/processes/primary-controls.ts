@@ -1,4 +1,5 @@
 import { saveSetting } from '../../config/env-file.ts';
+import type { ChangeableCapacity } from '../capacity/capacity.ts';
 import type { Control, ControlHandler } from './controls.ts';
 import type { Supervisor } from './supervisor.ts';
 
@@ -6,10 +7,15 @@ import type { Supervisor } from './supervisor.ts';
  * What the primary of a host does for an operator: replaces one of its processes, changes their number, and sees to it that a process which
  * is started later has the settings that were changed.
  */
-export function primaryControls(hostId: string, supervisor: Supervisor): ControlHandler {
+export function primaryControls(
+  hostId: string,
+  supervisor: Supervisor,
+  capacity: ChangeableCapacity,
+): ControlHandler {
   async function set({ name, value, save }: Extract<Control, { kind: 'set' }>) {
-    if (name === 'PROCESSES') await supervisor.resize(value);
+    capacity.set(name, value);
     process.env[name] = String(value);
+    if (name === 'PROCESSES') await supervisor.resize(value);
     if (save) saveSetting(name, String(value));
     return { [name]: value, ...(save && { saved: true }) };
   }

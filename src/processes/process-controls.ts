@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { ChangeableCapacity } from '../capacity/capacity.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import type { Renders } from '../pixels/renders/renders.ts';
 import type { Control, ControlHandler } from './controls.ts';
@@ -6,11 +7,12 @@ import type { Control, ControlHandler } from './controls.ts';
 export interface ProcessControlsOptions {
   pixels: Pixels;
   renders: Renders;
+  capacity: ChangeableCapacity;
   log: Logger;
 }
 
 /** What an API process does for an operator: tells of its pools, changes their size, and changes what it logs. */
-export function processControls({ pixels, renders, log }: ProcessControlsOptions): ControlHandler {
+export function processControls({ pixels, renders, capacity, log }: ProcessControlsOptions): ControlHandler {
   const usualLevel = log.level;
   let backToUsual: NodeJS.Timeout | undefined;
 
@@ -41,9 +43,7 @@ export function processControls({ pixels, renders, log }: ProcessControlsOptions
         setLevel(control);
         return { level: control.level };
       case 'set':
-        if (control.name === 'IMAGE_THREADS') pixels.resize(control.value);
-        else if (control.name === 'RENDER_THREADS') renders.resize(control.value);
-        else return null;
+        capacity.set(control.name, control.value);
         return { [control.name]: control.value };
       case 'drain':
         return null;

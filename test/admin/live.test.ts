@@ -1,4 +1,5 @@
 // needs: server
+import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { askPrimary } from '../../src/admin/socket.ts';
 import { startWholeService } from '../whole-service.ts';
@@ -36,6 +37,15 @@ t.test('an operator sees and changes the pools of a running service', async (t) 
     [2, 2, 2],
     'a new process has what was set before',
   );
+  await admin('set', 'IMAGE_THREADS=8');
+  await admin('set', 'PROCESSES=4');
+  const environments = await Promise.all(
+    (await service.children()).map((pid) => readFile(`/proc/${pid}/environ`, 'utf8')),
+  );
+  const threadsOf = (environment: string) => /UV_THREADPOOL_SIZE=(\d+)/.exec(environment)?.[1];
+  t.same(environments.map(threadsOf).sort(), ['20', '8', '8', '8'], 'and libuv’s threads for it');
+  await admin('set', 'IMAGE_THREADS=2');
+  await admin('set', 'PROCESSES=3');
   await admin('log', 'warn', '--for', '10m');
   t.ok((await admin('pools')).shown.processes.every(({ logLevel }) => logLevel === 'warn'));
 

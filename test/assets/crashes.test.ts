@@ -1,4 +1,5 @@
 // needs: server, both stores
+
 import Fastify from 'fastify';
 import t, { type Test } from 'tap';
 import { readSettings } from '../../config/index.ts';
@@ -11,6 +12,7 @@ import { installValidation } from '../../src/http/refusals/validation.ts';
 import { signaturesWith } from '../../src/http/signatures.ts';
 import { createOutbound } from '../../src/outbound/outbound.ts';
 import { createPixels } from '../../src/pixels/pixels.ts';
+import { smallCapacity } from '../capacity.ts';
 import { type Death, dyingStores } from '../dying.ts';
 import { startServer } from '../harness.ts';
 import { picture } from './gallery-harness.ts';
@@ -21,7 +23,7 @@ const MOST_CHANGES = 20;
 
 const log = { warn: () => undefined };
 const settings = readSettings({});
-const pixels = createPixels({ settings: settings.pixels, processes: 1, log });
+const pixels = createPixels({ settings: settings.pixels, capacity: smallCapacity(), log });
 t.teardown(() => pixels.close());
 const { stores } = await startServer(t);
 const clock = { ms: Date.now() };
@@ -34,7 +36,7 @@ const common = {
   pixels,
   outbound: createOutbound({ allowedSubnets: [], allowsHttp: false }),
   signatures: signaturesWith(Buffer.alloc(32)),
-  imageThreads: 1,
+  capacity: smallCapacity(),
   storedAssets: () => 100,
   publicUrl: () => 'http://darkroom.test',
   upgradeUrl: () => 'http://darkroom.test/plans',

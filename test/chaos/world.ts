@@ -124,7 +124,7 @@ export async function openWorld({
       upgradeUrl: () => 'http://localhost/docs',
       keptBytesMax: 512 * 2 ** 20,
       owner,
-      widths: { pixels: 2, batches: 2, pages: 1, models: 1 },
+      widths: { pixels: () => 2, batches: () => 2, pages: () => 1, models: () => 1 },
       performOver: (opened) => work({ ...opened, objects, make: outputs.make, life }),
       onEnd: () => undefined,
       draining: draining.signal,

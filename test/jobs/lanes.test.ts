@@ -8,7 +8,7 @@ const SEEN = 60;
 
 /** A lane that saw items of one length end, one after the other, so many milliseconds apart. */
 function laneAfter(durationMs: number, apartMs: number): Lane {
-  const lane = new Lane(1);
+  const lane = new Lane(() => 1);
   for (let item = 1; item <= SEEN; item += 1) lane.took(item * apartMs - durationMs, item * apartMs);
   return lane;
 }

@@ -69,8 +69,8 @@ t.test('calls and small jobs find their thread free while a batch has its place'
 });
 
 t.test('an operator who changes the number of threads changes the places of a batch', async (t) => {
-  const { pixels, clock } = openStandIns(t);
-  pixels.resize(2);
+  const { pixels, clock, capacity } = openStandIns(t);
+  capacity.set('IMAGE_THREADS', 2);
   const stuck = [1, 2].map(() => pixels.transform(itemOf(clock, 'spin')));
   await turn();
   t.match(pixels.batchStats(), { threads: 2, busy: 2, queued: 0 });

@@ -1,7 +1,9 @@
 // needs: pixels
+
 import t, { type Test } from 'tap';
 import { createPixels, type PixelsOptions, type TransformCall } from '../../src/pixels/pixels.ts';
 import type { Pass } from '../../workers/protocol.ts';
+import { smallCapacity } from '../capacity.ts';
 import { type HandClock, handClock } from '../clock.ts';
 import { gifOf, pngOf, svgOf } from './files.ts';
 
@@ -25,7 +27,7 @@ function open(t: Test, options: Partial<PixelsOptions> = {}) {
   const log = { warn: (_context: object, message: string) => void lost.push(message) };
   const pixels = createPixels({
     settings: SETTINGS,
-    processes: 1,
+    capacity: smallCapacity(),
     log,
     clock,
     threadFile: STAND_IN,

@@ -1,5 +1,7 @@
 import type { Test } from 'tap';
+import type { ChangeableCapacity } from '../../src/capacity/capacity.ts';
 import { createPixels, type Pixels, type PixelsOptions } from '../../src/pixels/pixels.ts';
+import { smallCapacity } from '../capacity.ts';
 import { type HandClock, handClock } from '../clock.ts';
 
 const SETTINGS: PixelsOptions['settings'] = {
@@ -18,16 +20,18 @@ const SETTINGS: PixelsOptions['settings'] = {
 export function openStandIns(
   t: Test,
   settings: Partial<PixelsOptions['settings']> = {},
-): { pixels: Pixels; clock: HandClock } {
+): { pixels: Pixels; clock: HandClock; capacity: ChangeableCapacity } {
   const clock = handClock();
+  const all = { ...SETTINGS, ...settings };
+  const capacity = smallCapacity(all.IMAGE_THREADS);
   const pixels = createPixels({
-    settings: { ...SETTINGS, ...settings },
-    processes: 1,
+    settings: all,
+    capacity,
     log: { warn: () => {} },
     clock,
     threadFile: new URL('./stand-in-thread.ts', import.meta.url),
     processFile: new URL('./stand-in-process.ts', import.meta.url),
   });
   t.teardown(() => pixels.close());
-  return { pixels, clock };
+  return { pixels, clock, capacity };
 }

@@ -1,9 +1,11 @@
 // needs: pixels
+
 import { createHash } from 'node:crypto';
 import sharp from 'sharp';
 import t from 'tap';
 import { createPixels } from '../../src/pixels/pixels.ts';
 import type { Pass } from '../../workers/protocol.ts';
+import { smallCapacity } from '../capacity.ts';
 import { image, imagesIn, needsImages } from '../images.ts';
 import { svgOf } from './files.ts';
 
@@ -20,7 +22,7 @@ const pixels = createPixels({
     VECTOR_TIMEOUT_MS: 20_000,
     VECTOR_MEMORY_MEGABYTES: 2_048,
   },
-  processes: 1,
+  capacity: smallCapacity(),
   log: { warn: () => {} },
 });
 t.teardown(() => pixels.close());

@@ -6,6 +6,7 @@ import { createPixels } from '../../src/pixels/pixels.ts';
 import { type ModelCall, type ModelOutcome, openProviders } from '../../src/providers/open.ts';
 import { offeredBy } from '../../src/providers/registry.ts';
 import type { AdmitQuestion, Coordination } from '../../src/stores/coordination/port.ts';
+import { smallCapacity } from '../capacity.ts';
 
 /** A call with its pictures as they are. */
 export type BenchCall = Partial<Omit<ModelCall, 'pictures'>> & {
@@ -25,7 +26,11 @@ export interface Bench {
 export function bench(t: Test, environment: Record<string, string> = {}): Bench {
   const settings = readSettings(environment);
   const models = offeredModels(readModels(), offeredBy(settings.providers));
-  const pixels = createPixels({ settings: settings.pixels, processes: 1, log: { warn: () => undefined } });
+  const pixels = createPixels({
+    settings: settings.pixels,
+    capacity: smallCapacity(),
+    log: { warn: () => undefined },
+  });
   const outbound = createOutbound({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true });
   const lines: string[] = [];
   const providers = openProviders({

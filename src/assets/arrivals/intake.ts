@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import type { Capacity } from '../../capacity/capacity.ts';
 import { systemClock } from '../../clock/clock.ts';
 import { type Admission, createAdmission } from '../../pixels/admission.ts';
 import type { ImageObject, ImageTags } from '../../pixels/image-object.ts';
@@ -18,24 +19,26 @@ export interface Facts {
 export interface IntakeOptions {
   objects: Objects;
   pixels: Pixels;
-  imageThreads: number;
+  capacity: Capacity;
 }
 
 /** From the last byte to the description: waiting for others included. */
 const DESCRIBE_TIMEOUT_MS = 60_000;
 const MOST_WAITING = 10_000;
 
+function sizeOf({ imageThreads }: Capacity) {
+  const seats = imageThreads() + 1;
+  return { seats, budgetBytes: seats * UPLOAD_LIMIT_BYTES };
+}
+
 /** Takes bytes in: to the objects first, as they come, then to a thread that tells what they are. */
-export function createIntake({ objects, pixels, imageThreads }: IntakeOptions) {
+export function createIntake({ objects, pixels, capacity }: IntakeOptions) {
   /**
    * Stored bytes are read back for the thread by so many uploads at once that none of the threads idles: what an upload
    * holds in memory while it waits is nothing, however many there are. Accounts take turns.
    */
-  const turns: Admission = createAdmission({
-    seats: imageThreads + 1,
-    budgetBytes: (imageThreads + 1) * UPLOAD_LIMIT_BYTES,
-    queueLimit: MOST_WAITING,
-  });
+  const turns: Admission = createAdmission({ ...sizeOf(capacity), queueLimit: MOST_WAITING });
+  capacity.onChange(() => turns.resize(sizeOf(capacity)));
 
   return {
     /**

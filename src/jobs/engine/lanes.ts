@@ -45,8 +45,7 @@ const REST_MS = { first: 1_000, longest: 5_000 };
  * takes a single one, until one gets past the stores.
  */
 export class Lane {
-  readonly #width: number;
-  readonly #base: number;
+  readonly #width: () => number;
   /** Between the ends of two items, while there are some. */
   #meanMs = FIRST_GUESS_MS;
   #lastEndMs = 0;
@@ -56,10 +55,9 @@ export class Lane {
   #opensMs = 0;
   inHand = 0;
 
-  /** @param width how many items can be worked on at once. */
-  constructor(width: number) {
+  /** @param width how many items can be worked on at once, now: it is asked at each use. */
+  constructor(width: () => number) {
     this.#width = width;
-    this.#base = width + READ_AND_STORED + FOR_OTHERS;
   }
 
   /** How many items are claimed together. */
@@ -71,7 +69,8 @@ export class Lane {
 
   /** Claimed as soon as there is room for a batch: until then, what is in hand must be enough for the threads. */
   get limit(): number {
-    return Math.max(this.#base + this.batch - 1, 2 * this.batch + FOR_OTHERS);
+    const base = this.#width() + READ_AND_STORED + FOR_OTHERS;
+    return Math.max(base + this.batch - 1, 2 * this.batch + FOR_OTHERS);
   }
 
   /** The most of a single job. */
@@ -81,7 +80,7 @@ export class Lane {
 
   /** Whether one more item would be worked on at once. */
   get isIdle(): boolean {
-    return this.inHand < this.#width && this.#restMs === 0;
+    return this.inHand < this.#width() && this.#restMs === 0;
   }
 
   /** Whether items may be claimed at an instant. */

@@ -41,7 +41,7 @@ export interface EngineOptions {
   /** Names this process among all that share the stores. */
   owner: string;
   /** Items that this process can work on at once. */
-  widths: Record<LaneName, number>;
+  widths: Record<LaneName, () => number>;
   /** The work on an item, with what it reads and notes. */
   performOver: (stores: { jobs: JobsStore; items: ItemsStore; definitions: Definitions }) => Perform;
   /** Called when a job has ended, in whichever process; with the job where that was this one. */

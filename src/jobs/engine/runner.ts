@@ -21,7 +21,7 @@ export interface RunnerOptions {
   /** Removes what was made for an item whose claim was lost. */
   discard: (accountId: string, assetId: string) => Promise<void>;
   /** Items that can be worked on at once. */
-  widths: Record<LaneName, number>;
+  widths: Record<LaneName, () => number>;
   draining: AbortSignal;
   metrics: RunnerMetrics;
   now: () => Date;

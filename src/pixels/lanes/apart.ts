@@ -39,8 +39,8 @@ export interface Apart<Task extends { input: Uint8Array }, Verdict> {
   run(request: ApartRequest<Task>): Promise<ApartResult<Verdict>>;
   retryAfterSeconds(): number;
   stats(): AdmissionStats;
-  /** Changes the number of places; a process that is one too many ends when it had no work for a while. */
-  resize(places: number): void;
+  /** Changes the number of places and the memory for all of them; a process that is one too many ends when it had no work for a while. */
+  resize(size: { places: number; budgetBytes: number }): void;
   /** Waits for the work under way, then ends the processes. */
   close(): Promise<void>;
 }
@@ -130,7 +130,7 @@ export function createApart<Task extends { input: Uint8Array }, Verdict>(
     },
     retryAfterSeconds: admission.retryAfterSeconds,
     stats: admission.stats,
-    resize: admission.resize,
+    resize: ({ places, budgetBytes }) => admission.resize({ seats: places, budgetBytes }),
     async close() {
       await admission.idle();
       await Promise.all([...idle.keys()].map((process) => process.kill()));

@@ -1,5 +1,6 @@
 import type { SettingsOf } from '../../../config/setting.ts';
 import type { Pass } from '../../../workers/protocol.ts';
+import type { Capacity } from '../../capacity/capacity.ts';
 import type { Clock } from '../../clock/clock.ts';
 import type { pixelsSettings } from '../config.ts';
 import { estimatedMs } from '../estimates/duration.ts';
@@ -28,8 +29,7 @@ export interface LanesByTime {
 
 export interface LanesOptions {
   settings: SettingsOf<typeof pixelsSettings>;
-  /** API processes that share the machine. */
-  processes: number;
+  capacity: Capacity;
   clock: Clock;
   onLost: (error: Error) => void;
   threadFile?: URL;
@@ -54,10 +54,11 @@ const IMAGE_PROCESS = new URL('../../../workers/image/process.ts', import.meta.u
  * are shared by all that a process does, so only a process of its own can have a priority of its own.
  */
 export function openLanes(options: LanesOptions): LanesByTime {
-  const { settings, processes, threadFile = IMAGE_THREAD, processFile = IMAGE_PROCESS } = options;
-  const budgetBytes = memoryBudgetBytes(settings.IMAGE_MEMORY_MEGABYTES, processes);
+  const { settings, capacity, threadFile = IMAGE_THREAD, processFile = IMAGE_PROCESS } = options;
+  const budget = () => memoryBudgetBytes(settings.IMAGE_MEMORY_MEGABYTES, capacity.processes());
+  const budgetBytes = budget();
   const shared = { ...options, queueLimit: settings.IMAGE_QUEUE };
-  const places = settings.IMAGE_THREADS;
+  const places = capacity.imageThreads();
   const apart = { ...shared, processFile, memoryMegabytes: settings.IMAGE_PROCESS_MEMORY_MEGABYTES };
   const quick =
     settings.IMAGE_ISOLATION === 'process'
@@ -76,6 +77,12 @@ export function openLanes(options: LanesOptions): LanesByTime {
     niceness: BATCH_NICENESS,
   });
   const pace = createPace();
+  capacity.onChange(() => {
+    const size = { places: capacity.imageThreads(), budgetBytes: budget() };
+    quick.resize(size);
+    batch.resize({ ...size, budgetBytes: size.budgetBytes / 2 });
+    heavy.resize({ places: settings.IMAGE_HEAVY_PLACES, budgetBytes: size.budgetBytes / 2 });
+  });
 
   return {
     quick,

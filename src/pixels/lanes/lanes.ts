@@ -29,8 +29,8 @@ export interface Lane {
   run<T extends ImageTask>(ride: Ride<T>): Promise<Arrival<T>>;
   stats(): AdmissionStats;
   retryAfterSeconds(): number;
-  /** Changes the number of places, without a failed call. */
-  resize(places: number): void;
+  /** Changes the number of places and the memory for all of them, without a failed call. */
+  resize(size: { places: number; budgetBytes: number }): void;
   close(): Promise<void>;
 }
 
@@ -73,9 +73,9 @@ export function createThreadLane(options: LaneOptions & { threadFile: URL }): La
     },
     stats: admission.stats,
     retryAfterSeconds: admission.retryAfterSeconds,
-    resize(count) {
-      pool.resize(count);
-      admission.resize(count);
+    resize({ places: seats, budgetBytes }) {
+      pool.resize(seats);
+      admission.resize({ seats, budgetBytes });
     },
     async close() {
       await admission.idle();

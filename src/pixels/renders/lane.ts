@@ -274,7 +274,7 @@ export function createRenderLane(options: RenderLaneOptions): RenderLane {
     resize(next) {
       const left = threads.filter((thread) => !next.includes(thread));
       threads = next;
-      admission.resize(next.length * options.seatsPerThread);
+      admission.resize({ seats: next.length * options.seatsPerThread });
       for (const thread of left) {
         retiring.add(thread);
         endWhenFree(thread);

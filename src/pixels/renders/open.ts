@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { SettingsOf } from '../../../config/setting.ts';
+import type { Capacity } from '../../capacity/capacity.ts';
 import type { rendersSettings } from './config.ts';
 import { createRenders, type Renders } from './renders.ts';
 import { sandboxObstacle } from './sandbox.ts';
@@ -7,6 +8,7 @@ import type { RenderLog } from './thread.ts';
 
 export interface OpenRendersOptions {
   settings: SettingsOf<typeof rendersSettings>;
+  capacity: Capacity;
   /** DATA_DIR: the bundled browser is unpacked below it. */
   dataDir: string;
   log: RenderLog;
@@ -14,9 +16,9 @@ export interface OpenRendersOptions {
 
 /** The render threads, by the operator's settings. */
 export async function openRenders(options: OpenRendersOptions): Promise<Renders> {
-  const { settings, dataDir, log } = options;
-  return createRenders({
-    threads: settings.RENDER_THREADS,
+  const { settings, capacity, dataDir, log } = options;
+  const renders = createRenders({
+    threads: capacity.renderThreads(),
     queueLimit: settings.RENDER_QUEUE,
     browserPath: settings.BROWSER_PATH,
     cacheDir: join(dataDir, 'browser'),
@@ -26,4 +28,6 @@ export async function openRenders(options: OpenRendersOptions): Promise<Renders>
     recycleAboveBytes: settings.RENDER_MEMORY_MEGABYTES * 1024 * 1024,
     log,
   });
+  capacity.onChange(() => renders.resize(capacity.renderThreads()));
+  return renders;
 }

@@ -1,0 +1,42 @@
+/** Settings of how much of the host the service uses, which an operator changes while it runs. */
+export const CAPACITY_SETTINGS = ['PROCESSES', 'IMAGE_THREADS', 'RENDER_THREADS'] as const;
+export type CapacitySetting = (typeof CAPACITY_SETTINGS)[number];
+
+/**
+ * How much of the host the service uses, as it is set now. Ask at each use and keep no copy: what cannot ask, such as a pool
+ * of threads, listens.
+ */
+export interface Capacity {
+  /** API processes of the host. */
+  processes(): number;
+  /** Image threads of each process. */
+  imageThreads(): number;
+  /** Render threads of each process. */
+  renderThreads(): number;
+  /** Calls back after each change. */
+  onChange(listener: () => void): void;
+}
+
+export interface ChangeableCapacity extends Capacity {
+  set(name: CapacitySetting, value: number): void;
+}
+
+export function createCapacity(initial: Readonly<Record<CapacitySetting, number>>): ChangeableCapacity {
+  const values = { ...initial };
+  const listeners: Array<() => void> = [];
+  return {
+    processes: () => values.PROCESSES,
+    imageThreads: () => values.IMAGE_THREADS,
+    renderThreads: () => values.RENDER_THREADS,
+    onChange: (listener) => void listeners.push(listener),
+    set(name, value) {
+      values[name] = value;
+      for (const listener of listeners) listener();
+    },
+  };
+}
+
+/** libuv's threads of one process: sharp decodes on them, beside file reads and DNS, and neither may wait for the other. */
+export function libuvThreads({ imageThreads }: Pick<Capacity, 'imageThreads'>): number {
+  return Math.max(8, 4 + 2 * imageThreads());
+}
