@@ -4,16 +4,13 @@ import { StorageFullError, StoreUnavailableError } from './documents/port.ts';
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
 
-/** Whether a store is the cause: it was away or silent, or has no room. The same step succeeds once that is over. */
+/** Whether the cause is a store that was away or silent. The same step succeeds once the store is back. */
 export function isOutage(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (cause instanceof StoreUnavailableError || cause instanceof StorageFullError) return true;
-  }
-  return false;
+  return isCausedBy(error, StoreUnavailableError);
 }
 
 /**
- * Repeats a step until the stores carry it out, however long they are away. A step that may run twice without harm: one
+ * Repeats a step until the stores carry it out, however long they are away or full. A step that may run twice without harm: one
  * that was carried out and not answered is repeated, too.
  * @throws what the step throws, where no store is the cause, or once the signal is aborted.
  */
@@ -22,9 +19,17 @@ export async function throughOutages<T>(step: () => Promise<T>, signal: AbortSig
     try {
       return await step();
     } catch (error) {
-      if (!isOutage(error) || signal.aborted) throw error;
+      const passes = isOutage(error) || isCausedBy(error, StorageFullError);
+      if (!passes || signal.aborted) throw error;
     }
     // A process that ends does not wait for it.
     await pause(pauseMs, undefined, { ref: false, signal }).catch(() => undefined);
   }
+}
+
+function isCausedBy(error: unknown, kind: typeof StoreUnavailableError | typeof StorageFullError): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof kind) return true;
+  }
+  return false;
 }

@@ -201,7 +201,7 @@ const REFUSED: [string, object][] = [
   ['steps[0].prompt', { steps: [{ ...edit, prompt: '{{subject.nobody}}' }], subjects: [hero] }],
   ['prompt', { op: 'edit' }],
   ['prompt', { op: 'generate', prompt: '' }],
-  ['prompt', { op: 'generate', prompt: 'x'.repeat(8001) }],
+  ['prompt', { op: 'generate', prompt: 'x'.repeat(32_001) }],
   ['prompt', { op: 'edit', prompt: 'As {{subject.hero}}' }],
   ['prompt', { op: 'resize', parameters: { width: 5 }, prompt: 'x' }],
   ['model', { op: 'resize', parameters: { width: 5 }, model: 'sandbox-image' }],

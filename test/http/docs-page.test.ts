@@ -57,7 +57,9 @@ function* callsOf(path: string, method: string, { parameters = [], requestBody }
     if (type === 'image/png') Object.assign(call, { body: png, type });
     if (type === 'multipart/form-data') {
       call.body = new FormData();
-      call.body.set('file', new Blob([png], { type: 'image/png' }), 'photo.png');
+      for (const name of (media?.schema.required as string[] | undefined) ?? []) {
+        call.body.set(name, new Blob([png], { type: 'image/png' }), 'photo.png');
+      }
     }
     yield { at, type, call };
   }

@@ -38,7 +38,8 @@ t.test('limits that protect the store are told, and are far from what a preset n
     ['description', 10_000, { description: 'x'.repeat(10_001) }],
     ['slug', 1_000, { slug: 'x'.repeat(1_001) }],
     ['steps', 1_000, { steps: Array.from({ length: 1_001 }, () => resize) }],
-    ['steps', 512 * 1024, { steps: hint(512 * 1024) }],
+    ['steps[0].parameters', 64 * 1024, { steps: hint(64 * 1024) }],
+    ['steps', 512 * 1024, { steps: Array.from({ length: 9 }, () => hint(60 * 1024)).flat() }],
   ];
   for (const [param, limit, fields] of rows) {
     const answer = await call('POST', '/presets', { ...preset, ...fields });
@@ -135,7 +136,7 @@ const STEPS: Array<[param: string, steps: unknown[]]> = [
   ['steps[0].prompt', [{ operation: 'greyscale', prompt: 'Please' }]],
   ['steps[1].prompt', [resize, { op: 'edit' }]],
   ['steps[0].prompt', [{ ...edit, prompt: '' }]],
-  ['steps[0].prompt', [{ ...edit, prompt: 'x'.repeat(8001) }]],
+  ['steps[0].prompt', [{ ...edit, prompt: 'x'.repeat(32_001) }]],
   ['steps[0].prompt', [{ ...upscale, prompt: '' }]],
   ['steps[0].parameters.schema', [{ op: 'analyze', parameters: { schema: { $ref: '#/$defs/none' } } }]],
   ['steps[0].prompt', [{ ...edit, prompt: 'A portrait of {{subject.hero}}' }]],

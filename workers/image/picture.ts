@@ -87,9 +87,9 @@ export class Picture {
     return this.#fromFile;
   }
 
-  /** Whether no step has done anything to it, and its pixels are still those of the file. */
+  /** Whether no step has done anything to it: its pixels and their colour space are still those of the file. */
   get isUntouched(): boolean {
-    return this.#fromFile && this.#used.size === 0;
+    return this.#fromFile && this.#used.size === 0 && this.writtenIn === undefined;
   }
 
   /** Whether the pipeline has a call that works at this slot. */

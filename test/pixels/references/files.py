@@ -95,7 +95,9 @@ def storing():
         expected = {"stored": stored}
         yield fact("flip", f"{name} stays", file, {"format": "png"}, expected, "Pillow")
         yield fact("rotate", f"{name} stays", file, {"angle": 90, "format": "png"}, expected, "Pillow")
-        yield fact("convert", f"{name} stays", file, {"format": "png", "metadata": "keep"}, expected, "Pillow")
+        # A conversion that changes nothing answers the bytes of the file, whatever their kind.
+        unchanged = {"stored": [GREY, 1]} if name == "black and white" else expected
+        yield fact("convert", f"{name} stays", file, {"format": "png", "metadata": "keep"}, unchanged, "Pillow")
     yield fact("grayscale", "is stored as grey", ["waves", 40, 30], {}, {"stored": [GREY, 8]}, "Pillow convert")
     text = {"text": "x", "size": 12, "position": "center"}
     yield fact("text", "adds no alpha", ["waves", 40, 30], text, {"stored": [COLOUR, 8]}, "Pillow ImageDraw")
