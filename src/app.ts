@@ -5,6 +5,7 @@ import type { Settings } from '../config/index.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Gate } from './accounts/gate/gate.ts';
 import { type Capacity, createCapacity } from './capacity/capacity.ts';
+import { openSharedClock, type SharedClock } from './clock/shared-clock.ts';
 import { installBodyParsing } from './http/bodies/parsing.ts';
 import { drainServer } from './http/connection/draining.ts';
 import { installIdempotency } from './http/manners/idempotency.ts';
@@ -60,6 +61,8 @@ export interface App {
 const UNSANDBOXED = 'The browser that draws templates has no sandbox: see RENDER_SANDBOX.';
 const STORAGE_FULL =
   'The disk is full but for its reserve (STORAGE_RESERVE_MEGABYTES): uploads are refused, and so are jobs, presets and templates; reads and deletes work.';
+const WRONG_CLOCK =
+  'The clock of this host and the one of Redis differ by more than 5 s: synchronise both by NTP.';
 const READY_TIMEOUT_MS = 5_000;
 /** What the slices get of a drain when the calls took all of its time. */
 const LEAST_STOP_MS = 1_500;
@@ -71,6 +74,12 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const { tracing } = options;
   const meters = createMeters(tracing);
   const stores = measured(options.stores, meters.stores.observerOf);
+  const clock = await openSharedClock({
+    ask: () => stores.coordination.time(),
+    now: options.now,
+    log: options.log,
+  });
+  meters.clock.watch(clock.differenceMs);
   const checkRoom = createRoomCheck(settings.stores, stores);
   const server = createServer(settings.http, options.log);
   installTracing(server, tracing);
@@ -101,6 +110,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     ...stores,
     ...threads,
     capacity,
+    now: clock.now,
     meters,
     publicUrl,
     draining: draining.signal,
@@ -115,7 +125,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
   await server.register(healthRoutes, {
     isDraining: () => draining.signal.aborted,
     checkTimeoutMs: READY_TIMEOUT_MS,
-    remarks: () => remarksOn(threads.renders, checkRoom),
+    remarks: () => remarksOn(threads.renders, checkRoom, clock),
+    clockDifferenceMs: () => Math.round(clock.differenceMs()),
     checks: {
       documents: () => stores.documents.ping(),
       coordination: () => stores.coordination.ping(),
@@ -144,20 +155,22 @@ export async function buildApp(options: AppOptions): Promise<App> {
     owner: `${options.hostId}/${options.processId}`,
     duties: slices.all.flatMap(({ sweeps = [] }) => sweeps),
     intervalMs: settings.processes.SWEEP_INTERVAL_MS,
-    now: options.now,
+    now: clock.now,
+    yields: clock.yields,
     log: options.log,
   });
   sweeper.start();
   const endControls = await answerControls(
     stores.coordination,
     options,
-    processControls({ ...threads, capacity, log: options.log }),
+    processControls({ ...threads, capacity, clock, log: options.log }),
   );
 
   async function drain(timeoutMs: number): Promise<void> {
     const startedMs = performance.now();
     draining.abort();
     endControls();
+    clock.close();
     const swept = sweeper.stop();
     await drainServer(server.server, timeoutMs);
     server.server.closeAllConnections();
@@ -218,12 +231,20 @@ function installAdmission(
 }
 
 /** What an operator should know though the process serves. */
-async function remarksOn(renders: Renders, checkRoom: () => Promise<void>): Promise<string[]> {
+async function remarksOn(
+  renders: Renders,
+  checkRoom: () => Promise<void>,
+  clock: SharedClock,
+): Promise<string[]> {
   const hasRoom = await checkRoom().then(
     () => true,
     (error) => !(error instanceof StorageFullError),
   );
-  return [...(renders.isSandboxed() ? [] : [UNSANDBOXED]), ...(hasRoom ? [] : [STORAGE_FULL])];
+  return [
+    ...(renders.isSandboxed() ? [] : [UNSANDBOXED]),
+    ...(hasRoom ? [] : [STORAGE_FULL]),
+    ...(clock.isWrong() ? [WRONG_CLOCK] : []),
+  ];
 }
 
 function renderStats(renders: Renders): PoolStats {

@@ -133,7 +133,9 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
 /** Stores without a server: embedded, or on the servers of this run. */
 export async function openTestStores(directory: string, now: () => Date): Promise<Stores> {
   const isCluster = process.env.TEST_STORES === 'cluster';
-  const [documents, coordination] = isCluster ? await clusterStores() : await embeddedStores(directory, now);
+  const [documents, coordination] = isCluster
+    ? await clusterStores(now)
+    : await embeddedStores(directory, now);
   const objects = new FileObjects(join(directory, 'objects'));
   return together(documents, coordination, objects);
 }
@@ -144,20 +146,20 @@ async function embeddedStores(directory: string, now: () => Date): Promise<[Docu
 }
 
 /** A database and a key prefix of its own on the servers of this run. */
-async function clusterStores(): Promise<[Documents, Coordination]> {
+async function clusterStores(now: () => Date): Promise<[Documents, Coordination]> {
   const name = `test-${randomText(10)}`;
   const mongodb = new URL(process.env.MONGODB_URL ?? '');
   mongodb.pathname = `/${name}`;
   const documents = await connectMongoDocuments(mongodb.href);
-  return [
-    documents,
-    new RedisCoordination({
-      url: process.env.REDIS_URL ?? '',
-      keyPrefix: `${name}:`,
-      // As patient as the other deadlines: a busy machine is no outage.
-      deadlineMs: 20_000,
-    }),
-  ];
+  const coordination = new RedisCoordination({
+    url: process.env.REDIS_URL ?? '',
+    keyPrefix: `${name}:`,
+    // As patient as the other deadlines: a busy machine is no outage.
+    deadlineMs: 20_000,
+  });
+  // The clock that hosts share is the test's own here too.
+  coordination.time = async () => now().getTime();
+  return [documents, coordination];
 }
 
 /** Three milliseconds instead of 0.3 s. Tests of passwords themselves make their accounts by the operator's commands. */

@@ -3,7 +3,7 @@ import { type Finding, ok, problem, warning } from './finding.ts';
 const QUESTIONS = 20;
 const SLOW_MS = 5;
 const SKEW_WARNING_MS = 2_000;
-const SKEW_PROBLEM_MS = 60_000;
+const SKEW_PROBLEM_MS = 10_000;
 
 /** How long a question takes, several times over, in milliseconds. */
 export async function timesOf(ask: () => Promise<unknown>): Promise<number[]> {

@@ -15,6 +15,8 @@ import {
 const IDS_A_CALL = 500;
 /** So many times more items than are claimed are looked at: who claims beside us takes others of them. */
 const CANDIDATES_PER_CLAIM = 4;
+/** The end of a lease that is over by every clock. */
+const OVER = new Date(0).toISOString();
 /** What a claim leaves behind in an item that nobody owns any more. */
 const UNCLAIMED = { owner: '', claim: '', leaseUntil: '', ownerEnded: '' } as const;
 
@@ -153,11 +155,10 @@ export class ItemsStore {
 
   /** Ends the leases of a process that is gone, so that its items need not wait for their end. @param owner begins its name. */
   async endLeasesOf(owner: string): Promise<void> {
-    const leaseUntil = this.#now().toISOString();
     const ofOwner = { $gte: `${owner}/`, $lt: `${owner}0` };
     await this.#items.updateMany(
       { leaseUntil: { $gt: '' }, queue: 'claimed', owner: ofOwner },
-      { $set: { leaseUntil, ownerEnded: true } },
+      { $set: { leaseUntil: OVER, ownerEnded: true } },
     );
   }
 

@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, register } from 'prom-client';
 import type { Tracing } from '../tracing/tracing.ts';
+import { type ClockMeter, createClockMeter } from './clock.ts';
 import { createOpMeter, type OpMeter } from './ops.ts';
 import { createPoolMeter, type PoolMeter } from './pools.ts';
 import { createRequestMeter, type RequestMeter } from './requests.ts';
@@ -11,6 +12,7 @@ export interface Meters {
   pools: PoolMeter;
   ops: OpMeter;
   stores: StoreMeter;
+  clock: ClockMeter;
 }
 
 /** Gauges of prom-client with the ending of a counter, which Prometheus' own checker refuses; the same counts stand beside them by type. */
@@ -39,5 +41,6 @@ export function createMeters(tracing: Tracing): Meters {
     pools: createPoolMeter(),
     ops: createOpMeter(tracing),
     stores: createStoreMeter(tracing),
+    clock: createClockMeter(),
   };
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { ChangeableCapacity } from '../capacity/capacity.ts';
+import type { SharedClock } from '../clock/shared-clock.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import type { Renders } from '../pixels/renders/renders.ts';
 import type { Control, ControlHandler } from './controls.ts';
@@ -8,11 +9,18 @@ export interface ProcessControlsOptions {
   pixels: Pixels;
   renders: Renders;
   capacity: ChangeableCapacity;
+  clock: Pick<SharedClock, 'differenceMs'>;
   log: Logger;
 }
 
 /** What an API process does for an operator: tells of its pools, changes their size, and changes what it logs. */
-export function processControls({ pixels, renders, capacity, log }: ProcessControlsOptions): ControlHandler {
+export function processControls({
+  pixels,
+  renders,
+  capacity,
+  clock,
+  log,
+}: ProcessControlsOptions): ControlHandler {
   const usualLevel = log.level;
   let backToUsual: NodeJS.Timeout | undefined;
 
@@ -34,6 +42,7 @@ export function processControls({ pixels, renders, capacity, log }: ProcessContr
           rssBytes: process.memoryUsage.rss(),
           uptimeSeconds: Math.round(process.uptime()),
           logLevel: log.level,
+          clockDifferenceMs: Math.round(clock.differenceMs()),
           image: { ...pixels.stats() },
           heavy: { ...pixels.heavyStats() },
           batch: { ...pixels.batchStats() },

@@ -25,6 +25,8 @@ export interface SweeperOptions {
   duties: readonly Duty[];
   intervalMs: number;
   now: () => Date;
+  /** True while this process gives a duty back after each round, for another one to keep: its clock is wrong. */
+  yields?: () => boolean;
   log: Logger;
 }
 
@@ -58,7 +60,10 @@ export function createSweeper(options: SweeperOptions): Sweeper {
 }
 
 /** The rounds of one duty. */
-function createRounds(duty: Duty, { coordination, owner, now, log, ...defaults }: SweeperOptions) {
+function createRounds(
+  duty: Duty,
+  { coordination, owner, now, log, yields = () => false, ...defaults }: SweeperOptions,
+) {
   const { intervalMs = defaults.intervalMs, batches = BATCHES } = duty;
   const lease = `sweep/${duty.name}`;
   let isStopped = false;
@@ -81,7 +86,9 @@ function createRounds(duty: Duty, { coordination, owner, now, log, ...defaults }
 
   function schedule(): void {
     timer = setTimeout(() => {
-      round = sweep().finally(() => !isStopped && schedule());
+      round = sweep()
+        .then(() => (yields() ? endLease() : undefined))
+        .finally(() => !isStopped && schedule());
     }, intervalMs);
     timer.unref();
   }
@@ -90,6 +97,10 @@ function createRounds(duty: Duty, { coordination, owner, now, log, ...defaults }
     isStopped = true;
     clearTimeout(timer);
     await round;
+    await endLease();
+  }
+
+  async function endLease(): Promise<void> {
     await coordination
       .endLease(lease, owner)
       .catch((error) => log.warn({ err: error, duty: duty.name }, 'The lease of a duty ends by itself'));

@@ -6,6 +6,8 @@ export interface HealthOptions {
   checks: Record<string, () => Promise<unknown>>;
   /** What an operator should know though every part answers, a sentence each. */
   remarks: () => Promise<string[]>;
+  /** Between the clock of this host and the shared one, in whole milliseconds. */
+  clockDifferenceMs: () => number;
   /** True once this process takes no new calls. */
   isDraining: () => boolean;
   checkTimeoutMs: number;
@@ -18,6 +20,12 @@ const Verdict = Type.Object({
   parts: Type.Record(Type.String(), Type.String(), {
     description: 'What each part says: `ok`, or that it fails.',
   }),
+  clockDifferenceMs: Type.Optional(
+    Type.Integer({
+      description:
+        'Milliseconds that the clock all hosts share is ahead of the one of this host; negative where it is behind.',
+    }),
+  ),
   remarks: Type.Optional(
     Type.Array(Type.String(), { description: 'What an operator should know though every part answers.' }),
   ),
@@ -44,7 +52,12 @@ export async function healthRoutes(app: FastifyInstance, options: HealthOptions)
 
 const DRAINING: Verdict = { status: 'failing', parts: { process: 'is draining' } };
 
-async function verdictOf({ checks, checkTimeoutMs, remarks }: HealthOptions): Promise<Verdict> {
+async function verdictOf({
+  checks,
+  checkTimeoutMs,
+  clockDifferenceMs,
+  remarks,
+}: HealthOptions): Promise<Verdict> {
   const parts = await Promise.all(
     Object.entries(checks).map(
       async ([name, check]) => [name, await outcome(check, checkTimeoutMs)] as const,
@@ -52,7 +65,12 @@ async function verdictOf({ checks, checkTimeoutMs, remarks }: HealthOptions): Pr
   );
   const status = parts.every(([, result]) => result === 'ok') ? 'ok' : 'failing';
   const said = await remarks();
-  return { status, parts: Object.fromEntries(parts), ...(said.length > 0 && { remarks: said }) };
+  const answered = {
+    status,
+    parts: Object.fromEntries(parts),
+    clockDifferenceMs: clockDifferenceMs(),
+  } as const;
+  return { ...answered, ...(said.length > 0 && { remarks: said }) };
 }
 
 /** `ok`, or that the part fails; why is in the log, not in an answer that anyone may read. */

@@ -166,6 +166,10 @@ export class EmbeddedCoordination implements Coordination {
     this.#observers.add(observer);
   }
 
+  async time(): Promise<number> {
+    return this.#now();
+  }
+
   async ping(): Promise<void> {}
 
   async close(): Promise<void> {

@@ -25,6 +25,7 @@ const ASKED = [
   'settleDue',
   'releaseDueOf',
   'publish',
+  'time',
   'ping',
 ] as const satisfies ReadonlyArray<keyof Coordination>;
 

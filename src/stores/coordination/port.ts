@@ -159,6 +159,9 @@ export interface Coordination {
   /** Returns the end of the subscription. */
   subscribe(channel: string, listener: (message: string) => void): Promise<() => void>;
 
+  /** The store's clock, in epoch milliseconds: the one that all hosts share. */
+  time(): Promise<number>;
+
   ping(): Promise<void>;
   close(): Promise<void>;
 }

@@ -208,6 +208,11 @@ export class RedisCoordination implements Coordination {
     return end;
   }
 
+  async time(): Promise<number> {
+    const [seconds, microseconds] = await this.#commands.run(() => this.#commands.client.time());
+    return Number(seconds) * 1_000 + Number(microseconds) / 1_000;
+  }
+
   async ping(): Promise<void> {
     await this.#commands.run(() => this.#commands.client.ping());
   }
