@@ -24,10 +24,10 @@ export function judgeLatency(service: string, times: readonly number[]): Finding
     : ok(says);
 }
 
-/** Instants in epoch milliseconds. */
-export function judgeClock(service: string, itsMs: number, oursMs: number): Finding {
-  const skewMs = Math.abs(itsMs - oursMs);
-  const says = `The clocks of ${service} and this host differ by ${Math.round(skewMs / 1_000)} s.`;
+/** Instants in epoch milliseconds, of a service and of a host. */
+export function judgeClock(service: string, itsMs: number, hostsMs: number, host = 'this host'): Finding {
+  const skewMs = Math.abs(itsMs - hostsMs);
+  const says = `The clocks of ${service} and ${host} differ by ${Math.round(skewMs / 1_000)} s.`;
   const mend = 'Synchronise both by NTP: signatures, leases and expiries go by them.';
   if (skewMs > SKEW_PROBLEM_MS) return problem(says, mend);
   return skewMs > SKEW_WARNING_MS ? warning(says, mend) : ok(says);

@@ -5,6 +5,7 @@ import { lookAtDisk } from './disk.ts';
 import { type Finding, orProblem } from './finding.ts';
 import { judgeHost } from './host.ts';
 import { readHostFacts } from './host-facts.ts';
+import { lookAtHosts } from './hosts.ts';
 import { lookAtMongo } from './mongodb.ts';
 import { judgeOutbound, lookAtAddress, lookAtMail } from './network.ts';
 import { lookAtObjects } from './objects.ts';
@@ -25,6 +26,7 @@ const LOOKS: ReadonlyArray<readonly [of: string, look: Look]> = [
   ['disk', lookAtDisk],
   ['browser', lookAtBrowser],
   ['redis', lookAtRedis],
+  ['hosts', lookAtHosts],
   ['mongodb', lookAtMongo],
   ['objects', lookAtObjects],
   ['address', lookAtAddress],

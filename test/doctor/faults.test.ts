@@ -13,10 +13,13 @@ import { judgeKind, judgeSpace, judgeWrite, lookAtDisk } from '../../src/doctor/
 import type { Finding } from '../../src/doctor/finding.ts';
 import { judgeHost } from '../../src/doctor/host.ts';
 import type { HostFacts } from '../../src/doctor/host-facts.ts';
+import { lookAtHosts } from '../../src/doctor/hosts.ts';
 import { judgeMongo, judgeWriteConcern, lookAtMongo } from '../../src/doctor/mongodb.ts';
 import { judgeOutbound, judgeProxy, lookAtAddress, lookAtMail } from '../../src/doctor/network.ts';
 import { lookAtObjects } from '../../src/doctor/objects.ts';
 import { judgeVersion, lookAtRedis } from '../../src/doctor/redis.ts';
+import { answerControls } from '../../src/processes/controls.ts';
+import { connectCoordination } from '../../src/stores/open.ts';
 import { serve } from '../loopback.ts';
 import { startPrivateRedis } from '../services/redis.ts';
 
@@ -120,6 +123,22 @@ t.test('faults of Redis are found', async (t) => {
   finds(t, [judgeLatency('Redis', [8, 9, 30])], 'warning', /9\.00 ms/, /nearer/);
   const away = settingsOf({ REDIS_URL: 'redis://127.0.0.1:1', MONGODB_URL: 'mongodb://127.0.0.1:1/x' });
   finds(t, await lookAtRedis(away, now), 'problem', /does not answer: .*ECONNREFUSED/, /REDIS_URL/);
+});
+
+t.test('a host of the cluster whose clock is off is found from another one', async (t) => {
+  const redis = await startPrivateRedis();
+  if (redis === null) return t.pass('skipped: there is no Redis');
+  t.teardown(() => redis.stop());
+  const settings = settingsOf({ REDIS_URL: redis.url, MONGODB_URL: 'mongodb://127.0.0.1:1/x' });
+  t.match(await lookAtHosts(settings), [{ state: 'ok', says: /No process/ }]);
+  const coordination = await connectCoordination(settings.stores);
+  t.teardown(() => coordination.close());
+  const answer = (hostId: string, clockDifferenceMs: number) =>
+    answerControls(coordination, { hostId, processId: '1' }, async () => ({ clockDifferenceMs }));
+  await answer('near', 3);
+  await answer('far', -11_000);
+  await answerControls(coordination, { hostId: 'far', processId: 'primary' }, async () => null);
+  finds(t, await lookAtHosts(settings), 'problem', /Redis and host far differ by 11 s/, /NTP/);
 });
 
 t.test('faults of MongoDB are found', async (t) => {

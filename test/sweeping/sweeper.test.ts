@@ -22,7 +22,8 @@ async function startSweepers(t: Test, duties: Duty[], intervalMs = 1) {
   let logged = '';
   const log = pino({}, { write: (line) => (logged += line) });
   const now = () => new Date(clock.nowMs);
-  const sweeperOf = (owner: string) => createSweeper({ coordination, owner, duties, intervalMs, now, log });
+  const sweeperOf = (owner: string, yields = () => false) =>
+    createSweeper({ coordination, owner, duties, intervalMs, now, yields, log });
   return { clock, sweeperOf, logged: () => logged };
 }
 
@@ -61,6 +62,22 @@ t.test('a duty without an end does not starve the next', async (t) => {
   const { sweeperOf } = await startSweepers(t, duties);
   await sweeperOf('a').sweep();
   t.equal(duties[1]?.left, 0);
+});
+
+t.test('a process that yields sweeps until another one takes the duty, which keeps it', async (t) => {
+  const duty = pile('duty', Number.POSITIVE_INFINITY);
+  const { sweeperOf } = await startSweepers(t, [duty]);
+  const [yielding, other] = [sweeperOf('off', () => true), sweeperOf('right')];
+  yielding.start();
+  await until(() => duty.calls > 200);
+  const takes = async () => {
+    const before = duty.calls;
+    await other.sweep();
+    return duty.calls - before >= 100;
+  };
+  await until(takes);
+  t.ok(await takes());
+  await yielding.stop();
 });
 
 t.test('a duty that fails is told and spares the others', async (t) => {
