@@ -242,7 +242,19 @@ t.test('the command prints every look, tells programs in JSON, and exits 1 on a 
   t.match(sick, { code: 1, isWell: false });
   t.same(
     sick.examinations.map(({ of }: { of: string }) => of),
-    ['host', 'allocator', 'disk', 'browser', 'redis', 'mongodb', 'objects', 'address', 'outbound', 'mail'],
+    [
+      'host',
+      'allocator',
+      'disk',
+      'browser',
+      'redis',
+      'hosts',
+      'mongodb',
+      'objects',
+      'address',
+      'outbound',
+      'mail',
+    ],
   );
   const unreadable = await doctor({ PROCESSES: 'many' });
   t.match(unreadable, {
