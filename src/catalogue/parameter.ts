@@ -30,7 +30,10 @@ export function adapted<S extends TSchema>(
   return { ...schema, ...changes };
 }
 
+/** The longest instruction that a model is given, its subjects' descriptors included. */
+export const PROMPT_MAX_CHARACTERS = 32_000;
+
 /** The instruction that an AI op takes beside its parameters. */
 export function prompt(description: string, options?: { default: string }) {
-  return text(1, 32_000, description, options);
+  return text(1, PROMPT_MAX_CHARACTERS, description, options);
 }

@@ -122,7 +122,7 @@ export function outputsExceedPlaces(places: number, left: number, upgradeUrl: st
 export function jobsKeepTooMuch(sentBytes: number, keptBytes: number, limit: number): ApiError {
   return new ApiError(
     'resource_limit_exceeded',
-    `Your jobs keep ${keptBytes} bytes of parameters, steps and rows, this one would add ${sentBytes}, and ${limit} are allowed: wait until earlier jobs expire (expiresAt), or send less.`,
+    `Your jobs keep ${keptBytes} bytes of parameters, steps, rows and items, this one would add ${sentBytes}, and ${limit} are allowed: wait until earlier jobs expire (expiresAt), or send less.`,
     { details: { limit, kept: keptBytes, received: sentBytes } },
   );
 }

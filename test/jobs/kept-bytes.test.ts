@@ -1,7 +1,7 @@
 // needs: server, both stores
 import t from 'tap';
 import { startServer } from '../harness.ts';
-import { submit } from './jobs.ts';
+import { submit, uploadPictures } from './jobs.ts';
 import { movableStores } from './movable-stores.ts';
 
 const WEEK_MS = 8 * 86_400_000;
@@ -33,3 +33,20 @@ t.test(
     t.ok((await submit(server, key, { ...body, wait: 60 })).status < 300, 'what has expired is not counted');
   },
 );
+
+t.test('items count too, those of cancelled jobs as well', async (t) => {
+  const account = await server.account({ plan: 'scale' });
+  const { key } = account;
+  const assetIds = await uploadPictures(server, account, 20);
+  const variants = Array.from({ length: 20 }, (_, index) => ({ parameters: { sigma: index + 1 } }));
+  const submitAndCancel = async () => {
+    const answer = await submit(server, key, { op: 'blur', assetIds, variants });
+    if (answer.status === 201)
+      await server.call(`/jobs/${answer.json.data.id}/cancel`, { key, method: 'POST' });
+    return answer;
+  };
+  for (let jobs = 0; jobs < 4; jobs += 1) t.equal((await submitAndCancel()).status, 201);
+  const refused = await submitAndCancel();
+  t.equal(refused.status, 422, 'the fifth job of 400 items would pass 1 MB');
+  t.match(refused.json.error, { code: 'resource_limit_exceeded', details: { limit: 1_048_576 } });
+});

@@ -236,6 +236,15 @@ t.test('subjects are refused by the one name of their field', async (t) => {
   }
 });
 
+t.test('a prompt is refused that its descriptors make too long for a model', async (t) => {
+  const { call } = await start(t);
+  const hero = { name: 'hero', referenceAssetIds: ['ast_1'], descriptor: 'x'.repeat(300) };
+  const steps = [{ ...edit, prompt: '{{subject.hero}}'.repeat(200) }];
+  const answer = await call('POST', '/presets', { ...preset, steps, subjects: [hero] });
+  refused(t, answer, 400, 'invalid_param', 'steps[0].prompt');
+  t.match(answer.json.error.details, { limit: 32_000, received: 60_000 });
+});
+
 t.test('import refuses a body that is no list with entries', async (t) => {
   const { call } = await start(t);
   for (const body of [[], {}, 'text', null]) {

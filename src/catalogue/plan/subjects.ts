@@ -1,5 +1,6 @@
 import { type ApiError, invalidParam } from '../../http/errors.ts';
 import { findModel, type Models } from '../../models/models.ts';
+import { PROMPT_MAX_CHARACTERS } from '../parameter.ts';
 import type { CompiledStep } from './compiled-step.ts';
 import {
   DESCRIPTOR_MAX_CHARACTERS,
@@ -86,16 +87,23 @@ export function checkSubjectsAreUsed(
 }
 
 /**
- * Refuses a prompt that names a subject there is not.
+ * Refuses a prompt that names a subject there is not, or that the descriptors make too long.
  * @throws ApiError invalid_param on `param`.
  */
-export function checkMentions(prompt: string | undefined, subjects: readonly Subject[], param: string): void {
+export function checkMentions(prompt = '', subjects: readonly Subject[], param: string): void {
   const names = subjects.map(({ name }) => name);
-  for (const [, name = ''] of (prompt ?? '').matchAll(MENTION)) {
+  for (const [, name = ''] of prompt.matchAll(MENTION)) {
     if (names.includes(name)) continue;
     const message = `The prompt names the subject "${name}", which is not among the subjects.`;
     throw invalidParam(param, message, { received: name, allowed: names });
   }
+  const { length } = expandPrompt(prompt, subjects);
+  if (prompt.length > PROMPT_MAX_CHARACTERS || length <= PROMPT_MAX_CHARACTERS) return;
+  throw invalidParam(
+    param,
+    `The prompt has ${length} characters once the descriptors stand for its subjects, and a model is given at most ${PROMPT_MAX_CHARACTERS}: name them less often, or shorten the descriptors.`,
+    { limit: PROMPT_MAX_CHARACTERS, received: length },
+  );
 }
 
 /** The prompt as the model receives it: a subject stands in it by its descriptor, and without one by its name. */
