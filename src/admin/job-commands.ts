@@ -1,5 +1,6 @@
+import { beginCancellation } from '../jobs/cancelling.ts';
+import { createSignals } from '../jobs/engine/signals.ts';
 import { ItemsStore } from '../jobs/items-store.ts';
-import { isCancellable } from '../jobs/rules.ts';
 import { JobsStore } from '../jobs/store.ts';
 import { type Command, type CommandAnswer, type CommandContext, type Given, UsageError } from './command.ts';
 
@@ -47,15 +48,12 @@ async function list({ options }: Given, { documents, now }: CommandContext): Pro
 
 async function cancel(
   { words: [jobId = ''] }: Given,
-  { documents, now }: CommandContext,
+  { documents, coordination, now }: CommandContext,
 ): Promise<CommandAnswer> {
   const store = await JobsStore.open(documents, now);
   const job = await store.get(jobId);
   if (job === null || job.shown === 0) throw new UsageError(`There is no job ${jobId}.`);
-  const open = { phase: 'open', status: { $in: ['PENDING', 'PROCESSING'] } };
-  const cancelling = isCancellable(job.status)
-    ? await store.change(jobId, open, { $set: { status: 'CANCELLING' } })
-    : null;
+  const cancelling = await beginCancellation(store, job, createSignals(coordination, console).stop);
   if (cancelling === null) throw new UsageError(`The job ${jobId} is ${job.status}: it cannot be cancelled.`);
   await (await ItemsStore.open(documents, now)).cancelWaiting(jobId);
   return {

@@ -1,4 +1,5 @@
 import { type ApiError, invalidParam } from '../http/errors.ts';
+import { readDate, readInstant } from '../http/instants.ts';
 import type { UsageQuery } from './schema.ts';
 
 const MINUTE_MS = 60_000;
@@ -7,9 +8,6 @@ const DAY_MS = 86_400_000;
 const DEFAULT_DAYS = 30;
 const LONGEST_DAYS = 366;
 const GROUPINGS = ['op', 'key', 'day'] as const;
-
-const DATE = /^\d{4}-\d{2}-\d{2}$/;
-const INSTANT = /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/i;
 
 export type Grouping = (typeof GROUPINGS)[number];
 
@@ -30,11 +28,9 @@ export function readWindow({ groupBy = 'op', from, to }: UsageQuery, now: Date):
   if (grouping === undefined) {
     throw invalidParam('groupBy', `groupBy must be one of ${GROUPINGS.join(', ')}.`, { allowed: GROUPINGS });
   }
-  const end = to === undefined ? minuteAfter(now) : minuteOf(readInstant('to', to));
+  const end = to === undefined ? minuteAfter(now) : minuteOf(readBound('to', to));
   const start =
-    from === undefined
-      ? new Date(end.getTime() - DEFAULT_DAYS * DAY_MS)
-      : minuteOf(readInstant('from', from));
+    from === undefined ? new Date(end.getTime() - DEFAULT_DAYS * DAY_MS) : minuteOf(readBound('from', from));
   if (start >= end) {
     throw invalidParam('from', 'from must be before to, both rounded down to whole minutes.');
   }
@@ -50,18 +46,11 @@ function minuteAfter(instant: Date): Date {
   return new Date(minuteOf(instant).getTime() + MINUTE_MS);
 }
 
-/** A date is its first instant, UTC. One that no calendar has, such as February 30, is refused. */
-function readInstant(param: 'from' | 'to', text: string): Date {
-  const day = DATE.test(text) ? text : INSTANT.exec(text)?.[1];
-  if (day === undefined || !isInCalendar(day)) throw malformed(param);
-  const instant = new Date(text.toUpperCase());
-  if (Number.isNaN(instant.getTime())) throw malformed(param);
+/** A date is its first instant, UTC. */
+function readBound(param: 'from' | 'to', text: string): Date {
+  const instant = readDate(text) ?? readInstant(text);
+  if (instant === null) throw malformed(param);
   return instant;
-}
-
-function isInCalendar(day: string): boolean {
-  const date = new Date(`${day}T00:00:00.000Z`);
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);
 }
 
 function malformed(param: string): ApiError {

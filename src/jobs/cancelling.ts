@@ -5,12 +5,29 @@ import type { Reading } from './reading.ts';
 import { isCancellable } from './rules.ts';
 import type { JobsStore } from './store.ts';
 
+/**
+ * Begins the cancellation of a job, for its account and for an operator alike: no item of it is handed out any more. Its end is
+ * the caller's, or the next sweep's.
+ * @param stopClaims tells every process to take no more items of the job.
+ * @returns the job, CANCELLING; null when it has ended, or is being cancelled.
+ */
+export async function beginCancellation(
+  jobs: JobsStore,
+  { _id, status }: JobDocument,
+  stopClaims: (jobId: string) => void,
+): Promise<JobDocument | null> {
+  if (!isCancellable(status)) return null;
+  const open = { shown: 1, phase: 'open', status: { $in: ['PENDING', 'PROCESSING'] } };
+  const cancelling = await jobs.change(_id, open, { $set: { status: 'CANCELLING' } });
+  if (cancelling !== null) stopClaims(_id);
+  return cancelling;
+}
+
 /** Stops jobs: what was not handed out is cancelled at once, what runs is let finish. */
 export function createCancelling(options: {
   jobs: JobsStore;
   reading: Reading;
   ending: Ending;
-  /** Tells every process to take no more items of a job. */
   stopClaims: (jobId: string) => void;
 }) {
   const { jobs, reading, ending, stopClaims } = options;
@@ -20,13 +37,9 @@ export function createCancelling(options: {
    * @throws ApiError job_not_found; invalid_state when it has ended, or is being cancelled.
    */
   return async (accountId: string, jobId: string): Promise<JobDocument> => {
-    const open = { accountId, shown: 1, phase: 'open', status: { $in: ['PENDING', 'PROCESSING'] } };
     const job = await reading.find(accountId, jobId);
-    const cancelling = isCancellable(job.status)
-      ? await jobs.change(jobId, open, { $set: { status: 'CANCELLING' } })
-      : null;
+    const cancelling = await beginCancellation(jobs, job, stopClaims);
     if (cancelling === null) throw notCancellable((await reading.find(accountId, jobId)).status);
-    stopClaims(jobId);
     return ending.endIfOver(cancelling);
   };
 }

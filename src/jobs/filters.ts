@@ -1,11 +1,10 @@
 import { invalidParam } from '../http/errors.ts';
+import { readDate, readInstant } from '../http/instants.ts';
 import { parseReference } from '../names/slugs.ts';
 import type { Presets } from '../presets/open.ts';
 import type { JobFilterQuery } from './schema.ts';
 import type { JobFilters } from './store.ts';
 
-const DATE = /^\d{4}-\d{2}-\d{2}$/;
-const INSTANT = /^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?$/i;
 const EPOCH_MS = /^-?\d{1,15}$/;
 const LAST_OF_DAY_MS = 86_400_000 - 1;
 /** Instants are compared as text, and the text of a later year is longer. */
@@ -24,8 +23,8 @@ export async function readFilters(
     ...(preset !== undefined && (await presetFilter(accountId, preset, presets))),
     ...(op !== undefined && { op }),
     ...(rootJobId !== undefined && { rootJobId }),
-    ...(createdFrom !== undefined && { createdFrom: readInstant('createdFrom', createdFrom, 0) }),
-    ...(createdTo !== undefined && { createdTo: readInstant('createdTo', createdTo, LAST_OF_DAY_MS) }),
+    ...(createdFrom !== undefined && { createdFrom: readBound('createdFrom', createdFrom, 0) }),
+    ...(createdTo !== undefined && { createdTo: readBound('createdTo', createdTo, LAST_OF_DAY_MS) }),
   };
 }
 
@@ -36,7 +35,7 @@ async function presetFilter(accountId: string, reference: string, presets: Pick<
 }
 
 /** @param intoDayMs what is added to a bare date. */
-function readInstant(param: 'createdFrom' | 'createdTo', text: string, intoDayMs: number): string {
+function readBound(param: 'createdFrom' | 'createdTo', text: string, intoDayMs: number): string {
   const atMs = EPOCH_MS.test(text) ? Number(text) : isoMs(text, intoDayMs);
   const instant = new Date(Math.min(atMs, LAST_MS));
   if (Number.isNaN(instant.getTime())) {
@@ -50,13 +49,6 @@ function readInstant(param: 'createdFrom' | 'createdTo', text: string, intoDayMs
 
 /** Without a zone an instant is read as UTC. */
 function isoMs(text: string, intoDayMs: number): number {
-  if (DATE.test(text)) {
-    const startMs = Date.parse(`${text}T00:00:00.000Z`);
-    // A day that no calendar has, such as February 30, is another one when it is read back.
-    const isDay = !Number.isNaN(startMs) && new Date(startMs).toISOString().startsWith(text);
-    return isDay ? startMs + intoDayMs : Number.NaN;
-  }
-  const [, , , , zone] = INSTANT.exec(text) ?? [];
-  if (!INSTANT.test(text) || Number.isNaN(isoMs(text.slice(0, 10), 0))) return Number.NaN;
-  return Date.parse(zone === undefined ? `${text.toUpperCase()}Z` : text.toUpperCase());
+  const day = readDate(text);
+  return day === null ? (readInstant(text, 'Z')?.getTime() ?? Number.NaN) : day.getTime() + intoDayMs;
 }

@@ -1,6 +1,7 @@
 import { setImmediate as letOthersIn } from 'node:timers/promises';
 import type { NamedAsset } from '../catalogue/plan/named-assets.ts';
 import { ApiError, invalidParam } from '../http/errors.ts';
+import { readInstant } from '../http/instants.ts';
 import { checkOf } from '../http/refusals/validation.ts';
 import type { Models } from '../models/models.ts';
 import { slugFromName } from '../names/slugs.ts';
@@ -128,9 +129,11 @@ function historyOf(
 }
 
 function instantOf(text: string | undefined, param: string, now: Date): string {
-  const instant = text === undefined ? now : new Date(text);
-  if (Number.isNaN(instant.getTime())) {
-    throw invalidParam(param, `${param} is no date-time such as 2025-01-31T12:00:00Z.`, { received: text });
+  const instant = text === undefined ? now : readInstant(text);
+  if (instant === null) {
+    throw invalidParam(param, `${param} must be an instant with its zone, such as 2025-01-31T12:00:00Z.`, {
+      received: text,
+    });
   }
   return instant.toISOString();
 }

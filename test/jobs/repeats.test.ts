@@ -119,7 +119,11 @@ t.test('an operator sees what runs and waits, and cancels it', async (t) => {
   const [row] = (listed.data.jobs as Array<{ id: string }>).filter((job) => job.id === id);
   t.match(row, { accountId: account.id, op: 'generate', totalItems: 2 });
   t.match(listed.text, id);
+  const stopped = Promise.withResolvers<string>();
+  const unsubscribe = await server.stores.coordination.subscribe('jobs/stop', stopped.resolve);
   t.match((await runCommand(['jobs', 'cancel', id], context)).data, { jobId: id, status: 'CANCELLING' });
   await t.rejects(runCommand(['jobs', 'cancel', id], context), /CANCELLING: it cannot be cancelled/);
+  t.equal(await stopped.promise, id, 'every process is told to take no more of its items');
+  unsubscribe();
   t.match((await server.call(`/jobs/${id}`, { key })).json.data.status, /^CANCELL/);
 });

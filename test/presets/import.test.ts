@@ -140,6 +140,12 @@ t.test('entries that fail are told by index and reason, and the rest land in ord
       /versions\[1\]\.steps\[0\]\.parameters\.width/,
     ],
     [history({ ...version(1), updatedAt: 'yesterday' }), /versions\[0\]\.updatedAt/],
+    [history({ ...version(1), updatedAt: 'March 3' }), /versions\[0\]\.updatedAt/],
+    [history({ ...version(1), updatedAt: '2025-02-30T12:00:00Z' }), /versions\[0\]\.updatedAt/],
+    [
+      history({ ...version(1), updatedAt: '2025-01-31T12:00:00' }),
+      /versions\[0\]\.updatedAt must be an instant with its zone/,
+    ],
   ];
   const sent = [preset, ...refusedEntries.map(([entry]) => entry), withHistory];
   const { status, json } = await call('POST', '/presets/import', sent);
