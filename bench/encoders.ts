@@ -1,12 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import sharp from 'sharp';
 import { lumaOf, ssim } from '../workers/image/likeness/ssim.ts';
 import { ssimulacra2 } from '../workers/image/likeness/ssimulacra2.ts';
-import { perform } from '../workers/image/perform.ts';
-import type { Encode, Transformed } from '../workers/protocol.ts';
+import type { Encode } from '../workers/protocol.ts';
+import { encoded, photographs, pictureOf, WIDTH_PX } from './encoded-pictures.ts';
 import { isInstalled, type Picture, sizeByTool, TOOLS, type ToolFormat } from './encoder-tools.ts';
-import { photograph } from './photograph.ts';
 import { type Row, round, type SuiteResult } from './suite.ts';
 
 /** Measures that sizes are compared at; each grows with the quality. */
@@ -30,9 +26,6 @@ const CASES: readonly Case[] = [
   { name: 'ssimulacra2 75', encode: { target: { ssimulacra2: 75 } }, at: 'ssimulacra2' },
   { name: 'maxBytes 40000', encode: { target: { maxBytes: 40_000 } }, at: 'ssimulacra2' },
 ];
-/** Wide enough for a picture, small enough for a suite. */
-const WIDTH_PX = 768;
-const DEADLINE_MS = 600_000;
 
 /** What the encoders make by default and for each target, beside cjpeg, cwebp and avifenc at equal likeness, and by how many trials. */
 export async function run(): Promise<SuiteResult> {
@@ -86,37 +79,6 @@ async function measure(format: ToolFormat, { name, encode, at }: Case, pictures:
       'worst %': round(Math.max(...over), 1),
     }),
     ...(trials.length > 0 && { trials: round(mean(trials), 1), 'most trials': Math.max(...trials) }),
-  };
-}
-
-async function encoded({ png }: Picture, encode: Encode): Promise<Transformed> {
-  const pass = { decode: {}, steps: [], encode };
-  const deadlineMs = Date.now() + DEADLINE_MS;
-  const result = await perform({ kind: 'transform', input: new Uint8Array(png), pass, deadlineMs });
-  if (result.kind !== 'transformed') throw new Error(`The pass ended as ${JSON.stringify(result)}.`);
-  return result;
-}
-
-/** The small photographs of the shared folder where there is one, else one made from the bench's own. */
-async function photographs(): Promise<Picture[]> {
-  const folder = join(import.meta.dirname, '../../shared/images/photos');
-  try {
-    const names = readdirSync(folder).filter((name) => name.endsWith('.png'));
-    return await Promise.all(names.map((name) => pictureOf(readFileSync(join(folder, name)))));
-  } catch {
-    return [await pictureOf(await photograph())];
-  }
-}
-
-async function pictureOf(file: Uint8Array): Promise<Picture> {
-  const opened = sharp(file).resize({ width: WIDTH_PX, withoutEnlargement: true }).removeAlpha();
-  const { data, info } = await opened.clone().raw().toBuffer({ resolveWithObject: true });
-  return {
-    data,
-    width: info.width,
-    height: info.height,
-    channels: info.channels,
-    png: await opened.png({ compressionLevel: 1 }).toBuffer(),
   };
 }
 

@@ -17,6 +17,7 @@ export const LOAD_SUITES: Record<string, string> = Object.fromEntries(
 export const MEASURED_SUITES: Record<string, () => Promise<Suite>> = {
   transform: () => import('./transform.ts'),
   encoders: () => import('./encoders.ts'),
+  efforts: () => import('./efforts.ts'),
   stores: () => import('./stores.ts'),
   render: () => import('./render.ts'),
   presets: () => import('./presets.ts'),

@@ -1,5 +1,5 @@
 import { operationNamed } from '../../../workers/image/operations/index.ts';
-import { movingEffort } from '../../../workers/image/operations/parameter.ts';
+import { movingEffort, searchEffort, USUAL_EFFORT } from '../../../workers/image/operations/parameter.ts';
 import type { Encode, OutputFormat, Pass } from '../../../workers/protocol.ts';
 import type { Header } from '../header/header.ts';
 import { encodeOf, framesOf, sizesOf } from './following.ts';
@@ -35,32 +35,62 @@ const PALETTE_TRIALS = 4;
 const LOSSLESS_TRIALS = 2;
 
 type Known = Encode & { format: OutputFormat };
-/** At the least effort, the usual one, and the greatest. */
-type ByEffort = readonly [least: number, usual: number, greatest: number];
+/** What an effort of 0 to 9 costs, by efforts that rise; between two of them it lies on the line. */
+type Point = readonly [effort: number, ms: number];
+type ByEffort = readonly [Point, ...Point[]];
 
-const PALETTE_MS: ByEffort = [450, 1_600, 3_200];
+const PALETTE_MS: ByEffort = [
+  [0, 450],
+  [5, 1_600],
+  [9, 3_200],
+];
 const ENCODE_MS: Readonly<Record<OutputFormat, ByEffort>> = {
-  jpeg: [35, 80, 320],
-  png: [10, 65, 200],
-  webp: [80, 290, 640],
-  avif: [125, 630, 1_400],
+  jpeg: [
+    [0, 35],
+    [4, 80],
+    [6, 150],
+    [9, 320],
+  ],
+  png: [
+    [0, 10],
+    [3, 80],
+    [6, 105],
+    [9, 440],
+  ],
+  webp: [
+    [0, 60],
+    [3, 90],
+    [5, 190],
+    [7, 220],
+    [9, 640],
+  ],
+  avif: [
+    [1, 125],
+    [4, 460],
+    [7, 630],
+    [9, 1_400],
+  ],
   gif: PALETTE_MS,
-  tiff: [105, 105, 105],
+  tiff: [[0, 105]],
 };
 const LOSSLESS_MS: Readonly<Partial<Record<OutputFormat, ByEffort>>> = {
-  webp: [155, 670, 1_000],
-  avif: [430, 900, 1_600],
+  webp: [
+    [0, 155],
+    [5, 670],
+    [9, 1_000],
+  ],
+  avif: [
+    [0, 430],
+    [5, 900],
+    [9, 1_600],
+  ],
 };
-/** Above this the AVIF encoder is kept to little effort: see workers/image/encode/encoder.ts. */
+/** Where nobody chose: of palettes and lossless files, about where the usual effort lies. */
+const ELSE_EFFORT = 5;
+const USUAL: Readonly<Partial<Record<OutputFormat, number>>> = { ...USUAL_EFFORT, png: 3 };
+/** Above this the AVIF encoder is kept to little effort: see workers/image/encode/effort.ts. */
 const LARGE_AVIF_MEGAPIXELS = 16;
 const LARGE_LOSSLESS_AVIF_MEGAPIXELS = 4;
-/** Up to here it takes all its effort unless it is asked for less; a search does so up to the second, for WebP too. */
-const SMALL_AVIF_MEGAPIXELS = 1;
-const SMALL_SEARCH_MEGAPIXELS = 2;
-const GREATEST_EFFORT = 9;
-/** Of the scale from 0 to 9, about where the usual effort lies. */
-const USUAL_EFFORT = 5;
-
 /** CPU time that a pass may take, in milliseconds; null is a description. */
 export function estimatedMs(header: Header, pass: Pass | null): number {
   if (pass === null) return decodingMs(header, 1) + (header.pixels / 1e6) * DESCRIBE_MS;
@@ -113,21 +143,21 @@ function trialsOf({ format, lossless }: Known): number {
 }
 
 function atEffort(encode: Known, megapixels: number): number {
-  const [least, usual, greatest] = scaleOf(encode);
-  const { format, lossless, effort = smallEffort(encode, megapixels) } = encode;
+  const points = scaleOf(encode);
+  const { format, lossless, effort = usualEffort(encode, megapixels) } = encode;
   const largeAvif = lossless ? LARGE_LOSSLESS_AVIF_MEGAPIXELS : LARGE_AVIF_MEGAPIXELS;
-  if (format === 'avif' && megapixels > largeAvif) return least;
-  if (effort === undefined) return usual;
-  return effort <= USUAL_EFFORT
-    ? least + ((usual - least) * effort) / USUAL_EFFORT
-    : usual + ((greatest - usual) * (effort - USUAL_EFFORT)) / (GREATEST_EFFORT - USUAL_EFFORT);
+  const kept = format === 'avif' && megapixels > largeAvif ? 0 : effort;
+  const [first] = points;
+  const [low, lowMs] = points.findLast(([known]) => known <= kept) ?? first;
+  const [high, highMs] = points.find(([known]) => known >= kept) ?? points.at(-1) ?? first;
+  return high <= low ? lowMs : lowMs + ((highMs - lowMs) * (kept - low)) / (high - low);
 }
 
-/** What a small picture is worth unasked; undefined for the usual effort. */
-function smallEffort({ format, lossless, target }: Known, megapixels: number): number | undefined {
-  const isSearched = target !== undefined && megapixels <= SMALL_SEARCH_MEGAPIXELS;
-  if ((format === 'webp' || format === 'avif') && isSearched) return GREATEST_EFFORT;
-  return format === 'avif' && !lossless && megapixels <= SMALL_AVIF_MEGAPIXELS ? GREATEST_EFFORT : undefined;
+/** What is taken where nobody chose. */
+function usualEffort({ format, lossless, palette, colors, target }: Known, megapixels: number): number {
+  const searched = target && searchEffort(format, megapixels);
+  const isPalette = palette ?? colors !== undefined;
+  return searched ?? (lossless || isPalette ? ELSE_EFFORT : (USUAL[format] ?? ELSE_EFFORT));
 }
 
 function scaleOf({ format, lossless, palette, colors, target }: Known): ByEffort {

@@ -1,6 +1,7 @@
 // needs: nothing
 import sharp from 'sharp';
 import t from 'tap';
+import { ssimulacra2 } from '../../../workers/image/likeness/ssimulacra2.ts';
 import type { Encode } from '../../../workers/protocol.ts';
 import { image, needsImages } from '../../images.ts';
 import {
@@ -267,24 +268,35 @@ t.test('every format is written with every setting it has', async (t) => {
   t.equal(asSteps.contentType, 'image/webp', 'settings may stand among the steps');
 });
 
-t.test(
-  'the efforts of an AVIF are worth their time: none makes a file larger than less effort did',
-  corpus,
-  async (t) => {
-    for (const name of ['photos/kodak-1.png', 'photos/kodak-4.png']) {
-      const input = image(name);
+t.test('more effort makes smaller files, and the usual effort is one of them', corpus, async (t) => {
+  const usual = { jpeg: 4, webp: 3, avif: 0 };
+  for (const name of ['photos/kodak-1.png', 'photos/kodak-4.png']) {
+    const input = image(name);
+    for (const format of ['jpeg', 'webp', 'avif'] as const) {
       const sizeAt = async (encode: Encode) =>
-        (await made(input, passOf([], { format: 'avif', ...encode }))).data.byteLength;
-      const [least, usual, most] = [
-        await sizeAt({ effort: 0 }),
-        await sizeAt({}),
-        await sizeAt({ effort: 9 }),
-      ];
-      t.ok(usual < least && most < least, `${name}: ${least}, ${usual}, ${most}`);
-      t.ok(most < usual * 1.01, `${name}: the most effort is no worse than the usual`);
+        (await made(input, passOf([], { format, ...encode }))).data.byteLength;
+      const [least = 0, middle = 0, most = 0] = await Promise.all(
+        [0, 4, 9].map((effort) => sizeAt({ effort })),
+      );
+      t.ok(middle < least && most < middle * 1.02, `${name} as ${format}: ${least}, ${middle}, ${most}`);
+      t.equal(await sizeAt({}), await sizeAt({ effort: usual[format] }), `${format} by default`);
     }
-  },
-);
+  }
+});
+
+t.test('a raised quality gives back what trellis quantisation of a JPEG takes', corpus, async (t) => {
+  const input = image('photos/kodak-4.png');
+  const original = { channels: 4, ...(await raster(input)) } as const;
+  for (const quality of [20, 50, 80]) {
+    const [scans, trellis] = await Promise.all(
+      [8, 9].map(async (effort) => {
+        const { data } = await made(input, passOf([], { format: 'jpeg', quality, effort }));
+        return ssimulacra2(original, { channels: 4, ...(await raster(data)) });
+      }),
+    );
+    t.ok(Math.abs((trellis ?? 0) - (scans ?? 0)) < 3, `quality ${quality}: ${scans}, ${trellis}`);
+  }
+});
 
 t.test('an edge is as long as its encoder takes it', async (t) => {
   const line = async (width: number) =>

@@ -79,3 +79,20 @@ t.test(
     t.equal(await chromaOf(blackOnWhite), '4:2:0', 'edges without colour lose nothing');
   },
 );
+
+t.test(
+  'hard edges between colours stay sharp in a WebP, whose second look at colours others do not pay',
+  async (t) => {
+    const stripes = await drawn(64, 64, (x) => (x % 8 < 2 ? [0, 0, 255] : [255, 255, 255]));
+    const soft = await drawn(64, 64, (x, y) => [x * 3, y * 3, 128]);
+    const quality = 83;
+    for (const [name, file, smartSubsample] of [
+      ['stripes', stripes, true],
+      ['a soft picture', soft, false],
+    ] as const) {
+      const { data } = await made(file, passOf([], { format: 'webp', quality }));
+      const expected = await sharp(file).webp({ quality, effort: 2, smartSubsample }).toBuffer();
+      t.ok(expected.equals(data), name);
+    }
+  },
+);

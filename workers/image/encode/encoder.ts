@@ -1,7 +1,8 @@
-import type { JpegOptions, Sharp } from 'sharp';
+import type { Sharp } from 'sharp';
 import type { Encode, OutputFormat } from '../../protocol.ts';
 import type { Size } from '../pixels/geometry.ts';
 import { invalid } from '../refusal.ts';
+import { avifEffort, jpegEffort, scaled, webpEffort } from './effort.ts';
 import { lossyWriter } from './lossless.ts';
 import { movingEffort } from './moving-effort.ts';
 
@@ -19,6 +20,8 @@ interface Encoder {
 export interface Settings extends Encode {
   /** Whether the rows of a PNG are written as differences from their neighbours. */
   filtered?: boolean;
+  /** Whether a WebP keeps hard edges between colours sharp, at any effort. */
+  sharpColours?: boolean;
   /** The measure that a file is encoded for, where it is not the eye. */
   tune?: 'ssim';
   /** How strongly a palette mixes colours that it lacks, 0 to 1. */
@@ -39,50 +42,27 @@ export interface Motion {
  * is soft (standard deviation of the Laplacian below 2.1) and up to 3 better where it is rough (above 5). A quality that
  * follows from that would need all pixels before the first is written, and would be another for each picture.
  */
-const QUALITY = { jpeg: 80, webp: 83, avif: 66, tiff: 80 } as const;
+const QUALITY = { jpeg: 80, webp: 84, avif: 68, tiff: 80 } as const;
 /** From this quality on colours are as fine as the brightness. */
 const FULL_CHROMA_FROM_QUALITY = 90;
 
 /** The longest side of a JPEG that the encoder takes: less than the 65535 that the format has room for. */
 const JPEG_EDGE_PX = 65_500;
 
-/** The usual effort of the AVIF encoder, on its own scale from 0 to 9. */
-const AVIF_EFFORT = 2;
-/** Up to here 3 is usual: files are up to 9 % smaller at the same looks, in twice the time. */
-const AVIF_SMALL_PX = 1_000_000;
-const AVIF_SMALL_EFFORT = 3;
-/** The highest that is worth its time: 4 takes five times as long, and the files are as large or larger. */
-const AVIF_TOP_EFFORT = 3;
-/** Caps the effort, so that large pictures finish in time; lossless ones take three times as long. */
-const AVIF_TOP_EFFORTS = {
-  lossy: [
-    { overPx: 24_000_000, top: 1 },
-    { overPx: 16_000_000, top: 2 },
-  ],
-  lossless: [{ overPx: 4_000_000, top: 0 }],
-};
-/** Progressive, with tables of its own: 4 % smaller than the plainest, and loads in passes. */
-const JPEG_EFFORT = 4;
-/** The usual effort of the WebP encoder, on its own scale from 0 to 6: 2 % smaller than 4, in an eighth more of time. */
-const WEBP_EFFORT = 5;
 /**
  * mozjpeg's table by N. Robidoux, made for the eye: 9 % smaller than the standard's own at equal SSIMULACRA 2, in the same time. At equal
  * SSIM of the luma it is 3 % larger.
  */
 const SEEN_QUANTISATION = 3;
-/** Less effort leaves out the second look at colours that keeps the edges of red and blue sharp; it takes half as long again. */
-const WEBP_SMART_FROM_EFFORT = 3;
-
 const ENCODERS = {
   jpeg: {
     contentType: 'image/jpeg',
     hasAlpha: false,
     edgeLimitPx: JPEG_EDGE_PX,
-    apply: (pipeline, { quality = QUALITY.jpeg, progressive, chroma, effort = JPEG_EFFORT, tune }) =>
+    apply: (pipeline, { quality = QUALITY.jpeg, progressive, chroma, effort, tune }) =>
       pipeline.jpeg({
-        quality,
         ...(tune !== 'ssim' && { quantisationTable: SEEN_QUANTISATION }),
-        ...jpegEffort(effort),
+        ...jpegEffort(quality, effort),
         ...(progressive !== undefined && { progressive }),
         ...(progressive === false && { optimiseScans: false }),
         chromaSubsampling: chroma ?? chromaFor(quality),
@@ -112,14 +92,13 @@ const ENCODERS = {
     contentType: 'image/webp',
     hasAlpha: true,
     edgeLimitPx: 16383,
-    apply: (pipeline, { quality = QUALITY.webp, lossless = false, effort, tune }, motion) =>
+    apply: (pipeline, { quality = QUALITY.webp, lossless, effort, sharpColours, tune }, motion) =>
       pipeline.webp({
         quality,
-        lossless,
-        smartSubsample:
-          !lossless && tune !== 'ssim' && (effort ?? WEBP_SMART_FROM_EFFORT) >= WEBP_SMART_FROM_EFFORT,
-        ...(!lossless && { effort: WEBP_EFFORT }),
-        ...(effort !== undefined && { effort: scaled(effort, 6) }),
+        ...(lossless === true
+          ? { lossless, ...(effort !== undefined && { effort: scaled(effort, 6) }) }
+          : webpEffort(effort, sharpColours)),
+        ...(tune === 'ssim' && { smartSubsample: false }),
         ...motion,
       }),
   },
@@ -216,37 +195,6 @@ function edgeLimitPx({ format, quality }: Encode & { format: OutputFormat }): nu
   return format === 'tiff' && quality !== undefined ? JPEG_EDGE_PX : ENCODERS[format].edgeLimitPx;
 }
 
-/** The encoder's own effort: as it is asked for, as far as a picture of that size has the time. */
-function avifEffort(effort: number | undefined, lossless: boolean, { width, height }: Size): number {
-  const steps = AVIF_TOP_EFFORTS[lossless ? 'lossless' : 'lossy'];
-  const top = steps.find(({ overPx }) => width * height > overPx)?.top ?? AVIF_TOP_EFFORT;
-  const usual = !lossless && width * height <= AVIF_SMALL_PX ? AVIF_SMALL_EFFORT : AVIF_EFFORT;
-  return effort === undefined ? Math.min(usual, top) : scaled(effort, top);
-}
-
-/** Effort 0 to 9 on an encoder's scale from 0 to `top`. */
-function scaled(effort: number, top: number): number {
-  return Math.round((effort * top) / 9);
-}
-
 function chromaFor(quality: number): '4:2:0' | '4:4:4' {
   return quality >= FULL_CHROMA_FROM_QUALITY ? '4:4:4' : '4:2:0';
-}
-
-/**
- * Options of a JPEG by effort. Up to 6 it is the same picture in fewer bytes; from 7 on trellis quantization leaves out what
- * is hardly seen. Over three photographs at quality 80, each step beside effort 0: bytes, and CPU time:
- *
- *     1 own tables          -1 %   x 2      7 trellis            -13 %   x 10
- *     3 progressive         -4 %   x 3      8 and its scans      -14 %   x 13
- *     5 scans by trial      -5 %   x 7      9 and no ringing     -13 %   x 14, cleaner beside hard edges
- */
-function jpegEffort(effort: number): JpegOptions {
-  return {
-    optimiseCoding: effort >= 1,
-    progressive: effort >= 3,
-    optimiseScans: effort === 5 || effort === 6 || effort >= 8,
-    trellisQuantisation: effort >= 7,
-    overshootDeringing: effort >= 9,
-  };
 }

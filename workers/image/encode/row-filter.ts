@@ -6,12 +6,12 @@ import type { Pixels } from '../pixels/pixels.ts';
  */
 export interface RowFilter {
   filtered: boolean;
-  /** 0 to 9. Of filtered rows level 6 makes files 2 % smaller than 3, in half as much time again. */
-  effort?: number;
+  /** 0 to 9. Of filtered rows level 6 makes files 1 % smaller than 3, in a third more of time; of others 7 makes them 6 to 20 % smaller than 6. */
+  effort: number;
 }
 
 export const FILTERED: RowFilter = { filtered: true, effort: 3 };
-const UNFILTERED: RowFilter = { filtered: false };
+const UNFILTERED: RowFilter = { filtered: false, effort: 7 };
 
 /** From this share of pixels that are as their left neighbour on, a picture is drawn: of 60 pictures, one is taken for the wrong kind. */
 const DRAWN_SHARE = 0.5;

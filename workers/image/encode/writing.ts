@@ -1,5 +1,5 @@
 import { outputOf } from '../../output.ts';
-import type { Achieved, Encode, OutputFormat } from '../../protocol.ts';
+import type { Achieved, OutputFormat } from '../../protocol.ts';
 import { isGreyColour } from '../colour/colour.ts';
 import { hasHardColourEdges } from '../colour/colour-edges.ts';
 import { openPixels, type Source } from '../input.ts';
@@ -47,7 +47,7 @@ export async function writeResult(
   if (target === undefined) {
     const written =
       (await writtenIndexed(work, write)) ??
-      (await write({ ...(await filterFor(work)), ...encode, ...(await chromaFor(work)) }));
+      (await write({ ...(await filterFor(work)), ...encode, ...(await colourDetailFor(work)) }));
     return { written: await finish(written), processedMs: performance.now() };
   }
   const pixels = await picture.pixels();
@@ -69,6 +69,7 @@ export async function writeResult(
       ...encode,
       target,
       ...(encode.format === 'png' && { filtered: rowFilterFor(pixels).filtered }),
+      ...(encode.format === 'webp' && fineColours('webp', pixels)),
     },
     motion,
     original: originalOf(work),
@@ -111,12 +112,22 @@ function staysDeep({ encode, source }: Work): boolean {
 /** Formats of drawings and screens, beside photographs; other pictures have lost their hard edges already. */
 const DRAWN_FORMATS: readonly string[] = ['png', 'gif', 'raw'];
 
-/** Fine colours for a lossy file of a picture whose colours have hard edges, where nobody said how fine they shall be. */
-async function chromaFor({ encode, source, picture }: Work): Promise<Encode> {
+/** Up to here the result of a photograph is looked at too: what it is made of may have had hard edges before it was scaled down. */
+const LOOKED_AT_PX = 4_000_000;
+
+/** What a lossy file needs of a picture whose colours have hard edges, where nobody chose. */
+async function colourDetailFor({ encode, source, picture }: Work): Promise<Partial<Settings>> {
   const { format, chroma, lossless } = encode;
-  const isCoarse = (format === 'jpeg' || format === 'avif') && chroma === undefined && lossless !== true;
-  if (!isCoarse || picture.writtenIn !== undefined || !DRAWN_FORMATS.includes(source.format)) return {};
-  return hasHardColourEdges(await picture.pixels()) ? { chroma: '4:4:4' } : {};
+  const isCoarse = format === 'webp' || ((format === 'jpeg' || format === 'avif') && chroma === undefined);
+  if (!isCoarse || lossless === true || picture.writtenIn !== undefined || picture.frames > 1) return {};
+  const isDrawn = DRAWN_FORMATS.includes(source.format);
+  if (!isDrawn && (format !== 'webp' || picture.width * picture.height > LOOKED_AT_PX)) return {};
+  return fineColours(format, await picture.pixels());
+}
+
+function fineColours(format: OutputFormat, pixels: Pixels): Partial<Settings> {
+  if (!hasHardColourEdges(pixels)) return {};
+  return format === 'webp' ? { sharpColours: true } : { chroma: '4:4:4' };
 }
 
 /** How the rows of a PNG are written. A photograph that was only moved or scaled is known without a look at its pixels. */

@@ -6,7 +6,7 @@ export const QUALITY = {
     integer(
       1,
       100,
-      'Quality of a lossy result; 80 for jpeg, 83 for webp and 66 for avif when left out, which look alike in the mean of photographs. A soft picture looks worse as webp and a rough one better: compress with ssimulacra2 finds the quality for the picture.',
+      'Quality of a lossy result; 80 for jpeg, 84 for webp and 68 for avif when left out, which look alike in the mean of photographs. A soft picture looks worse as webp and a rough one better: compress with ssimulacra2 finds the quality for the picture.',
     ),
   ),
 };
@@ -15,7 +15,7 @@ export const EFFORT = {
     integer(
       0,
       9,
-      'How hard the encoder tries to make the file small, 0 fastest, 9 smallest; scaled to the encoder.',
+      'How hard the encoder tries to make the file small, 0 fastest, 9 smallest; scaled to the encoder. 4 for jpeg, 3 for webp and 0 for avif when left out: more effort costs two to ten times the time for 5 to 15 % of the bytes.',
     ),
   ),
 };

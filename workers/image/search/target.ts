@@ -1,6 +1,7 @@
 import sharp, { type OutputInfo, type Sharp } from 'sharp';
 import { outputOf } from '../../output.ts';
 import type { Achieved, Encode, OutputFormat } from '../../protocol.ts';
+import { searchEffort } from '../encode/effort.ts';
 import { encodeWith, type Motion } from '../encode/encoder.ts';
 import { TooLate } from '../failure.ts';
 import { achievedOf, type Likeness, type LikenessTarget, likenessTo } from '../likeness/likeness.ts';
@@ -56,9 +57,6 @@ interface Attempt {
   written: Written;
   setting: Setting;
 }
-
-/** Up to here a search takes all the effort that an encoder has; beyond, an AVIF is searched for with the least. */
-const UNHURRIED_LIMIT_PX = 2_000_000;
 
 /** A file that is this much smaller than it may be is as good as it gets, in natural logarithms: 3 %. */
 const NEAR_SIZE = 0.03;
@@ -151,11 +149,10 @@ async function withPalette(pipeline: Sharp, quality: number): Promise<Sharp> {
   return sharp(data, { limitInputPixels: false });
 }
 
-/** A search is for the smallest file, and encodes many times: a small picture has the time for all effort, a large AVIF for none. */
-function effortOf({ format, effort }: Known, { width, height, frames }: Pixels): Encode {
-  if (effort !== undefined || (format !== 'webp' && format !== 'avif')) return {};
-  if (width * height * frames <= UNHURRIED_LIMIT_PX) return { effort: 9 };
-  return format === 'avif' ? { effort: 0 } : {};
+/** The effort that a search takes where nobody chose one. */
+function effortOf({ format, effort: asked }: Known, { width, height, frames }: Pixels): Encode {
+  const effort = asked ?? searchEffort(format, (width * height * frames) / 1e6);
+  return effort === undefined ? {} : { effort };
 }
 
 /** The largest file that is small enough, and no larger than the original: the best picture. */
