@@ -143,6 +143,8 @@ async function attacks(): Promise<Attack[]> {
     },
     { name: 'bodies sent byte by byte', victim: small, run: slowBodies },
     { name: 'jobs of 8 MB, cancelled', victim: small, run: largeJobs },
+    { name: 'answer schemas that compile slowly', victim: small, run: slowSchemas },
+    { name: 'answers that double', victim: small, run: (...attack) => doublingAnswers(tiny, ...attack) },
     {
       name: 'pages that draw for ever',
       victim: {
@@ -155,12 +157,14 @@ async function attacks(): Promise<Attack[]> {
   ];
 }
 
-/** Four loops that send the call again as soon as it is answered, however. */
-function repeated(call: Call): Attack['run'] {
+/** Four loops that send the call, or the next one, as soon as the last is answered, however. */
+function repeated(call: Call | (() => Call)): Attack['run'] {
   return (key, { url }, signal) => {
     const loop = async () => {
       while (!signal.aborted) {
-        const answer = await send(call, key, url, signal).catch(() => null);
+        const answer = await send(call instanceof Function ? call() : call, key, url, signal).catch(
+          () => null,
+        );
         await answer?.bytes().catch(() => null);
         if (answer?.status === 429) await sleep(PAUSE_MS);
       }
@@ -204,6 +208,41 @@ async function largeJobs(key: string, { url }: BenchServer, signal: AbortSignal)
     const cancel = { path: `/jobs/${made.data.id}/cancel`, type, body: '{}' };
     await (await send(cancel, key, url, signal).catch(() => null))?.bytes().catch(() => null);
   }
+}
+
+const JSON_TYPE = 'application/json';
+
+/** Prices of jobs, each with another schema that takes as long to compile as its bounds let it. */
+async function slowSchemas(key: string, server: BenchServer, signal: AbortSignal): Promise<void> {
+  const patterns = Array.from({ length: 100 }, (_, index) => [`x{20}[a-z]${index}`, {}]);
+  const branches = Array.from({ length: 240 }, (_, index) => ({
+    properties: { a: { const: index }, b: { type: 'string' } },
+    required: ['a', 'b'],
+  }));
+  let sent = 0;
+  const priced = (): Call => {
+    const schema = { title: `${sent++}`, patternProperties: Object.fromEntries(patterns), oneOf: branches };
+    const job = { op: 'analyze', model: 'sandbox-vision', imageCount: 1, parameters: { schema } };
+    return { path: '/jobs?dryRun=true', type: JSON_TYPE, body: JSON.stringify(job) };
+  };
+  await repeated(priced)(key, server, signal);
+}
+
+/** Jobs whose answers are lists of a hundred lists of a hundred lists. */
+async function doublingAnswers(
+  picture: Uint8Array,
+  key: string,
+  server: BenchServer,
+  signal: AbortSignal,
+): Promise<void> {
+  const body = new Uint8Array(picture);
+  const upload = await send({ path: '/assets/upload', type: 'image/jpeg', body }, key, server.url);
+  const { data } = (await upload.json()) as { data: { id: string } };
+  const lists = (levels: number): object =>
+    levels === 0 ? { type: 'string' } : { type: 'array', minItems: 100, items: lists(levels - 1) };
+  const schema = { type: 'object', required: ['a'], properties: { a: lists(6) } };
+  const job = { op: 'analyze', model: 'sandbox-vision', assetIds: [data.id], parameters: { schema } };
+  await repeated({ path: '/jobs', type: JSON_TYPE, body: JSON.stringify(job) })(key, server, signal);
 }
 
 const SLOW_SENDERS = 200;

@@ -24,6 +24,7 @@ import { tracedOutbound } from './outbound/traced.ts';
 import type { Pixels } from './pixels/pixels.ts';
 import type { Renders } from './pixels/renders/renders.ts';
 import { openPresets } from './presets/open.ts';
+import { createAnswerSchemas } from './providers/answer-schemas.ts';
 import { openProviders } from './providers/open.ts';
 import { offeredBy } from './providers/registry.ts';
 import { tracedProviders } from './providers/traced.ts';
@@ -125,10 +126,12 @@ export async function openSlices(options: SlicesOptions) {
     }),
   );
   const templates = added(await openTemplates(base));
+  const answerSchemas = createAnswerSchemas();
   const presets = added(
     await openPresets({
       ...base,
       missingAssets: assets.missingAssets,
+      answerSchemas,
       usageOf: (...words) => jobs.usageOf(...words),
     }),
   );
@@ -165,10 +168,14 @@ export async function openSlices(options: SlicesOptions) {
       assets: assets.jobs,
       signatures,
       presets,
+      answerSchemas,
       templates,
       holds: billing.holds,
       events,
-      providers: tracedProviders(openProviders({ ...base, pixels, outbound }), options.tracing),
+      providers: tracedProviders(
+        openProviders({ ...base, pixels, outbound, answerSchemas }),
+        options.tracing,
+      ),
       storedAssets: assets.storedAssets,
       upgradeUrl: topUpUrl,
       keptBytesMax: settings.jobs.JOB_DOCUMENTS_MEGABYTES * 1024 * 1024,

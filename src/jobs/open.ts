@@ -13,6 +13,7 @@ import type { Pixels } from '../pixels/pixels.ts';
 import type { Renders } from '../pixels/renders/renders.ts';
 import type { UsageOf } from '../presets/answers.ts';
 import type { Presets } from '../presets/open.ts';
+import type { AnswerSchemas } from '../providers/answer-schemas.ts';
 import type { Providers } from '../providers/open.ts';
 import type { Coordination } from '../stores/coordination/port.ts';
 import type { Documents } from '../stores/documents/port.ts';
@@ -42,6 +43,7 @@ export interface JobsOptions {
   renders: Renders;
   assets: AssetsForJobs;
   presets: Pick<Presets, 'find'>;
+  answerSchemas: AnswerSchemas;
   templates: Pick<Templates, 'findForRender'>;
   holds: Holds;
   events: Events;

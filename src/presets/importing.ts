@@ -1,4 +1,5 @@
 import { setImmediate as letOthersIn } from 'node:timers/promises';
+import type { SentSchema } from '../catalogue/plan/ai-step.ts';
 import type { NamedAsset } from '../catalogue/plan/named-assets.ts';
 import { ApiError, invalidParam } from '../http/errors.ts';
 import { readInstant } from '../http/instants.ts';
@@ -21,8 +22,11 @@ const checkEntry = checkOf(PresetEntry, 'entry');
 interface ReadEntry {
   draft: Draft;
   named: NamedAsset[];
+  schemas: SentSchema[];
 }
 
+/** Answer schemas of one import: each takes a thread for up to half a second. */
+const SCHEMAS_MAX = 20;
 /** Ten times what an account can hold: the refused among them may be many, but not without end. */
 const ENTRIES_MAX = 10 * PRESETS_PER_ACCOUNT;
 
@@ -35,7 +39,7 @@ const ENTRIES_MAX = 10 * PRESETS_PER_ACCOUNT;
 export async function sortEntries(
   entries: readonly unknown[],
   accountId: string,
-  { models, missingAssets }: ContentRules,
+  { models, missingAssets, answerSchemas }: ContentRules,
   now: Date,
 ): Promise<{ drafts: Draft[]; errors: string[] }> {
   if (entries.length > ENTRIES_MAX) throw tooManyEntries(ENTRIES_MAX, entries.length);
@@ -44,7 +48,9 @@ export async function sortEntries(
     read.push(await orRefusal(async () => readEntry(checkEntry(entry), models, now)));
     await letOthersIn();
   }
-  const named = read.flatMap((entry) => (entry instanceof ApiError ? [] : entry.named));
+  const entriesRead = read.flatMap((entry) => (entry instanceof ApiError ? [] : [entry]));
+  refuseManySchemas(entriesRead.flatMap(({ schemas }) => schemas));
+  const named = entriesRead.flatMap((entry) => entry.named);
   const missing = await missingAmong(named, accountId, missingAssets);
   const drafts: Draft[] = [];
   const errors: string[] = [];
@@ -55,10 +61,23 @@ export async function sortEntries(
   }
   return { drafts, errors };
 
-  async function landing({ draft, named }: ReadEntry, missing: ReadonlySet<string>): Promise<Draft> {
+  async function landing(entry: ReadEntry, missing: ReadonlySet<string>): Promise<Draft> {
+    const { draft, named, schemas } = entry;
     await checkNamedAssets(named, accountId, async (_, ids) => ids.filter((id) => missing.has(id)));
+    await answerSchemas.check(accountId, schemas);
     return draft;
   }
+}
+
+/** @throws ApiError resource_limit_exceeded for more schemas than one call may have compiled. */
+function refuseManySchemas(schemas: readonly SentSchema[]): void {
+  const { size } = new Set(schemas.map(({ schema }) => JSON.stringify(schema)));
+  if (size <= SCHEMAS_MAX) return;
+  throw new ApiError(
+    'resource_limit_exceeded',
+    `The presets have ${size} different answer schemas, and one import takes at most ${SCHEMAS_MAX}: send them in several imports.`,
+    { details: { limit: SCHEMAS_MAX, received: size } },
+  );
 }
 
 async function orRefusal<T>(work: () => Promise<T>): Promise<T | ApiError> {
@@ -88,7 +107,7 @@ async function missingAmong(
 function readEntry(entry: PresetEntry, models: Models, now: Date): ReadEntry {
   const { name, description = '', version = 1, slug } = entry;
   checkName(name);
-  const { content, named } = readContent(entry, models);
+  const { content, named, schemas } = readContent(entry, models);
   const earlier = historyOf(entry, models, now);
   const draft: Draft = {
     name,
@@ -99,14 +118,14 @@ function readEntry(entry: PresetEntry, models: Models, now: Date): ReadEntry {
     slug: isOwnSlug(slug) ? slug : slugFromName(name, 'preset'),
     takesSuffix: true,
   };
-  return { draft, named: [...named, ...earlier.named] };
+  return { draft, named: [...named, ...earlier.named], schemas: [...schemas, ...earlier.schemas] };
 }
 
 function historyOf(
   { version: current = 1, versions = [] }: PresetEntry,
   models: Models,
   now: Date,
-): { history: PresetVersion[]; named: NamedAsset[] } {
+): { history: PresetVersion[]; named: NamedAsset[]; schemas: SentSchema[] } {
   if (versions.length >= VERSIONS_MAX) {
     const message = `The entry has ${versions.length + 1} versions with the current one: at most ${VERSIONS_MAX} are kept.`;
     throw invalidParam('versions', message, { limit: VERSIONS_MAX, received: versions.length + 1 });
@@ -118,14 +137,16 @@ function historyOf(
   }
   const history: PresetVersion[] = [];
   const named: NamedAsset[] = [];
+  const schemas: SentSchema[] = [];
   for (const [index, { version, updatedAt, ...sent }] of versions.entries()) {
     const where = `versions[${index}].`;
     const earlier = readContent(sent, models, where);
     const savedAt = instantOf(updatedAt, `${where}updatedAt`, now);
     history.push({ version, ...earlier.content, updatedAt: savedAt });
     named.push(...earlier.named);
+    schemas.push(...earlier.schemas);
   }
-  return { history, named };
+  return { history, named, schemas };
 }
 
 function instantOf(text: string | undefined, param: string, now: Date): string {

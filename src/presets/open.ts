@@ -1,6 +1,7 @@
 import type { Gate } from '../accounts/gate/gate.ts';
 import type { Slice } from '../http/slice.ts';
 import type { Models } from '../models/models.ts';
+import type { AnswerSchemas } from '../providers/answer-schemas.ts';
 import type { Documents } from '../stores/documents/port.ts';
 import type { UsageOf } from './answers.ts';
 import type { MissingAssets } from './named-assets.ts';
@@ -14,6 +15,7 @@ export interface PresetsOptions {
   gate: Gate;
   models: Models;
   missingAssets: MissingAssets;
+  answerSchemas: AnswerSchemas;
   /** How often presets ran, which jobs know. */
   usageOf: UsageOf;
   now: () => Date;

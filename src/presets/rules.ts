@@ -1,12 +1,14 @@
 import { stepInOwnSpelling } from '../catalogue/checks/spelling.ts';
+import type { SentSchema } from '../catalogue/plan/ai-step.ts';
 import { assetsOfSteps, assetsOfSubjects, type NamedAsset } from '../catalogue/plan/named-assets.ts';
 import { checkStepSizes } from '../catalogue/plan/sizes.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
-import { compileSteps } from '../catalogue/plan/steps.ts';
+import { compileSteps, schemasOfSteps } from '../catalogue/plan/steps.ts';
 import { checkSubjectsAreUsed, readSubjects } from '../catalogue/plan/subjects.ts';
 import { invalidParam } from '../http/errors.ts';
 import type { Models } from '../models/models.ts';
 import { isReservedSlug, refusedSlug, SLUG_PATTERN } from '../names/slugs.ts';
+import type { AnswerSchemas } from '../providers/answer-schemas.ts';
 import { checkNamedAssets, type MissingAssets } from './named-assets.ts';
 import type { Content } from './preset.ts';
 import { PRESET_SLUG_MAX_CHARACTERS } from './schema.ts';
@@ -15,6 +17,7 @@ import { PRESET_SLUG_MAX_CHARACTERS } from './schema.ts';
 export interface ContentRules {
   models: Models;
   missingAssets: MissingAssets;
+  answerSchemas: Pick<AnswerSchemas, 'check'>;
 }
 
 /** Largest steps and subjects of a version, as JSON: an account may hold a thousand presets, and lists them unpaged. */
@@ -28,10 +31,14 @@ export interface SentContent {
   subjects?: readonly unknown[] | undefined;
 }
 
-/** A version that keeps its rules, and the assets that it runs on: whether those are there is for a store to tell. */
+/**
+ * A version that keeps its rules, the assets that it runs on, whose existence is for a store to tell, and the schemas of answers, which
+ * are still to be compiled.
+ */
 export interface ReadContent {
   content: Content;
   named: NamedAsset[];
+  schemas: SentSchema[];
 }
 
 /**
@@ -41,10 +48,11 @@ export interface ReadContent {
 export async function checkedContent(
   sent: SentContent,
   accountId: string,
-  { models, missingAssets }: ContentRules,
+  { models, missingAssets, answerSchemas }: ContentRules,
 ): Promise<Content> {
-  const { content, named } = readContent(sent, models);
+  const { content, named, schemas } = readContent(sent, models);
   await checkNamedAssets(named, accountId, missingAssets);
+  await answerSchemas.check(accountId, schemas);
   return content;
 }
 
@@ -64,7 +72,7 @@ export function readContent(sent: SentContent, models: Models, where = ''): Read
     ...assetsOfSteps(steps, compiled, `${where}steps`),
     ...assetsOfSubjects(subjects, `${where}subjects`),
   ];
-  return { content: { steps, subjects }, named };
+  return { content: { steps, subjects }, named, schemas: schemasOfSteps(compiled, `${where}steps`) };
 }
 
 /** @throws ApiError invalid_param on name. */

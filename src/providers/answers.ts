@@ -1,4 +1,3 @@
-import { answerProblem } from '../models/answer-schema.ts';
 import { readHeader } from '../pixels/header/header.ts';
 import { type ModelRequest, type RawAnswer, unavailable } from './provider.ts';
 
@@ -13,26 +12,32 @@ const LONGEST_PROBLEM_CHARACTERS = 200;
 
 /**
  * Holds an answer against what was asked for. A model that answered nonsense may answer better the next time.
+ * @param problemOf how a value breaks a schema.
  * @throws ProviderFault unavailable: no picture, no object, or one that breaks the schema.
  */
-export function checkedAnswer(answer: RawAnswer, { op, schema }: ModelRequest): ModelAnswer {
-  if (op === 'analyze') return { kind: 'json', output: checkedOutput(answer, schema ?? {}) };
+export async function checkedAnswer(
+  answer: RawAnswer,
+  { op, schema = {} }: ModelRequest,
+  problemOf: (schema: object, value: unknown) => Promise<string | undefined>,
+): Promise<ModelAnswer> {
+  if (op === 'analyze') {
+    const output = outputOf(answer);
+    const problem = await problemOf(schema, output);
+    if (problem === undefined) return { kind: 'json', output };
+    const shortened = problem.slice(0, LONGEST_PROBLEM_CHARACTERS);
+    throw unavailable(`The model's answer does not fit the schema: ${shortened}.`);
+  }
   const header = answer.kind === 'image' ? readHeader(answer.bytes) : null;
   if (answer.kind !== 'image' || header === null || !PICTURES.includes(header.format))
     throw unavailable('The answer of the model is not an image.');
   return { kind: 'image', bytes: answer.bytes, contentType: header.mimeType };
 }
 
-function checkedOutput(answer: RawAnswer, schema: object): Record<string, unknown> {
+function outputOf(answer: RawAnswer): Record<string, unknown> {
   const value = answer.kind === 'json' ? answer.value : undefined;
   if (!isObject(value)) throw unavailable('The answer of the model is not a JSON object.');
   if (Buffer.byteLength(JSON.stringify(value)) > OUTPUT_MAX_BYTES)
     throw unavailable(`The model answered more than ${OUTPUT_MAX_BYTES} bytes of JSON.`);
-  const problem = answerProblem(schema, value);
-  if (problem !== undefined)
-    throw unavailable(
-      `The model's answer does not fit the schema: ${problem.slice(0, LONGEST_PROBLEM_CHARACTERS)}.`,
-    );
   return value;
 }
 

@@ -11,6 +11,7 @@ import { pricedParameters } from '../models/prices.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import type { Coordination } from '../stores/coordination/port.ts';
+import type { AnswerSchemas } from './answer-schemas.ts';
 import { checkedAnswer, type ModelAnswer } from './answers.ts';
 import { createProviderMeter } from './meter.ts';
 import { preparedPicture } from './pictures.ts';
@@ -80,6 +81,7 @@ export interface ProvidersOptions {
   models: Models;
   pixels: Pixels;
   outbound: Outbound;
+  answerSchemas: AnswerSchemas;
   coordination: Coordination;
   hostId: string;
   processId: string;
@@ -97,7 +99,7 @@ const CODES = {
 } as const;
 
 export function openProviders(options: ProvidersOptions): Providers {
-  const { settings, models, pixels, log } = options;
+  const { settings, models, pixels, answerSchemas, log } = options;
   const { PROVIDER_TIMEOUT_SECONDS, PROVIDER_CONCURRENCY, PROVIDER_RETRY_SECONDS } = settings.providers;
   const providers = providersOf(options);
   const measured = createProviderMeter();
@@ -113,7 +115,10 @@ export function openProviders(options: ProvidersOptions): Providers {
       return done === undefined ? { kind: 'busy', retryAfterMs: BUSY_MS } : done.done;
     },
     async stop() {
-      await Promise.all(Object.values(providers).map((provider) => provider.close?.()));
+      await Promise.all([
+        answerSchemas.close(),
+        ...Object.values(providers).map((provider) => provider.close?.()),
+      ]);
     },
   };
 
@@ -149,7 +154,9 @@ export function openProviders(options: ProvidersOptions): Providers {
       ...(pickUp !== undefined && { pickUp }),
       keep: (id) => lostWhenRejected(() => call.keep(id)),
     };
-    return checkedAnswer(await provider.run(request, context), request);
+    const problemOf = (schema: object, value: unknown) =>
+      answerSchemas.problemOf(call.accountId, schema, value);
+    return checkedAnswer(await provider.run(request, context), request, problemOf);
   }
 
   async function requestOf(call: ModelCall, model: Model, signal: AbortSignal): Promise<ModelRequest> {

@@ -3,6 +3,7 @@ import { readSettings } from '../../config/index.ts';
 import { findModel, type Models, offeredModels, readModels } from '../../src/models/models.ts';
 import { createOutbound } from '../../src/outbound/outbound.ts';
 import { createPixels } from '../../src/pixels/pixels.ts';
+import { createAnswerSchemas } from '../../src/providers/answer-schemas.ts';
 import { type ModelCall, type ModelOutcome, openProviders } from '../../src/providers/open.ts';
 import { offeredBy } from '../../src/providers/registry.ts';
 import type { AdmitQuestion, Coordination } from '../../src/stores/coordination/port.ts';
@@ -34,6 +35,7 @@ export function bench(t: Test, environment: Record<string, string> = {}): Bench 
   const outbound = createOutbound({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true });
   const lines: string[] = [];
   const providers = openProviders({
+    answerSchemas: createAnswerSchemas(),
     settings,
     models,
     pixels,

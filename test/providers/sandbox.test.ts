@@ -1,7 +1,7 @@
 // needs: pixels
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
-import { answerProblem } from '../../src/models/answer-schema.ts';
+import { createAnswerSchemas } from '../../src/providers/answer-schemas.ts';
 import type { ModelOutcome } from '../../src/providers/open.ts';
 import { answerFor } from '../../src/providers/sandbox/answer.ts';
 import { steeringOf } from '../../src/providers/sandbox/words.ts';
@@ -113,7 +113,7 @@ t.test('analyze answers with facts in the form of the schema', async (t) => {
   });
 });
 
-t.test('an answer is made for schemas of many forms', (t) => {
+t.test('an answer is made for schemas of many forms', async (t) => {
   const facts = { description: 'A square picture.', width: 5, tags: ['square'] };
   const loop = { type: 'object', properties: { next: { $ref: '#' }, width: { type: 'number' } } };
   const schemas: object[] = [
@@ -135,11 +135,31 @@ t.test('an answer is made for schemas of many forms', (t) => {
     { type: 'object', properties: { tags: { type: 'array', maxItems: 0 } } },
     loop,
   ];
-  for (const schema of schemas)
-    t.equal(
-      answerProblem(schema, answerFor(schema as Record<string, unknown>, facts)),
-      undefined,
-      JSON.stringify(schema),
+  const answerSchemas = createAnswerSchemas();
+  t.teardown(() => answerSchemas.close());
+  for (const schema of schemas) {
+    const answer = answerFor(schema as Record<string, unknown>, facts);
+    t.equal(await answerSchemas.problemOf('acc_a', schema, answer), undefined, JSON.stringify(schema));
+  }
+});
+
+t.test('a schema whose least answer is large is refused in bounded work', (t) => {
+  const lists = (levels: number): object =>
+    levels === 0 ? { type: 'string' } : { type: 'array', minItems: 100, items: lists(levels - 1) };
+  const names = Array.from({ length: 20 }, (_, index) => `a${index}`);
+  const itself = Object.fromEntries(names.map((name) => [name, { $ref: '#/$defs/a' }]));
+  const table: [string, object][] = [
+    ['lists within lists', { type: 'object', required: ['a'], properties: { a: lists(6) } }],
+    ['objects of themselves', { $ref: '#/$defs/a', $defs: { a: { properties: itself, required: names } } }],
+    ['long texts', { type: 'array', minItems: 100, items: { type: 'string', minLength: 10_000 } }],
+    ['a long constant', { type: 'array', minItems: 100, items: { const: 'x'.repeat(60_000) } }],
+    ['branches of branches', { allOf: Array.from({ length: 20 }, () => ({ $ref: '#' })) }],
+  ];
+  for (const [name, schema] of table)
+    t.throws(
+      () => answerFor(schema as Record<string, unknown>, {}),
+      { message: /larger than the sandbox makes/ },
+      name,
     );
   t.end();
 });

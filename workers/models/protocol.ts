@@ -49,3 +49,13 @@ export interface CodesRead {
   height: number;
   codes: (Box & { format: string; text: string })[];
 }
+
+/** What the thread of answer schemas does: `start` answers once it runs. Schemas and values are JSON text. */
+export type SchemaTask = { kind: 'start' } | { kind: 'check'; schema: string; value?: string };
+
+export interface SchemaResult {
+  /** What keeps the schema from being used, as the end of the sentence "The schema …". */
+  problem?: string;
+  /** How the value breaks the schema, such as "/tags must be array". */
+  broken?: string;
+}

@@ -1,6 +1,6 @@
 import { invalidParam } from '../../http/errors.ts';
-import { schemaProblem } from '../../models/answer-schema.ts';
 import type { Model } from '../../models/models.ts';
+import { schemaProblem } from '../../models/schema-bounds.ts';
 import { checkParameters } from '../checks/check.ts';
 import { firstViolation } from '../checks/contract.ts';
 import type { AiOp, Given } from '../op.ts';
@@ -24,6 +24,18 @@ export interface CheckedAiStep {
 
 /** Ops without a prompt of their own take one all the same: some of their models can be steered by it. */
 const ANY_PROMPT = promptSchema('What to heed.');
+
+/** A JSON Schema that was sent for the answer of a model; whether it compiles is for a thread to tell. */
+export interface SentSchema {
+  schema: Given;
+  /** The parameter that a refusal of it names. */
+  param: string;
+}
+
+/** The schemas that were sent with a step. */
+export function schemasOf({ schema }: Given, param: string): SentSchema[] {
+  return schema === undefined ? [] : [{ schema: schema as Given, param }];
+}
 
 /** What goes before the names of the fields: variants inherit parameters, so these can have several places. */
 export interface Place {

@@ -1,5 +1,6 @@
 import type { StepWarning } from '../checks/warnings.ts';
 import type { Given, JobType, Op } from '../op.ts';
+import type { SentSchema } from './ai-step.ts';
 import type { NamedAsset } from './named-assets.ts';
 import type { Segment, Taken } from './plan.ts';
 import type { PresetStep, Subject } from './step.ts';
@@ -41,6 +42,8 @@ export interface CheckedJob {
   references: string[];
   /** Assets beside the items' own, whose existence is for a store to tell. */
   named: NamedAsset[];
+  /** Schemas that were sent for answers, which are still to be compiled. */
+  schemas: SentSchema[];
   warnings: StepWarning[];
   produces: 'image' | 'json';
 }

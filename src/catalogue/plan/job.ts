@@ -7,7 +7,7 @@ import { planOf } from './plan.ts';
 import { checkPresetJob, type StoredSteps } from './preset-job.ts';
 import { checkJobSize } from './sizes.ts';
 import type { PresetStep } from './step.ts';
-import { compileSteps } from './steps.ts';
+import { compileSteps, schemasOfSteps } from './steps.ts';
 import { jobOfSteps } from './steps-job.ts';
 import { checkSubjectsAreUsed, readSubjects } from './subjects.ts';
 
@@ -72,6 +72,7 @@ function checkSteps(body: JobWork, steps: readonly PresetStep[], models: Models)
     ...jobOfSteps(body, compiled, subjects, 'these steps run'),
     variants: [{ parameters: {}, segments: planOf(compiled) }],
     named: [...assetsOfSteps(steps, compiled, 'steps'), ...assetsOfSubjects(subjects, 'subjects')],
+    schemas: schemasOfSteps(compiled, 'steps'),
   };
 }
 

@@ -15,7 +15,7 @@ import {
   type SyncOp,
 } from '../op.ts';
 import { contract } from '../parameter.ts';
-import { checkAiStep } from './ai-step.ts';
+import { checkAiStep, type SentSchema, schemasOf } from './ai-step.ts';
 import { besideParameters } from './beside-parameters.ts';
 import type { CheckedJob, CheckedVariant, JobWork } from './checked-job.ts';
 import type { CompiledStep } from './compiled-step.ts';
@@ -100,6 +100,7 @@ export function checkOpJob(body: JobWork, op: JobOp, models: Models): CheckedJob
     subjects: [],
     references: [],
     named: checked.flatMap(({ assets }) => assets),
+    schemas: checked.flatMap(({ schemas }) => schemas),
     warnings: checked.flatMap(({ compiled }) => warningsOf([compiled])),
     produces: op.produces,
   };
@@ -109,12 +110,13 @@ interface CheckedOp {
   variant: CheckedVariant;
   compiled: CompiledStep;
   assets: NamedAsset[];
+  schemas: SentSchema[];
 }
 
 function pixelVariant(op: PixelOp, { parameters: sent, name, placeOf }: MergedVariant): CheckedOp {
   const { step, parameters } = lonePixelStep(op, sent, placeOf);
   const assets = assetsOfStep(step, (key) => `${placeOf(key)}${key}`);
-  return { ...walked(step, parameters, name), assets };
+  return { ...walked(step, parameters, name), assets, schemas: [] };
 }
 
 function modelVariant(
@@ -127,7 +129,8 @@ function modelVariant(
   const sent = { parameters, ...(prompt !== undefined && { prompt }) };
   const step = checkAiStep(op, model, sent, { before: '', parameters: placeOf });
   checkMentions(step.prompt, [], 'prompt');
-  return { ...walked({ kind: 'ai', index: 0, ...step }, parameters, name), assets: [] };
+  const schemas = schemasOf(step.parameters, `${placeOf('schema')}schema`);
+  return { ...walked({ kind: 'ai', index: 0, ...step }, parameters, name), assets: [], schemas };
 }
 
 function walked(compiled: CompiledStep, parameters: Given, name: string | undefined) {
@@ -154,6 +157,7 @@ function renderJob(body: JobWork, op: RenderOp): Omit<CheckedJob, 'op'> {
     subjects: [],
     references: [],
     named: [],
+    schemas: [],
     warnings: [],
     produces: op.produces,
   };

@@ -1,6 +1,7 @@
 import { ApiError, invalidParam } from '../../http/errors.ts';
 import type { Models } from '../../models/models.ts';
 import { findOp } from '../index.ts';
+import { schemasOf } from './ai-step.ts';
 import type { CheckedJob, JobWork } from './checked-job.ts';
 import type { CompiledStep } from './compiled-step.ts';
 import { assetsOfSteps, assetsOfSubjects } from './named-assets.ts';
@@ -48,6 +49,10 @@ export function checkPresetJob(body: JobWork, stored: StoredSteps, models: Model
     })),
     named: [...assetsOfSteps(steps, compiled, 'steps'), ...assetsOfSubjects(subjects, 'subjects')].map(
       (asset) => ({ ...asset, param: 'presetId' }),
+    ),
+    // Those of the preset itself were compiled when it was saved.
+    schemas: checked.flatMap(({ variant: { parameters, placeOf } }) =>
+      schemasOf(parameters, `${placeOf('schema')}schema`),
     ),
   };
 }

@@ -16,7 +16,7 @@ export function jobOfSteps(
   compiled: readonly CompiledStep[],
   subjects: Subject[],
   whose: string,
-): Omit<CheckedJob, 'variants' | 'named'> {
+): Omit<CheckedJob, 'variants' | 'named' | 'schemas'> {
   const segments = planOf(compiled);
   const type = typeOf(segments);
   if (sent !== undefined && sent !== type) {

@@ -6,7 +6,7 @@ import { findOp, OPS } from '../index.ts';
 import { mergeFragments } from '../merge.ts';
 import { type AiOp, isPixelOp, type Op, type PixelOp } from '../op.ts';
 import { checkRegistryStep } from '../registry.ts';
-import { checkAiStep, placeOfStep } from './ai-step.ts';
+import { checkAiStep, placeOfStep, type SentSchema, schemasOf } from './ai-step.ts';
 import { besideParameters } from './beside-parameters.ts';
 import type { AiStep, CompiledStep, DeterministicStep } from './compiled-step.ts';
 import { segmentsOf } from './segments.ts';
@@ -25,6 +25,13 @@ export function compileSteps(steps: readonly PresetStep[], models: Models, where
   refuseMisplaced(steps, compiled, where);
   refuseConflicts(steps, compiled, where);
   return compiled;
+}
+
+/** The schemas that were sent for the answers of steps. */
+export function schemasOfSteps(compiled: readonly CompiledStep[], where: string): SentSchema[] {
+  return compiled.flatMap((step) =>
+    step.kind === 'ai' ? schemasOf(step.parameters, `${where}[${step.index}].parameters.schema`) : [],
+  );
 }
 
 function compileStep(step: PresetStep, index: number, models: Models, at: string): CompiledStep {

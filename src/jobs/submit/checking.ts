@@ -10,6 +10,7 @@ import { expandPrompt } from '../../catalogue/plan/subjects.ts';
 import { invalidParam } from '../../http/errors.ts';
 import type { Models } from '../../models/models.ts';
 import type { Presets } from '../../presets/open.ts';
+import type { AnswerSchemas } from '../../providers/answer-schemas.ts';
 import type { Templates } from '../../templates/open.ts';
 import {
   assetsMissing,
@@ -27,13 +28,14 @@ export interface CheckingOptions {
   presets: Pick<Presets, 'find'>;
   templates: Pick<Templates, 'findForRender'>;
   assets: AssetsForJobs;
+  answerSchemas: AnswerSchemas;
 }
 
 /**
  * Reads what a submit asks for, and refuses whatever is wrong about it: the same for a dry run. Money and places are for
  * the submit itself.
  */
-export function createChecking({ models, presets, templates, assets }: CheckingOptions) {
+export function createChecking({ models, presets, templates, assets, answerSchemas }: CheckingOptions) {
   async function presetOf(accountId: string, { presetId }: JobRequest) {
     return presetId === undefined ? null : presets.find(accountId, presetId, 'presetId');
   }
@@ -81,6 +83,7 @@ export function createChecking({ models, presets, templates, assets }: CheckingO
     const assetIds = assetIdsOf(body, checked, imageCount);
     const template = await templateOf(accountId, checked, body);
     await refuseMissing(accountId, assetIds, checked.named);
+    await answerSchemas.check(accountId, checked.schemas);
 
     const definition: Definition = {
       takes: checked.takes,

@@ -1,10 +1,15 @@
 import type { Measures } from '../../../workers/models/protocol.ts';
+import { rejected } from '../provider.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 type Facts = Readonly<Record<string, unknown>>;
 
 /** Deep enough for any schema that is accepted; a schema that refers to itself ends here. */
 const DEEPEST = 12;
+/** Values and schemas that one answer may take: more than any picture has facts for, in a few milliseconds. */
+const STEPS_MAX = 10_000;
+/** Characters of all texts of an answer. */
+const CHARACTERS_MAX = 100_000;
 
 /** What the sandbox knows about a picture, by the names that an answer may ask for. */
 export function factsOf(measures: Measures): Facts {
@@ -21,9 +26,13 @@ function tagsOf({ width, height, brightness, colourfulness, isTransparent }: Mea
   return [shape, light, colour, ...(isTransparent ? ['transparent'] : [])];
 }
 
-/** An object that fits the schema: facts under their own names, and the least that fits for everything else. */
+/**
+ * An object that fits the schema: facts under their own names, and the least that fits for everything else.
+ * @throws ProviderFault rejected for a schema whose least answer is larger than the sandbox makes.
+ */
 export function answerFor(schema: Schema, facts: Facts): unknown {
-  return valueFor(schema, { root: schema, facts, name: '', depth: 0 });
+  const spent = { steps: 0, characters: 0 };
+  return valueFor(schema, { root: schema, facts, name: '', depth: 0, spent });
 }
 
 interface Place {
@@ -32,13 +41,28 @@ interface Place {
   /** Of the property that is filled. */
   name: string;
   depth: number;
+  /** What the whole answer has taken so far. */
+  spent: { steps: number; characters: number };
+}
+
+function spend({ spent }: Place, steps: number, characters = 0): void {
+  spent.steps += steps;
+  spent.characters += characters;
+  if (spent.steps <= STEPS_MAX && spent.characters <= CHARACTERS_MAX) return;
+  throw rejected(
+    `The least answer that fits the schema is larger than the sandbox makes (${STEPS_MAX} values, ${CHARACTERS_MAX} characters): ask for less.`,
+  );
 }
 
 function valueFor(schema: unknown, place: Place): unknown {
+  spend(place, 1);
   if (typeof schema !== 'object' || schema === null) return place.facts[place.name] ?? null;
   const resolved = resolve(schema as Schema, place);
-  if (resolved.const !== undefined) return resolved.const;
-  if (Array.isArray(resolved.enum)) return resolved.enum[0];
+  const fixed = resolved.const ?? (Array.isArray(resolved.enum) ? resolved.enum[0] : undefined);
+  if (fixed !== undefined) {
+    spend(place, 0, JSON.stringify(fixed).length);
+    return fixed;
+  }
   const fact = place.facts[place.name];
   const type = typeOf(resolved);
   if (fact !== undefined && fits(fact, type))
@@ -66,6 +90,7 @@ function objectFor(schema: Schema, place: Place): Record<string, unknown> {
   // Where a schema goes round in circles, only what it insists on is filled.
   const names = place.depth < DEEPEST ? [...Object.keys(properties), ...required] : required;
   if (place.depth > 2 * DEEPEST) return {};
+  spend(place, names.length, names.join('').length);
   return Object.fromEntries(
     [...new Set(names)].map((name) => [
       name,
@@ -83,9 +108,10 @@ function listFor(schema: Schema, place: Place, found: unknown[]): unknown[] {
   return entries;
 }
 
-function textFor(schema: Schema, { facts }: Place): string {
+function textFor(schema: Schema, place: Place): string {
   const most = Number(schema.maxLength ?? Number.POSITIVE_INFINITY);
-  const text = String(facts.description ?? '');
+  const text = String(place.facts.description ?? '');
+  spend(place, 0, Math.max(text.length, Math.min(Number(schema.minLength ?? 0), 10_000)));
   return [...text.padEnd(Math.min(Number(schema.minLength ?? 0), 10_000), '.')].slice(0, most).join('');
 }
 
@@ -106,6 +132,8 @@ function resolve(schema: Schema, place: Place, hops = 0): Schema {
     ...(Array.isArray(anyOf) ? anyOf.slice(0, 1) : []),
     ...(Array.isArray(oneOf) ? oneOf.slice(0, 1) : []),
   ];
+  const named = [own.properties ?? {}, own.required ?? []].map((names) => Object.keys(names).length);
+  spend(place, parts.length + Math.max(...named));
   const joined = parts
     .filter((part): part is Schema => typeof part === 'object' && part !== null)
     .map((part) => resolve(part, place, hops + 1));

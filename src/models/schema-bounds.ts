@@ -1,0 +1,103 @@
+/** A caller's JSON Schema is code that somebody else wrote: each of these bounds what it can cost to compile it. */
+const SCHEMA_MAX_BYTES = 64 * 1024;
+const SCHEMA_MAX_LEVELS = 10;
+/** Schemas within it, of properties, branches and all others: a thousand compile in half a second. */
+const SUBSCHEMAS_MAX = 1_000;
+/** Characters of all expressions, each as often as it repeats: this many compile in a quarter of a second. */
+const EXPRESSIONS_MAX_CHARACTERS = 20_000;
+/** Steps of a check, where each reference is followed: those that double at every level are without end. */
+const STEPS_MAX = 100_000;
+
+/**
+ * What keeps a schema from being compiled at all, as the end of the sentence "The schema …"; undefined when nothing does. It reads
+ * the schema a few times over and compiles nothing.
+ */
+export function schemaProblem(schema: unknown): string | undefined {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return 'is not a JSON object';
+  if (Buffer.byteLength(JSON.stringify(schema)) > SCHEMA_MAX_BYTES)
+    return `is larger than ${SCHEMA_MAX_BYTES} bytes of JSON`;
+  if (levelsOf(schema) > SCHEMA_MAX_LEVELS) return `is nested in more than ${SCHEMA_MAX_LEVELS} levels`;
+  const { subschemas, expressions } = sizesOf(schema);
+  if (subschemas > SUBSCHEMAS_MAX)
+    return `has ${subschemas} properties, branches and other schemas within it, and at most ${SUBSCHEMAS_MAX} are allowed`;
+  const characters = expressions.reduce((sum, expression) => sum + expandedLength(expression), 0);
+  if (characters > EXPRESSIONS_MAX_CHARACTERS)
+    return `has expressions of ${characters} characters where each repeat counts, and at most ${EXPRESSIONS_MAX_CHARACTERS} are allowed: use fewer or shorter patterns, or smaller repeats`;
+  if (hasRemoteReference(schema))
+    return 'refers to another document: only references within it (#…) are followed';
+  if (stepsOf(schema) > STEPS_MAX) return 'asks for too many steps: its references double';
+  if ('$async' in schema) return 'has $async, which is not JSON Schema';
+  return undefined;
+}
+
+/** Every object within a schema counts, and whatever may be an expression. */
+function sizesOf(schema: object): { subschemas: number; expressions: string[] } {
+  let subschemas = 0;
+  const expressions: string[] = [];
+  const walk = (value: unknown, key: string): void => {
+    if (typeof value === 'string' && key === 'pattern') expressions.push(value);
+    if (typeof value !== 'object' || value === null) return;
+    if (key === 'patternProperties') expressions.push(...Object.keys(value));
+    const isList = Array.isArray(value);
+    if (!isList) subschemas += 1;
+    for (const [name, part] of Object.entries(value)) walk(part, isList ? '' : name);
+  };
+  walk(schema, '');
+  return { subschemas, expressions };
+}
+
+/** The most that an expression may repeat its parts: repeats within repeats multiply. */
+function expandedLength(expression: string): number {
+  const repeats = Array.from(expression.matchAll(/\{(\d+)(?:,(\d*))?\}/g), ([, least, most]) =>
+    Math.max(1, Number(most || least)),
+  );
+  return expression.length * repeats.reduce((product, repeat) => product * repeat, 1);
+}
+
+/** Levels of schemas: lists and the maps under `properties` and the like do not count as their own. */
+function levelsOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const below = Object.entries(value).map(([key, part]) =>
+    MAPS.has(key) && !Array.isArray(part) && typeof part === 'object' && part !== null
+      ? Math.max(0, ...Object.values(part).map(levelsOf))
+      : levelsOf(part),
+  );
+  return (Array.isArray(value) ? 0 : 1) + Math.max(0, ...below);
+}
+
+/** Steps of one check at the most: what is referred to counts wherever it is referred to. */
+function stepsOf(root: object): number {
+  const known = new Map<unknown, number>();
+  const count = (part: unknown): number => {
+    if (typeof part !== 'object' || part === null) return 0;
+    const before = known.get(part);
+    if (before !== undefined) return before;
+    known.set(part, 1);
+    const { $ref, $defs: _, definitions: __, ...own } = part as Record<string, unknown>;
+    const referred = typeof $ref === 'string' ? count(targetOf(root, $ref)) : 0;
+    const steps = Object.values(own).reduce<number>((sum, one) => sum + count(one), 1 + referred);
+    known.set(part, steps);
+    return steps;
+  };
+  return count(root);
+}
+
+function targetOf(root: object, pointer: string): unknown {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], root);
+}
+
+/** Keywords whose value is a map of schemas by name. */
+const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+
+function hasRemoteReference(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value).some(
+    ([key, part]) =>
+      ((key === '$ref' || key === '$dynamicRef') && typeof part === 'string' && !part.startsWith('#')) ||
+      hasRemoteReference(part),
+  );
+}

@@ -1,0 +1,53 @@
+import type { Options, ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { LRUCache } from 'lru-cache';
+import { RE2JS } from 're2js';
+import type { SchemaResult, SchemaTask } from './protocol.ts';
+
+/** Runs in a thread of its own, which is ended with a task that takes too long: schemas and answers are code that others wrote. */
+
+/** Expressions of a `pattern` run in linear time, whatever the text is. */
+const linearRegExp: NonNullable<NonNullable<Options['code']>['regExp']> = Object.assign(
+  (pattern: string) => {
+    const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern));
+    // ajv distinguishes expressions by their text.
+    return { test: (text: string) => compiled.test(text), toString: () => pattern };
+  },
+  { code: 'linearRegExp' },
+);
+
+const OPTIONS: Options = {
+  strict: false,
+  validateFormats: false,
+  logger: false,
+  code: { regExp: linearRegExp },
+};
+const LONGEST_REASON_CHARACTERS = 300;
+
+type Compiled = { validate: ValidateFunction } | { problem: string };
+
+const compiledSchemas = new LRUCache<string, Compiled>({ max: 100 });
+
+/** Compiles a schema, and holds a value against it where there is one. */
+export default function run(task: SchemaTask): SchemaResult {
+  if (task.kind === 'start') return {};
+  const compiled = compiledSchemas.get(task.schema) ?? compile(task.schema);
+  compiledSchemas.set(task.schema, compiled);
+  if ('problem' in compiled) return { problem: compiled.problem };
+  if (task.value === undefined) return {};
+  const { validate } = compiled;
+  if (validate(JSON.parse(task.value))) return {};
+  const [error] = validate.errors ?? [];
+  return { broken: `${error?.instancePath ?? ''} ${error?.message ?? 'breaks the schema'}`.trim() };
+}
+
+function compile(text: string): Compiled {
+  try {
+    // A copy without $id: two schemas of one name must not meet.
+    const { $id: _, ...schema } = JSON.parse(text) as Record<string, unknown>;
+    return { validate: new Ajv2020(OPTIONS).compile(schema) };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { problem: `does not compile: ${reason.slice(0, LONGEST_REASON_CHARACTERS)}` };
+  }
+}
