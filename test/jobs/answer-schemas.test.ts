@@ -1,7 +1,7 @@
 // needs: server
 import t from 'tap';
 import { startServer } from '../harness.ts';
-import { ended, submit, uploadPictures } from './jobs.ts';
+import { uploadPictures } from './jobs.ts';
 
 const server = await startServer(t);
 const account = await server.account({ plan: 'scale', credits: 1_000 });
@@ -57,14 +57,3 @@ t.test(
     t.match(refused.json.error, { code: 'resource_limit_exceeded', details: { limit: 20, received: 21 } });
   },
 );
-
-t.test('a job whose least answer is large ends at once, and others are served meanwhile', async (t) => {
-  const lists = (levels: number): object =>
-    levels === 0 ? { type: 'string' } : { type: 'array', minItems: 100, items: lists(levels - 1) };
-  const schema = { type: 'object', required: ['a'], properties: { a: lists(6) } };
-  const { json } = await submit(server, key, { ...analyze, assetIds, parameters: { schema } });
-  const job = await ended(server, key, json.data.id);
-  t.equal(job.status, 'FAILED');
-  t.match(job.items[0], { errorCode: 'provider_rejected', errorMessage: /larger than the sandbox makes/ });
-  t.equal((await server.call('/credits', { key })).json.data.held, 0);
-});

@@ -115,6 +115,7 @@ t.test('analyze answers with facts in the form of the schema', async (t) => {
 
 t.test('an answer is made for schemas of many forms', async (t) => {
   const facts = { description: 'A square picture.', width: 5, tags: ['square'] };
+  const manySelves = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`p${at}`, { $ref: '#' }]));
   const loop = { type: 'object', properties: { next: { $ref: '#' }, width: { type: 'number' } } };
   const schemas: object[] = [
     { type: 'object', required: ['a', 'b'] },
@@ -134,6 +135,13 @@ t.test('an answer is made for schemas of many forms', async (t) => {
     },
     { type: 'object', properties: { tags: { type: 'array', maxItems: 0 } } },
     loop,
+    { type: 'object', properties: { left: { $ref: '#' }, right: { $ref: '#' }, width: { type: 'number' } } },
+    { type: 'object', properties: manySelves },
+    {
+      type: 'object',
+      properties: { a: { $ref: '#name' } },
+      $defs: { b: { $anchor: 'name', type: 'number' } },
+    },
   ];
   const answerSchemas = createAnswerSchemas();
   t.teardown(() => answerSchemas.close());
@@ -161,6 +169,24 @@ t.test('a schema whose least answer is large is refused in bounded work', (t) =>
       { message: /larger than the sandbox makes/ },
       name,
     );
+  t.end();
+});
+
+t.test('a schema is read once, however often it is referred to', (t) => {
+  let reads = 0;
+  const counted = new Proxy(
+    { type: 'boolean' },
+    {
+      ownKeys: (target) => {
+        reads += 1;
+        return Reflect.ownKeys(target);
+      },
+    },
+  );
+  const list = { type: 'array', minItems: 5_000, items: { $ref: '#/$defs/a' } };
+  const answer = answerFor({ type: 'object', properties: { list }, $defs: { a: counted } }, {});
+  t.strictSame(answer, { list: Array.from({ length: 5_000 }, () => false) });
+  t.ok(reads < 10, `read ${reads} times`);
   t.end();
 });
 

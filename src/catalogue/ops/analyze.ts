@@ -29,7 +29,8 @@ export const analyze: AiOp<'analyze'> = {
       Type.Record(Type.String(), Type.Unknown(), {
         minProperties: 1,
         maxProperties: 100,
-        description: 'JSON Schema of the answer; defaultSchema when left out.',
+        description:
+          'JSON Schema of the answer; defaultSchema when left out. The smallest answer to it has at most 10,000 values.',
       }),
     ),
   }),

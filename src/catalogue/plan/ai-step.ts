@@ -1,4 +1,5 @@
 import { invalidParam } from '../../http/errors.ts';
+import { leastAnswerProblem } from '../../models/least-answer.ts';
 import type { Model } from '../../models/models.ts';
 import { schemaProblem } from '../../models/schema-bounds.ts';
 import { checkParameters } from '../checks/check.ts';
@@ -80,6 +81,6 @@ function checkAnswerSchema(model: Model, { schema }: Given, param: string): void
     const message = `${model.id} answers in a form of its own: leave the schema out, or run another model.`;
     throw invalidParam(param, message, { allowed: [] });
   }
-  const problem = schemaProblem(schema);
+  const problem = schemaProblem(schema) ?? leastAnswerProblem(schema as Given);
   if (problem !== undefined) throw invalidParam(param, `The schema ${problem}.`);
 }

@@ -1,15 +1,13 @@
 import type { Measures } from '../../../workers/models/protocol.ts';
-import { rejected } from '../provider.ts';
+import { targetOf } from '../../models/references.ts';
+import { ProviderFault } from '../provider.ts';
+import { answerBudget, type Budget } from './budget.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 type Facts = Readonly<Record<string, unknown>>;
 
 /** Deep enough for any schema that is accepted; a schema that refers to itself ends here. */
 const DEEPEST = 12;
-/** Values and schemas that one answer may take: more than any picture has facts for, in a few milliseconds. */
-const STEPS_MAX = 10_000;
-/** Characters of all texts of an answer. */
-const CHARACTERS_MAX = 100_000;
 
 /** What the sandbox knows about a picture, by the names that an answer may ask for. */
 export function factsOf(measures: Measures): Facts {
@@ -27,46 +25,48 @@ function tagsOf({ width, height, brightness, colourfulness, isTransparent }: Mea
 }
 
 /**
- * An object that fits the schema: facts under their own names, and the least that fits for everything else.
- * @throws ProviderFault rejected for a schema whose least answer is larger than the sandbox makes.
+ * An object that fits the schema: facts under their own names, and the least that fits for everything else. Where all
+ * properties together are more than an answer may have, it has those that the schema requires.
+ * @throws ProviderFault rejected when these are too many as well.
  */
 export function answerFor(schema: Schema, facts: Facts): unknown {
-  const spent = { steps: 0, characters: 0 };
-  return valueFor(schema, { root: schema, facts, name: '', depth: 0, spent });
+  const answer = (onlyRequired: boolean) =>
+    valueFor(schema, {
+      ...{ root: schema, targets: new Map(), resolved: new Map() },
+      ...{ facts, onlyRequired, budget: answerBudget(), name: '', depth: 0 },
+    });
+  try {
+    return answer(false);
+  } catch (error) {
+    if (!(error instanceof ProviderFault)) throw error;
+    return answer(true);
+  }
 }
 
 interface Place {
   root: Schema;
+  /** What each reference leads to. */
+  targets: Map<string, unknown>;
+  /** What each schema says once its references are followed. */
+  resolved: Map<Schema, Schema>;
   facts: Facts;
+  onlyRequired: boolean;
+  budget: Budget;
   /** Of the property that is filled. */
   name: string;
   depth: number;
-  /** What the whole answer has taken so far. */
-  spent: { steps: number; characters: number };
-}
-
-function spend({ spent }: Place, steps: number, characters = 0): void {
-  spent.steps += steps;
-  spent.characters += characters;
-  if (spent.steps <= STEPS_MAX && spent.characters <= CHARACTERS_MAX) return;
-  throw rejected(
-    `The least answer that fits the schema is larger than the sandbox makes (${STEPS_MAX} values, ${CHARACTERS_MAX} characters): ask for less.`,
-  );
 }
 
 function valueFor(schema: unknown, place: Place): unknown {
-  spend(place, 1);
-  if (typeof schema !== 'object' || schema === null) return place.facts[place.name] ?? null;
-  const resolved = resolve(schema as Schema, place);
-  const fixed = resolved.const ?? (Array.isArray(resolved.enum) ? resolved.enum[0] : undefined);
-  if (fixed !== undefined) {
-    spend(place, 0, JSON.stringify(fixed).length);
-    return fixed;
-  }
+  place.budget.spend({ values: 1, bytes: place.name.length });
+  if (typeof schema !== 'object' || schema === null) return paidFor(place.facts[place.name] ?? null, place);
+  const resolved = resolvedOnce(schema as Schema, place);
+  if (resolved.const !== undefined) return paidFor(resolved.const, place);
+  if (Array.isArray(resolved.enum)) return paidFor(resolved.enum[0], place);
   const fact = place.facts[place.name];
-  const type = typeOf(resolved);
+  const { type } = resolved;
   if (fact !== undefined && fits(fact, type))
-    return type === 'array' ? listFor(resolved, place, fact as unknown[]) : fact;
+    return type === 'array' ? listFor(resolved, place, fact as unknown[]) : paidFor(fact, place);
   switch (type) {
     case 'object':
       return objectFor(resolved, place);
@@ -84,13 +84,19 @@ function valueFor(schema: unknown, place: Place): unknown {
   }
 }
 
+/** A value that is given as it is: a fact, or one that the schema itself holds. */
+function paidFor(value: unknown, { budget }: Place): unknown {
+  budget.spend({ bytes: JSON.stringify(value)?.length ?? 0 });
+  return value;
+}
+
 function objectFor(schema: Schema, place: Place): Record<string, unknown> {
   const properties = (schema.properties ?? {}) as Record<string, unknown>;
   const required = (schema.required ?? []) as string[];
   // Where a schema goes round in circles, only what it insists on is filled.
-  const names = place.depth < DEEPEST ? [...Object.keys(properties), ...required] : required;
+  const fillsAll = !place.onlyRequired && place.depth < DEEPEST;
+  const names = fillsAll ? [...Object.keys(properties), ...required] : required;
   if (place.depth > 2 * DEEPEST) return {};
-  spend(place, names.length, names.join('').length);
   return Object.fromEntries(
     [...new Set(names)].map((name) => [
       name,
@@ -103,16 +109,17 @@ function listFor(schema: Schema, place: Place, found: unknown[]): unknown[] {
   const least = Number(schema.minItems ?? 0);
   const most = Number(schema.maxItems ?? Number.POSITIVE_INFINITY);
   const entry = () => valueFor(schema.items ?? true, { ...place, name: '', depth: place.depth + 1 });
-  const entries = found.slice(0, Math.min(most, 100));
-  while (entries.length < Math.min(least, 100)) entries.push(entry());
+  const entries = found.slice(0, most);
+  while (entries.length < least) entries.push(entry());
   return entries;
 }
 
-function textFor(schema: Schema, place: Place): string {
+function textFor(schema: Schema, { facts, budget }: Place): string {
   const most = Number(schema.maxLength ?? Number.POSITIVE_INFINITY);
-  const text = String(place.facts.description ?? '');
-  spend(place, 0, Math.max(text.length, Math.min(Number(schema.minLength ?? 0), 10_000)));
-  return [...text.padEnd(Math.min(Number(schema.minLength ?? 0), 10_000), '.')].slice(0, most).join('');
+  const text = String(facts.description ?? '');
+  const least = Number(schema.minLength ?? 0);
+  budget.spend({ bytes: Math.max(least, text.length) });
+  return [...text.padEnd(least, '.')].slice(0, most).join('');
 }
 
 function numberFor({ minimum, exclusiveMinimum, maximum, multipleOf }: Schema): number {
@@ -122,22 +129,31 @@ function numberFor({ minimum, exclusiveMinimum, maximum, multipleOf }: Schema): 
   return multipleOf === undefined ? value : Math.ceil(value / step) * step;
 }
 
+function resolvedOnce(schema: Schema, place: Place): Schema {
+  const known = place.resolved.get(schema);
+  if (known !== undefined) return known;
+  const joined = resolve(schema, place);
+  const resolved = { ...joined, type: typeOf(joined) };
+  place.resolved.set(schema, resolved);
+  return resolved;
+}
+
 /** Follows references within the document and takes the first of a choice; what all must hold is joined. */
 function resolve(schema: Schema, place: Place, hops = 0): Schema {
   if (hops > DEEPEST) return {};
   const { $ref, allOf, anyOf, oneOf, ...own } = schema;
   const parts = [
-    ...(typeof $ref === 'string' ? [at(place.root, $ref)] : []),
+    ...(typeof $ref === 'string' ? [referredBy($ref, place)] : []),
     ...(Array.isArray(allOf) ? allOf : []),
     ...(Array.isArray(anyOf) ? anyOf.slice(0, 1) : []),
     ...(Array.isArray(oneOf) ? oneOf.slice(0, 1) : []),
   ];
-  const named = [own.properties ?? {}, own.required ?? []].map((names) => Object.keys(names).length);
-  spend(place, parts.length + Math.max(...named));
   const joined = parts
     .filter((part): part is Schema => typeof part === 'object' && part !== null)
     .map((part) => resolve(part, place, hops + 1));
   const all = [...joined, own];
+  const counted = [...all, ...all.map((part) => part.properties), ...all.map((part) => part.required), parts];
+  place.budget.spend({ keywords: counted.reduce<number>((sum, one) => sum + 1 + sizeOf(one), 0) });
   return {
     ...Object.assign({}, ...all),
     properties: Object.assign({}, ...all.map(({ properties }) => properties)),
@@ -145,12 +161,15 @@ function resolve(schema: Schema, place: Place, hops = 0): Schema {
   };
 }
 
-function at(root: Schema, pointer: string): unknown {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((part) => decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], root);
+/** Entries of a list or fields of an object. */
+function sizeOf(value: unknown): number {
+  if (Array.isArray(value)) return value.length;
+  return typeof value === 'object' && value !== null ? Object.keys(value).length : 0;
+}
+
+function referredBy(reference: string, { root, targets }: Place): unknown {
+  if (!targets.has(reference)) targets.set(reference, targetOf(root, reference));
+  return targets.get(reference);
 }
 
 function typeOf(schema: Schema): string | undefined {
@@ -165,7 +184,7 @@ function typeOf(schema: Schema): string | undefined {
   return isObject ? 'object' : undefined;
 }
 
-function fits(fact: unknown, type: string | undefined): boolean {
+function fits(fact: unknown, type: unknown): boolean {
   if (type === undefined) return true;
   if (type === 'array') return Array.isArray(fact);
   if (type === 'integer') return Number.isInteger(fact);

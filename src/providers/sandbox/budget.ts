@@ -1,0 +1,39 @@
+import { ANSWER_MAX_VALUES } from '../../models/least-answer.ts';
+import { rejected } from '../provider.ts';
+
+/** Text of one answer: a schema of few bytes can ask for more than any memory holds. */
+const BYTES_MAX = 256 * 1024;
+/** Keywords that are read to make it, a reference's at each place: references multiply them without making a value. */
+const KEYWORDS_MAX = 30_000;
+
+/** What one answer may still cost. It is made on the event loop, so all of it together is a matter of milliseconds. */
+export interface Budget {
+  /** Takes so much off. @throws ProviderFault rejected when nothing is left. */
+  spend(cost: Partial<Cost>): void;
+}
+
+interface Cost {
+  values: number;
+  bytes: number;
+  keywords: number;
+}
+
+export function answerBudget(): Budget {
+  const left: Cost = { values: ANSWER_MAX_VALUES, bytes: BYTES_MAX, keywords: KEYWORDS_MAX };
+  return {
+    spend({ values = 0, bytes = 0, keywords = 0 }) {
+      left.values -= values;
+      left.bytes -= bytes;
+      left.keywords -= keywords;
+      if (left.values < 0) throw tooLarge(`${ANSWER_MAX_VALUES} values`);
+      if (left.bytes < 0) throw tooLarge(`${BYTES_MAX} bytes`);
+      if (left.keywords < 0) throw tooLarge(`${KEYWORDS_MAX} keywords to read`);
+    },
+  };
+}
+
+function tooLarge(what: string): Error {
+  return rejected(
+    `The least answer that fits the schema is larger than the sandbox makes (${what}): ask for shorter lists and fewer properties.`,
+  );
+}
