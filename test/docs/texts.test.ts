@@ -101,6 +101,14 @@ t.test('the calls of the README run as they stand, but for the address', async (
   t.equal((await sharp(join(directory, 'photo.webp')).metadata()).format, 'webp');
 });
 
+t.test('the README counts the ops of the catalogue', async (t) => {
+  const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8');
+  const [, pixelOps, allOps] = /(\d+) pixel operations .*?, (\d+) ops/.exec(readme) ?? [];
+  const rows: { syncEndpoint?: string }[] = ops;
+  t.equal(Number(pixelOps), rows.filter((op) => op.syncEndpoint === '/images/transform').length);
+  t.equal(Number(allOps), rows.length);
+});
+
 t.test('every op of the guidelines runs by the line that stands there', async (t) => {
   const lines = [...guidelines.matchAll(/^`POST (\S+)(?: (.+))?`$/gm)];
   t.ok(lines.length > 30);

@@ -1,0 +1,52 @@
+// needs: nothing
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import t from 'tap';
+
+const root = join(import.meta.dirname, '../..');
+const MOST_README_LINES = 180;
+
+/** Every Markdown file of the repository, as a path from the root. */
+const pages = globSync('**/*.md', {
+  cwd: root,
+  exclude: (path) => /^(node_modules|data|bench\/results|\..*)$/.test(path),
+}).sort();
+
+const textOf = (path: string) => readFileSync(join(root, path), 'utf8');
+
+/** A page without its code, where neither links nor headings are meant. */
+const proseOf = (path: string) => textOf(path).replaceAll(/```[\s\S]*?```|`[^`\n]*`/g, '');
+
+/** The anchors of a page's headings, as Git hosts write them: lower case, hyphens for spaces, a number for a repeat. */
+function anchorsOf(path: string): string[] {
+  const counts = new Map<string, number>();
+  const headings = textOf(path)
+    .replaceAll(/```[\s\S]*?```/g, '')
+    .matchAll(/^#{1,6} (.+)$/gm);
+  return [...headings].map(([, heading = '']) => {
+    const plain = heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
+    const anchor = plain.replaceAll(/[^\p{L}\p{N}\s_-]/gu, '').replaceAll(' ', '-');
+    const repeats = counts.get(anchor) ?? 0;
+    counts.set(anchor, repeats + 1);
+    return repeats === 0 ? anchor : `${anchor}-${repeats}`;
+  });
+}
+
+t.test('every link leads to a file, and its anchor to a heading', async (t) => {
+  let links = 0;
+  for (const page of pages)
+    for (const [, target = ''] of proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^(https?:|mailto:|\/)/.test(target)) continue;
+      links += 1;
+      const [file = '', anchor] = target.split('#');
+      const path = file === '' ? page : join(dirname(page), file);
+      t.ok(existsSync(join(root, path)), `${page}: ${target}`);
+      if (anchor !== undefined) t.ok(anchorsOf(path).includes(anchor), `${page}: ${target}`);
+    }
+  t.ok(links > 10, `${links} links`);
+});
+
+t.test('the README is short', async (t) => {
+  const lines = textOf('README.md').split('\n').length;
+  t.ok(lines <= MOST_README_LINES, `${lines} lines`);
+});
