@@ -143,6 +143,7 @@ async function attacks(): Promise<Attack[]> {
     },
     { name: 'bodies sent byte by byte', victim: small, run: slowBodies },
     { name: 'jobs of 8 MB, cancelled', victim: small, run: largeJobs },
+    { name: 'large bodies of JSON', victim: small, run: repeated(largeBodies()) },
     { name: 'answer schemas that compile slowly', victim: small, run: slowSchemas },
     { name: 'answers that double', victim: small, run: (...attack) => doublingAnswers(tiny, ...attack) },
     {
@@ -208,6 +209,34 @@ async function largeJobs(key: string, { url }: BenchServer, signal: AbortSignal)
     const cancel = { path: `/jobs/${made.data.id}/cancel`, type, body: '{}' };
     await (await send(cancel, key, url, signal).catch(() => null))?.bytes().catch(() => null);
   }
+}
+
+/** Bodies of up to 8 MB in turn: those that are refused before they are parsed, after it, and as late as can be. */
+function largeBodies(): () => Call {
+  const many = <T>(count: number, of: (index: number) => T) =>
+    Array.from({ length: count }, (_, at) => of(at));
+  const names = (count: number) => Object.fromEntries(many(count, (at) => [`name${at}`, at]));
+  const priced = '/jobs?dryRun=true';
+  const calls = [
+    [priced, { op: 'resize', parameters: names(350_000) }],
+    [
+      priced,
+      { op: 'render_template', templateId: 'builtin-template-quote', items: many(200_000, () => ({ a: 1 })) },
+    ],
+    [priced, { steps: many(150_000, () => ({ op: 'x' })) }],
+    [priced, { op: 'resize', parameters: { note: 'x'.repeat(7_900_000) } }],
+    [priced, { op: 'resize', assetIds: many(200_000, (at) => `ast_${at}`) }],
+    ['/images/render', { templateId: 'builtin-template-quote', data: names(15_000) }],
+    ['/presets', { name: 'x', steps: many(150_000, () => ({ op: 'x' })) }],
+  ].map(
+    ([path, body]): Call => ({
+      path: path as string,
+      type: JSON_TYPE,
+      body: new TextEncoder().encode(JSON.stringify(body)),
+    }),
+  );
+  let sent = 0;
+  return () => calls[sent++ % calls.length] as Call;
 }
 
 const JSON_TYPE = 'application/json';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Settings } from '../config/index.ts';
 import packageJson from '../package.json' with { type: 'json' };
@@ -220,14 +220,11 @@ function installAdmission(
   gate: Gate,
   checkRoom: () => Promise<void>,
 ): void {
+  const ownerOf = (request: FastifyRequest) => gate.callerIfAny(request)?.accountId ?? request.ip;
   gate.install(api);
-  installIdempotency(
-    api,
-    stores.coordination,
-    (request) => gate.callerIfAny(request)?.accountId ?? request.ip,
-  );
+  installIdempotency(api, stores.coordination, ownerOf);
   installRoom(api, checkRoom);
-  installBodyParsing(api);
+  installBodyParsing(api, ownerOf);
 }
 
 /** What an operator should know though the process serves. */

@@ -50,7 +50,7 @@ async function serve(assets: Assets) {
   installFailures(app);
   installValidation(app);
   installBodies(app);
-  installBodyParsing(app);
+  installBodyParsing(app, () => 'acc_a');
   await app.register(assets.routes);
   return app;
 }

@@ -1,8 +1,9 @@
-import { isUtf8 } from 'node:buffer';
 import type { Readable } from 'node:stream';
 import type { TSchema } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ApiError, invalidParam } from '../errors.ts';
+import { ApiError } from '../errors.ts';
+import { emptyBody, LARGE_JSON_BYTES, parseJson } from './json.ts';
+import { createLargeBodies } from './large-bodies.ts';
 import { collect } from './streamed-body.ts';
 
 /** Largest JSON body, in bytes. */
@@ -71,12 +72,19 @@ export function installBodies(app: FastifyInstance): void {
 const JSON_TYPE = /^application\/([\w.+-]+\+)?json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
 
 /**
- * Parses the kept bytes into `request.body`. Runs after idempotency has judged them, before validation.
- * @throws ApiError invalid_param on `body` for malformed JSON.
+ * Parses the kept bytes into `request.body`, large ones by turns of accounts. Runs after idempotency has judged them, before validation.
+ * @param ownerOf the account of a call.
+ * @throws ApiError invalid_param on `body` for malformed JSON; payload_too_large for more values than a body may have.
  */
-export function installBodyParsing(app: FastifyInstance): void {
+export function installBodyParsing(app: FastifyInstance, ownerOf: (request: FastifyRequest) => string): void {
+  const large = createLargeBodies();
   app.addHook('preValidation', (request, _reply, done) => {
     const raw = rawBodies.get(request);
+    if (raw !== undefined && raw.length > LARGE_JSON_BYTES) {
+      return large.parse(ownerOf(request), raw).then((body) => {
+        request.body = body;
+      });
+    }
     if (raw !== undefined) request.body = parseJson(raw);
     // No GET takes a body; a look at its route costs as much as this hook.
     else if (request.method !== 'GET') standIn(request);
@@ -90,97 +98,6 @@ function standIn(request: FastifyRequest): void {
   if (config.body === 'stream' || schema?.body === undefined) return;
   if (config.body !== 'optional') throw emptyBody(schema.body);
   request.body = {};
-}
-
-/** Lists and objects within each other; more is for programs that count on the reader's stack. */
-const DEEPEST_JSON = 200;
-
-/**
- * JSON text as a value.
- * @throws ApiError invalid_param on `body` when empty, malformed, nested too deeply or no Unicode.
- */
-export function parseJson(raw: Buffer): unknown {
-  if (!isUtf8(raw)) throw badBody('The body is not valid UTF-8: encode its text so.');
-  const text = withoutMark(raw.toString('utf8'));
-  if (text.trim() === '') throw emptyBody();
-  if (depthOf(raw) > DEEPEST_JSON) {
-    const message = `The body has more than ${DEEPEST_JSON} lists and objects within each other: flatten it.`;
-    throw invalidParam('body', message, { limit: DEEPEST_JSON });
-  }
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    const reason = (error as Error).message.replace(/, ?(".*"|\.\.\..*) is not valid JSON$/s, '');
-    const remedy = /^\s*[[{]\s*'/.test(text) ? ' JSON takes double quotes.' : '';
-    throw badBody(`The body is not valid JSON: ${reason}.${remedy}`);
-  }
-  if (TRAPS.test(text)) refuseTraps(value);
-  return value;
-}
-
-/** Some shells and editors begin every text with a byte order mark, which is no JSON. */
-function withoutMark(text: string): string {
-  return text.startsWith('\ufeff') ? text.slice(1) : text;
-}
-
-/** What a trap cannot be written without: its name, or an escape. */
-const TRAPS = /__proto__|\\u/;
-
-/**
- * `__proto__` as a key is an own property for JSON.parse, and a prototype for code that copies it. Half of a surrogate pair
- * is no character: it cannot be stored as UTF-8, nor stand in a URL.
- */
-function refuseTraps(value: unknown): void {
-  if (typeof value === 'string') refuseHalfPairs(value);
-  if (typeof value !== 'object' || value === null) return;
-  if (Array.isArray(value)) {
-    for (const entry of value) refuseTraps(entry);
-    return;
-  }
-  for (const [key, entry] of Object.entries(value)) {
-    if (key === '__proto__')
-      throw badBody('The body has a key "__proto__", which is not allowed: rename it.');
-    refuseHalfPairs(key);
-    refuseTraps(entry);
-  }
-}
-
-function refuseHalfPairs(text: string): void {
-  if (!text.isWellFormed()) {
-    throw badBody(
-      'The body holds half of a surrogate pair (\\ud800 to \\udfff), which is no character: leave it out.',
-    );
-  }
-}
-
-/** How deeply lists and objects lie within each other, judged by the brackets outside of strings. */
-function depthOf(json: Buffer): number {
-  let depth = 0;
-  let deepest = 0;
-  let isInString = false;
-  for (let index = 0; index < json.length; index += 1) {
-    const byte = json[index];
-    if (isInString) {
-      if (byte === BACKSLASH) index += 1;
-      else if (byte === QUOTE) isInString = false;
-    } else if (byte === QUOTE) isInString = true;
-    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) deepest = Math.max(deepest, ++depth);
-    else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1;
-  }
-  return deepest;
-}
-
-const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\[]{}');
-
-function badBody(message: string): ApiError {
-  return invalidParam('body', message);
-}
-
-function emptyBody(schema?: unknown): ApiError {
-  const [example] = (schema as { examples?: unknown[] } | undefined)?.examples ?? [];
-  const suchAs = example === undefined ? '' : `, such as ${JSON.stringify(example)}`;
-  return badBody(`The body is empty: send a JSON document${suchAs}.`);
 }
 
 function unsupportedType(received: string, uploadsAt: string | undefined): ApiError {
