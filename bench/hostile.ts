@@ -276,7 +276,7 @@ async function doublingAnswers(
 
 const SLOW_SENDERS = 200;
 
-/** Bodies that take for ever to come: of 200 connections at once, a byte a second each. */
+/** Bodies that take for ever to come: of 200 connections at once, one byte per second each. */
 async function slowBodies(key: string, { url }: BenchServer, signal: AbortSignal): Promise<void> {
   const sender = async () => {
     while (!signal.aborted) await dripOnce(url, key, signal);

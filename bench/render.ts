@@ -30,7 +30,7 @@ const CARDS: Record<string, (turn: number) => string> = {
     `<!doctype html><body style="${BASE};background:linear-gradient(135deg,#123,#48c)"><div style="padding:60px">${text(turn)}<div style="position:absolute;right:60px;bottom:60px;width:160px;height:160px;border-radius:80px;background:#fc3;box-shadow:0 10px 40px #0008"></div></div>`,
 };
 
-/** Renders a second through the render threads, beside a warm page a lane driven by Playwright, in turn in the same run. */
+/** Renders per second through the render threads, beside a warm page per lane driven by Playwright, in turn in the same run. */
 export async function run(): Promise<SuiteResult> {
   const rows: Row[] = [];
   for (const [card, html] of Object.entries(CARDS)) {
@@ -51,7 +51,7 @@ export async function run(): Promise<SuiteResult> {
   console.table(rows);
   return {
     method:
-      'A card of 1200 × 630 as PNG, its text new each time: one render thread, beside one warm page a call in flight ' +
+      'A card of 1200 × 630 as PNG, its text new each time: one render thread, beside one warm page per call in flight ' +
       `(page.setContent, page.screenshot) in the same browser. Medians of ${ROUNDS} rounds of ${ROUND_MS / 1000} s, milliseconds.`,
     rows,
   };

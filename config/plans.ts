@@ -7,7 +7,7 @@ const Plan = Type.Object(
     id: Type.String({ minLength: 1 }),
     processLimit: Type.Integer({
       minimum: -1,
-      description: 'Deterministic runs a calendar month; -1 is unlimited.',
+      description: 'Deterministic runs per calendar month; -1 is unlimited.',
     }),
     overageCredits: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
       description: 'Credits for each run past the limit; null where there is no limit.',

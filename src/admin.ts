@@ -48,7 +48,7 @@ async function listen({ endpointId, forward }: ListenWish): Promise<never> {
   return new Promise<never>(() => undefined);
 }
 
-/** Shows the same answer anew each second, until the operator ends it. */
+/** Shows the answer again each second, until the operator ends it. */
 async function watch(words: readonly string[]): Promise<never> {
   for (;;) {
     const { text } = await main(words);

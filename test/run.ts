@@ -21,7 +21,7 @@ const SLOWEST_SHOWN = 10;
 
 /**
  * tap has each process search the text of every module that it loads for source maps, which takes a third of the start of
- * a service. There are none. tap itself sets the pattern of what is left out, so that it is set anew in the process.
+ * a service. There are none. tap itself sets the pattern of what is left out, so that it is set again in the process.
  */
 const UNSEARCHED = 'data:text/javascript,process.env._TAPJS_PROCESSINFO_EXCLUDE_=/./';
 

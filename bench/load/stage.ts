@@ -48,7 +48,7 @@ export interface StageOptions {
   url: string;
   key: string;
   stage: Stage;
-  /** Calls a second by case, for an open stage. */
+  /** Calls per second by case, for an open stage. */
   rates: Record<string, number>;
   cases: Record<string, PreparedCase>;
   /** Ends the stage before its time. */

@@ -49,7 +49,7 @@ export interface ClosedStage extends StageBase {
 /** Open loop: calls become due at random moments at this mean rate, however slow the answers are. */
 export interface OpenStage extends StageBase {
   loop: 'open';
-  /** Calls a second by case; or a multiple of what the case reached in an earlier stage. */
+  /** Calls per second by case; or a multiple of what the case reached in an earlier stage. */
   perSecond: Record<string, number | RateOf>;
   /** Calls that were refused with a Retry-After are sent once more when it has passed. */
   retries?: true;

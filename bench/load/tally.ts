@@ -27,7 +27,7 @@ export interface Latencies {
 /** What one case did in a stage, or in a slice of one. */
 export interface CaseResult {
   calls: number;
-  /** Right answers a second: goodput. */
+  /** Right answers per second: goodput. */
   perSecond: number;
   errorShare: number;
   latencyMs: Latencies;

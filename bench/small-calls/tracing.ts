@@ -27,7 +27,7 @@ export async function run(): Promise<SuiteResult> {
     sink.kill();
   }
   console.table(rows);
-  const method = `Median of ${ROUNDS} rounds of ${ROUND_MS} ms each, ${CONNECTIONS} connections, one API process a side, in turn. CPU is that of every process of the service; the receiver's own is not in it.`;
+  const method = `Median of ${ROUNDS} rounds of ${ROUND_MS} ms each, ${CONNECTIONS} connections, one API process per side, in turn. CPU is that of every process of the service; the receiver's own is not in it.`;
   return { method, rows };
 }
 

@@ -8,7 +8,7 @@ export type Weights = Record<string, number>;
 const LONGEST_TAIL = 1.5;
 
 /**
- * Goodness of B beside A in one round: the weighted geometric mean of the ratios of right answers a second, less what calls had to wait longer at p99
+ * Goodness of B beside A in one round: the weighted geometric mean of the ratios of right answers per second, less what calls had to wait longer at p99
  * than 1.5 times as long as before. Null when a stage has no figure on one side, as when the loader was the limit.
  */
 export function goodnessOf(round: Round, weights: Weights): number | null {

@@ -102,7 +102,7 @@ export function createAuthentication(store: AccountsStore, now: () => number): A
     return { caller, expiresAtMs: Date.parse(session.expiresAt) };
   }
 
-  /** At most one write a minute; its loss costs nothing. */
+  /** At most one write per minute; its loss costs nothing. */
   function noteUse(key: ApiKeyDocument): void {
     if (key.lastUsedAt !== null && now() - Date.parse(key.lastUsedAt) < LAST_USED_RESOLUTION_MS) return;
     store.noteKeyUse(key, new Date(now())).catch(() => undefined);
@@ -147,7 +147,7 @@ function cacheOfCallers(now: () => number): LRUCache<string, Cached> {
     max: CACHED_CREDENTIALS,
     ttl: CREDENTIAL_CACHE_MS,
     perf: { now },
-    // Else the cache starts a timer a millisecond, to spare itself readings of the clock.
+    // Else the cache starts a timer per millisecond, to spare itself readings of the clock.
     ttlResolution: 0,
   });
 }

@@ -28,7 +28,7 @@ export interface Bootstrapped {
   account: AccountDocument;
   password: string | null;
   key: string | null;
-  /** Call it when the secrets were printed. A start that ends before it is done anew by the next one, with new secrets. */
+  /** Call it when the secrets were printed. A start that ends before that is repeated by the next one, with new secrets. */
   finish(): Promise<void>;
 }
 

@@ -5,11 +5,11 @@ import type { Coordination } from '../stores/coordination/port.ts';
 export const CREDENTIAL_CACHE_MS = 30_000;
 /** How long a process goes by the last word of coordination about a caller. */
 export const PASS_MS = 100;
-/** The mark of a credential outlives every cache, so that it is looked up anew wherever the mark is seen. */
+/** The mark of a credential outlives every cache, so that it is looked up again wherever the mark is seen. */
 const MARK_MS = 2 * CREDENTIAL_CACHE_MS;
 
 /**
- * Has every process that shares this coordination look these credentials up anew: they were revoked, or their account
+ * Has every process that shares this coordination look these credentials up again: they were revoked, or their account
  * changed. It costs a tenth of a second: once it resolves, whoever was told before the marks stood asks again.
  */
 export async function markCredentials(coordination: Coordination, ids: readonly string[]): Promise<void> {

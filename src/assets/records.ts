@@ -10,7 +10,7 @@ const KEEP_MS = 30_000;
 
 /**
  * What is known of assets that were read lately. Nothing about an asset that has its bytes changes but its end, which
- * every process hears of; and a reader that finds no bytes behind a record asks for it anew.
+ * every process hears of; and a reader that finds no bytes behind a record asks for it again.
  */
 export interface AssetRecords {
   /** @throws ApiError asset_not_found, invalid_state */

@@ -30,7 +30,7 @@ export interface RunsChange {
   past: number;
 }
 
-/** A movement, or how it follows from what the account has: asked anew whenever another one came first. */
+/** A movement, or how it follows from what the account has: asked again whenever another one came first. */
 export type MovementPlan = Movement | ((account: Money) => Movement);
 
 /**

@@ -13,7 +13,7 @@ export function boundsOf(period: string): { start: Date; end: Date } {
   return { start, end };
 }
 
-/** Begins an account's count anew when its period is over; false when it was begun already. */
+/** Restarts an account's count when its period is over; false when it was begun already. */
 export function turnPeriod(store: BillingStore, accountId: string, period: string): Promise<boolean> {
   return store.change(
     accountId,

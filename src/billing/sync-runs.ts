@@ -6,7 +6,7 @@ import type { BillingStore } from './store.ts';
 import { addCounts, type MinuteCount } from './usage-counts.ts';
 
 /**
- * Each write is a sync to disk: one a call cost 2 ms of CPU beside every large picture. Readers have the batches written
+ * Each write is a sync to disk: one per call cost 2 ms of CPU beside every large picture. Readers have the batches written
  * first, and wait as long as this for it at most (catch-up.ts).
  */
 const FLUSH_AFTER_MS = 500;
@@ -157,7 +157,7 @@ export function createSyncRuns(
 
 export type SyncRuns = ReturnType<typeof createSyncRuns>;
 
-/** After 8, 16, 32 … tries: once an outage, and now and then while it lasts. */
+/** After 8, 16, 32 … tries: once per outage, and now and then while it lasts. */
 function isReported(tries: number): boolean {
   return tries >= REPORTED_AFTER_TRIES && Number.isInteger(Math.log2(tries));
 }

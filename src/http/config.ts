@@ -36,7 +36,7 @@ export const httpSettings = {
     max: 1_000_000,
   }),
   METRICS_PORT: integer({
-    description: 'Port of its own for /metrics, on HOST; 0 serves it on PORT beside the interface.',
+    description: 'Separate port for /metrics on HOST; 0 serves it on PORT beside the API.',
     fallback: 0,
     min: 0,
     max: 65535,
@@ -61,7 +61,7 @@ export const httpSettings = {
     max: 3_600_000,
   }),
   STALL_TIMEOUT_MS: integer({
-    description: 'Time in which not a byte moves, in either direction, after which a connection is closed.',
+    description: 'A connection on which no byte moves in either direction for this time is closed.',
     fallback: 120_000,
     min: 100,
     max: 3_600_000,

@@ -35,7 +35,7 @@ export function success<T>(message: string, data: T, meta?: ListMeta): Success<T
 let lastMs = 0;
 let lastText = '';
 
-/** The instant as text, written once a millisecond: that takes as long as the rest of a small envelope. */
+/** The instant as text, written once per millisecond: that takes as long as the rest of a small envelope. */
 function timestampNow(): string {
   const nowMs = Date.now();
   if (nowMs !== lastMs) {

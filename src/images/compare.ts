@@ -37,7 +37,7 @@ export async function compareRoutes(app: FastifyInstance, options: LaneOptions):
         summary: 'Compare two images',
         description:
           'How two images of one size differ: multipart parts `file` and `other`, or a JSON reference with assetId or url and otherAssetId or otherUrl. The answer is that of the op compare. A success counts one run.',
-        tags: ['Synchronous images'],
+        tags: ['Images'],
         response: { 200: envelopeOf(Difference) },
       },
     },

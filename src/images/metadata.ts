@@ -20,10 +20,10 @@ export async function metadataRoutes(
     {
       config: { place: 'calls', body: 'stream', reference: ImageReference, check: checkImageBody },
       schema: {
-        summary: 'Read what an image is and says',
+        summary: 'Read dimensions and metadata',
         description:
           'Takes raw bytes, a multipart `file` part, or a JSON reference with `url` or `assetId`. Free.',
-        tags: ['Synchronous images'],
+        tags: ['Images'],
         response: { 200: envelopeOf(Metadata) },
       },
     },

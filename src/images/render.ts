@@ -44,7 +44,7 @@ const RenderBody = Type.Object(
         minimum: 1,
         maximum: 3,
         description:
-          'Pixels of the picture for each pixel of the template, which is drawn that fine; at most 4096 an edge. 1 when left out.',
+          'Pixels of the picture for each pixel of the template, which is drawn that fine; at most 4096 per edge. 1 when left out.',
       }),
     ),
   },
@@ -65,7 +65,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
     '/images/render',
     {
       config: { place: 'calls', answers: 'image/*' },
-      schema: { summary: 'Render a template to a picture', tags: ['Synchronous images'], body: RenderBody },
+      schema: { summary: 'Render a template to a picture', tags: ['Images'], body: RenderBody },
     },
     async (request, reply) => {
       const caller = gate.callerOf(request);

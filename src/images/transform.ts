@@ -44,7 +44,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         summary: 'Transform an image',
         description:
           'Runs one op of the catalogue, or one saved preset without an AI step, on one image: raw bytes with their own Content-Type, a multipart `file` part, or a JSON reference with `url` or `assetId`. Nothing is stored.',
-        tags: ['Synchronous images'],
+        tags: ['Images'],
         querystring: transformQuery(),
         response: { 200: envelopeOf(ResultLink) },
       },

@@ -45,7 +45,7 @@ export const JobRequest = Type.Object(
     ),
     type: Type.Optional(Type.String({ description: 'A raw type, only without op.' })),
     assetIds: Type.Optional(
-      Type.Array(anything('An asset id.'), { description: `One item an asset; at most ${ITEMS_MAX}.` }),
+      Type.Array(anything('An asset id.'), { description: `One item per asset; at most ${ITEMS_MAX}.` }),
     ),
     parameters: Type.Optional(anyObject("The op's parameters; at most 64 KB of JSON.")),
     prompt: Type.Optional(Type.String({ description: 'AI ops; at most 32,000 characters.' })),
@@ -55,7 +55,7 @@ export const JobRequest = Type.Object(
       Type.String({ description: 'render_template: id or slug, optionally @version.' }),
     ),
     items: Type.Optional(
-      Type.Array(anything('A row of data.'), { description: 'render_template: one item a row.' }),
+      Type.Array(anything('A row of data.'), { description: 'render_template: one item per row.' }),
     ),
     presetId: Type.Optional(Type.String({ description: 'Id, slug or slug@version of a preset.' })),
     steps: Type.Optional(Steps),
@@ -69,7 +69,10 @@ export const JobRequest = Type.Object(
     ),
     maxCredits,
     imageCount: Type.Optional(
-      Type.Unsafe<number>({ type: 'number', description: 'Dry run: stands for so many more assetIds.' }),
+      Type.Unsafe<number>({
+        type: 'number',
+        description: 'Dry run: stands for this number of additional assetIds.',
+      }),
     ),
     wait: Type.Optional(
       Type.Unsafe<number>({

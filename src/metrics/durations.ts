@@ -70,7 +70,7 @@ export class Durations<L extends string> {
     return { name, help, type, aggregator, values };
   }
 
-  /** Starts every series anew. */
+  /** Resets every series. */
   reset(): void {
     for (const series of this.#series) {
       series.counts.fill(0);

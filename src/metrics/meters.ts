@@ -29,7 +29,7 @@ const MISNAMED = [
 const LOOP_LOOKED_AT_EVERY_MS = 50;
 
 /**
- * Declares the metrics of this process anew, in Prometheus' default register. Call it once, before any slice opens: slices declare metrics
+ * Declares the metrics of this process from the start, in Prometheus' default register. Call it once, before any slice opens: slices declare metrics
  * of their own beside these.
  */
 export function createMeters(tracing: Tracing): Meters {

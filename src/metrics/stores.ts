@@ -6,7 +6,7 @@ import { Durations } from './durations.ts';
 export type QuestionObserver = (seconds: number, error: string | null) => void;
 
 export interface StoreMeter {
-  /** The observer of one operation of a store; asked for once an operation. */
+  /** The observer of one operation of a store; asked for once per operation. */
   observerOf(store: string, operation: string): QuestionObserver;
 }
 
@@ -22,7 +22,7 @@ export function createStoreMeter(tracing: Tracing): StoreMeter {
   });
   const errors = new Counter({
     name: 'darkroom_store_errors_total',
-    help: 'Questions to a store that failed, by the name of the error; DuplicateKeyError is a law that held.',
+    help: 'Questions to a store that failed, by the name of the error; DuplicateKeyError says that a unique index refused a duplicate.',
     labelNames: ['store', 'operation', 'error'],
   });
   /** Collections share their operations. */

@@ -19,7 +19,7 @@ export const resolveName: Resolve = async (hostname) => {
   return listed.length > 0 ? listed : ask(hostname);
 };
 
-/** The addresses that a hosts file gives a name: `address name alias … # comment`, one a line. */
+/** The addresses that a hosts file gives a name: `address name alias … # comment`, one per line. */
 export function addressesIn(hosts: string, hostname: string): Address[] {
   const name = withoutDot(hostname);
   return hosts.split('\n').flatMap((line) => {

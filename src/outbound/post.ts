@@ -10,7 +10,7 @@ export interface PostOptions {
 }
 
 /**
- * Posts to a URL that a user gave, vetting it anew, and answers the status, whichever it is. The body of the answer is
+ * Posts to a URL that a user gave, vetting it again, and answers the status, whichever it is. The body of the answer is
  * not read. It ends within the network's time to connect and the time to answer, one after the other.
  * @throws OutboundError, with the status of an answer that began and never ended its headers; the signal's reason when
  *   the caller aborted.

@@ -10,7 +10,7 @@ export const pixelsSettings = {
   }),
   IMAGE_ISOLATION: choice({
     description:
-      'Where passes run that take a moment: in a thread of the API process, or in a process of their own, which is a wall around the decoders and costs some milliseconds a call. What may take longer than 2 s runs in a process of its own always.',
+      'Where quick passes run: in a thread of the API process, or in a child process, which isolates the decoders and costs some milliseconds per call. Passes that may take longer than 2 s always run in a child process.',
     fallback: 'thread',
     values: ['thread', 'process'],
   }),

@@ -59,7 +59,7 @@ function compiled(steps: readonly PresetStep[], models: Models): CompiledStep[] 
     return compileSteps(steps, models);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    const message = `The preset has a step that is no longer accepted, save it anew: ${error.message}`;
+    const message = `The preset has a step that is no longer accepted, save it again: ${error.message}`;
     throw invalidParam(PARAM, message, { step: error.param });
   }
 }

@@ -43,7 +43,7 @@ function lines(): DestinationStream {
   return stream;
 }
 
-/** One line an entry; an answer reads as its request does. */
+/** One line per entry; an answer reads as its request does. */
 const ON_A_TERMINAL: PrettyOptions = {
   sync: true,
   singleLine: true,

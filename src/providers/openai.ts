@@ -6,7 +6,7 @@ import { dataUrl } from './pictures.ts';
 import { type ModelRequest, type Provider, type RawAnswer, rejected } from './provider.ts';
 import { sayable } from './verdict.ts';
 
-/** What this service decides itself: one picture a call, answered whole. */
+/** What this service decides itself: one picture per call, answered whole. */
 const RESERVED = [
   'model',
   'prompt',

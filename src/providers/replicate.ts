@@ -14,7 +14,7 @@ import {
 } from './provider.ts';
 import { sayable } from './verdict.ts';
 
-/** What this service decides itself: one picture a call. */
+/** What this service decides itself: one picture per call. */
 const RESERVED = ['num_outputs', 'num_images', 'number_of_images'];
 const CONTENT = /nsfw|safety|sensitive|flagged|moderation|content policy|prohibited/i;
 /** The wait between two looks at a prediction grows from the first to the last. */
@@ -25,7 +25,7 @@ const LOOKS_LOST_AT_MOST = 5;
 
 /**
  * Replicate and what speaks like it: a prediction is submitted, asked for until it ended, and cancelled when it takes too
- * long. Its id is kept before it is waited for, so that a process that takes over asks for it instead of submitting anew.
+ * long. Its id is kept before it is waited for, so that a process that takes over asks for it instead of submitting again.
  * Reference: https://replicate.com/docs/reference/http
  */
 export function createReplicate(settings: { token: string; baseUrl: string; outbound: Outbound }): Provider {

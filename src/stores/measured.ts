@@ -3,7 +3,7 @@ import type { Stores } from './open.ts';
 
 /** Hears of every question of one kind: how long it took, and the name of the error that it ended with, if any. */
 type QuestionObserver = (seconds: number, error: string | null) => void;
-/** Gives the observer of an operation of a store; asked once an operation. */
+/** Gives the observer of an operation of a store; asked once per operation. */
 export type ObserverOf = (store: string, operation: string) => QuestionObserver;
 
 /** The stores as they are, each question to them measured. It costs two readings of the clock a question. */

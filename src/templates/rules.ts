@@ -45,7 +45,7 @@ export function importedContent(entry: unknown): Content {
 
 /**
  * What a PUT makes of the current content: sent fields win. Variables that were not sent stay unless html or css
- * became another text, and are then derived anew.
+ * became another text, and are then derived again.
  * @throws ApiError invalid_param on the field that breaks a rule.
  */
 export function changedContent(current: Content, change: TemplateChange): Content {

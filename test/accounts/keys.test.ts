@@ -80,7 +80,7 @@ t.test('a session revokes the keys of its own account', async (t) => {
   t.equal((await server.call('/account', { key: stranger.key })).status, 200);
 });
 
-t.test('the last use of a key is written at most once a minute', async (t) => {
+t.test('the last use of a key is written at most once per minute', async (t) => {
   const { id, key } = (await issue({ name: 'busy' })).json.data;
   const store = await AccountsStore.open(server.stores.documents);
   const lastUsedAt = async () =>

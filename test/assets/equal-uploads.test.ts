@@ -37,10 +37,10 @@ t.test('an Idempotency-Key is ignored, and bytes that were deleted are a new ass
   const second = await call('/assets/upload', { body: bytes, type: 'image/png', headers });
   t.same([first.status, second.status, second.headers.get('idempotency-replayed')], [201, 200, null]);
   await call(`/assets/${first.json.data.id}`, { method: 'DELETE' });
-  const anew = await upload(bytes);
-  t.equal(anew.status, 201);
-  t.not(anew.json.data.id, first.json.data.id);
-  t.not(await stored(), anew.json.data.id);
+  const again = await upload(bytes);
+  t.equal(again.status, 201);
+  t.not(again.json.data.id, first.json.data.id);
+  t.not(await stored(), again.json.data.id);
 });
 
 t.test('a reserved upload is never merged with equal bytes', async (t) => {

@@ -23,7 +23,7 @@ t.test('two runs of one kind show no difference', async (t) => {
   const a = [100, 104, 96, 102, 98, 101, 99, 103, 97, 100];
   const b = [101, 97, 103, 99, 100, 98, 102, 96, 104, 100];
   t.equal(unpairedDifference(a, b)?.isShown, false);
-  t.equal(unpairedDifference([1], [2]), null, 'one value a side says nothing');
+  t.equal(unpairedDifference([1], [2]), null, 'one value per side says nothing');
 });
 
 t.test('a slower side is shown, and fails only above the share that is allowed', async (t) => {

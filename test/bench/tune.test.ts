@@ -115,7 +115,7 @@ t.test('the time of trials is known by what they take to begin and by their roun
     });
   await trial(2);
   await trial(4);
-  // 260 ms are spent: a trial takes 100 ms and 10 a round.
+  // 260 ms are spent: a trial takes 100 ms and 10 per round.
   t.ok(clock.hasTimeFor(63));
   t.notOk(clock.hasTimeFor(64));
   t.ok(clock.hasTimeFor(20, 30), '300 and 400 ms');
@@ -134,7 +134,7 @@ t.test(
   async (t) => {
     const keys = firstCandidates(LIMITS, { PROCESSES: '1', IMAGE_THREADS: '8' }).map(keyOf);
     t.ok(keys.includes('IMAGE_THREADS=8 PROCESSES=1'));
-    t.notOk(keys.includes('PROCESSES=2'), 'one process a core is the default already');
+    t.notOk(keys.includes('PROCESSES=2'), 'one process per core is the default already');
     t.equal(new Set(keys).size, keys.length);
     const tight = firstCandidates({ cores: 8, memoryMegabytes: 2_000 }, {}).flatMap(
       ({ PROCESSES }) => PROCESSES ?? [],

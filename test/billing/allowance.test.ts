@@ -135,7 +135,7 @@ onEachStore(t, 'what a dead process reserved comes back by itself', async (t, { 
   );
 });
 
-onEachStore(t, 'the first run of a month begins the count anew', async (t, { documents }) => {
+onEachStore(t, 'the first run of a month begins the count again', async (t, { documents }) => {
   const { store, accountId } = await openAccount(documents, { plan: LIMITED.id });
   const { allowance, clock } = processAt(t, store);
   const caller = { accountId, plan: LIMITED.id };

@@ -24,7 +24,7 @@ export class Report {
   readonly #file: string | undefined;
   readonly #done = new Map<string, DoneRound>();
 
-  /** @param file JSON lines, one a round; made when it is not there. */
+  /** @param file JSON lines, one per round; made when it is not there. */
   constructor(file?: string) {
     this.#file = file;
     if (file === undefined || !existsSync(file)) return;
@@ -48,7 +48,7 @@ export class Report {
     return [...this.#done.values()].filter(({ broken }) => broken.length > 0).length;
   }
 
-  /** One line a kind and point with its number of rounds, and one for all. */
+  /** One line per kind and point with its number of rounds, and one for all. */
   print(): void {
     const rounds = [...this.#done.values()];
     for (const [group, own] of Map.groupBy(rounds, groupOf)) {

@@ -209,7 +209,7 @@ t.test(
   },
 );
 
-t.test('the log has a line an answer with its request id and refusal, and no credential', async (t) => {
+t.test('the log has a line per answer with its request id and refusal, and no credential', async (t) => {
   const { key } = await server.account();
   await server.call('/templates?page=x', { key, headers: { 'x-request-id': 'seen-in-log' } });
   const line = server

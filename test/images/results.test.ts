@@ -50,7 +50,7 @@ t.test('a file that grew though its picture did not is told', corpus, async (t) 
   t.equal(warningsOf(enlarged), null, 'one that has more pixels');
 });
 
-t.test('a PNG that is written anew is about as large as it was', corpus, async (t) => {
+t.test('a PNG that is written again is about as large as it was', corpus, async (t) => {
   for (const name of ['kodak-1', 'kodak-23', 'kodak-20']) {
     const photo = image(`photos/${name}.png`);
     const { bytes } = await lane.transform({ op: 'flip', axis: 'horizontal' }, photo);

@@ -116,7 +116,7 @@ t.test('an item whose source was deleted is dropped, and without any nothing is 
       { index: 0, assetId: first },
       { index: 1, assetId: third },
     ],
-    'what is left keeps its order and is numbered anew',
+    'what is left keeps its order and is numbered again',
   );
   await remove(first);
   await remove(third);

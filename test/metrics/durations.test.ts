@@ -45,7 +45,7 @@ t.test('several processes together tell their sums', async (t) => {
   t.match(together, /taken_seconds_count\{.*way="out".*\} 16/);
 });
 
-t.test('after a reset the series begin anew', async (t) => {
+t.test('after a reset the series begin again', async (t) => {
   const { ours } = await both(t);
   ours.reset();
   t.same((await ours.get()).values, []);

@@ -5,7 +5,7 @@ import t from 'tap';
 import { createMeters } from '../../src/metrics/meters.ts';
 import { openTracing } from '../../src/tracing/open.ts';
 
-t.test('the delay of the event loop wakes an idle process at most 20 times a second', async (t) => {
+t.test('the delay of the event loop wakes an idle process at most 20 times per second', async (t) => {
   const resolutionsMs: (number | undefined)[] = [];
   const monitor = perfHooks.monitorEventLoopDelay;
   t.teardown(() => {

@@ -12,7 +12,7 @@ t.test('an account is slow for a minute from its last mark, and no other is', as
   t.notOk(slow.has('acc_b'));
   slow.mark('acc_a');
   clock.advance(SLOW_FOR_MS - 1);
-  t.ok(slow.has('acc_a'), 'a second mark begins the minute anew');
+  t.ok(slow.has('acc_a'), 'a second mark begins the minute again');
   clock.advance(1);
   t.notOk(slow.has('acc_a'));
 });

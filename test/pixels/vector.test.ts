@@ -69,7 +69,7 @@ t.test('a drawing is refused above the limit, and drawn below it where a resize 
   await t.rejects(draw(svgOf(1_000, 1_000), { density: 2_400 }), { code: 'unsupported_format' });
   const { width, height } = await draw(svgOf(1_000, 10), { atLeast: { width: 400_000 } });
   t.ok(width <= 32_767 && width > 32_000 && height === Math.round(width / 100), `${width} × ${height}`);
-  await t.rejects(draw(svgOf(40_000, 10)), { code: 'unsupported_format', message: /32767 a side/ });
+  await t.rejects(draw(svgOf(40_000, 10)), { code: 'unsupported_format', message: /32767 per side/ });
 });
 
 t.test('what does not parse, has no size or declares traps is refused', async (t) => {
@@ -291,7 +291,7 @@ t.test('no style spells an address by comments, escapes or what the fence takes 
   }
 });
 
-t.test('what is written anew says the same', async (t) => {
+t.test('what is written again says the same', async (t) => {
   const text = '<text>a &lt;b&gt; &amp;amp; "c"<![CDATA[ & <d> ]]></text>';
   t.match(sanitize(svgOf(9, 9, text)), '<text>a &#60;b&#62; &#38;amp; "c" &#38; &#60;d&#62; </text>');
   const values = `<g id='a"b&#10;c' style="fill: url(#a); stroke: url(x.png)"/>`;

@@ -10,7 +10,7 @@ import t, { type Test } from 'tap';
 import { MAIN, startWholeService, until } from '../whole-service.ts';
 
 t.test(
-  'a reader that ends stops the log, not the service, and a key that nobody read is made anew',
+  'a reader that ends stops the log, not the service, and a key that nobody read is made again',
   async (t) => {
     const service = await startWith(t, 'pipe');
     service.child.stdout?.destroy();

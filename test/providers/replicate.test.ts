@@ -92,7 +92,11 @@ t.test('who takes over asks for the prediction that was kept, and submits none',
   t.match(await run({ pickUp: 'old' }), { kind: 'image' });
   t.strictSame([submissions().length, kept], [0, []]);
   looks.push(made);
-  t.match(await run({ pickUp: 'unknown' }), { kind: 'image' }, 'one that is known no more is submitted anew');
+  t.match(
+    await run({ pickUp: 'unknown' }),
+    { kind: 'image' },
+    'one that is known no more is submitted again',
+  );
   t.equal(submissions().length, 1);
 });
 

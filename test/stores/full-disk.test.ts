@@ -67,7 +67,7 @@ t.test(
 
     const longest = logBytes();
     await writeAndDelete(server.stores.documents, { batches: 200, documents: 20 });
-    t.ok(restartsOf(LOG) > restarts, 'checkpoints happen on a full disk, and the log begins anew');
+    t.ok(restartsOf(LOG) > restarts, 'checkpoints happen on a full disk, and the log begins again');
     t.ok(logBytes() <= longest, `the log, of ${longest} bytes before, did not grow`);
     const refused = await server.call('/presets', { key, json: { ...preset, slug: 'grey-again' } });
     t.match(refused.json.error, { details: { reason: 'storage_full' } }, 'no document is added by a caller');
@@ -82,7 +82,7 @@ t.test(
     t.equal(await server.stores.objects.get(result), null, 'the upkeep removed a result that had ended');
     t.equal(await sessions.count({}), 0, 'and a session');
     t.notMatch(server.logged(), /was not swept/, 'no duty of the upkeep failed');
-    // The disk is looked at once a second.
+    // The disk is looked at once per second.
     let again = await upload();
     for (let look = 0; look < 100 && again.status !== 201; look += 1) {
       await pause(100);
@@ -112,7 +112,7 @@ function logBytes(): number {
   return statSync(LOG).size;
 }
 
-/** How often the log began anew after a checkpoint: its header counts (SQLite's file format, 4.1: bytes 12 to 15). */
+/** How often the log began again after a checkpoint: its header counts (SQLite's file format, 4.1: bytes 12 to 15). */
 function restartsOf(log: string): number {
   return readFileSync(log).readUInt32BE(12);
 }

@@ -3,7 +3,7 @@ import { startServer } from '../harness.ts';
 import { draw, PICTURES } from './pictures.ts';
 import { keep, keepFonts } from './references.ts';
 
-/** `npm run references`: draws every picture anew and keeps it. Look at each before you commit it. */
+/** `npm run references`: draws every picture again and keeps it. Look at each before you commit it. */
 const server = await startServer(t, { settings: { BROWSER_PATH: process.env.BROWSER_PATH ?? '' } });
 const { key } = await server.account();
 for (const picture of PICTURES) {

@@ -84,7 +84,7 @@ export interface TiffDirectory {
 }
 
 /**
- * The directories of a TIFF or BigTIFF in their chain, one a page; nothing of a file that is none. The chain ends where it
+ * The directories of a TIFF or BigTIFF in their chain, one per page; nothing of a file that is none. The chain ends where it
  * comes back to a directory, leads out of the file, or to one that has no entries.
  * @throws TooManyParts also for more entries than the file has room for: directories that overlap could claim many large
  * pages in a small file.

@@ -33,7 +33,7 @@ function done(task: ImageTask): Promise<ImageResult> {
 async function transformed(task: TransformTask): Promise<Transformed | Failure> {
   const result = await transform(task);
   if (result.kind === 'failure' || task.describes === undefined) return result;
-  // What a pass writes has one picture a file, but for animations, whose frames the codec counts itself.
+  // What a pass writes has one picture per file, but for animations, whose frames the codec counts itself.
   const described = await describe(result.data, undefined, { pictures: 1 });
   if (described.kind === 'failure') return result;
   const { image, metadata } = described;

@@ -26,7 +26,7 @@ const DRAWING_FLAGS = [
   // Helpers that die alone leave a browser that neither works nor ends; inside its process they end it.
   '--in-process-gpu',
   '--disable-checker-imaging',
-  // A capture waits for a frame: at 60 frames a second that is 17 ms for nothing.
+  // A capture waits for a frame: at 60 frames per second that is 17 ms for nothing.
   '--disable-frame-rate-limit',
 ] as const;
 

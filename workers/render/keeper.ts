@@ -4,7 +4,7 @@ import { type After, Page } from './page.ts';
 import type { RenderNotice, RenderThreadOptions } from './protocol.ts';
 import { sweepScratch } from './scratch.ts';
 
-/** Warm pages of one browser, one an account: the one that was drawn on longest ago makes room. Each is a process of 40 MB. */
+/** Warm pages of one browser, one per account: the one that was drawn on longest ago makes room. Each is a process of 40 MB. */
 const MOST_PAGES = 4;
 /** Reading the memory of a process group costs a walk through /proc. */
 const PAGES_BETWEEN_WEIGHINGS = 20;
@@ -29,7 +29,7 @@ const systemClock: KeeperClock = {
 interface Running {
   browser: Browser;
   startedMs: number;
-  /** By account; a Map iterates in the order of insertion, and a used page is inserted anew. */
+  /** By account; a Map iterates in the order of insertion, and a used page is inserted again. */
   pages: Map<string, Page>;
   drawn: number;
 }

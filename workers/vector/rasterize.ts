@@ -98,7 +98,7 @@ function tooLarge(size: Size, limit: number): Failure {
   return {
     kind: 'failure',
     code: 'unsupported_format',
-    message: `The drawing is ${size.width} × ${size.height} pixels; at most ${limit}, and ${LONGEST_SIDE} a side, are drawn: give it a smaller size or density.`,
+    message: `The drawing is ${size.width} × ${size.height} pixels; at most ${limit}, and ${LONGEST_SIDE} per side, are drawn: give it a smaller size or density.`,
     details: { limit, received: area(size) },
   };
 }

@@ -5,7 +5,7 @@ import { SaxesParser, type SaxesTagPlain } from 'saxes';
  * @import, XInclude, external entities), or unfold a few hundred bytes into gigabytes (nested entities). The renderer
  * gets no base address and so loads nothing by itself; this is the first of the two fences, and does not rely on it.
  *
- * The drawing is parsed and written anew: elements, attributes and text, with every reference and every style seen as the
+ * The drawing is parsed and written again: elements, attributes and text, with every reference and every style seen as the
  * renderer would see it. What is not written, the renderer never sees: comments, processing instructions and the DOCTYPE.
  * So it does not matter whether both read the file that came in the same way.
  */

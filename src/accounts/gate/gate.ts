@@ -202,7 +202,7 @@ export function createGate(options: GateOptions): Gate {
     if (isWrongAccess(config, caller)) throw consoleOnly();
   }
 
-  /** Something changed about a marked credential or its account: what this process knows of it is looked up anew. */
+  /** Something changed about a marked credential or its account: what this process knows of it is looked up again. */
   async function authenticateAnew(
     request: FastifyRequest,
     config: FastifyContextConfig,

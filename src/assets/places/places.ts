@@ -8,7 +8,7 @@ interface PlacesDocument {
   moving: Array<{ assetId: string; at: string }>;
 }
 
-/** One document an account: nothing of it says more than a number, and the sweep of its assets brings it to 0. */
+/** One document per account: nothing of it says more than a number, and the sweep of its assets brings it to 0. */
 export const ASSET_PLACES: DeclaredCollection = {
   name: 'assetPlaces',
   indexes: [],
@@ -90,7 +90,7 @@ export class AssetPlaces {
     );
   }
 
-  /** For the sweep: marks of any account that were made before an instant. There is one document an account. */
+  /** For the sweep: marks of any account that were made before an instant. There is one document per account. */
   async leftOver(before: Date): Promise<Array<{ accountId: string; assetId: string }>> {
     const instant = before.toISOString();
     const places = await this.#places.find({ 'moving.at': { $lt: instant } });

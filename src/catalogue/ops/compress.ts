@@ -24,7 +24,7 @@ export const compress = pixelOp({
       number(
         30,
         100,
-        'Least score of SSIMULACRA 2, which sees colours too (70 good, 80 very good, 90 hardly told apart); comes with format, instead of maxBytes and minSsim. For results of 8 pixels an edge to 4 megapixels.',
+        'Least score of SSIMULACRA 2, which sees colours too (70 good, 80 very good, 90 hardly told apart); comes with format, instead of maxBytes and minSsim. For results of 8 pixels per edge to 4 megapixels.',
       ),
     ),
   },

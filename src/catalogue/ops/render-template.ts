@@ -9,7 +9,7 @@ export const renderTemplate: RenderOp<'render_template'> = {
   runs: 'render',
   kind: 'deterministic',
   description:
-    'Draws an HTML/CSS template as a PNG image: POST /api/v1/images/render takes templateId and data, one row, and answers the picture; a job takes templateId and items, one row an image.',
+    'Draws an HTML/CSS template as a PNG image: POST /api/v1/images/render takes templateId and data, one row, and answers the picture; a job takes templateId and items, one row per image.',
   parameters: contract({}),
   fields: {
     templateId: TEMPLATE_ID,

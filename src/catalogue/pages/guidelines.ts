@@ -70,7 +70,7 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Ide
 - Each item of \`data.items\` has resultAssetId (an image) or output (JSON of analyze, compare), or errorCode and retryable. Past 100 items read GET /api/v1/jobs/{jobId}/items. GET /api/v1/jobs/{jobId}/results.zip is all pictures of a job that has ended in one download; GET /api/v1/jobs/{jobId}/results/link makes a link to it.
 - maxCredits in a submit or a resume is the most that it may cost: above it the call is 402 with details.price, and nothing runs. A resume with dryRun=true is priced only; notRetryableItems names items that will most likely fail again.
 - Instead of waiting, register POST /api/v1/webhook-endpoints with an https url; keep the secret, which is shown once. A delivery is genuine when v1 of Service-Signature (\`t=…,v1=…\`) is the HMAC-SHA256 in hex of \`<t>.<raw body>\` under the whole secret and t is within 300 s. The webhook-* headers follow Standard Webhooks, so its libraries verify too; code for Node and Python stands at POST /api/v1/webhook-endpoints in /openapi.json. Answer 2xx within 10 s, and drop repeats by Service-Event-Id.
-- AI ops are priced in credits an item and run on their defaultModel unless model names another of GET /api/v1/ai-models.
+- AI ops are priced in credits per item and run on their defaultModel unless model names another of GET /api/v1/ai-models.
 
 ## Rules
 
@@ -78,7 +78,7 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Ide
 2. On success look at the header X-Service-Warnings: \`unknown_variable:titel\`, \`empty_variable:title\`, \`missing_asset:<id>\`, \`blocked_resource:https\`, \`no_effect\`, \`ignored_parameter:limit\` (a query field that the endpoint does not read), \`not_enlarged:768\` (a resize left the picture 768 px wide or high: send enlarge=true), \`larger_than_input\` and the like say that the answer may not be what was meant.
 3. On failure branch on error.code, never on the message. Repeat the call only when error.retryable is true, after Retry-After seconds. Otherwise mend the field in error.param; error.details has what is allowed.
 4. Send an Idempotency-Key with every write, and the same key again when you repeat it after a time-out. Synchronous image calls and uploads need none.
-5. At most 4 synchronous calls at a time and 600 requests a minute an account; RateLimit-Remaining says what is left.
+5. At most 4 synchronous calls at a time and 600 requests per minute and account; RateLimit-Remaining says what is left.
 6. In a URL write # as %23. Lists and objects are JSON text there. Formats, places and colours are read by usual names: jpg, bottom-right, ff8800.
 7. GET /api/v1/credits says what is left to spend, GET /api/v1/account what the plan leaves, GET /api/v1/usage what was used.
 8. When the service lacks something, say so: POST /api/v1/feedback with kind capability_gap and message.

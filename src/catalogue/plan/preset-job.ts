@@ -109,7 +109,7 @@ function atItsPlace(
     }
     throw invalidParam(
       'presetId',
-      `The preset has a step that is no longer accepted, save it anew: ${message}`,
+      `The preset has a step that is no longer accepted, save it again: ${message}`,
       {
         step: error.param,
       },

@@ -174,7 +174,7 @@ function missingFile(isText: boolean, otherNames: readonly string[]): ApiError {
 function secondFile(): ApiError {
   return invalidParam(
     'file',
-    'The multipart body has more than one part named "file": send one image a call.',
+    'The multipart body has more than one part named "file": send one image per call.',
   );
 }
 

@@ -99,7 +99,7 @@ function cutOff(cause: unknown): ApiError {
 }
 
 /**
- * Memory of its own that is not cleared first: clearing would map every page anew, a fifth of what receiving a large body
+ * Memory of its own that is not cleared first: clearing would map every page again, a fifth of what receiving a large body
  * costs. Who takes it cuts off what was not written.
  */
 function unfilled(sizeBytes: number): Buffer<ArrayBuffer> {
@@ -114,7 +114,7 @@ function grown(buffer: Buffer<ArrayBuffer>, used: number, needed: number): Buffe
 
 /**
  * Frees what a chunk took without waiting for the garbage collector. Bodies lie outside of the JavaScript heap, and V8
- * answers their growth with full collections: at 2 MB a call these cost as much CPU as the picture. Only for a chunk
+ * answers their growth with full collections: at 2 MB per call these cost as much CPU as the picture. Only for a chunk
  * that nobody reads any more.
  */
 function freeNow({ buffer, byteLength }: Buffer): void {

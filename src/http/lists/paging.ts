@@ -11,7 +11,7 @@ const FARTHEST_PAGE = Math.floor(Number.MAX_SAFE_INTEGER / LARGEST_PAGE);
 /** Query of every paged listing; spread its properties into the route's own query schema. */
 export const PagingQuery = {
   page: Type.Optional(Type.Integer({ description: 'Page from 0; clamped.' })),
-  perPage: Type.Optional(Type.Integer({ description: `Rows a page, 1 to ${LARGEST_PAGE}; clamped.` })),
+  perPage: Type.Optional(Type.Integer({ description: `Rows per page, 1 to ${LARGEST_PAGE}; clamped.` })),
   cursor: Type.Optional(
     Type.String({
       description: 'nextCursor of the answer before, with the same filters; never with page.',

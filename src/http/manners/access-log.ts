@@ -6,7 +6,7 @@ import { refusalOf } from '../refusals/failures.ts';
 const PROBES = ['/healthz', '/readyz', '/metrics'];
 
 /**
- * One line an answer: what was called, how it ended, how long it took, and why it was refused. Never a header.
+ * One line per answer: what was called, how it ended, how long it took, and why it was refused. Never a header.
  * @param log written to directly: a logger of its own for each request costs more than the line.
  */
 export function installAccessLog(app: FastifyInstance, log: Logger): void {

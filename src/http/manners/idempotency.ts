@@ -19,7 +19,7 @@ declare module 'fastify' {
      * secret and is never stored. Absent: the header is ignored. A function decides by the request.
      */
     idempotency?: IdempotencyKind | ((request: FastifyRequest) => IdempotencyKind | undefined);
-    /** Answers a repeat anew, from the answer that was stored: for what has gone on since then. */
+    /** Answers a repeat from the stored answer, with what has changed since then. */
     replayed?: (request: FastifyRequest, reply: FastifyReply, stored: StoredResponse) => Promise<unknown>;
   }
 }
@@ -153,8 +153,8 @@ async function replay(
   response: StoredResponse,
 ): Promise<FastifyReply> {
   reply.header('idempotency-replayed', 'true');
-  const anew = await request.routeOptions.config.replayed?.(request, reply, response);
-  if (anew !== undefined) return reply.send(anew);
+  const repeated = await request.routeOptions.config.replayed?.(request, reply, response);
+  if (repeated !== undefined) return reply.send(repeated);
   reply.code(response.status).headers(response.headers);
   return reply.serializer((body: unknown) => body as string).send(response.body);
 }

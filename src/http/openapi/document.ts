@@ -19,7 +19,7 @@ const header = (description: string, type = 'string') => ({ description, schema:
 /** What answers carry beside their bodies. */
 const HEADERS: Node = {
   'X-Request-Id': header("The caller's own, when it sent one, else a UUID."),
-  'RateLimit-Limit': header('Requests a minute on this host.', 'integer'),
+  'RateLimit-Limit': header('Requests per minute on this host.', 'integer'),
   'RateLimit-Remaining': header('Requests left in this window.', 'integer'),
   'RateLimit-Reset': header('Seconds until the window turns.', 'integer'),
   'RateLimit-Policy': header('The same limit, by the draft of the IETF: q requests in w seconds.', 'string'),

@@ -21,7 +21,7 @@ Begin with the [guidelines](/docs/guidelines.md) and the [errors](/docs/errors.m
 
 /** In the order of the page: what newcomers come for first, what machines ask last. */
 const TAGS: ReadonlyArray<readonly [name: string, description: string]> = [
-  ['Synchronous images', 'One image in, the answer out, nothing stored.'],
+  ['Images', 'One image in, the answer out, nothing stored.'],
   ['Jobs', 'Ops, presets and chains of steps over many assets.'],
   ['Assets', 'Images that the account keeps.'],
   ['Collections', 'Assets under a name.'],

@@ -11,7 +11,7 @@ const STYLE = `
 /** How /docs shows the document: our name, no logo of others, everything folded, keys as they are. */
 export const PAGE: Pick<FastifySwaggerUiOptions, 'theme' | 'logo' | 'uiConfig'> = {
   theme: {
-    title: 'Darkroom: the interface',
+    title: 'Darkroom API reference',
     favicon: [{ filename: 'favicon.svg', rel: 'icon', type: 'image/svg+xml', sizes: 'any', content: MARK }],
     css: [{ filename: 'darkroom.css', content: STYLE }],
   },

@@ -10,7 +10,7 @@ export interface PagesOptions {
 
 const MARKDOWN = 'text/markdown; charset=utf-8';
 
-/** GET /docs/{name}.md: the documentation as Markdown, one page an op, an endpoint and what all of them share. */
+/** GET /docs/{name}.md: the documentation as Markdown, one page per op, an endpoint and what all of them share. */
 export async function pageRoutes(app: FastifyInstance, { pages }: PagesOptions): Promise<void> {
   const config = { answers: 'text/*', compress: true } as const;
   let written: Map<string, string> | undefined;

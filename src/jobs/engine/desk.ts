@@ -18,7 +18,7 @@ interface Tray {
   hasMore: () => boolean;
   /** The job behind our last settlement, as long as nobody else has settled since. */
   seen: JobDocument | null;
-  /** How often the job was read anew. Outcomes that were decided before the last time are looked at again. */
+  /** How often the job was read again. Outcomes that were decided before the last time are looked at again. */
   looks: number;
 }
 

@@ -14,7 +14,7 @@ export function createJobMetrics(jobs: JobsStore, inHand: () => Record<string, n
   const retries = counter('darkroom_job_item_retries_total', 'Tries that failed and are repeated.');
   const waits = counter(
     'darkroom_job_item_waits_total',
-    'Items that were put back because a store was away, which is no try.',
+    'Items that were put back because a store did not answer; this does not count as an attempt.',
   );
   const lost = counter('darkroom_job_item_claims_lost_total', 'Claims that another process took over.');
   const leases = counter(

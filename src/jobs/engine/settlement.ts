@@ -111,7 +111,7 @@ export function createSettlement({ jobs, items, events, verdicts, showOutputs, n
      * follows is left to its end.
      * @param seen the job as it was read before the outcomes were decided, its settlement written out: then nobody else
      *   can have counted them without changing it. Null to look first.
-     * @param onLook called whenever the job was read anew: outcomes that are decided from then on need no second look.
+     * @param onLook called whenever the job was read again: outcomes that are decided from then on need no second look.
      * @returns the job behind it; null when it is gone.
      */
     async settle(

@@ -141,7 +141,7 @@ function refuseRemoved({ mode }: JobRequest): void {
     throw invalidParam('mode', 'mode was removed: leave it out, and send wait to wait.');
 }
 
-/** A render draws one page a row; how many there may be is the op's to say. */
+/** A render draws one page per row; how many there may be is the op's to say. */
 function checkRows({ items = [] }: JobRequest): void {
   const index = items.findIndex((row) => typeof row !== 'object' || row === null || Array.isArray(row));
   if (index === -1) return;

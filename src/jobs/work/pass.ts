@@ -22,7 +22,10 @@ export function createPassWork({ pixels, assets, meters }: PassWorkOptions) {
       return (await assets.read(accountId, assetId)).bytes;
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'asset_not_found') throw error;
-      throw new ApiError('not_found', `The second asset ${assetId} is gone: send the job anew with another.`);
+      throw new ApiError(
+        'not_found',
+        `The second asset ${assetId} is gone: send the job again with another.`,
+      );
     }
   }
 

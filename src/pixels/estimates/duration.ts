@@ -5,7 +5,7 @@ import type { Header } from '../header/header.ts';
 import { encodeOf, framesOf, sizesOf } from './following.ts';
 
 /*
- * CPU milliseconds a megapixel on one core, as measured over photographs and noise (sharp 0.35): what an encoder may take
+ * CPU milliseconds per megapixel on one core, as measured over photographs and noise (sharp 0.35): what an encoder may take
  * depends on the picture, up to seven times for a palette, and these are nearer to the worst. What one host really takes
  * corrects them: see lanes/pace.ts.
  */
@@ -22,7 +22,7 @@ const DECODE_MS: Readonly<Record<string, number>> = {
   gif: 20,
   tiff: 20,
 };
-/** All scans of a progressive or interlaced file, or two bytes a channel. */
+/** All scans of a progressive or interlaced file, or two bytes per channel. */
 const TWICE = 2;
 /** A description reads all pixels once or twice, and looks at a small copy. */
 const DESCRIBE_MS = 30;

@@ -32,7 +32,7 @@ export interface LanePage {
   waiting<T>(place: Promise<T>): Promise<T>;
   /** The task, made when its place is there. */
   task(): RenderTask;
-  /** Called when the drawing begins, and again when it is begun anew. */
+  /** Called when the drawing begins, and again when it is begun again. */
   onDrawing(): void;
 }
 

@@ -61,8 +61,8 @@ export interface RendersStats extends Pick<AdmissionStats, 'busy' | 'waiting'> {
 export interface Renders {
   /**
    * Draws a page. A page of one account never shares a browser context with another account's. A page that takes longer than
-   * usual while pages of other accounts wait is drawn anew apart from them, and so are all pages of its account in the next
-   * minute, one at a time; there a page that keeps others waiting is drawn for 5 s at most.
+   * usual while pages of other accounts wait is restarted in a separate browser. For one minute all pages of its account go
+   * there, one at a time; there a page that keeps others waiting is drawn for 5 s at most.
    *
    * The result rejects with invalid_param on templateId when the document does not finish loading; provider_unavailable (details.reason
    * capacity, deadline_exceeded, worker_unreachable; with Retry-After); the signal's reason when it aborts.

@@ -10,7 +10,7 @@ const MOST_ACCOUNTS = 64;
 
 /** Each account counts once, so that none raises the usual time by its own slow pages. */
 export function createUsualTime(): UsualTime {
-  /** By account; a Map iterates in the order of insertion, and an account that drew is inserted anew. */
+  /** By account; a Map iterates in the order of insertion, and an account that drew is inserted again. */
   const lastMs = new Map<string, number>();
   return {
     saw(accountId, drawnMs) {

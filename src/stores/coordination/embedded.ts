@@ -25,7 +25,7 @@ type Observer = (channel: string, message: string) => number;
 
 /**
  * Coordination of one host, kept by its primary. A step is one turn of the primary's event loop, so nothing in
- * `admit` may await. All but the idempotency records is memory, and a restart starts it anew.
+ * `admit` may await. All but the idempotency records is memory, and a restart starts it again.
  */
 export class EmbeddedCoordination implements Coordination {
   readonly #now: () => number;

@@ -141,7 +141,7 @@ export interface Coordination {
   schedule(key: string, dues: readonly Due[]): Promise<void>;
   /** Claims at most `limit` members that are due. A claim ends by itself after `leaseMs`, and its member is due again. */
   claimDue(key: string, limit: number, leaseMs: number, holder: string): Promise<DueClaims>;
-  /** Extends a claim, and takes it anew where the set was lost; false when another holds the member. */
+  /** Extends a claim, and takes it again where the set was lost; false when another holds the member. */
   renewDue(key: string, member: string, holder: string, leaseMs: number): Promise<boolean>;
   /**
    * Ends a claim. Without a next instant (null), and none asked for meanwhile, the member leaves the set. Answers in how

@@ -33,7 +33,7 @@ export class RedisConnection {
       retryStrategy: () => RECONNECT_DELAY_MS,
       connectTimeout: deadlineMs,
       commandTimeout: deadlineMs,
-      // A peer that vanished without a word: the connection is given up and made anew.
+      // A peer that vanished without a word: the connection is given up and made again.
       socketTimeout: deadlineMs,
     });
     this.client.setMaxListeners(0);

@@ -221,7 +221,7 @@ export class RedisCoordination implements Coordination {
     await Promise.all([this.#commands.close(), this.#subscriber.close()]);
   }
 
-  /** A failure costs messages that nobody hears, until the connection is made anew. */
+  /** A failure costs messages that nobody hears, until the connection is made again. */
   #unsubscribe(name: string): void {
     this.#subscriber.client.unsubscribe(name).catch(() => undefined);
   }

@@ -129,7 +129,7 @@ export interface Collection<T extends Document> {
 export interface Documents {
   /**
    * Declares a collection and creates its indexes. Idempotent, and cheap to call at every start. An index of another
-   * declaration than before is built anew; indexes that are not named here stay, for another slice may have its own.
+   * declaration than before is built again; indexes that are not named here stay, for another slice may have its own.
    */
   collection<T extends Document>(spec: CollectionSpec): Promise<Collection<T>>;
   /** Resolves when the store answers; rejects with StoreUnavailableError otherwise. */

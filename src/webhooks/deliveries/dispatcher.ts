@@ -153,7 +153,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     hold.endsMs = isHeld ? endsMs : 0;
   }
 
-  /** Extends the leases of lanes at work, and takes them anew when the schedule was lost. */
+  /** Extends the leases of lanes at work, and takes them again when the schedule was lost. */
   function beat(): void {
     for (const [member, hold] of held) {
       // Without an answer the lease stands as it was, and the lane ends in time.

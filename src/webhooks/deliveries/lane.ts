@@ -28,7 +28,7 @@ export interface LaneTurn {
 }
 
 /**
- * Works through the queue of one endpoint for a turn: one delivery at a time, oldest due first, the endpoint read anew
+ * Works through the queue of one endpoint for a turn: one delivery at a time, oldest due first, the endpoint read again
  * before each.
  * @returns milliseconds until the endpoint is due again; null when nothing is queued.
  */

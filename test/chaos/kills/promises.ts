@@ -155,7 +155,7 @@ async function atRest(client: Client, places: number): Promise<{ json: Row; acco
   }
 }
 
-/** One event an outcome, however often it was delivered: for each settled item, and for the end of each job. */
+/** One event per outcome, however often it was delivered: for each settled item, and for the end of each job. */
 async function eventsAmiss({ receiver }: Seen, jobs: readonly SeenJob[]): Promise<string[]> {
   const expected = jobs.flatMap(({ job, items }) => [
     `${job.id} ${job.status === 'COMPLETED' ? 'job.completed' : 'job.failed'} end`,

@@ -119,7 +119,7 @@ async function checkJob(t: Test, server: TestServer, job: Submitted): Promise<vo
   t.equal(
     (await server.call('/jobs', { key })).json.meta.total,
     again.jobId === undefined ? 1 : 2,
-    'one job a submit',
+    'one job per submit',
   );
   t.match(ledgerOf(rows, done.id), { charged: paid, held: 0 }, `${meta.total} rows`);
   if (again.jobId !== undefined) t.match(ledgerOf(rows, again.jobId), { charged: again.credits, held: 0 });
@@ -131,7 +131,7 @@ async function checkJob(t: Test, server: TestServer, job: Submitted): Promise<vo
   });
 }
 
-/** A resume runs failed items from where they failed, numbered anew, and pays for what it runs alone. */
+/** A resume runs failed items from where they failed, numbered again, and pays for what it runs alone. */
 async function resumedCredits(
   t: Test,
   server: TestServer,

@@ -21,7 +21,7 @@ def mask(width, height, across, down):
 
 def corners():
     source = waves(90, 60)
-    by = "256 points a pixel in numpy"
+    by = "256 points per pixel in numpy"
     for radius, across, down in [(12, 12, 12), (30, 30, 30), ("50%", 45, 30)]:
         result = numpy.dstack([source, mask(90, 60, across, down).round()])
         yield sampled("round_corners", f"{radius}", {"radius": radius}, result, by)

@@ -157,7 +157,7 @@ export function admissionContract(t: Test, open: Open): void {
     await store.strike(key, SHORT_MS);
     elapse(SHORT_MS);
     t.ok(await until(async () => (await store.admit({ blocked: { key, limit: 1 } })).blockedMs === 0));
-    t.equal((await store.strike(key, MINUTE_MS)).count, 1, 'a window begins anew');
+    t.equal((await store.strike(key, MINUTE_MS)).count, 1, 'a window begins again');
     await store.strike(key, MINUTE_MS);
     await store.giveBackStrike(key);
     t.equal((await store.strike(key, MINUTE_MS)).count, 2, 'what is given back was never counted');

@@ -111,7 +111,7 @@ export function coordinationContract(t: Test, open: Open): void {
     t.same((await store.claimDue(key, 1, MINUTE_MS, 'dead/1/2')).members, ['m'], 'the late word was kept');
   });
 
-  t.test('a claim is taken anew where the set was lost, with what was scheduled since', async (t) => {
+  t.test('a claim is taken again where the set was lost, with what was scheduled since', async (t) => {
     const { store } = await opened(t, open);
     const key = randomText(8);
     t.equal(await store.renewDue(key, 'm', 'a/1/1', MINUTE_MS), true);

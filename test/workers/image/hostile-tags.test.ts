@@ -46,7 +46,7 @@ t.test('directories that lead to themselves, and tags that claim the same bytes,
   }
 });
 
-t.test('of raw profiles without end one a kind is carried', async (t) => {
+t.test('of raw profiles without end one per kind is carried', async (t) => {
   const png = await picture.clone().png().toBuffer();
   const text = Buffer.from('Raw profile type exif\0\nexif\n8\n49492a0008000000\n', 'latin1');
   const chunk = Buffer.concat([Buffer.alloc(4), Buffer.from('tEXt'), text, Buffer.alloc(4)]);

@@ -154,7 +154,7 @@ t.test('modern formats tell their own depth and colour space', corpus, async (t)
     null,
     'a pixel has a shape, but no size',
   );
-  t.equal((await told(read('pngsuite/cdun2c08.png'))).image.density, 25.4, '1000 pixels a metre');
+  t.equal((await told(read('pngsuite/cdun2c08.png'))).image.density, 25.4, '1000 pixels per metre');
   const at72 = await sharp(read('pngsuite/basn3p02.png')).png().withDensity(72).toBuffer();
   t.equal((await told(at72)).image.density, 72);
 });

@@ -30,7 +30,7 @@ async function png(primaries: number, transfer: number): Promise<Uint8Array> {
   return Buffer.concat([file.subarray(0, 33), chunk, file.subarray(33)]);
 }
 
-/** The same as an AVIF, ten pixels a colour. */
+/** The same as an AVIF, ten pixels per colour. */
 async function avif(primaries: number): Promise<Uint8Array> {
   const raw = { width: COLOURS.length, height: 1, channels: 3 } as const;
   const row = await sharp(Uint8Array.from(COLOURS.flat()), { raw })

@@ -29,7 +29,7 @@ export function exactPaletteOf({ data, channels }: Pixels): ExactPalette | undef
   return { palette: true, quality: 100, colors: Math.max(2, colours.size), dither: 0 };
 }
 
-/** Whether a file shows these very pixels: the encoder chooses the palette anew, and does not promise to keep it. */
+/** Whether a file shows these very pixels: the encoder chooses the palette again, and does not promise to keep it. */
 export async function shows(file: Uint8Array, { data, channels }: Pixels): Promise<boolean> {
   const opened = sharp(file, { limitInputPixels: false }).toColourspace(channels === 1 ? 'b-w' : 'srgb');
   const decoded = await pixelsOf(channels === 4 ? opened.ensureAlpha() : opened.removeAlpha());

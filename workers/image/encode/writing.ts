@@ -169,7 +169,7 @@ function originalOf({ task, steps, encode, source, chosen, picture }: Work): Ori
   const isChanged = steps.length > 0 && !picture.isUntouched;
   if (task.raw !== undefined || isChanged || !isSame || asksMore) return undefined;
   const bytes = input.byteLength;
-  // Kept metadata too loses its previews, which only a file that is written anew does.
+  // Kept metadata too loses its previews, which only a file that is written again does.
   if (source.oriented || !isBare(input, encode.format)) return { bytes };
   const info = { width: source.width, height: source.height * source.frames, size: bytes };
   // A copy that owns its memory: the thread frees the input once the pass is done, and slice() of a Buffer copies nothing.

@@ -49,7 +49,7 @@ export function thumbHash(rgba: Uint8Array, size: Size): Uint8Array {
   return Uint8Array.from([...head, ...packed([l, p, q, ...(a === null ? [] : [a])])]);
 }
 
-/** Four bits a part, the first of two in the lower ones. */
+/** Four bits per part, the first of two in the lower ones. */
 function packed(channels: readonly Varying[]): number[] {
   const bytes: number[] = [];
   for (const [index, part] of channels.flatMap(({ parts }) => parts).entries()) {

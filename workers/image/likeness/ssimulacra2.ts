@@ -35,7 +35,7 @@ const GROUNDS = [0.1, 0.9].map((light) => Math.round(255 * light));
  * is hardly seen side by side, 70 of a good photograph, 50 of a fair one, and below zero of a very bad one. Follows the
  * published description (structural similarity, artefacts and lost detail in XYB at six scales), to 0.02 of a score. Programs whose
  * recursive blur has 32 bits say less of pictures with bright even ground, by up to 1.5 from 80 on. Takes about half a second a
- * megapixel, and 6 bytes a pixel.
+ * megapixel, and 6 bytes per pixel.
  */
 export function ssimulacra2(one: Raster, other: Raster): number {
   if (!hasAlpha(one) && !hasAlpha(other)) return scoreOn(one, other, 0);
@@ -156,7 +156,7 @@ function createRows(width: number): Rows {
   };
 }
 
-/** Rows that are written anew for each row: the products with the blur's reach around them, and what is blurred both ways. */
+/** Rows that are written again for each row: the products with the blur's reach around them, and what is blurred both ways. */
 type Scratch = Record<'squares' | 'product' | 'meanA' | 'meanB' | 'sumSquares' | 'sumProduct', Float32Array>;
 
 function createScratch(width: number): Scratch {

@@ -4,7 +4,7 @@ import { step } from './operation.ts';
 import { choice, colour, number, numbers, optional } from './parameter.ts';
 
 const OFFSET = 16384;
-/** CPU milliseconds a megapixel of each interpolator. */
+/** CPU milliseconds per megapixel of each interpolator. */
 const AFFINE_MS = {
   nearest: 35,
   bilinear: 35,

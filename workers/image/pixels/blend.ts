@@ -1,7 +1,7 @@
 import type { Pixels } from './pixels.ts';
 
 /**
- * Blend modes of Compositing and Blending Level 1 (W3C, https://www.w3.org/TR/compositing-1/), one value a channel. libvips
+ * Blend modes of Compositing and Blending Level 1 (W3C, https://www.w3.org/TR/compositing-1/), one value per channel. libvips
  * has them too, but weighs a translucent layer twice: multiplied at half its opacity, white would darken what lies below.
  */
 const FORMULAS = {

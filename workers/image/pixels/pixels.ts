@@ -10,7 +10,7 @@ export interface Pixels extends Size {
   frames: number;
 }
 
-/** The same of 16 bits a channel: what is handed on within a picture that keeps them. */
+/** The same of 16 bits per channel: what is handed on within a picture that keeps them. */
 export interface DeepPixels extends Omit<Pixels, 'data'> {
   data: Uint16Array<ArrayBuffer>;
 }

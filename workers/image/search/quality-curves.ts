@@ -6,7 +6,7 @@
 
 export type CurvedFormat = 'jpeg' | 'webp' | 'avif';
 /**
- * Natural logarithm of bytes a pixel, minus that of 1 - SSIM, or SSIMULACRA 2: on these scales the curves of pictures run
+ * Natural logarithm of bytes per pixel, minus that of 1 - SSIM, or SSIMULACRA 2: on these scales the curves of pictures run
  * side by side.
  */
 export type Quantity = 'size' | 'likeness' | 'score';

@@ -1,4 +1,4 @@
--- Claims the members that are due, the longest due first. A claim that ended is claimed anew. When the answer is
+-- Claims the members that are due, the longest due first. A claim that ended is claimed again. When the answer is
 -- lost with the connection, what was claimed is due again at the end of its lease.
 --
 -- KEYS 1 due set   2 claims   3 asked for while claimed (see schedule-due.lua)

@@ -1,4 +1,4 @@
--- Extends a claim, and takes it anew where the set was lost or the claim was settled by another since.
+-- Extends a claim, and takes it again where the set was lost or the claim was settled by another since.
 --
 -- KEYS 1 due set   2 claims   3 asked for while claimed (see schedule-due.lua)
 -- ARGV 1 member   2 holder   3 lease, ms   4 life of the keys, ms

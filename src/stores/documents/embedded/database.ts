@@ -4,7 +4,7 @@ import { keyOfField, valueAt } from './keys.ts';
 /** Statements kept prepared; the service asks some dozens of different questions. */
 const MAX_STATEMENTS = 300;
 
-/** A log that grew longer while a reader held it (a backup) gives the rest back to the disk when it begins anew. */
+/** A log that grew longer while a reader held it (a backup) gives the rest back to the disk when it begins again. */
 const LOG_KEEPS_BYTES = 8 * 1_048_576;
 
 /** A SQLite file where a commit is on disk before it returns. */
@@ -62,7 +62,7 @@ export class Database {
     this.#sqlite.close();
   }
 
-  /** A statement that failed is prepared anew: its next use would report this failure again. */
+  /** A statement that failed is prepared again: its next use would report this failure again. */
   #using<T>(sql: string, use: (statement: StatementSync) => T): T {
     try {
       return use(this.#prepare(sql));

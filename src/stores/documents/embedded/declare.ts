@@ -8,7 +8,7 @@ const INDEXES_TABLE = 'CREATE TABLE IF NOT EXISTS _indexes (collection PRIMARY K
 
 /**
  * Gives a collection's table the indexes of its declaration, filled from the documents that are there. As in MongoDB an
- * index of the same name but another declaration is built anew, and those that this declaration does not name stay: two
+ * index of the same name but another declaration is built again, and those that this declaration does not name stay: two
  * slices may share a collection. Does nothing when all is there.
  */
 export function declareTable(database: Database, { name, indexes }: CollectionSpec): Table {

@@ -8,7 +8,7 @@ import type { Table } from './table.ts';
 
 /**
  * The thread that owns the documents' file. It takes everything that came in while the last commit was syncing into one
- * transaction and answers when that is on disk: one sync a batch, however many asked.
+ * transaction and answers when that is on disk: one sync per batch, however many asked.
  * What it cannot commit it cannot answer: it dies of the error, and its owner tells those who wait and starts another.
  */
 const port = parentPort;

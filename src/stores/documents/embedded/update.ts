@@ -15,7 +15,7 @@ const UNSAFE = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
  * The operators of the port, as MongoDB defines them. The library that evaluates filters has them too, but makes a table of
- * all its operators anew for each update, which was a sixth of the time of the documents' thread.
+ * all its operators again for each update, which was a sixth of the time of the documents' thread.
  */
 const OPERATORS: Record<Operator, Change> = {
   $set(holder, name, value) {
