@@ -134,7 +134,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       pixels: () => threads.pixels.selfTest(),
     },
   });
-  await server.register(homeRoutes);
+  await server.register(homeRoutes, { publicUrl });
   await server.register(llmsRoutes, { opNames: slices.catalogue.opNames });
   await server.register(pageRoutes, { pages: () => slices.catalogue.pages() });
   await server.register(slices.images.resultRoutes);

@@ -14,6 +14,12 @@ export const httpSettings = {
     accepts: 'an http or https address without a slash at its end is expected',
     defaultText: 'http://HOST:PORT',
   }),
+  CORS_ORIGINS: text({
+    description:
+      'Origins (comma-separated, such as https://app.example.com, or *) whose pages may call the interface with a key; none keeps to signed links and public reads, which every origin may read.',
+    pattern: /^(\*|https?:\/\/[^\s/,*]+(,https?:\/\/[^\s/,*]+)*)$/,
+    accepts: '* or a comma-separated list of origins without a slash at their ends is expected',
+  }),
   LOG_LEVEL: choice({
     description: 'Least severe log line that is written.',
     fallback: 'info',

@@ -10,6 +10,7 @@ import { warnOfUntrustedProxy } from './connection/untrusted-proxy.ts';
 import { installAccessLog } from './manners/access-log.ts';
 import { installCaching } from './manners/caching.ts';
 import { installCompression } from './manners/compression.ts';
+import { installCors } from './manners/cors.ts';
 import { installIgnoredQuery } from './manners/ignored-query.ts';
 import { installNegotiation } from './manners/negotiation.ts';
 import { installRequestIds, requestIdOf } from './manners/request-ids.ts';
@@ -23,6 +24,7 @@ export function createServer(settings: SettingsOf<typeof httpSettings>, log: Log
   const server = bareServer(settings, log);
   installRequestIds(server);
   refuseSecondHost(server);
+  installCors(server, settings.CORS_ORIGINS);
   warnOfUntrustedProxy(server, settings.TRUST_PROXY);
   installUnknownRoutes(server);
   installFailures(server);

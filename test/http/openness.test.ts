@@ -105,11 +105,75 @@ t.test('what stands still is not sent twice', async (t) => {
   }
 });
 
-t.test('the address leads a browser to the documentation, and a program to a refusal', async (t) => {
-  const browser = await server.call('//', { headers: { accept: 'text/html,*/*;q=0.8' } });
-  t.same([browser.status, browser.headers.get('location')], [302, '/docs/']);
-  t.equal((await server.call('//')).status, 404);
-});
+t.test(
+  'the address leads a browser to the documentation, and tells a program where everything is',
+  async (t) => {
+    const browser = await server.call('//', { headers: { accept: 'text/html,*/*;q=0.8' } });
+    t.same([browser.status, browser.headers.get('location')], [302, '/docs/']);
+    for (const accept of ['*/*', 'application/json']) {
+      const { status, json } = await server.call('//', { headers: { accept } });
+      t.equal(status, 200, accept);
+      for (const [name, link] of Object.entries<string>(json)) {
+        if (name === 'service') continue;
+        const { pathname } = new URL(link);
+        t.ok([200, 302].includes((await server.call(`/${pathname}`)).status), `${name}: ${link}`);
+      }
+    }
+  },
+);
+
+t.test(
+  'pages of other origins read what is public, and those of named origins call with a key',
+  async (t) => {
+    const origin = 'https://app.example.com';
+    const settings = { CORS_ORIGINS: `https://admin.example.com,${origin}` };
+    const named = await startServer(t, { settings });
+    const { key: itsKey } = await named.account();
+    const preflight = (from: string, method: string) => ({
+      method: 'OPTIONS',
+      headers: {
+        origin: from,
+        'access-control-request-method': method,
+        'access-control-request-headers': 'authorization,idempotency-key',
+      },
+    });
+    for (const path of ['/jobs', '/assets/ast_x', '/images/transform', '/nothing/here']) {
+      const asked = await named.call(path, preflight(origin, 'POST'));
+      t.equal(asked.status, 204, path);
+      t.equal(asked.headers.get('access-control-allow-origin'), origin);
+      t.match(asked.headers.get('access-control-allow-headers'), /Authorization.*Idempotency-Key/);
+      t.match(asked.headers.get('access-control-allow-methods'), /POST.*DELETE/);
+      const strange = await named.call(path, preflight('https://evil.example.com', 'POST'));
+      t.equal(strange.headers.get('access-control-allow-origin'), null, `${path} for another origin`);
+    }
+    const rows: [what: string, path: string, call: object, status: number][] = [
+      ['an answer', '/credits', { key: itsKey }, 200],
+      ['a refusal without a key', '/credits', {}, 401],
+      ['a refusal of a field', '/jobs', { key: itsKey, json: { op: 'nonsense' } }, 400],
+      ['an unknown path', '/nothing', { key: itsKey }, 404],
+    ];
+    for (const [what, path, call, status] of rows) {
+      const answer = await named.call(path, { ...call, headers: { origin } });
+      t.equal(answer.status, status, what);
+      t.equal(answer.headers.get('access-control-allow-origin'), origin, what);
+      t.match(answer.headers.get('vary'), /origin/, what);
+      t.match(answer.headers.get('access-control-expose-headers'), /X-Request-Id.*X-Service-Width/, what);
+      const strange = await named.call(path, { ...call, headers: { origin: 'https://evil.example.com' } });
+      t.equal(strange.headers.get('access-control-allow-origin'), null, `${what} for another origin`);
+    }
+    for (const path of ['//openapi.json', '//llms.txt', '//healthz', '//', '/ops', '//docs/errors.md']) {
+      const { headers } = await server.call(path, { headers: { origin: 'https://any.example.com' } });
+      t.equal(headers.get('access-control-allow-origin'), '*', path);
+    }
+    const every = await startServer(t, { settings: { CORS_ORIGINS: '*' } });
+    const asked = await every.call('/jobs', preflight(origin, 'POST'));
+    t.same([asked.status, asked.headers.get('access-control-allow-origin')], [204, '*']);
+    t.equal(
+      (await server.call('/jobs', preflight(origin, 'POST'))).headers.get('access-control-allow-origin'),
+      null,
+    );
+  },
+);
 
 t.test('a path with a word of its own names the methods of that word', async (t) => {
   for (const path of ['/templates/import', '/presets/import']) {

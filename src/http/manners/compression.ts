@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onSendAsyncHookHandler } from 'fastify';
+import { varyBy } from './cors.ts';
 import { isFresh } from './freshness.ts';
 
 declare module 'fastify' {
@@ -29,7 +30,7 @@ export function installCompression(app: FastifyInstance): void {
 
 const compress: onSendAsyncHookHandler = async (request, reply, payload) => {
   if (typeof payload !== 'string') return payload;
-  reply.header('vary', 'accept-encoding');
+  varyBy(reply, 'accept-encoding');
   const etag = reply.getHeader('etag')?.toString();
   if (etag !== undefined && isFresh(request.headers['if-none-match'], etag)) {
     reply.code(304).removeHeader('content-length');

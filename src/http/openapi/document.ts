@@ -17,7 +17,7 @@ const FAILURE = { $ref: '#/components/responses/Failure' };
 const header = (description: string, type = 'string') => ({ description, schema: { type } });
 
 /** What answers carry beside their bodies. */
-const HEADERS: Node = {
+export const HEADERS: Node = {
   'X-Request-Id': header("The caller's own, when it sent one, else a UUID."),
   'RateLimit-Limit': header('Requests per minute on this host.', 'integer'),
   'RateLimit-Remaining': header('Requests left in this window.', 'integer'),

@@ -1,12 +1,28 @@
 import type { FastifyInstance } from 'fastify';
-import { ApiError } from '../errors.ts';
 
-/** GET /: leads a browser to the documentation. For a program nothing is there, and the refusal says where to look. */
-export async function homeRoutes(app: FastifyInstance): Promise<void> {
+/** Where a program that knows nothing but the address goes on from. */
+const LINKS = {
+  service: 'Darkroom',
+  documentation: '/docs/',
+  openapi: '/openapi.json',
+  llms: '/llms.txt',
+  guidelines: '/docs/guidelines.md',
+  errors: '/docs/errors.md',
+  catalogue: '/api/v1/ops',
+  health: '/healthz',
+};
+
+/** GET /: leads a browser to the documentation, and tells a program where everything is. */
+export async function homeRoutes(
+  app: FastifyInstance,
+  { publicUrl }: { publicUrl: () => string },
+): Promise<void> {
   app.get('/', { config: { answers: 'text/html' }, schema: { hide: true } }, async (request, reply) => {
-    if (!request.headers.accept?.includes('text/html')) {
-      throw new ApiError('not_found', 'There is nothing at /: GET /llms.txt says what is where.');
-    }
-    return reply.redirect('/docs/', 302);
+    if (request.headers.accept?.includes('text/html')) return reply.redirect('/docs/', 302);
+    const absolute = Object.entries(LINKS).map(([name, at]) => [
+      name,
+      at.startsWith('/') ? publicUrl() + at : at,
+    ]);
+    return Object.fromEntries(absolute);
   });
 }
