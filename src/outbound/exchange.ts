@@ -74,8 +74,11 @@ export function exchange(target: Target, call: Call, allowed: BlockList): Promis
   return promise;
 }
 
-/** What a peer may send in place of an answer: a switch of protocols (101), or interim answers without end. */
-function refuseOtherAnswers(client: ClientRequest): void {
+/**
+ * Destroys a call whose peer sends something in place of an answer: a switch of protocols (101), or interim answers without
+ * end. The call's error is then an OutboundError.
+ */
+export function refuseOtherAnswers(client: ClientRequest): void {
   client.once('upgrade', (_response, socket) => {
     socket.destroy();
     client.destroy(protocolSwitched());

@@ -1,5 +1,6 @@
 import { ApiError } from '../http/errors.ts';
 import type { Outbound } from '../outbound/outbound.ts';
+import { dial, isOk } from './dial.ts';
 import { bytesOf, type Endpoint, orFault } from './exchange.ts';
 import { unavailable } from './provider.ts';
 
@@ -39,10 +40,10 @@ export async function pictureAt(
 }
 
 async function fromItsHost(address: URL, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
-  const response = await orFault(signal, () => fetch(address, { redirect: 'manual', signal }));
-  if (!response.ok) {
-    await response.body?.cancel();
-    throw unavailable(`The picture that the model made could not be fetched (HTTP ${response.status}).`);
+  const response = await orFault(signal, () => dial(address, { method: 'GET', headers: {} }, signal));
+  if (!isOk(response)) {
+    response.destroy();
+    throw unavailable(`The picture that the model made could not be fetched (HTTP ${response.statusCode}).`);
   }
   return new Uint8Array(await orFault(signal, () => bytesOf(response, PICTURE_MAX_BYTES)));
 }

@@ -1,4 +1,5 @@
 import { readHeader } from '../pixels/header/header.ts';
+import { readJson } from './json.ts';
 import { type ModelRequest, type RawAnswer, unavailable } from './provider.ts';
 
 /** What a model made, once it was checked. */
@@ -9,6 +10,7 @@ export type ModelAnswer =
 const PICTURES = ['png', 'jpeg', 'webp', 'avif', 'gif'];
 const OUTPUT_MAX_BYTES = 256 * 1024;
 const LONGEST_PROBLEM_CHARACTERS = 200;
+const FENCE = '```';
 
 /**
  * Holds an answer against what was asked for. A model that answered nonsense may answer better the next time.
@@ -51,10 +53,10 @@ function isObject(value: unknown): value is Record<string, unknown> {
  */
 export function jsonIn(content: unknown): unknown {
   const text = typeof content === 'string' ? content.trim() : '';
-  const [, fenced] = /^```(?:json)?\s*([\s\S]*?)\s*```$/.exec(text) ?? [];
-  try {
-    return JSON.parse(fenced ?? text);
-  } catch {
-    throw unavailable('The answer of the model is not JSON.');
-  }
+  return readJson(Buffer.from(withoutFences(text)), 'The answer of the model');
+}
+
+function withoutFences(text: string): string {
+  if (text.length < 2 * FENCE.length || !text.startsWith(FENCE) || !text.endsWith(FENCE)) return text;
+  return text.slice(FENCE.length, -FENCE.length).replace(/^json/, '');
 }

@@ -1,4 +1,8 @@
-import { misconfigured, unavailable } from './provider.ts';
+import type { IncomingMessage } from 'node:http';
+import { OutboundError } from '../outbound/errors.ts';
+import { type Dialled, dial, isOk } from './dial.ts';
+import { readJson } from './json.ts';
+import { misconfigured, ProviderFault, unavailable } from './provider.ts';
 import { retryAfterMsOf } from './retrying.ts';
 import { faultOf, sayable } from './verdict.ts';
 
@@ -12,8 +16,10 @@ export interface Endpoint {
   secrets: readonly string[];
 }
 
-/** Far above any picture in base64. */
-const ANSWER_MAX_BYTES = 64 * 1024 * 1024;
+/** An answer that may hold a picture in base64: far above any. */
+export const PICTURE_ANSWER_MAX_BYTES = 64 * 1024 * 1024;
+/** Every other answer: what a model says about a picture is kept up to a quarter of it. */
+const ANSWER_MAX_BYTES = 1024 * 1024;
 const REFUSAL_MAX_BYTES = 64 * 1024;
 
 /**
@@ -27,41 +33,51 @@ export function endpointUrl(set: string, fallback: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
+interface Call {
+  path: string;
+  method?: 'GET' | 'POST';
+  json?: unknown;
+  form?: FormData;
+  /** Of the answer; what JSON without pictures needs, unless said. */
+  maxBytes?: number;
+}
+
 /**
  * One call with a JSON answer.
  * @throws ProviderFault for every answer that is no 2xx with JSON, and for none at all; the signal's reason when it aborted.
  */
 export async function ask(
   { baseUrl, headers, secrets }: Endpoint,
-  call: { path: string; method?: 'GET' | 'POST'; json?: unknown; form?: FormData },
+  call: Call,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const { path, json, form, method = 'POST' } = call;
-  const sent = json === undefined ? form : JSON.stringify(json);
-  const type = json === undefined ? {} : { 'content-type': 'application/json' };
-  const response = await orFault(signal, () =>
-    fetch(`${baseUrl}${path}`, {
+  const sent = await dialledOf(call, headers);
+  const response = await orFault(signal, () => dial(new URL(`${baseUrl}${call.path}`), sent, signal));
+  if (!isOk(response)) throw await refusalOf(response, secrets, signal);
+  const body = await orFault(signal, () => bytesOf(response, call.maxBytes ?? ANSWER_MAX_BYTES));
+  return readJson(body, 'The answer of the provider');
+}
+
+async function dialledOf({ method = 'POST', json, form }: Call, own: Endpoint['headers']): Promise<Dialled> {
+  const headers = { accept: 'application/json', ...own };
+  if (json !== undefined)
+    return {
       method,
-      headers: { accept: 'application/json', 'user-agent': 'Darkroom', ...type, ...headers },
-      redirect: 'manual',
-      signal,
-      ...(sent !== undefined && { body: sent }),
-    }),
-  );
-  if (!response.ok) throw await refusalOf(response, secrets, signal);
-  const body = await orFault(signal, () => bytesOf(response, ANSWER_MAX_BYTES));
-  try {
-    return JSON.parse(body.toString());
-  } catch {
-    throw unavailable('The answer of the provider is not JSON.');
-  }
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify(json),
+    };
+  if (form === undefined) return { method, headers };
+  // A Response knows how a form is written, and its boundary.
+  const written = new Response(form);
+  const type = written.headers.get('content-type') ?? '';
+  return { method, headers: { ...headers, 'content-type': type }, body: await written.bytes() };
 }
 
 /** The body of an answer, counted while it streams. @throws ProviderFault when it is larger. */
-export async function bytesOf(response: Response, limitBytes: number): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
+export async function bytesOf(response: IncomingMessage, limitBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
   let sizeBytes = 0;
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of response as AsyncIterable<Buffer>) {
     sizeBytes += chunk.byteLength;
     if (sizeBytes > limitBytes) throw unavailable(`The provider answered more than ${limitBytes} bytes.`);
     chunks.push(chunk);
@@ -75,27 +91,28 @@ export async function orFault<T>(signal: AbortSignal, work: () => Promise<T>): P
     return await work();
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    if (!(error instanceof TypeError)) throw error;
-    const { code } = (error.cause ?? {}) as { code?: unknown };
-    const why = typeof code === 'string' ? ` (${code})` : '';
-    throw unavailable(`The provider could not be reached, or cut the connection${why}.`);
+    if (error instanceof ProviderFault) throw error;
+    if (error instanceof OutboundError) throw unavailable(`The provider's ${error.message}.`);
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (typeof code !== 'string') throw error;
+    throw unavailable(`The provider could not be reached, or cut the connection (${code}).`);
   }
 }
 
 async function refusalOf(
-  response: Response,
+  response: IncomingMessage,
   secrets: readonly string[],
   signal: AbortSignal,
 ): Promise<Error> {
-  const { status, headers } = response;
+  const { statusCode: status = 0, headers } = response;
   if (status >= 300 && status < 400) {
-    await response.body?.cancel();
+    response.destroy();
     return misconfigured(`The provider answers HTTP ${status}: its base URL leads elsewhere.`);
   }
   const text = await orFault(signal, () => bytesOf(response, REFUSAL_MAX_BYTES)).then(String, () => '');
   signal.throwIfAborted();
   const { message, kind } = readRefusal(text);
-  const retryAfterMs = retryAfterMsOf(headers.get('retry-after'), Date.now());
+  const retryAfterMs = retryAfterMsOf(headers['retry-after'] ?? null, Date.now());
   return faultOf({ status, kind, message: sayable(message, secrets), retryAfterMs });
 }
 

@@ -1,6 +1,6 @@
 import { pictureInBase64 } from './answered-pictures.ts';
 import { jsonIn } from './answers.ts';
-import { ask, type Endpoint, endpointUrl, objectOf } from './exchange.ts';
+import { ask, type Endpoint, endpointUrl, objectOf, PICTURE_ANSWER_MAX_BYTES } from './exchange.ts';
 import { type ModelRequest, type Provider, type RawAnswer, rejected, unavailable } from './provider.ts';
 
 /** What this service decides itself. */
@@ -17,7 +17,7 @@ const OF_THE_IMAGE = ['aspectRatio', 'imageSize'];
 const CONTENT = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION|IMAGE_OTHER|MODERATION/;
 
 /**
- * The Gemini API, models.generateContent: pictures and JSON come from the one method. One guarded fetch, for the reasons
+ * The Gemini API, models.generateContent: pictures and JSON come from the one method. One guarded call, for the reasons
  * that openai.ts gives. Reference: https://ai.google.dev/api/generate-content
  */
 export function createGemini({ key, baseUrl }: { key: string; baseUrl: string }): Provider {
@@ -29,7 +29,10 @@ export function createGemini({ key, baseUrl }: { key: string; baseUrl: string })
   return {
     async run(request, { signal }) {
       const path = `/models/${encodeURIComponent(request.providerModel)}:generateContent`;
-      return read(await ask(endpoint, { path, json: bodyOf(request) }, signal), request);
+      const call = { path, json: bodyOf(request) };
+      const answersText = request.op === 'analyze';
+      const sized = answersText ? call : { ...call, maxBytes: PICTURE_ANSWER_MAX_BYTES };
+      return read(await ask(endpoint, sized, signal), request);
     },
   };
 }

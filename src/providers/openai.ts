@@ -1,7 +1,7 @@
 import type { Outbound } from '../outbound/outbound.ts';
 import { pictureAt, pictureInBase64 } from './answered-pictures.ts';
 import { jsonIn } from './answers.ts';
-import { ask, type Endpoint, endpointUrl, objectOf } from './exchange.ts';
+import { ask, type Endpoint, endpointUrl, objectOf, PICTURE_ANSWER_MAX_BYTES } from './exchange.ts';
 import { dataUrl } from './pictures.ts';
 import { type ModelRequest, type Provider, type RawAnswer, rejected } from './provider.ts';
 import { sayable } from './verdict.ts';
@@ -21,7 +21,7 @@ const RESERVED = [
 
 /**
  * The interface of OpenAI, and of the servers that speak it too (vLLM, LocalAI, Ollama): images/generations, images/edits
- * and chat/completions. One guarded fetch instead of the `openai` package: it retries, redirects and reads the
+ * and chat/completions. One guarded call instead of the `openai` package: it retries, redirects and reads the
  * environment by itself, and three calls do not need its size.
  * Reference: https://platform.openai.com/docs/api-reference/images
  */
@@ -42,7 +42,8 @@ export function createOpenAi(settings: { key: string; baseUrl: string; outbound:
         request.pictures.length === 0
           ? { path: '/images/generations', json: generationOf(request) }
           : { path: '/images/edits', form: editOf(request) };
-      return readImage(await ask(endpoint, call, signal), signal);
+      const answer = await ask(endpoint, { ...call, maxBytes: PICTURE_ANSWER_MAX_BYTES }, signal);
+      return readImage(answer, signal);
     },
   };
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Outbound } from '../outbound/outbound.ts';
 import { pictureAt } from './answered-pictures.ts';
-import { ask, type Endpoint, endpointUrl, objectOf } from './exchange.ts';
+import { ask, type Endpoint, endpointUrl, objectOf, PICTURE_ANSWER_MAX_BYTES } from './exchange.ts';
 import { dataUrl } from './pictures.ts';
 import {
   type CallContext,
@@ -44,7 +44,9 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
   };
 
   async function submitted(request: ModelRequest, { signal, keep }: CallContext): Promise<Prediction> {
-    const prediction = predictionIn(await ask(endpoint, submissionOf(request), signal));
+    const prediction = predictionIn(
+      await ask(endpoint, { ...submissionOf(request), maxBytes: PICTURE_ANSWER_MAX_BYTES }, signal),
+    );
     try {
       await keep(prediction.id);
     } catch (error) {
@@ -67,8 +69,9 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
   }
 
   async function look(id: string, signal: AbortSignal): Promise<Prediction> {
-    const path = `/predictions/${encodeURIComponent(id)}`;
-    return predictionIn(await ask(endpoint, { path, method: 'GET' }, signal));
+    const call = { path: `/predictions/${encodeURIComponent(id)}`, method: 'GET' } as const;
+    // A finished prediction may hold its picture.
+    return predictionIn(await ask(endpoint, { ...call, maxBytes: PICTURE_ANSWER_MAX_BYTES }, signal));
   }
 
   async function untilEnded(begun: Prediction, { signal }: CallContext): Promise<Prediction> {
