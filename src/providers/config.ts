@@ -38,7 +38,8 @@ export const providersSettings = {
     values: ['on', 'off'],
   }),
   PROVIDER_CONCURRENCY: integer({
-    description: 'Calls that one host has open to one provider.',
+    description:
+      'Calls that one host has open to one provider. One account has all of them while it is alone; when another one asked in the last minute, it gets no more than half, rounded up.',
     fallback: 8,
     min: 1,
     max: 1_000,

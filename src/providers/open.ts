@@ -111,7 +111,9 @@ export function openProviders(options: ProvidersOptions): Providers {
       const model = findModel(models, call.model);
       const provider = model && providers[model.provider];
       if (model === undefined || provider === undefined) return notOffered(call.model);
-      const done = await places.run(model.provider, () => tried(call, model, provider, signal));
+      const done = await places.run(model.provider, call.accountId, () =>
+        tried(call, model, provider, signal),
+      );
       return done === undefined ? { kind: 'busy', retryAfterMs: BUSY_MS } : done.done;
     },
     async stop() {

@@ -1,15 +1,18 @@
 import type { Coordination } from '../stores/coordination/port.ts';
+import { createTurns, type Turns } from '../turns/turns.ts';
 
 /**
- * Places at a provider, shared by the processes of a host. Those of calls (src/accounts/gate/places.ts) are held as long as a
- * connection, which is bounded, and are refused at once; these are held as long as a provider takes, and are waited for.
+ * Places at a provider, shared by the processes of a host and by its accounts: one account holds all of them only while
+ * nobody else was there of late. Those of calls (src/accounts/gate/places.ts) are held as long as a connection, which is
+ * bounded, and are refused at once; these are held as long as a provider takes, and are waited for.
  */
 export interface Places {
   /**
    * Runs the work in a place, waiting a moment for one where few others wait; undefined when there was none. So a
    * provider that hangs keeps a bounded number of items in the hand of this process, and the others stay in the store.
+   * @param owner the account whose place it is.
    */
-  run<T>(name: string, work: () => Promise<T>): Promise<{ done: T } | undefined>;
+  run<T>(name: string, owner: string, work: () => Promise<T>): Promise<{ done: T } | undefined>;
 }
 
 /** Of a process that died; a living one renews its places long before. */
@@ -18,6 +21,10 @@ const RENEW_MS = 10_000;
 /** Places of this process wake who waits here; those of other processes are looked for now and then. */
 const LOOK_MS = 250;
 const LOOKS = 8;
+/** An account that found no place keeps its turn until its item comes again. */
+const WAIT_MS = 3_000;
+/** Half of the places are kept free for others for this long after one of them asked: a call that runs is not stopped. */
+const SEEN_MS = 60_000;
 
 export function createPlaces(options: {
   coordination: Coordination;
@@ -26,21 +33,21 @@ export function createPlaces(options: {
   limit: number;
 }): Places {
   const { coordination, hostId, processId, limit } = options;
-  const waiting = new Map<string, (() => void)[]>();
+  const waiting = new Map<string, Turns<() => void>>();
   let counter = 0;
 
-  async function take(key: string, holder: string): Promise<boolean> {
-    const { place } = await coordination.admit({ place: { key, limit, holder, leaseMs: LEASE_MS } });
-    return place;
+  function take(key: string, holder: string): Promise<boolean> {
+    const times = { leaseMs: LEASE_MS, seenMs: SEEN_MS, waitMs: WAIT_MS };
+    return coordination.takeShared({ key, limit, holder, ...times });
   }
 
-  async function takeSoon(key: string, holder: string): Promise<boolean> {
+  async function takeSoon(key: string, holder: string, owner: string): Promise<boolean> {
     if (await take(key, holder)) return true;
-    const queue = waiting.get(key) ?? [];
-    if (queue.length >= limit) return false;
-    waiting.set(key, queue);
+    const turns = waiting.get(key) ?? createTurns();
+    if (turns.size >= limit && turns.sizeOf(owner) > 0) return false;
+    waiting.set(key, turns);
     for (let look = 0; look < LOOKS; look++) {
-      await aMoment(queue);
+      await aMoment(turns, owner);
       if (await take(key, holder)) return true;
     }
     return false;
@@ -49,15 +56,19 @@ export function createPlaces(options: {
   async function giveBack(key: string, holder: string): Promise<void> {
     // One that could not be given back comes back by itself.
     await coordination.releasePlace(key, holder).catch(() => undefined);
-    waiting.get(key)?.shift()?.();
+    const turns = waiting.get(key);
+    const next = turns?.next();
+    if (next === undefined) return;
+    turns?.serve(next.owner, next.waiter);
+    next.waiter();
   }
 
   return {
-    async run(name, work) {
+    async run(name, owner, work) {
       counter += 1;
       const key = `providers/${hostId}/${name}`;
-      const holder = `${hostId}/${processId}/provider-${counter}`;
-      if (!(await takeSoon(key, holder))) return undefined;
+      const holder = `${hostId}/${processId}/provider-${counter}/${owner}`;
+      if (!(await takeSoon(key, holder, owner))) return undefined;
       // A place that could not be renewed only lets one more call through: the call itself goes on.
       const renewal = setInterval(() => {
         coordination.renewPlace(key, holder, LEASE_MS).catch(() => undefined);
@@ -73,17 +84,16 @@ export function createPlaces(options: {
   };
 }
 
-/** Until a place came back, or it is time to look again. */
-function aMoment(queue: (() => void)[]): Promise<void> {
+/** Until a place came back and it is the owner's turn, or it is time to look again. */
+function aMoment(turns: Turns<() => void>, owner: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(leave, LOOK_MS);
-  queue.push(leave);
+  turns.add(owner, leave);
   return promise;
 
   function leave(): void {
     clearTimeout(timer);
-    const place = queue.indexOf(leave);
-    if (place !== -1) queue.splice(place, 1);
+    turns.remove(owner, leave);
     resolve();
   }
 }

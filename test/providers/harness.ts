@@ -6,7 +6,7 @@ import { createPixels } from '../../src/pixels/pixels.ts';
 import { createAnswerSchemas } from '../../src/providers/answer-schemas.ts';
 import { type ModelCall, type ModelOutcome, openProviders } from '../../src/providers/open.ts';
 import { offeredBy } from '../../src/providers/registry.ts';
-import type { AdmitQuestion, Coordination } from '../../src/stores/coordination/port.ts';
+import type { AdmitQuestion, Coordination, SharedPlaceQuestion } from '../../src/stores/coordination/port.ts';
 import { smallCapacity } from '../capacity.ts';
 
 /** A call with its pictures as they are. */
@@ -77,6 +77,7 @@ function placesInMemory(): Coordination {
   const held = new Map<string, Set<string>>();
   const placesOf = (key: string) => held.get(key) ?? held.set(key, new Set()).get(key) ?? new Set<string>();
   const part = {
+    takeShared: async (place: SharedPlaceQuestion) => (await part.admit({ place })).place,
     async admit({ place }: AdmitQuestion) {
       const places = placesOf(place?.key ?? '');
       const isFree = place !== undefined && places.size < place.limit;

@@ -13,6 +13,7 @@ import type {
   IdempotencyAnswer,
   RateAnswer,
   RateQuestion,
+  SharedPlaceQuestion,
   StoredResponse,
 } from './port.ts';
 import { Windows } from './windows.ts';
@@ -81,6 +82,10 @@ export class EmbeddedCoordination implements Coordination {
 
   async mark(key: string, lifeMs: number): Promise<void> {
     this.#marks.set(key, true, this.#now() + lifeMs);
+  }
+
+  async takeShared(question: SharedPlaceQuestion): Promise<boolean> {
+    return this.#places.takeShared(question);
   }
 
   async releasePlace(key: string, holder: string): Promise<void> {

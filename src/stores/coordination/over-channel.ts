@@ -11,6 +11,7 @@ const ASKED = [
   'strike',
   'giveBackStrike',
   'mark',
+  'takeShared',
   'releasePlace',
   'renewPlace',
   'releasePlacesOf',

@@ -1,15 +1,19 @@
+import { Askers } from './askers.ts';
 import { ExpiringMap } from './expiring-map.ts';
-import type { PlaceQuestion } from './port.ts';
+import type { PlaceQuestion, SharedPlaceQuestion } from './port.ts';
 
 /** Places by key, each held until its lease ends. */
 export class Places {
   /** For each key its holders with the instant their lease ends. An entry lives as long as its longest lease. */
   readonly #holders: ExpiringMap<Map<string, number>>;
+  /** Of the places that are shared. An entry lives as long as its last owner is seen. */
+  readonly #askers: ExpiringMap<Askers>;
   readonly #now: () => number;
 
   constructor(now: () => number) {
     this.#now = now;
     this.#holders = new ExpiringMap(now);
+    this.#askers = new ExpiringMap(now);
   }
 
   /** False when every place is taken by another. */
@@ -17,6 +21,18 @@ export class Places {
     const holders = this.#alive(key);
     if (!holders.has(holder) && holders.size >= limit) return false;
     this.#store(key, holders.set(holder, this.#now() + leaseMs));
+    return true;
+  }
+
+  /** False when every place is taken, or the next one is another owner's. */
+  takeShared(question: SharedPlaceQuestion): boolean {
+    const { key, holder, leaseMs, seenMs } = question;
+    const now = this.#now();
+    const askers = this.#askers.get(key) ?? new Askers();
+    this.#askers.set(key, askers, now + seenMs);
+    const holders = this.#alive(key);
+    if (!askers.mayTake(question, [...holders.keys()], now)) return false;
+    this.#store(key, holders.set(holder, now + leaseMs));
     return true;
   }
 

@@ -42,6 +42,20 @@ export interface PlaceQuestion {
   leaseMs: number;
 }
 
+/**
+ * Takes one of `limit` places that owners share. A free place goes to the owner that holds the fewest of those that wait,
+ * and of several such to the one that waits for longest; and an owner that holds half of the places, rounded up, gets no
+ * more while another one was seen. So nobody is passed over for ever, and who is alone has all of them.
+ */
+export interface SharedPlaceQuestion extends PlaceQuestion {
+  /** Ends with the owner: `<hostId>/<processId>/<n>/<owner>`. */
+  holder: string;
+  /** An owner is seen for this long after it asked. */
+  seenMs: number;
+  /** An owner that was refused waits for this long, and asks again before that is over. At most `seenMs`. */
+  waitMs: number;
+}
+
 /** A place that is held. */
 export type HeldPlace = Pick<PlaceQuestion, 'key' | 'holder'>;
 
@@ -107,6 +121,8 @@ export interface Coordination {
   giveBackStrike(key: string): Promise<void>;
   /** Sets a mark that stands for `lifeMs`, seen by every `admit` after it. */
   mark(key: string, lifeMs: number): Promise<void>;
+  /** Takes a place, or waits for it; true when it was taken. Given back and renewed like any other. */
+  takeShared(question: SharedPlaceQuestion): Promise<boolean>;
   /** Gives a place back. Giving back twice, or a place that expired, does nothing. */
   releasePlace(key: string, holder: string): Promise<void>;
   /** Extends a place that is still held; false when it expired. */

@@ -7,6 +7,7 @@ import type {
   Due,
   DueClaims,
   IdempotencyAnswer,
+  SharedPlaceQuestion,
   StoredResponse,
 } from './port.ts';
 import { RedisConnection } from './redis-connection.ts';
@@ -96,6 +97,12 @@ export class RedisCoordination implements Coordination {
 
   async mark(key: string, lifeMs: number): Promise<void> {
     await this.#commands.run(() => this.#commands.client.set(this.#key('marks', key), 1, 'PX', lifeMs));
+  }
+
+  async takeShared(question: SharedPlaceQuestion): Promise<boolean> {
+    const { key, limit, holder, leaseMs, seenMs, waitMs } = question;
+    const keys = ['places', 'place-owners', 'place-waiters'].map((kind) => this.#key(kind, key));
+    return (await this.#commands.script('take-shared', keys, [limit, holder, leaseMs, seenMs, waitMs])) === 1;
   }
 
   async releasePlace(key: string, holder: string): Promise<void> {

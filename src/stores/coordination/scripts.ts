@@ -5,6 +5,7 @@ const NAMES = [
   'admit',
   'strike',
   'give-back-strike',
+  'take-shared',
   'release-place',
   'renew-place',
   'release-places-of',

@@ -1,6 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { randomText } from '../../../src/names/ids.ts';
-import type { AdmitQuestion } from '../../../src/stores/coordination/port.ts';
+import type { AdmitQuestion, Coordination } from '../../../src/stores/coordination/port.ts';
 import { MINUTE_MS, type Open, opened, pick, SHORT_MS, takerOf, until } from './harness.ts';
 
 /** What lets requests in: windows, marks and places. */
@@ -123,6 +124,57 @@ export function admissionContract(t: Test, open: Open): void {
     t.equal(await takerOf(store, key, 2)('more/1/1'), false);
   });
 
+  t.test('an owner has all shared places while it is alone, and half once another was seen', async (t) => {
+    const { store, connect, elapse } = await opened(t, open);
+    const askerOf = sharersOf(randomText(8), 5);
+    const [a, b, c] = [askerOf(store, 'a'), askerOf(await connect(), 'b'), askerOf(store, 'c')];
+    t.equal(await a.takes(6), 5, 'alone');
+    t.equal(await a.asksAgain(), true, 'asking again keeps a place');
+    t.equal(await b.takes(1), 0, 'all are taken');
+    await a.givesBack();
+    t.equal(await a.takes(1), 0, 'the free one is for who waits with fewer');
+    t.equal(await b.takes(2), 1);
+    await a.givesBack();
+    t.equal(await a.takes(1), 0, 'a holds three of five');
+    t.equal(await b.takes(1), 1);
+    await a.givesBack();
+    t.equal(await c.takes(2), 1, 'the fewest first');
+    await b.givesBack();
+    t.equal(await a.takes(1), 0, 'c waits with one, a has two');
+    t.equal(await c.takes(1), 1);
+
+    const spared = sharersOf(randomText(8), 4);
+    t.equal(await spared(store, 'b').takes(1), 1);
+    t.equal(await spared(store, 'a').takes(3), 2, 'half, though one is free');
+    t.equal(await spared(store, 'd').takes(1), 1, 'who is new finds it');
+
+    const short = sharersOf(randomText(8), 2, SHORT_MS);
+    t.same([await short(store, 'b').takes(1), await short(store, 'a').takes(1)], [1, 1]);
+    elapse(SHORT_MS);
+    t.ok(
+      await until(async () => (await short(store, 'a').takes(2)) === 2),
+      'all of them, when nobody else was seen any more',
+    );
+  });
+
+  t.test('the one place there is goes round', async (t) => {
+    const { store, elapse } = await opened(t, open);
+    const askerOf = sharersOf(randomText(8), 1);
+    const owners = ['a', 'b', 'c'];
+    const askers = owners.map((owner) => ({ owner, ...askerOf(store, owner) }));
+    const served: string[] = [];
+    for (let round = 0; round < 7; round += 1) {
+      for (const { owner, takes } of askers) {
+        if ((await takes(1)) === 1) served.push(owner);
+        // Instants are whole milliseconds.
+        elapse(1);
+        await pause(2);
+      }
+      await askers.find(({ owner }) => owner === served.at(-1))?.givesBack();
+    }
+    t.equal(served.join(''), 'abcabca', 'though a asks first each time');
+  });
+
   t.test('every place of a process that died comes back at once, and no other', async (t) => {
     const { store, connect } = await opened(t, open);
     const host = randomText(8);
@@ -212,4 +264,28 @@ function fullQuestion(failures: number) {
     rate: { key: randomText(8), limit: 9, windowMs: MINUTE_MS },
     place: { key: randomText(8), limit: 4, holder: 'a/1/1', leaseMs: MINUTE_MS },
   } satisfies AdmitQuestion;
+}
+
+/** Owners that share the places under a key, as processes ask for them. */
+function sharersOf(key: string, limit: number, seenMs = MINUTE_MS) {
+  return (store: Coordination, owner: string) => {
+    const held: string[] = [];
+    let asked = 0;
+    const ask = (holder: string) =>
+      store.takeShared({ key, limit, holder, leaseMs: seenMs, seenMs, waitMs: seenMs });
+    return {
+      /** Asks so many times; answers how many places that brought. */
+      async takes(times: number): Promise<number> {
+        const before = held.length;
+        for (let time = 0; time < times; time += 1) {
+          asked += 1;
+          const holder = `host/1/${asked}/${owner}`;
+          if (await ask(holder)) held.push(holder);
+        }
+        return held.length - before;
+      },
+      asksAgain: () => ask(held[0] ?? ''),
+      givesBack: () => store.releasePlace(key, held.shift() ?? ''),
+    };
+  };
 }

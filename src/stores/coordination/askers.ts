@@ -1,0 +1,45 @@
+import type { SharedPlaceQuestion } from './port.ts';
+
+/** Of one owner that shares places with others. */
+interface Asker {
+  askedMs: number;
+  /** Since when it waits; absent when it was served last. */
+  waitsSinceMs?: number;
+}
+
+/** Who asks for the places under one key, and whose turn it is. */
+export class Askers {
+  readonly #askers = new Map<string, Asker>();
+
+  /**
+   * Whether an owner may take a place that is free now; one that may not waits from now on.
+   * @param holders of the places that are taken.
+   */
+  mayTake(
+    { limit, holder, seenMs, waitMs }: SharedPlaceQuestion,
+    holders: readonly string[],
+    now: number,
+  ): boolean {
+    for (const [name, { askedMs }] of this.#askers) if (askedMs <= now - seenMs) this.#askers.delete(name);
+    const owner = ownerOf(holder);
+    const held = new Map<string, number>();
+    for (const name of holders.map(ownerOf)) held.set(name, (held.get(name) ?? 0) + 1);
+    const mine = held.get(owner) ?? 0;
+    const { waitsSinceMs: since = now } = this.#askers.get(owner) ?? {};
+    const others = [...this.#askers].filter(([name]) => name !== owner);
+    const isBehind = others.some(([name, { askedMs, waitsSinceMs }]) => {
+      if (waitsSinceMs === undefined || askedMs <= now - waitMs) return false;
+      const theirs = held.get(name) ?? 0;
+      return theirs < mine || (theirs === mine && waitsSinceMs < since);
+    });
+    const hasItsShare = others.length > 0 && mine >= Math.ceil(limit / 2);
+    const mayTake = holders.includes(holder) || (holders.length < limit && !isBehind && !hasItsShare);
+    this.#askers.set(owner, { askedMs: now, ...(!mayTake && { waitsSinceMs: since }) });
+    return mayTake;
+  }
+}
+
+/** What stands behind the last slash. */
+function ownerOf(holder: string): string {
+  return holder.slice(holder.lastIndexOf('/') + 1);
+}
