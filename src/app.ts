@@ -6,6 +6,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import type { Gate } from './accounts/gate/gate.ts';
 import { type Capacity, createCapacity } from './capacity/capacity.ts';
 import { openSharedClock, type SharedClock } from './clock/shared-clock.ts';
+import { PAYLOADS } from './events/schema.ts';
 import { installBodyParsing } from './http/bodies/parsing.ts';
 import { drainServer } from './http/connection/draining.ts';
 import { installIdempotency } from './http/manners/idempotency.ts';
@@ -92,7 +93,11 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const publicUrl = () => settings.http.PUBLIC_URL || addressOf(server, settings.http.HOST);
   const capacity = createCapacity({ ...settings.processes, ...settings.pixels, ...settings.renders });
   const threads = await openThreads(options, capacity, meters);
-  await installOpenApi(server, { version: packageJson.version, publicUrl });
+  await installOpenApi(server, {
+    version: packageJson.version,
+    publicUrl,
+    webhookPayloads: PAYLOADS,
+  });
   meters.pools.watch({
     image: () => threads.pixels.stats(),
     heavy: () => threads.pixels.heavyStats(),

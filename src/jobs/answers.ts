@@ -13,6 +13,7 @@ export function summaryOf(job: JobDocument): JobSummary {
   const { createdAt, completedAt, expiresAt } = job;
   const outcome = outcomeOf(job);
   return {
+    object: 'job',
     id,
     status,
     type,

@@ -14,6 +14,7 @@ export async function estimateOf(
   const { variants } = definition;
   const isChain = (variants[0]?.segments.length ?? 0) > 1;
   return {
+    object: 'estimate',
     type: head.type,
     totalItems,
     creditsPerItem: Math.max(...variants.map(creditsOf)),

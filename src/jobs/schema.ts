@@ -169,44 +169,56 @@ export type JobListQuery = Static<typeof JobListQuery>;
 export const JobItemsQuery = Type.Object({ status: Type.Optional(ItemStatusText), ...PagingQuery });
 export type JobItemsQuery = Static<typeof JobItemsQuery>;
 
-export const JobItem = Type.Object({
-  index: int32('From 0.'),
-  status: ItemStatusText,
-  assetId: Type.Optional(Type.String({ description: 'The asset that it works on.' })),
-  variant: Type.Optional(Type.String({ description: "The variant's name, or its index as text." })),
-  resultAssetId: Type.Optional(Type.String({ description: 'The asset that it made.' })),
-  output: Type.Optional(anything('The answer of an op that produces JSON.')),
-  achieved: Type.Optional(anyObject('compress: what was reached.')),
-  errorCode: Type.Optional(Type.String()),
-  retryable: Type.Optional(Type.Boolean()),
-  errorMessage: Type.Optional(Type.String()),
-  step: Type.Optional(int32('Chain: the segment that it is in.')),
-  failedStep: Type.Optional(int32('Chain: the segment that failed.')),
-  durationMs: Type.Optional(Type.Integer()),
-  startedAt: Type.Optional(instant('When its last try began.')),
-  completedAt: Type.Optional(instant('When it settled.')),
-});
+export const JobItem = Type.Object(
+  {
+    index: int32('From 0.'),
+    status: ItemStatusText,
+    assetId: Type.Optional(Type.String({ description: 'The asset that it works on.' })),
+    variant: Type.Optional(Type.String({ description: "The variant's name, or its index as text." })),
+    resultAssetId: Type.Optional(Type.String({ description: 'The asset that it made.' })),
+    output: Type.Optional(anything('The answer of an op that produces JSON.')),
+    achieved: Type.Optional(anyObject('compress: what was reached.')),
+    errorCode: Type.Optional(Type.String()),
+    retryable: Type.Optional(Type.Boolean()),
+    errorMessage: Type.Optional(Type.String()),
+    step: Type.Optional(int32('Chain: the segment that it is in.')),
+    failedStep: Type.Optional(int32('Chain: the segment that failed.')),
+    durationMs: Type.Optional(Type.Integer()),
+    startedAt: Type.Optional(instant('When its last try began.')),
+    completedAt: Type.Optional(instant('When it settled.')),
+  },
+  { title: 'JobItem' },
+);
 export type JobItem = Static<typeof JobItem>;
 
 const RegistryStep = Type.Object({ operation: Type.String(), params: anyObject('Its arguments.') });
 
-const JobPipeline = Type.Object({
-  variant: Type.Optional(Type.String()),
-  steps: Type.Array(RegistryStep),
-});
+const JobPipeline = Type.Object(
+  {
+    variant: Type.Optional(Type.String()),
+    steps: Type.Array(RegistryStep),
+  },
+  { title: 'JobPipeline' },
+);
 
-const JobSegment = Type.Object({
-  index: int32('From 0.'),
-  type: Type.String(),
-  op: Type.Optional(Type.String()),
-  model: Type.Optional(Type.String()),
-  prompt: Type.Optional(Type.String()),
-  parameters: Type.Optional(anyObject('As the model receives them.')),
-  pipeline: Type.Optional(Type.Array(RegistryStep)),
-  stepIndexes: Type.Array(Type.Integer(), { description: 'The steps that it is made of.' }),
-});
+const JobSegment = Type.Object(
+  {
+    index: int32('From 0.'),
+    type: Type.String(),
+    op: Type.Optional(Type.String()),
+    model: Type.Optional(Type.String()),
+    prompt: Type.Optional(Type.String()),
+    parameters: Type.Optional(anyObject('As the model receives them.')),
+    pipeline: Type.Optional(Type.Array(RegistryStep)),
+    stepIndexes: Type.Array(Type.Integer(), { description: 'The steps that it is made of.' }),
+  },
+  { title: 'JobSegment' },
+);
 
 const summary = {
+  object: Type.Literal('job', {
+    description: 'Distinguishes a job from the estimate that a dry run answers.',
+  }),
   id: Type.String(),
   status: JobStatusText,
   type: JobTypeText,
@@ -239,19 +251,22 @@ const summary = {
   expiresAt: instant('When its record and what it made are removed.'),
 };
 
-export const JobSummary = Type.Object(summary);
+export const JobSummary = Type.Object(summary, { title: 'JobSummary' });
 export type JobSummary = Static<typeof JobSummary>;
 
-export const Job = Type.Object({
-  ...summary,
-  prompt: Type.Optional(Type.String({ description: 'As the model receives it.' })),
-  parameters: Type.Optional(anyObject("What it runs with; a render's rows under items.")),
-  references: Type.Optional(Type.Array(Type.String())),
-  pipelines: Type.Optional(Type.Array(JobPipeline)),
-  segments: Type.Optional(Type.Array(JobSegment)),
-  items: Type.Array(JobItem, { description: `The first ${INLINE_ITEMS}.` }),
-  itemsTruncated: Type.Optional(Type.Boolean({ description: 'True when there are more.' })),
-});
+export const Job = Type.Object(
+  {
+    ...summary,
+    prompt: Type.Optional(Type.String({ description: 'As the model receives it.' })),
+    parameters: Type.Optional(anyObject("What it runs with; a render's rows under items.")),
+    references: Type.Optional(Type.Array(Type.String())),
+    pipelines: Type.Optional(Type.Array(JobPipeline)),
+    segments: Type.Optional(Type.Array(JobSegment)),
+    items: Type.Array(JobItem, { description: `The first ${INLINE_ITEMS}.` }),
+    itemsTruncated: Type.Optional(Type.Boolean({ description: 'True when there are more.' })),
+  },
+  { title: 'Job' },
+);
 export type Job = Static<typeof Job>;
 
 const notRetryableItems = Type.Optional(
@@ -262,10 +277,13 @@ const notRetryableItems = Type.Optional(
 );
 
 /** The answer of a resume: the new job. */
-export const ResumedJob = Type.Object({ ...Job.properties, notRetryableItems });
+export const ResumedJob = Type.Object({ ...Job.properties, notRetryableItems }, { title: 'ResumedJob' });
 export type ResumedJob = Static<typeof ResumedJob>;
 
-export const JobCount = Type.Object({ status: JobStatusText, type: JobTypeText, count: Type.Integer() });
+export const JobCount = Type.Object(
+  { status: JobStatusText, type: JobTypeText, count: Type.Integer() },
+  { title: 'JobCount' },
+);
 
 const StepPrice = Type.Object({
   index: int32('The segment, from 0.'),
@@ -277,19 +295,25 @@ const StepPrice = Type.Object({
   processRuns: int32('Runs against the allowance.'),
 });
 
-export const JobEstimate = Type.Object({
-  type: JobTypeText,
-  totalItems: int32('Items of the job.'),
-  creditsPerItem: int64('The highest, where variants differ.'),
-  credits: int64('For models, in all.'),
-  balance: int64("The account's."),
-  sufficientCredit: Type.Boolean(),
-  assetCountLeft: int64('Places for assets before the job.'),
-  processCountLeft: int64('Runs left of the allowance before the job; -1 without a limit.'),
-  overageRuns: int64('Runs beyond the allowance.'),
-  overageCredits: int64('What those cost.'),
-  steps: Type.Optional(Type.Array(StepPrice, { description: 'With several segments: the price of each.' })),
-  warnings: Type.Optional(Type.Array(anyObject('A finding about the steps.'))),
-  notRetryableItems,
-});
+export const JobEstimate = Type.Object(
+  {
+    object: Type.Literal('estimate', {
+      description: 'Distinguishes an estimate from the job that a submit answers.',
+    }),
+    type: JobTypeText,
+    totalItems: int32('Items of the job.'),
+    creditsPerItem: int64('The highest, where variants differ.'),
+    credits: int64('For models, in all.'),
+    balance: int64("The account's."),
+    sufficientCredit: Type.Boolean(),
+    assetCountLeft: int64('Places for assets before the job.'),
+    processCountLeft: int64('Runs left of the allowance before the job; -1 without a limit.'),
+    overageRuns: int64('Runs beyond the allowance.'),
+    overageCredits: int64('What those cost.'),
+    steps: Type.Optional(Type.Array(StepPrice, { description: 'With several segments: the price of each.' })),
+    warnings: Type.Optional(Type.Array(anyObject('A finding about the steps.'))),
+    notRetryableItems,
+  },
+  { title: 'JobEstimate' },
+);
 export type JobEstimate = Static<typeof JobEstimate>;

@@ -4,12 +4,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import sharp from 'sharp';
 import t from 'tap';
 import { PASS_PARAMETERS } from '../../src/catalogue/pass-parameters.ts';
 import { ERROR_CODES } from '../../src/http/errors.ts';
 import { TRANSFORM_OPS } from '../../src/images/transform-schema.ts';
 import { startServer } from '../harness.ts';
-import { typesOf } from '../services/openapi-typescript.ts';
+import { redSquare } from '../images.ts';
+import { heyApiClient, typesOf } from '../services/client-generators.ts';
 
 interface Operation {
   operationId: string;
@@ -122,6 +124,15 @@ export const wrongBody: Body = { assetId: 'ast_1', op: 'resize', parameters: { w
 // @ts-expect-error resize has no radius
 export const wrongName: Body = { assetId: 'ast_1', op: 'resize', parameters: { radius: 3 } };
 
+declare const picture: Blob;
+type Upload = NonNullable<paths['/api/v1/assets/upload']['post']['requestBody']>['content'];
+export const sent: Upload['multipart/form-data'] = { file: picture };
+type Answer = paths['/api/v1/jobs']['post']['responses'][200]['content']['application/json']['data'];
+export const priceOf = (answer: Answer) => (answer.object === 'job' ? answer.actualCredits : answer.credits);
+// @ts-expect-error an estimate has no status
+export const statusOf = (answer: Answer) => answer.status;
+export type Heard = components['schemas']['JobCompletedEvent']['data']['creditsCharged'];
+
 export function advice(code: components['schemas']['ErrorCode']): string {
   // @ts-expect-error no such code is in the closed set
   return code === 'not_a_code' ? 'never' : code;
@@ -154,6 +165,81 @@ t.test('a client made by openapi-typescript knows a wrong parameter from a right
     (error) => error as { stdout: string },
   );
   t.equal(compiled.stdout, '');
+});
+
+const PROGRAM = `
+import { client } from './client/client.gen';
+import { createJob, transformImage, uploadAsset } from './client/sdk.gen';
+
+const [, , baseUrl = '', key = '', bytes = ''] = process.argv;
+client.setConfig({ baseUrl, headers: { Authorization: 'ApiKey ' + key } });
+const file = new Blob([Buffer.from(bytes, 'base64')], { type: 'image/png' });
+
+async function main(): Promise<void> {
+  const small = await transformImage({ query: { op: 'resize', width: 4, format: 'png' }, body: { file } });
+  const picture: Blob | File | undefined = small.data;
+  if (picture === undefined) throw new Error(JSON.stringify(small.error));
+  const upload = await uploadAsset({ body: { file } });
+  const id = upload.data?.data.id;
+  if (id === undefined) throw new Error(JSON.stringify(upload.error));
+  const priced = await createJob({ query: { dryRun: true }, body: { op: 'grayscale', assetIds: [id] } });
+  const answer = priced.data?.data;
+  const runs = answer?.object === 'estimate' ? answer.totalItems : answer?.status;
+  console.log(JSON.stringify({ bytes: Buffer.from(await picture.arrayBuffer()).toString('base64'), id, runs }));
+}
+void main();
+`;
+
+t.test('a client made by hey-api of ?form=multipart sends and receives pictures', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'darkroom-client-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  const { json: form } = await server.call('//openapi.json?form=multipart');
+  const tsc = await heyApiClient(form, directory);
+  if (tsc === null) {
+    t.plan(0, 'hey-api could not be installed');
+    return;
+  }
+  await writeFile(join(directory, 'program.ts'), PROGRAM);
+  const nodeTypes = join(import.meta.dirname, '../../node_modules/@types');
+  const target = ['--target', 'es2022', '--lib', 'es2023,dom,dom.iterable,dom.asynciterable'];
+  const shape = [
+    '--module',
+    'commonjs',
+    '--moduleResolution',
+    'node10',
+    '--outDir',
+    'built',
+    '--skipLibCheck',
+  ];
+  const types = ['--strict', '--typeRoots', nodeTypes, '--types', 'node'];
+  const compiled = await promisify(execFile)(tsc, [...types, ...target, ...shape, 'program.ts'], {
+    cwd: directory,
+  }).catch((error) => error as { stdout: string });
+  t.equal(compiled.stdout, '');
+  const { key } = await server.account();
+  const png = await redSquare();
+  const words = [join(directory, 'built/program.js'), server.url, key, Buffer.from(png).toString('base64')];
+  const { stdout } = await promisify(execFile)(process.execPath, words);
+  const told = JSON.parse(stdout);
+  t.match(await sharp(Buffer.from(told.bytes, 'base64')).metadata(), { width: 4, format: 'png' });
+  t.match(told, { id: /^ast_/, runs: 1 });
+});
+
+t.test('the document can be had in part, and an unknown operation is named', async (t) => {
+  const { json: part } = await server.call('//openapi.json?ops=createJob,getJob');
+  const ids = Object.values<Record<string, Operation>>(part.paths).flatMap((methods) =>
+    Object.values(methods).map(({ operationId }) => operationId),
+  );
+  t.same(ids.sort(), ['createJob', 'getJob']);
+  const text = JSON.stringify(part);
+  for (const [, kind = '', name = ''] of text.matchAll(/"#\/components\/(\w+)\/([^"]+)"/g))
+    t.ok(part.components[kind]?.[name], `${kind}/${name}`);
+  t.notOk(part.components.schemas.TemplateData, 'what they do not need is left out');
+  t.ok(text.length < bytes.length / 4, `${text.length} of ${bytes.length} characters`);
+  const refused = await server.call('//openapi.json?ops=createJob,nothing');
+  t.equal(refused.status, 400);
+  t.match(refused.json.error, { param: 'ops', details: { received: ['nothing'] } });
+  t.equal((await server.call('//openapi.json?form=soap')).status, 400);
 });
 
 t.test('/docs is our own page, which takes a bare key', async (t) => {

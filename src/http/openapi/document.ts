@@ -78,8 +78,9 @@ const IDEMPOTENCY_KEY = {
  * Completes what the generator made of the routes: the shared parts become components, every operation gets its headers
  * and its refusals.
  * @param document changed in place.
+ * @param webhooks what the service calls itself.
  */
-export function completeDocument(document: Node): Node {
+export function completeDocument(document: Node, webhooks: Node): Node {
   for (const [method, operation] of operationsOf(document)) {
     completeOperation(operation);
     exemplify(method, operation);
@@ -87,6 +88,7 @@ export function completeDocument(document: Node): Node {
   const components = (document.components ?? {}) as Node;
   const schemas: Node = {};
   document.paths = hoisted(callsFirst(document.paths as Node), schemas);
+  document.webhooks = hoisted(webhooks, schemas);
   const { Failure, ...others } = { ...schemas, ...failureSchemas() };
   document.components = {
     ...components,
@@ -139,7 +141,7 @@ function exemplify(method: string, operation: Node): void {
   }
 }
 
-function* operationsOf({ paths = {} }: Node): Generator<[method: string, operation: Node]> {
+export function* operationsOf({ paths = {} }: Node): Generator<[method: string, operation: Node]> {
   for (const methods of Object.values(paths as Record<string, Record<string, Node>>)) {
     yield* Object.entries(methods);
   }

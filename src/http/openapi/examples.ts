@@ -7,7 +7,7 @@ const OF_READING: Readonly<Record<string, string>> = {
   slug: 'builtin-web-optimized',
   templateId: 'builtin-template-social-card',
 };
-const OF_NOBODY: Readonly<Record<string, string | number>> = {
+const OF_NOBODY: Readonly<Record<string, string>> = {
   assetId: `ast_${'0'.repeat(24)}`,
   jobId: `job_${'0'.repeat(24)}`,
   keyId: `key_${'0'.repeat(24)}`,
@@ -15,11 +15,11 @@ const OF_NOBODY: Readonly<Record<string, string | number>> = {
   deliveryId: `whd_${'0'.repeat(24)}`,
   templateId: `tpl_${'0'.repeat(24)}`,
   slug: `pre_${'0'.repeat(24)}`,
-  version: 1,
+  version: '1',
   name: 'example',
 };
 
 /** The example of a parameter in a path; undefined for one that has none yet. */
-export function pathExampleOf(method: string, name: string): string | number | undefined {
+export function pathExampleOf(method: string, name: string): string | undefined {
   return (method === 'get' ? OF_READING[name] : undefined) ?? OF_NOBODY[name];
 }

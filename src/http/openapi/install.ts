@@ -1,16 +1,30 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
+import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { sendStanding } from '../manners/compression.ts';
 import { completeDocument, type Node, ROUTE_MARK, type RouteMark } from './document.ts';
+import { multipartForm, onlyOperations } from './forms.ts';
 import { operationIdOf } from './names.ts';
 import { PAGE } from './page.ts';
+import { webhooksOf } from './webhooks.ts';
 
 export interface OpenApiOptions {
   version: string;
   /** Base of the addresses; known when the server listens. */
   publicUrl: () => string;
+  /** Schemas of what webhook endpoints receive, by the type of the event. */
+  webhookPayloads: Readonly<Record<string, object>>;
 }
+
+/** The forms that /openapi.json takes. */
+const OpenApiQuery = Type.Object({
+  form: Type.Optional(
+    Type.String({ enum: ['multipart'], description: 'Files as multipart, pictures as pictures.' }),
+  ),
+  ops: Type.Optional(Type.String({ description: 'operationIds, comma-separated: these alone.' })),
+});
+type OpenApiQuery = Static<typeof OpenApiQuery>;
 
 const DESCRIPTION = `Image processing over HTTP: transforms while you wait, jobs over thousands of assets, templates as pictures, presets, models and webhooks.
 
@@ -66,7 +80,10 @@ export async function installOpenApi(app: FastifyInstance, options: OpenApiOptio
     },
     transform: ({ schema, url, route }) => ({ schema: { ...schema, ...describe(route, url) }, url }),
     transformObject: (found) =>
-      completeDocument(('openapiObject' in found ? found.openapiObject : found.swaggerObject) as Node),
+      completeDocument(
+        ('openapiObject' in found ? found.openapiObject : found.swaggerObject) as Node,
+        webhooksOf(options.webhookPayloads),
+      ),
   });
   app.addHook('onRoute', (route) => {
     if (route.url.startsWith('/docs')) route.config = { ...route.config, answers: '*/*', compress: true };
@@ -77,12 +94,22 @@ export async function installOpenApi(app: FastifyInstance, options: OpenApiOptio
     transformSpecification: (document) => ({ ...document, servers: [{ url: '/' }] }),
   });
 
-  let text: string | undefined;
-  app.get(
+  const texts = new Map<string | undefined, string>();
+  function textOf(form: string | undefined): string {
+    const known = texts.get(form);
+    if (known !== undefined) return known;
+    const document: Node = { ...app.swagger(), servers: [{ url: options.publicUrl() }] };
+    const text = JSON.stringify(form === 'multipart' ? multipartForm(document) : document);
+    texts.set(form, text);
+    return text;
+  }
+
+  app.get<{ Querystring: OpenApiQuery }>(
     '/openapi.json',
-    { config: { compress: true }, schema: { hide: true } },
-    async (_request, reply) => {
-      text ??= JSON.stringify({ ...app.swagger(), servers: [{ url: options.publicUrl() }] });
+    { config: { compress: true }, schema: { hide: true, querystring: OpenApiQuery } },
+    async ({ query: { form, ops } }, reply) => {
+      const whole = textOf(form);
+      const text = ops === undefined ? whole : JSON.stringify(onlyOperations(JSON.parse(whole), ops));
       return sendStanding(reply, 'application/json; charset=utf-8', text);
     },
   );
@@ -108,7 +135,8 @@ function describe(route: RouteOptions, url: string): Node {
   };
 }
 
-const BYTES = { type: 'string', format: 'binary' };
+/** Bytes as OpenAPI 3.1 says it: of a type of their own, and no text. */
+const BYTES = { contentMediaType: 'application/octet-stream' };
 const READ_TYPES = ['jpeg', 'png', 'webp', 'gif', 'avif', 'tiff', 'svg+xml'].map((name) => `image/${name}`);
 
 /** The forms of a body that a route reads itself. */
