@@ -33,6 +33,7 @@ export const PresetStep = Type.Object(
     described: { oneOf: [{ required: ['op'] }, { required: ['operation'] }] },
     additionalProperties: false,
     elsewhere: 'what the op takes goes into parameters of the step',
+    examples: [{ op: 'resize', parameters: { width: 800 } }],
   },
 );
 export type PresetStep = Static<typeof PresetStep>;

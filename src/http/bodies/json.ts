@@ -96,9 +96,15 @@ interface JsonSizes {
   names: number;
 }
 
-/** Which hashes of names were met. A hash that nobody outside can foresee: names could be chosen to share one. */
+/** Which hashes of names were met: FNV-1a from a start that nobody outside knows, or names could be chosen to share one. */
 const met = new Uint8Array(2 ** 17);
-const HASH_FACTOR = 2 * randomInt(2 ** 20, 2 ** 30) + 1;
+const HASH_START = randomInt(2 ** 31);
+const FNV_PRIME = 16_777_619;
+
+/** The upper 17 bits of a hash, once all of its bits bear on them. */
+function slotOf(hash: number): number {
+  return Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) >>> 15;
+}
 
 /** Sizes of JSON text in one pass over its bytes, judged by what stands outside of strings. */
 function sizesOf(json: Buffer, countsNames: boolean): JsonSizes {
@@ -112,10 +118,10 @@ function sizesOf(json: Buffer, countsNames: boolean): JsonSizes {
     if (isInString) {
       if (byte === BACKSLASH) index += 1;
       else if (byte === QUOTE) isInString = false;
-      if (countsNames) hash = Math.imul(hash ^ (json[index] as number), HASH_FACTOR);
+      if (countsNames) hash = Math.imul(hash ^ (json[index] as number), FNV_PRIME);
     } else if (byte === QUOTE) {
       isInString = true;
-      hash = 0;
+      hash = HASH_START;
     } else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
       depth += 1;
       if (depth > sizes.deepest) sizes.deepest = depth;
@@ -124,7 +130,7 @@ function sizesOf(json: Buffer, countsNames: boolean): JsonSizes {
     else if (byte === COMMA) sizes.values += 1;
     else if (byte === COLON) {
       sizes.values += 1;
-      const slot = hash >>> 15;
+      const slot = slotOf(hash);
       if (countsNames && met[slot] === 0) {
         met[slot] = 1;
         sizes.names += 1;

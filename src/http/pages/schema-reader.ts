@@ -1,0 +1,95 @@
+import type { Node } from '../openapi/document.ts';
+
+/** Reads schemas of the OpenAPI document for people: references are followed. */
+export interface SchemaReader {
+  /** The type of a value in a few words, such as "integer 1 to 9". */
+  typeOf(schema: Node): string;
+  /** A line for each field within it, by its path. */
+  fieldsOf(schema: Node): string[];
+  /** A value that fits: its own example where it has one. */
+  exampleOf(schema: Node): unknown;
+}
+
+/** Fields within fields that are listed, and examples within each other. */
+const DEEPEST = 5;
+const INSTANT = '2026-01-31T12:00:00.000Z';
+
+export function createSchemaReader(document: Node): SchemaReader {
+  const { schemas } = document.components as { schemas: Record<string, Node> };
+
+  function resolved(schema: Node): Node {
+    const { $ref, ...beside } = schema as { $ref?: string };
+    return $ref === undefined ? schema : { ...schemas[$ref.split('/').at(-1) ?? ''], ...beside };
+  }
+
+  /** The alternatives of a schema; itself where there are none. */
+  function choicesOf(schema: Node): Node[] {
+    const { oneOf, anyOf } = resolved(schema);
+    const choices = (oneOf ?? anyOf) as Node[] | undefined;
+    return choices === undefined ? [resolved(schema)] : choices.map(resolved);
+  }
+
+  function typeOf(schema: Node): string {
+    const { type, enum: words, const: word, minimum, maximum, contentMediaType } = resolved(schema);
+    const choices = choicesOf(schema);
+    if (choices.length > 1) return [...new Set(choices.map(typeOf))].join(' or ');
+    if (word !== undefined) return JSON.stringify(word);
+    if (Array.isArray(words)) return words.join(', ');
+    if (contentMediaType !== undefined) return 'bytes';
+    if (minimum === undefined && maximum === undefined) return String(type ?? 'any');
+    return `${type} ${minimum ?? '…'} to ${maximum ?? '…'}`;
+  }
+
+  function fieldsOf(schema: Node, at = '', depth = 0): string[] {
+    if (depth > DEEPEST) return [];
+    const lines = choicesOf(schema).flatMap((choice) => {
+      if (choice.type === 'array') return fieldsOf((choice.items ?? {}) as Node, `${at}[]`, depth + 1);
+      const required = (choice.required ?? []) as string[];
+      return Object.entries((choice.properties ?? {}) as Record<string, Node>).flatMap(([name, field]) => {
+        const path = at === '' ? name : `${at}.${name}`;
+        const { description = '' } = resolved(field);
+        const isOptional = required.includes(name) ? '' : ', optional';
+        return [
+          `- ${path} (${typeOf(field)}${isOptional}) ${description}`.trim(),
+          ...fieldsOf(field, path, depth + 1),
+        ];
+      });
+    });
+    return [...new Set(lines)];
+  }
+
+  function exampleOf(schema: Node, depth = 0): unknown {
+    const whole = resolved(schema);
+    const [example] = (whole.examples ?? []) as unknown[];
+    const [choice = whole] = choicesOf(whole);
+    const { type, enum: words, const: word, default: usual } = choice;
+    const value = example ?? word ?? usual ?? (words as unknown[] | undefined)?.[0];
+    if (value !== undefined) return value;
+    if (choice !== whole && choice.examples !== undefined) return (choice.examples as unknown[])[0];
+    switch (Array.isArray(type) ? type[0] : type) {
+      case 'object':
+        return objectOf(choice, depth);
+      case 'array':
+        return depth > DEEPEST ? [] : [exampleOf((choice.items ?? {}) as Node, depth + 1)];
+      case 'integer':
+      case 'number':
+        return choice.minimum ?? 1;
+      case 'boolean':
+        return true;
+      case 'null':
+        return null;
+      default:
+        return choice.format === 'date-time' ? INSTANT : '…';
+    }
+  }
+
+  /** Optional fields too, as deep as a reader wants to look. */
+  function objectOf({ properties = {}, required = [] }: Node, depth: number): object {
+    const names = Object.entries(properties as Record<string, Node>).filter(
+      ([name]) => depth < DEEPEST || (required as string[]).includes(name),
+    );
+    return Object.fromEntries(names.map(([name, field]) => [name, exampleOf(field, depth + 1)]));
+  }
+
+  return { typeOf, fieldsOf, exampleOf };
+}

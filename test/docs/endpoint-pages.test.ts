@@ -1,0 +1,51 @@
+// needs: server
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import t from 'tap';
+import { startServer } from '../harness.ts';
+
+interface Operation {
+  operationId: string;
+  requestBody?: { content: Record<string, { schema: object }> };
+  responses: Record<string, { content?: Record<string, { schema: object }> }>;
+}
+
+const LONGEST_CHARACTERS = 16_000;
+
+t.test(
+  'the page of each endpoint says how it is called and what it answers, with examples that fit',
+  async (t) => {
+    const server = await startServer(t);
+    const { json: document } = await server.call('//openapi.json');
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    const fits = (schema: object, value: unknown) => {
+      const validate = ajv.compile({ ...schema, components: document.components });
+      return validate(value) ? '' : ajv.errorsText(validate.errors);
+    };
+    let examples = 0;
+    for (const methods of Object.values<Record<string, Operation>>(document.paths)) {
+      for (const { operationId, requestBody, responses } of Object.values(methods)) {
+        const { bytes, status } = await server.call(`//docs/${operationId}.md`);
+        const page = bytes.toString();
+        t.equal(status, 200, operationId);
+        t.notMatch(page, /\$ref|#\/components/, `${operationId}: no reference that leads nowhere`);
+        t.match(page, /```sh\ncurl /, `${operationId}: a line for the shell`);
+        t.ok(page.length < LONGEST_CHARACTERS, `${operationId}: ${page.length} characters`);
+        const sections = page.split(/^## /m).slice(1);
+        for (const section of sections) {
+          const [, title = ''] = /^(.*)\n/.exec(section) ?? [];
+          const [, text] = /```json\n([\s\S]*?)\n```/.exec(section) ?? [];
+          if (text === undefined) continue;
+          const schema = title.startsWith('Body')
+            ? requestBody?.content['application/json']?.schema
+            : responses[title]?.content?.['application/json']?.schema;
+          t.equal(fits(schema ?? {}, JSON.parse(text)), '', `${operationId}: ${title}`);
+          examples += 1;
+        }
+      }
+    }
+    t.ok(examples > 70, `${examples} examples`);
+    const job = (await server.call('//docs/getJob.md')).bytes.toString();
+    for (const field of ['data.status', 'data.items[].resultAssetId', 'data.outcome'])
+      t.match(job, `- ${field} (`);
+  },
+);
