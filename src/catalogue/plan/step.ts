@@ -56,7 +56,12 @@ export const Subject = Type.Object(
     }),
     descriptor: Type.Optional(Type.String({ maxLength: DESCRIPTOR_MAX_CHARACTERS })),
   },
-  { title: 'Subject' },
+  {
+    title: 'Subject',
+    examples: [
+      { name: 'hero', referenceAssetIds: [`ast_${'0'.repeat(24)}`], descriptor: 'A tall woman in red' },
+    ],
+  },
 );
 export type Subject = Static<typeof Subject>;
 

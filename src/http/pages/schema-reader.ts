@@ -70,7 +70,9 @@ export function createSchemaReader(document: Node): SchemaReader {
       case 'object':
         return objectOf(choice, depth);
       case 'array':
-        return depth > DEEPEST ? [] : [exampleOf((choice.items ?? {}) as Node, depth + 1)];
+        return depth > DEEPEST && choice.minItems === undefined
+          ? []
+          : [exampleOf((choice.items ?? {}) as Node, depth + 1)];
       case 'integer':
       case 'number':
         return choice.minimum ?? 1;
