@@ -3,6 +3,7 @@ import { setDefaultCACertificates } from 'node:tls';
 import { pino } from 'pino';
 import { readSettings } from '../../config/index.ts';
 import type { Gate } from '../../src/accounts/gate/gate.ts';
+import { createCapacity } from '../../src/capacity/capacity.ts';
 import { openEvents } from '../../src/events/open.ts';
 import { createMail } from '../../src/mail/mail.ts';
 import { newId } from '../../src/names/ids.ts';
@@ -29,6 +30,7 @@ const log = { warn: console.error, info: () => undefined };
 const events = await openEvents(stores);
 const webhooks = await openWebhooks({
   ...stores,
+  capacity: createCapacity({ ...settings.processes, ...settings.pixels, ...settings.renders }),
   events,
   outbound: createOutbound({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true }),
   mail: createMail({ settings: settings.mail, log }),

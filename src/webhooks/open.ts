@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Settings } from '../../config/index.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
+import type { Capacity } from '../capacity/capacity.ts';
 import { type OpenEvents, WRITTEN } from '../events/open.ts';
 import type { Slice } from '../http/slice.ts';
 import type { Mail } from '../mail/mail.ts';
@@ -30,6 +31,7 @@ const SCHEDULE_INTERVAL_MS = 15_000;
 export interface WebhooksOptions {
   documents: Documents;
   coordination: Coordination;
+  capacity: Capacity;
   events: OpenEvents;
   outbound: Outbound;
   mail: Mail;
@@ -47,7 +49,8 @@ export interface WebhooksOptions {
 
 /** Webhooks, put together: the routes of owners, and what sends their events. */
 export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
-  const { documents, coordination, events, outbound, mail, gate, emailOf, settings, now, log } = options;
+  const { documents, coordination, capacity, events, outbound, mail, gate, emailOf, settings, now, log } =
+    options;
   const { WEBHOOK_CONCURRENCY, WEBHOOK_CONCURRENCY_PER_ACCOUNT } = settings.webhooks;
   const { subscriptionsChanged } = events;
   const endpoints = await EndpointsStore.open(documents);
@@ -62,13 +65,13 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   const disabling = createDisabling({ endpoints, deliveries, notices, subscriptionsChanged, now });
   const attempt = createAttempt({ outbound, onAttempt: listening.onAttempt, now });
   const atMost = (intervalMs: number) => Math.min(intervalMs, settings.processes.SWEEP_INTERVAL_MS);
-  const share = (places: number) => Math.max(1, Math.floor(places / settings.processes.PROCESSES));
+  const shareOf = (slots: number) => () => Math.max(1, Math.floor(slots / capacity.processes()));
   const dispatcher = createDispatcher({
     coordination,
     lane: createLane({ endpoints, deliveries, disabling, attempt, metrics, now }),
     holderPrefix: `${options.hostId}/${options.processId}/`,
-    lanes: share(WEBHOOK_CONCURRENCY),
-    lanesOfAccount: share(WEBHOOK_CONCURRENCY_PER_ACCOUNT),
+    lanes: shareOf(WEBHOOK_CONCURRENCY),
+    lanesOfAccount: shareOf(WEBHOOK_CONCURRENCY_PER_ACCOUNT),
     log,
   });
   const spreading = createSpreading({ ...options, outbox: events.outbox, endpoints, deliveries });

@@ -2,6 +2,7 @@ import { register } from 'prom-client';
 import type { Test } from 'tap';
 import { readSettings } from '../../config/index.ts';
 import type { Gate } from '../../src/accounts/gate/gate.ts';
+import { createCapacity } from '../../src/capacity/capacity.ts';
 import { openEvents } from '../../src/events/open.ts';
 import { newId } from '../../src/names/ids.ts';
 import { createOutbound } from '../../src/outbound/outbound.ts';
@@ -35,6 +36,7 @@ export async function startProcess(
   const events = await openEvents(stores);
   const webhooks = await openWebhooks({
     ...stores,
+    capacity: createCapacity({ ...settings.processes, ...settings.pixels, ...settings.renders }),
     events,
     outbound,
     mail: { send: async () => undefined },

@@ -4,7 +4,7 @@ import { createSlots, type Turn } from '../../src/webhooks/deliveries/slots.ts';
 
 function open(slots: number) {
   const clock = { ms: 0 };
-  const shared = createSlots({ slots, slotsOfAccount: slots, now: () => clock.ms });
+  const shared = createSlots({ slots: () => slots, slotsOfAccount: () => slots, now: () => clock.ms });
   /** A turn with one attempt, which makes the endpoint slow or good. */
   const attempt = (member: string, hasFailed: boolean, tookMs: number) => {
     const turn = shared.begin('a', member) as Turn;
@@ -61,7 +61,7 @@ t.test('a turn of a second ends when every slot is taken, and only then', async 
 });
 
 t.test('an account has its own bound, test deliveries included', async (t) => {
-  const slots = createSlots({ slots: 8, slotsOfAccount: 2, now: () => 0 });
+  const slots = createSlots({ slots: () => 8, slotsOfAccount: () => 2, now: () => 0 });
   const leave = slots.takePlace('a');
   const turn = slots.begin('a', 'a/1');
   t.equal(slots.begin('a', 'a/2'), null);
@@ -70,4 +70,19 @@ t.test('an account has its own bound, test deliveries included', async (t) => {
   turn?.leave();
   leave?.();
   t.ok(slots.begin('a', 'a/2'));
+});
+
+t.test('the number of slots may change while lanes are at work', (t) => {
+  let limit = 1;
+  const slots = createSlots({ slots: () => limit, slotsOfAccount: () => limit, now: () => 0 });
+  const turn = slots.begin('acc_a', 'one');
+  t.equal(slots.begin('acc_a', 'two'), null, 'the account has its one slot');
+  limit = 3;
+  t.equal(slots.free, 2);
+  t.ok(slots.begin('acc_a', 'two'));
+  limit = 1;
+  t.equal(slots.free, -1, 'nothing is claimed until lanes have ended');
+  turn?.leave();
+  t.equal(slots.free, 0);
+  t.end();
 });

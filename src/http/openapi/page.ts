@@ -6,6 +6,13 @@ const STYLE = `
 .swagger-ui .info { margin: 24px 0 }
 .swagger-ui .scheme-container { padding: 12px 0; box-shadow: none }
 .swagger-ui .info .title small pre { color: inherit }
+.swagger-ui .opblock-tag { flex-wrap: wrap }
+.swagger-ui .opblock-tag small { flex: 1 1 100%; padding: 4px 0 0 }
+@media (max-width: 640px) {
+  .swagger-ui .wrapper { padding: 0 12px }
+  .swagger-ui .opblock .opblock-summary { flex-wrap: wrap }
+  .swagger-ui .opblock .opblock-summary-path { max-width: 100%; word-break: break-all }
+}
 `;
 
 /** How /docs shows the document: our name, no logo of others, everything folded, keys as they are. */

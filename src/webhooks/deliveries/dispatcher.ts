@@ -21,10 +21,10 @@ export interface DispatcherOptions {
   lane: Lane;
   /** Begins the name of every holder of a lane: it tells what a process that died has held. */
   holderPrefix: string;
-  /** Lanes of this process at work at once. */
-  lanes: number;
+  /** Lanes of this process at work at once, as it is set now. */
+  lanes: () => number;
   /** Of one account among them. */
-  lanesOfAccount: number;
+  lanesOfAccount: () => number;
   log: { warn(context: object, message: string): void };
 }
 

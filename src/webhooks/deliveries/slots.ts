@@ -6,10 +6,10 @@ const TURN_MS = 1_000;
 const MOST_REMEMBERED = 10_000;
 
 export interface SlotsOptions {
-  /** Lanes at work at once. */
-  slots: number;
+  /** Lanes at work at once, as it is set now. */
+  slots: () => number;
   /** Of one account among them, its test deliveries included. */
-  slotsOfAccount: number;
+  slotsOfAccount: () => number;
   /** Milliseconds on a monotonic clock. */
   now: () => number;
 }
@@ -37,7 +37,6 @@ export interface Slots {
 }
 
 export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions): Slots {
-  const slotsOfSlow = Math.max(1, Math.floor(slots / 2));
   const places = new Map<string, number>();
   const held = new Set<string>();
   const slow = new Set<string>();
@@ -50,7 +49,7 @@ export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions): Slots
   }
 
   function fits(member: string): boolean {
-    return !slow.has(member) || slowBeside(member) < slotsOfSlow;
+    return !slow.has(member) || slowBeside(member) < Math.max(1, Math.floor(slots() / 2));
   }
 
   function remember(member: string): void {
@@ -61,7 +60,7 @@ export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions): Slots
 
   function takePlace(accountId: string): (() => void) | null {
     const taken = places.get(accountId) ?? 0;
-    if (taken >= slotsOfAccount) return null;
+    if (taken >= slotsOfAccount()) return null;
     places.set(accountId, taken + 1);
     return () => {
       const left = (places.get(accountId) ?? 1) - 1;
@@ -72,7 +71,7 @@ export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions): Slots
 
   return {
     get free() {
-      return slots - held.size;
+      return slots() - held.size;
     },
     isSlow: (member) => slow.has(member),
     takePlace,
@@ -85,7 +84,7 @@ export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions): Slots
       let hasFailed = false;
       return {
         mayGoOn() {
-          const isOver = held.size >= slots && now() - beganMs >= TURN_MS;
+          const isOver = held.size >= slots() && now() - beganMs >= TURN_MS;
           return !hasFailed && !isOver && fits(member);
         },
         attempted(failed, tookMs) {
