@@ -116,7 +116,7 @@ function send({ path, type, body }: Call, key: string, url: string, signal?: Abo
 let accounts = 0;
 function freeAccount(server: BenchServer): string {
   accounts += 1;
-  return openAccount(server, { email: `attacker${accounts}@example.com`, plan: 'free', credits: 20 });
+  return openAccount(server, { email: `attacker${accounts}@example.com`, plan: 'free', credits: 200 });
 }
 
 async function attacks(): Promise<Attack[]> {
@@ -146,6 +146,15 @@ async function attacks(): Promise<Attack[]> {
     { name: 'large bodies of JSON', victim: small, run: repeated(largeBodies()) },
     { name: 'answer schemas that compile slowly', victim: small, run: slowSchemas },
     { name: 'answers that double', victim: small, run: (...attack) => doublingAnswers(tiny, ...attack) },
+    {
+      name: 'slow items at a provider',
+      victim: {
+        path: '/jobs',
+        type: JSON_TYPE,
+        body: JSON.stringify({ op: 'generate', model: 'sandbox-image-draft', prompt: 'A boat', wait: 30 }),
+      },
+      run: slowItems,
+    },
     {
       name: 'pages that draw for ever',
       victim: {
@@ -257,7 +266,7 @@ async function slowSchemas(key: string, server: BenchServer, signal: AbortSignal
   await repeated(priced)(key, server, signal);
 }
 
-/** Jobs whose answers are lists of a hundred lists of a hundred lists. */
+/** Jobs whose schemas ask for more than there is room for, each in another way: the last two are no lists by their type. */
 async function doublingAnswers(
   picture: Uint8Array,
   key: string,
@@ -267,11 +276,36 @@ async function doublingAnswers(
   const body = new Uint8Array(picture);
   const upload = await send({ path: '/assets/upload', type: 'image/jpeg', body }, key, server.url);
   const { data } = (await upload.json()) as { data: { id: string } };
-  const lists = (levels: number): object =>
-    levels === 0 ? { type: 'string' } : { type: 'array', minItems: 100, items: lists(levels - 1) };
-  const schema = { type: 'object', required: ['a'], properties: { a: lists(6) } };
-  const job = { op: 'analyze', model: 'sandbox-vision', assetIds: [data.id], parameters: { schema } };
-  await repeated({ path: '/jobs', type: JSON_TYPE, body: JSON.stringify(job) })(key, server, signal);
+  const lists = (levels: number, list: object, items: object): object =>
+    levels === 0 ? items : { ...list, minItems: 100, items: lists(levels - 1, list, items) };
+  const keywords = Object.fromEntries(Array.from({ length: 4_000 }, (_, at) => [`k${at}`, 1]));
+  const calls = [
+    { properties: { a: lists(6, { type: 'array' }, { type: 'string' }) } },
+    { properties: { a: lists(6, {}, {}) } },
+    {
+      properties: { a: lists(2, {}, { $ref: '#/$defs/a' }) },
+      $defs: { a: { type: 'boolean', ...keywords } },
+    },
+  ].map((more): Call => {
+    const schema = { type: 'object', required: ['a'], ...more };
+    const job = { op: 'analyze', model: 'sandbox-vision', assetIds: [data.id], parameters: { schema } };
+    return { path: '/jobs', type: JSON_TYPE, body: JSON.stringify(job) };
+  });
+  let sent = 0;
+  await repeated(() => calls[sent++ % calls.length] as Call)(key, server, signal);
+}
+
+const SLOW_ITEM = '[sandbox:wait=20000] [sandbox:reject]';
+
+/** Jobs of ten items that each take 20 seconds at their provider, and cost nothing. */
+async function slowItems(key: string, { url }: BenchServer, signal: AbortSignal): Promise<void> {
+  const job = { op: 'generate', model: 'sandbox-image-draft', prompt: SLOW_ITEM, count: 10 };
+  while (!signal.aborted) {
+    await send({ path: '/jobs', type: JSON_TYPE, body: JSON.stringify(job) }, key, url, signal)
+      .then((answer) => answer.bytes())
+      .catch(() => null);
+    await sleep(10 * PAUSE_MS);
+  }
 }
 
 const SLOW_SENDERS = 200;
