@@ -6,11 +6,14 @@ import { cancelRound } from './cancels.ts';
 import { chainRound, randomRound } from './chains.ts';
 import { POINTS } from './failpoints.ts';
 import { type Blow, killRound } from './kills/round.ts';
+import { outageRound } from './outages/round.ts';
+import { CLUSTER_OUTAGES, EMBEDDED_OUTAGES } from './outages/stores.ts';
 import { Report, type RoundName, type SoakOptions, soak } from './report.ts';
 import { round } from './rounds.ts';
 import { checkStates } from './states.ts';
 
 const USAGE = `npm run chaos -- [kind …] [--seeds N] [--from S] [--minutes M] [--report FILE]
+npm run chaos -- outages [seconds …] [--only NAME,…] [--items N] [--seeds N] [--from S] [--minutes M] [--report FILE]
 
   tables   random sequences of calls, deaths and time, compared with the state tables
   steps    a process dies at each named step of a job's life (test/chaos/failpoints.ts)
@@ -18,6 +21,9 @@ const USAGE = `npm run chaos -- [kind …] [--seeds N] [--from S] [--minutes M] 
   cancels  a job is cancelled at a random moment; a seed stands for ten of them
   kills    real services under load: kill -9 of processes and of whole hosts; on Redis and a MongoDB FLUSHALL and
            SIGSTOP past every lease besides, over two hosts
+  outages  a real service whose stores go away, one per round, for so many seconds (5 and 60; 600 is 10 minutes) amid
+           a job of N small items (2000), chains, models and webhooks. --only names some of: redis-kill, redis-stop,
+           mongo-cut, mongo-stop, bucket-kill, bucket-stop, objects-gone, objects-full, primary-stop (40 s at most)
 
 All of them without a word. --seeds are the rounds of a kind, or of each step (3), --from the first of them (1).
 --minutes is how long a kind may go on. --report keeps what was found as JSON lines: a soak that was stopped goes on
@@ -31,6 +37,9 @@ const BLOWS = 4;
 const ALONE: readonly Blow[] = ['process', 'process', 'host'];
 const SHARED: readonly Blow[] = ['process', 'host', 'flush', 'freeze'];
 
+/** How long stores are away, unless it is said. */
+const AWAY_SECONDS = ['5', '60'];
+
 interface Soak {
   seeds: number[];
   mongodbUrl: string | undefined;
@@ -43,6 +52,7 @@ const KINDS: Record<string, (soak: Soak) => Promise<void>> = {
   chains: small('chains', (seed, mongodbUrl) => chainRound(randomRound(seed, mongodbUrl))),
   cancels: small('cancels', cancelRound),
   kills,
+  outages,
 };
 
 const { values, positionals } = parseArgs({
@@ -53,9 +63,13 @@ const { values, positionals } = parseArgs({
     from: { type: 'string', default: '1' },
     minutes: { type: 'string', default: '600' },
     report: { type: 'string' },
+    only: { type: 'string' },
+    items: { type: 'string', default: '2000' },
   },
 });
-const kinds = positionals.length > 0 ? positionals : Object.keys(KINDS);
+const isNumber = (word: string) => /^\d+$/.test(word);
+const named = positionals.filter((word) => !isNumber(word));
+const kinds = named.length > 0 ? named : Object.keys(KINDS);
 if (values.help || kinds.some((kind) => KINDS[kind] === undefined)) {
   console.log(USAGE);
   process.exit(values.help ? 0 : 2);
@@ -126,6 +140,32 @@ async function kills({ seeds, options }: Soak): Promise<void> {
     alone,
   );
   await Promise.all([redis.stop(), mongo.stop()]);
+}
+
+/** Each store away for each length of time, on the embedded stores and on servers of its own, where they can be had. */
+async function outages({ seeds, options }: Soak): Promise<void> {
+  const given = positionals.filter(isNumber);
+  const lengths = (given.length > 0 ? given : AWAY_SECONDS).map(Number);
+  const only = values.only?.split(',');
+  const forms = { embedded: EMBEDDED_OUTAGES, cluster: CLUSTER_OUTAGES } as const;
+  for (const form of ['embedded', 'cluster'] as const) {
+    const chosen = forms[form].filter((outage) => only?.includes(outage) ?? true);
+    const names = seeds.flatMap((seed) =>
+      lengths.flatMap((seconds) =>
+        chosen.map((outage) => ({
+          ...{ kind: 'outages', stores: form, point: `${outage} ${seconds} s` },
+          ...{ seed, outage, seconds },
+        })),
+      ),
+    );
+    const items = Number(values.items);
+    await soak(
+      names,
+      async ({ seed, outage, seconds }) =>
+        (await outageRound({ seed, form, outage, seconds, items })) ?? ['its stores cannot run here'],
+      { ...options, atOnce: 1 },
+    );
+  }
 }
 
 function blowsOf(seed: number, kinds: readonly Blow[]): Blow[] {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { cached } from './cache.ts';
 import { findProgram } from './programs.ts';
-import { startServer, type TestServer } from './server.ts';
+import { type OwnServer, startServer } from './server.ts';
 
 /** One known state of it, so that every machine tests against the same. */
 const MINIO = 'github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c';
@@ -11,7 +11,7 @@ const BUILD_TIMEOUT_MS = 15 * 60_000;
 const run = promisify(execFile);
 
 /** MinIO with its credentials, which the SDK's default chain finds under these names in the environment. */
-export interface TestMinio extends TestServer {
+export interface TestMinio extends OwnServer {
   credentials: { AWS_ACCESS_KEY_ID: string; AWS_SECRET_ACCESS_KEY: string };
 }
 

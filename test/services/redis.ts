@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { connect } from 'node:net';
 import { promisify } from 'node:util';
 import { findProgram } from './programs.ts';
-import { startServer, type TestServer } from './server.ts';
+import { type OwnServer, startServer, type TestServer } from './server.ts';
 
 const run = promisify(execFile);
 const INSTALL_TIMEOUT_MS = 120_000;
@@ -16,8 +16,11 @@ export async function startRedis(): Promise<TestServer | null> {
   return url ? { url, stop: async () => {} } : startPrivateRedis();
 }
 
-/** A Redis that nobody else uses, to be flushed and killed; null or an error as above. */
-export async function startPrivateRedis(): Promise<TestServer | null> {
+/**
+ * A Redis that nobody else uses, to be flushed and killed; null or an error as above.
+ * @param keeps whether it has after a restart what it had before it.
+ */
+export async function startPrivateRedis(keeps = false): Promise<OwnServer | null> {
   const command = (await findProgram('redis-server')) ?? (await install());
   if (command === null) return missing();
   return startServer({
@@ -32,7 +35,7 @@ export async function startPrivateRedis(): Promise<TestServer | null> {
       '--save',
       '',
       '--appendonly',
-      'no',
+      keeps ? 'yes' : 'no',
     ],
     url: (port) => `redis://127.0.0.1:${port}`,
     isReady: answersPing,

@@ -15,6 +15,18 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
+/** A server of its own process, which can be taken away and brought back on the same port and directory. */
+export interface OwnServer extends TestServer {
+  port: number;
+  /** SIGKILL. What the server has not written is lost. */
+  kill(): Promise<void>;
+  /** Starts it again behind a kill. @throws Error where it does not become ready. */
+  restart(): Promise<void>;
+  /** SIGSTOP: connections stay, and nothing is answered; or SIGCONT. */
+  freeze(): void;
+  thaw(): void;
+}
+
 export interface ServerSpec {
   command: string;
   args: (port: number, directory: string) => string[];
@@ -25,14 +37,11 @@ export interface ServerSpec {
 }
 
 /** Starts a server on a free port of loopback, in an empty directory that goes with it. */
-export async function startServer(spec: ServerSpec): Promise<TestServer> {
+export async function startServer(spec: ServerSpec): Promise<OwnServer> {
   for (let attempt = 1; ; attempt++) {
     const directory = await mkdtemp(join(tmpdir(), 'darkroom-server-'));
     const port = await freePort();
-    const child = spawn(spec.command, spec.args(port, directory), {
-      stdio: 'ignore',
-      env: { ...process.env, ...spec.env },
-    });
+    let child = spawnServer(spec, port, directory);
     const killChild = () => child.kill('SIGKILL');
     process.once('exit', killChild);
     const stop = async () => {
@@ -40,11 +49,26 @@ export async function startServer(spec: ServerSpec): Promise<TestServer> {
       await end(child);
       await rm(directory, { recursive: true, force: true });
     };
-    if (await becomesReady(child, () => spec.isReady(port))) return { url: spec.url(port), stop };
+    const isReady = () => becomesReady(child, () => spec.isReady(port));
+    const server: OwnServer = {
+      ...{ url: spec.url(port), port, stop },
+      kill: () => end(child),
+      async restart() {
+        child = spawnServer(spec, port, directory);
+        if (!(await isReady())) throw new Error(`${spec.command} did not start again.`);
+      },
+      freeze: () => void child.kill('SIGSTOP'),
+      thaw: () => void child.kill('SIGCONT'),
+    };
+    if (await isReady()) return server;
     await stop();
     // Another program may have taken the port in between.
     if (attempt === START_ATTEMPTS) throw new Error(`${spec.command} did not start.`);
   }
+}
+
+function spawnServer({ command, args, env }: ServerSpec, port: number, directory: string): ChildProcess {
+  return spawn(command, args(port, directory), { stdio: 'ignore', env: { ...process.env, ...env } });
 }
 
 async function becomesReady(child: ChildProcess, isReady: () => Promise<boolean>): Promise<boolean> {

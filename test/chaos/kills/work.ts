@@ -133,7 +133,8 @@ export async function startWorkload(
   };
 }
 
-async function upload(client: Client, index: number): Promise<string> {
+/** Uploads a small picture. @returns its id. */
+export async function upload(client: Client, index: number): Promise<string> {
   const background = { r: 60 * index, g: 90, b: 200 };
   const body = new Uint8Array(
     await sharp({ create: { width: 32, height: 24, channels: 3, background } })

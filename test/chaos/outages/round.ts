@@ -1,0 +1,116 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { BOOTSTRAP_CREDITS } from '../../../src/accounts/bootstrap.ts';
+import { randomFrom } from '../../jobs/chain-runs.ts';
+import { LOOPBACK, startReceiver } from '../../webhooks/receiver.ts';
+import { startWholeService } from '../../whole-service.ts';
+import { type Client, everything, patientClient } from '../kills/client.ts';
+import { promisesBrokenOutside } from '../kills/promises.ts';
+import {
+  type AwayStores,
+  LONGEST_PRIMARY_STOP_SECONDS,
+  makeEmbeddedStores,
+  mountSmallDisk,
+  type Scope,
+  startClusterStores,
+} from './stores.ts';
+import { startSteadyWork } from './work.ts';
+
+export interface OutageRound {
+  seed: number;
+  form: 'embedded' | 'cluster';
+  /** Which store goes away and how, by its name in stores.ts. */
+  outage: string;
+  seconds: number;
+  /** Items of the large job. */
+  items: number;
+}
+
+/** Everything that was accepted has ended this long after the store came back. */
+const ENDED_MS = 60_000;
+const LOOK_MS = 500;
+/** The store goes away at a random instant within this time of the first claims. */
+const AMID_MS = 2_000;
+const EVENTS = ['job.completed', 'job.failed', 'job.item.completed', 'job.item.failed'];
+
+/**
+ * A real service whose store goes away for a time, amid jobs and calls.
+ * @returns every promise that was broken, as it is seen from outside; null where the stores cannot run here.
+ */
+export async function outageRound(round: OutageRound): Promise<string[] | null> {
+  const ends: Array<() => unknown> = [];
+  const scope: Scope = { teardown: (end) => void ends.push(end as () => unknown) };
+  try {
+    return await broken(round, scope);
+  } finally {
+    for (const end of ends.reverse()) await end();
+  }
+}
+
+async function broken(
+  { seed, form, outage, seconds, items }: OutageRound,
+  scope: Scope,
+): Promise<string[] | null> {
+  const random = randomFrom(seed);
+  let pid = 0;
+  const stores = await (form === 'cluster'
+    ? startClusterStores(scope)
+    : makeEmbeddedStores(scope, () => pid));
+  if (stores === null || !(await canBeFull(scope, outage, stores))) return null;
+  const away = stores.outages[outage];
+  if (away === undefined) throw new Error(`There is no outage ${outage} of the ${form} form.`);
+  // A process that waits for a stopped primary is not hung.
+  const rest = { PROCESSES: '2', HANG_TIMEOUT_MS: '600000', LOG_LEVEL: 'warn' };
+  const service = await startWholeService(scope, { ...LOOPBACK, ...rest, ...stores.settings });
+  pid = service.pid;
+  const client = patientClient(() => service.url, service.key);
+  const receiver = await startReceiver(scope);
+  await client('/webhook-endpoints', { json: { url: receiver.url, events: EVENTS } });
+
+  const workload = await startSteadyWork(client, random, items);
+  const over = new AbortController();
+  const calls = workload.run(over.signal);
+  await pause(random(AMID_MS));
+  await away.leave();
+  const longest = outage === 'primary-stop' ? LONGEST_PRIMARY_STOP_SECONDS : seconds;
+  await pause(1_000 * Math.min(seconds, longest));
+  await away.comeBack();
+  const backMs = performance.now();
+  over.abort();
+  await calls;
+  const late = await unendedIn(client, backMs);
+  const tookMs = Math.round(performance.now() - backMs);
+  const promises = await promisesBrokenOutside({ client, workload, receiver, granted: BOOTSTRAP_CREDITS });
+  const toldMs = Math.round(Math.max(0, ...receiver.received.map(({ atMs }) => atMs)) - backMs);
+  console.log(
+    `${form} ${outage} ${seconds} s: ended ${tookMs} ms after the return, last event at ${toldMs} ms, ` +
+      `${receiver.received.length} deliveries of ${new Set(receiver.received.map(({ event }) => event.id)).size} events`,
+  );
+  if (process.env.OUTAGES_LOG) console.log(service.printed().slice(-20_000));
+  return [...late, ...(await failuresIn(client)), ...promises];
+}
+
+async function canBeFull(scope: Scope, outage: string, { settings }: AwayStores): Promise<boolean> {
+  return outage !== 'objects-full' || mountSmallDisk(scope, settings.DATA_DIR ?? '');
+}
+
+/** Waits for all jobs to end. @returns those that did not in time. */
+async function unendedIn(client: Client, backMs: number): Promise<string[]> {
+  for (;;) {
+    const open = (await everything(client, '/jobs')).filter(({ completedAt }) => !completedAt);
+    if (open.length === 0) return [];
+    if (performance.now() - backMs > ENDED_MS) {
+      return open.map(({ id, status, completedItems, totalItems, type }) => {
+        return `${id} (${type}) is ${status} with ${completedItems} of ${totalItems} items ${ENDED_MS / 1_000} s after the return`;
+      });
+    }
+    await pause(LOOK_MS);
+  }
+}
+
+/** No item fails by itself here: each that did has failed for the outage. */
+async function failuresIn(client: Client): Promise<string[]> {
+  const jobs = (await everything(client, '/jobs')).filter(({ status }) => status !== 'COMPLETED');
+  return jobs.map(({ id, status, failedItems, errorCode, errorMessage }) => {
+    return `${id} is ${status}, ${failedItems} items failed: ${errorCode} ${errorMessage}`;
+  });
+}
