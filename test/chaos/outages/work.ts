@@ -53,7 +53,8 @@ export async function startSteadyWork(
   return {
     orders,
     accepted,
-    uploads: assetIds.length,
+    // Equal pictures are one asset.
+    uploads: new Set(assetIds).size,
     async run(over) {
       while (!over.aborted) {
         await small[random(small.length)]?.();
