@@ -15,6 +15,8 @@ const MOST_DEATHS = 2;
 /** Claims whose lease ran out unseen: a host that stood still, or one that was lost whole, is rarely the item's doing. */
 const MOST_LAPSES = 5;
 const FIRST_RETRY_MS = 1_000;
+/** Times that a thread or browser may be lost with an item in it before the item is taken to be the cause. */
+const MOST_LOST_WORKERS = 3;
 /** The pause of an item for which a store was away. */
 const WAIT_MS = { first: 1_000, longest: 30_000 };
 
@@ -28,6 +30,8 @@ export interface Failure {
   retryAfterMs?: number;
   /** Whether this was the last try, where that is not for the engine to say. */
   isLast?: boolean;
+  /** The thread, process or browser that worked on it was lost, perhaps for another item's sake. */
+  lostWorker?: true;
 }
 
 /** What an item is charged for what was done on it. */
@@ -40,13 +44,19 @@ const NOTHING_USED: Bill = { runs: 0, credits: 0 };
 
 /** A refusal of the interface as the failure of an item. */
 export function failureOf(error: ApiError): Failure {
-  const { code, message, retryable, retryAfterSeconds } = error;
+  const { code, message, retryable, retryAfterSeconds, details } = error;
   return {
     code,
     message,
     mayPass: retryable,
     ...(retryAfterSeconds !== undefined && { retryAfterMs: retryAfterSeconds * 1_000 }),
+    ...(details?.reason === 'worker_unreachable' && { lostWorker: true }),
   };
+}
+
+/** Whether a failure is no try of its item: its worker was lost, and not so often that the item may be the cause. */
+export function isForgiven({ lostWorker }: Failure, { waits = 0 }: Pick<ItemDocument, 'waits'>): boolean {
+  return lostWorker === true && waits < MOST_LOST_WORKERS;
 }
 
 /** Milliseconds until an item that failed is tried again; null when it has failed for good. */

@@ -2,7 +2,7 @@ import { randomText } from '../../names/ids.ts';
 import { throughOutages } from '../../stores/outages.ts';
 import type { ItemsStore } from '../items-store.ts';
 import { type Claimed, type ItemDocument, JOB_TYPES, type JobDocument, type Outcome } from '../job.ts';
-import { failed, retryAfterMs, waitMs } from '../rules.ts';
+import { failed, isForgiven, retryAfterMs, waitMs } from '../rules.ts';
 import type { JobsStore } from '../store.ts';
 import type { Desk } from './desk.ts';
 import { type EarlyClaim, earlyClaimOf } from './early-claim.ts';
@@ -189,6 +189,10 @@ export function createRunner(options: RunnerOptions) {
   }
 
   async function fail(entry: Entry, item: Claimed, failure: FailedWork, leave: () => void): Promise<void> {
+    if (isForgiven(failure, item)) {
+      metrics.waited(entry.job.type);
+      return later(item, waitMs(item), 'waits');
+    }
     const pauseMs = retryAfterMs(failure, item.tries);
     if (pauseMs === null) return settle(entry, item, failed(failure, item, now(), failure), leave);
     metrics.retried(entry.job.type);
