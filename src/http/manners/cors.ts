@@ -14,7 +14,7 @@ const EXPOSED = [
 ].join(', ');
 /** What such a page may send. */
 const SENT =
-  'Authorization, X-Api-Key, Content-Type, Accept, Idempotency-Key, X-Request-Id, Range, If-None-Match, If-Range';
+  'Authorization, Content-Type, Accept, Idempotency-Key, X-Request-Id, Range, If-None-Match, If-Range';
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const DAY_SECONDS = 86_400;
 
