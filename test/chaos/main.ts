@@ -10,9 +10,11 @@ import { outageRound } from './outages/round.ts';
 import { CLUSTER_OUTAGES, EMBEDDED_OUTAGES } from './outages/stores.ts';
 import { Report, type RoundName, type SoakOptions, soak } from './report.ts';
 import { round } from './rounds.ts';
+import { startsRound } from './starts.ts';
 import { checkStates } from './states.ts';
 
 const USAGE = `npm run chaos -- [kind …] [--seeds N] [--from S] [--minutes M] [--report FILE]
+npm run chaos -- starts [--starts N] [--replaces N] [--report FILE]
 npm run chaos -- outages [seconds …] [--only NAME,…] [--items N] [--seeds N] [--from S] [--minutes M] [--report FILE]
 
   tables   random sequences of calls, deaths and time, compared with the state tables
@@ -24,6 +26,7 @@ npm run chaos -- outages [seconds …] [--only NAME,…] [--items N] [--seeds N]
   outages  a real service whose stores go away, one per round, for so many seconds (5 and 60; 600 is 10 minutes) amid
            a job of N small items (2000), chains, models and webhooks. --only names some of: redis-kill, redis-stop,
            mongo-cut, mongo-stop, bucket-kill, bucket-stop, objects-gone, objects-full, primary-stop (40 s at most)
+  starts   a host starts N times (200) and replaces its processes N times (50) while another one's jobs wake it
 
 All of them without a word. --seeds are the rounds of a kind, or of each step (3), --from the first of them (1).
 --minutes is how long a kind may go on. --report keeps what was found as JSON lines: a soak that was stopped goes on
@@ -53,6 +56,7 @@ const KINDS: Record<string, (soak: Soak) => Promise<void>> = {
   cancels: small('cancels', cancelRound),
   kills,
   outages,
+  starts,
 };
 
 const { values, positionals } = parseArgs({
@@ -65,6 +69,8 @@ const { values, positionals } = parseArgs({
     report: { type: 'string' },
     only: { type: 'string' },
     items: { type: 'string', default: '2000' },
+    starts: { type: 'string', default: '200' },
+    replaces: { type: 'string', default: '50' },
   },
 });
 const isNumber = (word: string) => /^\d+$/.test(word);
@@ -166,6 +172,16 @@ async function outages({ seeds, options }: Soak): Promise<void> {
       { ...options, atOnce: 1 },
     );
   }
+}
+
+/** Starts of one host amid the wake-ups of another. */
+async function starts({ options }: Soak): Promise<void> {
+  const round = { starts: Number(values.starts), replaces: Number(values.replaces) };
+  await soak(
+    [{ kind: 'starts', stores: 'cluster', point: '', seed: 1 }],
+    async () => (await startsRound(round)) ?? ['its stores cannot run here'],
+    { ...options, atOnce: 1 },
+  );
 }
 
 function blowsOf(seed: number, kinds: readonly Blow[]): Blow[] {
