@@ -3,10 +3,10 @@ import { dirname, join, normalize, relative } from 'node:path';
 import { needsOf, testFiles } from './needs.ts';
 
 /**
- * The architecture, as a check: an import goes to a lower rank only, and rooms of one rank do not import each other.
- * No file imports itself over others, types included. Prints every violation and exits 1. A room that is not in the table is a violation too.
+ * The architecture, as a check: an import goes to a lower layer only, and folders of one layer do not import each other.
+ * There are no circular imports, types included. Prints every violation and exits 1. A folder that is not in the table is a violation too.
  */
-const RANKS: Record<string, number> = {
+const LAYERS: Record<string, number> = {
   main: 1,
   server: 1,
   app: 1,
@@ -42,10 +42,10 @@ const RANKS: Record<string, number> = {
   names: 10,
 };
 
-/** Rooms of the top rank make up the composition and may see each other. */
+/** Folders of the top layer make up the composition and may see each other. */
 const COMPOSITION = 1;
 const MAY_LOOK_INTO_WORKERS = ['pixels', 'providers', 'catalogue', 'presets', 'images'];
-/** Rooms that start threads of their own. */
+/** Folders that start threads of their own. */
 const STARTS_THREADS = ['pixels', 'providers'];
 const SHARED_BY_WORKERS = [
   'workers/protocol.ts',
@@ -56,7 +56,7 @@ const SHARED_BY_WORKERS = [
   'workers/image/operations/index.ts',
   'workers/image/operations/parameter.ts',
 ];
-/** Walkers of containers: they import no other room, and whoever may look into workers may use them. */
+/** Walkers of containers: they import no other folder, and whoever may look into workers may use them. */
 const FORMATS = 'workers/formats/';
 /** What a pipeline made leaves it in one place: see there why. */
 const OUTPUT_DOOR = 'workers/output.ts';
@@ -102,7 +102,7 @@ function judge(file: string, target: string): void {
   if (file.startsWith('workers/')) {
     if (!target.startsWith('workers/')) violations.push(`${file} imports ${target}: workers stand alone`);
     if (file.startsWith(FORMATS) && !target.startsWith(FORMATS))
-      violations.push(`${file} imports ${target}: ${FORMATS} knows files, and no other room`);
+      violations.push(`${file} imports ${target}: ${FORMATS} knows files, and no other folder`);
     return;
   }
   if (target.startsWith('workers/')) {
@@ -110,21 +110,22 @@ function judge(file: string, target: string): void {
     return;
   }
   if (!file.startsWith('src/') || !target.startsWith('src/')) return;
-  const [from, to] = [roomOf(file), roomOf(target)];
+  const [from, to] = [folderOf(file), folderOf(target)];
   if (from === to) return;
-  const [rank, targetRank] = [rankOf(from), rankOf(to)];
-  if (rank === COMPOSITION && targetRank === COMPOSITION) return;
-  if (targetRank <= rank)
-    violations.push(`${file} (${from}, rank ${rank}) imports ${target} (${to}, rank ${targetRank})`);
+  const [layer, targetLayer] = [layerOf(from), layerOf(to)];
+  if (layer === COMPOSITION && targetLayer === COMPOSITION) return;
+  if (targetLayer <= layer)
+    violations.push(`${file} (${from}, layer ${layer}) imports ${target} (${to}, layer ${targetLayer})`);
 }
 
 function judgeWorkers(file: string, target: string): void {
-  const room = roomOf(file);
+  const folder = folderOf(file);
   const isThread =
-    STARTS_THREADS.includes(room) && sourceOf(file).includes(`new URL('${relative(dirname(file), target)}'`);
+    STARTS_THREADS.includes(folder) &&
+    sourceOf(file).includes(`new URL('${relative(dirname(file), target)}'`);
   if (isThread) return;
   const isShared = SHARED_BY_WORKERS.includes(target) || target.startsWith(FORMATS);
-  if (!MAY_LOOK_INTO_WORKERS.includes(room) || !isShared) {
+  if (!MAY_LOOK_INTO_WORKERS.includes(folder) || !isShared) {
     violations.push(
       `${file} looks into ${target}: only ${MAY_LOOK_INTO_WORKERS.join(', ')} may, at ${[...SHARED_BY_WORKERS, FORMATS].join(' and ')}`,
     );
@@ -187,15 +188,15 @@ function cyclesOf(imports: ReadonlyMap<string, readonly string[]>): string[][] {
   return cycles;
 }
 
-function roomOf(file: string): string {
+function folderOf(file: string): string {
   return (file.split('/')[1] ?? '').replace(/\.ts$/, '');
 }
 
-function rankOf(room: string): number {
-  const rank = RANKS[room];
-  if (rank === undefined)
-    violations.push(`src/${room} has no rank: give it one in test/architecture.ts and in the design`);
-  return rank ?? Number.POSITIVE_INFINITY;
+function layerOf(folder: string): number {
+  const layer = LAYERS[folder];
+  if (layer === undefined)
+    violations.push(`src/${folder} has no layer: give it one in test/architecture.ts and in the design`);
+  return layer ?? Number.POSITIVE_INFINITY;
 }
 
 function report(): void {
