@@ -6,6 +6,7 @@ import t from 'tap';
 const root = join(import.meta.dirname, '../..');
 const MOST_README_LINES = 180;
 const MOST_BENCH_WORDS = 600;
+const STUMBLES = /\banew\b|\bso many\b|\bwhat came is\b/;
 
 /** Every Markdown file of the repository, as a path from the root. */
 const pages = globSync('**/*.md', {
@@ -55,4 +56,28 @@ t.test('the README is short', async (t) => {
 t.test('the page of the bench is a short guide: findings have a page of their own', async (t) => {
   const words = textOf('bench/README.md').split(/\s+/).filter(Boolean).length;
   t.ok(words <= MOST_BENCH_WORDS, `${words} words`);
+});
+
+t.test('every path and command that a page names exists', async (t) => {
+  const { scripts } = JSON.parse(textOf('package.json'));
+  const named = pages.flatMap((page) =>
+    [...textOf(page).matchAll(/(?<![\w./-])(?:src|workers|test|bench|deploy|docs|config)\/[\w./*-]*[\w*/]/g)]
+      .map(([path]) => ({ page, path }))
+      .filter(({ path }) => !path.startsWith('bench/results') && !path.startsWith('docs/ops')),
+  );
+  t.ok(named.length > 40, `${named.length} paths`);
+  for (const { page, path } of named) t.ok(globSync(path, { cwd: root }).length > 0, `${page}: ${path}`);
+  for (const page of pages)
+    for (const [, script = ''] of textOf(page).matchAll(/npm run ([\w:]+)/g))
+      t.ok(script in scripts, `${page}: npm run ${script}`);
+});
+
+t.test('no page and no description has words that readers stumble over', async (t) => {
+  const sources = globSync('{src,workers,config}/**/*.ts', { cwd: root });
+  for (const page of pages) t.notMatch(textOf(page), STUMBLES, page);
+  for (const source of sources)
+    for (const [text] of textOf(source).matchAll(
+      /\b(?:description|summary|message|help|about):\s*['"`][^\n]*/g,
+    ))
+      t.notMatch(text, STUMBLES, `${source}: ${text}`);
 });
