@@ -42,7 +42,7 @@ export interface Motion {
  * is soft (standard deviation of the Laplacian below 2.1) and up to 3 better where it is rough (above 5). A quality that
  * follows from that would need all pixels before the first is written, and would be another for each picture.
  */
-const QUALITY = { jpeg: 80, webp: 84, avif: 68, tiff: 80 } as const;
+const QUALITY = { jpeg: 80, webp: 84, avif: 67, tiff: 80 } as const;
 /** From this quality on colours are as fine as the brightness. */
 const FULL_CHROMA_FROM_QUALITY = 90;
 

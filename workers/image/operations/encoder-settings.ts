@@ -6,7 +6,7 @@ export const QUALITY = {
     integer(
       1,
       100,
-      'Quality of a lossy result; 80 for jpeg, 84 for webp and 68 for avif when left out, which look alike in the mean of photographs. A soft picture looks worse as webp and a rough one better: compress with ssimulacra2 finds the quality for the picture.',
+      'Quality of a lossy result; 80 for jpeg, 84 for webp and 67 for avif when left out, which look alike in the mean of photographs. A soft picture looks worse as webp and a rough one better: compress with ssimulacra2 finds the quality for the picture.',
     ),
   ),
 };
