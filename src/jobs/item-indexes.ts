@@ -28,6 +28,7 @@ const ITEM_INDEXES: readonly IndexSpec[] = [
   },
   { name: 'lease', fields: [['leaseUntil', 1]], whenPresent: ['leaseUntil'] },
   { name: 'retry', fields: [['notBefore', 1]], whenPresent: ['notBefore'] },
+  { name: 'awaiting', fields: [['awaitsStore', 1]], whenPresent: ['awaitsStore'] },
   { name: 'decided', fields: [['decidedAt', 1]], whenPresent: ['decidedAt'] },
 ];
 

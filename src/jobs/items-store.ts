@@ -183,7 +183,10 @@ export class ItemsStore {
     const { modified } = await this.#items.updateOne(
       { _id, epoch, queue: 'claimed' },
       {
-        $set: { queue: 'later', status: 'PENDING', notBefore: notBefore.toISOString() },
+        $set: {
+          ...{ queue: 'later', status: 'PENDING', notBefore: notBefore.toISOString() },
+          ...(counted === 'waits' && { awaitsStore: true }),
+        },
         ...(counted !== null && { $inc: { [counted]: 1 } }),
         $unset: { ...UNCLAIMED, ...(counted === 'tries' && { requestId: '' }) },
       },
@@ -246,7 +249,10 @@ export class ItemsStore {
   async cancelWaiting(jobId: string): Promise<void> {
     const completedAt = this.#now().toISOString();
     const outcome = { status: 'CANCELLED', durationMs: 0, completedAt, runs: 0, credits: 0 };
-    const cancel = { $set: { status: 'CANCELLED', outcome }, $unset: { queue: '', notBefore: '' } };
+    const cancel = {
+      $set: { status: 'CANCELLED', outcome },
+      $unset: { queue: '', notBefore: '', awaitsStore: '' },
+    };
     for (const queue of ['ready', 'later']) {
       for (;;) {
         const waiting = { sort: [['index', 1]] as const, fields: ['index'] };
@@ -269,6 +275,14 @@ export class ItemsStore {
     return this.#items.find({ decidedAt: { $lt: before.toISOString() } }, { limit });
   }
 
+  /** Ends the pauses of all items that wait for a store. */
+  async endWaits(): Promise<void> {
+    await this.#items.updateMany(
+      { awaitsStore: true, queue: 'later' },
+      { $set: { notBefore: this.#now().toISOString() } },
+    );
+  }
+
   /** Makes items ready again whose pause is over; answers of which jobs. */
   async promote(limit: number): Promise<string[]> {
     const due = await this.#items.find(
@@ -278,7 +292,7 @@ export class ItemsStore {
     if (due.length === 0) return [];
     await this.#items.updateMany(
       { _id: { $in: due.map(({ _id }) => _id) }, queue: 'later' },
-      { $set: { queue: 'ready' }, $unset: { notBefore: '' } },
+      { $set: { queue: 'ready' }, $unset: { notBefore: '', awaitsStore: '' } },
     );
     return [...new Set(due.map(({ jobId }) => jobId))];
   }

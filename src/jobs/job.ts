@@ -149,6 +149,8 @@ export interface ItemDocument {
   /** The process of its owner was seen to end. */
   ownerEnded?: boolean;
   notBefore?: string;
+  /** Its pause is for want of a store: it ends as soon as the stores answer again. */
+  awaitsStore?: true;
   startedAt?: string;
   outcome?: Outcome;
   decidedAt?: string;

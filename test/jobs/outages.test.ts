@@ -1,6 +1,7 @@
 // needs: server, both stores
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
+import { JOB_ITEMS } from '../../src/jobs/item-indexes.ts';
 import { ItemsStore } from '../../src/jobs/items-store.ts';
 import { StorageFullError, StoreUnavailableError } from '../../src/stores/documents/port.ts';
 import { startServer } from '../harness.ts';
@@ -35,6 +36,26 @@ async function isOver(jobId: string): Promise<boolean> {
   const { status } = (await server.call(`/jobs/${jobId}`, { key })).json.data;
   return ['COMPLETED', 'FAILED', 'CANCELLED'].includes(status);
 }
+
+t.test('what waits for a store goes on as soon as it answers again, whatever its pause', async (t) => {
+  const { json } = await submit(server, key, { op: 'flip', assetIds: [assetIds[0]] });
+  await ended(server, key, json.data.id);
+  const [item] = await items.first(json.data.id, 1);
+  if (item === undefined) throw new Error('The item is gone.');
+  const hour = new Date(Date.now() + 3_600_000);
+  const claimed = { queue: 'claimed', status: 'PROCESSING' };
+  const store = await server.stores.documents.collection<{ _id: string }>(JOB_ITEMS);
+  const change = (set: Record<string, unknown>) => store.updateOne({ _id: item._id }, { $set: set });
+  await change(claimed);
+  await items.retryLater(item, hour, 'tries');
+  await items.endWaits();
+  t.same(await items.promote(10), [], 'a pause behind a try is kept');
+  await change(claimed);
+  await items.retryLater(item, hour, 'waits');
+  await items.endWaits();
+  t.same(await items.promote(10), [json.data.id], 'a pause for want of a store ends');
+  t.notOk('awaitsStore' in ((await items.first(json.data.id, 1))[0] ?? {}), 'and is forgotten');
+});
 
 t.test('items wait for objects that cannot be read, and few are claimed meanwhile', async (t) => {
   let refused = 0;

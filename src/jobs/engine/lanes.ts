@@ -97,10 +97,12 @@ export class Lane {
     return this.#restMs;
   }
 
-  /** Notes that an item got past the stores. */
-  reached(): void {
+  /** Notes that an item got past the stores. @returns whether one was away before. */
+  reached(): boolean {
+    const hasRested = this.#restMs > 0;
     this.#restMs = 0;
     this.#opensMs = 0;
+    return hasRested;
   }
 
   /**

@@ -43,6 +43,8 @@ const RENEW_MS = 10_000;
 /** How long work goes on once its process ends, before it is given back. */
 const FINISH_MS = 8_000;
 const MOST_JOBS = 500;
+/** Items at a time whose pauses have ended. */
+const MOST_PROMOTED = 2_000;
 
 /**
  * Takes items of running jobs, works on them and hands their outcomes to the desk. One runs in every API process; none
@@ -165,7 +167,7 @@ export function createRunner(options: RunnerOptions) {
       const result = await (begun ?? perform(item, entry.job, abandoning.signal));
       entry.lane.took(startedMs, performance.now());
       if ('outage' in result) rest(entry.lane, startedMs);
-      else entry.lane.reached();
+      else if (entry.lane.reached()) void endWaits();
       if ('outcome' in result) await settle(entry, item, result.outcome, leave);
       else if (abandoning.signal.aborted) await items.giveBack(item);
       else if ('failure' in result) await fail(entry, item, result.failure, leave);
@@ -212,9 +214,15 @@ export function createRunner(options: RunnerOptions) {
     await desk.lookAt(item.jobId);
   }
 
+  /** The stores answer again: what waits for them need not wait out its pause. */
+  async function endWaits(): Promise<void> {
+    await items.endWaits().catch(warn('Items that wait for a store wait out their pauses'));
+    await wakeRetried();
+  }
+
   async function wakeRetried(): Promise<void> {
     try {
-      for (const jobId of await items.promote(MOST_JOBS)) await wake(jobId);
+      for (const jobId of await items.promote(MOST_PROMOTED)) await wake(jobId);
     } catch (error) {
       warn('Items that wait to be tried again are left for the sweep')(error);
     }
