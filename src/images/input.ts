@@ -98,6 +98,7 @@ export function addressOf(value: unknown, param = 'url'): string {
 }
 
 function multipartFields({ op, preset, parameters, ...texts }: Record<string, string>): BodyFields {
+  if (texts.steps !== undefined) throw unknownField('steps');
   const named = checkedFields({
     op,
     preset,

@@ -83,10 +83,23 @@ export function createArrivals(options: ArrivalsOptions) {
     return assetCountExceeded(limit, left, upgradeUrl());
   }
 
-  /** Refuses a full account before the costly description. */
-  async function refuseWhenFull({ accountId, plan }: Owner): Promise<void> {
+  /**
+   * The asset that the account has of these bytes already. A full account is refused before the costly description, but not where
+   * its last place was taken by these very bytes meanwhile.
+   * @throws ApiError asset_count_exceeded
+   */
+  async function knownOrRoom(
+    { accountId, plan }: Owner,
+    { origin }: AssetDocument,
+    digest: string,
+  ): Promise<AssetDocument | null> {
+    const find = async () => (origin === 'upload' ? store.findSame(accountId, digest) : null);
     const limit = storedAssets(plan);
-    if (await places.isFull(accountId, limit)) throw await exceeded(accountId, limit);
+    const same = await find();
+    if (same !== null || !(await places.isFull(accountId, limit))) return same;
+    const winner = await find();
+    if (winner === null) throw await exceeded(accountId, limit);
+    return winner;
   }
 
   /** Shows an asset whose bytes are stored and known, unless its account has them. */
@@ -123,11 +136,8 @@ export function createArrivals(options: ArrivalsOptions) {
     { image, client }: Sending,
   ): Promise<Arrived> {
     const digest = await intake.store(objectKey, image);
-    if (asset.origin === 'upload') {
-      const same = await store.findSame(asset.accountId, digest);
-      if (same !== null) return { asset: same, isNew: false };
-    }
-    await refuseWhenFull(owner);
+    const same = await knownOrRoom(owner, asset, digest);
+    if (same !== null) return { asset: same, isNew: false };
     const facts = await intake.describe(asset.accountId, objectKey, client);
     return show(owner, asset, digest, facts);
   }

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { invalidParam } from '../../http/errors.ts';
-import type { Checked, Given, Op } from '../op.ts';
+import { OPS } from '../index.ts';
+import { type Checked, type Given, isPixelOp, type Op } from '../op.ts';
 import { firstViolation } from './contract.ts';
 import { parametersInOwnSpelling } from './spelling.ts';
 
@@ -26,7 +27,22 @@ export function checkParameters(
   const before = typeof where === 'string' ? where : where(violation.key);
   const param =
     violation.key === '' ? before.replace(/\.$/, '') || 'parameters' : `${before}${violation.key}`;
-  throw invalidParam(param, violation.message, violation.details);
+  throw invalidParam(param, `${violation.message}${takenElsewhere(op, violation.key)}`, violation.details);
+}
+
+/** Ops that are named where a parameter belongs to others. */
+const MOST_NAMED = 3;
+
+/** Where a parameter belongs that a deterministic op does not take, as a sentence of its own; '' where no op takes it. */
+function takenElsewhere(op: Op, key: string): string {
+  if (!isPixelOp(op) || key === '' || Object.hasOwn(op.parameters.properties, key)) return '';
+  const takers = Object.values<Op>(OPS).filter(
+    (other) => isPixelOp(other) && Object.hasOwn(other.parameters.properties, key),
+  );
+  const named = takers.slice(0, MOST_NAMED).map((other) => other.op);
+  if (named.length === 0) return '';
+  const take = named.length === 1 ? 'takes' : 'take';
+  return ` ${named.join(', ')} ${take} it: save several ops as the steps of a preset (POST /api/v1/presets).`;
 }
 
 function isObject(value: unknown): value is Given {
