@@ -1,17 +1,9 @@
 // needs: server
-import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import sharp from 'sharp';
 import t from 'tap';
 import { PASS_PARAMETERS } from '../../src/catalogue/pass-parameters.ts';
 import { ERROR_CODES } from '../../src/http/errors.ts';
 import { TRANSFORM_OPS } from '../../src/images/transform-schema.ts';
 import { startServer } from '../harness.ts';
-import { redSquare } from '../images.ts';
-import { heyApiClient, typesOf } from '../services/client-generators.ts';
 
 interface Operation {
   operationId: string;
@@ -105,124 +97,6 @@ t.test('an example of a body keeps the contract that it stands in', async (t) =>
     const { status, json } = await server.call('/images/transform', { key, json: example });
     t.same([status, json.error.code], [404, 'asset_not_found'], `${op}: only its asset is made up`);
   }
-});
-
-const CLIENT = `
-import type { components, paths } from './interface';
-type Transform = paths['/api/v1/images/transform']['post'];
-type Query = NonNullable<Transform['parameters']['query']>;
-type Body = NonNullable<Transform['requestBody']>['content']['application/json'];
-
-export const right: Query = { op: 'resize', width: 300, format: 'webp' };
-export const rightBody: Body = { assetId: 'ast_1', op: 'resize', parameters: { width: 300, fit: 'cover' } };
-// @ts-expect-error a width is a number
-export const wrong: Query = { op: 'resize', width: 'wide' };
-// @ts-expect-error there is no such op
-export const wrongOp: Query = { op: 'rezise' };
-// @ts-expect-error a width is a number in JSON too
-export const wrongBody: Body = { assetId: 'ast_1', op: 'resize', parameters: { width: 'wide' } };
-// @ts-expect-error resize has no radius
-export const wrongName: Body = { assetId: 'ast_1', op: 'resize', parameters: { radius: 3 } };
-
-declare const picture: Blob;
-type Upload = NonNullable<paths['/api/v1/assets/upload']['post']['requestBody']>['content'];
-export const sent: Upload['multipart/form-data'] = { file: picture };
-type Answer = paths['/api/v1/jobs']['post']['responses'][200]['content']['application/json']['data'];
-export const priceOf = (answer: Answer) => (answer.object === 'job' ? answer.actualCredits : answer.credits);
-// @ts-expect-error an estimate has no status
-export const statusOf = (answer: Answer) => answer.status;
-export type Heard = components['schemas']['JobCompletedEvent']['data']['creditsCharged'];
-
-export function advice(code: components['schemas']['ErrorCode']): string {
-  // @ts-expect-error no such code is in the closed set
-  return code === 'not_a_code' ? 'never' : code;
-}
-`;
-
-t.test('a client made by openapi-typescript knows a wrong parameter from a right one', async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'darkroom-client-'));
-  t.teardown(() => rm(directory, { recursive: true, force: true }));
-  const types = await typesOf(document, directory);
-  if (types === null) {
-    t.plan(0, 'openapi-typescript could not be installed');
-    return;
-  }
-  await writeFile(join(directory, 'interface.d.ts'), types);
-  await writeFile(join(directory, 'client.ts'), CLIENT);
-  const tsc = join(import.meta.dirname, '../../node_modules/.bin/tsc');
-  const flags = [
-    '--noEmit',
-    '--strict',
-    '--skipLibCheck',
-    '--module',
-    'esnext',
-    '--moduleResolution',
-    'bundler',
-    '--types',
-    '',
-  ];
-  const compiled = await promisify(execFile)(tsc, [...flags, 'client.ts'], { cwd: directory }).catch(
-    (error) => error as { stdout: string },
-  );
-  t.equal(compiled.stdout, '');
-});
-
-const PROGRAM = `
-import { client } from './client/client.gen';
-import { createJob, transformImage, uploadAsset } from './client/sdk.gen';
-
-const [, , baseUrl = '', key = '', bytes = ''] = process.argv;
-client.setConfig({ baseUrl, headers: { Authorization: 'ApiKey ' + key } });
-const file = new Blob([Buffer.from(bytes, 'base64')], { type: 'image/png' });
-
-async function main(): Promise<void> {
-  const small = await transformImage({ query: { op: 'resize', width: 4, format: 'png' }, body: { file } });
-  const picture: Blob | File | undefined = small.data;
-  if (picture === undefined) throw new Error(JSON.stringify(small.error));
-  const upload = await uploadAsset({ body: { file } });
-  const id = upload.data?.data.id;
-  if (id === undefined) throw new Error(JSON.stringify(upload.error));
-  const priced = await createJob({ query: { dryRun: true }, body: { op: 'grayscale', assetIds: [id] } });
-  const answer = priced.data?.data;
-  const runs = answer?.object === 'estimate' ? answer.totalItems : answer?.status;
-  console.log(JSON.stringify({ bytes: Buffer.from(await picture.arrayBuffer()).toString('base64'), id, runs }));
-}
-void main();
-`;
-
-t.test('a client made by hey-api of ?form=multipart sends and receives pictures', async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'darkroom-client-'));
-  t.teardown(() => rm(directory, { recursive: true, force: true }));
-  const { json: form } = await server.call('//openapi.json?form=multipart');
-  const tsc = await heyApiClient(form, directory);
-  if (tsc === null) {
-    t.plan(0, 'hey-api could not be installed');
-    return;
-  }
-  await writeFile(join(directory, 'program.ts'), PROGRAM);
-  const nodeTypes = join(import.meta.dirname, '../../node_modules/@types');
-  const target = ['--target', 'es2022', '--lib', 'es2023,dom,dom.iterable,dom.asynciterable'];
-  const shape = [
-    '--module',
-    'commonjs',
-    '--moduleResolution',
-    'node10',
-    '--outDir',
-    'built',
-    '--skipLibCheck',
-  ];
-  const types = ['--strict', '--typeRoots', nodeTypes, '--types', 'node'];
-  const compiled = await promisify(execFile)(tsc, [...types, ...target, ...shape, 'program.ts'], {
-    cwd: directory,
-  }).catch((error) => error as { stdout: string });
-  t.equal(compiled.stdout, '');
-  const { key } = await server.account();
-  const png = await redSquare();
-  const words = [join(directory, 'built/program.js'), server.url, key, Buffer.from(png).toString('base64')];
-  const { stdout } = await promisify(execFile)(process.execPath, words);
-  const told = JSON.parse(stdout);
-  t.match(await sharp(Buffer.from(told.bytes, 'base64')).metadata(), { width: 4, format: 'png' });
-  t.match(told, { id: /^ast_/, runs: 1 });
 });
 
 t.test('the document can be had in part, and an unknown operation is named', async (t) => {
