@@ -61,20 +61,21 @@ export const ApiKey = Type.Object(
 );
 export type ApiKey = Static<typeof ApiKey>;
 
-export const NewApiKey = Type.Composite([
-  ApiKey,
-  Type.Object({ key: Type.String({ description: 'Shown once.' }) }),
-]);
+export const NewApiKey = Type.Composite(
+  [ApiKey, Type.Object({ key: Type.String({ description: 'Shown once.' }) })],
+  { title: 'NewApiKey' },
+);
 
 export const NewApiKeyBody = Type.Object(
   { name: Type.Optional(Type.String({ maxLength: 100 })) },
-  { additionalProperties: false, examples: [{ name: 'Uploads' }] },
+  { title: 'NewApiKeyBody', additionalProperties: false, examples: [{ name: 'Uploads' }] },
 );
 export type NewApiKeyBody = Static<typeof NewApiKeyBody>;
 
 export const SignInBody = Type.Object(
   { email: Type.String({ maxLength: 320 }), password: Type.String({ maxLength: 1000 }) },
   {
+    title: 'SignInBody',
     additionalProperties: false,
     examples: [{ email: 'owner@localhost', password: 'the one that the first start printed' }],
   },

@@ -53,7 +53,7 @@ export type UploadQuery = Static<typeof UploadQuery>;
 /** The JSON form of an upload. */
 export const UrlUpload = Type.Object(
   { url: Type.String({ minLength: 1, described: HTTP_ADDRESS }) },
-  { examples: [{ url: 'https://example.com/photo.jpg' }] },
+  { title: 'UrlUpload', examples: [{ url: 'https://example.com/photo.jpg' }] },
 );
 
 export const Reservation = Type.Object(
@@ -138,7 +138,7 @@ export type AssetCollection = Static<typeof AssetCollection>;
 
 export const NewCollection = Type.Object(
   { name: Type.String({ described: COLLECTION_NAME }) },
-  { additionalProperties: false, examples: [{ name: 'products' }] },
+  { title: 'NewCollection', additionalProperties: false, examples: [{ name: 'products' }] },
 );
 export type NewCollection = Static<typeof NewCollection>;
 

@@ -1,4 +1,4 @@
-import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { type Static, type TLiteral, type TSchema, Type } from '@sinclair/typebox';
 
 /** Paging facts of a list. `total` and `page` are absent when a cursor was used. */
 export const ListMeta = Type.Object(
@@ -52,6 +52,23 @@ export function envelopeOf<T extends TSchema>(data: T) {
     message: Type.String(),
     data,
     timestamp: Type.String({ format: 'date-time' }),
+  });
+}
+
+/**
+ * Schema of a value that has one of several shapes, which clients distinguish by its field `object`.
+ * @param shapes titled; `object` of each is a literal of its own.
+ */
+export function oneOfObjects<T extends Array<TSchema & { properties: { object: TLiteral<string> } }>>(
+  shapes: readonly [...T],
+) {
+  const mapping = shapes.map(({ title, properties }) => [
+    properties.object.const,
+    `#/components/schemas/${title}`,
+  ]);
+  return Type.Unsafe<Static<T[number]>>({
+    oneOf: shapes,
+    discriminator: { propertyName: 'object', mapping: Object.fromEntries(mapping) },
   });
 }
 

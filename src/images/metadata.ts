@@ -45,8 +45,11 @@ export async function metadataRoutes(
   );
 }
 
-const Metadata = Type.Object({
-  image: ImageObject,
-  metadata: ImageTags,
-  durationMs: Type.Integer({ description: 'Time in the worker.' }),
-});
+const Metadata = Type.Object(
+  {
+    image: ImageObject,
+    metadata: ImageTags,
+    durationMs: Type.Integer({ description: 'Time in the worker.' }),
+  },
+  { title: 'ImageMetadata' },
+);

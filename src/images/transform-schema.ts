@@ -168,6 +168,7 @@ export function transformReference(): TSchema {
   );
   const first = TRANSFORM_OPS.filter(({ op }) => op === TRIED_FIRST);
   return Type.Unsafe({
+    title: 'TransformRequest',
     oneOf: [...ofOps, ofPreset, ImageReference],
     examples: first.map(({ op, example }) => exampleOf(op, example)),
   });

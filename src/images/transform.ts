@@ -86,14 +86,17 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
   }
 }
 
-const ResultLink = Type.Object({
-  url: Type.String({ format: 'uri', description: 'Signed, good for 5 minutes.' }),
-  contentType: Type.String(),
-  bytes: Type.Integer(),
-  expiresInSeconds: Type.Integer(),
-  width: Type.Integer(),
-  height: Type.Integer(),
-});
+const ResultLink = Type.Object(
+  {
+    url: Type.String({ format: 'uri', description: 'Signed, good for 5 minutes.' }),
+    contentType: Type.String(),
+    bytes: Type.Integer(),
+    expiresInSeconds: Type.Integer(),
+    width: Type.Integer(),
+    height: Type.Integer(),
+  },
+  { title: 'ResultLink' },
+);
 
 function checkBeforeBody(request: FastifyRequest): void {
   checkImageBody(request);

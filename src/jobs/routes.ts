@@ -4,7 +4,7 @@ import type { Caller } from '../accounts/authentication.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import type { Holds } from '../billing/holds.ts';
 import { clientGoneSignal } from '../http/connection/client-gone.ts';
-import { envelopeOf, pageOf, success } from '../http/envelope.ts';
+import { envelopeOf, oneOfObjects, pageOf, success } from '../http/envelope.ts';
 import { invalidParam } from '../http/errors.ts';
 import { keyOf } from '../http/manners/idempotency.ts';
 import type { Presets } from '../presets/open.ts';
@@ -148,7 +148,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
         querystring: SubmitQuery,
         body: JobRequest,
         response: {
-          200: envelopeOf(Type.Union([Job, JobEstimate])),
+          200: envelopeOf(oneOfObjects([Job, JobEstimate])),
           201: envelopeOf(Job),
           202: envelopeOf(Job),
         },

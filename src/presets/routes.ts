@@ -103,7 +103,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
           'Takes presets as GET /api/v1/presets/{slug} answers them, with version and versions. Entries that break a rule are listed in errors; the others land.',
         tags,
         body: PresetEntries,
-        response: { 201: envelopeOf(importResultOf(PresetData)) },
+        response: { 201: envelopeOf(importResultOf('PresetImport', PresetData)) },
       },
     },
     async (request, reply) => {

@@ -89,7 +89,11 @@ export const PresetEntries = Type.Array(
   Type.Unsafe<unknown>({
     description: 'A preset as GET /api/v1/presets/{slug} answers it, with its versions.',
   }),
-  { minItems: 1, examples: [[{ name: 'Small', steps: [{ op: 'resize', parameters: { width: 300 } }] }]] },
+  {
+    title: 'PresetEntries',
+    minItems: 1,
+    examples: [[{ name: 'Small', steps: [{ op: 'resize', parameters: { width: 300 } }] }]],
+  },
 );
 
 const savedAt = (description: string) => Type.String({ format: 'date-time', description });

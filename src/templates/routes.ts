@@ -83,7 +83,7 @@ export async function templateRoutes(
         description: 'Entries that break a rule are listed in errors; the others land, each at version 1.',
         tags,
         body: TemplateEntries,
-        response: { 201: envelopeOf(importResultOf(TemplateData)) },
+        response: { 201: envelopeOf(importResultOf('TemplateImport', TemplateData)) },
       },
     },
     async (request, reply) => {

@@ -89,7 +89,11 @@ export const TemplateEntries = Type.Array(
   Type.Unsafe<unknown>({
     description: 'As the body of POST /api/v1/templates. Slug, version and history are not carried over.',
   }),
-  { minItems: 1, examples: [[{ name: 'Card', html: '<h1>{{ title }}</h1>', width: 600, height: 300 }]] },
+  {
+    title: 'TemplateEntries',
+    minItems: 1,
+    examples: [[{ name: 'Card', html: '<h1>{{ title }}</h1>', width: 600, height: 300 }]],
+  },
 );
 
 const identity = {

@@ -28,6 +28,7 @@ export const NewEndpoint = Type.Object(
     enabled: Type.Optional(enabled),
   },
   {
+    title: 'NewWebhookEndpoint',
     additionalProperties: false,
     examples: [{ url: 'https://example.com/webhooks', events: ['job.completed', 'job.failed'] }],
   },
@@ -35,6 +36,7 @@ export const NewEndpoint = Type.Object(
 export type NewEndpoint = Static<typeof NewEndpoint>;
 
 export const EndpointChange = Type.Partial(NewEndpoint, {
+  title: 'WebhookEndpointChange',
   additionalProperties: false,
   examples: [{ enabled: false }],
 });
@@ -55,13 +57,16 @@ const endpoint = {
   createdAt: dateTime('When it was registered.'),
   updatedAt: dateTime('When it was last changed.'),
 };
-export const Endpoint = Type.Object(endpoint);
+export const Endpoint = Type.Object(endpoint, { title: 'WebhookEndpoint' });
 export type Endpoint = Static<typeof Endpoint>;
 
-export const EndpointWithSecret = Type.Object({
-  ...endpoint,
-  secret: Type.String({ description: 'The key of the signatures, `whsec_…`: shown this once.' }),
-});
+export const EndpointWithSecret = Type.Object(
+  {
+    ...endpoint,
+    secret: Type.String({ description: 'The key of the signatures, `whsec_…`: shown this once.' }),
+  },
+  { title: 'WebhookEndpointWithSecret' },
+);
 
 export const Delivery = Type.Object(
   {

@@ -5,6 +5,15 @@ import { ERROR_CODES } from '../../src/http/errors.ts';
 import { TRANSFORM_OPS } from '../../src/images/transform-schema.ts';
 import { startServer } from '../harness.ts';
 
+interface Schema {
+  $ref?: string;
+  oneOf?: Schema[];
+  anyOf?: Schema[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  discriminator?: object;
+}
+
 interface Operation {
   operationId: string;
   tags: string[];
@@ -12,10 +21,13 @@ interface Operation {
   requestBody?: {
     content: Record<
       string,
-      { schema: object; example?: object; examples?: Record<string, { value: object }> }
+      { schema: Schema; example?: object; examples?: Record<string, { value: object }> }
     >;
   };
-  responses: Record<string, { $ref?: string; headers?: Record<string, unknown> }>;
+  responses: Record<
+    string,
+    { $ref?: string; headers?: Record<string, unknown>; content?: Record<string, { schema: Schema }> }
+  >;
 }
 
 const server = await startServer(t);
@@ -55,6 +67,40 @@ t.test('every reference leads somewhere, and nothing is said of how it was made'
     t.ok(target, path);
   }
   t.notMatch(text, /x-route/);
+});
+
+t.test('what JSON calls send and get has a name', async (t) => {
+  const isNamed = (schema: Schema): boolean =>
+    '$ref' in schema ||
+    (schema.oneOf?.every(isNamed) ?? (schema.items !== undefined && isNamed(schema.items)));
+  for (const { at, requestBody, responses } of operations.filter((operation) =>
+    operation.at.includes('/api/'),
+  )) {
+    const body = requestBody?.content['application/json']?.schema;
+    t.ok(body === undefined || isNamed(body), `the body of ${at}`);
+    for (const [status, { content }] of Object.entries(responses)) {
+      const data = content?.['application/json']?.schema.properties?.data;
+      t.ok(data === undefined || isNamed(data), `the data of ${status} of ${at}`);
+    }
+  }
+});
+
+t.test('shapes with a field object have it as their discriminator', async (t) => {
+  const { schemas } = document.components;
+  const kindOf = ({ $ref = '' }: Schema): string | undefined =>
+    schemas[$ref.split('/').at(-1) ?? '']?.properties?.object?.enum?.[0];
+  const found: object[] = [];
+  JSON.stringify(document, (_key, value: Schema) => {
+    const shapes = value?.oneOf ?? value?.anyOf ?? [];
+    if (!shapes.some(kindOf)) return value;
+    const mapping = Object.fromEntries(shapes.map((shape) => [kindOf(shape), shape.$ref]));
+    t.same(Object.keys(value).sort(), ['discriminator', 'oneOf']);
+    t.same(value.discriminator, { propertyName: 'object', mapping });
+    found.push(mapping);
+    return value;
+  });
+  const [job, estimate] = ['Job', 'JobEstimate'].map((name) => `#/components/schemas/${name}`);
+  t.same(found, [{ job, estimate }]);
 });
 
 t.test('a transform is described with the parameters of every op, in the query and in JSON', async (t) => {
@@ -114,6 +160,38 @@ t.test('the document can be had in part, and an unknown operation is named', asy
   t.equal(refused.status, 400);
   t.match(refused.json.error, { param: 'ops', details: { received: ['nothing'] } });
   t.equal((await server.call('//openapi.json?form=soap')).status, 400);
+});
+
+t.test('?ops= that names nothing, or something unknown, is refused with what to send', async (t) => {
+  const allowed = operations.map(({ operationId }) => operationId);
+  for (const [ops, details, sentence] of [
+    ['', { received: '', allowed }, /^ops is empty: name operationIds, such as ops=createJob,getJob/],
+    [' , ', { received: ' , ', allowed }, /^ops is empty/],
+    [
+      'creatJob',
+      { received: ['creatJob'], allowed },
+      /creatJob: send operationIds .* Did you mean createJob\?$/,
+    ],
+  ] as const) {
+    const { status, json } = await server.call(`//openapi.json?ops=${encodeURIComponent(ops)}`);
+    t.equal(status, 400, ops);
+    t.match(json.error, { code: 'invalid_param', param: 'ops', message: sentence, details });
+  }
+  t.equal((await server.call('//openapi.json?ops=createJob,')).status, 200);
+});
+
+t.test('?form=multipart keeps what its operations refer to, and nothing else', async (t) => {
+  const { json: form } = await server.call('//openapi.json?form=multipart');
+  t.same(Object.keys(form.paths), Object.keys(document.paths));
+  t.same(Object.keys(form.webhooks), Object.keys(document.webhooks));
+  t.same(form.components.securitySchemes, document.components.securitySchemes);
+  const { securitySchemes: _, ...components } = form.components;
+  const held = Object.entries<object>(components).flatMap(([kind, parts]) =>
+    Object.keys(parts).map((name) => `#/components/${kind}/${name}`),
+  );
+  const referred = JSON.stringify(form).match(/#\/components\/[^"]+/g);
+  t.same(held.sort(), [...new Set(referred)].sort());
+  t.notOk(form.components.schemas.TransformRequest, 'JSON that this form leaves out');
 });
 
 t.test('/docs is our own page, which takes a bare key', async (t) => {

@@ -2,13 +2,16 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import type { FastifyReply } from 'fastify';
 import { success } from '../envelope.ts';
 
-/** What landed of an import, and one line per refused entry. */
-export function importResultOf<T extends TSchema>(entry: T) {
-  return Type.Object({
-    data: Type.Array(entry, { description: 'As saved, in the order sent.' }),
-    errors: Type.Optional(Type.Array(Type.String(), { description: 'Absent when all landed.' })),
-    importedCount: Type.Integer({ format: 'int32' }),
-  });
+/** What landed of an import, and one line per refused entry. @param title the schema's own. */
+export function importResultOf<T extends TSchema>(title: string, entry: T) {
+  return Type.Object(
+    {
+      data: Type.Array(entry, { description: 'As saved, in the order sent.' }),
+      errors: Type.Optional(Type.Array(Type.String(), { description: 'Absent when all landed.' })),
+      importedCount: Type.Integer({ format: 'int32' }),
+    },
+    { title },
+  );
 }
 
 /**

@@ -162,11 +162,16 @@ function hoisted(value: unknown, schemas: Node): unknown {
   if (typeof title !== 'string' || !('type' in rest || 'anyOf' in rest || 'oneOf' in rest)) {
     return title === undefined ? inner : { title: hoisted(title, schemas), ...inner };
   }
-  const known = schemas[title];
+  const known = schemas[title] as Node | undefined;
   // A title that something else has already names nothing: what it is stands where it is used.
-  if (known !== undefined && JSON.stringify(known) !== JSON.stringify(inner)) return inner;
-  schemas[title] = inner;
+  if (known !== undefined && contractOf(known) !== contractOf(inner)) return inner;
+  schemas[title] = { ...known, ...inner };
   return { $ref: `#/components/schemas/${title}` };
+}
+
+/** A schema without its examples, which the generator moves from a body to its media type. */
+function contractOf({ examples: _, ...contract }: Node): string {
+  return JSON.stringify(contract);
 }
 
 /** The envelope of a refusal, once for all operations. */

@@ -1,3 +1,4 @@
+import { didYouMean } from '../../names/nearest.ts';
 import { invalidParam } from '../errors.ts';
 import { type Node, operationsOf } from './document.ts';
 
@@ -5,7 +6,7 @@ type Content = Record<string, unknown>;
 
 /**
  * The document for generators that take the first of several media types: files go as multipart, and pictures come as pictures.
- * The JSON that may stand for either is left out.
+ * The JSON that may stand for either is left out, and so are the components that nothing refers to then.
  */
 export function multipartForm(document: Node): Node {
   const copy = structuredClone(document);
@@ -22,7 +23,7 @@ export function multipartForm(document: Node): Node {
       if (pictures.length > 0) response.content = Object.fromEntries(pictures);
     }
   }
-  return copy;
+  return { ...copy, components: componentsOf(copy, document.components as Record<string, Node>) };
 }
 
 const COMPONENT = /"#\/components\/(\w+)\/([^"]+)"/g;
@@ -30,21 +31,23 @@ const COMPONENT = /"#\/components\/(\w+)\/([^"]+)"/g;
 /**
  * Some operations alone, and the components that they need.
  * @param ids operationIds, comma-separated.
- * @throws ApiError invalid_param on `ops` for an operation that there is not.
+ * @throws ApiError invalid_param on `ops` when it names none, or one that does not exist.
  */
 export function onlyOperations(document: Node, ids: string): Node {
-  const wanted = ids.split(',').map((id) => id.trim());
+  const wanted = ids
+    .split(',')
+    .map((id) => id.trim())
+    .filter((id) => id !== '');
   const all = Array.from(operationsOf(document), ([, { operationId }]) => String(operationId));
+  if (wanted.length === 0) {
+    const message = 'ops is empty: name operationIds, such as ops=createJob,getJob, or leave it out.';
+    throw invalidParam('ops', message, { received: ids, allowed: all });
+  }
   const unknown = wanted.filter((id) => !all.includes(id));
   if (unknown.length > 0) {
-    throw invalidParam(
-      'ops',
-      `There is no operation ${unknown.join(', ')}: name operationIds of /openapi.json.`,
-      {
-        received: unknown,
-        allowed: all,
-      },
-    );
+    const hint = didYouMean(unknown[0] ?? '', all);
+    const message = `ops names no operation with ${unknown.join(', ')}: send operationIds of /openapi.json, such as ops=createJob,getJob.${hint}`;
+    throw invalidParam('ops', message, { received: unknown, allowed: all });
   }
   const paths = Object.entries(document.paths as Record<string, Record<string, Node>>).flatMap(
     ([path, methods]) => {
@@ -56,11 +59,11 @@ export function onlyOperations(document: Node, ids: string): Node {
   );
   const { webhooks: _, ...rest } = document;
   const part = { ...rest, paths: Object.fromEntries(paths) };
-  return { ...part, components: componentsOf(part.paths, document.components as Record<string, Node>) };
+  return { ...part, components: componentsOf(part, document.components as Record<string, Node>) };
 }
 
-/** The components that a part of the document refers to, and those that they refer to. */
-function componentsOf(part: unknown, all: Record<string, Node>): Node {
+/** The components that the operations of a document refer to, and those that they refer to. */
+function componentsOf({ paths, webhooks }: Node, all: Record<string, Node>): Node {
   const kept: Record<string, Node> = { securitySchemes: all.securitySchemes as Node };
   const look = (value: unknown): void => {
     for (const [, kind = '', name = ''] of JSON.stringify(value).matchAll(COMPONENT)) {
@@ -70,6 +73,6 @@ function componentsOf(part: unknown, all: Record<string, Node>): Node {
       look(found);
     }
   };
-  look(part);
+  look({ paths, webhooks });
   return kept;
 }
