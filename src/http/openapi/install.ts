@@ -31,7 +31,10 @@ const DESCRIPTION = `Image processing over HTTP: transforms while you wait, jobs
 Send \`Authorization: ApiKey <key>\`. Every JSON answer is an envelope with \`success\`; a failure has \`error.code\` of a closed set,
 \`error.param\` for the field to mend, and \`error.retryable\`. Formats, places and colours are read by their usual names (jpg, bottom-right, ff8800).
 Begin with the [guidelines](/docs/guidelines.md) and the [errors](/docs/errors.md); a page of Markdown for each op and each endpoint lies at
-/docs/{operationId}.md and /docs/ops/{op}.md, and [llms.txt](/llms.txt) lists them.`;
+/docs/{operationId}.md and /docs/ops/{op}.md, and [llms.txt](/llms.txt) lists them.
+
+To generate a client, take /openapi.json as it is (openapi-typescript). With \`?form=multipart\` it is for generators that read one media type
+per body (hey-api): files as multipart, pictures as pictures. With \`?ops=createJob,getJob\` it is those operations with what they refer to.`;
 
 /** In the order of the page: what newcomers come for first, what machines ask last. */
 const TAGS: ReadonlyArray<readonly [name: string, description: string]> = [
