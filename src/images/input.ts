@@ -1,9 +1,8 @@
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { mediaTypeOf } from '../http/bodies/image-body.ts';
-import { parseJson } from '../http/bodies/json.ts';
+import { JSON_BODY_LIMIT_BYTES, parseJson } from '../http/bodies/json.ts';
 import { type FilePart, openMultipart, wholeOf } from '../http/bodies/multipart.ts';
-import { JSON_BODY_LIMIT_BYTES } from '../http/bodies/parsing.ts';
 import { collect } from '../http/bodies/streamed-body.ts';
 import { type ApiError, invalidParam } from '../http/errors.ts';
 import { didYouMean } from '../names/nearest.ts';

@@ -121,6 +121,52 @@ t.test('a transform is described with the parameters of every op, in the query a
   for (const name of Object.keys(PASS_PARAMETERS)) t.ok(document.components.schemas[`Pass_${name}`], name);
 });
 
+t.test('what a JSON body may hold is said where it is refused, and on the pages for clients', async (t) => {
+  const bounds = /8 MB, 1,000,000 names and values \(200,000 rows of two fields\) and 20,000 different names/;
+  const { InvalidBody, BodyTooLarge } = document.components.responses;
+  t.match(InvalidBody.description, /nested too deeply/);
+  t.match(BodyTooLarge.description, bounds);
+  for (const { at, requestBody, responses } of operations) {
+    const takesJson = requestBody?.content['application/json'] !== undefined;
+    const refs = takesJson ? ['InvalidBody', 'BodyTooLarge'] : [];
+    const named = [responses[400]?.$ref, responses[413]?.$ref].filter((ref) => ref !== undefined);
+    t.same(
+      named,
+      refs.map((name) => `#/components/responses/${name}`),
+      at,
+    );
+  }
+  for (const page of ['errors', 'guidelines'])
+    t.match((await server.call(`//docs/${page}.md`)).bytes.toString(), bounds, page);
+  const ofJob = (await server.call('//docs/createJob.md')).bytes.toString();
+  t.match(ofJob, /Answers 200, 201, 202; refusals are in/);
+});
+
+t.test('JSON at its bounds is taken, and past them refused as the pages say', async (t) => {
+  const { key } = await server.account();
+  const send = (parameters: object) =>
+    server.call('/jobs?dryRun=true', { key, json: { op: 'no_such_op', parameters } });
+  const rowsOf = (count: number) => Array.from({ length: count }, () => ({ a: 1, b: 2 }));
+  const namesOf = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`name${at}`, at]));
+  const nested = (deep: number) => JSON.parse(`${'['.repeat(deep)}${']'.repeat(deep)}`);
+  for (const [name, past, code, limit] of [
+    ['8 MB', { a: 'x'.repeat(8 * 1024 * 1024) }, 'payload_too_large', 8 * 1024 * 1024],
+    ['rows', { rows: rowsOf(200_001) }, 'payload_too_large', 1_000_000],
+    ['names', namesOf(26_000), 'payload_too_large', 20_000],
+    ['levels', { a: nested(199) }, 'invalid_param', 200],
+  ] as const) {
+    const { json } = await send(past);
+    t.match(json.error, { code, param: 'body', details: { limit } }, name);
+  }
+  for (const [name, within] of [
+    ['rows', { rows: rowsOf(199_990) }],
+    ['names', namesOf(19_000)],
+    ['levels', { a: nested(198) }],
+  ] as const)
+    t.match((await send(within)).json.error, { code: 'invalid_param', param: /^(op|parameters)$/ }, name);
+});
+
 t.test('the page offers a transform first, and fills in no parameter of another op', async (t) => {
   const first = operations.find(({ tags }) => tags.includes('Images'));
   t.equal(first?.operationId, 'transformImage');

@@ -1,9 +1,8 @@
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { mediaTypeOf } from '../../http/bodies/image-body.ts';
-import { parseJson } from '../../http/bodies/json.ts';
+import { JSON_BODY_LIMIT_BYTES, parseJson } from '../../http/bodies/json.ts';
 import { openMultipart } from '../../http/bodies/multipart.ts';
-import { JSON_BODY_LIMIT_BYTES } from '../../http/bodies/parsing.ts';
 import { announcedBytes, collect, tooLarge, within } from '../../http/bodies/streamed-body.ts';
 import { checkOf } from '../../http/refusals/validation.ts';
 import type { Outbound } from '../../outbound/outbound.ts';

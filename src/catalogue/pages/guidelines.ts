@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { JSON_BOUNDS } from '../../http/bodies/json.ts';
 import { PASS_PARAMETERS } from '../pass-parameters.ts';
 import type { Guidelines, OpDefinition } from '../schema.ts';
 import { parameterLine, syncCall } from './page.ts';
@@ -82,6 +83,7 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Ide
 6. In a URL write # as %23. Lists and objects are JSON text there. Formats, places and colours are read by usual names: jpg, bottom-right, ff8800.
 7. GET /api/v1/credits says what is left to spend, GET /api/v1/account what the plan leaves, GET /api/v1/usage what was used.
 8. When the service lacks something, say so: POST /api/v1/feedback with kind capability_gap and message.
+9. ${JSON_BOUNDS}
 `;
 
 /**

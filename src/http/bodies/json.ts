@@ -2,14 +2,21 @@ import { isUtf8 } from 'node:buffer';
 import { randomInt } from 'node:crypto';
 import { ApiError, invalidParam } from '../errors.ts';
 
+/** Largest JSON body, in bytes. */
+export const JSON_BODY_LIMIT_BYTES = 8 * 1024 * 1024;
 /** Lists and objects within each other; more is for programs that count on the reader's stack. */
 const DEEPEST_JSON = 200;
 /** From here on a body is counted before it is parsed: a smaller one is parsed within a few milliseconds whatever it holds. */
 export const LARGE_JSON_BYTES = 256 * 1024;
-/** Values, names, lists and objects of a large body: this many are parsed in 50 ms, and are 200,000 rows of one field. */
+/** Names and values of a large body, lists and objects included: this many are parsed in 50 ms. A row of two fields has five. */
 const MOST_VALUES = 1_000_000;
 /** Different names of a large body. Each costs the parser 600 ns, ten times a value: 500,000 took it 0.3 s. */
 const MOST_NAMES = 20_000;
+
+const written = (count: number) => count.toLocaleString('en');
+
+/** The bounds of a JSON body, for the pages that clients read. */
+export const JSON_BOUNDS = `A JSON body has at most ${JSON_BODY_LIMIT_BYTES / 1024 / 1024} MB, ${written(MOST_VALUES)} names and values (${written(MOST_VALUES / 5)} rows of two fields) and ${written(MOST_NAMES)} different names: send more in several calls. Its lists and objects nest at most ${DEEPEST_JSON} deep.`;
 
 /**
  * JSON text as a value.
@@ -32,7 +39,7 @@ export function checkJson(raw: Buffer): void {
     const message = `The body has more than ${DEEPEST_JSON} lists and objects within each other: flatten it.`;
     throw invalidParam('body', message, { limit: DEEPEST_JSON });
   }
-  if (values > MOST_VALUES) throw tooMuch('values', MOST_VALUES);
+  if (values > MOST_VALUES) throw tooMuch('names and values', MOST_VALUES);
   if (names > MOST_NAMES) throw tooMuch('different names', MOST_NAMES);
 }
 
@@ -90,7 +97,7 @@ function refuseHalfPairs(text: string): void {
 interface JsonSizes {
   /** Lists and objects within each other. */
   deepest: number;
-  /** Values, names, lists and objects, as commas, colons and brackets show them. */
+  /** Names and values, lists and objects included, as commas, colons and brackets show them. */
   values: number;
   /** Different names, a few per cent too few of many; 0 where names are not counted. */
   names: number;

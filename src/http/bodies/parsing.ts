@@ -2,12 +2,9 @@ import type { Readable } from 'node:stream';
 import type { TSchema } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
-import { emptyBody, LARGE_JSON_BYTES, parseJson } from './json.ts';
+import { emptyBody, JSON_BODY_LIMIT_BYTES, LARGE_JSON_BYTES, parseJson } from './json.ts';
 import { createLargeBodies } from './large-bodies.ts';
 import { collect } from './streamed-body.ts';
-
-/** Largest JSON body, in bytes. */
-export const JSON_BODY_LIMIT_BYTES = 8 * 1024 * 1024;
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,3 +1,4 @@
+import { JSON_BOUNDS } from '../bodies/json.ts';
 import { ERROR_CODES } from '../errors.ts';
 import { pathExampleOf } from './examples.ts';
 
@@ -11,8 +12,6 @@ export interface RouteMark {
   isImageCall: boolean;
   isPublic: boolean;
 }
-
-const FAILURE = { $ref: '#/components/responses/Failure' };
 
 const header = (description: string, type = 'string') => ({ description, schema: { type } });
 
@@ -65,6 +64,23 @@ const OF_IMAGES = [
   'Server-Timing',
 ];
 
+const failure = (description: string) => ({
+  description,
+  headers: refs([...ALWAYS, 'Retry-After']),
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
+});
+
+/** The refusals that operations share. */
+const RESPONSES = {
+  Failure: failure('A refusal or a failure: `error.code` says which, `error.param` what to mend.'),
+  InvalidBody: failure(
+    '`error.param` names the field to mend, or `body` for JSON that is empty, malformed, not UTF-8 or nested too deeply.',
+  ),
+  BodyTooLarge: failure(`\`payload_too_large\`: \`error.details.limit\` is the bound. ${JSON_BOUNDS}`),
+};
+
+const responseOf = (name: keyof typeof RESPONSES) => ({ $ref: `#/components/responses/${name}` });
+
 const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
@@ -95,13 +111,7 @@ export function completeDocument(document: Node, webhooks: Node): Node {
     schemas: sorted({ ...others, Failure }),
     parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
     headers: HEADERS,
-    responses: {
-      Failure: {
-        description: 'A refusal or a failure: `error.code` says which, `error.param` what to mend.',
-        headers: refs([...ALWAYS, 'Retry-After']),
-        content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
-      },
-    },
+    responses: RESPONSES,
   };
   return document;
 }
@@ -130,7 +140,17 @@ function completeOperation(operation: Node): void {
   for (const [status, response] of Object.entries(responses)) {
     if (/^2/.test(status)) response.headers = refs(names);
   }
-  operation.responses = { ...responses, '4XX': FAILURE, default: FAILURE };
+  operation.responses = {
+    ...responses,
+    ...(takesJson(operation) && { 400: responseOf('InvalidBody'), 413: responseOf('BodyTooLarge') }),
+    '4XX': responseOf('Failure'),
+    default: responseOf('Failure'),
+  };
+}
+
+function takesJson({ requestBody }: Node): boolean {
+  const { content = {} } = (requestBody ?? {}) as { content?: Node };
+  return 'application/json' in content;
 }
 
 /** Parameters of a path have an example each, so that the page of the document can make the call as it opens. */

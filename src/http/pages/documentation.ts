@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { JSON_BOUNDS } from '../bodies/json.ts';
 import { ApiError, ERROR_CODES } from '../errors.ts';
 import { sendStanding } from '../manners/compression.ts';
 import type { Node } from '../openapi/document.ts';
@@ -50,6 +51,8 @@ function errorsPage(): string {
 A failure is \`{"success": false, "error": {"code", "message", "retryable", "param", "details", "requestId"}, "timestamp"}\`. Branch on the
 code. When it is retryable, wait (Retry-After seconds, else longer each time) and make the same call with the same Idempotency-Key.
 Otherwise mend the field in param; details has what is allowed, and a sub-reason in details.reason.
+
+${JSON_BOUNDS} Beyond that is \`payload_too_large\`, and deeper nesting \`invalid_param\`.
 
 | code | HTTP | retryable |
 | --- | --- | --- |

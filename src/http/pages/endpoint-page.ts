@@ -23,7 +23,7 @@ export interface Operation {
     schema?: Node;
   }>;
   requestBody?: { content: Record<string, Media> };
-  responses: Record<string, { content?: Record<string, Media> }>;
+  responses: Record<string, { $ref?: string; content?: Record<string, Media> }>;
 }
 
 /** Fields of a body or an answer that a page lists: a schema with more is of ops, which have pages of their own. */
@@ -38,7 +38,9 @@ export function endpointPage(call: string, operation: Operation, document: Node)
   const reader = createSchemaReader(document);
   const named = parameters.filter(({ name }) => name !== undefined);
   const takesKey = parameters.some(({ $ref }) => $ref?.endsWith('/IdempotencyKey'));
-  const answers = Object.entries(responses).filter(([status]) => /^\d+$/.test(status));
+  const answers = Object.entries(responses).filter(
+    ([status, { $ref }]) => /^\d+$/.test(status) && $ref === undefined,
+  );
   const bodies = Object.entries(requestBody?.content ?? {});
   return [
     `# ${summary}\n`,
