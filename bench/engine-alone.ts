@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { JobPlaces } from '../src/assets/places/job-places.ts';
+import { JobQuota } from '../src/assets/quota/job-quota.ts';
 import { createHolds } from '../src/billing/holds.ts';
 import { createMovements } from '../src/billing/movements.ts';
 import { BillingStore, type Money } from '../src/billing/store.ts';
@@ -53,7 +53,7 @@ export async function engineAlone(
       topUpUrl: () => '',
     }),
     assets: {
-      places: await JobPlaces.open(documents, now),
+      places: await JobQuota.open(documents, now),
       outputs: { show: nothing, discard: nothing },
     } as unknown as EngineOptions['assets'],
     objects: {} as EngineOptions['objects'],

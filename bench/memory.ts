@@ -82,7 +82,7 @@ interface Sample {
   calls: number;
   primary: readonly number[];
   api: readonly number[];
-  apart: readonly number[];
+  children: readonly number[];
   browser: readonly number[];
 }
 
@@ -157,7 +157,7 @@ function sample(calls: number, pid: number): Sample {
     members
       .filter((process) => process.kind === kind)
       .map(({ member }) => round(residentBytes(member) / MEGABYTE, 1));
-  return { calls, primary: of('primary'), api: of('api'), apart: of('apart'), browser: of('browser') };
+  return { calls, primary: of('primary'), api: of('api'), children: of('children'), browser: of('browser') };
 }
 
 const sum = (values: readonly number[]) =>
@@ -166,28 +166,28 @@ const sum = (values: readonly number[]) =>
     0,
   );
 
-function totalMegabytes({ primary, api, apart, browser }: Sample): number {
-  return sum([...primary, ...api, ...apart, ...browser]);
+function totalMegabytes({ primary, api, children, browser }: Sample): number {
+  return sum([...primary, ...api, ...children, ...browser]);
 }
 
 function rowOf(taken: Sample): Row {
-  const { calls, primary, api, apart, browser } = taken;
+  const { calls, primary, api, children, browser } = taken;
   return {
     calls,
     'all MB': totalMegabytes(taken),
     'primary MB': sum(primary),
     'API processes MB': api.join(' + '),
-    'apart MB': apart.join(' + '),
+    'child processes MB': children.join(' + '),
     'browsers MB': sum(browser),
-    processes: primary.length + api.length + apart.length + browser.length,
+    processes: primary.length + api.length + children.length + browser.length,
   };
 }
 
-function kindOf(pid: number, primary: number): 'primary' | 'api' | 'apart' | 'browser' {
+function kindOf(pid: number, primary: number): 'primary' | 'api' | 'children' | 'browser' {
   if (pid === primary) return 'primary';
   const command = fileOf(pid, 'cmdline');
   if (command.includes('server.ts')) return 'api';
-  return command.includes('workers/') ? 'apart' : 'browser';
+  return command.includes('workers/') ? 'children' : 'browser';
 }
 
 function residentBytes(pid: number): number {

@@ -7,7 +7,7 @@ import { median, percentile, type Row, round, type SuiteResult } from './suite.t
 
 /** One way of drawing a card: the picture's bytes, PNG. */
 interface Way {
-  draw(html: string, lane: number): Promise<Uint8Array>;
+  draw(html: string, pool: number): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ const CARDS: Record<string, (turn: number) => string> = {
     `<!doctype html><body style="${BASE};background:linear-gradient(135deg,#123,#48c)"><div style="padding:60px">${text(turn)}<div style="position:absolute;right:60px;bottom:60px;width:160px;height:160px;border-radius:80px;background:#fc3;box-shadow:0 10px 40px #0008"></div></div>`,
 };
 
-/** Renders per second through the render threads, beside a warm page per lane driven by Playwright, in turn in the same run. */
+/** Renders per second through the render threads, beside a warm page per pool driven by Playwright, in turn in the same run. */
 export async function run(): Promise<SuiteResult> {
   const rows: Row[] = [];
   for (const [card, html] of Object.entries(CARDS)) {
@@ -77,21 +77,21 @@ async function measure(
   const way = await open();
   let turn = 0;
   let bytes = 0;
-  await Promise.all(Array.from({ length: inFlight }, (_, lane) => way.draw(html(-1), lane)));
+  await Promise.all(Array.from({ length: inFlight }, (_, pool) => way.draw(html(-1), pool)));
   const rates: number[] = [];
   const durationsMs: number[] = [];
   for (let index = 0; index < ROUNDS; index += 1) {
     const startedMs = performance.now();
     let drawn = 0;
-    const lanes = Array.from({ length: inFlight }, async (_, lane) => {
+    const pools = Array.from({ length: inFlight }, async (_, pool) => {
       while (performance.now() - startedMs < ROUND_MS) {
         const beforeMs = performance.now();
-        bytes = (await way.draw(html(turn++), lane)).byteLength;
+        bytes = (await way.draw(html(turn++), pool)).byteLength;
         durationsMs.push(performance.now() - beforeMs);
         drawn += 1;
       }
     });
-    await Promise.all(lanes);
+    await Promise.all(pools);
     rates.push((drawn * 1000) / (performance.now() - startedMs));
   }
   await way.close();
@@ -132,9 +132,9 @@ async function warmPages(count: number): Promise<Way> {
   const viewport = { width: WIDTH, height: HEIGHT };
   const pages = await Promise.all(Array.from({ length: count }, () => browser.newPage({ viewport })));
   return {
-    async draw(html, lane) {
-      const page = pages[lane];
-      if (page === undefined) throw new Error(`There is no page ${lane}.`);
+    async draw(html, pool) {
+      const page = pages[pool];
+      if (page === undefined) throw new Error(`There is no page ${pool}.`);
       await page.setContent(html);
       return page.screenshot({ type: 'png' });
     },

@@ -1,6 +1,6 @@
 import { ACCOUNTS, API_KEYS, SESSIONS } from './accounts/store.ts';
 import { ASSET_COLLECTIONS } from './assets/collections/collections.ts';
-import { ASSET_PLACES } from './assets/places/places.ts';
+import { ASSET_QUOTA } from './assets/quota/asset-quota.ts';
 import { ASSETS } from './assets/store.ts';
 import { LEDGER_ROWS, RUN_MOVEMENTS } from './billing/store.ts';
 import { USAGE_DAYS, USAGE_HOURS } from './billing/usage-store.ts';
@@ -31,7 +31,7 @@ export const COLLECTIONS: readonly DeclaredCollection[] = [
   USAGE_DAYS,
   ASSETS,
   ASSET_COLLECTIONS,
-  ASSET_PLACES,
+  ASSET_QUOTA,
   PRESETS,
   PRESET_VERSIONS,
   TEMPLATES,

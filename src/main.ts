@@ -30,7 +30,7 @@ import { surely } from './stores/coordination/surely.ts';
 import { prepareCollections } from './stores/documents/preparation.ts';
 import { hostForProcesses } from './stores/embedded/channel-host.ts';
 import { isEmbedded, openStores, type Stores } from './stores/open.ts';
-import { releaseLanesOf } from './webhooks/deliveries/schedule.ts';
+import { releaseEndpointsOf } from './webhooks/deliveries/schedule.ts';
 
 /** As long as the longest lease that a process may have held. */
 const GIVING_BACK_MS = 120_000;
@@ -100,8 +100,8 @@ async function main(): Promise<void> {
       const holders = `${hostId}/${processId}/`;
       const giveBack = () =>
         Promise.all([
-          coordination.releasePlacesOf(holders),
-          releaseLanesOf(coordination, holders),
+          coordination.releaseSlotsOf(holders),
+          releaseEndpointsOf(coordination, holders),
           ItemsStore.open(stores.documents, () => new Date()).then((items) =>
             items.endLeasesOf(`${hostId}/${processId}`),
           ),

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 
-/** Index of the pipe between a process apart and its owner: bytes of inputs go in, those of results come back. */
+/** Index of the pipe between a child process and its owner: bytes of inputs go in, those of results come back. */
 export const DATA_PIPE = 4;
 
 /**

@@ -247,14 +247,14 @@ export interface Failure {
 
 export type ImageResult = Transformed | Described | Compared | Failure;
 
-/** How a task is sent to a process apart: the bytes of its input follow on the data pipe. */
-export interface ApartQuestion<Task> {
+/** How a task is sent to a child process: the bytes of its input follow on the data pipe. */
+export interface ProcessTask<Task> {
   task: Omit<Task, 'input'>;
   sizeBytes: number;
 }
 
-/** How a process apart answers a task: the bytes of the result follow on its data pipe. */
-export interface ApartAnswer<Verdict> {
+/** How a child process answers a task: the bytes of the result follow on its data pipe. */
+export interface ProcessAnswer<Verdict> {
   verdict: Verdict;
   sizeBytes: number;
 }

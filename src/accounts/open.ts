@@ -43,7 +43,7 @@ export async function openAccounts(options: AccountsOptions): Promise<Accounts> 
     processId: options.processId,
     requestsPerMinute: settings.REQUESTS_PER_MINUTE,
     failedAuthenticationsPerMinute: settings.FAILED_AUTHENTICATIONS_PER_MINUTE,
-    places: { calls: settings.SYNC_CALLS_PER_ACCOUNT, waits: JOB_WAITS },
+    slots: { calls: settings.SYNC_CALLS_PER_ACCOUNT, waits: JOB_WAITS },
     now: nowMs,
   });
 

@@ -23,8 +23,8 @@ import { createAssetReader } from './content/reader.ts';
 import { openContent } from './content/reading.ts';
 import { contentRoutes } from './content/routes.ts';
 import { UPLOAD_LIMIT_BYTES, URL_LIMIT_BYTES } from './limits.ts';
-import { JobPlaces } from './places/job-places.ts';
-import { AssetPlaces } from './places/places.ts';
+import { AssetQuota } from './quota/asset-quota.ts';
+import { JobQuota } from './quota/job-quota.ts';
 import { openAssetRecords } from './records.ts';
 import { createRemoval } from './removal.ts';
 import { assetRoutes } from './routes.ts';
@@ -43,7 +43,7 @@ export interface AssetsOptions {
   /** Assets that a plan stores. */
   storedAssets: (plan: string) => number;
   publicUrl: () => string;
-  /** Where a plan is changed; part of the refusal for want of places. */
+  /** Where a plan is changed; part of the refusal for want of quota. */
   upgradeUrl: () => string;
   /** See AssetSweepsOptions. */
   storesOpenedAt?: Date;
@@ -75,7 +75,7 @@ export interface AssetsForJobs {
    * @throws ApiError provider_unavailable with reason storage_read
    */
   open(picture: StoredPicture): Promise<Readable>;
-  places: JobPlaces;
+  quota: JobQuota;
   outputs: Outputs;
 }
 
@@ -93,14 +93,14 @@ export interface StoredPicture {
 export async function openAssets(options: AssetsOptions): Promise<Assets> {
   const { documents, objects, gate, now, log } = options;
   const store = await AssetsStore.open(documents, now);
-  const places = await AssetPlaces.open(documents, now);
+  const quota = await AssetQuota.open(documents, now);
   const collections = await AssetCollections.open(documents, store, now);
   const intake = createIntake(options);
   const incoming = createIncoming(options.outbound);
   const links = createLinks(options);
   const records = await openAssetRecords(store, options.coordination);
-  const removal = createRemoval({ store, records, places, objects, log });
-  const arrivals = createArrivals({ ...options, store, places, collections, intake, removal });
+  const removal = createRemoval({ store, records, quota, objects, log });
+  const arrivals = createArrivals({ ...options, store, quota, collections, intake, removal });
   const outputs = createOutputs({ store, collections, removal, objects, pixels: options.pixels, now });
 
   return {
@@ -113,7 +113,7 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
 
     readAsset: createAssetReader(records, objects, URL_LIMIT_BYTES),
 
-    storedAssets: (accountId) => places.stored(accountId),
+    storedAssets: (accountId) => quota.stored(accountId),
 
     async missingAssets(accountId, assetIds) {
       const there = new Set(await store.findDone(accountId, assetIds));
@@ -133,11 +133,11 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
         return pictures;
       },
       open: async (picture) => (await openContent(objects, picture, null)).body,
-      places: await JobPlaces.open(documents, now),
+      quota: await JobQuota.open(documents, now),
       outputs,
     },
 
-    sweeps: createAssetSweeps({ storesOpenedAt: options.storesOpenedAt, store, places, removal, arrivals }),
+    sweeps: createAssetSweeps({ storesOpenedAt: options.storesOpenedAt, store, quota, removal, arrivals }),
     stop: async () => records.close(),
   };
 }

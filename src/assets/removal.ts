@@ -1,14 +1,14 @@
 import type { Objects } from '../stores/objects/port.ts';
 import { forEachAtOnce } from '../turns/at-once.ts';
 import type { AssetDocument } from './asset.ts';
-import type { AssetPlaces } from './places/places.ts';
+import type { AssetQuota } from './quota/asset-quota.ts';
 import type { AssetRecords } from './records.ts';
 import type { AssetsStore } from './store.ts';
 
 export interface RemovalOptions {
   store: AssetsStore;
   records: AssetRecords;
-  places: AssetPlaces;
+  quota: AssetQuota;
   objects: Objects;
   log: { warn(context: object, message: string): void };
 }
@@ -21,13 +21,13 @@ const REMOVED_AT_ONCE = 16;
  * goes, and only then the document, which until then is the note of what is still to be done. A crash at any line leaves
  * such a note, and the sweep takes it up; an asset that is seen always has its bytes.
  */
-export function createRemoval({ store, records, places, objects, log }: RemovalOptions) {
+export function createRemoval({ store, records, quota, objects, log }: RemovalOptions) {
   /** Each step may be done twice. */
   async function finish(asset: AssetDocument): Promise<void> {
-    if (asset.state === 'leaving') await places.leaving(asset.accountId, asset._id);
+    if (asset.state === 'leaving') await quota.leaving(asset.accountId, asset._id);
     if (asset.objectKey !== null) await objects.delete(asset.objectKey);
     await store.erase(asset);
-    await places.leave(asset.accountId, asset._id);
+    await quota.leave(asset.accountId, asset._id);
   }
 
   /** What fails here is for the sweep: the caller's asset is gone either way. */

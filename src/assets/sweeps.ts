@@ -1,13 +1,13 @@
 import type { Duty } from '../sweeping/sweeper.ts';
 import type { Arrivals } from './arrivals/arrivals.ts';
 import { UNFINISHED_MS } from './limits.ts';
-import type { AssetPlaces } from './places/places.ts';
+import type { AssetQuota } from './quota/asset-quota.ts';
 import type { Removal } from './removal.ts';
 import type { AssetsStore } from './store.ts';
 
 export interface AssetSweepsOptions {
   store: AssetsStore;
-  places: AssetPlaces;
+  quota: AssetQuota;
   removal: Removal;
   arrivals: Arrivals;
   /**
@@ -21,7 +21,7 @@ const MOST_AT_A_TIME = 100;
 
 /** What time and dead processes leave of assets. Each may run anywhere, twice and at once. */
 export function createAssetSweeps(options: AssetSweepsOptions): Duty[] {
-  const { store, places, removal, arrivals, storesOpenedAt } = options;
+  const { store, quota, removal, arrivals, storesOpenedAt } = options;
   /** What is older and not done is nobody's any more. */
   const before = (now: Date) =>
     new Date(Math.max(now.getTime() - UNFINISHED_MS, storesOpenedAt?.getTime() ?? 0));
@@ -43,10 +43,10 @@ export function createAssetSweeps(options: AssetSweepsOptions): Duty[] {
   /** Marks on the count of an account: the asset of one stays, or it is gone. Those between are removed above. */
   async function marked(now: Date): Promise<number> {
     let cleared = 0;
-    for (const { accountId, assetId } of await places.leftOver(before(now))) {
+    for (const { accountId, assetId } of await quota.leftOver(before(now))) {
       const asset = await store.findAny(accountId, assetId);
       if (asset !== null && asset.state !== 'kept') continue;
-      await (asset === null ? places.leave(accountId, assetId) : arrivals.settle(asset));
+      await (asset === null ? quota.leave(accountId, assetId) : arrivals.settle(asset));
       cleared += 1;
     }
     return cleared;

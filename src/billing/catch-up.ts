@@ -52,13 +52,13 @@ export async function openCatchUp(coordination: Coordination, syncRuns: SyncRuns
     const { promise, resolve } = Promise.withResolvers<void>();
     const question: Waiting = { answers: 0, processes: Number.POSITIVE_INFINITY, resolve };
     waiting.set(id, question);
-    const patience = new AbortController();
+    const timer = new AbortController();
     try {
       question.processes = await coordination.publish(ASKED, id);
       settle(question);
-      await Promise.race([promise, sleep(LONGEST_WAIT_MS, undefined, { signal: patience.signal })]);
+      await Promise.race([promise, sleep(LONGEST_WAIT_MS, undefined, { signal: timer.signal })]);
     } finally {
-      patience.abort();
+      timer.abort();
       waiting.delete(id);
     }
   }

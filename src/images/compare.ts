@@ -9,8 +9,8 @@ import { envelopeOf, success } from '../http/envelope.ts';
 import { ApiError, invalidParam } from '../http/errors.ts';
 import { readable } from '../pixels/readable.ts';
 import { addressOf, type Input, textOf, wholePart } from './input.ts';
-import { bring, type CallLimits, counted, type LaneOptions, limitsOf } from './lane.ts';
 import { IMAGE_LIMIT_BYTES, MULTIPART_LIMIT_BYTES } from './limits.ts';
+import { bring, type CallLimits, counted, limitsOf, type MeteredCallOptions } from './metered-call.ts';
 import { runOf, sendTiming } from './timing.ts';
 import { CompareReference } from './transform-schema.ts';
 
@@ -22,14 +22,14 @@ interface Pair {
 }
 
 /** POST /images/compare: how two images of one size differ, while the caller waits. */
-export async function compareRoutes(app: FastifyInstance, options: LaneOptions): Promise<void> {
+export async function compareRoutes(app: FastifyInstance, options: MeteredCallOptions): Promise<void> {
   const { gate, pixels } = options;
 
   app.post(
     '/images/compare',
     {
       config: {
-        ...{ place: 'calls', body: 'stream', reference: CompareReference, secondFile: 'other' },
+        ...{ slot: 'calls', body: 'stream', reference: CompareReference, secondFile: 'other' },
         check: checkPairBody,
       },
       schema: {
@@ -53,7 +53,7 @@ export async function compareRoutes(app: FastifyInstance, options: LaneOptions):
         const { accountId } = caller;
         const paramOf = () => pair.otherParam;
         const work = pixels.compare({ ...one, other: other.bytes, accountId, ...limits, paramOf });
-        gate.keepPlaceUntil(request, work.ended);
+        gate.keepSlotUntil(request, work.ended);
         return { fetchMs, bytesIn, ...(await work.result) };
       });
       sendTiming(reply, { admitMs, ...done, ...done.timings });

@@ -1,6 +1,6 @@
 const MEGABYTE = 1024 * 1024;
 
-/** Largest image of the synchronous lane, in bytes, however it comes. */
+/** Largest image of a synchronous call, in bytes, however it comes. */
 export const IMAGE_LIMIT_BYTES = 25 * MEGABYTE;
 /** Largest multipart body around one. */
 export const MULTIPART_LIMIT_BYTES = 34 * MEGABYTE;

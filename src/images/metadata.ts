@@ -4,21 +4,21 @@ import { checkImageBody } from '../http/bodies/image-body.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
 import { ImageObject, ImageTags } from '../pixels/image-object.ts';
 import { readInput } from './input.ts';
-import { bring, type LaneOptions, limitsOf } from './lane.ts';
+import { bring, limitsOf, type MeteredCallOptions } from './metered-call.ts';
 import { runOf, sendTiming, workerMs } from './timing.ts';
 import { ImageReference } from './transform-schema.ts';
 
 /** POST /images/metadata: what an image is and what its file says, while the caller waits. Free. */
 export async function metadataRoutes(
   app: FastifyInstance,
-  options: Omit<LaneOptions, 'allowance'>,
+  options: Omit<MeteredCallOptions, 'allowance'>,
 ): Promise<void> {
   const { gate, pixels } = options;
 
   app.post(
     '/images/metadata',
     {
-      config: { place: 'calls', body: 'stream', reference: ImageReference, check: checkImageBody },
+      config: { slot: 'calls', body: 'stream', reference: ImageReference, check: checkImageBody },
       schema: {
         summary: 'Read dimensions and metadata',
         description:
@@ -35,7 +35,7 @@ export async function metadataRoutes(
       const fetchMs = reply.elapsedTime - admitMs;
       const bytesIn = image.bytes.length;
       const work = pixels.describe({ ...image, accountId: caller.accountId, ...limits });
-      gate.keepPlaceUntil(request, work.ended);
+      gate.keepSlotUntil(request, work.ended);
       const described = await work.result;
       sendTiming(reply, { admitMs, fetchMs, queueMs: described.queueMs, ...described.timings });
       options.meters.ops.ran(runOf('read_metadata', { admitMs, fetchMs, ...described, bytesIn }));

@@ -4,14 +4,14 @@ import type { Slice } from '../http/slice.ts';
 import type { Presets } from '../presets/open.ts';
 import type { Objects } from '../stores/objects/port.ts';
 import { compareRoutes } from './compare.ts';
-import type { LaneOptions } from './lane.ts';
 import { metadataRoutes } from './metadata.ts';
+import type { MeteredCallOptions } from './metered-call.ts';
 import { type RenderOptions, renderRoutes } from './render.ts';
 import { createResults, resultRoutes } from './results.ts';
 import { transformRoutes } from './transform.ts';
 
 export interface ImagesOptions
-  extends Omit<LaneOptions, 'timeoutMs'>,
+  extends Omit<MeteredCallOptions, 'timeoutMs'>,
     Pick<RenderOptions, 'renders' | 'templates' | 'publicUrl'> {
   objects: Objects;
   signatures: Signatures;
@@ -24,7 +24,7 @@ export interface Images extends Slice {
   resultRoutes(app: FastifyInstance): Promise<void>;
 }
 
-/** The synchronous lane: transform, metadata and render, each answered while its caller waits. */
+/** The synchronous calls (transform, metadata, compare and render), each answered while its caller waits. */
 export function openImages({ presets, settings, ...options }: ImagesOptions): Images {
   const results = createResults(options);
   const timeoutMs = settings.TRANSFORM_TIMEOUT_MS;

@@ -10,11 +10,11 @@ import { blockedWarnings, variableWarnings } from '../templates/findings.ts';
 import type { Templates } from '../templates/open.ts';
 import { assetIdsIn, withAssetScheme } from './asset-references.ts';
 import type { DeclaredImage } from './declared-type.ts';
-import { type CallLimits, counted, type LaneOptions, limitsOf } from './lane.ts';
+import { type CallLimits, counted, limitsOf, type MeteredCallOptions } from './metered-call.ts';
 import { runOf, sendTiming } from './timing.ts';
 
 export interface RenderOptions
-  extends Pick<LaneOptions, 'gate' | 'pixels' | 'allowance' | 'readAsset' | 'meters' | 'timeoutMs'> {
+  extends Pick<MeteredCallOptions, 'gate' | 'pixels' | 'allowance' | 'readAsset' | 'meters' | 'timeoutMs'> {
   renders: Renders;
   templates: Pick<Templates, 'findForRender'>;
   publicUrl: () => string;
@@ -64,7 +64,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
   app.post<{ Body: RenderBody }>(
     '/images/render',
     {
-      config: { place: 'calls', answers: 'image/*' },
+      config: { slot: 'calls', answers: 'image/*' },
       schema: { summary: 'Render a template to a picture', tags: ['Images'], body: RenderBody },
     },
     async (request, reply) => {
@@ -77,16 +77,16 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
       const html = withAssetScheme(fill(template, row), options.publicUrl());
       const picture = await counted(options.allowance, caller, 'render_template', async () => {
         const { accountId } = caller;
-        const keepPlaceUntil = (work: Promise<void>) => gate.keepPlaceUntil(request, work);
+        const keepSlotUntil = (work: Promise<void>) => gate.keepSlotUntil(request, work);
         const { assets, missing } = await assetsOfPage(html, {
           ...options,
           accountId,
           limits,
-          keepPlaceUntil,
+          keepSlotUntil,
         });
         const fetchMs = reply.elapsedTime - admitMs;
         const work = renders.begin({ html, ...drawing, accountId, assets, ...limits });
-        keepPlaceUntil(work.ended);
+        keepSlotUntil(work.ended);
         return { ...(await work.result), fetchMs, missing };
       });
       addWarnings(reply, [
@@ -136,8 +136,8 @@ interface Bringing extends Pick<RenderOptions, 'pixels' | 'readAsset'> {
   /** Which class of work waits for the threads; default `call`. */
   work?: 'call' | 'job';
   limits: CallLimits;
-  /** Keeps the account's place until this work for the call has ended. */
-  keepPlaceUntil(work: Promise<void>): void;
+  /** Keeps the account's slot until this work for the call has ended. */
+  keepSlotUntil(work: Promise<void>): void;
 }
 
 /**
@@ -186,13 +186,13 @@ export async function assetsOfPage(
 async function drawableOf(
   id: string,
   { bytes, declaredType }: DeclaredImage,
-  { pixels, accountId, limits, work: kind = 'call', keepPlaceUntil }: Bringing,
+  { pixels, accountId, limits, work: kind = 'call', keepSlotUntil }: Bringing,
 ): Promise<RenderRequest['assets'][string]> {
   if (!UNDRAWN.includes(declaredType)) {
     return { data: bytes, contentType: declaredType ?? 'application/octet-stream' };
   }
   const work = pixels.transform({ bytes, pass: AS_PNG, accountId, ...limits, work: kind });
-  keepPlaceUntil(work.ended);
+  keepSlotUntil(work.ended);
   const { data, contentType } = await work.result.catch((error) => {
     if (!(error instanceof ApiError) || error.status >= 500) throw error;
     throw invalidParam('data', `The page names ${id}, of which no picture can be made: ${error.message}`);

@@ -59,7 +59,7 @@ export function readQuery(text: string, query: Query): TransformCall {
 }
 
 /**
- * Refuses by the query alone what no body can mend: before a place is taken and before the body is read.
+ * Refuses by the query alone what no body can mend: before a slot is taken and before the body is read.
  * @throws ApiError as `readCall`.
  */
 export function checkQuery(text: string, query: Query, bodyMaySayMore: boolean): void {

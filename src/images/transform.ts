@@ -7,8 +7,8 @@ import { envelopeOf, success } from '../http/envelope.ts';
 import { addWarnings, type Warning } from '../http/manners/warnings.ts';
 import type { PixelResult } from '../pixels/pixels.ts';
 import { type BodyFields, readInput } from './input.ts';
-import { bring, counted, type LaneOptions, limitsOf, namedAs } from './lane.ts';
 import { RESULT_LIFE_SECONDS } from './limits.ts';
+import { bring, counted, limitsOf, type MeteredCallOptions, namedAs } from './metered-call.ts';
 import type { Results } from './results.ts';
 import { runOf, sendTiming } from './timing.ts';
 import { checkQuery, type Query, readCall, readQuery, type TransformCall } from './transform-call.ts';
@@ -20,7 +20,7 @@ interface Planned {
   warnings: readonly Warning[];
 }
 
-export interface TransformOptions extends LaneOptions {
+export interface TransformOptions extends MeteredCallOptions {
   results: Results;
   /** The one pass of a preset that runs here. Throws by the interface's preset errors. */
   presetPass: (accountId: string, reference: string) => Promise<Planned>;
@@ -34,7 +34,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
     '/images/transform',
     {
       config: {
-        place: 'calls',
+        slot: 'calls',
         body: 'stream',
         reference: transformReference(),
         answers: 'image/*',
@@ -66,7 +66,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         const bytesIn = image.bytes.length;
         const { accountId } = caller;
         const work = pixels.transform({ ...image, pass, accountId, ...limits, paramOf: paramOf(call) });
-        gate.keepPlaceUntil(request, work.ended);
+        gate.keepSlotUntil(request, work.ended);
         const result = await work.result;
         const link = request.query.response === 'url' ? await results.store(result) : null;
         return { fetchMs, bytesIn, link, ...result };

@@ -110,7 +110,7 @@ export function referenceMissing(param: string, missing: readonly string[]): Api
 }
 
 /** 422: the outputs would pass the plan's places. */
-export function outputsExceedPlaces(places: number, left: number, upgradeUrl: string): ApiError {
+export function outputsExceedQuota(places: number, left: number, upgradeUrl: string): ApiError {
   return new ApiError(
     'asset_count_exceeded',
     `The job would make ${places} assets, and ${left} places are left on the plan: delete some, or change the plan.`,

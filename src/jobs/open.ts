@@ -115,14 +115,14 @@ export async function openJobs(options: JobsOptions): Promise<Jobs> {
       ),
   });
   const { jobs, reading } = engine;
-  const placesLeft = async (accountId: string, planId: string) =>
+  const assetsLeft = async (accountId: string, planId: string) =>
     Math.max(0, plan(planId).storedAssets - (await storedAssets(accountId)));
 
   return {
     async routes(app: FastifyInstance) {
       engine.installMetrics();
       const checking = createChecking({ ...options, models: () => options.models });
-      await app.register(jobRoutes, { ...engine, gate, presets, checking, waits, holds, placesLeft });
+      await app.register(jobRoutes, { ...engine, gate, presets, checking, waits, holds, assetsLeft });
       const results = createResults({ items: engine.items, assets });
       await app.register(resultRoutes, { ...options, reading, results });
     },

@@ -52,8 +52,8 @@ export interface JobRoutesOptions {
   resuming: Resuming;
   waits: Waits;
   holds: Holds;
-  /** Places for assets that an account has left. */
-  placesLeft: (accountId: string, plan: string) => Promise<number>;
+  /** Assets that the plan of an account still has room for. */
+  assetsLeft: (accountId: string, plan: string) => Promise<number>;
 }
 
 const tags = ['Jobs'];
@@ -81,7 +81,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
   }
 
   async function estimated({ accountId, plan }: Caller, order: Order) {
-    const assetCountLeft = await options.placesLeft(accountId, plan);
+    const assetCountLeft = await options.assetsLeft(accountId, plan);
     const estimate = await estimateOf(accountId, order, { holds: options.holds, assetCountLeft });
     return success('Nothing was submitted: this is what it would cost.', estimate);
   }
@@ -171,7 +171,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
   app.get<{ Params: JobPath; Querystring: JobQuery }>(
     '/jobs/:jobId',
     {
-      config: { place: (request) => (queriedWait(request) > 0 ? 'waits' : null) },
+      config: { slot: (request) => (queriedWait(request) > 0 ? 'waits' : null) },
       schema: {
         summary: 'Read a job',
         description: 'With wait, answers when it has ended or the time is over, as it stands then.',

@@ -208,27 +208,27 @@ export class JobsStore {
     return this.#jobs.findOne(waiting, { sort: [['_id', 1]] });
   }
 
-  /** Starts a waiting job in one of the places of its account and type; null when none is free, or it has started. */
+  /** Starts a waiting job in one of the slots of its account and type; null when none is free, or it has started. */
   async start(job: JobDocument): Promise<JobDocument | null> {
     const waiting = { status: 'PENDING', phase: 'open' };
-    return this.#inAPlace(job, (running) => this.change(job._id, waiting, { $set: running }));
+    return this.#inASlot(job, (running) => this.change(job._id, waiting, { $set: running }));
   }
 
-  /** Shows a hidden job that runs already; null when no place is free, or it is hidden no more. */
+  /** Shows a hidden job that runs already; null when no slot is free, or it is hidden no more. */
   async showRunning(job: JobDocument, set: Partial<JobDocument>): Promise<JobDocument | null> {
-    return this.#inAPlace(job, (running) =>
+    return this.#inASlot(job, (running) =>
       this.movePhase(job._id, 'hidden', 'open', { ...set, ...running, shown: 1 }),
     );
   }
 
-  /** Tries the places of a job's account and type, one after the other. */
-  async #inAPlace(
+  /** Tries the slots of a job's account and type, one after the other. */
+  async #inASlot(
     { accountId, type }: JobDocument,
     enter: (running: Partial<JobDocument>) => Promise<JobDocument | null>,
   ): Promise<JobDocument | null> {
     const startedAt = this.#now().toISOString();
-    for (let place = 0; place < RUNNING_JOBS_PER_TYPE; place += 1) {
-      const slot = `${accountId}/${type}/${place}`;
+    for (let index = 0; index < RUNNING_JOBS_PER_TYPE; index += 1) {
+      const slot = `${accountId}/${type}/${index}`;
       try {
         return await enter({ status: 'PROCESSING', slot, startedAt });
       } catch (error) {

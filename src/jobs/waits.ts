@@ -36,18 +36,18 @@ export function createWaits({ limit, draining }: WaitsOptions) {
     const signal = AbortSignal.any([client, draining]);
     for (;;) {
       const { ended, forget } = endOf(jobId);
-      const patience = new AbortController();
+      const timer = new AbortController();
       try {
         const job = await look();
         const leftMs = until - performance.now();
         if (isTerminal(job.status) || leftMs <= 0 || signal.aborted) return job;
         const pause = sleep(Math.min(leftMs, LOOK_MS), undefined, {
-          signal: AbortSignal.any([signal, patience.signal]),
+          signal: AbortSignal.any([signal, timer.signal]),
         });
         const told = await Promise.race([ended, pause.catch(() => undefined)]);
         if (told !== undefined) return told;
       } finally {
-        patience.abort();
+        timer.abort();
         forget();
       }
     }

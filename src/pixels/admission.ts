@@ -6,15 +6,15 @@ import { capacity } from './failures.ts';
 /** A call has somebody who waits for its answer; a job has not. */
 export type WorkClass = 'call' | 'job';
 
-/** A place at work. */
-export interface Seat {
+/** A slot at work. */
+export interface Slot {
   /** How long it was waited for. */
   queueMs: number;
   /** Gives it back, once the work has really ended. A second call does nothing. */
   release(): void;
 }
 
-export interface SeatRequest {
+export interface SlotRequest {
   /** Whose work this is; accounts are served in turn. */
   accountId: string;
   /** Calls are served first, but a job at least every fourth time; absent: a call. */
@@ -26,8 +26,8 @@ export interface SeatRequest {
 }
 
 export interface AdmissionStats {
-  seats: number;
-  /** At work now: more than there are seats while calls work beside jobs, or after a resize. */
+  slots: number;
+  /** At work now: more than there are slots while calls work beside jobs, or after a resize. */
   busy: number;
   /** Calls that wait. */
   waiting: number;
@@ -35,35 +35,35 @@ export interface AdmissionStats {
   jobsWaiting: number;
   reservedBytes: number;
   budgetBytes: number;
-  /** Recent mean of how long a seat was taken. */
+  /** Recent mean of how long a slot was taken. */
   meanServiceMs: number;
-  /** Recent mean of how long a seat was waited for. */
+  /** Recent mean of how long a slot was waited for. */
   meanWaitMs: number;
 }
 
-/** A waiting room before a number of seats and a budget of memory: bounded for calls, without end for jobs. */
+/** A waiting room before a number of slots and a budget of memory: bounded for calls, without end for jobs. */
 export interface Admission {
   /**
-   * Waits for a seat.
+   * Waits for a slot.
    * @throws provider_unavailable (capacity, with Retry-After) when a call finds the waiting room full; the signal's reason
    * when it aborts.
    */
-  acquire(request: SeatRequest): Promise<Seat>;
-  /** When a place is to be expected for a call that came now: whole seconds, 1 to 60. */
+  acquire(request: SlotRequest): Promise<Slot>;
+  /** When a slot is to be expected for a call that came now: whole seconds, 1 to 60. */
   retryAfterSeconds(): number;
   /**
-   * Changes the number of seats and the memory; work under way keeps its own, so that fewer come into force as work ends.
+   * Changes the number of slots and the memory; work under way keeps its own, so that fewer come into force as work ends.
    */
-  resize(size: { seats: number; budgetBytes?: number }): void;
+  resize(size: { slots: number; budgetBytes?: number }): void;
   /** Resolves when nobody works and nobody waits. */
   idle(): Promise<void>;
   stats(): AdmissionStats;
 }
 
 interface Waiter {
-  request: SeatRequest;
+  request: SlotRequest;
   arrivedMs: number;
-  grant(seat: Seat): void;
+  grant(slot: Slot): void;
 }
 
 /** A mean that forgets: how much the latest value weighs in it. */
@@ -76,21 +76,21 @@ const LONGEST_RETRY_SECONDS = 60;
 const CALLS_IN_A_ROW = 3;
 
 export function createAdmission(options: {
-  seats: number;
+  slots: number;
   budgetBytes: number;
   /** Calls that may wait. */
   queueLimit: number;
   /**
-   * A call does not wait for the seats that jobs have: it works beside them, so that up to twice as many are at work as
-   * there are seats. A job takes a seat only where neither a call nor another job has it.
+   * A call does not wait for the slots that jobs have: it works beside them, so that up to twice as many are at work as
+   * there are slots. A job takes a slot only where neither a call nor another job has it.
    */
   callsBesideJobs?: boolean;
   clock?: Clock;
 }): Admission {
   const { queueLimit, callsBesideJobs = false, clock = systemClock } = options;
-  let { seats, budgetBytes } = options;
+  let { slots, budgetBytes } = options;
   const lines = { call: createTurns<Waiter>(), job: createTurns<Waiter>() };
-  /** Places that each account has now. */
+  /** Slots that each account has now. */
   const held = new Map<string, number>();
   let callsInARow = 0;
   const atWork: Record<WorkClass, number> = { call: 0, job: 0 };
@@ -99,22 +99,22 @@ export function createAdmission(options: {
   let meanWaitMs = 0;
   let idlers: (() => void)[] = [];
 
-  const placesOf = (accountId: string) => held.get(accountId) ?? 0;
+  const slotsOf = (accountId: string) => held.get(accountId) ?? 0;
   const waiting = () => lines.call.size + lines.job.size;
   const busy = () => atWork.call + atWork.job;
 
-  function fits({ bytes, work }: SeatRequest): boolean {
+  function fits({ bytes, work }: SlotRequest): boolean {
     const before = callsBesideJobs && work !== 'job' ? atWork.call : busy();
-    return before < seats && (busy() === 0 || reservedBytes + bytes <= budgetBytes);
+    return before < slots && (busy() === 0 || reservedBytes + bytes <= budgetBytes);
   }
 
   function count(accountId: string, change: 1 | -1): void {
-    const places = placesOf(accountId) + change;
-    if (places === 0) held.delete(accountId);
-    else held.set(accountId, places);
+    const slots = slotsOf(accountId) + change;
+    if (slots === 0) held.delete(accountId);
+    else held.set(accountId, slots);
   }
 
-  function take({ accountId, bytes, work = 'call' }: SeatRequest, queueMs: number): Seat {
+  function take({ accountId, bytes, work = 'call' }: SlotRequest, queueMs: number): Slot {
     const takenMs = clock.elapsedMs();
     let isHeld = true;
     atWork[work] += 1;
@@ -135,8 +135,8 @@ export function createAdmission(options: {
     };
   }
 
-  /** Some job waits that a free seat would help. */
-  const jobsLack = () => lines.job.size > 0 && atWork.job < seats;
+  /** Some job waits that a free slot would help. */
+  const jobsLack = () => lines.job.size > 0 && atWork.job < slots;
 
   function classWhoseTurnItIs(): WorkClass {
     if (lines.call.size === 0) return 'job';
@@ -150,7 +150,7 @@ export function createAdmission(options: {
   function admitNext(): void {
     for (;;) {
       const work = classWhoseTurnItIs();
-      const next = lines[work].next(placesOf);
+      const next = lines[work].next(slotsOf);
       if (next === undefined || !fits(next.waiter.request)) break;
       callsInARow = work === 'call' && jobsLack() ? callsInARow + 1 : 0;
       lines[work].serve(next.owner, next.waiter);
@@ -161,7 +161,7 @@ export function createAdmission(options: {
     idlers = [];
   }
 
-  function wait(request: SeatRequest): Promise<Seat> {
+  function wait(request: SlotRequest): Promise<Slot> {
     const { accountId, signal, work = 'call' } = request;
     return new Promise((resolve, reject) => {
       const giveUp = () => {
@@ -172,9 +172,9 @@ export function createAdmission(options: {
       const waiter: Waiter = {
         request,
         arrivedMs: clock.elapsedMs(),
-        grant(seat) {
+        grant(slot) {
           signal.removeEventListener('abort', giveUp);
-          resolve(seat);
+          resolve(slot);
         },
       };
       lines[work].add(accountId, waiter);
@@ -185,7 +185,7 @@ export function createAdmission(options: {
   }
 
   function retryAfterSeconds(): number {
-    const aheadMs = ((lines.call.size + busy()) / seats) * meanServiceMs;
+    const aheadMs = ((lines.call.size + busy()) / slots) * meanServiceMs;
     return Math.min(LONGEST_RETRY_SECONDS, Math.max(1, Math.ceil(aheadMs / 1000)));
   }
 
@@ -199,13 +199,13 @@ export function createAdmission(options: {
     },
     retryAfterSeconds,
     resize(size) {
-      ({ seats, budgetBytes = budgetBytes } = size);
+      ({ slots, budgetBytes = budgetBytes } = size);
       admitNext();
     },
     idle: () =>
       busy() === 0 && waiting() === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve)),
     stats: () => ({
-      seats,
+      slots,
       busy: busy(),
       waiting: lines.call.size,
       jobsWaiting: lines.job.size,

@@ -14,7 +14,7 @@ export const pixelsSettings = {
     fallback: 'thread',
     values: ['thread', 'process'],
   }),
-  IMAGE_HEAVY_PLACES: integer({
+  IMAGE_HEAVY_SLOTS: integer({
     description:
       'Passes of each API process that may take longer than 2 s and run at once, at a low priority; an account has one while others wait.',
     fallback: 2,

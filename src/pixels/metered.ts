@@ -8,10 +8,10 @@ export function meteredPixels(pixels: Pixels, meter: PoolMeter): Pixels {
     work: 'call' | 'job',
     begun: Work<T>,
   ): Work<T> {
-    const place = { pool: 'image', work, kind };
+    const labels = { pool: 'image', work, kind };
     begun.result.then(
-      ({ queueMs }) => meter.worked(place, queueMs / 1000, 'done'),
-      () => meter.worked(place, 0, 'failed'),
+      ({ queueMs }) => meter.worked(labels, queueMs / 1000, 'done'),
+      () => meter.worked(labels, 0, 'failed'),
     );
     return begun;
   }

@@ -18,15 +18,15 @@ import { type Clock, systemClock } from '../clock/clock.ts';
 import type { ApiError } from '../http/errors.ts';
 import type { WorkClass } from './admission.ts';
 import type { pixelsSettings } from './config.ts';
+import { type Deadline, deadlineOf } from './deadline.ts';
 import { drawingSizeOf } from './drawing-size.ts';
 import { encodeOf, framesOf } from './estimates/following.ts';
 import { estimatedBytes } from './estimates/memory.ts';
 import { deadlineExceeded, refusalOf, tookTooLong } from './failures.ts';
 import type { Header } from './header/header.ts';
 import { hintOf, readingsOf } from './header/readings.ts';
-import { type Arrival, type Lane, openLanes } from './lanes/lanes-by-time.ts';
 import { ownedBytes } from './owned.ts';
-import { type Patience, patienceUntil } from './patience.ts';
+import { type Arrival, openPools, type Pool } from './pools/pools.ts';
 import { readable } from './readable.ts';
 import { createSelfTest } from './self-test.ts';
 import { createRasterizer } from './vector.ts';
@@ -142,18 +142,18 @@ interface Source {
 
 /** What goes with a call: how long it is wanted, and where it says which native work was begun for it. */
 interface Ending {
-  patience: Patience;
+  deadline: Deadline;
   follow(native: Promise<unknown>): void;
-  /** Told when a place is there and the work begins. @param instead what would take less time. */
+  /** Told when a slot is there and the work begins. @param instead what would take less time. */
   working(instead: readonly string[]): void;
-  /** The refusal at the deadline: for want of a place, or because the work took so long. */
+  /** The refusal at the deadline: for want of a slot, or because the work took so long. */
   late(): ApiError;
 }
 
 export function createPixels(options: PixelsOptions): Pixels {
   const { settings, log, clock = systemClock } = options;
   const onLost = (error: Error) => log.warn({ err: error }, 'An image worker was lost');
-  const lanes = openLanes({ ...options, clock, onLost });
+  const pools = openPools({ ...options, clock, onLost });
   const rasterizer = createRasterizer({
     timeoutMs: settings.VECTOR_TIMEOUT_MS,
     memoryMegabytes: settings.VECTOR_MEMORY_MEGABYTES,
@@ -162,7 +162,7 @@ export function createPixels(options: PixelsOptions): Pixels {
     onLost,
   });
 
-  /** Runs a call under its patience, and knows when the last native work for it has ended. */
+  /** Runs a call under its deadline, and knows when the last native work for it has ended. */
   function begin<T>(call: PixelCall, run: (ending: Ending) => Promise<T>): Work<T> {
     const { deadlineMs, work, signal: client } = call;
     const cameMs = clock.elapsedMs();
@@ -171,30 +171,30 @@ export function createPixels(options: PixelsOptions): Pixels {
       underWay = { sinceMs: clock.elapsedMs(), instead };
     };
     const late = () => {
-      const retryAfterSeconds = lanes.quick.retryAfterSeconds();
+      const retryAfterSeconds = pools.quick.retryAfterSeconds();
       if (underWay === undefined) return deadlineExceeded(retryAfterSeconds);
       // The waiting of a job is not counted.
       const waitedMs = work === 'job' ? 0 : underWay.sinceMs - cameMs;
       const isSlow = clock.elapsedMs() - underWay.sinceMs > waitedMs;
       return isSlow ? tookTooLong(retryAfterSeconds, underWay.instead) : deadlineExceeded(retryAfterSeconds);
     };
-    const patience = patienceUntil({ deadlineMs, work, client, clock, late });
+    const deadline = deadlineOf({ deadlineMs, work, client, clock, late });
     const begun: Promise<unknown>[] = [];
     const follow = (native: Promise<unknown>) => begun.push(native);
-    const result = run({ patience, follow, working, late }).finally(patience.end);
+    const result = run({ deadline, follow, working, late }).finally(deadline.end);
     const settled = result.then(ignore, ignore);
     const ended = settled.then(() => Promise.allSettled(begun)).then(ignore);
     return { result, ended };
   }
 
   /** A file as a thread reads it: itself, or the pixels of a drawing. */
-  async function sourceOf(call: PixelCall, pass: Pass | null, { patience }: Ending): Promise<Source> {
+  async function sourceOf(call: PixelCall, pass: Pass | null, { deadline }: Ending): Promise<Source> {
     const { accountId, work, bytes } = call;
     const header = readable(bytes, call.header, (read) =>
       pass === null ? read.frames : framesOf(read, pass),
     );
     if (header.format !== 'svg') return { file: { input: ownedBytes(bytes) }, header, queueMs: 0 };
-    const drawing = await rasterizer.draw({ bytes, ...drawingSizeOf(pass) }, { accountId, work, patience });
+    const drawing = await rasterizer.draw({ bytes, ...drawingSizeOf(pass) }, { accountId, work, deadline });
     const { width, height, channels, pixels, queueMs } = drawing;
     return {
       file: { input: pixels, raw: { width, height, channels } },
@@ -203,20 +203,20 @@ export function createPixels(options: PixelsOptions): Pixels {
     };
   }
 
-  /** Runs a task in the lane that it belongs to by what it is estimated to take. */
+  /** Runs a task in the pool that it belongs to by what it is estimated to take. */
   async function runTask<T extends ImageTask>(
     taskUntil: (deadlineMs: number) => T,
     { accountId, work, inBatch = false }: PixelCall,
     { header, pass }: { header: Header; pass: Pass | null },
     ending: Ending,
   ): Promise<Arrival<T>> {
-    const { lane, took } = lanes.choose(header, pass, inBatch);
-    const seating = { accountId, work, bytes: estimatedBytes(header, pass) };
+    const { pool, took } = pools.choose(header, pass, inBatch);
+    const slotRequest = { accountId, work, bytes: estimatedBytes(header, pass) };
     const begin = (deadlineMs: number) => {
       ending.working(insteadOf(header, pass, work));
       return taskUntil(deadlineMs);
     };
-    const arrival = await lane.run<T>({ taskUntil: begin, seating, took, ...ending });
+    const arrival = await pool.run<T>({ taskUntil: begin, slotRequest, took, ...ending });
     selfTest.answered();
     return arrival;
   }
@@ -288,12 +288,12 @@ export function createPixels(options: PixelsOptions): Pixels {
     transform: (call) => begin(call, (ending) => transform(call, ending)),
     describe: (call) => begin(call, (ending) => describe(call, ending)),
     compare: (call) => begin(call, (ending) => compare(call, ending)),
-    stats: () => statsOf(lanes.quick),
-    heavyStats: () => statsOf(lanes.heavy),
-    batchStats: () => statsOf(lanes.batch),
+    stats: () => statsOf(pools.quick),
+    heavyStats: () => statsOf(pools.heavy),
+    batchStats: () => statsOf(pools.batch),
     selfTest: selfTest.run,
     async close() {
-      await Promise.all([lanes.close(), rasterizer.close()]);
+      await Promise.all([pools.close(), rasterizer.close()]);
     },
   };
 }
@@ -317,7 +317,7 @@ function drawingFacts(bytes: Uint8Array): Partial<ImageFacts> {
   return { format: 'svg', mimeType: 'image/svg+xml', bytes: bytes.length, sha1 };
 }
 
-function statsOf(lane: Lane): PixelStats {
-  const { seats, busy, waiting, meanWaitMs, reservedBytes, budgetBytes } = lane.stats();
-  return { threads: seats, busy, queued: waiting, waitMs: meanWaitMs, reservedBytes, budgetBytes };
+function statsOf(pool: Pool): PixelStats {
+  const { slots, busy, waiting, meanWaitMs, reservedBytes, budgetBytes } = pool.stats();
+  return { threads: slots, busy, queued: waiting, waitMs: meanWaitMs, reservedBytes, budgetBytes };
 }

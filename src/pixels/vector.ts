@@ -2,9 +2,9 @@ import { LIMIT_PIXELS } from '../../workers/protocol.ts';
 import type { Rasterized, RasterizeResult, RasterizeTask } from '../../workers/vector/protocol.ts';
 import type { Clock } from '../clock/clock.ts';
 import type { WorkClass } from './admission.ts';
+import { type Deadline, deadlineOf } from './deadline.ts';
 import { deadlineExceeded, refusalOf } from './failures.ts';
-import { createApart, ProcessDeath, refusalOfDeath } from './lanes/apart.ts';
-import { type Patience, patienceUntil } from './patience.ts';
+import { createChildProcessPool, ProcessDeath, refusalOfDeath } from './pools/child-process-pool.ts';
 
 export interface Drawing extends Rasterized {
   /** RGBA, row by row, owning the whole of its memory. */
@@ -20,7 +20,7 @@ export interface DrawingRequest extends Pick<RasterizeTask, 'density' | 'atLeast
 export interface DrawingCaller {
   accountId: string;
   work?: WorkClass | undefined;
-  patience: Pick<Patience, 'signal' | 'waiting'>;
+  deadline: Pick<Deadline, 'signal' | 'waiting'>;
 }
 
 /** Draws SVG in a process of its own, one drawing at a time, accounts in turn. */
@@ -51,35 +51,41 @@ const LOWEST_PRIORITY = 19;
 const TOO_MUCH = 'The drawing needs more memory than a drawing may take, or broke its reader; simplify it.';
 
 /**
- * An SVG of 1 KB can burn a core for ever, and a thread inside librsvg cannot be stopped. So it burns apart, in a process
+ * An SVG of 1 KB can burn a core for ever, and a thread inside librsvg cannot be stopped. So it is drawn in a child process
  * of the lowest priority and of bounded memory. Raster images never wait for it.
  */
 export function createRasterizer(options: RasterizerOptions): Rasterizer {
   const { timeoutMs, memoryMegabytes, queueLimit, clock, onLost, processFile = VECTOR_PROCESS } = options;
-  const apart = createApart<RasterizeTask, RasterizeResult>({
+  const processes = createChildProcessPool<RasterizeTask, RasterizeResult>({
     file: processFile,
     niceness: LOWEST_PRIORITY,
-    places: 1,
+    slots: 1,
     budgetBytes: 0,
     memoryMegabytes,
     queueLimit,
     clock,
     onLost,
   });
-  const late = () => deadlineExceeded(apart.retryAfterSeconds());
+  const late = () => deadlineExceeded(processes.retryAfterSeconds());
 
   return {
-    async draw({ bytes, ...size }, { accountId, work, patience }) {
-      let drawing: Patience | undefined;
+    async draw({ bytes, ...size }, { accountId, work, deadline }) {
+      let drawing: Deadline | undefined;
       const begin = () => {
         const deadlineMs = clock.nowMs() + timeoutMs;
-        drawing = patienceUntil({ deadlineMs, client: patience.signal, clock, late });
+        drawing = deadlineOf({ deadlineMs, client: deadline.signal, clock, late });
         // What goes to a process is handed over, and the caller reads its file again.
         const input = new Uint8Array(bytes);
         return { task: { input, ...size, limitPixels: LIMIT_PIXELS }, signal: drawing.signal };
       };
       try {
-        const { verdict, data, queueMs } = await apart.run({ accountId, work, bytes: 0, patience, begin });
+        const { verdict, data, queueMs } = await processes.run({
+          accountId,
+          work,
+          bytes: 0,
+          deadline,
+          begin,
+        });
         if (verdict.kind === 'failure') throw refusalOf(verdict, (name) => name);
         return { ...verdict, pixels: data, queueMs };
       } catch (error) {
@@ -88,6 +94,6 @@ export function createRasterizer(options: RasterizerOptions): Rasterizer {
         drawing?.end();
       }
     },
-    close: apart.close,
+    close: processes.close,
   };
 }

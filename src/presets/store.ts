@@ -1,5 +1,5 @@
 import { newId } from '../names/ids.ts';
-import { insertNamed, NAMED_INDEXES, type Named, named } from '../stores/documents/named-places.ts';
+import { insertNamed, NAMED_INDEXES, type Named, named } from '../stores/documents/named-slots.ts';
 import {
   type Collection,
   type DeclaredCollection,

@@ -15,7 +15,6 @@ import type { AnswerSchemas } from './answer-schemas.ts';
 import { checkedAnswer, type ModelAnswer } from './answers.ts';
 import { createProviderMeter } from './meter.ts';
 import { preparedPicture } from './pictures.ts';
-import { createPlaces } from './places.ts';
 import {
   type CallContext,
   type ModelRequest,
@@ -25,6 +24,7 @@ import {
 } from './provider.ts';
 import { providersOf } from './registry.ts';
 import { nextTryMs } from './retrying.ts';
+import { createSlots } from './slots.ts';
 
 /** One try of one item on a model. */
 export interface ModelCall {
@@ -38,11 +38,11 @@ export interface ModelCall {
   /** JSON Schema of the answer; analyze alone has one. */
   schema?: Readonly<Record<string, unknown>>;
   /**
-   * The item's picture first, where it has one, then those that are shown with every call. Asked for once there is a place
+   * The item's picture first, where it has one, then those that are shown with every call. Asked for once there is a slot
    * at the provider, and handed over: not to be touched again.
    */
   pictures(): Promise<readonly Uint8Array<ArrayBuffer>[]>;
-  /** Place of the item in its job, from 0. */
+  /** Index of the item in its job, from 0. */
   itemIndex: number;
   /** Of this item, from 1. */
   attempt: number;
@@ -55,7 +55,7 @@ export interface ModelCall {
 
 export type ModelOutcome =
   | ModelAnswer
-  /** Every place at the provider is taken: come again, this was no try. */
+  /** Every slot at the provider is taken: come again, this was no try. */
   | { kind: 'busy'; retryAfterMs: number }
   | {
       kind: 'failure';
@@ -68,7 +68,7 @@ export type ModelOutcome =
 
 /** The one door to models. */
 export interface Providers {
-  /** Items that are in work or wait for a place at once, at the most: a caller with more in its hand gets `busy`. */
+  /** Items that are in work or wait for a slot at once, at the most: a caller with more in its hand gets `busy`. */
   width: number;
   /** Never rejects, but with the signal's reason when that aborted, or when `keep` or `pictures` rejected. */
   run(call: ModelCall, signal: AbortSignal): Promise<ModelOutcome>;
@@ -88,7 +88,7 @@ export interface ProvidersOptions {
   log: { error(context: object, message: string): void };
 }
 
-/** How soon a call is repeated that found no place. */
+/** How soon a call is repeated that found no slot. */
 const BUSY_MS = 1_000;
 const SANDBOX_WAIT_MS = 100;
 
@@ -103,7 +103,7 @@ export function openProviders(options: ProvidersOptions): Providers {
   const { PROVIDER_TIMEOUT_SECONDS, PROVIDER_CONCURRENCY, PROVIDER_RETRY_SECONDS } = settings.providers;
   const providers = providersOf(options);
   const measured = createProviderMeter();
-  const places = createPlaces({ ...options, limit: PROVIDER_CONCURRENCY });
+  const slots = createSlots({ ...options, limit: PROVIDER_CONCURRENCY });
 
   return {
     width: 2 * PROVIDER_CONCURRENCY * Object.keys(providers).length,
@@ -111,7 +111,7 @@ export function openProviders(options: ProvidersOptions): Providers {
       const model = findModel(models, call.model);
       const provider = model && providers[model.provider];
       if (model === undefined || provider === undefined) return notOffered(call.model);
-      const done = await places.run(model.provider, call.accountId, () =>
+      const done = await slots.run(model.provider, call.accountId, () =>
         tried(call, model, provider, signal),
       );
       return done === undefined ? { kind: 'busy', retryAfterMs: BUSY_MS } : done.done;

@@ -22,7 +22,7 @@ export interface ModelRequest {
   pictures: readonly Picture[];
   /** JSON Schema of the answer; absent where an image is asked for. */
   schema?: Readonly<Record<string, unknown>>;
-  /** Place of the item in its job, from 0. */
+  /** Index of the item in its job, from 0. */
   itemIndex: number;
   /** From 1. */
   attempt: number;

@@ -3,16 +3,16 @@ import type { SettingsOf } from '../../config/setting.ts';
 import type { storesSettings } from './config.ts';
 import type { ListenerLog } from './coordination/listeners.ts';
 import { coordinationOverChannel, provideCoordination } from './coordination/over-channel.ts';
-import { patientCoordination } from './coordination/patient.ts';
 import type { Coordination } from './coordination/port.ts';
+import { timedCoordination } from './coordination/timed.ts';
 import { documentsOverChannel, provideDocuments } from './documents/over-channel.ts';
-import { patientDocuments } from './documents/patient.ts';
 import type { Documents, ListedDocuments } from './documents/port.ts';
+import { timedDocuments } from './documents/timed.ts';
 import type { Channel, ChannelHost } from './embedded/channel.ts';
 import { openDataDirectory } from './embedded/data-directory.ts';
 import { FileObjects } from './objects/files.ts';
 import type { Objects } from './objects/port.ts';
-import { createPatience } from './patience.ts';
+import { createStoreTimeout } from './store-timeout.ts';
 
 export type StoresSettings = SettingsOf<typeof storesSettings>;
 
@@ -101,17 +101,17 @@ export async function connectStores(
   const objects = await openObjects(settings);
   if (isEmbedded(settings)) {
     const { readingDirectly } = await import('./documents/embedded/direct-reader.ts');
-    const asked = patientDocuments(documentsOverChannel(channel), createPatience(OF_THE_PRIMARY));
+    const asked = timedDocuments(documentsOverChannel(channel), createStoreTimeout(OF_THE_PRIMARY));
     const documents = readingDirectly(asked, join(settings.DATA_DIR, DOCUMENTS_FILE));
-    const coordination = patientCoordination(
+    const coordination = timedCoordination(
       coordinationOverChannel(channel, log),
-      createPatience(OF_THE_PRIMARY),
+      createStoreTimeout(OF_THE_PRIMARY),
     );
     return together(documents, coordination, objects);
   }
   const { connectMongoDocuments } = await import('./documents/mongodb.ts');
   const connected = await connectMongoDocuments(settings.MONGODB_URL, { makesIndexes: false });
-  const documents = patientDocuments(connected, createPatience(OF_MONGODB));
+  const documents = timedDocuments(connected, createStoreTimeout(OF_MONGODB));
   return together(documents, await connectCoordination(settings, log), objects);
 }
 

@@ -1,6 +1,6 @@
 import { newId } from '../names/ids.ts';
 import { slugFromName } from '../names/slugs.ts';
-import { insertNamed, NAMED_INDEXES, type Named, named } from '../stores/documents/named-places.ts';
+import { insertNamed, NAMED_INDEXES, type Named, named } from '../stores/documents/named-slots.ts';
 import {
   type Collection,
   type DeclaredCollection,

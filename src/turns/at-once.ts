@@ -9,11 +9,11 @@ export async function forEachAtOnce<T>(
 ): Promise<void> {
   const failures: unknown[] = [];
   const left = Iterator.from(many);
-  async function lane(): Promise<void> {
+  async function worker(): Promise<void> {
     for (let next = left.next(); !next.done; next = left.next()) {
       await work(next.value).catch((error: unknown) => failures.push(error));
     }
   }
-  await Promise.all(Array.from({ length: mostAtOnce }, lane));
+  await Promise.all(Array.from({ length: mostAtOnce }, worker));
   if (failures.length > 0) throw failures[0];
 }

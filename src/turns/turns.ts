@@ -10,11 +10,11 @@ export interface Turns<T> {
   /** A waiter that is not there is no fault: it may have been served just before. */
   remove(owner: string, waiter: T): void;
   /**
-   * Who is served next: of the owners that hold the fewest places, the one whose last turn is longest ago. So an owner
-   * keeps several places only while nobody else waits.
-   * @param placesOf absent: all hold as many.
+   * Who is served next: of the owners that hold the fewest slots, the one whose last turn is longest ago. So an owner
+   * keeps several slots only while nobody else waits.
+   * @param slotsOf absent: all hold as many.
    */
-  next(placesOf?: (owner: string) => number): { owner: string; waiter: T } | undefined;
+  next(slotsOf?: (owner: string) => number): { owner: string; waiter: T } | undefined;
   /** Takes out the waiter that `next` answered; its owner goes to the end. */
   serve(owner: string, waiter: T): void;
 }
@@ -45,15 +45,15 @@ export function createTurns<T>(): Turns<T> {
       size += 1;
     },
     remove,
-    next(placesOf = () => 0) {
+    next(slotsOf = () => 0) {
       let fewest = Number.POSITIVE_INFINITY;
       let chosen: { owner: string; waiter: T } | undefined;
       for (const [owner, [waiter]] of lines) {
-        const places = placesOf(owner);
-        if (waiter === undefined || places >= fewest) continue;
-        fewest = places;
+        const slots = slotsOf(owner);
+        if (waiter === undefined || slots >= fewest) continue;
+        fewest = slots;
         chosen = { owner, waiter };
-        if (places === 0) break;
+        if (slots === 0) break;
       }
       return chosen;
     },

@@ -15,7 +15,7 @@ export function deliveryNotFound(): ApiError {
   return new ApiError('not_found', message, { param: 'deliveryId' });
 }
 
-/** 422: every place of the account is taken. */
+/** 422: every slot of the account is taken. */
 export function tooManyEndpoints(): ApiError {
   return new ApiError(
     'resource_limit_exceeded',

@@ -10,7 +10,7 @@ import type { Coordination } from '../stores/coordination/port.ts';
 import type { Documents } from '../stores/documents/port.ts';
 import { createAttempt } from './deliveries/attempt.ts';
 import { createDispatcher } from './deliveries/dispatcher.ts';
-import { createLane } from './deliveries/lane.ts';
+import { createEndpointWorker } from './deliveries/endpoint-worker.ts';
 import { openListening } from './deliveries/listening.ts';
 import { createWebhookMetrics } from './deliveries/metrics.ts';
 import { deliveryRoutes } from './deliveries/routes.ts';
@@ -68,9 +68,9 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   const shareOf = (slots: number) => () => Math.max(1, Math.floor(slots / capacity.processes()));
   const dispatcher = createDispatcher({
     coordination,
-    lane: createLane({ endpoints, deliveries, disabling, attempt, metrics, now }),
+    worker: createEndpointWorker({ endpoints, deliveries, disabling, attempt, metrics, now }),
     holderPrefix: `${options.hostId}/${options.processId}/`,
-    lanes: shareOf(WEBHOOK_CONCURRENCY),
+    workers: shareOf(WEBHOOK_CONCURRENCY),
     lanesOfAccount: shareOf(WEBHOOK_CONCURRENCY_PER_ACCOUNT),
     log,
   });
@@ -92,7 +92,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
         endpoints,
         deliveries,
         sendTest: createTesting({ attempt, deliveries, now }),
-        takePlace: dispatcher.takePlace,
+        takeSlot: dispatcher.takeSlot,
         attemptsPerAccount: WEBHOOK_CONCURRENCY_PER_ACCOUNT,
         schedule: (scheduled) => scheduleNow(coordination, scheduled),
         gate,

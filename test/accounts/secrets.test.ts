@@ -70,13 +70,13 @@ async function useSecrets(
   return { secrets, log: server.logged() };
 }
 
-function staysOutOf(t: Test, secrets: Record<string, string>, place: string, contents: string): void {
-  t.ok(contents.length > 1000, `${place}: ${contents.length} characters were read`);
+function staysOutOf(t: Test, secrets: Record<string, string>, slot: string, contents: string): void {
+  t.ok(contents.length > 1000, `${slot}: ${contents.length} characters were read`);
   const found = Object.entries(secrets).filter(([, secret]) => contents.includes(secret));
   t.same(
     found.map(([name]) => name),
     [],
-    `no secret is in ${place}`,
+    `no secret is in ${slot}`,
   );
 }
 

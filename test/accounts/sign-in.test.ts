@@ -94,7 +94,7 @@ t.test('a full waiting room gives way to a new network, which is served first', 
   t.same(served, ['person', 'flood 3', 'flood 2']);
 });
 
-t.test('a sign-in that waits too long is given up, and its place is free', async (t) => {
+t.test('a sign-in that waits too long is given up, and its slot is free', async (t) => {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.teardown(() => mock.timers.reset());
   const queue = createSignInQueue({ atOnce: 1, mostWaiting: 1, mostOfNetwork: 1, mostWaitMs: 4_000 });

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import t from 'tap';
 import { createIntake } from '../../src/assets/arrivals/intake.ts';
 import { libuvThreads } from '../../src/capacity/capacity.ts';
-import { Lane } from '../../src/jobs/engine/lanes.ts';
+import { Prefetch } from '../../src/jobs/engine/prefetch.ts';
 import { createWaits } from '../../src/jobs/waits.ts';
 import type { Pixels } from '../../src/pixels/pixels.ts';
 import type { Objects } from '../../src/stores/objects/port.ts';
@@ -50,17 +50,17 @@ t.test(
 
 t.test('a change of IMAGE_THREADS reaches the items that a process works on', async (t) => {
   const capacity = smallCapacity();
-  const lane = new Lane(capacity.imageThreads);
+  const prefetch = new Prefetch(capacity.imageThreads);
   const worked = () => {
-    lane.inHand = 0;
-    while (lane.isIdle) lane.inHand += 1;
-    return lane.inHand;
+    prefetch.inHand = 0;
+    while (prefetch.isIdle) prefetch.inHand += 1;
+    return prefetch.inHand;
   };
   t.equal(worked(), 1);
-  const { limit } = lane;
+  const { limit } = prefetch;
   capacity.set('IMAGE_THREADS', 4);
   t.equal(worked(), 4);
-  t.equal(lane.limit, limit + 3, 'more are read ahead, too');
+  t.equal(prefetch.limit, limit + 3, 'more are read ahead, too');
   capacity.set('IMAGE_THREADS', 2);
   t.equal(worked(), 2);
 });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LOOPBACK } from '../webhooks/receiver.ts';
 import { startWholeService, until, type WholeService } from '../whole-service.ts';
-import { type Client, patientClient } from './kills/client.ts';
+import { type Client, retryingClient } from './kills/client.ts';
 import { upload } from './kills/work.ts';
 import { type Scope, startClusterStores } from './outages/stores.ts';
 
@@ -30,7 +30,7 @@ export async function startsRound({ starts, replaces }: StartsRound): Promise<st
     if (stores === null) return null;
     const settings = { ...LOOPBACK, ...stores.settings, PROCESSES: '2', LOG_LEVEL: 'info' };
     const steady = await startWholeService(scope, settings);
-    const client = patientClient(() => steady.url, steady.key);
+    const client = retryingClient(() => steady.url, steady.key);
     const over = new AbortController();
     const submitted = submitAgainAndAgain(client, over.signal);
     const crashes: string[] = [];

@@ -11,7 +11,7 @@ import { openEvents } from '../../src/events/open.ts';
 import { newId } from '../../src/names/ids.ts';
 import { hostForProcesses } from '../../src/stores/embedded/channel-host.ts';
 import { openStores } from '../../src/stores/open.ts';
-import { releaseLanesOf } from '../../src/webhooks/deliveries/schedule.ts';
+import { releaseEndpointsOf } from '../../src/webhooks/deliveries/schedule.ts';
 import { newSecret } from '../../src/webhooks/endpoints/signing.ts';
 import { EndpointsStore } from '../../src/webhooks/endpoints/store.ts';
 import { randomDatabase, startMongo } from '../services/mongodb.ts';
@@ -86,7 +86,7 @@ async function killOne(): Promise<void> {
   living.delete(worker);
   await gone;
   start(killed);
-  await releaseLanesOf(stores.coordination, holders);
+  await releaseEndpointsOf(stores.coordination, holders);
 }
 
 async function flush(): Promise<void> {

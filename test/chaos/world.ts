@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { Caller } from '../../src/accounts/authentication.ts';
 import { createOutputs } from '../../src/assets/arrivals/outputs.ts';
 import { AssetCollections } from '../../src/assets/collections/collections.ts';
-import { JobPlaces } from '../../src/assets/places/job-places.ts';
-import { AssetPlaces } from '../../src/assets/places/places.ts';
+import { AssetQuota } from '../../src/assets/quota/asset-quota.ts';
+import { JobQuota } from '../../src/assets/quota/job-quota.ts';
 import { openAssetRecords } from '../../src/assets/records.ts';
 import { createRemoval } from '../../src/assets/removal.ts';
 import { AssetsStore } from '../../src/assets/store.ts';
@@ -96,10 +96,10 @@ export async function openWorld({
       topUpUrl: () => 'http://localhost/docs',
     });
     const store = await AssetsStore.open(reached, now);
-    const places = await AssetPlaces.open(reached, now);
+    const quota = await AssetQuota.open(reached, now);
     const collections = await AssetCollections.open(reached, store, now);
     const records = await openAssetRecords(store, coordination);
-    const removal = createRemoval({ store, records, places, objects, log: QUIET });
+    const removal = createRemoval({ store, records, quota, objects, log: QUIET });
     const outputs = createOutputs({ store, collections, removal, objects, pixels: BLIND, now });
     const announced = await reached.collection<Announced>({ name: 'announced', indexes: [] });
     const draining = new AbortController();
@@ -110,7 +110,7 @@ export async function openWorld({
         statuses: async (_accountId, ids) => new Map(ids.map((id) => [id, 'DONE' as const])),
         pictures: async () => new Map(),
         open: () => Promise.reject(new Error('Nothing is downloaded here.')),
-        places: await JobPlaces.open(reached, now),
+        quota: await JobQuota.open(reached, now),
         outputs,
       },
       events: {
@@ -120,7 +120,7 @@ export async function openWorld({
         },
       },
       plan: () => ({ ...LIMITED, storedAssets }),
-      storedAssets: (accountId) => places.stored(accountId),
+      storedAssets: (accountId) => quota.stored(accountId),
       upgradeUrl: () => 'http://localhost/docs',
       keptBytesMax: 512 * 2 ** 20,
       owner,

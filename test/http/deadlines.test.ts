@@ -1,15 +1,15 @@
 // needs: server
 import t from 'tap';
-import { patientCoordination } from '../../src/stores/coordination/patient.ts';
-import { patientDocuments } from '../../src/stores/documents/patient.ts';
+import { timedCoordination } from '../../src/stores/coordination/timed.ts';
+import { timedDocuments } from '../../src/stores/documents/timed.ts';
 import { S3Objects } from '../../src/stores/objects/s3.ts';
-import { createPatience } from '../../src/stores/patience.ts';
+import { createStoreTimeout } from '../../src/stores/store-timeout.ts';
 import { startServer, type TestServer } from '../harness.ts';
 import { redSquare } from '../images.ts';
 import { serveTcp } from '../outbound/listener.ts';
 
 /** Deadlines of this server: of a store's step, and of a call that has one. */
-const PATIENCE_MS = 1_000;
+const STORE_TIMEOUT_MS = 1_000;
 const CALL_MS = 2_000;
 /** An upload may wait so long for its url, or for the object store. */
 const UPLOAD_MS = 20_000;
@@ -57,8 +57,8 @@ function hangable<T extends object>(store: T, name: keyof typeof hanging): T {
 
 const healthy = await startServer(t);
 const { documents, coordination, objects } = healthy.stores;
-const patience = (name: string) =>
-  createPatience({ name, longestMs: PATIENCE_MS, silentMs: PATIENCE_MS / 10 });
+const timeout = (name: string) =>
+  createStoreTimeout({ name, longestMs: STORE_TIMEOUT_MS, silentMs: STORE_TIMEOUT_MS / 10 });
 const hangableDocuments = {
   ...documents,
   ping: () => hangable(documents, 'documents').ping(),
@@ -74,8 +74,8 @@ const settings = {
 const server = await startServer(t, {
   settings,
   stores: {
-    documents: patientDocuments(hangableDocuments, patience('documents')),
-    coordination: patientCoordination(hangable(coordination, 'coordination'), patience('coordination')),
+    documents: timedDocuments(hangableDocuments, timeout('documents')),
+    coordination: timedCoordination(hangable(coordination, 'coordination'), timeout('coordination')),
     objects,
     close: async () => undefined,
   },

@@ -106,7 +106,7 @@ t.test('malformed JSON is an answer that is kept, and a body over 1 MB is never 
 });
 
 t.test(
-  'a 204 is replayed; a malformed key is refused; reads and the synchronous lane ignore it',
+  'a 204 is replayed; a malformed key is refused; reads and the synchronous calls ignore it',
   async (t) => {
     const { key } = await server.account();
     const { json } = await server.call('/templates', { key, json: TEMPLATE });

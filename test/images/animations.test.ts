@@ -1,10 +1,10 @@
 // needs: server
 import t from 'tap';
 import { image, needsImages } from '../images.ts';
-import { openLane, pictureOf, refusalOf } from './lane.ts';
+import { openCalls, pictureOf, refusalOf } from './calls.ts';
 
 const corpus = needsImages(t);
-const lane = await openLane(t);
+const calls = await openCalls(t);
 
 t.test(
   'an animation of many pixels is written with less effort where nobody chose one',
@@ -16,8 +16,8 @@ t.test(
       ['gif', 0],
     ] as const) {
       const query = { op: 'resize', width: 300, format };
-      const left = await lane.transform(query, long, 'image/gif');
-      const chosen = await lane.transform({ ...query, effort }, long, 'image/gif');
+      const left = await calls.transform(query, long, 'image/gif');
+      const chosen = await calls.transform({ ...query, effort }, long, 'image/gif');
       t.equal(left.status, 200);
       t.ok(left.bytes.equals(chosen.bytes), `${format} as with effort=${effort}`);
     }
@@ -26,7 +26,7 @@ t.test(
 
 t.test('a call for one frame counts one frame against the 50 megapixels', corpus, async (t) => {
   const large = image('animated/gifplayer-muybridge.gif');
-  const facts = await lane.metadata(large, 'image/gif');
+  const facts = await calls.metadata(large, 'image/gif');
   t.match(refusalOf(facts), { status: 400, code: 'unsupported_format' }, 'a description reads all frames');
   for (const query of [
     { op: 'resize', width: 100, frame: 'first' },
@@ -35,18 +35,18 @@ t.test('a call for one frame counts one frame against the 50 megapixels', corpus
     { op: 'convert', format: 'png' },
     { op: 'placeholder' },
   ]) {
-    const picture = await pictureOf(await lane.transform(query, large, 'image/gif'));
+    const picture = await pictureOf(await calls.transform(query, large, 'image/gif'));
     t.ok(picture.width > 0, JSON.stringify(query));
   }
-  const all = await lane.transform({ op: 'resize', width: 100 }, large, 'image/gif');
+  const all = await calls.transform({ op: 'resize', width: 100 }, large, 'image/gif');
   t.match(refusalOf(all), { status: 400, code: 'unsupported_format', details: { limit: 50_000_000 } });
   t.match(all.json.error.message, /frame=first/);
-  const past = await lane.transform({ op: 'extract_frame', frame: 380 }, large, 'image/gif');
+  const past = await calls.transform({ op: 'extract_frame', frame: 380 }, large, 'image/gif');
   t.match(refusalOf(past), { status: 400, param: 'frame', details: { limit: 379 } });
 });
 
 t.test('a call whose work fills its deadline is told what takes less', corpus, async (t) => {
-  const hurried = await openLane(t, { TRANSFORM_TIMEOUT_MS: '5000' });
+  const hurried = await openCalls(t, { TRANSFORM_TIMEOUT_MS: '5000' });
   const query = { op: 'resize', width: 600, format: 'gif', effort: 9 };
   const answer = await hurried.transform(query, image('animated/sample_big.gif'), 'image/gif');
   t.match(refusalOf(answer), {

@@ -4,10 +4,10 @@ import t from 'tap';
 import { OPS } from '../../src/catalogue/index.ts';
 import { isPixelOp, type Op } from '../../src/catalogue/op.ts';
 import type { Answer } from '../harness.ts';
-import { openLane, type Query } from './lane.ts';
+import { openCalls, type Query } from './calls.ts';
 
 const BITS: Readonly<Record<string, number>> = { uchar: 8, ushort: 16 };
-const lane = await openLane(t);
+const calls = await openCalls(t);
 
 /** What an answer says of its bits, and what its file has. */
 async function bitsOf({ status, headers, bytes, json }: Answer): Promise<[told: number, real: number]> {
@@ -46,7 +46,7 @@ const KEEPING = ['resize', 'flip', 'thumbnail', 'extract_frame'];
 t.test('X-Service-Bit-Depth says what the file has, for every op', async (t) => {
   for (const [name, type, file] of await deepFiles()) {
     for (const { name: op, query } of CALLS) {
-      const [told, real] = await bitsOf(await lane.transform(query, file, type));
+      const [told, real] = await bitsOf(await calls.transform(query, file, type));
       t.equal(told, real, `${op} of ${name}: ${real}`);
       if (KEEPING.includes(op)) t.equal(real, 16, `${op} of ${name}`);
     }
@@ -65,7 +65,7 @@ t.test('and for every format and setting that leaves no room for them', async (t
   ];
   for (const [name = '', type, file = new Uint8Array()] of [solid ?? [], tiff ?? []]) {
     for (const query of asked) {
-      const [told, real] = await bitsOf(await lane.transform({ op: 'convert', ...query }, file, type));
+      const [told, real] = await bitsOf(await calls.transform({ op: 'convert', ...query }, file, type));
       t.equal(told, real, `${JSON.stringify(query)} of ${name}: ${real}`);
     }
   }
@@ -108,10 +108,10 @@ t.test('and for presets of several steps', async (t) => {
   for (const [at, [bits, steps]] of chains.entries()) {
     const named = steps.map(([op, parameters]) => ({ op, parameters }));
     const json = { name: `Deep ${at}`, slug: `deep-${at}`, steps: named };
-    const saved = await lane.server.call('/presets', { key: lane.key, json });
+    const saved = await calls.server.call('/presets', { key: calls.key, json });
     t.equal(saved.status, 201, JSON.stringify(saved.json));
     for (const [name, type, file] of await deepFiles()) {
-      const answer = await lane.transform({ preset: `deep-${at}` }, file, type);
+      const answer = await calls.transform({ preset: `deep-${at}` }, file, type);
       t.same(await bitsOf(answer), [bits, bits], `${steps.map(([op]) => op)} of ${name}`);
     }
   }
@@ -121,9 +121,9 @@ t.test('a picture of 8 bits is told nothing, and one of more than 8 what became 
   const plain = await sharp({ create: { width: 9, height: 9, channels: 3, background: 'red' } })
     .png()
     .toBuffer();
-  t.equal((await lane.transform({ op: 'flip' }, plain)).headers.get('x-service-bit-depth'), null);
+  t.equal((await calls.transform({ op: 'flip' }, plain)).headers.get('x-service-bit-depth'), null);
   const float = await sharp(plain).toColourspace('scrgb').tiff({ compression: 'none' }).toBuffer();
   const { depth } = await sharp(float).metadata();
-  const [told, real] = await bitsOf(await lane.transform({ op: 'flip' }, float, 'image/tiff'));
+  const [told, real] = await bitsOf(await calls.transform({ op: 'flip' }, float, 'image/tiff'));
   t.same([depth, told, real], ['float', 8, 8]);
 });

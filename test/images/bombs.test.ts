@@ -3,9 +3,9 @@ import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import t from 'tap';
 import { avifOf, gifOf, jpegOf, pngOf as pngHeaderOf, tiffOf, webpOf } from '../pixels/files.ts';
-import { openLane, pictureOf, pngOf, refusalOf } from './lane.ts';
+import { openCalls, pictureOf, pngOf, refusalOf } from './calls.ts';
 
-const lane = await openLane(t);
+const calls = await openCalls(t);
 const LIMIT_PIXELS = 50_000_000;
 const MEGABYTE = 1024 * 1024;
 
@@ -25,8 +25,8 @@ t.test('50,000,001 pixels are refused by the header alone, frames counted togeth
   for (const [format, file] of ABOVE) {
     const type = `image/${format}`;
     for (const answer of [
-      await lane.transform({ op: 'resize', width: 8 }, file, type),
-      await lane.metadata(file, type),
+      await calls.transform({ op: 'resize', width: 8 }, file, type),
+      await calls.metadata(file, type),
     ]) {
       const details = { limit: LIMIT_PIXELS, received: LIMIT_PIXELS + 1 };
       t.match(refusalOf(answer), { status: 400, code: 'unsupported_format', details }, format);
@@ -48,7 +48,7 @@ t.test('50,000,000 pixels are worked on', async (t) => {
   ];
   for (const [format, file] of files) {
     const { at, width, height } = await pictureOf(
-      await lane.transform({ op: 'resize', width: 20, format: 'png' }, file, `image/${format}`),
+      await calls.transform({ op: 'resize', width: 20, format: 'png' }, file, `image/${format}`),
     );
     t.same([width, height], [20, 10], format);
     t.ok(
@@ -58,7 +58,7 @@ t.test('50,000,000 pixels are worked on', async (t) => {
   }
   // Encoding so large an AVIF takes too long for a test: that its header is let through is seen by what is said of the rest.
   const avif = refusalOf(
-    await lane.transform({ op: 'resize', width: 8 }, avifOf(10_000, 5_000), 'image/avif'),
+    await calls.transform({ op: 'resize', width: 8 }, avifOf(10_000, 5_000), 'image/avif'),
   );
   t.match(avif, { status: 400, code: 'unsupported_format', details: undefined });
 });
@@ -87,12 +87,12 @@ t.test('compressed texts of a PNG cost nothing, however large they would be', as
     png.subarray(33),
   ]);
   t.ok(file.length < 300 * 1024, `${file.length} bytes for 250 MB`);
-  await lane.transform({ op: 'flip' }, png);
+  await calls.transform({ op: 'flip' }, png);
   const before = process.memoryUsage.rss();
   for (const answer of [
-    await lane.transform({ op: 'flip' }, file),
-    await lane.transform({ op: 'flip', metadata: 'keep' }, file),
-    await lane.metadata(file),
+    await calls.transform({ op: 'flip' }, file),
+    await calls.transform({ op: 'flip', metadata: 'keep' }, file),
+    await calls.metadata(file),
   ]) {
     t.equal(answer.status, 200);
     const grownBytes = process.memoryUsage.rss() - before;
@@ -108,7 +108,7 @@ t.test('a small picture cannot be made into one that is too large', async (t) =>
     [{ op: 'pad', all: 8_192 }, 'all'],
     [{ op: 'pad', left: 8_192, right: 8_192, top: 8_192, bottom: 8_192 }, 'top'],
   ] as const) {
-    const answer = await lane.transform(query, tiny);
+    const answer = await calls.transform(query, tiny);
     t.match(refusalOf(answer), { status: 400, code: 'invalid_param', param }, JSON.stringify(query));
   }
 });

@@ -1,9 +1,9 @@
 // needs: server
 import sharp from 'sharp';
 import t from 'tap';
-import { openLane, pngOf, type Query, refusalOf } from './lane.ts';
+import { openCalls, pngOf, type Query, refusalOf } from './calls.ts';
 
-const lane = await openLane(t);
+const calls = await openCalls(t);
 const tiny = await pngOf(sharp({ create: { width: 8, height: 8, channels: 4, background: '#80604080' } }));
 
 /** What an op needs beside the parameter under test. */
@@ -69,7 +69,7 @@ interface Param {
   enum?: string[];
 }
 
-const { json: catalogue } = await lane.server.call('/ops');
+const { json: catalogue } = await calls.server.call('/ops');
 const ops: { op: string; syncEndpoint?: string; params: Record<string, Param> }[] = catalogue.data;
 const here = ops.filter(({ syncEndpoint }) => syncEndpoint === '/images/transform');
 
@@ -80,7 +80,7 @@ function send(op: string, name: string, value: unknown) {
   const { [WITHOUT[place] ?? '']: _, ...beside } = REQUIRED[op] ?? {};
   const { width, height, ...others } = beside;
   const base = ALONGSIDE[place]?.aspect === undefined ? beside : others;
-  return lane.transform({ op, ...base, ...ALONGSIDE[place], [name]: value }, tiny);
+  return calls.transform({ op, ...base, ...ALONGSIDE[place], [name]: value }, tiny);
 }
 
 t.test('the bounds that are promised are the catalogue’s', async (t) => {
@@ -167,7 +167,7 @@ t.test('colours, lists, texts and shapes are held to their own rules', async (t)
     ['resize', { width: 4, frame: 'first' }],
   ];
   for (const [op, query] of passing)
-    t.equal((await lane.transform({ op, ...query }, tiny)).status, 200, JSON.stringify(query).slice(0, 80));
+    t.equal((await calls.transform({ op, ...query }, tiny)).status, 200, JSON.stringify(query).slice(0, 80));
   const refused: [string, Query, string][] = [
     ['redact', { regions: regions(101) }, 'regions'],
     ['redact', { regions: [] }, 'regions'],
@@ -208,7 +208,7 @@ t.test('colours, lists, texts and shapes are held to their own rules', async (t)
     ['alpha', {}, 'opacity'],
   ];
   for (const [op, query, param] of refused) {
-    const answer = await lane.transform({ op, ...query }, tiny);
+    const answer = await calls.transform({ op, ...query }, tiny);
     t.match(
       refusalOf(answer),
       { status: 400, code: 'invalid_param', param, retryable: false },
@@ -237,7 +237,7 @@ t.test('the smallest pictures are pictures to every op', async (t) => {
           : op === 'crop'
             ? { aspect: '1:1' }
             : given;
-      const answer = await lane.transform({ op, ...query }, speck);
+      const answer = await calls.transform({ op, ...query }, speck);
       t.equal(answer.status, 200, `${op} on ${width} × ${height}: ${answer.json?.error?.message}`);
     }
   }

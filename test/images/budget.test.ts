@@ -10,7 +10,7 @@ import { openTestStores, startServer, type TestAccount, type TestServer } from '
 const CALLS = 12;
 /** What runs beside the calls: counts that are written down together, and the rounds of jobs and webhooks. */
 const BESIDE = ['usageHours', 'usageDays', 'jobs', 'jobItems', 'opDurations', 'outbox', 'webhookDeliveries'];
-const QUESTIONS_BESIDE = ['releasePlace', 'claimDue', 'renewDue', 'lease', 'endLease', 'publish'].map(
+const QUESTIONS_BESIDE = ['releaseSlot', 'claimDue', 'renewDue', 'lease', 'endLease', 'publish'].map(
   (method) => `coordination.${method}`,
 );
 const picture = new Uint8Array(

@@ -4,19 +4,19 @@ import { connect } from 'node:net';
 import sharp from 'sharp';
 import t from 'tap';
 import { startServer } from '../harness.ts';
-import { openLane, pngOf, refusalOf } from './lane.ts';
+import { openCalls, pngOf, refusalOf } from './calls.ts';
 
 const png = await pngOf(sharp({ create: { width: 40, height: 20, channels: 3, background: '#c04020' } }));
-const lane = await openLane(t);
+const calls = await openCalls(t);
 const INVALID = { status: 400, code: 'invalid_param', retryable: false };
 
 t.test('what the query alone gets wrong is refused before a body is read', async (t) => {
-  const { port } = new URL(lane.server.url);
+  const { port } = new URL(calls.server.url);
   const socket = connect(Number(port), '127.0.0.1');
   const head = [
     'POST /api/v1/images/transform?op=resize&width=0 HTTP/1.1',
     'host: x',
-    `authorization: ApiKey ${lane.key}`,
+    `authorization: ApiKey ${calls.key}`,
     'content-type: image/png',
     'content-length: 1000000',
     '',
@@ -30,7 +30,7 @@ t.test('what the query alone gets wrong is refused before a body is read', async
 
 t.test('the op is one that runs here, named once, with the parameters that it declares', async (t) => {
   const send = (query: string) =>
-    lane.server.call(`/images/transform${query}`, { key: lane.key, body: png, type: 'image/png' });
+    calls.server.call(`/images/transform${query}`, { key: calls.key, body: png, type: 'image/png' });
   for (const [query, param] of [
     ['', 'op'],
     ['?op=', 'op'],

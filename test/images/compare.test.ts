@@ -2,7 +2,7 @@
 import sharp from 'sharp';
 import t from 'tap';
 import { startServer } from '../harness.ts';
-import { pngOf, refusalOf } from './lane.ts';
+import { pngOf, refusalOf } from './calls.ts';
 
 const server = await startServer(t);
 const { key } = await server.account();

@@ -3,10 +3,10 @@ import sharp from 'sharp';
 import t from 'tap';
 import { image, imagesIn, needsImages, typeOf } from '../images.ts';
 import { seeded } from '../random.ts';
-import { openLane } from './lane.ts';
+import { openCalls } from './calls.ts';
 
 const corpus = needsImages(t);
-const lane = await openLane(t);
+const calls = await openCalls(t);
 const PICTURE = /\.(png|jpe?g|gif|webp|avif|tiff?|svg)$/i;
 const FOLDERS = ['photos', 'animated', 'modern', 'orientation', 'hostile', 'pngsuite', 'vector'];
 const MEGABYTE = 1024 * 1024;
@@ -16,8 +16,8 @@ let warmBytes = Number.POSITIVE_INFINITY;
 
 /** Whatever was sent, it is a whole picture, or a refusal that says what is wrong with it. */
 async function judge(file: Uint8Array, type: string): Promise<string | null> {
-  const described = await lane.metadata(file, type);
-  const made = await lane.transform({ op: 'resize', width: 48, frame: 'first', format: 'png' }, file, type);
+  const described = await calls.metadata(file, type);
+  const made = await calls.transform({ op: 'resize', width: 48, frame: 'first', format: 'png' }, file, type);
   for (const { status, json } of [described, made]) {
     const isRefused = status === 400 && json?.error?.code === 'unsupported_format';
     if (status !== 200 && !isRefused) return `${status} ${JSON.stringify(json?.error)}`;
@@ -66,7 +66,7 @@ t.test('files that end too early are never half a picture', corpus, async (t) =>
       t.equal(await judge(cut, typeOf(name)), null, `${name} cut at ${share}`);
     }
     if (name.includes('svg') || name.endsWith('.tif') || name.endsWith('.tiff')) continue;
-    const half = await lane.transform({ op: 'flip' }, whole.slice(0, whole.length >> 1), typeOf(name));
+    const half = await calls.transform({ op: 'flip' }, whole.slice(0, whole.length >> 1), typeOf(name));
     t.equal(half.status, 400, `half of ${name} is refused`);
   }
 });
@@ -85,7 +85,7 @@ t.test('files with flipped bits are pictures or refused', corpus, async (t) => {
       t.equal(await judge(file, typeOf(name)), null, `${name}, round ${round}`);
     }
   }
-  const { status } = await lane.transform({ op: 'resize', width: 9 }, image('photos/kodak-1.png'));
+  const { status } = await calls.transform({ op: 'resize', width: 9 }, image('photos/kodak-1.png'));
   t.equal(status, 200, 'the process lives');
   const keptBytes = process.memoryUsage.rss() - warmBytes;
   t.ok(keptBytes < KEPT_BYTES, `${Math.round(keptBytes / MEGABYTE)} MB more than before`);

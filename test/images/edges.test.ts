@@ -2,10 +2,10 @@
 import sharp from 'sharp';
 import t from 'tap';
 import { image, needsImages } from '../images.ts';
-import { openLane, pictureOf, pngOf, type Query, rasterOf } from './lane.ts';
+import { openCalls, pictureOf, pngOf, type Query, rasterOf } from './calls.ts';
 
 const corpus = needsImages(t);
-const lane = await openLane(t);
+const calls = await openCalls(t);
 const PHOTO = 'photos/kodak-1.png';
 
 t.test(
@@ -14,7 +14,7 @@ t.test(
   async (t) => {
     const file = image(PHOTO);
     const photo = await rasterOf(file);
-    const make = async (query: Query) => pictureOf(await lane.transform({ ...query, format: 'png' }, file));
+    const make = async (query: Query) => pictureOf(await calls.transform({ ...query, format: 'png' }, file));
 
     const rounded = await make({ op: 'round_corners', radius: 40 });
     for (const [x, y] of [
@@ -51,12 +51,12 @@ t.test('trim finds the picture in its margin, by the corner or by a named colour
   const file = await pngOf(sharp(image(PHOTO)).extend(margin));
   const photo = await rasterOf(image(PHOTO));
   for (const query of [{ op: 'trim' }, { op: 'trim', background: '#ff00ff', threshold: 20 }]) {
-    const trimmed = await pictureOf(await lane.transform(query, file));
+    const trimmed = await pictureOf(await calls.transform(query, file));
     t.same([trimmed.width, trimmed.height], [768, 512]);
     t.same(trimmed.at(300, 300), photo.at(300, 300));
   }
   const even = await pngOf(sharp({ create: { width: 30, height: 20, channels: 3, background: '#f0f' } }));
-  const answer = await lane.transform({ op: 'trim' }, even);
+  const answer = await calls.transform({ op: 'trim' }, even);
   t.equal(answer.status, 200, 'a picture of one colour stays');
   const { width, height } = await pictureOf(answer);
   t.same([width, height], [30, 20]);

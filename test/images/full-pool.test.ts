@@ -2,7 +2,7 @@
 import sharp from 'sharp';
 import t from 'tap';
 import type { TestServer } from '../harness.ts';
-import { openLane, pngOf, refusalOf } from './lane.ts';
+import { openCalls, pngOf, refusalOf } from './calls.ts';
 
 const png = await pngOf(sharp({ create: { width: 40, height: 20, channels: 3, background: '#c04020' } }));
 /** Enough noise to keep an AVIF encoder at work for seconds. */
@@ -18,7 +18,7 @@ const busywork = await pngOf(
   }),
 );
 /** A pass that goes on longer than a test needs it ends at the deadline. */
-const ONE_PLACE = { IMAGE_HEAVY_PLACES: '1', TRANSFORM_TIMEOUT_MS: '12000' };
+const ONE_SLOT = { IMAGE_HEAVY_SLOTS: '1', TRANSFORM_TIMEOUT_MS: '12000' };
 const LONG_PASS = { op: 'convert', format: 'avif', effort: '9' };
 const MOST_LOOKS = 300;
 
@@ -39,10 +39,10 @@ async function untilGauge(server: TestServer, name: string, wanted: number): Pro
 }
 
 t.test('a full worker says so at once, and queued work of a client that left is dropped', async (t) => {
-  const lane = await openLane(t, { ...ONE_PLACE, IMAGE_QUEUE: '1' });
-  const { server } = lane;
+  const calls = await openCalls(t, { ...ONE_SLOT, IMAGE_QUEUE: '1' });
+  const { server } = calls;
   const [first, second, third] = [await server.account(), await server.account(), await server.account()];
-  const slow = lane.transform(LONG_PASS, busywork, 'image/png', first.key);
+  const slow = calls.transform(LONG_PASS, busywork, 'image/png', first.key);
   t.equal(await untilGauge(server, 'busy', 1), 1, 'the worker is busy');
 
   const leaving = new AbortController();
@@ -54,7 +54,7 @@ t.test('a full worker says so at once, and queued work of a client that left is 
   }).catch(() => 'gone');
   t.equal(await untilGauge(server, 'queued', 1), 1, 'one call waits');
 
-  const refused = await lane.transform(LONG_PASS, busywork, 'image/png', third.key);
+  const refused = await calls.transform(LONG_PASS, busywork, 'image/png', third.key);
   t.match(refusalOf(refused), {
     status: 503,
     code: 'provider_unavailable',
@@ -71,15 +71,15 @@ t.test('a full worker says so at once, and queued work of a client that left is 
 });
 
 t.test('without a queue a second call is refused while the first is at work', async (t) => {
-  const lane = await openLane(t, { ...ONE_PLACE, IMAGE_QUEUE: '0' });
-  const other = await lane.server.account();
-  const slow = lane.transform(LONG_PASS, busywork);
-  await untilGauge(lane.server, 'busy', 1);
-  const refused = await lane.transform(LONG_PASS, busywork, 'image/png', other.key);
+  const calls = await openCalls(t, { ...ONE_SLOT, IMAGE_QUEUE: '0' });
+  const other = await calls.server.account();
+  const slow = calls.transform(LONG_PASS, busywork);
+  await untilGauge(calls.server, 'busy', 1);
+  const refused = await calls.transform(LONG_PASS, busywork, 'image/png', other.key);
   t.match(refusalOf(refused), { status: 503, details: { reason: 'capacity' } });
   t.match((await slow).status, /^(200|503)$/);
   t.equal(
-    (await lane.transform({ op: 'flip' }, png, 'image/png', other.key)).status,
+    (await calls.transform({ op: 'flip' }, png, 'image/png', other.key)).status,
     200,
     'and then it is not',
   );

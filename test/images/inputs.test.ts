@@ -5,7 +5,7 @@ import sharp from 'sharp';
 import t from 'tap';
 import type { Answer } from '../harness.ts';
 import { serve } from '../outbound/listener.ts';
-import { openLane, pictureOf, pngOf, refusalOf } from './lane.ts';
+import { openCalls, pictureOf, pngOf, refusalOf } from './calls.ts';
 import { filePart, type Part, sendParts } from './multipart.ts';
 
 const picture = sharp({ create: { width: 40, height: 20, channels: 3, background: '#c04020' } });
@@ -13,7 +13,7 @@ const png = await pngOf(picture);
 const jpeg = new Uint8Array(await picture.clone().jpeg().toBuffer());
 const MEGABYTE = 1024 * 1024;
 const IMAGE_LIMIT_BYTES = 25 * MEGABYTE;
-const lane = await openLane(t, { OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' });
+const calls = await openCalls(t, { OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' });
 const INVALID = { status: 400, code: 'invalid_param', retryable: false };
 
 t.test(
@@ -23,10 +23,10 @@ t.test(
       response.writeHead(200, { 'content-type': 'image/png' }).end(png),
     );
     const query = { op: 'resize', width: 10, format: 'png' };
-    const raw = await lane.transform(query, png);
-    const part = await sendParts(lane, '?op=resize&width=10&format=png', [filePart(png)]);
-    const url = await lane.server.call('/images/transform?op=resize&width=10&format=png', {
-      key: lane.key,
+    const raw = await calls.transform(query, png);
+    const part = await sendParts(calls, '?op=resize&width=10&format=png', [filePart(png)]);
+    const url = await calls.server.call('/images/transform?op=resize&width=10&format=png', {
+      key: calls.key,
       json: { url: `${host.url}/photo` },
     });
     for (const answer of [raw, part, url]) {
@@ -48,8 +48,8 @@ t.test(
 t.test('op, preset and parameters may ride in the body, and the query wins over them', async (t) => {
   const host = await serve(t, (_request, response) => response.end(png));
   const send = (query: string, body: object) =>
-    lane.server.call(`/images/transform${query}`, {
-      key: lane.key,
+    calls.server.call(`/images/transform${query}`, {
+      key: calls.key,
       json: { url: `${host.url}/a.png`, ...body },
     });
   const widthOf = async (answer: Promise<Answer>) => (await pictureOf(await answer)).width;
@@ -83,7 +83,7 @@ t.test('the type of a body is read from its Content-Type', async (t) => {
     ['/images/metadata', png],
   ] as const) {
     const send = (type: string | null) =>
-      lane.server.call(path, { key: lane.key, method: 'POST', body, ...(type === null ? {} : { type }) });
+      calls.server.call(path, { key: calls.key, method: 'POST', body, ...(type === null ? {} : { type }) });
     const octets = await send('application/octet-stream');
     t.match(refusalOf(octets), { status: 400, code: 'unsupported_format', param: 'file' });
     t.match(octets.json.error.message, /Content-Type: image\/jpeg/);
@@ -98,10 +98,10 @@ t.test('the type of a body is read from its Content-Type', async (t) => {
     t.match(refusalOf(await send(null)), { status: 415, code: 'unsupported_media_type' });
   }
   for (const type of ['image/png', 'IMAGE/PNG', 'image/png; charset=binary', 'image/x-png']) {
-    t.equal((await lane.transform(query, png, type)).status, 200, type);
+    t.equal((await calls.transform(query, png, type)).status, 200, type);
   }
   for (const type of ['image/jpg', 'image/jpeg', 'image/pjpeg'])
-    t.equal((await lane.transform(query, jpeg, type)).status, 200, type);
+    t.equal((await calls.transform(query, jpeg, type)).status, 200, type);
   for (const [body, type] of [
     [jpeg, 'image/png'],
     [png, 'image/jpeg'],
@@ -110,18 +110,18 @@ t.test('the type of a body is read from its Content-Type', async (t) => {
     [png.slice(0, 20), 'image/png'],
   ] as const) {
     t.match(
-      refusalOf(await lane.transform(query, body, type)),
+      refusalOf(await calls.transform(query, body, type)),
       { status: 400, code: 'unsupported_format' },
       type,
     );
-    t.match(refusalOf(await lane.metadata(body, type)), { status: 400, code: 'unsupported_format' }, type);
+    t.match(refusalOf(await calls.metadata(body, type)), { status: 400, code: 'unsupported_format' }, type);
   }
-  t.match(refusalOf(await lane.transform(query, new Uint8Array(0))), {
+  t.match(refusalOf(await calls.transform(query, new Uint8Array(0))), {
     status: 400,
     code: 'unsupported_format',
     param: 'file',
   });
-  t.match(refusalOf(await lane.metadata(new Uint8Array(0))), {
+  t.match(refusalOf(await calls.metadata(new Uint8Array(0))), {
     status: 400,
     code: 'unsupported_format',
     param: 'file',
@@ -141,24 +141,28 @@ t.test('a JSON body names one image', async (t) => {
     [{ assetId: 'ast_1', axis: 'vertical' }, { param: 'axis' }],
   ];
   for (const path of ['/images/transform?op=resize&width=8', '/images/metadata']) {
-    const send = (json: object) => lane.server.call(path, { key: lane.key, json });
+    const send = (json: object) => calls.server.call(path, { key: calls.key, json });
     for (const [json, wanted] of refusals)
       t.match(refusalOf(await send(json)), { ...INVALID, ...wanted }, `${path} ${JSON.stringify(json)}`);
     t.match(refusalOf(await send({ assetId: 'ast_nobodyknowsthis00000' })), {
       status: 404,
       code: 'asset_not_found',
     });
-    const broken = await lane.server.call(path, { key: lane.key, body: '{"url":', type: 'application/json' });
+    const broken = await calls.server.call(path, {
+      key: calls.key,
+      body: '{"url":',
+      type: 'application/json',
+    });
     t.match(refusalOf(broken), { ...INVALID, param: 'body' });
-    const empty = await lane.server.call(path, {
-      key: lane.key,
+    const empty = await calls.server.call(path, {
+      key: calls.key,
       method: 'POST',
       body: '',
       type: 'application/json',
     });
     t.match(refusalOf(empty), { ...INVALID, param: 'body' });
-    const huge = await lane.server.call(path, {
-      key: lane.key,
+    const huge = await calls.server.call(path, {
+      key: calls.key,
       body: `{"url":"${'x'.repeat(8 * MEGABYTE)}"}`,
       type: 'application/json',
     });
@@ -210,7 +214,7 @@ t.test('a url is judged by what it answers', async (t) => {
   ];
   for (const [path, wanted] of table) {
     for (const endpoint of ['/images/transform?op=resize&width=8', '/images/metadata']) {
-      const answer = await lane.server.call(endpoint, { key: lane.key, json: { url: host.url + path } });
+      const answer = await calls.server.call(endpoint, { key: calls.key, json: { url: host.url + path } });
       t.match(refusalOf(answer), wanted, `${endpoint} ${path}`);
       if (answer.status === 503) t.ok(Number(answer.headers.get('retry-after')) >= 1);
     }
@@ -228,12 +232,12 @@ t.test('25 MB of image pass and one byte more does not, raw, in parts, announced
     details: { limit: IMAGE_LIMIT_BYTES },
   };
   // The bytes behind a PNG's end are nobody's business: a picture of exactly the limit.
-  t.equal((await lane.transform({ op: 'resize', width: 8 }, exact)).status, 200);
-  t.equal((await lane.metadata(exact)).json.data.image.bytes, IMAGE_LIMIT_BYTES);
-  t.equal((await sendParts(lane, '?op=resize&width=8', [filePart(exact)])).status, 200);
-  t.match(refusalOf(await lane.transform({ op: 'resize', width: 8 }, full)), tooLarge);
-  t.match(refusalOf(await lane.metadata(full)), tooLarge);
-  t.match(refusalOf(await sendParts(lane, '?op=resize&width=8', [filePart(full)])), tooLarge);
+  t.equal((await calls.transform({ op: 'resize', width: 8 }, exact)).status, 200);
+  t.equal((await calls.metadata(exact)).json.data.image.bytes, IMAGE_LIMIT_BYTES);
+  t.equal((await sendParts(calls, '?op=resize&width=8', [filePart(exact)])).status, 200);
+  t.match(refusalOf(await calls.transform({ op: 'resize', width: 8 }, full)), tooLarge);
+  t.match(refusalOf(await calls.metadata(full)), tooLarge);
+  t.match(refusalOf(await sendParts(calls, '?op=resize&width=8', [filePart(full)])), tooLarge);
   t.match(await chunked('/images/transform?op=resize&width=8', full), tooLarge);
   const filler: Part = {
     name: 'note',
@@ -241,7 +245,7 @@ t.test('25 MB of image pass and one byte more does not, raw, in parts, announced
     filename: 'n',
     type: 'image/png',
   };
-  t.match(refusalOf(await sendParts(lane, '?op=resize&width=8', [filePart(png), filler])), {
+  t.match(refusalOf(await sendParts(calls, '?op=resize&width=8', [filePart(png), filler])), {
     status: 413,
     code: 'payload_too_large',
     details: { limit: 34 * MEGABYTE },
@@ -251,11 +255,11 @@ t.test('25 MB of image pass and one byte more does not, raw, in parts, announced
 /** Sends a body of unannounced length; answers the refusal that comes back. */
 async function chunked(path: string, body: Uint8Array): Promise<object> {
   const headers = {
-    authorization: `ApiKey ${lane.key}`,
+    authorization: `ApiKey ${calls.key}`,
     'content-type': 'image/png',
     'transfer-encoding': 'chunked',
   };
-  const call = httpRequest(`${lane.server.url}/api/v1${path}`, { method: 'POST', headers });
+  const call = httpRequest(`${calls.server.url}/api/v1${path}`, { method: 'POST', headers });
   call.on('error', () => undefined);
   call.end(body);
   const [response] = await once(call, 'response');

@@ -3,16 +3,16 @@ import sharp, { type Metadata } from 'sharp';
 import { ssim } from 'ssim.js';
 import t from 'tap';
 import { image, imagesIn, needsImages } from '../images.ts';
-import { openLane, pictureOf, pngOf, rasterOf, refusalOf } from './lane.ts';
+import { openCalls, pictureOf, pngOf, rasterOf, refusalOf } from './calls.ts';
 
 const corpus = needsImages(t);
-const lane = await openLane(t);
+const calls = await openCalls(t);
 
 t.test(
   'every EXIF orientation comes out upright, in both shapes, through one pipeline or several',
   corpus,
   async (t) => {
-    const lane = await openLane(t);
+    const calls = await openCalls(t);
     for (const shape of ['landscape', 'portrait']) {
       const size = shape === 'landscape' ? [150, 100] : [67, 100];
       const upright = await rasterOf(
@@ -22,12 +22,12 @@ t.test(
         const file = image(`orientation/${shape}_${orientation}.jpg`);
         const name = `${shape} ${orientation}`;
         const resized = await pictureOf(
-          await lane.transform({ op: 'resize', height: 100, format: 'png' }, file, 'image/jpeg'),
+          await calls.transform({ op: 'resize', height: 100, format: 'png' }, file, 'image/jpeg'),
         );
         t.same([resized.width, resized.height], size, name);
         const { mssim } = ssim(resized, upright);
         t.ok(mssim > 0.9, `${name} looks upright: ${mssim.toFixed(3)}`);
-        const facts = (await lane.metadata(file, 'image/jpeg')).json.data.image;
+        const facts = (await calls.metadata(file, 'image/jpeg')).json.data.image;
         t.same(
           [facts.width > facts.height, facts.orientation],
           [shape === 'landscape', Math.max(1, orientation)],
@@ -37,7 +37,7 @@ t.test(
       // A crop counts in the picture as it is seen, and what is kept of EXIF turns nobody a second time.
       const file = image(`orientation/${shape}_6.jpg`);
       const query = { op: 'crop', x: 0, y: 0, width: 600, height: 600, metadata: 'keep' };
-      const cropped = await lane.transform(query, file, 'image/jpeg');
+      const cropped = await calls.transform(query, file, 'image/jpeg');
       const wanted = sharp(image(`orientation/${shape}_1.jpg`)).extract({
         left: 0,
         top: 0,
@@ -57,7 +57,7 @@ t.test(
 t.test(
   'transparency survives where it can, and lies on white or the background where it cannot',
   async (t) => {
-    const lane = await openLane(t);
+    const calls = await openCalls(t);
     const half = {
       create: { width: 20, height: 20, channels: 4 as const, background: { r: 255, g: 0, b: 0, alpha: 0.5 } },
     };
@@ -65,7 +65,7 @@ t.test(
     for (const format of ['png', 'webp', 'avif', 'tiff']) {
       const [red, , , alpha] = (
         await pictureOf(
-          await lane.transform(
+          await calls.transform(
             {
               op: 'resize',
               width: 10,
@@ -78,34 +78,34 @@ t.test(
       ).at(5, 5);
       t.ok((red ?? 0) > 250 && Math.abs((alpha ?? 0) - 128) <= 2, `${format}: ${red}, ${alpha}`);
     }
-    const onWhite = await pictureOf(await lane.transform({ op: 'resize', width: 10, format: 'jpeg' }, file));
+    const onWhite = await pictureOf(await calls.transform({ op: 'resize', width: 10, format: 'jpeg' }, file));
     const onBlue = await pictureOf(
-      await lane.transform({ op: 'resize', width: 10, format: 'jpeg', background: 'blue' }, file),
+      await calls.transform({ op: 'resize', width: 10, format: 'jpeg', background: 'blue' }, file),
     );
-    const flat = await pictureOf(await lane.transform({ op: 'flatten', background: '#00f' }, file));
+    const flat = await pictureOf(await calls.transform({ op: 'flatten', background: '#00f' }, file));
     const near = (actual: readonly number[], wanted: readonly number[]) =>
       actual.every((value, channel) => Math.abs(value - (wanted[channel] ?? 0)) <= 4);
     t.ok(near(onWhite.at(5, 5), [255, 127, 127, 255]), `white: ${onWhite.at(5, 5)}`);
     t.ok(near(onBlue.at(5, 5), [127, 0, 127, 255]), `blue: ${onBlue.at(5, 5)}`);
     t.ok(near(flat.at(5, 5), [127, 0, 127, 255]), `flatten: ${flat.at(5, 5)}`);
     t.ok(
-      near((await pictureOf(await lane.transform({ op: 'remove_alpha' }, file))).at(5, 5), [255, 0, 0, 255]),
+      near((await pictureOf(await calls.transform({ op: 'remove_alpha' }, file))).at(5, 5), [255, 0, 0, 255]),
       'remove_alpha',
     );
     t.ok(
       near(
-        (await pictureOf(await lane.transform({ op: 'alpha', opacity: 0.5 }, file))).at(5, 5),
+        (await pictureOf(await calls.transform({ op: 'alpha', opacity: 0.5 }, file))).at(5, 5),
         [255, 0, 0, 64],
       ),
       'alpha',
     );
     t.ok(
-      near((await pictureOf(await lane.transform({ op: 'negate' }, file))).at(5, 5), [0, 255, 255, 128]),
+      near((await pictureOf(await calls.transform({ op: 'negate' }, file))).at(5, 5), [0, 255, 255, 128]),
       'negate leaves it',
     );
     t.ok(
       near(
-        (await pictureOf(await lane.transform({ op: 'extract_channel', channel: 'alpha' }, file))).at(5, 5),
+        (await pictureOf(await calls.transform({ op: 'extract_channel', channel: 'alpha' }, file))).at(5, 5),
         [128, 128, 128, 255],
       ),
       'extract_channel',
@@ -117,7 +117,7 @@ t.test(
   '16 bits, CMYK, grey, palette and a single bit are worked on as the colours that they show',
   corpus,
   async (t) => {
-    const lane = await openLane(t);
+    const calls = await openCalls(t);
     const deep = await sharp(image('photos/kodak-20.png')).resize(96).toColourspace('rgb16').png().toBuffer();
     const cmyk = await sharp(image('photos/kodak-20.png'))
       .resize(96)
@@ -138,16 +138,16 @@ t.test(
     ];
     for (const [name, file, type] of files) {
       const shown = await rasterOf(sharp(file));
-      const same = await pictureOf(await lane.transform({ op: 'convert', format: 'png' }, file, type));
+      const same = await pictureOf(await calls.transform({ op: 'convert', format: 'png' }, file, type));
       t.same([same.width, same.height], [shown.width, shown.height], name);
       t.ok(ssim(same, shown, { windowSize: 8 }).mssim > 0.97, `${name} looks the same`);
-      const tinted = await lane.transform(
+      const tinted = await calls.transform(
         { op: 'border', width: 3, color: '#ff0000', format: 'png' },
         file,
         type,
       );
       t.same((await pictureOf(tinted)).at(1, 1), [255, 0, 0, 255], `${name} takes a red border`);
-      const negative = await pictureOf(await lane.transform({ op: 'negate', format: 'png' }, file, type));
+      const negative = await pictureOf(await calls.transform({ op: 'negate', format: 'png' }, file, type));
       const [x, y] = [shown.width >> 1, shown.height >> 1];
       const sum = negative.at(x, y).map((value, channel) => value + (same.at(x, y)[channel] ?? 0));
       t.ok(
@@ -177,7 +177,7 @@ t.test('an animation stays one: frames, delays and loops, and the height of one 
     const before = await sharp(file, { pages: -1 }).metadata();
     for (const query of queries) {
       for (const format of ['gif', 'webp']) {
-        const answer = await lane.transform({ ...query, format }, file, type);
+        const answer = await calls.transform({ ...query, format }, file, type);
         const label = `${name} ${JSON.stringify(query)} to ${format}`;
         if (answer.status !== 200) {
           t.fail(`${label}: ${JSON.stringify(answer.json)}`);
@@ -207,7 +207,7 @@ t.test('frames are counted from 0, and one that is not there is refused on frame
       { op: 'extract_frame', frame },
       { op: 'convert', frame },
     ]) {
-      const one = await pictureOf(await lane.transform({ ...query, format: 'png' }, gif, 'image/gif'));
+      const one = await pictureOf(await calls.transform({ ...query, format: 'png' }, gif, 'image/gif'));
       t.same([one.width, one.height], [116, 100]);
       t.ok(Buffer.from(one.data).equals(Buffer.from(wanted.data)), `frame ${frame} by ${query.op}`);
     }
@@ -216,22 +216,22 @@ t.test('frames are counted from 0, and one that is not there is refused on frame
     { op: 'extract_frame', frame: frames },
     { op: 'resize', width: 9, frame: frames },
   ]) {
-    t.match(refusalOf(await lane.transform(query, gif, 'image/gif')), {
+    t.match(refusalOf(await calls.transform(query, gif, 'image/gif')), {
       status: 400,
       code: 'invalid_param',
       param: 'frame',
       details: { received: frames, limit: frames - 1 },
     });
   }
-  const first = await lane.transform(
+  const first = await calls.transform(
     { op: 'resize', width: 40, frame: 'first', format: 'gif' },
     gif,
     'image/gif',
   );
   t.equal((await sharp(first.bytes, { pages: -1 }).metadata()).pages ?? 1, 1, 'first is one frame');
-  const still = await lane.transform({ op: 'resize', width: 40, format: 'jpeg' }, gif, 'image/gif');
+  const still = await calls.transform({ op: 'resize', width: 40, format: 'jpeg' }, gif, 'image/gif');
   t.match(await sharp(still.bytes).metadata(), { format: 'jpeg', width: 40 });
-  const all = await lane.transform(
+  const all = await calls.transform(
     { op: 'resize', width: 40, frame: 'all', format: 'png' },
     gif,
     'image/gif',
@@ -243,12 +243,12 @@ t.test('the result has the format of its input unless told otherwise, and says s
   const small = sharp(image('photos/kodak-20.png')).resize(64);
   for (const format of ['jpeg', 'png', 'webp', 'gif', 'tiff', 'avif'] as const) {
     const file = await small.clone().toFormat(format).toBuffer();
-    const answer = await lane.transform({ op: 'resize', width: 32 }, file, `image/${format}`);
+    const answer = await calls.transform({ op: 'resize', width: 32 }, file, `image/${format}`);
     t.equal(answer.headers.get('content-type'), `image/${format}`);
     const { format: written, width } = await sharp(answer.bytes).metadata();
     t.same([written === 'heif' ? 'avif' : written, width], [format, 32]);
     for (const to of ['jpeg', 'png', 'webp', 'gif', 'tiff', 'avif']) {
-      const converted = await lane.transform({ op: 'convert', format: to }, file, `image/${format}`);
+      const converted = await calls.transform({ op: 'convert', format: to }, file, `image/${format}`);
       t.equal(converted.headers.get('content-type'), `image/${to}`);
       const { mssim } = ssim(await pictureOf(converted), await rasterOf(sharp(file)));
       t.ok(
@@ -260,16 +260,16 @@ t.test('the result has the format of its input unless told otherwise, and says s
   const svg = Buffer.from(
     '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><rect width="40" height="20" fill="#0a0"/></svg>',
   );
-  const drawn = await lane.transform({ op: 'resize', width: 20 }, svg, 'image/svg+xml');
+  const drawn = await calls.transform({ op: 'resize', width: 20 }, svg, 'image/svg+xml');
   t.equal(drawn.headers.get('content-type'), 'image/png', 'what cannot be written becomes png');
   t.same((await pictureOf(drawn)).at(10, 5), [0, 170, 0, 255]);
-  const dense = await lane.transform({ op: 'convert', format: 'png', density: 144 }, svg, 'image/svg+xml');
+  const dense = await calls.transform({ op: 'convert', format: 'png', density: 144 }, svg, 'image/svg+xml');
   t.equal((await pictureOf(dense)).width, 80);
 });
 
 t.test('the encoder does as it is told', corpus, async (t) => {
   const file = await pngOf(sharp(image('photos/kodak-20.png')).resize(256));
-  const convert = async (query: object) => (await lane.transform({ op: 'convert', ...query }, file)).bytes;
+  const convert = async (query: object) => (await calls.transform({ op: 'convert', ...query }, file)).bytes;
   const facts = async (query: object) => sharp(await convert(query)).metadata();
   t.equal((await facts({ format: 'jpeg', progressive: true })).isProgressive, true);
   t.equal((await facts({ format: 'jpeg' })).isProgressive, true);
@@ -297,7 +297,7 @@ t.test('the encoder does as it is told', corpus, async (t) => {
   t.ok(low.length * 3 < high.length, `${low.length} and ${high.length} bytes`);
   const lossless = await rasterOf(await convert({ format: 'webp', lossless: true }));
   t.ok(Buffer.from(lossless.data).equals(Buffer.from((await rasterOf(file)).data)), 'lossless is exact');
-  t.match(refusalOf(await lane.transform({ op: 'convert', format: 'jpeg', lossless: true }, file)), {
+  t.match(refusalOf(await calls.transform({ op: 'convert', format: 'jpeg', lossless: true }, file)), {
     status: 400,
     param: 'lossless',
   });
@@ -308,33 +308,33 @@ t.test('compress reaches its target, or says what it reached', corpus, async (t)
   const photo = await rasterOf(file);
   for (const format of ['jpeg', 'webp', 'png', 'gif']) {
     const maxBytes = format === 'png' || format === 'gif' ? 20_000 : 6_000;
-    const { status, bytes } = await lane.transform({ op: 'compress', maxBytes, format }, file);
+    const { status, bytes } = await calls.transform({ op: 'compress', maxBytes, format }, file);
     t.ok(status === 200 && bytes.length <= maxBytes, `${format}: ${status}, ${bytes.length} bytes`);
     t.ok(bytes.length > maxBytes / 4, `${format} uses what it may`);
   }
   for (const format of ['jpeg', 'webp', 'png']) {
-    const answer = await lane.transform({ op: 'compress', minSsim: 0.95, format }, file);
+    const answer = await calls.transform({ op: 'compress', minSsim: 0.95, format }, file);
     const { mssim } = ssim(await pictureOf(answer), photo);
     t.ok(mssim >= 0.94, `${format}: another measure finds ${mssim.toFixed(4)}`);
   }
-  const tooSmall = refusalOf(await lane.transform({ op: 'compress', maxBytes: 100, format: 'webp' }, file));
+  const tooSmall = refusalOf(await calls.transform({ op: 'compress', maxBytes: 100, format: 'webp' }, file));
   t.match(tooSmall, { status: 400, code: 'invalid_param', param: 'maxBytes' });
   t.ok(tooSmall.details.reached > 100, JSON.stringify(tooSmall.details));
-  const tooGood = refusalOf(await lane.transform({ op: 'compress', minSsim: 1, format: 'jpeg' }, file));
+  const tooGood = refusalOf(await calls.transform({ op: 'compress', minSsim: 1, format: 'jpeg' }, file));
   t.match(tooGood, { status: 400, code: 'invalid_param', param: 'minSsim' });
   t.ok(tooGood.details.reached < 1 && tooGood.details.reached > 0.9, JSON.stringify(tooGood.details));
 });
 
 t.test('photographs of cameras are told by what they are', corpus, async (t) => {
   for (const name of imagesIn('photos').filter((file) => file.endsWith('.jpg'))) {
-    const { status, json } = await lane.metadata(image(name), 'image/jpeg');
+    const { status, json } = await calls.metadata(image(name), 'image/jpeg');
     t.equal(status, 200, name);
     t.match(
       json.data,
       { image: { format: 'jpeg', hasAlpha: false, isOpaque: true, frames: 1 }, durationMs: Number },
       name,
     );
-    const resized = await lane.transform({ op: 'resize', width: 320 }, image(name), 'image/jpeg');
+    const resized = await calls.transform({ op: 'resize', width: 320 }, image(name), 'image/jpeg');
     t.equal((await pictureOf(resized)).width, 320, name);
   }
 });

@@ -1,5 +1,5 @@
 import type { Answer } from '../harness.ts';
-import type { Lane } from './lane.ts';
+import type { Calls } from './calls.ts';
 
 const BOUNDARY = 'limit-of-parts';
 export const MULTIPART = `multipart/form-data; boundary=${BOUNDARY}`;
@@ -27,7 +27,7 @@ export function multipartOf(parts: Part[]): Uint8Array<ArrayBuffer> {
 }
 
 /** POST /images/transform with a multipart body. */
-export function sendParts({ server, key }: Lane, query: string, parts: Part[]): Promise<Answer> {
+export function sendParts({ server, key }: Calls, query: string, parts: Part[]): Promise<Answer> {
   const body = multipartOf(parts);
   return server.call(`/images/transform${query}`, { method: 'POST', key, body, type: MULTIPART });
 }

@@ -3,10 +3,10 @@ import sharp, { type Sharp } from 'sharp';
 import { ssim } from 'ssim.js';
 import t from 'tap';
 import { image, needsImages } from '../images.ts';
-import { openLane, pictureOf, pngOf, type Query, type Raster, type Rgba, rasterOf } from './lane.ts';
+import { openCalls, pictureOf, pngOf, type Query, type Raster, type Rgba, rasterOf } from './calls.ts';
 
 const corpus = needsImages(t);
-const lane = await openLane(t);
+const calls = await openCalls(t);
 const PHOTO = 'photos/kodak-1.png';
 
 type Pixel = (x: number, y: number, photo: Raster) => readonly number[];
@@ -335,7 +335,7 @@ t.test('each op makes of a photograph what the catalogue says, pixel by pixel', 
   for (const row of ROWS) {
     const { query, size, like, ssim: least = 0.985 } = row;
     const name = JSON.stringify(query);
-    const answer = await lane.transform({ ...query, format: 'png' }, file);
+    const answer = await calls.transform({ ...query, format: 'png' }, file);
     const result = await pictureOf(answer);
     const told = ['x-service-width', 'x-service-height'].map((header) => Number(answer.headers.get(header)));
     t.same([[result.width, result.height], told], [size, size], `${name}: size, and size in the headers`);
@@ -360,9 +360,9 @@ t.test(
     const veiled = await pngOf(sharp(photo).ensureAlpha(0.4).resize(300, 1300, { fit: 'fill' }));
     const grey = await pngOf(sharp(photo).greyscale().toColourspace('b-w'));
     for (const file of [drawn, photo, veiled, grey, image('photos/kodak-4.png')]) {
-      const { json } = await lane.metadata(file);
+      const { json } = await calls.metadata(file);
       for (const kind of ['blur', 'color', 'pixel']) {
-        const { headers } = await lane.transform({ op: 'placeholder', kind }, file);
+        const { headers } = await calls.transform({ op: 'placeholder', kind }, file);
         t.same(
           [headers.get('x-service-thumbhash'), headers.get('x-service-blurhash')],
           [json.data.image.thumbhash, json.data.image.blurhash],

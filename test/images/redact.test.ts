@@ -3,10 +3,10 @@ import ExifReader from 'exifreader';
 import sharp from 'sharp';
 import t from 'tap';
 import { image, needsImages } from '../images.ts';
-import { openLane, pictureOf, pngOf, type Query, rasterOf } from './lane.ts';
+import { openCalls, pictureOf, pngOf, type Query, rasterOf } from './calls.ts';
 
 const corpus = needsImages(t);
-const lane = await openLane(t);
+const calls = await openCalls(t);
 
 /** Cameras' files with a thumbnail in their EXIF. */
 const CAMERAS = ['apple-iphone-4s', 'canon-eos-450d', 'htc-one-m8', 'nikon-d90'].map(
@@ -41,7 +41,7 @@ t.test('no thumbnail of the picture as it was goes along with kept metadata', co
     for (const { file, queries } of [whole, small]) {
       const { Make } = ExifReader.load(Buffer.from(file));
       for (const query of queries) {
-        const { status, bytes } = await lane.transform({ ...query, metadata: 'keep' }, file, 'image/jpeg');
+        const { status, bytes } = await calls.transform({ ...query, metadata: 'keep' }, file, 'image/jpeg');
         const label = `${name} ${query.op} ${query.format}`;
         t.equal(status, 200, label);
         t.equal(bytes.indexOf(middleOf(thumbnail)), -1, `${label}: the thumbnail is gone`);
@@ -59,7 +59,7 @@ t.test('a thumbnail in a PNG, a WebP and an AVIF goes as well', corpus, async (t
   for (const format of ['png', 'webp', 'avif'] as const) {
     const input = await small.clone().toFormat(format).toBuffer();
     t.ok(input.indexOf(middleOf(thumbnail)) > 0, `${format} carries it`);
-    const answer = await lane.transform(
+    const answer = await calls.transform(
       { op: 'redact', regions: [{ x: 0, y: 0, width: 9, height: 9 }], metadata: 'keep' },
       input,
       `image/${format}`,
@@ -73,7 +73,7 @@ t.test('a thumbnail in a PNG, a WebP and an AVIF goes as well', corpus, async (t
 t.test('a redaction keeps no block that may hold a copy, other ops do', corpus, async (t) => {
   const file = image('modern/paris_exif_xmp_icc.jpg');
   const blocksOf = async (query: Query) => {
-    const { bytes } = await lane.transform({ ...query, metadata: 'keep' }, file, 'image/jpeg');
+    const { bytes } = await calls.transform({ ...query, metadata: 'keep' }, file, 'image/jpeg');
     const { exif, xmp, icc } = await sharp(bytes).metadata();
     return [exif, xmp, icc].map((block) => block !== undefined);
   };
@@ -103,13 +103,13 @@ t.test('what is covered cannot be told from the result, in any style, frame or f
   const [one, other] = [await pngOf(photo.clone()), await cover('#ff00ff')];
   for (const format of ['png', 'jpeg', 'webp', 'avif', 'gif', 'tiff']) {
     const query = { op: 'redact', regions: [box], format };
-    const [first, second] = [await lane.transform(query, one), await lane.transform(query, other)];
+    const [first, second] = [await calls.transform(query, one), await calls.transform(query, other)];
     t.ok(first.status === 200 && first.bytes.equals(second.bytes), `${format}: byte for byte the same`);
   }
   const before = await rasterOf(one);
   for (const style of ['blur', 'pixelate']) {
     const after = await pictureOf(
-      await lane.transform({ op: 'redact', regions: [box], style, format: 'png' }, one),
+      await calls.transform({ op: 'redact', regions: [box], style, format: 'png' }, one),
     );
     const colours = new Set<string>();
     for (let y = box.y; y < box.y + box.height; y += 1) {
@@ -120,7 +120,7 @@ t.test('what is covered cannot be told from the result, in any style, frame or f
     t.same(after.at(99, 79), before.at(99, 79), `${style}: and outside all is as it was`);
   }
   const { data } = await pictureOf(
-    await lane.transform(
+    await calls.transform(
       { op: 'redact', regions: [{ x: 0, y: 0, width: 20, height: 20 }] },
       image('animated/anim.webp'),
       'image/webp',
@@ -141,7 +141,7 @@ t.test(
       sharp({ create: { width: 30, height: 30, channels: 4, background: { r: 9, g: 9, b: 9, alpha: 0 } } }),
     );
     const result = await pictureOf(
-      await lane.transform(
+      await calls.transform(
         { op: 'redact', regions: [{ x: 20, y: 20, width: 500, height: 500 }], color: 'rgba(255, 0, 0, 0)' },
         clear,
       ),

@@ -2,7 +2,7 @@
 import sharp from 'sharp';
 import t from 'tap';
 import { startServer } from '../harness.ts';
-import { rasterOf, refusalOf } from './lane.ts';
+import { rasterOf, refusalOf } from './calls.ts';
 
 const server = await startServer(t, { settings: { BROWSER_PATH: process.env.BROWSER_PATH ?? '' } });
 const { key } = await server.account();

@@ -6,7 +6,7 @@ import { redSquare } from '../images.ts';
 import { draw, PICTURES, type Picture } from '../templates/pictures.ts';
 import { compare, fontDifferences } from '../templates/references.ts';
 import { untilAtWork } from '../workers/render/processes.ts';
-import { pictureOf, refusalOf } from './lane.ts';
+import { pictureOf, refusalOf } from './calls.ts';
 
 /** Below and above these, a person sees that it is another picture. */
 const LEAST_LIKENESS = 0.97;

@@ -1,13 +1,13 @@
 // needs: server
 import sharp from 'sharp';
 import t from 'tap';
-import { openLane, pictureOf, pngOf, type Query, type Raster } from './lane.ts';
+import { openCalls, pictureOf, pngOf, type Query, type Raster } from './calls.ts';
 
-const lane = await openLane(t);
+const calls = await openCalls(t);
 
 t.test('text is written where it should stand, as text and never as markup', async (t) => {
   const blank = await pngOf(sharp({ create: { width: 400, height: 200, channels: 3, background: 'black' } }));
-  const write = async (query: Query) => pictureOf(await lane.transform({ op: 'text', ...query }, blank));
+  const write = async (query: Query) => pictureOf(await calls.transform({ op: 'text', ...query }, blank));
   const places: [position: string, isLeft: boolean | null, isTop: boolean | null][] = [
     ['northwest', true, true],
     ['north', null, true],
@@ -42,14 +42,14 @@ t.test('a size in per cent is a share of the width of the picture', async (t) =>
   for (const width of [200, 800]) {
     const blank = await pngOf(sharp({ create: { width, height: 300, channels: 3, background: 'black' } }));
     const write = async (size: unknown) => {
-      const { data } = await pictureOf(await lane.transform({ op: 'text', text: 'Ag', size }, blank));
+      const { data } = await pictureOf(await calls.transform({ op: 'text', text: 'Ag', size }, blank));
       return Buffer.from(data.buffer);
     };
     t.ok((await write('10%')).equals(await write(width / 10)), `10% of ${width}`);
     t.notOk((await write('10%')).equals(await write(32)), 'and not the usual size');
     t.ok((await write('0.01%')).equals(await write(1)), 'at least a pixel');
     for (const size of ['0%', '101%', '-4%', '4 %', 'large']) {
-      const { status, json } = await lane.transform({ op: 'text', text: 'Ag', size }, blank);
+      const { status, json } = await calls.transform({ op: 'text', text: 'Ag', size }, blank);
       t.match({ status, param: json.error.param }, { status: 400, param: 'size' }, size);
     }
   }

@@ -1,22 +1,22 @@
 // needs: nothing
 import t from 'tap';
-import { type Admission, createAdmission, type Seat, type WorkClass } from '../../src/pixels/admission.ts';
+import { type Admission, createAdmission, type Slot, type WorkClass } from '../../src/pixels/admission.ts';
 import { handClock } from '../clock.ts';
 
 const forever = new AbortController().signal;
 
-/** Asks for a seat and keeps it in `seated`, in the order in which seats are given. */
+/** Asks for a slot and keeps it in `seated`, in the order in which slots are given. */
 function visitors(admission: Admission) {
-  const seated: { name: string; seat: Seat }[] = [];
+  const seated: { name: string; slot: Slot }[] = [];
   return {
     seated,
     names: () => seated.map(({ name }) => name).join(' '),
     async ask(name: string, accountId = name, bytes = 0, signal = forever, work?: WorkClass): Promise<void> {
-      const seat = await admission.acquire({ accountId, bytes, signal, work });
-      seated.push({ name, seat });
+      const slot = await admission.acquire({ accountId, bytes, signal, work });
+      seated.push({ name, slot });
     },
     async leave(): Promise<void> {
-      seated.shift()?.seat.release();
+      seated.shift()?.slot.release();
       await turn();
     },
   };
@@ -26,10 +26,10 @@ function visitors(admission: Admission) {
 const turn = () => new Promise(setImmediate);
 
 const open = (
-  options: { seats?: number; budgetBytes?: number; queueLimit?: number; callsBesideJobs?: boolean } = {},
+  options: { slots?: number; budgetBytes?: number; queueLimit?: number; callsBesideJobs?: boolean } = {},
 ) => {
   const clock = handClock();
-  const admission = createAdmission({ seats: 1, budgetBytes: 100, queueLimit: 10, clock, ...options });
+  const admission = createAdmission({ slots: 1, budgetBytes: 100, queueLimit: 10, clock, ...options });
   return { clock, admission, ...visitors(admission) };
 };
 
@@ -42,7 +42,7 @@ t.test('one account is served in the order of its calls', async (t) => {
   t.equal(names(), 'a2');
   await leave();
   t.equal(names(), 'a3');
-  seated[0]?.seat.release();
+  seated[0]?.slot.release();
 });
 
 t.test('accounts take turns, however many calls one of them has waiting', async (t) => {
@@ -60,8 +60,8 @@ t.test('accounts take turns, however many calls one of them has waiting', async 
   t.same(order, ['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']);
 });
 
-t.test('seats are shared up to the memory that there is', async (t) => {
-  const { ask, leave, names, admission } = open({ seats: 3 });
+t.test('slots are shared up to the memory that there is', async (t) => {
+  const { ask, leave, names, admission } = open({ slots: 3 });
   void ask('a', 'a', 60);
   void ask('b', 'b', 60);
   void ask('c', 'c', 10);
@@ -73,7 +73,7 @@ t.test('seats are shared up to the memory that there is', async (t) => {
 });
 
 t.test('what needs more than all the memory runs alone', async (t) => {
-  const { ask, leave, names } = open({ seats: 2 });
+  const { ask, leave, names } = open({ slots: 2 });
   void ask('small', 'a', 1);
   void ask('huge', 'b', 1_000);
   await turn();
@@ -121,15 +121,15 @@ t.test('calls go before jobs, and a job has every fourth turn', async (t) => {
   t.equal(await servedInTurn(room, 10), 'j1 c1 c2 c3 j2 c4 c5 c6 j3 c7');
 });
 
-t.test('a call works beside jobs, and never beside more calls than there are seats', async (t) => {
+t.test('a call works beside jobs, and never beside more calls than there are slots', async (t) => {
   const { ask, names, leave, admission } = open({ callsBesideJobs: true });
   for (const name of ['j1', 'j2']) void ask(name, 'batch', 0, forever, 'job');
   for (const name of ['c1', 'c2']) void ask(name, 'a');
   await turn();
   t.equal(names(), 'j1 c1');
-  t.match(admission.stats(), { seats: 1, busy: 2, waiting: 1, jobsWaiting: 1 });
+  t.match(admission.stats(), { slots: 1, busy: 2, waiting: 1, jobsWaiting: 1 });
   await leave();
-  t.equal(names(), 'c1', 'a job takes no seat that a call has');
+  t.equal(names(), 'c1', 'a job takes no slot that a call has');
   await leave();
   t.equal(names(), 'c2', 'calls go before jobs');
   await leave();
@@ -146,7 +146,7 @@ t.test('a batch has its turn though calls never end, and they work on beside it'
     const at = room.seated.findIndex(({ name }) => name.startsWith(work));
     const [next] = room.seated.splice(at, at === -1 ? 0 : 1);
     ended.push(next?.name ?? 'nobody');
-    next?.seat.release();
+    next?.slot.release();
   }
   t.equal(ended.join(' '), 'c1 c2 j1 c3 c4 c5 c6 c7 j2 c8 c9 c10 c11 c12 nobody j3');
 });
@@ -185,7 +185,7 @@ t.test('jobs wait without limit, and take no room from calls', async (t) => {
 });
 
 t.test('a call goes before a job that waits for memory', async (t) => {
-  const { ask, names } = open({ seats: 2 });
+  const { ask, names } = open({ slots: 2 });
   void ask('working', 'a', 60);
   void ask('large job', 'b', 60, forever, 'job');
   void ask('call', 'c', 10);
@@ -193,16 +193,16 @@ t.test('a call goes before a job that waits for memory', async (t) => {
   t.equal(names(), 'working call');
 });
 
-t.test('an account has a second place only while nobody else waits', async (t) => {
-  const { ask, seated, names } = open({ seats: 2 });
+t.test('an account has a second slot only while nobody else waits', async (t) => {
+  const { ask, seated, names } = open({ slots: 2 });
   for (const name of ['a1', 'a2', 'a3']) void ask(name, 'a');
   await turn();
   t.equal(names(), 'a1 a2');
   void ask('b1', 'b');
   await turn();
-  seated.shift()?.seat.release();
+  seated.shift()?.slot.release();
   await turn();
-  t.equal(names(), 'a2 b1', 'a3 came first, but a has a place');
+  t.equal(names(), 'a2 b1', 'a3 came first, but a has a slot');
 });
 
 t.test('who leaves the waiting room is told why and holds nobody up', async (t) => {
@@ -219,14 +219,14 @@ t.test('who leaves the waiting room is told why and holds nobody up', async (t) 
   t.equal(names(), 'patient');
 });
 
-t.test('who has left already gets no seat', async (t) => {
+t.test('who has left already gets no slot', async (t) => {
   const { ask, admission } = open();
   await t.rejects(ask('gone', 'a', 0, AbortSignal.abort(new Error('went away'))), { message: 'went away' });
   t.match(admission.stats(), { busy: 0, waiting: 0 });
 });
 
 t.test('a departure lets those behind it in when it was what did not fit', async (t) => {
-  const { ask, names } = open({ seats: 2 });
+  const { ask, names } = open({ slots: 2 });
   const gone = new AbortController();
   void ask('a', 'a', 50);
   const large = ask('large', 'b', 90, gone.signal);
@@ -239,17 +239,17 @@ t.test('a departure lets those behind it in when it was what did not fit', async
   t.equal(names(), 'a c');
 });
 
-t.test('a seat given back twice is given back once; waiting is measured; idle tells the end', async (t) => {
+t.test('a slot given back twice is given back once; waiting is measured; idle tells the end', async (t) => {
   const { ask, leave, seated, admission, clock } = open();
   void ask('a');
   void ask('b');
   await turn();
   clock.advance(250);
-  const first = seated[0]?.seat;
+  const first = seated[0]?.slot;
   await leave();
   first?.release();
   t.equal(admission.stats().busy, 1);
-  t.equal(seated[0]?.seat.queueMs, 250);
+  t.equal(seated[0]?.slot.queueMs, 250);
   const idle = admission.idle();
   await leave();
   await idle;

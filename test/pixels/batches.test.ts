@@ -49,7 +49,7 @@ t.test('an item of a large job leaves the cores to calls, and less so than a hea
   t.ok(niceness < (await nicenessOf(heavy)), 'a heavy pass of a large job runs as any heavy pass');
 });
 
-t.test('calls and small jobs find their thread free while a batch has its place', async (t) => {
+t.test('calls and small jobs find their thread free while a batch has its slot', async (t) => {
   const { pixels, clock } = openStandIns(t, { IMAGE_QUEUE: 0 });
   const stuck = pixels.transform({ ...itemOf(clock, 'spin'), deadlineMs: clock.nowMs() + 60_000 });
   const next = pixels.transform(itemOf(clock));
@@ -68,7 +68,7 @@ t.test('calls and small jobs find their thread free while a batch has its place'
   t.equal(queueMs, 60_000, 'an item waits without end');
 });
 
-t.test('an operator who changes the number of threads changes the places of a batch', async (t) => {
+t.test('an operator who changes the number of threads changes the slots of a batch', async (t) => {
   const { pixels, clock, capacity } = openStandIns(t);
   capacity.set('IMAGE_THREADS', 2);
   const stuck = [1, 2].map(() => pixels.transform(itemOf(clock, 'spin')));
@@ -79,7 +79,7 @@ t.test('an operator who changes the number of threads changes the places of a ba
     await t.rejects(result, { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } });
 });
 
-t.test('items run apart from a job of 20 items on; a small job needs no process', async (t) => {
+t.test('items run in a child process from a job of 20 items on; a small job needs no process', async (t) => {
   const { pixels } = openStandIns(t);
   const ran = createPassWork({
     pixels,
@@ -87,7 +87,7 @@ t.test('items run apart from a job of 20 items on; a small job needs no process'
     meters: { ops: { ran: () => undefined } },
   });
   const segment = { index: 0, layers: [], pass: { decode: {}, steps: [], encode: {} } };
-  const apart = async (totalItems: number) => {
+  const isolated = async (totalItems: number) => {
     const job = { accountId: 'batch', totalItems };
     const call = { job, item: { variant: 0 }, definition: { variants: [] } };
     const made = await ran(
@@ -97,10 +97,10 @@ t.test('items run apart from a job of 20 items on; a small job needs no process'
     );
     return made.kind === 'image' && ranInProcess(made.bytes);
   };
-  t.equal(await apart(1), false);
-  t.equal(await apart(19), false);
-  t.equal(await apart(20), true);
-  t.equal(await apart(10_000), true);
+  t.equal(await isolated(1), false);
+  t.equal(await isolated(19), false);
+  t.equal(await isolated(20), true);
+  t.equal(await isolated(10_000), true);
 });
 
 t.test('files of any size reach a process whole, one after the other', async (t) => {

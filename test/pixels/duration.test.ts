@@ -2,7 +2,7 @@
 import t from 'tap';
 import { estimatedMs } from '../../src/pixels/estimates/duration.ts';
 import { type Header, readHeader } from '../../src/pixels/header/header.ts';
-import { createPace } from '../../src/pixels/lanes/pace.ts';
+import { createPace } from '../../src/pixels/pools/pace.ts';
 import type { Pass, Step } from '../../workers/protocol.ts';
 import { gifOf, jpegOf, pngOf } from './files.ts';
 

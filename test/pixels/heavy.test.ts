@@ -31,7 +31,7 @@ function children(): number[] {
 
 const turn = () => new Promise(setImmediate);
 
-t.test('a heavy pass runs apart and comes back as any other', async (t) => {
+t.test('a heavy pass runs in a child process and comes back as any other', async (t) => {
   const { pixels, clock } = openStandIns(t);
   const { data, ...facts } = await pixels.transform(heavyCall(clock)).result;
   t.match(facts, { kind: 'transformed', contentType: 'image/png', width: 1, queueMs: 0 });
@@ -40,7 +40,7 @@ t.test('a heavy pass runs apart and comes back as any other', async (t) => {
 });
 
 t.test(
-  'others are answered while heavy work runs; once killed it leaves no process and no place',
+  'others are answered while heavy work runs; once killed it leaves no process and no slot',
   async (t) => {
     const { pixels, clock } = openStandIns(t);
     const before = children();
@@ -87,7 +87,7 @@ t.test('a client that goes away ends its heavy pass', async (t) => {
   t.same(children(), before);
 });
 
-t.test('a heavy pass that finds no place by its deadline is told so', async (t) => {
+t.test('a heavy pass that finds no slot by its deadline is told so', async (t) => {
   const { pixels, clock } = openStandIns(t);
   const stuck = pixels.transform({ ...heavyCall(clock, 'spin'), deadlineMs: clock.nowMs() + 60_000 });
   await turn();
@@ -104,7 +104,7 @@ t.test('a heavy pass that finds no place by its deadline is told so', async (t) 
   await t.rejects(stuck.result, { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } });
 });
 
-t.test('a job waits for a heavy place as long as it takes', async (t) => {
+t.test('a job waits for a heavy slot as long as it takes', async (t) => {
   const { pixels, clock } = openStandIns(t);
   const stuck = pixels.transform({ ...heavyCall(clock, 'spin'), deadlineMs: clock.nowMs() + 60_000 });
   await turn();
@@ -121,7 +121,7 @@ t.test('a pass that breaks its process is refused, and the next one finds anothe
   t.match(await pixels.transform(heavyCall(clock)).result, { kind: 'transformed' });
 });
 
-t.test('a process apart knows nothing of the environment of the service', async (t) => {
+t.test('a child process knows nothing of the environment of the service', async (t) => {
   process.env.MONGODB_URL = 'mongodb://user:secret@db';
   t.teardown(() => delete process.env.MONGODB_URL);
   const { pixels, clock } = openStandIns(t);
@@ -129,7 +129,7 @@ t.test('a process apart knows nothing of the environment of the service', async 
   t.notMatch(Buffer.from(data).toString(), /MONGODB/);
 });
 
-t.test('a process apart takes its memory as the service does', async (t) => {
+t.test('a child process takes its memory as the service does', async (t) => {
   const before = { ...process.env };
   t.teardown(() => {
     process.env = before;

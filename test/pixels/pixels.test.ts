@@ -12,7 +12,7 @@ const STAND_IN = new URL('./stand-in-thread.ts', import.meta.url);
 const SETTINGS: PixelsOptions['settings'] = {
   IMAGE_THREADS: 1,
   IMAGE_ISOLATION: 'thread',
-  IMAGE_HEAVY_PLACES: 1,
+  IMAGE_HEAVY_SLOTS: 1,
   IMAGE_PROCESS_MEMORY_MEGABYTES: 2_048,
   IMAGE_QUEUE: 2,
   IMAGE_MEMORY_MEGABYTES: 512,
@@ -132,7 +132,7 @@ t.test('a thread that cannot even start fails its calls and never hangs them', a
 });
 
 t.test(
-  'at the deadline the caller is answered, and the seat stays taken until the thread has ended',
+  'at the deadline the caller is answered, and the slot stays taken until the thread has ended',
   async (t) => {
     const { pixels, clock } = open(t);
     const { call, letGo } = heldCall(clock);

@@ -123,7 +123,7 @@ t.test(
 );
 
 t.test(
-  'a page that hangs keeps no other account waiting, and its account is drawn apart for a while',
+  'a page that hangs keeps no other account waiting, and its account is isolated for a while',
   async (t) => {
     // On a busy machine the browser that relieves the first one may start late.
     const door = openDoor(t, { fairDrawingMs: 60_000 });
@@ -139,7 +139,7 @@ t.test(
       const { data } = await door.draw({ accountId, deadlineMs });
       t.same((await pictureOf(data)).pixel(9, 9), [0, 255, 0, 255]);
     }
-    t.same(ended, [], 'both go on apart');
+    t.same(ended, [], 'both go on isolated');
     for (const client of clients) client.abort(new Error('gone'));
     for (const { result, ended } of hanging) {
       await t.rejects(result, { message: 'gone' });
@@ -174,7 +174,7 @@ t.test(
   },
 );
 
-t.test('a page whose client leaves is ended, and the place behind it is free again', async (t) => {
+t.test('a page whose client leaves is ended, and the slot behind it is free again', async (t) => {
   const door = openDoor(t);
   await door.draw({});
   const before = new Set(browserProcesses().map(({ group }) => group));

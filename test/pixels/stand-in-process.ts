@@ -1,5 +1,5 @@
 import { getPriority } from 'node:os';
-import { serveApart } from '../../workers/apart.ts';
+import { serveTasks } from '../../workers/child-process.ts';
 import type { ImageResult, ImageTask } from '../../workers/protocol.ts';
 
 /**
@@ -7,7 +7,7 @@ import type { ImageResult, ImageTask } from '../../workers/protocol.ts';
  * answers and never lets its loop run, as native code that nothing stops; `secrets` answers with its environment,
  * `priority` with its niceness, `echo` with its input.
  */
-serveApart<ImageTask, ImageResult>(async (task) => {
+serveTasks<ImageTask, ImageResult>(async (task) => {
   const behaviour = task.kind === 'transform' ? task.pass.encode.background : undefined;
   if (behaviour === 'spin') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
   if (behaviour === 'die') {

@@ -7,7 +7,7 @@ import { type HandClock, handClock } from '../clock.ts';
 const SETTINGS: PixelsOptions['settings'] = {
   IMAGE_THREADS: 1,
   IMAGE_ISOLATION: 'thread',
-  IMAGE_HEAVY_PLACES: 1,
+  IMAGE_HEAVY_SLOTS: 1,
   IMAGE_PROCESS_MEMORY_MEGABYTES: 1_024,
   IMAGE_QUEUE: 2,
   IMAGE_MEMORY_MEGABYTES: 512,

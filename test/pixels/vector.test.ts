@@ -29,7 +29,7 @@ function open(t: Test, options: { clock?: Clock; memoryMegabytes?: number } = {}
   const draw = (bytes: Uint8Array, size: Partial<DrawingRequest> = {}, signal = forever): Promise<Drawing> =>
     rasterizer.draw(
       { bytes, density: 72, ...size },
-      { accountId: 'acc', patience: { signal, waiting: (place) => place } },
+      { accountId: 'acc', deadline: { signal, waiting: (slot) => slot } },
     );
   return { rasterizer, draw };
 }

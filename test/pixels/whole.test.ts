@@ -14,7 +14,7 @@ const pixels = createPixels({
   settings: {
     IMAGE_THREADS: 1,
     IMAGE_ISOLATION: 'thread',
-    IMAGE_HEAVY_PLACES: 1,
+    IMAGE_HEAVY_SLOTS: 1,
     IMAGE_PROCESS_MEMORY_MEGABYTES: 2_048,
     IMAGE_QUEUE: 64,
     IMAGE_MEMORY_MEGABYTES: 0,
@@ -99,16 +99,16 @@ t.test('hostile files are answered, and the threads live on', corpus, async (t) 
   await pixels.selfTest();
 });
 
-t.test('what may take long runs apart, and makes the same file', async (t) => {
+t.test('what may take long runs in a child process, and makes the same file', async (t) => {
   const flat = { create: { width: 1_500, height: 1_200, channels: 3, background: '#369' } } as const;
   const file = await sharp(flat).png().toBuffer();
   const pass = passOf([{ operation: 'greyscale', params: {} }], { format: 'png', palette: true });
-  const apart = pixels.transform({ ...within(), bytes: new Uint8Array(file), pass });
+  const isolated = pixels.transform({ ...within(), bytes: new Uint8Array(file), pass });
   await new Promise(setImmediate);
   t.match(pixels.heavyStats(), { busy: 1 });
   const small = passOf([{ operation: 'resize', params: { width: 500 } }, ...pass.steps], pass.encode);
   const [large, inThread] = [
-    await apart.result,
+    await isolated.result,
     await pixels.transform({ ...within(), bytes: new Uint8Array(file), pass: small }).result,
   ];
   t.match(large, { contentType: inThread.contentType, width: 1_500, height: 1_200 });

@@ -6,7 +6,7 @@ import { createPixels } from '../../src/pixels/pixels.ts';
 import { createAnswerSchemas } from '../../src/providers/answer-schemas.ts';
 import { type ModelCall, type ModelOutcome, openProviders } from '../../src/providers/open.ts';
 import { offeredBy } from '../../src/providers/registry.ts';
-import type { AdmitQuestion, Coordination, SharedPlaceQuestion } from '../../src/stores/coordination/port.ts';
+import type { AdmitQuestion, Coordination, SharedSlotQuestion } from '../../src/stores/coordination/port.ts';
 import { smallCapacity } from '../capacity.ts';
 
 /** A call with its pictures as they are. */
@@ -40,7 +40,7 @@ export function bench(t: Test, environment: Record<string, string> = {}): Bench 
     models,
     pixels,
     outbound,
-    coordination: placesInMemory(),
+    coordination: slotsInMemory(),
     hostId: 'host',
     processId: 'process',
     log: {
@@ -72,22 +72,22 @@ export function bench(t: Test, environment: Record<string, string> = {}): Bench 
   };
 }
 
-/** Counts places as the real coordination does; nothing else of it is asked. */
-function placesInMemory(): Coordination {
+/** Counts slots as the real coordination does; nothing else of it is asked. */
+function slotsInMemory(): Coordination {
   const held = new Map<string, Set<string>>();
-  const placesOf = (key: string) => held.get(key) ?? held.set(key, new Set()).get(key) ?? new Set<string>();
+  const slotsOf = (key: string) => held.get(key) ?? held.set(key, new Set()).get(key) ?? new Set<string>();
   const part = {
-    takeShared: async (place: SharedPlaceQuestion) => (await part.admit({ place })).place,
-    async admit({ place }: AdmitQuestion) {
-      const places = placesOf(place?.key ?? '');
-      const isFree = place !== undefined && places.size < place.limit;
-      if (isFree) places.add(place.holder);
-      return { blockedMs: 0, marked: false, rate: null, place: isFree };
+    takeShared: async (slot: SharedSlotQuestion) => (await part.admit({ slot })).slot,
+    async admit({ slot }: AdmitQuestion) {
+      const slots = slotsOf(slot?.key ?? '');
+      const isFree = slot !== undefined && slots.size < slot.limit;
+      if (isFree) slots.add(slot.holder);
+      return { blockedMs: 0, marked: false, rate: null, slot: isFree };
     },
-    async releasePlace(key: string, holder: string) {
-      placesOf(key).delete(holder);
+    async releaseSlot(key: string, holder: string) {
+      slotsOf(key).delete(holder);
     },
-    renewPlace: async () => true,
+    renewSlot: async () => true,
   };
   return part as unknown as Coordination;
 }

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap';
 import { newDelivery } from '../../src/webhooks/deliveries/delivery.ts';
 import { MOST_ATTEMPTS } from '../../src/webhooks/deliveries/retries.ts';
-import { releaseLanesOf } from '../../src/webhooks/deliveries/schedule.ts';
+import { releaseEndpointsOf } from '../../src/webhooks/deliveries/schedule.ts';
 import { DeliveriesStore } from '../../src/webhooks/deliveries/store.ts';
 import type { EndpointDocument } from '../../src/webhooks/endpoints/endpoint.ts';
 import { EndpointsStore, MOST_CONSECUTIVE_FAILURES } from '../../src/webhooks/endpoints/store.ts';
@@ -48,7 +48,7 @@ t.test(
       const isDead = mortal.life.isOver;
 
       const next = await startProcess(t, stores, () => new Date(Date.now() + LEFT_BEHIND_MS));
-      await releaseLanesOf(stores.coordination, dying.prefix);
+      await releaseEndpointsOf(stores.coordination, dying.prefix);
       // The writer of an event that was not promised writes it again, for it kept the id.
       if (!isPromised) await next.events.write([first, second]);
       await eventually(async () => {
@@ -92,7 +92,7 @@ t.test(
       await eventually(async () => mortal.life.isOver || (await isOver()));
       const isDead = mortal.life.isOver;
       const next = await startProcess(t, stores, () => new Date(Date.now() + NOTICE_AGAIN_MS));
-      await releaseLanesOf(stores.coordination, dying.prefix);
+      await releaseEndpointsOf(stores.coordination, dying.prefix);
       await eventually(async () => {
         await next.sweep();
         return isOver();

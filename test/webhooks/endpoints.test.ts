@@ -93,7 +93,7 @@ t.test('what cannot be registered is refused on its field', async (t) => {
   t.same((await server.call('/webhook-endpoints', { key })).json.data, [], 'and nothing was stored');
 });
 
-t.test('of racing registrations as many land as there are places, and no more', async (t) => {
+t.test('of racing registrations as many land as there are slots, and no more', async (t) => {
   const crowded = await server.account();
   const url = 'http://127.0.0.1:9/';
   const answers = await Promise.all(

@@ -62,17 +62,17 @@ t.test('a turn of a second ends when every slot is taken, and only then', async 
 
 t.test('an account has its own bound, test deliveries included', async (t) => {
   const slots = createSlots({ slots: () => 8, slotsOfAccount: () => 2, now: () => 0 });
-  const leave = slots.takePlace('a');
+  const leave = slots.takeSlot('a');
   const turn = slots.begin('a', 'a/1');
   t.equal(slots.begin('a', 'a/2'), null);
-  t.equal(slots.takePlace('a'), null);
+  t.equal(slots.takeSlot('a'), null);
   t.ok(slots.begin('b', 'b/1'));
   turn?.leave();
   leave?.();
   t.ok(slots.begin('a', 'a/2'));
 });
 
-t.test('the number of slots may change while lanes are at work', (t) => {
+t.test('the number of slots may change while workers are at work', (t) => {
   let limit = 1;
   const slots = createSlots({ slots: () => limit, slotsOfAccount: () => limit, now: () => 0 });
   const turn = slots.begin('acc_a', 'one');
@@ -81,7 +81,7 @@ t.test('the number of slots may change while lanes are at work', (t) => {
   t.equal(slots.free, 2);
   t.ok(slots.begin('acc_a', 'two'));
   limit = 1;
-  t.equal(slots.free, -1, 'nothing is claimed until lanes have ended');
+  t.equal(slots.free, -1, 'nothing is claimed until workers have ended');
   turn?.leave();
   t.equal(slots.free, 0);
   t.end();

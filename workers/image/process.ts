@@ -1,9 +1,9 @@
-import { serveApart } from '../apart.ts';
+import { serveTasks } from '../child-process.ts';
 import type { ImageResult, ImageTask } from '../protocol.ts';
 import { perform } from './perform.ts';
 
-/** Does what the thread does, where it can be killed. The bytes of a result go apart from its facts. */
-serveApart<ImageTask, ImageResult>(async (task) => {
+/** Does what the thread does, where it can be killed. The bytes of a result go separately from its facts. */
+serveTasks<ImageTask, ImageResult>(async (task) => {
   const result = await perform(task);
   if (result.kind !== 'transformed') return { verdict: result };
   const { data, ...facts } = result;

@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import { serveApart } from '../apart.ts';
+import { serveTasks } from '../child-process.ts';
 import type { RasterizeResult, RasterizeTask } from './protocol.ts';
 import { rasterize } from './rasterize.ts';
 
@@ -7,7 +7,7 @@ import { rasterize } from './rasterize.ts';
 sharp.concurrency(1);
 sharp.cache(false);
 
-serveApart<RasterizeTask, RasterizeResult>(async (task) => {
+serveTasks<RasterizeTask, RasterizeResult>(async (task) => {
   const drawn = await rasterize(task);
   if (!('pixels' in drawn)) return { verdict: drawn };
   return { verdict: drawn.verdict, bytes: drawn.pixels };

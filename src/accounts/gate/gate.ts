@@ -8,15 +8,15 @@ import { markCredentials } from '../marks.ts';
 import { type Budget, sendBudget } from './budget.ts';
 import { callerIfAny, setCaller } from './callers.ts';
 import { createPasses } from './passes.ts';
-import { type CallPlace, createPlaces, type PlaceKind } from './places.ts';
 import {
   blocked,
   consoleOnly,
   missingCredential,
-  noPlaceLeft,
+  noSlotLeft,
   refusalOf,
   tooManyRequests,
 } from './refusals.ts';
+import { type CallSlot, createSlots, type SlotKind } from './slots.ts';
 
 /** Waits for jobs that an account may have open. */
 export const JOB_WAITS = 8;
@@ -29,9 +29,9 @@ declare module 'fastify' {
     access?: 'public' | 'any' | 'session';
     /** On a public route: whatever credential comes along is not looked at. */
     ignoresCredential?: (request: FastifyRequest) => boolean;
-    /** The call takes one of the account's places of this kind; null for a call that takes none after all. */
-    place?: PlaceKind | ((request: FastifyRequest) => PlaceKind | null);
-    /** Refuses by path and query alone, before a place is taken or the body is read. */
+    /** The call takes one of the account's slots of this kind; null for a call that takes none after all. */
+    slot?: SlotKind | ((request: FastifyRequest) => SlotKind | null);
+    /** Refuses by path and query alone, before a slot is taken or the body is read. */
     check?: (request: FastifyRequest) => void;
   }
 }
@@ -41,12 +41,12 @@ export interface GateOptions {
   authentication: Authentication;
   /** Rate windows are counted per host, over all of its processes. */
   hostId: string;
-  /** Distinguishes the places that this process holds. */
+  /** Distinguishes the slots that this process holds. */
   processId: string;
   requestsPerMinute: number;
   failedAuthenticationsPerMinute: number;
-  /** Places of an account by their kind. */
-  places: Record<PlaceKind, number>;
+  /** Slots of an account by their kind. */
+  slots: Record<SlotKind, number>;
   /** Epoch milliseconds. */
   now: () => number;
 }
@@ -58,8 +58,8 @@ export interface Gate {
   callerOf(request: FastifyRequest): Caller;
   /** The caller, or null on a public route without a credential. */
   callerIfAny(request: FastifyRequest): Caller | null;
-  /** Keeps the account's place until `work` has really ended, though the answer may go out earlier. */
-  keepPlaceUntil(request: FastifyRequest, work: Promise<unknown>): void;
+  /** Keeps the account's slot until `work` has really ended, though the answer may go out earlier. */
+  keepSlotUntil(request: FastifyRequest, work: Promise<unknown>): void;
   /** Ends a credential: when this resolves, wherever its mark is seen (on this host, at least); within 30 s elsewhere. */
   revoke(credentialId: string): Promise<void>;
   /** Counts a wrong credential; 429 instead of the given refusal once the window is full. */
@@ -78,12 +78,12 @@ export interface Strike {
 
 /**
  * The gate of /api, for every request in this order: the failed-authentication window of the address, the
- * credential, the rate window, the route's own check, the place. Windows and place are asked in one trip, and a call asks
- * nothing where the last word on its caller still holds (see passes.ts) and a place, if it takes one, has just come back.
+ * credential, the rate window, the route's own check, the slot. Windows and slot are asked in one trip, and a call asks
+ * nothing where the last word on its caller still holds (see passes.ts) and a slot, if it takes one, has just come back.
  */
 export function createGate(options: GateOptions): Gate {
   const { coordination, authentication, now } = options;
-  const places = createPlaces(coordination, `${options.hostId}/${options.processId}`);
+  const slots = createSlots(coordination, `${options.hostId}/${options.processId}`);
   const passes = createPasses();
   /** Addresses known to be blocked, so that a flood of wrong keys costs no look-up. Values are epoch milliseconds. */
   const blockedUntil = new LRUCache<string, number>({ max: 10_000 });
@@ -93,7 +93,7 @@ export function createGate(options: GateOptions): Gate {
    * each refusal included, is `admit`'s.
    */
   function passesAtOnce(request: FastifyRequest, reply: FastifyReply, config: FastifyContextConfig): boolean {
-    if (config.ignoresCredential || config.check || config.place) return false;
+    if (config.ignoresCredential || config.check || config.slot) return false;
     const caller = authentication.knownCallerOf(request);
     if (caller === null || caller.isSuspended || isWrongAccess(config, caller)) return false;
     const network = networkOf(request.ip);
@@ -125,7 +125,7 @@ export function createGate(options: GateOptions): Gate {
     if (caller?.isSuspended) throw accountSuspended();
     refuseWrongAccess(request, config, caller);
     if (refusal !== null) throw refusal;
-    if (!answer.place) throw noPlaceLeft(kind ?? 'calls', options.places[kind ?? 'calls']);
+    if (!answer.slot) throw noSlotLeft(kind ?? 'calls', options.slots[kind ?? 'calls']);
   }
 
   async function authenticate(request: FastifyRequest, config: FastifyContextConfig): Promise<Caller | null> {
@@ -143,19 +143,19 @@ export function createGate(options: GateOptions): Gate {
     request: FastifyRequest,
     reply: FastifyReply,
     caller: Caller | null,
-    { kind, ignoresMark = false }: { kind: PlaceKind | null; ignoresMark?: boolean },
+    { kind, ignoresMark = false }: { kind: SlotKind | null; ignoresMark?: boolean },
   ): Promise<AdmitAnswer> {
     const network = networkOf(request.ip);
-    const place =
+    const slot =
       kind === null || caller === null || caller.isSuspended
         ? null
-        : places.placeFor(`${kind}/${caller.accountId}`, options.places[kind]);
+        : slots.slotFor(`${kind}/${caller.accountId}`, options.slots[kind]);
     const askCoordination = (ahead: number) =>
-      places.ask(questionOf(network, caller, { ahead, ignoresMark }), place);
-    if (caller === null || ignoresMark) return withPlace(request, reply, place, await askCoordination(0));
-    const mustAsk = place !== null && !places.isHeld(place);
+      slots.ask(questionOf(network, caller, { ahead, ignoresMark }), slot);
+    if (caller === null || ignoresMark) return withSlot(request, reply, slot, await askCoordination(0));
+    const mustAsk = slot !== null && !slots.isHeld(slot);
     const answer = await passes.admit(caller, network, { ask: askCoordination, mustAsk });
-    return withPlace(request, reply, place, answer);
+    return withSlot(request, reply, slot, answer);
   }
 
   function questionOf(
@@ -176,21 +176,21 @@ export function createGate(options: GateOptions): Gate {
     };
   }
 
-  /** The place is the call's where nothing refused it, after further looks where none was free. */
-  async function withPlace(
+  /** The slot is the call's where nothing refused it, after further looks where none was free. */
+  async function withSlot(
     request: FastifyRequest,
     reply: FastifyReply,
-    place: CallPlace | null,
+    slot: CallSlot | null,
     answer: AdmitAnswer,
   ): Promise<AdmitAnswer> {
-    if (place === null) return answer;
+    if (slot === null) return answer;
     if (answer.blockedMs > 0 || answer.marked || !answer.rate?.allowed) {
-      places.giveBack(place);
+      slots.giveBack(slot);
       return answer;
     }
-    const taken = answer.place || (await places.takeSoon(place));
-    if (taken) places.hold(request, reply, place);
-    return { ...answer, place: taken };
+    const taken = answer.slot || (await slots.takeSoon(slot));
+    if (taken) slots.hold(request, reply, slot);
+    return { ...answer, slot: taken };
   }
 
   function refuseWrongAccess(
@@ -262,7 +262,7 @@ export function createGate(options: GateOptions): Gate {
       return caller;
     },
     callerIfAny,
-    keepPlaceUntil: places.keepUntil,
+    keepSlotUntil: slots.keepUntil,
     async revoke(credentialId) {
       authentication.forget(credentialId);
       await markCredentials(coordination, [credentialId]);
@@ -297,7 +297,7 @@ function isWrongAccess({ access }: FastifyContextConfig, caller: Caller | null):
   return access === 'session' && caller?.sessionId === null;
 }
 
-/** The kind of place that a call takes. */
-function kindOf(request: FastifyRequest, { place }: FastifyContextConfig): PlaceKind | null {
-  return typeof place === 'function' ? place(request) : (place ?? null);
+/** The kind of slot that a call takes. */
+function kindOf(request: FastifyRequest, { slot }: FastifyContextConfig): SlotKind | null {
+  return typeof slot === 'function' ? slot(request) : (slot ?? null);
 }

@@ -27,7 +27,7 @@ export interface Passes {
 export interface Question {
   /** @param ahead how many requests to count ahead. */
   ask: (ahead: number) => Promise<AdmitAnswer>;
-  /** Whether the last word is not enough: the call needs a place as well. */
+  /** Whether the last word is not enough: the call needs a slot as well. */
   mustAsk?: boolean;
 }
 
@@ -80,7 +80,7 @@ export function createPasses({ elapsedMs }: Pick<Clock, 'elapsedMs'> = systemClo
     countedAhead,
     async admit(caller, network, { ask, mustAsk = false }) {
       const rate = mustAsk ? null : pass(caller, network);
-      if (rate !== null) return { blockedMs: 0, marked: false, rate, place: true };
+      if (rate !== null) return { blockedMs: 0, marked: false, rate, slot: true };
       const { accountId } = caller;
       const isAhead = countedAhead(accountId) === 0 && !counting.has(accountId);
       if (isAhead) counting.add(accountId);

@@ -1,7 +1,7 @@
 import type { FastifyContextConfig, FastifyRequest } from 'fastify';
 import { ApiError } from '../../http/errors.ts';
 import type { RateAnswer } from '../../stores/coordination/port.ts';
-import type { PlaceKind } from './places.ts';
+import type { SlotKind } from './slots.ts';
 
 /** What a route's own check refuses, kept until the windows have been asked. */
 export function refusalOf(request: FastifyRequest, { check }: FastifyContextConfig): ApiError | null {
@@ -49,7 +49,7 @@ export function tooManyRequests(rate: RateAnswer): ApiError {
   });
 }
 
-export function noPlaceLeft(kind: PlaceKind, limit: number): ApiError {
+export function noSlotLeft(kind: SlotKind, limit: number): ApiError {
   const what =
     kind === 'calls'
       ? 'synchronous calls of this account are in flight'

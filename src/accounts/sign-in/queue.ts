@@ -68,7 +68,7 @@ export function createSignInQueue(options: SignInQueueOptions): SignInQueue {
     lines = lines.filter(({ waiters }) => waiters.length > 0);
   }
 
-  /** Makes room for a network that does not wait yet; a network that waits has its place already. */
+  /** Makes room for a network that does not wait yet; a network that waits has its slot already. */
   function makeRoom(network: string): void {
     const line = lineOf(network);
     if (line !== undefined && line.waiters.length >= mostOfNetwork) throw noRoom();

@@ -6,7 +6,7 @@ import { type AssetDocument, type Content, type Labels, newAsset, newObjectKey }
 import type { AssetCollections } from '../collections/collections.ts';
 import { alreadyPut, assetCountExceeded, assetNotFound } from '../errors.ts';
 import { FAILED_LIFE_MS, PUT_LIFE_MS, UNFINISHED_MS } from '../limits.ts';
-import type { AssetPlaces } from '../places/places.ts';
+import type { AssetQuota } from '../quota/asset-quota.ts';
 import type { Removal } from '../removal.ts';
 import { assetName } from '../rules.ts';
 import type { AssetsStore } from '../store.ts';
@@ -15,7 +15,7 @@ import type { Facts, Intake } from './intake.ts';
 
 export interface ArrivalsOptions {
   store: AssetsStore;
-  places: AssetPlaces;
+  quota: AssetQuota;
   collections: AssetCollections;
   intake: Intake;
   removal: Removal;
@@ -53,7 +53,7 @@ const LONGEST_PAUSE_MS = 100;
  * crash before it leaves a hidden document, which the sweep removes with its object and its place.
  */
 export function createArrivals(options: ArrivalsOptions) {
-  const { store, places, collections, intake, removal, objects, storedAssets, upgradeUrl, now } = options;
+  const { store, quota, collections, intake, removal, objects, storedAssets, upgradeUrl, now } = options;
   const later = (ms: number) => new Date(now().getTime() + ms);
 
   /**
@@ -68,7 +68,7 @@ export function createArrivals(options: ArrivalsOptions) {
   ): Promise<AssetDocument | null> {
     const limit = storedAssets(plan);
     for (let attempts = 1; attempts <= MOST_ENTRY_ATTEMPTS; attempts += 1) {
-      const entry = await places.enter(accountId, assetId, limit);
+      const entry = await quota.enter(accountId, assetId, limit);
       if (entry === 'entered') return null;
       const same = identity === null ? null : await store.findSame(accountId, identity);
       if (same !== null) return same;
@@ -79,7 +79,7 @@ export function createArrivals(options: ArrivalsOptions) {
   }
 
   async function exceeded(accountId: string, limit: number): Promise<ApiError> {
-    const left = Math.max(0, limit - (await places.stored(accountId)));
+    const left = Math.max(0, limit - (await quota.stored(accountId)));
     return assetCountExceeded(limit, left, upgradeUrl());
   }
 
@@ -96,7 +96,7 @@ export function createArrivals(options: ArrivalsOptions) {
     const find = async () => (origin === 'upload' ? store.findSame(accountId, digest) : null);
     const limit = storedAssets(plan);
     const same = await find();
-    if (same !== null || !(await places.isFull(accountId, limit))) return same;
+    if (same !== null || !(await quota.isFull(accountId, limit))) return same;
     const winner = await find();
     if (winner === null) throw await exceeded(accountId, limit);
     return winner;
@@ -126,7 +126,7 @@ export function createArrivals(options: ArrivalsOptions) {
   /** What follows from an asset that is shown; the sweep does it for one whose process died before. */
   async function settle({ _id, accountId, collection }: AssetDocument): Promise<void> {
     if (collection !== null) await collections.touch(accountId, collection);
-    await places.settle(accountId, _id);
+    await quota.settle(accountId, _id);
   }
 
   async function arrive(

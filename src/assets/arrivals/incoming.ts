@@ -36,7 +36,7 @@ const checkUrlUpload = checkOf(UrlUpload, 'body');
 export function createIncoming(outbound: Outbound) {
   // A fetched image is in memory as a whole: few at once, accounts in turn.
   const fetches: Admission = createAdmission({
-    seats: URL_FETCHES,
+    slots: URL_FETCHES,
     budgetBytes: URL_FETCHES * URL_LIMIT_BYTES,
     queueLimit: MOST_WAITING_FETCHES,
   });

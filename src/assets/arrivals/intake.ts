@@ -3,8 +3,8 @@ import { Readable } from 'node:stream';
 import type { Capacity } from '../../capacity/capacity.ts';
 import { systemClock } from '../../clock/clock.ts';
 import { type Admission, createAdmission } from '../../pixels/admission.ts';
+import { deadlineOf } from '../../pixels/deadline.ts';
 import type { ImageObject, ImageTags } from '../../pixels/image-object.ts';
-import { patienceUntil } from '../../pixels/patience.ts';
 import type { Pixels } from '../../pixels/pixels.ts';
 import type { Objects } from '../../stores/objects/port.ts';
 import { storageUnreadable, tooManyUploads } from '../errors.ts';
@@ -27,8 +27,8 @@ const DESCRIBE_TIMEOUT_MS = 60_000;
 const MOST_WAITING = 10_000;
 
 function sizeOf({ imageThreads }: Capacity) {
-  const seats = imageThreads() + 1;
-  return { seats, budgetBytes: seats * UPLOAD_LIMIT_BYTES };
+  const slots = imageThreads() + 1;
+  return { slots, budgetBytes: slots * UPLOAD_LIMIT_BYTES };
 }
 
 /** Takes bytes in: to the objects first, as they come, then to a thread that tells what they are. */
@@ -60,24 +60,24 @@ export function createIntake({ objects, pixels, capacity }: IntakeOptions) {
      */
     async describe(accountId: string, key: string, client: AbortSignal): Promise<Facts> {
       const deadlineMs = systemClock.nowMs() + DESCRIBE_TIMEOUT_MS;
-      const patience = patienceUntil({ deadlineMs, client, clock: systemClock, late: tooManyUploads });
+      const deadline = deadlineOf({ deadlineMs, client, clock: systemClock, late: tooManyUploads });
       try {
         const { release } = await turns.acquire({
           accountId,
           bytes: UPLOAD_LIMIT_BYTES,
-          signal: patience.signal,
+          signal: deadline.signal,
         });
         try {
           const bytes = await objects.read(key, UPLOAD_LIMIT_BYTES);
           if (bytes === null) throw storageUnreadable();
-          const work = pixels.describe({ bytes, accountId, deadlineMs, signal: patience.signal });
+          const work = pixels.describe({ bytes, accountId, deadlineMs, signal: deadline.signal });
           const { image, metadata } = await work.result;
           return { image, metadata };
         } finally {
           release();
         }
       } finally {
-        patience.end();
+        deadline.end();
       }
     },
   };

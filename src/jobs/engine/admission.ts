@@ -3,11 +3,11 @@ import type { JobsStore } from '../store.ts';
 import type { EarlyClaim } from './early-claim.ts';
 
 /**
- * Lets jobs run: of an account and type so many at once, the one that has waited longest first. The places are a
+ * Lets jobs run: of an account and type so many at once, the one that has waited longest first. The slots are a
  * unique index over the running jobs themselves, so that there is nothing to count and nothing to give back.
  */
 export function createJobAdmission(jobs: JobsStore, onStarted: (job: JobDocument) => void) {
-  /** Starts as many waiting jobs as there are places. */
+  /** Starts as many waiting jobs as there are slots. */
   async function startWaiting(accountId: string, type: JobType): Promise<void> {
     for (;;) {
       const oldest = await jobs.oldestWaiting(accountId, type);
@@ -21,14 +21,14 @@ export function createJobAdmission(jobs: JobsStore, onStarted: (job: JobDocument
   return {
     startWaiting,
 
-    /** Whether a job of this account and type waits for a place. */
+    /** Whether a job of this account and type waits for a slot. */
     async hasWaiting(accountId: string, type: JobType): Promise<boolean> {
       return (await jobs.oldestWaiting(accountId, type)) !== null;
     },
 
     /**
      * Shows a hidden job, and has it run as soon as it is its turn.
-     * @param isNext no other waits: with a place that is free, it is shown running, in one update.
+     * @param isNext no other waits: with a slot that is free, it is shown running, in one update.
      * @param claim of its only item, by this process: it is begun where the job runs, else given back before it is shown.
      * @returns the job as it is then; null when it was given up meanwhile.
      */

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { JobPlaces } from '../../assets/places/job-places.ts';
+import type { JobQuota } from '../../assets/quota/job-quota.ts';
 import type { Holds } from '../../billing/holds.ts';
 import type { Events } from '../../events/open.ts';
 import { randomText } from '../../names/ids.ts';
@@ -17,7 +17,7 @@ export interface EndingOptions {
   settlement: JobSettlement;
   verdicts: Verdicts;
   holds: Holds;
-  places: JobPlaces;
+  quota: JobQuota;
   events: Events;
   deleteObject: (key: string) => Promise<void>;
   /** Tells those who wait for a job in this process that it has ended, and how. */
@@ -35,7 +35,7 @@ const OBJECTS_AT_A_TIME = 100;
  * last outcomes where all were completed (settlement.ts), else one of its own. From there on charge, places and event follow from the document, each guarded by a key of its own, so that the sweep may repeat them.
  */
 export function createEnding(options: EndingOptions) {
-  const { jobs, items, settlement, verdicts, holds, places, events } = options;
+  const { jobs, items, settlement, verdicts, holds, quota, events } = options;
   const { deleteObject, tellHere, tellOthers, startWaiting } = options;
 
   /** The one update that ends a job. Null when it is not as it was read any more. */
@@ -46,19 +46,19 @@ export function createEnding(options: EndingOptions) {
   }
 
   /** Gives back the places that outputs left empty. */
-  async function returnPlaces(job: JobDocument): Promise<void> {
+  async function returnQuota(job: JobDocument): Promise<void> {
     const { _id, accountId } = job;
     const left = job.places - job.outputs;
     if (left === 0) return;
     const token = job.placesToken ?? randomText(12);
     if (job.placesToken === null) {
-      await places.confirm(accountId, _id);
-      await places.announce(accountId, _id, token, left);
+      await quota.confirm(accountId, _id);
+      await quota.announce(accountId, _id, token, left);
     }
     // Of several who come this far at once, the first one's mark counts.
     await jobs.change(_id, { placesToken: null }, { $set: { placesToken: token } });
     const counting = (await jobs.get(_id))?.placesToken ?? token;
-    await places.giveBack(accountId, _id, counting);
+    await quota.giveBack(accountId, _id, counting);
   }
 
   /** What segments made for the next ones is of no use to items that are finished. */
@@ -80,7 +80,7 @@ export function createEnding(options: EndingOptions) {
     const { _id, accountId, hold, usedRuns, usedCredits } = job;
     await Promise.all([
       holds.settle(accountId, _id, hold, { runs: usedRuns, credits: usedCredits }),
-      returnPlaces(job),
+      returnQuota(job),
     ]);
   }
 

@@ -1,11 +1,11 @@
 import type { JobDocument } from '../job.ts';
-import { type Lane, type LaneName, laneOf } from './lanes.ts';
+import { type Prefetch, type WorkKind, workKindOf } from './prefetch.ts';
 import type { Turn } from './turns.ts';
 
 /** A job that a process takes items of. */
 export interface Entry extends Turn {
   job: JobDocument;
-  lane: Lane;
+  prefetch: Prefetch;
   inHand: number;
   /** A claim is under way. */
   isClaiming: boolean;
@@ -15,22 +15,22 @@ export interface Entry extends Turn {
   isLeft: boolean;
 }
 
-export function entryOf(job: JobDocument, lanes: Record<LaneName, Lane>): Entry {
+export function entryOf(job: JobDocument, prefetches: Record<WorkKind, Prefetch>): Entry {
   const { _id: jobId, accountId } = job;
-  const lane = lanes[laneOf(job)];
-  return { jobId, accountId, job, lane, inHand: 0, isClaiming: false, isDry: false, isLeft: false };
+  const prefetch = prefetches[workKindOf(job)];
+  return { jobId, accountId, job, prefetch, inHand: 0, isClaiming: false, isDry: false, isLeft: false };
 }
 
 /** How many more items of it there is room for. */
-export function roomOf({ lane, inHand }: Entry): number {
-  return Math.min(lane.free, lane.limitOfJob - inHand);
+export function roomOf({ prefetch, inHand }: Entry): number {
+  return Math.min(prefetch.free, prefetch.limitOfJob - inHand);
 }
 
-/** Whether more items of it are to be claimed now: as many together as the lane claims. */
+/** Whether more items of it are to be claimed now: as many together as the prefetch claims. */
 export function canTake(entry: Entry): boolean {
-  const { lane, isClaiming, isDry, isLeft } = entry;
-  if (isDry || isLeft || isClaiming || !lane.isOpen(performance.now())) return false;
-  return roomOf(entry) >= lane.batch;
+  const { prefetch, isClaiming, isDry, isLeft } = entry;
+  if (isDry || isLeft || isClaiming || !prefetch.isOpen(performance.now())) return false;
+  return roomOf(entry) >= prefetch.batch;
 }
 
 /** Whether nothing of it is here, and nothing is to come unless somebody says so. */

@@ -18,8 +18,8 @@ import { createJobAdmission } from './admission.ts';
 import { createDesk } from './desk.ts';
 import { createEnding } from './ending.ts';
 import type { Perform } from './item-work.ts';
-import type { LaneName } from './lanes.ts';
 import { createJobMetrics } from './metrics.ts';
+import type { WorkKind } from './prefetch.ts';
 import { createRunner, type Runner } from './runner.ts';
 import { createSettlement } from './settlement.ts';
 import { createSignals } from './signals.ts';
@@ -41,7 +41,7 @@ export interface EngineOptions {
   /** Names this process among all that share the stores. */
   owner: string;
   /** Items that this process can work on at once. */
-  widths: Record<LaneName, () => number>;
+  widths: Record<WorkKind, () => number>;
   /** The work on an item, with what it reads and notes. */
   performOver: (stores: { jobs: JobsStore; items: ItemsStore; definitions: Definitions }) => Perform;
   /** Called when a job has ended, in whichever process; with the job where that was this one. */
@@ -73,7 +73,7 @@ const LOOK_MS = 15_000;
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { documents, objects, assets, holds, events, plan, storedAssets, upgradeUrl } = options;
   const { draining, now, log } = options;
-  const { places, outputs } = assets;
+  const { quota, outputs } = assets;
   const [jobs, items] = await Promise.all([JobsStore.open(documents, now), ItemsStore.open(documents, now)]);
   const definitions = createDefinitions(jobs);
   const signals = createSignals(options.coordination, log);
@@ -85,7 +85,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     if (!runner.start(job)) signals.work(job._id);
   });
   const ending = createEnding({
-    ...{ jobs, items, settlement, verdicts, holds, places, events },
+    ...{ jobs, items, settlement, verdicts, holds, quota, events },
     startWaiting: admission.startWaiting,
     deleteObject: (key) => objects.delete(key),
     tellHere: (job) => options.onEnd(job._id, job),
@@ -101,9 +101,9 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     widths: options.widths,
     metrics: metrics.runner,
   });
-  const undoing = createUndoing({ jobs, items, holds, places });
+  const undoing = createUndoing({ jobs, items, holds, quota });
   const submit = createSubmitting({
-    ...{ jobs, items, holds, places, definitions, admission, undoing },
+    ...{ jobs, items, holds, quota, definitions, admission, undoing },
     ...{ plan, storedAssets, upgradeUrl, now },
     keptBytesMax: options.keptBytesMax,
     claimEarly: runner.claimEarly,

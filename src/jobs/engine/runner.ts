@@ -8,7 +8,7 @@ import type { Desk } from './desk.ts';
 import { type EarlyClaim, earlyClaimOf } from './early-claim.ts';
 import { canTake, type Entry, entryOf, isSpent, roomOf } from './entry.ts';
 import type { FailedWork, Perform } from './item-work.ts';
-import { Lane, type LaneName, laneOf } from './lanes.ts';
+import { Prefetch, type WorkKind, workKindOf } from './prefetch.ts';
 import { Turns } from './turns.ts';
 
 export interface RunnerOptions {
@@ -21,7 +21,7 @@ export interface RunnerOptions {
   /** Removes what was made for an item whose claim was lost. */
   discard: (accountId: string, assetId: string) => Promise<void>;
   /** Items that can be worked on at once. */
-  widths: Record<LaneName, () => number>;
+  widths: Record<WorkKind, () => number>;
   draining: AbortSignal;
   metrics: RunnerMetrics;
   now: () => Date;
@@ -53,11 +53,11 @@ const MOST_PROMOTED = 2_000;
 export function createRunner(options: RunnerOptions) {
   const { jobs, items, desk, perform, discard, draining, metrics, now, log } = options;
   const owner = `${options.owner}/${randomText(8)}`;
-  const lanes: Record<LaneName, Lane> = {
-    pixels: new Lane(options.widths.pixels),
-    batches: new Lane(options.widths.batches),
-    pages: new Lane(options.widths.pages),
-    models: new Lane(options.widths.models),
+  const prefetches: Record<WorkKind, Prefetch> = {
+    pixels: new Prefetch(options.widths.pixels),
+    batches: new Prefetch(options.widths.batches),
+    pages: new Prefetch(options.widths.pages),
+    models: new Prefetch(options.widths.models),
   };
   const turns = new Turns<Entry>();
   const inHand = new Map<string, Claimed>();
@@ -74,13 +74,13 @@ export function createRunner(options: RunnerOptions) {
     return (error) => log.warn({ err: error }, message);
   }
 
-  /** Gives out turns for as long as there are both places and work. */
+  /** Gives out turns for as long as there are both slots and work. */
   function pump(): void {
     while (!draining.aborted) {
       const entry = turns.next(canTake);
       if (entry === undefined) return;
-      const { lane } = entry;
-      const count = Math.min(lane.batch, roomOf(entry));
+      const { prefetch } = entry;
+      const count = Math.min(prefetch.batch, roomOf(entry));
       void claim(entry, count).finally(pump);
     }
   }
@@ -88,7 +88,7 @@ export function createRunner(options: RunnerOptions) {
   async function claim(entry: Entry, count: number): Promise<void> {
     const startedMs = performance.now();
     entry.isClaiming = true;
-    pumpAfter(entry.lane.begin(startedMs));
+    pumpAfter(entry.prefetch.begin(startedMs));
     take(entry, count);
     let claimed: Claimed[] | null = [];
     try {
@@ -96,7 +96,7 @@ export function createRunner(options: RunnerOptions) {
     } catch (error) {
       warn('Items could not be claimed')(error);
       claimed = [];
-      rest(entry.lane, startedMs);
+      rest(entry.prefetch, startedMs);
     }
     entry.isClaiming = false;
     // Who was given the whole job need not ask whether there is more.
@@ -109,8 +109,8 @@ export function createRunner(options: RunnerOptions) {
   }
 
   /** Claims no more of this kind for a while: a store is away that its items need. */
-  function rest(lane: Lane, startedMs: number): void {
-    pumpAfter(lane.rest(startedMs, performance.now()));
+  function rest(prefetch: Prefetch, startedMs: number): void {
+    pumpAfter(prefetch.rest(startedMs, performance.now()));
   }
 
   function pumpAfter(restMs: number): void {
@@ -119,7 +119,7 @@ export function createRunner(options: RunnerOptions) {
 
   function take(entry: Entry, count: number): void {
     entry.inHand += count;
-    entry.lane.inHand += count;
+    entry.prefetch.inHand += count;
   }
 
   /** Makes room for another item, once: an outcome that is decided needs no thread while it waits to be settled. */
@@ -134,7 +134,7 @@ export function createRunner(options: RunnerOptions) {
     };
   }
 
-  /** Works on an item that has its place in the lane, until nothing is left to do for it here. */
+  /** Works on an item that has its slot in the prefetch, until nothing is left to do for it here. */
   async function work(entry: Entry, item: Claimed, begun?: ReturnType<Perform>): Promise<void> {
     const leave = leaver(entry);
     inHand.set(item._id, item);
@@ -165,9 +165,9 @@ export function createRunner(options: RunnerOptions) {
     const startedMs = performance.now();
     try {
       const result = await (begun ?? perform(item, entry.job, abandoning.signal));
-      entry.lane.took(startedMs, performance.now());
-      if ('outage' in result) rest(entry.lane, startedMs);
-      else if (entry.lane.reached()) void endWaits();
+      entry.prefetch.took(startedMs, performance.now());
+      if ('outage' in result) rest(entry.prefetch, startedMs);
+      else if (entry.prefetch.reached()) void endWaits();
       if ('outcome' in result) await settle(entry, item, result.outcome, leave);
       else if (abandoning.signal.aborted) await items.giveBack(item);
       else if ('failure' in result) await fail(entry, item, result.failure, leave);
@@ -234,7 +234,7 @@ export function createRunner(options: RunnerOptions) {
       known.isDry = false;
       return;
     }
-    turns.add(entryOf(job, lanes));
+    turns.add(entryOf(job, prefetches));
   }
 
   /** Looks at a job that may have items to claim. */
@@ -254,7 +254,7 @@ export function createRunner(options: RunnerOptions) {
      * @returns whether all of it is begun here at once, so that others need not look at it.
      */
     start(job: JobDocument): boolean {
-      const isAllOurs = job.totalItems === 1 && lanes[laneOf(job)].isIdle && !draining.aborted;
+      const isAllOurs = job.totalItems === 1 && prefetches[workKindOf(job)].isIdle && !draining.aborted;
       add(job);
       pump();
       return isAllOurs;
@@ -265,16 +265,16 @@ export function createRunner(options: RunnerOptions) {
      * @returns null where it would not be worked on at once.
      */
     claimEarly(item: ItemDocument, type: JobDocument['type']): EarlyClaim | null {
-      const lane = lanes[laneOf({ type, totalItems: 1 })];
-      if (!lane.isIdle || draining.aborted) return null;
+      const prefetch = prefetches[workKindOf({ type, totalItems: 1 })];
+      if (!prefetch.isIdle || draining.aborted) return null;
       const claimed = items.claimed(item, owner, LEASE_MS);
       inHand.set(item._id, claimed);
-      lane.inHand += 1;
+      prefetch.inHand += 1;
       return earlyClaimOf(claimed, {
         prepare: (job, unwanted, shown) =>
           perform(claimed, job, AbortSignal.any([abandoning.signal, unwanted]), shown),
         work(job, prepared) {
-          const entry = { ...entryOf(job, lanes), inHand: 1, isDry: true };
+          const entry = { ...entryOf(job, prefetches), inHand: 1, isDry: true };
           turns.add(entry);
           metrics.claimed(type, 1);
           void work(entry, claimed, prepared);
@@ -282,7 +282,7 @@ export function createRunner(options: RunnerOptions) {
         unclaim: () => items.unclaim(claimed),
         leave() {
           inHand.delete(item._id);
-          lane.inHand -= 1;
+          prefetch.inHand -= 1;
           tellIdlers();
           pump();
         },
@@ -317,12 +317,12 @@ export function createRunner(options: RunnerOptions) {
         if (inHand.size === 0) resolve();
         else idlers.push(resolve);
       });
-      const patience = setTimeout(() => abandoning.abort(), FINISH_MS);
+      const timeout = setTimeout(() => abandoning.abort(), FINISH_MS);
       const abandoned = new Promise<void>((resolve) =>
         abandoning.signal.addEventListener('abort', () => resolve(), { once: true }),
       );
       await Promise.race([idle, abandoned]);
-      clearTimeout(patience);
+      clearTimeout(timeout);
       clearInterval(renewing);
       await Promise.all(Array.from(inHand.values(), (item) => items.giveBack(item)));
     },

@@ -130,10 +130,10 @@ export function createJobSweeps(options: JobSweepsOptions): Duty[] {
     const leaving = await jobs.standing('leaving', before, MOST_AT_A_TIME);
     for (const job of leaving)
       await (job.shown === 0 && job.completedAt === null ? undoing.finish(job) : remove(job));
-    for (const { accountId, jobId } of await assets.places.leftOver(ago(now, WORKING_MS))) {
+    for (const { accountId, jobId } of await assets.quota.leftOver(ago(now, WORKING_MS))) {
       const job = await jobs.get(jobId);
-      if (job === null) await assets.places.undo(accountId, jobId);
-      else if (job.phase === 'done') await assets.places.withdraw(accountId, jobId);
+      if (job === null) await assets.quota.undo(accountId, jobId);
+      else if (job.phase === 'done') await assets.quota.withdraw(accountId, jobId);
     }
     return hidden.length + leaving.length;
   }

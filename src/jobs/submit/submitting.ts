@@ -1,6 +1,6 @@
 import { setImmediate as giveWay } from 'node:timers/promises';
 import type { Caller } from '../../accounts/authentication.ts';
-import type { JobPlaces } from '../../assets/places/job-places.ts';
+import type { JobQuota } from '../../assets/quota/job-quota.ts';
 import { type Holds, heldBy } from '../../billing/holds.ts';
 import type { Seen } from '../../billing/movements.ts';
 import { inProgress, keyReused } from '../../http/manners/idempotency.ts';
@@ -14,7 +14,7 @@ import {
   aboveMaxCredits,
   jobsKeepTooMuch,
   notLatestAttempt,
-  outputsExceedPlaces,
+  outputsExceedQuota,
   submitGivenUp,
 } from '../errors.ts';
 import type { ItemsStore } from '../items-store.ts';
@@ -29,7 +29,7 @@ export interface SubmittingOptions {
   jobs: JobsStore;
   items: ItemsStore;
   holds: Holds;
-  places: JobPlaces;
+  quota: JobQuota;
   definitions: Definitions;
   admission: JobAdmission;
   claimEarly: Runner['claimEarly'];
@@ -85,7 +85,7 @@ const MOST_ROUNDS = 3;
  * submit makes a whole job or none.
  */
 export function createSubmitting(options: SubmittingOptions) {
-  const { jobs, items, holds, places, definitions, admission, claimEarly, undoing } = options;
+  const { jobs, items, holds, quota, definitions, admission, claimEarly, undoing } = options;
   const { plan, storedAssets, upgradeUrl, now } = options;
 
   /** Stores a new job; answers the one that an earlier request under its key has made, where there is one. */
@@ -135,7 +135,7 @@ export function createSubmitting(options: SubmittingOptions) {
   /** Refuses a job that does not fit before its credits are held: the ledger has no rows then of a job that never was. */
   function refuseTooMany(job: JobDocument, stored: number): void {
     const left = leftOf(job, stored);
-    if (job.places > left) throw outputsExceedPlaces(job.places, left, upgradeUrl());
+    if (job.places > left) throw outputsExceedQuota(job.places, left, upgradeUrl());
   }
 
   /** The hidden job is among those that are summed: of two at once neither is overlooked. */
@@ -146,10 +146,10 @@ export function createSubmitting(options: SubmittingOptions) {
     if (all > limit) throw jobsKeepTooMuch(keptBytes, all - keptBytes, limit);
   }
 
-  async function reservePlaces(job: JobDocument): Promise<void> {
+  async function reserveQuota(job: JobDocument): Promise<void> {
     const { _id, accountId, plan: planId, places: count } = job;
-    if (await places.reserve(accountId, _id, count, plan(planId).storedAssets)) return;
-    throw outputsExceedPlaces(count, leftOf(job, await storedAssets(accountId)), upgradeUrl());
+    if (await quota.reserve(accountId, _id, count, plan(planId).storedAssets)) return;
+    throw outputsExceedQuota(count, leftOf(job, await storedAssets(accountId)), upgradeUrl());
   }
 
   async function insertItems(
@@ -184,7 +184,7 @@ export function createSubmitting(options: SubmittingOptions) {
     { seen, claim }: { seen: Seen; claim: EarlyClaim | null },
   ): Promise<JobDocument> {
     const { accountId, type } = job;
-    const money = allOf([holds.take(accountId, job._id, order.need, seen), reservePlaces(job)]);
+    const money = allOf([holds.take(accountId, job._id, order.need, seen), reserveQuota(job)]);
     if (order.totalItems > FEW_ITEMS) await money;
     const [[hold], hasWaiting] = await allOf([
       money,
@@ -230,7 +230,7 @@ export function createSubmitting(options: SubmittingOptions) {
       refuseTooMany(job, stored);
       await refuseOverfull(job);
       const shown = await equip(job, order, { seen, claim });
-      await places.confirm(job.accountId, job._id);
+      await quota.confirm(job.accountId, job._id);
       return shown;
     } catch (error) {
       claim?.drop();

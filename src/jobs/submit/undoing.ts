@@ -1,4 +1,4 @@
-import type { JobPlaces } from '../../assets/places/job-places.ts';
+import type { JobQuota } from '../../assets/quota/job-quota.ts';
 import type { Holds } from '../../billing/holds.ts';
 import type { ItemsStore } from '../items-store.ts';
 import type { JobDocument } from '../job.ts';
@@ -14,13 +14,13 @@ export function createUndoing(options: {
   jobs: JobsStore;
   items: ItemsStore;
   holds: Holds;
-  places: JobPlaces;
+  quota: JobQuota;
 }) {
-  const { jobs, items, holds, places } = options;
+  const { jobs, items, holds, quota } = options;
 
   async function finish({ _id, accountId }: Pick<JobDocument, '_id' | 'accountId'>): Promise<void> {
     await holds.undo(accountId, _id);
-    await places.undo(accountId, _id);
+    await quota.undo(accountId, _id);
     while ((await items.erase(_id, ITEMS_A_CALL)) > 0);
     await jobs.erase(_id);
   }

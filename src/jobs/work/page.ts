@@ -45,7 +45,7 @@ export function createPageWork({ renders, templates, assets, publicUrl, ...optio
       accountId,
       limits: { signal, deadlineMs },
       work: 'job',
-      keepPlaceUntil: () => undefined,
+      keepSlotUntil: () => undefined,
     });
     const { width, height } = template;
     const page = { html, width, height, accountId, assets: pageAssets };

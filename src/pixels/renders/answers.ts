@@ -36,7 +36,7 @@ export function lateness(
   };
 }
 
-/** What a lane throws is complete, but for a thread that was lost. */
+/** What a pool throws is complete, but for a thread that was lost. */
 export function rethrown(error: unknown): never {
   if (!(error instanceof LostThreadError)) throw error;
   throw unavailable('worker_unreachable', 'The renderer was lost; make the same call again.', 1, error);

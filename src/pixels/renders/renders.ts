@@ -1,10 +1,10 @@
 import type { PageEncode, RenderTask } from '../../../workers/render/protocol.ts';
 import { type Clock, systemClock } from '../../clock/clock.ts';
 import type { AdmissionStats, WorkClass } from '../admission.ts';
-import { patienceUntil, unlessAborted } from '../patience.ts';
+import { deadlineOf, unlessAborted } from '../deadline.ts';
 import type { Work } from '../pixels.ts';
 import { lateness, madeRoom, pageOf, type RenderedPage, rethrown } from './answers.ts';
-import { createRenderLane, type LaneOutcome, type LanePage, type RenderLane } from './lane.ts';
+import { createRenderPool, type PoolOutcome, type PoolPage, type RenderPool } from './pool.ts';
 import { createSlowAccounts } from './slow-accounts.ts';
 import { createStandby } from './standby.ts';
 import { createRenderThread, type RenderLog } from './thread.ts';
@@ -82,14 +82,14 @@ export interface Renders {
 }
 
 /** In a thread one page is drawn while the one before it is encoded. */
-const SEATS_PER_THREAD = 2;
+const SLOTS_PER_THREAD = 2;
 /** How long a page is drawn while pages of other accounts wait. */
 const FAIR_DRAWING_MS = 5_000;
-/** The browser of the slow lane ends when nobody needed it for so long. */
-const SLOW_LANE_IDLE_MS = 60_000;
+/** The browser of the slow pool ends when nobody needed it for so long. */
+const SLOW_POOL_IDLE_MS = 60_000;
 /** A page of a slow account that takes this long keeps the account slow. */
 const LONG_MS = 1_000;
-/** The slow lane gives way: others have the CPU first. */
+/** The slow pool gives way: others have the CPU first. */
 const SLOW_NICENESS = 10;
 const WARM_TIMEOUT_MS = 90_000;
 
@@ -105,86 +105,86 @@ export function createRenders(options: RendersOptions): Renders {
     createRenderThread({ ...browser, ...(niceness && { niceness }) }, { log, onUnsandboxed });
   const slowThread = newThread(SLOW_NICENESS);
   const slowAccounts = createSlowAccounts(clock);
-  let slowLaneIdle: (() => void) | undefined;
-  let slowLaneRests: Promise<void> = Promise.resolve();
+  let slowPoolIdle: (() => void) | undefined;
+  let slowPoolRests: Promise<void> = Promise.resolve();
 
   function onStopped(accountId: string): void {
     slowAccounts.mark(accountId);
-    commonLane.withdraw(accountId);
+    commonPool.withdraw(accountId);
   }
   const standby = createStandby({
     newThread,
     clock,
-    onReady: () => commonLane.review(),
+    onReady: () => commonPool.review(),
   });
-  const commonLane = createRenderLane({
+  const commonPool = createRenderPool({
     threads: Array.from({ length: options.threads }, () => newThread()),
-    seatsPerThread: SEATS_PER_THREAD,
+    slotsPerThread: SLOTS_PER_THREAD,
     queueLimit,
     fairDrawingMs,
     onStopped,
     relieve: standby.relieve,
     clock,
   });
-  /** Where accounts go whose page was slow: one browser, one page at a time, apart from those of others. */
-  const slowLane = createRenderLane({
+  /** Where accounts go whose page was slow: one browser, one page at a time, isolated from those of others. */
+  const slowPool = createRenderPool({
     threads: [slowThread],
-    seatsPerThread: 1,
+    slotsPerThread: 1,
     queueLimit,
     fairDrawingMs,
     onStopped,
     clock,
   });
 
-  async function drawSlowly(page: LanePage): Promise<LaneOutcome> {
-    slowLaneIdle?.();
-    await slowLaneRests;
+  async function drawSlowly(page: PoolPage): Promise<PoolOutcome> {
+    slowPoolIdle?.();
+    await slowPoolRests;
     try {
-      const outcome = await slowLane.draw(page);
+      const outcome = await slowPool.draw(page);
       if (tookLong(outcome)) slowAccounts.mark(page.accountId);
       return outcome;
     } finally {
-      slowLaneIdle?.();
-      slowLaneIdle = clock.after(SLOW_LANE_IDLE_MS, () => {
-        slowLaneRests = slowThread.rest();
+      slowPoolIdle?.();
+      slowPoolIdle = clock.after(SLOW_POOL_IDLE_MS, () => {
+        slowPoolRests = slowThread.rest();
       });
     }
   }
 
-  async function drawIn(page: LanePage): Promise<{ outcome: LaneOutcome; lane: RenderLane }> {
+  async function drawIn(page: PoolPage): Promise<{ outcome: PoolOutcome; pool: RenderPool }> {
     if (!slowAccounts.has(page.accountId)) {
-      const outcome = await commonLane.draw(page);
-      if (outcome.kind !== 'withdrawn') return { outcome, lane: commonLane };
+      const outcome = await commonPool.draw(page);
+      if (outcome.kind !== 'withdrawn') return { outcome, pool: commonPool };
     }
-    return { outcome: await drawSlowly(page), lane: slowLane };
+    return { outcome: await drawSlowly(page), pool: slowPool };
   }
 
   function begin({ html, signal: client, work, ...drawing }: RenderRequest): Work<RenderedPage> {
     const { accountId, deadlineMs } = drawing;
-    const { onDrawing, late } = lateness(clock, () => commonLane.retryAfterSeconds());
-    const patience = patienceUntil({ deadlineMs, work, client, clock, late });
-    const page: LanePage = {
+    const { onDrawing, late } = lateness(clock, () => commonPool.retryAfterSeconds());
+    const deadline = deadlineOf({ deadlineMs, work, client, clock, late });
+    const page: PoolPage = {
       accountId,
       work,
-      signal: patience.signal,
-      waiting: patience.waiting,
+      signal: deadline.signal,
+      waiting: deadline.waiting,
       onDrawing,
       task: () => ({
         kind: 'render',
         html,
         ...drawing,
-        deadlineMs: patience.deadlineMs(),
+        deadlineMs: deadline.deadlineMs(),
       }),
     };
     const drawn = drawIn(page);
 
     async function run(): Promise<RenderedPage> {
-      const { outcome, lane } = await unlessAborted(drawn, patience.signal);
+      const { outcome, pool } = await unlessAborted(drawn, deadline.signal);
       if (outcome.kind === 'answered') return pageOf(outcome.answer, outcome.queueMs, late);
-      throw madeRoom(fairDrawingMs, lane.retryAfterSeconds());
+      throw madeRoom(fairDrawingMs, pool.retryAfterSeconds());
     }
 
-    const result = run().catch(rethrown).finally(patience.end);
+    const result = run().catch(rethrown).finally(deadline.end);
     const ended = result
       .then(ignore, ignore)
       .then(() => drawn)
@@ -197,33 +197,33 @@ export function createRenders(options: RendersOptions): Renders {
     render: (request) => begin(request).result,
     async warm() {
       await Promise.allSettled(
-        commonLane.threads().map((thread) => thread.call({ kind: 'warm' }, clock.nowMs() + WARM_TIMEOUT_MS)),
+        commonPool.threads().map((thread) => thread.call({ kind: 'warm' }, clock.nowMs() + WARM_TIMEOUT_MS)),
       );
     },
     stats() {
-      const [common, slow] = [commonLane.stats(), slowLane.stats()];
+      const [common, slow] = [commonPool.stats(), slowPool.stats()];
       return {
-        threads: commonLane.threads().length,
+        threads: commonPool.threads().length,
         busy: common.busy + slow.busy,
         waiting: common.waiting + slow.waiting,
       };
     },
     isSandboxed: () => isSandboxed,
     resize(count) {
-      const threads = commonLane.threads();
+      const threads = commonPool.threads();
       const more = Array.from({ length: Math.max(0, count - threads.length) }, () => newThread());
-      commonLane.resize([...threads.slice(0, count), ...more]);
+      commonPool.resize([...threads.slice(0, count), ...more]);
     },
     async close() {
-      await Promise.all([commonLane.idle(), slowLane.idle()]);
-      slowLaneIdle?.();
-      await Promise.all([...commonLane.threads(), slowThread, standby].map((thread) => thread.stop()));
+      await Promise.all([commonPool.idle(), slowPool.idle()]);
+      slowPoolIdle?.();
+      await Promise.all([...commonPool.threads(), slowThread, standby].map((thread) => thread.stop()));
     },
   };
 }
 
-/** Whether it is to be drawn apart the next time, too. */
-function tookLong(outcome: LaneOutcome): boolean {
+/** Whether it is to be isolated the next time, too. */
+function tookLong(outcome: PoolOutcome): boolean {
   if (outcome.kind !== 'answered' || outcome.answer.kind !== 'rendered') return false;
   const { decodeMs, processMs } = outcome.answer.timings;
   return decodeMs + processMs >= LONG_MS;

@@ -3,7 +3,7 @@ import type { Clock } from '../../clock/clock.ts';
 /** How long an account stays marked after a page of it was stopped. */
 export const SLOW_FOR_MS = 60_000;
 
-/** Accounts whose last page had to be stopped: for the next minute their pages are drawn apart from those of others. */
+/** Accounts whose last page had to be stopped: for the next minute their pages are drawn in a browser of their own. */
 export interface SlowAccounts {
   mark(accountId: string): void;
   has(accountId: string): boolean;

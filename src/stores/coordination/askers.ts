@@ -1,22 +1,22 @@
-import type { SharedPlaceQuestion } from './port.ts';
+import type { SharedSlotQuestion } from './port.ts';
 
-/** Of one owner that shares places with others. */
+/** Of one owner that shares slots with others. */
 interface Asker {
   askedMs: number;
   /** Since when it waits; absent when it was served last. */
   waitsSinceMs?: number;
 }
 
-/** Who asks for the places under one key, and whose turn it is. */
+/** Who asks for the slots under one key, and whose turn it is. */
 export class Askers {
   readonly #askers = new Map<string, Asker>();
 
   /**
-   * Whether an owner may take a place that is free now; one that may not waits from now on.
-   * @param holders of the places that are taken.
+   * Whether an owner may take a slot that is free now; one that may not waits from now on.
+   * @param holders of the slots that are taken.
    */
   mayTake(
-    { limit, holder, seenMs, waitMs }: SharedPlaceQuestion,
+    { limit, holder, seenMs, waitMs }: SharedSlotQuestion,
     holders: readonly string[],
     now: number,
   ): boolean {

@@ -1,7 +1,7 @@
 import TinyQueue from 'tinyqueue';
 import type { DueClaims } from './port.ts';
 
-interface Place {
+interface Slot {
   /** When the member may be claimed: its due instant, or the end of its claim. */
   claimableMs: number;
   holder: string | null;
@@ -19,7 +19,7 @@ interface Turn {
  * overtaken by a later word on their member; they are dropped when they come to the front.
  */
 export class DueSet {
-  readonly #places = new Map<string, Place>();
+  readonly #slots = new Map<string, Slot>();
   readonly #turns = new TinyQueue<Turn>([], (a, b) => a.claimableMs - b.claimableMs);
   readonly #now: () => number;
 
@@ -29,10 +29,10 @@ export class DueSet {
 
   schedule(member: string, afterMs: number): void {
     const dueMs = this.#now() + afterMs;
-    const place = this.#places.get(member);
-    if (place === undefined) this.#put(member, { claimableMs: dueMs, holder: null, askedMs: null });
-    else if (place.holder !== null) place.askedMs = earliest(place.askedMs, dueMs);
-    else if (dueMs < place.claimableMs) this.#put(member, { ...place, claimableMs: dueMs });
+    const slot = this.#slots.get(member);
+    if (slot === undefined) this.#put(member, { claimableMs: dueMs, holder: null, askedMs: null });
+    else if (slot.holder !== null) slot.askedMs = earliest(slot.askedMs, dueMs);
+    else if (dueMs < slot.claimableMs) this.#put(member, { ...slot, claimableMs: dueMs });
   }
 
   claim(limit: number, leaseMs: number, holder: string): DueClaims {
@@ -48,23 +48,23 @@ export class DueSet {
   }
 
   renew(member: string, holder: string, leaseMs: number): boolean {
-    const place = this.#places.get(member);
-    if (place !== undefined && isAnothers(place, holder)) return false;
-    this.#put(member, { claimableMs: this.#now() + leaseMs, holder, askedMs: otherInstant(place) });
+    const slot = this.#slots.get(member);
+    if (slot !== undefined && isAnothers(slot, holder)) return false;
+    this.#put(member, { claimableMs: this.#now() + leaseMs, holder, askedMs: otherInstant(slot) });
     return true;
   }
 
   settle(member: string, holder: string, afterMs: number | null): number | null {
-    const place = this.#places.get(member);
+    const slot = this.#slots.get(member);
     const saidMs = afterMs === null ? null : this.#now() + afterMs;
-    if (place !== undefined && isAnothers(place, holder)) {
-      if (saidMs !== null) place.askedMs = earliest(place.askedMs, saidMs);
+    if (slot !== undefined && isAnothers(slot, holder)) {
+      if (saidMs !== null) slot.askedMs = earliest(slot.askedMs, saidMs);
       return null;
     }
-    const otherMs = otherInstant(place);
+    const otherMs = otherInstant(slot);
     const dueMs = otherMs === null ? saidMs : earliest(saidMs, otherMs);
     if (dueMs === null) {
-      this.#places.delete(member);
+      this.#slots.delete(member);
       return null;
     }
     this.#put(member, { claimableMs: dueMs, holder: null, askedMs: null });
@@ -73,34 +73,34 @@ export class DueSet {
 
   releaseOf(prefix: string): void {
     const claimableMs = this.#now();
-    for (const [member, { holder }] of [...this.#places]) {
+    for (const [member, { holder }] of [...this.#slots]) {
       if (holder?.startsWith(prefix)) this.#put(member, { claimableMs, holder: null, askedMs: null });
     }
   }
 
-  #put(member: string, place: Place): void {
-    this.#places.set(member, place);
-    this.#turns.push({ member, claimableMs: place.claimableMs });
+  #put(member: string, slot: Slot): void {
+    this.#slots.set(member, slot);
+    this.#turns.push({ member, claimableMs: slot.claimableMs });
   }
 
   /** The first turn that still holds. */
   #first(): Turn | undefined {
     for (let turn = this.#turns.peek(); turn !== undefined; turn = this.#turns.peek()) {
-      if (this.#places.get(turn.member)?.claimableMs === turn.claimableMs) return turn;
+      if (this.#slots.get(turn.member)?.claimableMs === turn.claimableMs) return turn;
       this.#turns.pop();
     }
     return undefined;
   }
 }
 
-function isAnothers({ holder }: Place, mine: string): boolean {
+function isAnothers({ holder }: Slot, mine: string): boolean {
   return holder !== null && holder !== mine;
 }
 
 /** What others said of a member, of one whose claim was lost too: then it was scheduled since. */
-function otherInstant(place: Place | undefined): number | null {
-  if (place === undefined) return null;
-  return place.holder === null ? place.claimableMs : place.askedMs;
+function otherInstant(slot: Slot | undefined): number | null {
+  if (slot === undefined) return null;
+  return slot.holder === null ? slot.claimableMs : slot.askedMs;
 }
 
 function earliest(oneMs: number | null, otherMs: number): number {

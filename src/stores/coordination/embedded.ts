@@ -3,7 +3,6 @@ import { DueSet } from './due-set.ts';
 import { ExpiringMap } from './expiring-map.ts';
 import { IdempotencyRecords } from './idempotency-records.ts';
 import { type ListenerLog, Listeners } from './listeners.ts';
-import { Places } from './places.ts';
 import type {
   AdmitAnswer,
   AdmitQuestion,
@@ -13,9 +12,10 @@ import type {
   IdempotencyAnswer,
   RateAnswer,
   RateQuestion,
-  SharedPlaceQuestion,
+  SharedSlotQuestion,
   StoredResponse,
 } from './port.ts';
+import { Slots } from './slots.ts';
 import { Windows } from './windows.ts';
 
 /** Of what is left of a window, one in so many requests may be counted ahead. */
@@ -33,7 +33,7 @@ export class EmbeddedCoordination implements Coordination {
   readonly #rates: Windows;
   readonly #strikes: Windows;
   readonly #marks: ExpiringMap<true>;
-  readonly #places: Places;
+  readonly #slots: Slots;
   readonly #leases: ExpiringMap<string>;
   readonly #dueSets = new Map<string, DueSet>();
   readonly #idempotency: IdempotencyRecords;
@@ -56,20 +56,20 @@ export class EmbeddedCoordination implements Coordination {
     this.#rates = new Windows(now);
     this.#strikes = new Windows(now);
     this.#marks = new ExpiringMap(now);
-    this.#places = new Places(now);
+    this.#slots = new Slots(now);
     this.#leases = new ExpiringMap(now);
   }
 
-  async admit({ returned = [], blocked, marked, rate, place }: AdmitQuestion): Promise<AdmitAnswer> {
-    for (const { key, holder } of returned) this.#places.release(key, holder);
-    const refused = { blockedMs: 0, marked: false, rate: null, place: false };
+  async admit({ returned = [], blocked, marked, rate, slot }: AdmitQuestion): Promise<AdmitAnswer> {
+    for (const { key, holder } of returned) this.#slots.release(key, holder);
+    const refused = { blockedMs: 0, marked: false, rate: null, slot: false };
     if (blocked !== undefined && this.#strikes.count(blocked.key) >= blocked.limit) {
       return { ...refused, blockedMs: Math.max(this.#strikes.leftMs(blocked.key), 1) };
     }
     if (marked !== undefined && this.#marks.get(marked)) return { ...refused, marked: true };
     const rateAnswer = rate === undefined ? null : this.#countRequest(rate);
     if (rateAnswer?.allowed === false) return { ...refused, rate: rateAnswer };
-    return { ...refused, rate: rateAnswer, place: place === undefined || this.#places.take(place) };
+    return { ...refused, rate: rateAnswer, slot: slot === undefined || this.#slots.take(slot) };
   }
 
   async strike(key: string, windowMs: number): Promise<{ count: number; resetMs: number }> {
@@ -84,20 +84,20 @@ export class EmbeddedCoordination implements Coordination {
     this.#marks.set(key, true, this.#now() + lifeMs);
   }
 
-  async takeShared(question: SharedPlaceQuestion): Promise<boolean> {
-    return this.#places.takeShared(question);
+  async takeShared(question: SharedSlotQuestion): Promise<boolean> {
+    return this.#slots.takeShared(question);
   }
 
-  async releasePlace(key: string, holder: string): Promise<void> {
-    this.#places.release(key, holder);
+  async releaseSlot(key: string, holder: string): Promise<void> {
+    this.#slots.release(key, holder);
   }
 
-  async renewPlace(key: string, holder: string, leaseMs: number): Promise<boolean> {
-    return this.#places.renew(key, holder, leaseMs);
+  async renewSlot(key: string, holder: string, leaseMs: number): Promise<boolean> {
+    return this.#slots.renew(key, holder, leaseMs);
   }
 
-  async releasePlacesOf(prefix: string): Promise<void> {
-    this.#places.releaseOf(prefix);
+  async releaseSlotsOf(prefix: string): Promise<void> {
+    this.#slots.releaseOf(prefix);
   }
 
   beginIdempotent(

@@ -1,13 +1,13 @@
 /**
- * Coordination: speed and fairness. Rate windows, places, idempotency, leases, messages between processes.
+ * Coordination: speed and fairness. Rate windows, slots, idempotency, leases, messages between processes.
  * All of it may be lost at any moment without losing a job, a delivery or money.
  * Each method is one atomic step: on Redis one Lua script, embedded one turn of the primary.
  * Every key ends by itself. Times are the store's own clock in milliseconds.
  *
- * Whatever is limited for all processes of a host by a key and a time is counted here: rate windows, failures, places.
+ * Whatever is limited for all processes of a host by a key and a time is counted here: rate windows, failures, slots.
  * Two limits are counted elsewhere, each for a reason. What waits for the threads of one process waits in that process
  * (src/pixels/admission.ts): only it knows when one is free. What an account keeps is counted in its documents
- * (src/assets/places/places.ts, src/stores/documents/named-places.ts): that count must not be lost with a restart.
+ * (src/assets/quota/asset-quota.ts, src/stores/documents/named-slots.ts): that count must not be lost with a restart.
  */
 
 /** Counts one request against a window; windows start at the first request and turn after `windowMs`. */
@@ -32,10 +32,10 @@ export interface RateAnswer {
 }
 
 /**
- * Takes one of `limit` places under `key`. The place comes back by release, or by itself after `leaseMs`.
- * `holder` names one place of one process, `<hostId>/<processId>/<n>`; asking again under it keeps the place.
+ * Takes one of `limit` slots under `key`. The slot comes back by release, or by itself after `leaseMs`.
+ * `holder` names one slot of one process, `<hostId>/<processId>/<n>`; asking again under it keeps the slot.
  */
-export interface PlaceQuestion {
+export interface SlotQuestion {
   key: string;
   limit: number;
   holder: string;
@@ -43,11 +43,11 @@ export interface PlaceQuestion {
 }
 
 /**
- * Takes one of `limit` places that owners share. A free place goes to the owner that holds the fewest of those that wait,
- * and of several such to the one that waits for longest; and an owner that holds half of the places, rounded up, gets no
+ * Takes one of `limit` slots that owners share. A free slot goes to the owner that holds the fewest of those that wait,
+ * and of several such to the one that waits for longest; and an owner that holds half of the slots, rounded up, gets no
  * more while another one was seen. So nobody is passed over for ever, and who is alone has all of them.
  */
-export interface SharedPlaceQuestion extends PlaceQuestion {
+export interface SharedSlotQuestion extends SlotQuestion {
   /** Ends with the owner: `<hostId>/<processId>/<n>/<owner>`. */
   holder: string;
   /** An owner is seen for this long after it asked. */
@@ -56,19 +56,19 @@ export interface SharedPlaceQuestion extends PlaceQuestion {
   waitMs: number;
 }
 
-/** A place that is held. */
-export type HeldPlace = Pick<PlaceQuestion, 'key' | 'holder'>;
+/** A slot that is held. */
+export type HeldSlot = Pick<SlotQuestion, 'key' | 'holder'>;
 
 export interface AdmitQuestion {
-  /** Places that come back before anything is looked at, whatever the answer. */
-  returned?: readonly HeldPlace[];
+  /** Slots that come back before anything is looked at, whatever the answer. */
+  returned?: readonly HeldSlot[];
   /** Refuses everything while this window (see `strike`) is full. */
   blocked?: { key: string; limit: number };
   /** Refuses everything while this mark (see `mark`) stands: a credential that was revoked moments ago. */
   marked?: string;
   rate?: RateQuestion;
   /** Asked only when none of the others refused. */
-  place?: PlaceQuestion;
+  slot?: SlotQuestion;
 }
 
 export interface AdmitAnswer {
@@ -78,8 +78,8 @@ export interface AdmitAnswer {
   marked: boolean;
   /** Null when not asked, or not reached: a request over its limit is not counted either. */
   rate: RateAnswer | null;
-  /** True when the place was taken (or none was asked for); false when anything before it refused. */
-  place: boolean;
+  /** True when the slot was taken (or none was asked for); false when anything before it refused. */
+  slot: boolean;
 }
 
 /** A kept answer of an idempotent request. `body` is the text that was sent, verbatim. */
@@ -113,7 +113,7 @@ export interface DueClaims {
 }
 
 export interface Coordination {
-  /** Rate window, blocked window and place of one request, and the places of earlier ones that come back, in one trip. */
+  /** Rate window, blocked window and slot of one request, and the slots of earlier ones that come back, in one trip. */
   admit(question: AdmitQuestion): Promise<AdmitAnswer>;
   /** Counts a failure (a wrong credential) in its window. Answers the count after it and the time left. */
   strike(key: string, windowMs: number): Promise<{ count: number; resetMs: number }>;
@@ -121,14 +121,14 @@ export interface Coordination {
   giveBackStrike(key: string): Promise<void>;
   /** Sets a mark that stands for `lifeMs`, seen by every `admit` after it. */
   mark(key: string, lifeMs: number): Promise<void>;
-  /** Takes a place, or waits for it; true when it was taken. Given back and renewed like any other. */
-  takeShared(question: SharedPlaceQuestion): Promise<boolean>;
-  /** Gives a place back. Giving back twice, or a place that expired, does nothing. */
-  releasePlace(key: string, holder: string): Promise<void>;
-  /** Extends a place that is still held; false when it expired. */
-  renewPlace(key: string, holder: string, leaseMs: number): Promise<boolean>;
-  /** Gives back every place of holders that begin with `prefix` (a dead process's). Walks all places: for rare use. */
-  releasePlacesOf(prefix: string): Promise<void>;
+  /** Takes a slot, or waits for it; true when it was taken. Given back and renewed like any other. */
+  takeShared(question: SharedSlotQuestion): Promise<boolean>;
+  /** Gives a slot back. Giving back twice, or a slot that expired, does nothing. */
+  releaseSlot(key: string, holder: string): Promise<void>;
+  /** Extends a slot that is still held; false when it expired. */
+  renewSlot(key: string, holder: string, leaseMs: number): Promise<boolean>;
+  /** Gives back every slot of holders that begin with `prefix` (a dead process's). Walks all slots: for rare use. */
+  releaseSlotsOf(prefix: string): Promise<void>;
 
   /**
    * Begins a request under an idempotency key. `fingerprint` is null for a body too large to be fingerprinted:

@@ -7,7 +7,7 @@ import type {
   Due,
   DueClaims,
   IdempotencyAnswer,
-  SharedPlaceQuestion,
+  SharedSlotQuestion,
   StoredResponse,
 } from './port.ts';
 import { RedisConnection } from './redis-connection.ts';
@@ -23,7 +23,7 @@ type AdmitReply = [
   allowed: number,
   remaining: number,
   resetMs: number,
-  place: number,
+  slot: number,
   ahead: number,
 ];
 
@@ -54,15 +54,15 @@ export class RedisCoordination implements Coordination {
     });
   }
 
-  async admit({ returned = [], blocked, marked, rate, place }: AdmitQuestion): Promise<AdmitAnswer> {
+  async admit({ returned = [], blocked, marked, rate, slot }: AdmitQuestion): Promise<AdmitAnswer> {
     const answer = await this.#commands.script(
       'admit',
       [
         this.#key('strikes', blocked?.key),
         this.#key('marks', marked),
         this.#key('rate', rate?.key),
-        this.#key('places', place?.key),
-        ...returned.map(({ key }) => this.#key('places', key)),
+        this.#key('slots', slot?.key),
+        ...returned.map(({ key }) => this.#key('slots', key)),
       ],
       [
         blocked?.limit ?? -1,
@@ -70,9 +70,9 @@ export class RedisCoordination implements Coordination {
         rate?.limit ?? -1,
         rate?.windowMs ?? 0,
         rate?.ahead ?? 0,
-        place?.limit ?? -1,
-        place?.holder ?? '',
-        place?.leaseMs ?? 0,
+        slot?.limit ?? -1,
+        slot?.holder ?? '',
+        slot?.leaseMs ?? 0,
         ...returned.map(({ holder }) => holder),
       ],
     );
@@ -81,7 +81,7 @@ export class RedisCoordination implements Coordination {
       blockedMs,
       marked: isMarked === 1,
       rate: allowed === -1 ? null : { allowed: allowed === 1, remaining, ahead, resetMs },
-      place: taken === 1,
+      slot: taken === 1,
     };
   }
 
@@ -99,30 +99,30 @@ export class RedisCoordination implements Coordination {
     await this.#commands.run(() => this.#commands.client.set(this.#key('marks', key), 1, 'PX', lifeMs));
   }
 
-  async takeShared(question: SharedPlaceQuestion): Promise<boolean> {
+  async takeShared(question: SharedSlotQuestion): Promise<boolean> {
     const { key, limit, holder, leaseMs, seenMs, waitMs } = question;
-    const keys = ['places', 'place-owners', 'place-waiters'].map((kind) => this.#key(kind, key));
+    const keys = ['slots', 'slot-owners', 'slot-waiters'].map((kind) => this.#key(kind, key));
     return (await this.#commands.script('take-shared', keys, [limit, holder, leaseMs, seenMs, waitMs])) === 1;
   }
 
-  async releasePlace(key: string, holder: string): Promise<void> {
-    await this.#commands.script('release-place', [this.#key('places', key)], [holder]);
+  async releaseSlot(key: string, holder: string): Promise<void> {
+    await this.#commands.script('release-slot', [this.#key('slots', key)], [holder]);
   }
 
-  async renewPlace(key: string, holder: string, leaseMs: number): Promise<boolean> {
-    return (await this.#commands.script('renew-place', [this.#key('places', key)], [holder, leaseMs])) === 1;
+  async renewSlot(key: string, holder: string, leaseMs: number): Promise<boolean> {
+    return (await this.#commands.script('renew-slot', [this.#key('slots', key)], [holder, leaseMs])) === 1;
   }
 
   /** Walks the whole key space in small steps, which a process's death may cost. */
-  async releasePlacesOf(prefix: string): Promise<void> {
+  async releaseSlotsOf(prefix: string): Promise<void> {
     const { client } = this.#commands;
-    const pattern = this.#key('places', '*');
+    const pattern = this.#key('slots', '*');
     let cursor = '0';
     do {
       const [next, keys] = await this.#commands.run(() =>
         client.scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT),
       );
-      await Promise.all(keys.map((key) => this.#commands.script('release-places-of', [key], [prefix])));
+      await Promise.all(keys.map((key) => this.#commands.script('release-slots-of', [key], [prefix])));
       cursor = next;
     } while (cursor !== '0');
   }

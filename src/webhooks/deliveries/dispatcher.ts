@@ -1,10 +1,10 @@
 import type { Coordination } from '../../stores/coordination/port.ts';
 import { ATTEMPT_LIMIT_MS } from './attempt.ts';
-import type { Lane } from './lane.ts';
+import type { EndpointWorker } from './endpoint-worker.ts';
 import { ownersOf, SCHEDULE, WAKE } from './schedule.ts';
 import { createSlots, type Turn } from './slots.ts';
 
-/** Of a lane. Attempts begin only while an attempt's longest time is left of it. */
+/** Of a worker. Attempts begin only while an attempt's longest time is left of it. */
 const LEASE_MS = 30_000;
 const HEARTBEAT_MS = 5_000;
 /** The longest pause between two looks at the schedule, should a wake-up be lost. */
@@ -18,11 +18,11 @@ const AFTER_FAULT_MS = 5_000;
 
 export interface DispatcherOptions {
   coordination: Coordination;
-  lane: Lane;
-  /** Begins the name of every holder of a lane: it tells what a process that died has held. */
+  worker: EndpointWorker;
+  /** Begins the name of every holder of a worker: it tells what a process that died has held. */
   holderPrefix: string;
-  /** Lanes of this process at work at once, as it is set now. */
-  lanes: () => number;
+  /** Endpoint workers of this process at work at once, as it is set now. */
+  workers: () => number;
   /** Of one account among them. */
   lanesOfAccount: () => number;
   log: { warn(context: object, message: string): void };
@@ -30,9 +30,9 @@ export interface DispatcherOptions {
 
 export interface Dispatcher {
   start(): Promise<void>;
-  /** Takes one of the account's places in this process; null when all are taken. Answers how to give it back. */
-  takePlace(accountId: string): (() => void) | null;
-  /** Claims no more, and resolves when the attempts under way have ended and their lanes are given back. */
+  /** Takes one of the account's slots in this process; null when all are taken. Answers how to give it back. */
+  takeSlot(accountId: string): (() => void) | null;
+  /** Claims no more, and resolves when the attempts under way have ended and their workers are given back. */
   stop(): Promise<void>;
 }
 
@@ -44,10 +44,10 @@ interface Hold {
   isFresh: boolean;
 }
 
-/** Claims endpoints that are due and runs their lanes, each in one process at a time and many beside each other. */
+/** Claims endpoints that are due and runs their workers, each in one process at a time and many beside each other. */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { coordination, lane, lanes, lanesOfAccount, log } = options;
-  const slots = createSlots({ slots: lanes, slotsOfAccount: lanesOfAccount, now: () => performance.now() });
+  const { coordination, worker, workers, lanesOfAccount, log } = options;
+  const slots = createSlots({ slots: workers, slotsOfAccount: lanesOfAccount, now: () => performance.now() });
   const held = new Map<string, Hold>();
   const running = new Set<Promise<void>>();
   let claims = 0;
@@ -116,12 +116,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   async function turn(member: string, hold: Hold, slot: Turn): Promise<number | null> {
     try {
-      return await lane(...ownersOf(member), {
+      return await worker(...ownersOf(member), {
         mayGoOn: async () => slot.mayGoOn() && (await mayGoOn(member, hold)),
         attempted: slot.attempted,
       });
     } catch (error) {
-      log.warn({ err: error }, 'The lane of a webhook endpoint stopped; it goes on later');
+      log.warn({ err: error }, 'The worker of a webhook endpoint stopped; it goes on later');
       return AFTER_FAULT_MS;
     }
   }
@@ -133,7 +133,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       // Something was queued for it meanwhile, or others wait that did not fit before.
       if (dueInMs === 0 || wasFull) wake();
     } catch (error) {
-      log.warn({ err: error }, 'A lane was not given back; its lease ends by itself');
+      log.warn({ err: error }, 'A worker was not given back; its lease ends by itself');
     }
   }
 
@@ -153,16 +153,16 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     hold.endsMs = isHeld ? endsMs : 0;
   }
 
-  /** Extends the leases of lanes at work, and takes them again when the schedule was lost. */
+  /** Extends the leases of workers at work, and takes them again when the schedule was lost. */
   function beat(): void {
     for (const [member, hold] of held) {
-      // Without an answer the lease stands as it was, and the lane ends in time.
+      // Without an answer the lease stands as it was, and the worker ends in time.
       renew(member, hold).catch(() => undefined);
     }
   }
 
   return {
-    takePlace: slots.takePlace,
+    takeSlot: slots.takeSlot,
     async start() {
       unsubscribe = await coordination.subscribe(WAKE, wake);
       heartbeat = setInterval(beat, HEARTBEAT_MS);

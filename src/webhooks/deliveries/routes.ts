@@ -14,7 +14,7 @@ export interface DeliveryRoutesOptions {
   deliveries: DeliveriesStore;
   sendTest: SendTest;
   /** One of the account's attempts in flight: how to give it back, or null when all are taken. */
-  takePlace: (accountId: string) => (() => void) | null;
+  takeSlot: (accountId: string) => (() => void) | null;
   attemptsPerAccount: number;
   schedule: (endpoints: readonly Scheduled[]) => Promise<void>;
   gate: Gate;
@@ -30,7 +30,7 @@ export async function deliveryRoutes(
     endpoints,
     deliveries,
     sendTest,
-    takePlace,
+    takeSlot,
     attemptsPerAccount,
     schedule,
     gate,
@@ -53,7 +53,7 @@ export async function deliveryRoutes(
     async (request) => {
       const { accountId } = gate.callerOf(request);
       const endpoint = await endpoints.read(accountId, request.params.endpointId);
-      const leave = takePlace(accountId);
+      const leave = takeSlot(accountId);
       if (leave === null) throw tooManyAttempts(attemptsPerAccount);
       try {
         return success('Test event sent.', deliveryOf(await sendTest(endpoint)));

@@ -38,7 +38,7 @@ export async function scheduleNow(
 }
 
 /** Hands the endpoints that a dead process has worked on to others, at once. */
-export async function releaseLanesOf(coordination: Coordination, holderPrefix: string): Promise<void> {
+export async function releaseEndpointsOf(coordination: Coordination, holderPrefix: string): Promise<void> {
   await coordination.releaseDueOf(SCHEDULE, holderPrefix);
   await coordination.publish(WAKE, '');
 }

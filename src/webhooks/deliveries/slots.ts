@@ -6,7 +6,7 @@ const TURN_MS = 1_000;
 const MOST_REMEMBERED = 10_000;
 
 export interface SlotsOptions {
-  /** Lanes at work at once, as it is set now. */
+  /** Endpoint workers at work at once, as it is set now. */
   slots: () => number;
   /** Of one account among them, its test deliveries included. */
   slotsOfAccount: () => number;
@@ -14,9 +14,9 @@ export interface SlotsOptions {
   now: () => number;
 }
 
-/** A lane at work. */
+/** A worker at work. */
 export interface Turn {
-  /** Whether the lane may make another attempt, as far as other lanes are concerned. */
+  /** Whether the worker may make another attempt, as far as other workers are concerned. */
   mayGoOn(): boolean;
   /** Takes how an attempt ended, which makes the endpoint a slow one or a good one again. */
   attempted(hasFailed: boolean, tookMs: number): void;
@@ -30,18 +30,18 @@ export interface Turn {
 export interface Slots {
   readonly free: number;
   isSlow(member: string): boolean;
-  /** Takes a slot for a lane; null when its account has no more, or it is slow and slow ones hold their half. */
+  /** Takes a slot for a worker; null when its account has no more, or it is slow and slow ones hold their half. */
   begin(accountId: string, member: string): Turn | null;
-  /** Takes one of the account's places alone, for a test delivery; null when all are taken. Answers how to leave it. */
-  takePlace(accountId: string): (() => void) | null;
+  /** Takes one of the account's slots alone, for a test delivery; null when all are taken. Answers how to leave it. */
+  takeSlot(accountId: string): (() => void) | null;
 }
 
 export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions): Slots {
-  const places = new Map<string, number>();
+  const taken = new Map<string, number>();
   const held = new Set<string>();
   const slow = new Set<string>();
 
-  /** Slow lanes at work beside this one. */
+  /** Slow workers at work beside this one. */
   function slowBeside(member: string): number {
     let count = 0;
     for (const other of held) if (other !== member && slow.has(other)) count += 1;
@@ -58,14 +58,14 @@ export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions): Slots
     if (slow.size > MOST_REMEMBERED && first !== undefined) slow.delete(first);
   }
 
-  function takePlace(accountId: string): (() => void) | null {
-    const taken = places.get(accountId) ?? 0;
-    if (taken >= slotsOfAccount()) return null;
-    places.set(accountId, taken + 1);
+  function takeSlot(accountId: string): (() => void) | null {
+    const ofAccount = taken.get(accountId) ?? 0;
+    if (ofAccount >= slotsOfAccount()) return null;
+    taken.set(accountId, ofAccount + 1);
     return () => {
-      const left = (places.get(accountId) ?? 1) - 1;
-      if (left === 0) places.delete(accountId);
-      else places.set(accountId, left);
+      const left = (taken.get(accountId) ?? 1) - 1;
+      if (left === 0) taken.delete(accountId);
+      else taken.set(accountId, left);
     };
   }
 
@@ -74,11 +74,11 @@ export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions): Slots
       return slots() - held.size;
     },
     isSlow: (member) => slow.has(member),
-    takePlace,
+    takeSlot,
     begin(accountId, member) {
       if (!fits(member)) return null;
-      const leavePlace = takePlace(accountId);
-      if (leavePlace === null) return null;
+      const leaveSlot = takeSlot(accountId);
+      if (leaveSlot === null) return null;
       held.add(member);
       const beganMs = now();
       let hasFailed = false;
@@ -94,7 +94,7 @@ export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions): Slots
         },
         leave() {
           held.delete(member);
-          leavePlace();
+          leaveSlot();
         },
       };
     },

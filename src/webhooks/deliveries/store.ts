@@ -19,7 +19,7 @@ const LANE = [
 ] as const;
 
 const INDEXES: readonly IndexSpec[] = [
-  { name: 'lane', fields: [['endpointId', 1], ...LANE], whenPresent: ['dueAt'] },
+  { name: 'worker', fields: [['endpointId', 1], ...LANE], whenPresent: ['dueAt'] },
   { name: 'due', fields: [['dueAt', 1]], whenPresent: ['dueAt'] },
   {
     name: 'listing',
@@ -73,7 +73,7 @@ export class DeliveriesStore {
     return readPage(this.#deliveries, { accountId, endpointId }, listing, query);
   }
 
-  /** What the lane of an endpoint turns to next, due or not, oldest due first. */
+  /** What the worker of an endpoint turns to next, due or not, oldest due first. */
   async queue(accountId: string, endpointId: string, limit: number): Promise<DeliveryDocument[]> {
     const filter = { accountId, endpointId, dueAt: { $gt: '' } };
     return this.#deliveries.find(filter, { sort: LANE, limit });

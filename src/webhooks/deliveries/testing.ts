@@ -3,7 +3,7 @@ import { newId } from '../../names/ids.ts';
 import type { EndpointDocument } from '../endpoints/endpoint.ts';
 import type { Attempt } from './attempt.ts';
 import { type DeliveryDocument, newTest } from './delivery.ts';
-import { settlementOf } from './lane.ts';
+import { settlementOf } from './endpoint-worker.ts';
 import type { DeliveriesStore } from './store.ts';
 
 export interface TestingOptions {
@@ -12,7 +12,7 @@ export interface TestingOptions {
   now: () => Date;
 }
 
-/** Makes the one attempt of a webhook.test now, whatever the endpoint's lane does, and answers its record. */
+/** Makes the one attempt of a webhook.test now, whatever the endpoint's worker does, and answers its record. */
 export type SendTest = (endpoint: EndpointDocument) => Promise<DeliveryDocument>;
 
 export function createTesting({ attempt, deliveries, now }: TestingOptions): SendTest {

@@ -6,7 +6,7 @@ import { hintOf } from './signing.ts';
 export interface EndpointDocument {
   _id: string;
   accountId: string;
-  /** One of the account's places, each taken once: this is the limit of endpoints. */
+  /** One of the account's slots, each taken once: this is the limit of endpoints. */
   slot: number;
   url: string;
   description: string;

@@ -48,7 +48,7 @@ export class EndpointsStore {
     return new EndpointsStore(await documents.collection(ENDPOINTS));
   }
 
-  /** @throws ApiError resource_limit_exceeded when the account's places are taken. */
+  /** @throws ApiError resource_limit_exceeded when the account's slots are taken. */
   async insert(
     accountId: string,
     wish: EndpointWish & { secret: string },
@@ -56,7 +56,7 @@ export class EndpointsStore {
   ): Promise<EndpointDocument> {
     // Of racing writers one wins every round, so only more writers than this at once can exhaust it.
     for (let round = 0; round < 2 * ENDPOINTS_PER_ACCOUNT; round += 1) {
-      const endpoint = newEndpoint(accountId, await this.#freePlace(accountId), wish, now);
+      const endpoint = newEndpoint(accountId, await this.#freeSlot(accountId), wish, now);
       try {
         await this.#endpoints.insertOne(endpoint);
         return endpoint;
@@ -67,11 +67,11 @@ export class EndpointsStore {
     throw tooContended();
   }
 
-  async #freePlace(accountId: string): Promise<number> {
+  async #freeSlot(accountId: string): Promise<number> {
     const held = await this.#endpoints.find({ accountId }, { fields: ['slot'] });
     const taken = new Set(held.map(({ slot }) => slot));
-    const free = Array.from({ length: ENDPOINTS_PER_ACCOUNT }, (_, place) => place).find(
-      (place) => !taken.has(place),
+    const free = Array.from({ length: ENDPOINTS_PER_ACCOUNT }, (_, slot) => slot).find(
+      (slot) => !taken.has(slot),
     );
     if (free === undefined) throw tooManyEndpoints();
     return free;

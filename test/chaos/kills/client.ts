@@ -27,7 +27,7 @@ const isToRepeat = ({ status, json }: Answer, { mayStayOpen = false }: Call) =>
  * Idempotency-Key when it has one.
  * @param url a host that answers now; null when there is none.
  */
-export function patientClient(url: () => string | null, key: string): Client {
+export function retryingClient(url: () => string | null, key: string): Client {
   let last = 'nobody listens';
 
   async function attempt(path: string, call: Call): Promise<Answer | null> {

@@ -8,7 +8,7 @@ import { BOOTSTRAP_CREDITS } from '../../../src/accounts/bootstrap.ts';
 import { randomFrom } from '../../jobs/chain-runs.ts';
 import { dropDatabase, randomDatabase } from '../../services/mongodb.ts';
 import { LOOPBACK, startReceiver } from '../../webhooks/receiver.ts';
-import { patientClient } from './client.ts';
+import { retryingClient } from './client.ts';
 import { FROZEN_MS, type RealHost, startRealHost } from './hosts.ts';
 import { promisesBrokenOutside } from './promises.ts';
 import { startWorkload } from './work.ts';
@@ -50,7 +50,7 @@ export async function killRound({
     const settings = await settingsOf(scope, cluster);
     const hosts = [await startRealHost(scope, settings)];
     if (cluster !== undefined) hosts.push(await startRealHost(scope, settings));
-    const client = patientClient(() => urlOf(hosts, random), hosts[0]?.key() ?? '');
+    const client = retryingClient(() => urlOf(hosts, random), hosts[0]?.key() ?? '');
     const receiver = await startReceiver(scope);
     await client('/webhook-endpoints', { json: { url: receiver.url, events: EVENTS } });
     const workload = await startWorkload(client, random, { renders });

@@ -3,7 +3,7 @@ import { BOOTSTRAP_CREDITS } from '../../../src/accounts/bootstrap.ts';
 import { randomFrom } from '../../jobs/chain-runs.ts';
 import { LOOPBACK, startReceiver } from '../../webhooks/receiver.ts';
 import { startWholeService } from '../../whole-service.ts';
-import { type Client, everything, patientClient } from '../kills/client.ts';
+import { type Client, everything, retryingClient } from '../kills/client.ts';
 import { promisesBrokenOutside } from '../kills/promises.ts';
 import {
   type AwayStores,
@@ -64,7 +64,7 @@ async function broken(
   const rest = { PROCESSES: '2', HANG_TIMEOUT_MS: '600000', LOG_LEVEL: 'warn' };
   const service = await startWholeService(scope, { ...LOOPBACK, ...rest, ...stores.settings });
   pid = service.pid;
-  const client = patientClient(() => service.url, service.key);
+  const client = retryingClient(() => service.url, service.key);
   const receiver = await startReceiver(scope);
   await client('/webhook-endpoints', { json: { url: receiver.url, events: EVENTS } });
 

@@ -4,7 +4,7 @@ import sharp from 'sharp';
 import t, { type Test } from 'tap';
 import type { ItemDocument } from '../../../src/jobs/job.ts';
 import { connectMongoDocuments } from '../../../src/stores/documents/mongodb.ts';
-import { type Client, everything, patientClient } from '../../chaos/kills/client.ts';
+import { type Client, everything, retryingClient } from '../../chaos/kills/client.ts';
 import { FROZEN_MS, startRealHost } from '../../chaos/kills/hosts.ts';
 import { randomDatabase } from '../../services/mongodb.ts';
 import { until } from '../../whole-service.ts';
@@ -30,7 +30,7 @@ async function twoPrimaries(t: Test) {
     HANG_TIMEOUT_MS: '600000',
   };
   const hosts = [await startRealHost(t, settings), await startRealHost(t, settings)] as const;
-  const client = patientClient(() => hosts[0].url() ?? hosts[1].url(), hosts[0].key());
+  const client = retryingClient(() => hosts[0].url() ?? hosts[1].url(), hosts[0].key());
   const items = await documents.collection<ItemDocument>({ name: 'jobItems', indexes: [] });
   const isShared = async () => {
     const claimed = await items.find({ queue: 'claimed' });

@@ -4,7 +4,7 @@ import { randomText } from '../../../src/names/ids.ts';
 import type { AdmitQuestion, Coordination } from '../../../src/stores/coordination/port.ts';
 import { MINUTE_MS, type Open, opened, pick, SHORT_MS, takerOf, until } from './harness.ts';
 
-/** What lets requests in: windows, marks and places. */
+/** What lets requests in: windows, marks and slots. */
 export function admissionContract(t: Test, open: Open): void {
   t.test('a rate window counts to its limit, refuses, and turns', async (t) => {
     const { store, elapse } = await opened(t, open);
@@ -57,61 +57,61 @@ export function admissionContract(t: Test, open: Open): void {
       Array.from({ length: 90 }, (_, i) =>
         pick(stores, i).admit({
           rate: { key, limit: 50, windowMs: MINUTE_MS },
-          place: { key, limit: 4, holder: `host/${i}/1`, leaseMs: MINUTE_MS },
+          slot: { key, limit: 4, holder: `host/${i}/1`, leaseMs: MINUTE_MS },
         }),
       ),
     );
     t.equal(answers.filter(({ rate }) => rate?.allowed).length, 50);
-    t.equal(answers.filter(({ place }) => place).length, 4);
+    t.equal(answers.filter(({ slot }) => slot).length, 4);
     t.notOk(
-      answers.some(({ place, rate }) => place && !rate?.allowed),
-      'no place without admission',
+      answers.some(({ slot, rate }) => slot && !rate?.allowed),
+      'no slot without admission',
     );
   });
 
-  t.test('a place comes back by release, once', async (t) => {
+  t.test('a slot comes back by release, once', async (t) => {
     const { store } = await opened(t, open);
     const key = randomText(8);
     const take = takerOf(store, key, 1);
     t.equal(await take('a/1/1'), true);
-    t.equal(await take('a/1/1'), true, 'asking again keeps the place');
+    t.equal(await take('a/1/1'), true, 'asking again keeps the slot');
     t.equal(await take('a/1/2'), false);
-    await store.releasePlace(key, 'a/1/2');
+    await store.releaseSlot(key, 'a/1/2');
     t.equal(await take('a/1/2'), false, 'releasing what is not held frees nothing');
-    await store.releasePlace(key, 'a/1/1');
-    await store.releasePlace(key, 'a/1/1');
+    await store.releaseSlot(key, 'a/1/1');
+    await store.releaseSlot(key, 'a/1/1');
     t.equal(await take('a/1/2'), true);
-    t.equal(await take('a/1/3'), false, 'releasing twice freed one place');
+    t.equal(await take('a/1/3'), false, 'releasing twice freed one slot');
   });
 
-  t.test('places that come back with a question are free for it, whatever it is answered', async (t) => {
+  t.test('slots that come back with a question are free for it, whatever it is answered', async (t) => {
     const { store } = await opened(t, open);
-    const place = { key: randomText(8), limit: 1, leaseMs: MINUTE_MS };
-    const other = { ...place, key: randomText(8) };
-    await store.admit({ place: { ...place, holder: 'a/1/1' } });
-    await store.admit({ place: { ...other, holder: 'a/1/2' } });
+    const slot = { key: randomText(8), limit: 1, leaseMs: MINUTE_MS };
+    const other = { ...slot, key: randomText(8) };
+    await store.admit({ slot: { ...slot, holder: 'a/1/1' } });
+    await store.admit({ slot: { ...other, holder: 'a/1/2' } });
     const returned = [
-      { key: place.key, holder: 'a/1/1' },
+      { key: slot.key, holder: 'a/1/1' },
       { key: other.key, holder: 'a/1/2' },
     ];
-    t.match(await store.admit({ returned, place: { ...place, holder: 'a/1/3' } }), { place: true });
+    t.match(await store.admit({ returned, slot: { ...slot, holder: 'a/1/3' } }), { slot: true });
     t.equal(await takerOf(store, other.key, 1)('b/1/1'), true);
 
     const rate = { key: randomText(8), limit: 0, windowMs: MINUTE_MS };
-    const refused = await store.admit({ returned: [{ key: place.key, holder: 'a/1/3' }], rate });
+    const refused = await store.admit({ returned: [{ key: slot.key, holder: 'a/1/3' }], rate });
     t.match(refused, { rate: { allowed: false } });
-    t.equal(await takerOf(store, place.key, 1)('b/1/2'), true);
+    t.equal(await takerOf(store, slot.key, 1)('b/1/2'), true);
   });
 
-  t.test('a place comes back by itself when its lease ends, and cannot be renewed then', async (t) => {
+  t.test('a slot comes back by itself when its lease ends, and cannot be renewed then', async (t) => {
     const { store, elapse } = await opened(t, open);
     const key = randomText(8);
     t.equal(await takerOf(store, key, 1, SHORT_MS)('dead/1/1'), true);
     elapse(SHORT_MS);
     t.ok(await until(() => takerOf(store, key, 1)('alive/1/1')));
-    t.equal(await store.renewPlace(key, 'dead/1/1', MINUTE_MS), false);
-    t.equal(await store.renewPlace(key, 'alive/1/1', MINUTE_MS), true);
-    t.equal(await takerOf(store, key, 1)('dead/1/1'), false, 'the renewed place is held');
+    t.equal(await store.renewSlot(key, 'dead/1/1', MINUTE_MS), false);
+    t.equal(await store.renewSlot(key, 'alive/1/1', MINUTE_MS), true);
+    t.equal(await takerOf(store, key, 1)('dead/1/1'), false, 'the renewed slot is held');
   });
 
   t.test('a long lease is not cut short by a later short one', async (t) => {
@@ -124,12 +124,12 @@ export function admissionContract(t: Test, open: Open): void {
     t.equal(await takerOf(store, key, 2)('more/1/1'), false);
   });
 
-  t.test('an owner has all shared places while it is alone, and half once another was seen', async (t) => {
+  t.test('an owner has all shared slots while it is alone, and half once another was seen', async (t) => {
     const { store, connect, elapse } = await opened(t, open);
     const askerOf = sharersOf(randomText(8), 5);
     const [a, b, c] = [askerOf(store, 'a'), askerOf(await connect(), 'b'), askerOf(store, 'c')];
     t.equal(await a.takes(6), 5, 'alone');
-    t.equal(await a.asksAgain(), true, 'asking again keeps a place');
+    t.equal(await a.asksAgain(), true, 'asking again keeps a slot');
     t.equal(await b.takes(1), 0, 'all are taken');
     await a.givesBack();
     t.equal(await a.takes(1), 0, 'the free one is for who waits with fewer');
@@ -157,7 +157,7 @@ export function admissionContract(t: Test, open: Open): void {
     );
   });
 
-  t.test('the one place there is goes round', async (t) => {
+  t.test('the one slot there is goes round', async (t) => {
     const { store, elapse } = await opened(t, open);
     const askerOf = sharersOf(randomText(8), 1);
     const owners = ['a', 'b', 'c'];
@@ -175,7 +175,7 @@ export function admissionContract(t: Test, open: Open): void {
     t.equal(served.join(''), 'abcabca', 'though a asks first each time');
   });
 
-  t.test('every place of a process that died comes back at once, and no other', async (t) => {
+  t.test('every slot of a process that died comes back at once, and no other', async (t) => {
     const { store, connect } = await opened(t, open);
     const host = randomText(8);
     const keys = [randomText(8), randomText(8)];
@@ -183,7 +183,7 @@ export function admissionContract(t: Test, open: Open): void {
       await takerOf(store, key, 2)(`${host}/1/1`);
       await takerOf(store, key, 2)(`${host}/11/1`);
     }
-    await (await connect()).releasePlacesOf(`${host}/1/`);
+    await (await connect()).releaseSlotsOf(`${host}/1/`);
     for (const key of keys) {
       t.equal(await takerOf(store, key, 2)(`${host}/2/1`), true);
       t.equal(await takerOf(store, key, 2)(`${host}/2/2`), false);
@@ -194,16 +194,16 @@ export function admissionContract(t: Test, open: Open): void {
     const { store, elapse } = await opened(t, open);
     const question = fullQuestion(2);
     t.equal((await store.strike(question.blocked.key, MINUTE_MS)).count, 1);
-    t.match(await store.admit(question), { blockedMs: 0, rate: { remaining: 8 }, place: true });
+    t.match(await store.admit(question), { blockedMs: 0, rate: { remaining: 8 }, slot: true });
     const { count, resetMs } = await store.strike(question.blocked.key, MINUTE_MS);
     t.equal(count, 2);
     t.ok(resetMs > 0 && resetMs <= MINUTE_MS);
-    const other = { ...question.place, holder: 'a/1/2' };
-    const refused = await store.admit({ ...question, place: other });
-    t.match(refused, { rate: null, place: false });
+    const other = { ...question.slot, holder: 'a/1/2' };
+    const refused = await store.admit({ ...question, slot: other });
+    t.match(refused, { rate: null, slot: false });
     t.ok(refused.blockedMs > 0 && refused.blockedMs <= MINUTE_MS);
     const { blocked, ...rest } = question;
-    t.match(await store.admit({ ...rest, place: other }), { rate: { remaining: 7 }, place: true });
+    t.match(await store.admit({ ...rest, slot: other }), { rate: { remaining: 7 }, slot: true });
 
     const key = randomText(8);
     await store.strike(key, SHORT_MS);
@@ -223,20 +223,20 @@ export function admissionContract(t: Test, open: Open): void {
 
   t.test('a mark refuses everything while it stands, and counts nothing', async (t) => {
     const { store, connect, elapse } = await opened(t, open);
-    const { rate, place } = fullQuestion(1);
+    const { rate, slot } = fullQuestion(1);
     const marked = randomText(8);
-    t.match(await store.admit({ marked, rate, place }), {
+    t.match(await store.admit({ marked, rate, slot }), {
       marked: false,
       rate: { remaining: 8 },
-      place: true,
+      slot: true,
     });
     await (await connect()).mark(marked, MINUTE_MS);
-    const again = { ...place, holder: 'a/1/2' };
-    t.match(await store.admit({ marked, rate, place: again }), { marked: true, rate: null, place: false });
-    t.match(await store.admit({ rate, place: again }), {
+    const again = { ...slot, holder: 'a/1/2' };
+    t.match(await store.admit({ marked, rate, slot: again }), { marked: true, rate: null, slot: false });
+    t.match(await store.admit({ rate, slot: again }), {
       marked: false,
       rate: { remaining: 7 },
-      place: true,
+      slot: true,
     });
 
     const passing = randomText(8);
@@ -245,16 +245,16 @@ export function admissionContract(t: Test, open: Open): void {
     t.ok(await until(async () => !(await store.admit({ marked: passing })).marked));
   });
 
-  t.test('a request over the rate limit takes no place', async (t) => {
+  t.test('a request over the rate limit takes no slot', async (t) => {
     const { store } = await opened(t, open);
-    const { rate, place } = fullQuestion(1);
+    const { rate, slot } = fullQuestion(1);
     await store.admit({ rate: { ...rate, limit: 1 } });
-    t.match(await store.admit({ rate: { ...rate, limit: 1 }, place }), {
+    t.match(await store.admit({ rate: { ...rate, limit: 1 }, slot }), {
       rate: { allowed: false },
-      place: false,
+      slot: false,
     });
-    t.equal(await takerOf(store, place.key, 1)('b/1/1'), true);
-    t.same(await store.admit({}), { blockedMs: 0, marked: false, rate: null, place: true }, 'nothing asked');
+    t.equal(await takerOf(store, slot.key, 1)('b/1/1'), true);
+    t.same(await store.admit({}), { blockedMs: 0, marked: false, rate: null, slot: true }, 'nothing asked');
   });
 }
 
@@ -262,11 +262,11 @@ function fullQuestion(failures: number) {
   return {
     blocked: { key: randomText(8), limit: failures },
     rate: { key: randomText(8), limit: 9, windowMs: MINUTE_MS },
-    place: { key: randomText(8), limit: 4, holder: 'a/1/1', leaseMs: MINUTE_MS },
+    slot: { key: randomText(8), limit: 4, holder: 'a/1/1', leaseMs: MINUTE_MS },
   } satisfies AdmitQuestion;
 }
 
-/** Owners that share the places under a key, as processes ask for them. */
+/** Owners that share the slots under a key, as processes ask for them. */
 function sharersOf(key: string, limit: number, seenMs = MINUTE_MS) {
   return (store: Coordination, owner: string) => {
     const held: string[] = [];
@@ -274,7 +274,7 @@ function sharersOf(key: string, limit: number, seenMs = MINUTE_MS) {
     const ask = (holder: string) =>
       store.takeShared({ key, limit, holder, leaseMs: seenMs, seenMs, waitMs: seenMs });
     return {
-      /** Asks so many times; answers how many places that brought. */
+      /** Asks so many times; answers how many slots that brought. */
       async takes(times: number): Promise<number> {
         const before = held.length;
         for (let time = 0; time < times; time += 1) {
@@ -285,7 +285,7 @@ function sharersOf(key: string, limit: number, seenMs = MINUTE_MS) {
         return held.length - before;
       },
       asksAgain: () => ask(held[0] ?? ''),
-      givesBack: () => store.releasePlace(key, held.shift() ?? ''),
+      givesBack: () => store.releaseSlot(key, held.shift() ?? ''),
     };
   };
 }

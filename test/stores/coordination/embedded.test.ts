@@ -118,21 +118,21 @@ t.test('expired idempotency records are deleted, a batch at a time', async (t) =
   t.equal(await left(), 0);
 });
 
-t.test('windows turn, places and leases end on their very millisecond', async (t) => {
+t.test('windows turn, slots and leases end on their very millisecond', async (t) => {
   const { now, elapse } = clock();
   const { store } = await openStore(t, now);
   const rate = { key: 'k', limit: 1, windowMs: 1000 };
-  const place = { key: 'k', limit: 1, holder: 'a', leaseMs: 1000 };
+  const slot = { key: 'k', limit: 1, holder: 'a', leaseMs: 1000 };
   t.match((await store.admit({ rate })).rate, { allowed: true, remaining: 0, resetMs: 1000 });
-  t.equal((await store.admit({ place })).place, true);
+  t.equal((await store.admit({ slot })).slot, true);
   t.equal(await store.lease('k', 'a', 1000), true);
   elapse(999);
   t.match((await store.admit({ rate })).rate, { allowed: false, remaining: 0, resetMs: 1 });
-  t.equal((await store.admit({ place: { ...place, holder: 'b' } })).place, false);
+  t.equal((await store.admit({ slot: { ...slot, holder: 'b' } })).slot, false);
   t.equal(await store.lease('k', 'b', 1000), false);
   elapse(1);
   t.match((await store.admit({ rate })).rate, { allowed: true, remaining: 0, resetMs: 1000 });
-  t.equal((await store.admit({ place: { ...place, holder: 'b' } })).place, true);
+  t.equal((await store.admit({ slot: { ...slot, holder: 'b' } })).slot, true);
   t.equal(await store.lease('k', 'b', 1000), true);
 });
 

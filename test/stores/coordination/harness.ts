@@ -41,7 +41,7 @@ export async function opened(t: Test, open: Open) {
 }
 
 export function takerOf(store: Coordination, key: string, limit: number, leaseMs = MINUTE_MS) {
-  return async (holder: string) => (await store.admit({ place: { key, limit, holder, leaseMs } })).place;
+  return async (holder: string) => (await store.admit({ slot: { key, limit, holder, leaseMs } })).slot;
 }
 
 export function pick(stores: readonly Coordination[], i: number): Coordination {

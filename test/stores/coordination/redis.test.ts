@@ -30,9 +30,9 @@ function promisesOnRedis(sharedUrl: string, ownUrl: string): void {
     const store = connect(t, sharedUrl, keyPrefix);
     await store.admit({
       rate: { key: 'k', limit: 1, windowMs: MINUTE_MS },
-      place: { key: 'k', limit: 1, holder: 'a/1/1', leaseMs: MINUTE_MS },
+      slot: { key: 'k', limit: 1, holder: 'a/1/1', leaseMs: MINUTE_MS },
     });
-    await store.renewPlace('k', 'a/1/1', MINUTE_MS);
+    await store.renewSlot('k', 'a/1/1', MINUTE_MS);
     await store.strike('k', MINUTE_MS);
     await store.mark('k', MINUTE_MS);
     await store.lease('k', 'owner', MINUTE_MS);
@@ -59,20 +59,20 @@ function promisesOnRedis(sharedUrl: string, ownUrl: string): void {
     const heard: string[] = [];
     await store.subscribe('wake', (message) => heard.push(message));
     const rate = { key: 'k', limit: 1, windowMs: MINUTE_MS };
-    const place = { key: 'k', limit: 1, holder: 'a/1/1', leaseMs: MINUTE_MS };
+    const slot = { key: 'k', limit: 1, holder: 'a/1/1', leaseMs: MINUTE_MS };
     const token = await begun(store, 'k', 'print');
-    t.match(await store.admit({ rate, place }), { rate: { allowed: true }, place: true });
+    t.match(await store.admit({ rate, slot }), { rate: { allowed: true }, slot: true });
 
     const client = new Redis(ownUrl);
     t.teardown(() => client.disconnect());
     await client.flushall();
     await client.script('FLUSH');
 
-    t.match(await store.admit({ rate, place: { ...place, holder: 'a/1/2' } }), {
+    t.match(await store.admit({ rate, slot: { ...slot, holder: 'a/1/2' } }), {
       rate: { allowed: true },
-      place: true,
+      slot: true,
     });
-    t.equal(await store.renewPlace('k', 'a/1/1', MINUTE_MS), false);
+    t.equal(await store.renewSlot('k', 'a/1/1', MINUTE_MS), false);
     t.equal(await store.renewDue('k', 'm', 'a/1/1', MINUTE_MS), true);
     await store.keepIdempotent('k', token, { status: 200, headers: {}, body: '' });
     await begun(store, 'k', 'print');
@@ -87,18 +87,18 @@ function promisesOnRedis(sharedUrl: string, ownUrl: string): void {
     const direct = connect(t, ownUrl, 'mended:');
     const heard: string[] = [];
     await store.subscribe('wake', (message) => heard.push(message));
-    const place = { key: 'k', limit: 4, holder: 'a/1/1', leaseMs: MINUTE_MS };
-    await store.admit({ place });
+    const slot = { key: 'k', limit: 4, holder: 'a/1/1', leaseMs: MINUTE_MS };
+    await store.admit({ slot });
 
     const inFlight = Array.from({ length: 20 }, (_, i) =>
-      store.admit({ place: { ...place, holder: `a/1/${i}` } }),
+      store.admit({ slot: { ...slot, holder: `a/1/${i}` } }),
     );
     await proxy.cut();
     const given = store.beginIdempotent('k', 'print', MINUTE_MS, MINUTE_MS);
     await proxy.mend();
     t.match(await given, { state: 'new' });
     t.equal(
-      (await Promise.all(inFlight)).filter((answer) => answer.place).length,
+      (await Promise.all(inFlight)).filter((answer) => answer.slot).length,
       4,
       'asked twice, counted once',
     );

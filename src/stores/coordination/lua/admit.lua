@@ -1,4 +1,4 @@
--- Admits one request: block, mark, rate window, place, in one step. What is refused early is not counted later.
+-- Admits one request: block, mark, rate window, slot, in one step. What is refused early is not counted later.
 -- A question that is not asked has the limit -1 (the mark: 0), and its key is not looked at.
 --
 -- KEYS 1 window of failures that may block   ARGV 1 failures that block
@@ -6,15 +6,15 @@
 --      3 rate window                              3 requests allowed
 --                                                 4 length of the rate window, ms
 --                                                 5 requests to count ahead, at most a thousandth of what is left
---      4 place set: holders scored by the         6 places
+--      4 slot set: holders scored by the         6 slots
 --        instant their lease ends, ms             7 holder
 --                                                 8 lease, ms
---      5… place sets of places that come back     9… the holder of each
+--      5… slot sets of slots that come back     9… the holder of each
 -- Answer: {blockedMs, marked, allowed (-1 when not asked or not reached), remaining, resetMs,
---          place (taken or not asked), counted ahead}, of yes and no as 1 and 0
+--          slot (taken or not asked), counted ahead}, of yes and no as 1 and 0
 
-for place = 5, #KEYS do
-  redis.call('ZREM', KEYS[place], ARGV[place + 4])
+for slot = 5, #KEYS do
+  redis.call('ZREM', KEYS[slot], ARGV[slot + 4])
 end
 
 local function left(key)
@@ -42,14 +42,14 @@ if limit >= 0 then
   allowed, remaining, resetMs = 1, limit - count, left(KEYS[3])
 end
 
-local places = tonumber(ARGV[6])
-if places < 0 then return {0, 0, allowed, remaining, resetMs, 1, ahead} end
+local slots = tonumber(ARGV[6])
+if slots < 0 then return {0, 0, allowed, remaining, resetMs, 1, ahead} end
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', now)
--- A holder that asks again (its first answer was lost with the connection) keeps its place.
-if not redis.call('ZSCORE', KEYS[4], ARGV[7]) and redis.call('ZCARD', KEYS[4]) >= places then
+-- A holder that asks again (its first answer was lost with the connection) keeps its slot.
+if not redis.call('ZSCORE', KEYS[4], ARGV[7]) and redis.call('ZCARD', KEYS[4]) >= slots then
   return {0, 0, allowed, remaining, resetMs, 0, ahead}
 end
 redis.call('ZADD', KEYS[4], now + ARGV[8], ARGV[7])

@@ -1,13 +1,13 @@
--- Takes one of the places that owners share. The owner of a holder is what stands behind its last slash.
+-- Takes one of the slots that owners share. The owner of a holder is what stands behind its last slash.
 --
--- KEYS 1 place set: holders scored by the instant        ARGV 1 places
+-- KEYS 1 slot set: holders scored by the instant        ARGV 1 slots
 --        their lease ends, ms                                 2 holder
 --      2 owners scored by the instant they asked last, ms     3 lease, ms
 --      3 owners that were refused, scored by the instant      4 how long an owner is remembered, ms
 --        from which they wait, ms                             5 how long a refused one waits, ms
--- Answer: 1 when the place was taken, else 0
+-- Answer: 1 when the slot was taken, else 0
 
-local places, holder = tonumber(ARGV[1]), ARGV[2]
+local slots, holder = tonumber(ARGV[1]), ARGV[2]
 local seenMs, waitMs = tonumber(ARGV[4]), tonumber(ARGV[5])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -27,8 +27,8 @@ end
 local mine = held[owner] or 0
 local since = tonumber(redis.call('ZSCORE', KEYS[3], owner) or now)
 
-local mayTake = taken < places
-if mine >= math.ceil(places / 2) then
+local mayTake = taken < slots
+if mine >= math.ceil(slots / 2) then
   local seen = redis.call('ZCARD', KEYS[2])
   if redis.call('ZSCORE', KEYS[2], owner) then seen = seen - 1 end
   if seen > 0 then mayTake = false end
@@ -44,7 +44,7 @@ for at = 1, #waiting, 2 do
     mayTake = false
   end
 end
--- A holder that asks again (its first answer was lost with the connection) keeps its place.
+-- A holder that asks again (its first answer was lost with the connection) keeps its slot.
 if redis.call('ZSCORE', KEYS[1], holder) then mayTake = true end
 
 redis.call('ZADD', KEYS[2], now, owner)

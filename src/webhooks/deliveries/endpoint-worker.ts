@@ -1,0 +1,141 @@
+import type { Disabling } from '../endpoints/disabling.ts';
+import type { EndpointDocument } from '../endpoints/endpoint.ts';
+import { type EndpointsStore, MOST_CONSECUTIVE_FAILURES } from '../endpoints/store.ts';
+import type { Attempt, AttemptResult } from './attempt.ts';
+import type { DeliveryDocument } from './delivery.ts';
+import type { WebhookMetrics } from './metrics.ts';
+import { nextAttempt } from './retries.ts';
+import type { DeliveriesStore, Settlement } from './store.ts';
+
+/** Deliveries of one look at the queue. An endpoint with more gives way to others and comes back after them. */
+const DELIVERIES_A_TURN = 20;
+
+export interface EndpointWorkerOptions {
+  endpoints: EndpointsStore;
+  deliveries: DeliveriesStore;
+  disabling: Disabling;
+  attempt: Attempt;
+  metrics: WebhookMetrics;
+  now: () => Date;
+}
+
+/** What a worker asks and tells while it works. */
+export interface WorkerTurn {
+  /** Asked before each attempt: whether the turn goes on, and the worker is held for as long as an attempt takes. */
+  mayGoOn(): Promise<boolean>;
+  /** Told after each attempt; the time is in milliseconds. */
+  attempted(hasFailed: boolean, tookMs: number): void;
+}
+
+/**
+ * Works through the queue of one endpoint for a turn: one delivery at a time, oldest due first, the endpoint read again
+ * before each.
+ * @returns milliseconds until the endpoint is due again; null when nothing is queued.
+ */
+export type EndpointWorker = (
+  accountId: string,
+  endpointId: string,
+  turn: WorkerTurn,
+) => Promise<number | null>;
+
+const LOOK_AGAIN = 0;
+
+export function createEndpointWorker({
+  endpoints,
+  deliveries,
+  disabling,
+  attempt,
+  metrics,
+  now,
+}: EndpointWorkerOptions): EndpointWorker {
+  return async (accountId, endpointId, turn) => {
+    const queue = await deliveries.queue(accountId, endpointId, DELIVERIES_A_TURN);
+    let nextAt: string | null = null;
+    for (const delivery of queue) {
+      const endpoint = await endpoints.find(accountId, endpointId);
+      const isClosed = await closeIfOver(delivery, endpoint);
+      if (endpoint === null || isClosed) return LOOK_AGAIN;
+      if (!isDue(delivery)) return msUntil(earlier(nextAt, delivery.dueAt));
+      if (!(await turn.mayGoOn())) return LOOK_AGAIN;
+      nextAt = earlier(nextAt, await deliver(delivery, endpoint, turn));
+    }
+    // What was queued after the look was also scheduled after it, which brings the endpoint back by itself.
+    return queue.length === DELIVERIES_A_TURN ? LOOK_AGAIN : msUntil(nextAt);
+  };
+
+  /** Closes what must not be sent any more: true when this delivery is among it. */
+  async function closeIfOver(
+    { accountId, endpointId, generation, error }: DeliveryDocument,
+    endpoint: EndpointDocument | null,
+  ): Promise<boolean> {
+    if (endpoint === null) {
+      await deliveries.close(accountId, endpointId, generation);
+      return true;
+    }
+    if (endpoint.enabled && endpoint.consecutiveFailures >= MOST_CONSECUTIVE_FAILURES) {
+      // The process that counted the last failure died before it disabled the endpoint.
+      await disabling.disable(endpoint, error);
+      return true;
+    }
+    // Told by the generation and not by an instant, so that nothing is closed that was queued since it was enabled again.
+    const last = endpoint.enabled ? endpoint.generation - 1 : endpoint.generation;
+    if (generation > last) return !endpoint.enabled;
+    await deliveries.close(accountId, endpointId, last);
+    return true;
+  }
+
+  function isDue({ dueAt }: DeliveryDocument): boolean {
+    return dueAt !== undefined && Date.parse(dueAt) <= now().getTime();
+  }
+
+  function msUntil(instant: string | null): number | null {
+    return instant === null ? null : Math.max(Date.parse(instant) - now().getTime(), 0);
+  }
+
+  /** Makes an attempt and records it; answers when the delivery is tried again, if it is. */
+  async function deliver(
+    delivery: DeliveryDocument,
+    endpoint: EndpointDocument,
+    turn: WorkerTurn,
+  ): Promise<string | null> {
+    const startedAt = now();
+    const beganMs = performance.now();
+    const result = await metrics.inFlight(() => attempt(delivery, endpoint));
+    turn.attempted(result.error !== null, performance.now() - beganMs);
+    const settlement = settlementOf(delivery, result, now());
+    // The endpoint goes first: a crash before the record repeats the attempt, and its failure is counted once.
+    if (settlement.status === 'DELIVERED') {
+      if (endpoint.consecutiveFailures > 0) await endpoints.clearFailures(endpoint.accountId, endpoint._id);
+    } else if (settlement.status === 'FAILED' && delivery.isRetried) {
+      await disabling.countFailure(endpoint, delivery._id, result.error);
+    }
+    const isRecorded = await deliveries.settle(delivery, settlement);
+    if (isRecorded) metrics.attempted(delivery, settlement.status, startedAt);
+    return settlement.dueAt;
+  }
+}
+
+function earlier(one: string | null, other: string | null | undefined): string | null {
+  if (one === null || other === null || other === undefined) return one ?? other ?? null;
+  return one < other ? one : other;
+}
+
+/** What an attempt that finished at `finishedAt` makes of its delivery. */
+export function settlementOf(
+  { isRetried, attempts, createdAt }: DeliveryDocument,
+  { responseStatus, error }: AttemptResult,
+  finishedAt: Date,
+): Settlement {
+  if (error === null) {
+    return {
+      status: 'DELIVERED',
+      deliveredAt: finishedAt.toISOString(),
+      responseStatus,
+      error,
+      dueAt: null,
+    };
+  }
+  const next = isRetried ? nextAttempt(attempts + 1, finishedAt, new Date(createdAt)) : null;
+  const status = next === null ? 'FAILED' : 'PENDING';
+  return { status, deliveredAt: null, responseStatus, error, dueAt: next?.toISOString() ?? null };
+}
