@@ -6,10 +6,10 @@ import { helpFor, runCommand } from './admin/commands.ts';
 import { commandContext } from './admin/context.ts';
 import { migrateCommand } from './admin/migrate-command.ts';
 import { askPrimary, listenThroughPrimary } from './admin/socket.ts';
-import { type ListenWish, listenWishOf, showAttempt } from './admin/webhook-listening.ts';
+import { type ListenWish, listenWishOf, showAttempt } from './admin/webhook-tail.ts';
 import { hostForProcesses } from './stores/embedded/channel-host.ts';
 import { isEmbedded, openStores } from './stores/open.ts';
-import { type HeardAttempt, listenTo } from './webhooks/deliveries/listening.ts';
+import { type HeardAttempt, listenTo } from './webhooks/deliveries/tail.ts';
 
 /**
  * The operator's commands: through the running primary when it keeps the stores, else straight to them.

@@ -9,10 +9,10 @@ import { openSharedClock, type SharedClock } from './clock/shared-clock.ts';
 import { PAYLOADS } from './events/schema.ts';
 import { installBodyParsing } from './http/bodies/parsing.ts';
 import { drainServer } from './http/connection/draining.ts';
-import { installIdempotency } from './http/manners/idempotency.ts';
-import { installMetrics } from './http/manners/metrics.ts';
-import { installRoom } from './http/manners/room.ts';
-import { installTracing } from './http/manners/tracing.ts';
+import { installIdempotency } from './http/hooks/idempotency.ts';
+import { installMetrics } from './http/hooks/metrics.ts';
+import { installRoom } from './http/hooks/room.ts';
+import { installTracing } from './http/hooks/tracing.ts';
 import { installOpenApi } from './http/openapi/install.ts';
 import { pageRoutes } from './http/pages/documentation.ts';
 import { healthRoutes } from './http/pages/health.ts';
@@ -55,7 +55,7 @@ export interface App {
   server: FastifyInstance;
   /** Takes no new connection, lets calls in flight finish for at most `timeoutMs`, then ends slices and pools. */
   drain(timeoutMs: number): Promise<void>;
-  /** One round of every duty now, instead of when its time comes. */
+  /** One round of every task now, instead of when its time comes. */
   sweep(): Promise<void>;
 }
 
@@ -158,7 +158,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const sweeper = createSweeper({
     coordination: stores.coordination,
     owner: `${options.hostId}/${options.processId}`,
-    duties: slices.all.flatMap(({ sweeps = [] }) => sweeps),
+    tasks: slices.all.flatMap(({ sweeps = [] }) => sweeps),
     intervalMs: settings.processes.SWEEP_INTERVAL_MS,
     now: clock.now,
     yields: clock.yields,

@@ -26,7 +26,7 @@ import { createLog } from './processes/log.ts';
 import { outliveOutput, print } from './processes/output.ts';
 import { primaryControls } from './processes/primary-controls.ts';
 import { createSupervisor } from './processes/supervisor.ts';
-import { surely } from './stores/coordination/surely.ts';
+import { retryUntil } from './stores/coordination/retry-until.ts';
 import { prepareCollections } from './stores/documents/preparation.ts';
 import { hostForProcesses } from './stores/embedded/channel-host.ts';
 import { isEmbedded, openStores, type Stores } from './stores/open.ts';
@@ -106,7 +106,7 @@ async function main(): Promise<void> {
             items.endLeasesOf(`${hostId}/${processId}`),
           ),
         ]);
-      surely(giveBack, GIVING_BACK_MS).catch((error) =>
+      retryUntil(giveBack, GIVING_BACK_MS).catch((error) =>
         log.warn({ err: error }, 'What a process held comes back when its leases end'),
       );
     },

@@ -1,7 +1,7 @@
 import { AggregatorRegistry } from 'prom-client';
 import { readSettings } from '../config/index.ts';
 import { type App, buildApp } from './app.ts';
-import { serveMetrics } from './http/manners/metrics.ts';
+import { serveMetrics } from './http/hooks/metrics.ts';
 import { BEAT_MS } from './processes/heartbeats.ts';
 import { createLog } from './processes/log.ts';
 import { outliveOutput } from './processes/output.ts';

@@ -38,7 +38,7 @@ const LAYERS: Record<string, number> = {
   stores: 9,
   capacity: 10,
   clock: 10,
-  turns: 10,
+  fairness: 10,
   names: 10,
 };
 

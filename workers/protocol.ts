@@ -254,7 +254,7 @@ export interface ProcessTask<Task> {
 }
 
 /** How a child process answers a task: the bytes of the result follow on its data pipe. */
-export interface ProcessAnswer<Verdict> {
-  verdict: Verdict;
+export interface ProcessAnswer<Reply> {
+  reply: Reply;
   sizeBytes: number;
 }

@@ -47,7 +47,7 @@ const webhooks = await openWebhooks({
 createSweeper({
   coordination: stores.coordination,
   owner: `${process.pid}`,
-  duties: webhooks.sweeps ?? [],
+  tasks: webhooks.sweeps ?? [],
   intervalMs: settings.processes.SWEEP_INTERVAL_MS,
   now,
   log: pino({ level: 'silent' }),

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { ApiError } from '../http/errors.ts';
 import { KEY_CHARACTERS, looksLikeKey, secretHash } from './keys.ts';
-import { CREDENTIAL_CACHE_MS } from './marks.ts';
+import { CREDENTIAL_CACHE_MS } from './revocations.ts';
 import type { AccountsStore, ApiKeyDocument } from './store.ts';
 
 /** Who calls: an account, by one of its API keys or by a console session. */

@@ -1,6 +1,6 @@
 import { randomText } from '../names/ids.ts';
 import type { Coordination } from '../stores/coordination/port.ts';
-import { markCredentials } from './marks.ts';
+import { invalidateCredentials } from './revocations.ts';
 import { hashPassword } from './sign-in/passwords.ts';
 import type { AccountsStore } from './store.ts';
 
@@ -33,13 +33,13 @@ export function createOperator({ store, coordination, now }: OperatorOptions): O
       store.findLiveKeys(accountId),
       store.findSessions(accountId),
     ]);
-    await markCredentials(coordination, idsOf([...keys, ...sessions]));
+    await invalidateCredentials(coordination, idsOf([...keys, ...sessions]));
   }
 
   async function endSessions(accountId: string): Promise<number> {
     const sessions = await store.findSessions(accountId);
     await store.removeSessions(accountId);
-    await markCredentials(coordination, idsOf(sessions));
+    await invalidateCredentials(coordination, idsOf(sessions));
     return sessions.length;
   }
 
@@ -72,7 +72,7 @@ export function createOperator({ store, coordination, now }: OperatorOptions): O
       });
       if (!isThere) return false;
       for (const { _id } of keys) await store.revokeKey(accountId, _id, now());
-      await markCredentials(coordination, idsOf(keys));
+      await invalidateCredentials(coordination, idsOf(keys));
       await endSessions(accountId);
       return true;
     },

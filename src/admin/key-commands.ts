@@ -1,6 +1,6 @@
 import { createKey } from '../accounts/accounts.ts';
-import { markCredentials } from '../accounts/marks.ts';
 import { createOperator } from '../accounts/operator.ts';
+import { invalidateCredentials } from '../accounts/revocations.ts';
 import { AccountsStore } from '../accounts/store.ts';
 import { type Command, type CommandAnswer, type CommandContext, type Given, UsageError } from './command.ts';
 
@@ -63,7 +63,7 @@ async function revoke(
   const accounts = await AccountsStore.open(documents);
   const instant = now();
   if (!(await accounts.revokeAnyKey(keyId, instant))) throw new UsageError(`There is no live key ${keyId}.`);
-  await markCredentials(coordination, [keyId]);
+  await invalidateCredentials(coordination, [keyId]);
   return { data: { keyId, revokedAt: instant.toISOString() }, text: `${keyId} is revoked.` };
 }
 

@@ -3,7 +3,7 @@ import { createConnection, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { type HeardAttempt, listenTo } from '../webhooks/deliveries/listening.ts';
+import { type HeardAttempt, listenTo } from '../webhooks/deliveries/tail.ts';
 import type { CommandAnswer, CommandContext } from './command.ts';
 import { runCommand } from './commands.ts';
 

@@ -9,12 +9,7 @@ import type { Pixels } from '../pixels/pixels.ts';
 import type { Coordination } from '../stores/coordination/port.ts';
 import type { Documents } from '../stores/documents/port.ts';
 import type { Objects } from '../stores/objects/port.ts';
-import type { Duty } from '../sweeping/sweeper.ts';
-import { createArrivals } from './arrivals/arrivals.ts';
-import { createIncoming } from './arrivals/incoming.ts';
-import { createIntake } from './arrivals/intake.ts';
-import { createOutputs, type Outputs } from './arrivals/outputs.ts';
-import { uploadRoutes } from './arrivals/routes.ts';
+import type { SweepTask } from '../sweeping/sweeper.ts';
 import type { AssetStatus } from './asset.ts';
 import { AssetCollections } from './collections/collections.ts';
 import { collectionRoutes } from './collections/routes.ts';
@@ -30,6 +25,11 @@ import { createRemoval } from './removal.ts';
 import { assetRoutes } from './routes.ts';
 import { AssetsStore } from './store.ts';
 import { createAssetSweeps } from './sweeps.ts';
+import { createIncoming } from './uploads/incoming.ts';
+import { createIntake } from './uploads/intake.ts';
+import { createOutputs, type Outputs } from './uploads/outputs.ts';
+import { uploadRoutes } from './uploads/routes.ts';
+import { createArrivals } from './uploads/uploads.ts';
 
 export interface AssetsOptions {
   gate: Gate;
@@ -52,7 +52,7 @@ export interface AssetsOptions {
 }
 
 export interface Assets extends Slice {
-  sweeps: readonly Duty[];
+  sweeps: readonly SweepTask[];
   /** Reads an asset for a synchronous call; see reading.ts for what it throws. */
   readAsset: ReturnType<typeof createAssetReader>;
   /** How many assets an account has, those on their way in and out included. */

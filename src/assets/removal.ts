@@ -1,5 +1,5 @@
+import { eachLimit } from '../fairness/each-limit.ts';
 import type { Objects } from '../stores/objects/port.ts';
-import { forEachAtOnce } from '../turns/at-once.ts';
 import type { AssetDocument } from './asset.ts';
 import type { AssetQuota } from './quota/asset-quota.ts';
 import type { AssetRecords } from './records.ts';
@@ -56,7 +56,7 @@ export function createRemoval({ store, records, quota, objects, log }: RemovalOp
     remove,
     /** Deletes these assets, several at a time. */
     removeAll(assets: readonly AssetDocument[]): Promise<void> {
-      return forEachAtOnce(assets, REMOVED_AT_ONCE, ({ accountId, _id }) => remove(accountId, _id));
+      return eachLimit(assets, REMOVED_AT_ONCE, ({ accountId, _id }) => remove(accountId, _id));
     },
     /** Undoes an upload. One that has arrived after all stays. */
     async abandon(asset: AssetDocument): Promise<void> {
@@ -67,7 +67,7 @@ export function createRemoval({ store, records, quota, objects, log }: RemovalOp
     finish,
     /** The same for many, several at a time. */
     finishAll(assets: readonly AssetDocument[]): Promise<void> {
-      return forEachAtOnce(assets, REMOVED_AT_ONCE, finish);
+      return eachLimit(assets, REMOVED_AT_ONCE, finish);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { HTTP_ADDRESS } from '../http/described.ts';
+import { HTTP_ADDRESS } from '../http/documented.ts';
 import { PagingQuery } from '../http/lists/paging.ts';
 import { ImageObject, ImageTags } from '../pixels/image-object.ts';
 import { READABLE_TYPES } from '../pixels/readable.ts';
@@ -41,7 +41,7 @@ const COLLECTION_NAME = {
 };
 const collection = Type.String({
   description: '1 to 64 characters; one that does not exist is created.',
-  described: COLLECTION_NAME,
+  documented: COLLECTION_NAME,
 });
 
 export const UploadQuery = Type.Object({
@@ -52,7 +52,7 @@ export type UploadQuery = Static<typeof UploadQuery>;
 
 /** The JSON form of an upload. */
 export const UrlUpload = Type.Object(
-  { url: Type.String({ minLength: 1, described: HTTP_ADDRESS }) },
+  { url: Type.String({ minLength: 1, documented: HTTP_ADDRESS }) },
   { title: 'UrlUpload', examples: [{ url: 'https://example.com/photo.jpg' }] },
 );
 
@@ -137,7 +137,7 @@ export const AssetCollection = Type.Object(
 export type AssetCollection = Static<typeof AssetCollection>;
 
 export const NewCollection = Type.Object(
-  { name: Type.String({ described: COLLECTION_NAME }) },
+  { name: Type.String({ documented: COLLECTION_NAME }) },
   { title: 'NewCollection', additionalProperties: false, examples: [{ name: 'products' }] },
 );
 export type NewCollection = Static<typeof NewCollection>;

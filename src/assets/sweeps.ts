@@ -1,9 +1,9 @@
-import type { Duty } from '../sweeping/sweeper.ts';
-import type { Arrivals } from './arrivals/arrivals.ts';
+import type { SweepTask } from '../sweeping/sweeper.ts';
 import { UNFINISHED_MS } from './limits.ts';
 import type { AssetQuota } from './quota/asset-quota.ts';
 import type { Removal } from './removal.ts';
 import type { AssetsStore } from './store.ts';
+import type { Arrivals } from './uploads/uploads.ts';
 
 export interface AssetSweepsOptions {
   store: AssetsStore;
@@ -20,7 +20,7 @@ export interface AssetSweepsOptions {
 const MOST_AT_A_TIME = 100;
 
 /** What time and dead processes leave of assets. Each may run anywhere, twice and at once. */
-export function createAssetSweeps(options: AssetSweepsOptions): Duty[] {
+export function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
   const { store, quota, removal, arrivals, storesOpenedAt } = options;
   /** What is older and not done is nobody's any more. */
   const before = (now: Date) =>

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { DATE_OR_INSTANT } from '../http/described.ts';
+import { DATE_OR_INSTANT } from '../http/documented.ts';
 import { PagingQuery } from '../http/lists/paging.ts';
 
 const count = (description: string) => Type.Integer({ format: 'int64', description });

@@ -1,4 +1,4 @@
-import { forEachAtOnce } from '../turns/at-once.ts';
+import { eachLimit } from '../fairness/each-limit.ts';
 import type { BatchMark, UsageDay, UsageHour, UsageStore } from './usage-store.ts';
 
 const DAY_MS = 86_400_000;
@@ -27,7 +27,7 @@ export async function addCounts(
     ...Array.from(hoursOf(counts).values(), (hour) => () => usage.addHour(hour, mark)),
     ...Array.from(daysOf(counts).values(), (day) => () => usage.addDay(day, mark)),
   ];
-  await forEachAtOnce(writes, WRITTEN_AT_ONCE, (write) => write());
+  await eachLimit(writes, WRITTEN_AT_ONCE, (write) => write());
 }
 
 function hoursOf(counts: readonly MinuteCount[]): Map<string, UsageHour> {

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Plan } from '../../config/plans.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
 import { ApiError } from '../http/errors.ts';
-import { tagOfData } from '../http/manners/compression.ts';
+import { tagOfData } from '../http/hooks/compression.ts';
 import type { Models } from '../models/models.ts';
 import { imageModelPrice } from '../models/prices.ts';
 import { OP_NAMES, OPS } from './index.ts';

@@ -31,7 +31,7 @@ export interface Events {
 
 /**
  * The outbox: events wait here until the webhooks slice has made a delivery for each endpoint that wants them. Each
- * process spreads what it wrote itself; what a dead one left is found by a duty of the sweeper.
+ * process spreads what it wrote itself; what a dead one left is found by a task of the sweeper.
  */
 export async function openEvents({ documents, coordination }: EventsOptions) {
   const outbox = await Outbox.open(documents);
@@ -43,7 +43,7 @@ export async function openEvents({ documents, coordination }: EventsOptions) {
     async write(written) {
       const stored = await outbox.insert(written);
       if (listener !== null) listener(stored);
-      // A lost wake-up costs seconds: the events are on disk, and a duty looks for them.
+      // A lost wake-up costs seconds: the events are on disk, and a task looks for them.
       else await coordination.publish(WRITTEN, '').catch(() => undefined);
     },
   };

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { NOT_BLANK } from '../http/described.ts';
+import { NOT_BLANK } from '../http/documented.ts';
 import { PagingQuery } from '../http/lists/paging.ts';
 
 export const KINDS = ['capability_gap', 'bug', 'other'] as const;

@@ -7,19 +7,19 @@ import type { httpSettings } from './config.ts';
 import { refuseSecondHost } from './connection/one-host.ts';
 import { refuseExpectations, refuseTunnels, refuseUnreadable } from './connection/unreadable.ts';
 import { warnOfUntrustedProxy } from './connection/untrusted-proxy.ts';
-import { installAccessLog } from './manners/access-log.ts';
-import { installCaching } from './manners/caching.ts';
-import { installCompression } from './manners/compression.ts';
-import { installCors } from './manners/cors.ts';
-import { installIgnoredQuery } from './manners/ignored-query.ts';
-import { installNegotiation } from './manners/negotiation.ts';
-import { installRequestIds, requestIdOf } from './manners/request-ids.ts';
-import { RequestLog } from './manners/request-log.ts';
-import { asApiError, installFailures, sendFailure } from './refusals/failures.ts';
-import { installUnknownRoutes } from './refusals/unknown-routes.ts';
-import { installValidation } from './refusals/validation.ts';
+import { asApiError, installFailures, sendFailure } from './error-answers/failures.ts';
+import { installUnknownRoutes } from './error-answers/unknown-routes.ts';
+import { installValidation } from './error-answers/validation.ts';
+import { installAccessLog } from './hooks/access-log.ts';
+import { installCaching } from './hooks/caching.ts';
+import { installCompression } from './hooks/compression.ts';
+import { installCors } from './hooks/cors.ts';
+import { installIgnoredQuery } from './hooks/ignored-query.ts';
+import { installNegotiation } from './hooks/negotiation.ts';
+import { installRequestIds, requestIdOf } from './hooks/request-ids.ts';
+import { RequestLog } from './hooks/request-log.ts';
 
-/** A server without routes, with the manners that every route has, and every refusal too. */
+/** A server without routes, with the hooks that every route has, and every refusal too. */
 export function createServer(settings: SettingsOf<typeof httpSettings>, log: Logger): FastifyInstance {
   const server = bareServer(settings, log);
   installRequestIds(server);

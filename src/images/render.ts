@@ -1,9 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import type { Pass } from '../../workers/protocol.ts';
-import { REFERENCE } from '../http/described.ts';
+import { REFERENCE } from '../http/documented.ts';
 import { ApiError, invalidParam } from '../http/errors.ts';
-import { addWarnings } from '../http/manners/warnings.ts';
+import { addWarnings } from '../http/hooks/warnings.ts';
 import type { RenderRequest, Renders } from '../pixels/renders/renders.ts';
 import { fill } from '../templates/document.ts';
 import { blockedWarnings, variableWarnings } from '../templates/findings.ts';

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { ApiError } from '../http/errors.ts';
-import { answerPreflight, openToEveryOrigin } from '../http/manners/cors.ts';
+import { answerPreflight, openToEveryOrigin } from '../http/hooks/cors.ts';
 import type { Signatures } from '../http/signatures.ts';
 import { randomText } from '../names/ids.ts';
 import type { Objects } from '../stores/objects/port.ts';

@@ -4,7 +4,7 @@ import type { Pass } from '../../workers/protocol.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import { checkImageBody } from '../http/bodies/image-body.ts';
 import { envelopeOf, success } from '../http/envelope.ts';
-import { addWarnings, type Warning } from '../http/manners/warnings.ts';
+import { addWarnings, type Warning } from '../http/hooks/warnings.ts';
 import type { PixelResult } from '../pixels/pixels.ts';
 import { type BodyFields, readInput } from './input.ts';
 import { RESULT_LIFE_SECONDS } from './limits.ts';

@@ -6,7 +6,7 @@ import type { Holds } from '../billing/holds.ts';
 import { clientGoneSignal } from '../http/connection/client-gone.ts';
 import { envelopeOf, oneOfObjects, pageOf, success } from '../http/envelope.ts';
 import { invalidParam } from '../http/errors.ts';
-import { keyOf } from '../http/manners/idempotency.ts';
+import { keyOf } from '../http/hooks/idempotency.ts';
 import type { Presets } from '../presets/open.ts';
 import { itemOf, jobOf, messageOf, summaryOf } from './answers.ts';
 import type { Cancelling } from './cancelling.ts';

@@ -129,7 +129,7 @@ export function isOver({ totalItems, completedItems, failedItems }: JobDocument)
 }
 
 /** How a job ends whose items have all settled. */
-export function verdictOf({
+export function finalStatusOf({
   status,
   failedItems,
 }: Pick<JobDocument, 'status' | 'failedItems'>): OutcomeStatus {

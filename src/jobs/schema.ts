@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { SentSubjects, Steps } from '../catalogue/plan/step.ts';
-import { DATE_OR_INSTANT } from '../http/described.ts';
+import { DATE_OR_INSTANT } from '../http/documented.ts';
 import { PagingQuery } from '../http/lists/paging.ts';
 import { ITEM_STATUSES, JOB_STATUSES, JOB_TYPES } from './job.ts';
 
@@ -81,7 +81,7 @@ export const JobRequest = Type.Object(
       }),
     ),
     mode: Type.Optional(
-      Type.Unsafe<unknown>({ description: 'Removed: leave it out.', described: { not: {} } }),
+      Type.Unsafe<unknown>({ description: 'Removed: leave it out.', documented: { not: {} } }),
     ),
   },
   {
@@ -144,13 +144,13 @@ const filters = {
   createdFrom: Type.Optional(
     Type.String({
       description: 'At or after: epoch milliseconds, or an ISO-8601 date or instant (UTC).',
-      described: MOMENT,
+      documented: MOMENT,
     }),
   ),
   createdTo: Type.Optional(
     Type.String({
       description: 'At or before, in the same forms; a bare date includes the whole day.',
-      described: MOMENT,
+      documented: MOMENT,
     }),
   ),
 };

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock/clock.ts';
 import { systemClock } from '../clock/clock.ts';
-import { createTurns } from '../turns/turns.ts';
+import { createFairQueue } from '../fairness/fair-queue.ts';
 import { capacity } from './failures.ts';
 
 /** A call has somebody who waits for its answer; a job has not. */
@@ -89,7 +89,7 @@ export function createAdmission(options: {
 }): Admission {
   const { queueLimit, callsBesideJobs = false, clock = systemClock } = options;
   let { slots, budgetBytes } = options;
-  const lines = { call: createTurns<Waiter>(), job: createTurns<Waiter>() };
+  const lines = { call: createFairQueue<Waiter>(), job: createFairQueue<Waiter>() };
   /** Slots that each account has now. */
   const held = new Map<string, number>();
   let callsInARow = 0;

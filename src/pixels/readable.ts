@@ -1,7 +1,7 @@
 import { LIMIT_PIXELS } from '../../workers/protocol.ts';
 import { unsupportedFormat } from './failures.ts';
-import { type ForeignFile, foreignFile } from './foreign.ts';
 import { type Header, readHeader } from './header/header.ts';
+import { type UnsupportedFile, unsupportedFile } from './unsupported-formats.ts';
 
 const READABLE = 'JPEG, PNG, WebP, GIF, AVIF, TIFF or SVG';
 /** Media types of the formats that are read. */
@@ -27,7 +27,7 @@ export function readable(
   framesOf?: (header: Header) => number,
 ): Header {
   const header = known ?? readHeader(bytes);
-  if (header === null || header.format === 'heif') throw unread(foreignFile(bytes), bytes.length === 0);
+  if (header === null || header.format === 'heif') throw unread(unsupportedFile(bytes), bytes.length === 0);
   if (header.stillMissing) {
     throw unsupportedFormat(
       'This AVIF is an animation, which is not supported; send a GIF or WebP, or its first frame.',
@@ -41,7 +41,7 @@ export function readable(
   return header;
 }
 
-function unread(file: ForeignFile | undefined, isEmpty: boolean) {
+function unread(file: UnsupportedFile | undefined, isEmpty: boolean) {
   if (isEmpty) return unsupportedFormat('The image is empty: send its bytes.', undefined, 'file');
   if (file === undefined) {
     const message = `The bytes are no image that is read here: send ${READABLE}.`;

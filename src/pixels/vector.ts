@@ -79,15 +79,15 @@ export function createRasterizer(options: RasterizerOptions): Rasterizer {
         return { task: { input, ...size, limitPixels: LIMIT_PIXELS }, signal: drawing.signal };
       };
       try {
-        const { verdict, data, queueMs } = await processes.run({
+        const { reply, data, queueMs } = await processes.run({
           accountId,
           work,
           bytes: 0,
           deadline,
           begin,
         });
-        if (verdict.kind === 'failure') throw refusalOf(verdict, (name) => name);
-        return { ...verdict, pixels: data, queueMs };
+        if (reply.kind === 'failure') throw refusalOf(reply, (name) => name);
+        return { ...reply, pixels: data, queueMs };
       } catch (error) {
         throw error instanceof ProcessDeath ? refusalOfDeath(error, TOO_MUCH) : error;
       } finally {

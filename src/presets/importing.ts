@@ -1,9 +1,9 @@
 import { setImmediate as letOthersIn } from 'node:timers/promises';
 import type { SentSchema } from '../catalogue/plan/ai-step.ts';
 import type { NamedAsset } from '../catalogue/plan/named-assets.ts';
+import { checkOf } from '../http/error-answers/validation.ts';
 import { ApiError, invalidParam } from '../http/errors.ts';
 import { readInstant } from '../http/instants.ts';
-import { checkOf } from '../http/refusals/validation.ts';
 import type { Models } from '../models/models.ts';
 import { slugFromName } from '../names/slugs.ts';
 import { tooManyEntries } from './errors.ts';

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { SentSubjects, Steps, SUBJECTS_MAX, Subject } from '../catalogue/plan/step.ts';
-import { NOT_BLANK, NOT_RESERVED, REFERENCE, VERSION } from '../http/described.ts';
+import { NOT_BLANK, NOT_RESERVED, REFERENCE, VERSION } from '../http/documented.ts';
 import { SLUG_PATTERN } from '../names/slugs.ts';
 
 /** Limits that only protect the store and its readers, far from what a preset needs. */
@@ -19,7 +19,7 @@ const subjects = Type.Array(Subject, { maxItems: SUBJECTS_MAX });
 const name = Type.String({
   maxLength: NAME_MAX_CHARACTERS,
   description: 'Not blank.',
-  described: NOT_BLANK,
+  documented: NOT_BLANK,
 });
 const description = Type.String({
   maxLength: DESCRIPTION_MAX_CHARACTERS,
@@ -38,7 +38,7 @@ export const NewPreset = Type.Object(
         pattern: SLUG_PATTERN,
         maxLength: PRESET_SLUG_MAX_CHARACTERS,
         description: 'Unique in the account. Made from the name when omitted; `builtin-` is reserved.',
-        described: NOT_RESERVED,
+        documented: NOT_RESERVED,
       }),
     ),
   },
@@ -162,20 +162,20 @@ export type PresetListQuery = Static<typeof PresetListQuery>;
 export const PresetParams = Type.Object({
   slug: Type.String({
     description: 'Slug or id; where a version can be read, slug@version.',
-    described: REFERENCE,
+    documented: REFERENCE,
   }),
 });
 export type PresetParams = Static<typeof PresetParams>;
 
 export const PresetReadQuery = Type.Object({
   version: Type.Optional(
-    Type.String({ description: 'The same as slug@version; a positive integer.', described: VERSION }),
+    Type.String({ description: 'The same as slug@version; a positive integer.', documented: VERSION }),
   ),
 });
 export type PresetReadQuery = Static<typeof PresetReadQuery>;
 
 export const PresetVersionParams = Type.Object({
   ...PresetParams.properties,
-  version: Type.String({ description: 'A superseded version, a positive integer.', described: VERSION }),
+  version: Type.String({ description: 'A superseded version, a positive integer.', documented: VERSION }),
 });
 export type PresetVersionParams = Static<typeof PresetVersionParams>;

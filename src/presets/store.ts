@@ -12,7 +12,7 @@ import { VERSIONS_MAX } from './schema.ts';
 
 export const PRESETS_PER_ACCOUNT = 1000;
 
-const LAW = {
+const SLOT_LIMIT = {
   limit: PRESETS_PER_ACCOUNT,
   full: (left: number) => tooManyPresets(PRESETS_PER_ACCOUNT, left),
   slugTaken,
@@ -150,7 +150,7 @@ export class PresetsStore {
     );
     if (versions.length > 0) await this.#versions.insertMany(versions);
     try {
-      return (await insertNamed(this.#presets, LAW, accountId, placed)).map(presetOf);
+      return (await insertNamed(this.#presets, SLOT_LIMIT, accountId, placed)).map(presetOf);
     } catch (error) {
       if (versions.length > 0) {
         await this.#versions.deleteMany({ accountId, _id: { $in: versions.map(({ _id }) => _id) } });

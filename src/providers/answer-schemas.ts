@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { SchemaResult, SchemaTask } from '../../workers/models/protocol.ts';
+import { createFairQueue } from '../fairness/fair-queue.ts';
 import { ApiError, invalidParam } from '../http/errors.ts';
-import { createTurns } from '../turns/turns.ts';
 import { lazyThreads } from './threads.ts';
 
 const THREAD = new URL('../../workers/models/schemas.ts', import.meta.url);
@@ -38,7 +38,7 @@ export function createAnswerSchemas(): AnswerSchemas {
   const threads = lazyThreads<SchemaTask, SchemaResult>(THREAD, 1, { heapMegabytes: THREAD_HEAP_MEGABYTES });
   /** What was found of a schema: its problem, or '' for none. */
   const known = new LRUCache<string, string>({ max: KNOWN_MAX });
-  const turns = createTurns<() => void>();
+  const turns = createFairQueue<() => void>();
   let isBusy = false;
 
   /** Resolves when it is the account's turn; the thread is its own until `endTurn`. */

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { OutboundError } from '../outbound/errors.ts';
 import { type Dialled, dial, isOk } from './dial.ts';
+import { faultOf, sayable } from './error-class.ts';
 import { readJson } from './json.ts';
 import { misconfigured, ProviderFault, unavailable } from './provider.ts';
 import { retryAfterMsOf } from './retrying.ts';
-import { faultOf, sayable } from './verdict.ts';
 
 /** Where a provider is spoken to. It is the operator's choice: http and private addresses are allowed. */
 export interface Endpoint {

@@ -188,14 +188,14 @@ export function openProviders(options: ProvidersOptions): Providers {
         nextTryMs(attempt, waitsFor(name), undefined),
       );
     }
-    const { verdict, message, retryAfterMs } = error;
-    if (verdict === 'misconfigured')
+    const { errorClass, message, retryAfterMs } = error;
+    if (errorClass === 'misconfigured')
       log.error(
         { provider: name, says: message },
         'A provider refuses this service: see its key, account and model names',
       );
-    const again = verdict === 'unavailable' ? nextTryMs(attempt, waitsFor(name), retryAfterMs) : undefined;
-    return failure(CODES[verdict], message, again);
+    const again = errorClass === 'unavailable' ? nextTryMs(attempt, waitsFor(name), retryAfterMs) : undefined;
+    return failure(CODES[errorClass], message, again);
   }
 
   /** A picture that cannot be prepared: the item's own fault, or the pixels' for now. */

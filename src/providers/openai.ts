@@ -1,10 +1,10 @@
 import type { Outbound } from '../outbound/outbound.ts';
 import { pictureAt, pictureInBase64 } from './answered-pictures.ts';
 import { jsonIn } from './answers.ts';
+import { sayable } from './error-class.ts';
 import { ask, type Endpoint, endpointUrl, objectOf, PICTURE_ANSWER_MAX_BYTES } from './exchange.ts';
 import { dataUrl } from './pictures.ts';
 import { type ModelRequest, type Provider, type RawAnswer, rejected } from './provider.ts';
-import { sayable } from './verdict.ts';
 
 /** What this service decides itself: one picture per call, answered whole. */
 const RESERVED = [

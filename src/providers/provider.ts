@@ -46,19 +46,19 @@ export interface Provider {
   close?(): Promise<void>;
 }
 
-export type Verdict = 'rejected' | 'unavailable' | 'misconfigured';
+export type ErrorClass = 'rejected' | 'unavailable' | 'misconfigured';
 
 /** A call that brought no answer. The message has no key in it and may be shown to the caller. */
 export class ProviderFault extends Error {
   override readonly name = 'ProviderFault';
   /** `rejected`: this input, for good. `unavailable`: may pass. `misconfigured`: for the operator to mend. */
-  readonly verdict: Verdict;
+  readonly errorClass: ErrorClass;
   /** When the provider wants to be asked again. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(verdict: Verdict, message: string, retryAfterMs?: number) {
+  constructor(verdict: ErrorClass, message: string, retryAfterMs?: number) {
     super(message);
-    this.verdict = verdict;
+    this.errorClass = verdict;
     this.retryAfterMs = retryAfterMs;
   }
 }

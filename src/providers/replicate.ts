@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Outbound } from '../outbound/outbound.ts';
 import { pictureAt } from './answered-pictures.ts';
+import { sayable } from './error-class.ts';
 import { ask, type Endpoint, endpointUrl, objectOf, PICTURE_ANSWER_MAX_BYTES } from './exchange.ts';
 import { dataUrl } from './pictures.ts';
 import {
@@ -12,7 +13,6 @@ import {
   rejected,
   unavailable,
 } from './provider.ts';
-import { sayable } from './verdict.ts';
 
 /** What this service decides itself: one picture per call. */
 const RESERVED = ['num_outputs', 'num_images', 'number_of_images'];
@@ -63,7 +63,7 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
     try {
       return await look(pickUp, signal);
     } catch (error) {
-      if (error instanceof ProviderFault && error.verdict !== 'unavailable') return undefined;
+      if (error instanceof ProviderFault && error.errorClass !== 'unavailable') return undefined;
       throw error;
     }
   }
@@ -89,7 +89,7 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
           lost = 0;
         } catch (error) {
           lost += 1;
-          const passes = error instanceof ProviderFault && error.verdict === 'unavailable';
+          const passes = error instanceof ProviderFault && error.errorClass === 'unavailable';
           if (!passes || lost >= LOOKS_LOST_AT_MOST) throw error;
           await sleep(error.retryAfterMs ?? 0, undefined, { signal });
         }

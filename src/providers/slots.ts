@@ -1,5 +1,5 @@
+import { createFairQueue, type FairQueue } from '../fairness/fair-queue.ts';
 import type { Coordination } from '../stores/coordination/port.ts';
-import { createTurns, type Turns } from '../turns/turns.ts';
 
 /**
  * Slots at a provider, shared by the processes of a host and by its accounts: one account holds all of them only while
@@ -33,7 +33,7 @@ export function createSlots(options: {
   limit: number;
 }): Slots {
   const { coordination, hostId, processId, limit } = options;
-  const waiting = new Map<string, Turns<() => void>>();
+  const waiting = new Map<string, FairQueue<() => void>>();
   let counter = 0;
 
   function take(key: string, holder: string): Promise<boolean> {
@@ -43,7 +43,7 @@ export function createSlots(options: {
 
   async function takeSoon(key: string, holder: string, owner: string): Promise<boolean> {
     if (await take(key, holder)) return true;
-    const turns = waiting.get(key) ?? createTurns();
+    const turns = waiting.get(key) ?? createFairQueue();
     if (turns.size >= limit && turns.sizeOf(owner) > 0) return false;
     waiting.set(key, turns);
     for (let look = 0; look < LOOKS; look++) {
@@ -85,7 +85,7 @@ export function createSlots(options: {
 }
 
 /** Until a slot came back and it is the owner's turn, or it is time to look again. */
-function aMoment(turns: Turns<() => void>, owner: string): Promise<void> {
+function aMoment(turns: FairQueue<() => void>, owner: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(leave, LOOK_MS);
   turns.add(owner, leave);

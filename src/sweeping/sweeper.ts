@@ -1,18 +1,18 @@
 import type { Logger } from 'pino';
 import type { Coordination } from '../stores/coordination/port.ts';
 
-/** Longer than a batch takes: when a process dies at a duty, another takes the duty over after this time. */
+/** Longer than a batch takes: when a process dies at a task, another takes the task over after this time. */
 const LEASE_MS = 60_000;
-/** Batches of one round, unless the duty says otherwise. */
+/** Batches of one round, unless the task says otherwise. */
 const BATCHES = 100;
 
 /** Work that piles up and must be cleared away: expired documents, leases of dead processes, unfinished removals. */
-export interface Duty {
-  /** Unique among the duties: the lease is kept under it. */
+export interface SweepTask {
+  /** Unique among the tasks: the lease is kept under it. */
   name: string;
   /** Clears a small batch of what is over at `now`; answers how much it cleared, 0 when nothing is left. */
   sweep(now: Date): Promise<number>;
-  /** Time between two rounds of this duty; default: the sweeper's. */
+  /** Time between two rounds of this task; default: the sweeper's. */
   intervalMs?: number;
   /** Most batches in a round; default 100. */
   batches?: number;
@@ -22,30 +22,30 @@ export interface SweeperOptions {
   coordination: Coordination;
   /** Names this process among those that could sweep. */
   owner: string;
-  duties: readonly Duty[];
+  tasks: readonly SweepTask[];
   intervalMs: number;
   now: () => Date;
-  /** True while this process gives a duty back after each round, for another one to keep: its clock is wrong. */
+  /** True while this process gives a task back after each round, for another one to keep: its clock is wrong. */
   yields?: () => boolean;
   log: Logger;
 }
 
 export interface Sweeper {
-  /** Begins the rounds of every duty, each on a timer of its own. */
+  /** Begins the rounds of every task, each on a timer of its own. */
   start(): void;
-  /** One round of every duty; another process's duties are left to it. */
+  /** One round of every task; another process's tasks are left to it. */
   sweep(): Promise<void>;
-  /** Resolves when the batches at work have ended, and lets another process take the duties over. */
+  /** Resolves when the batches at work have ended, and lets another process take the tasks over. */
   stop(): Promise<void>;
 }
 
 /**
- * Clears away what is over. Each duty has its own timer and its own lease, so that no duty waits for another one, and
+ * Clears away what is over. Each task has its own timer and its own lease, so that no task waits for another one, and
  * at any time one process of all that share the stores performs it. Two at once, as after the loss of a lease, clear
  * the same things twice and harm nothing.
  */
 export function createSweeper(options: SweeperOptions): Sweeper {
-  const rounds = options.duties.map((duty) => createRounds(duty, options));
+  const rounds = options.tasks.map((task) => createRounds(task, options));
   return {
     start() {
       for (const { schedule } of rounds) schedule();
@@ -59,13 +59,13 @@ export function createSweeper(options: SweeperOptions): Sweeper {
   };
 }
 
-/** The rounds of one duty. */
+/** The rounds of one task. */
 function createRounds(
-  duty: Duty,
+  task: SweepTask,
   { coordination, owner, now, log, yields = () => false, ...defaults }: SweeperOptions,
 ) {
-  const { intervalMs = defaults.intervalMs, batches = BATCHES } = duty;
-  const lease = `sweep/${duty.name}`;
+  const { intervalMs = defaults.intervalMs, batches = BATCHES } = task;
+  const lease = `sweep/${task.name}`;
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
   let round: Promise<void> = Promise.resolve();
@@ -73,10 +73,10 @@ function createRounds(
   async function sweep(): Promise<void> {
     try {
       for (let batch = 0; batch < batches && (await maySweep()); batch += 1) {
-        if ((await duty.sweep(now())) === 0) return;
+        if ((await task.sweep(now())) === 0) return;
       }
     } catch (error) {
-      log.warn({ err: error, duty: duty.name }, 'A duty was not swept; its next round repeats it');
+      log.warn({ err: error, task: task.name }, 'A task was not swept; its next round repeats it');
     }
   }
 
@@ -103,7 +103,7 @@ function createRounds(
   async function endLease(): Promise<void> {
     await coordination
       .endLease(lease, owner)
-      .catch((error) => log.warn({ err: error, duty: duty.name }, 'The lease of a duty ends by itself'));
+      .catch((error) => log.warn({ err: error, task: task.name }, 'The lease of a task ends by itself'));
   }
 
   return { schedule, sweep, stop };

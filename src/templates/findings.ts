@@ -1,4 +1,4 @@
-import type { Warning } from '../http/manners/warnings.ts';
+import type { Warning } from '../http/hooks/warnings.ts';
 import { isEmpty, type Row, variablesOf } from './placeholders.ts';
 
 /** What of a template is looked at. */

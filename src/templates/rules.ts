@@ -1,5 +1,5 @@
+import { checkOf } from '../http/error-answers/validation.ts';
 import { invalidParam } from '../http/errors.ts';
-import { checkOf } from '../http/refusals/validation.ts';
 import { refusedSlug } from '../names/slugs.ts';
 import { VARIABLE_PATTERN, variablesOf } from './placeholders.ts';
 import {

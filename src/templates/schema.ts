@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { NOT_BLANK, NOT_RESERVED, REFERENCE } from '../http/described.ts';
+import { NOT_BLANK, NOT_RESERVED, REFERENCE } from '../http/documented.ts';
 import { PagingQuery } from '../http/lists/paging.ts';
 import { SLUG_MAX_CHARACTERS, SLUG_PATTERN } from '../names/slugs.ts';
 
@@ -18,7 +18,7 @@ const side = (name: string) =>
   });
 
 const content = {
-  name: Type.String({ maxLength: NAME_MAX_CHARACTERS, description: 'Not blank.', described: NOT_BLANK }),
+  name: Type.String({ maxLength: NAME_MAX_CHARACTERS, description: 'Not blank.', documented: NOT_BLANK }),
   description: Type.String({ description: 'Free text, not rendered. An empty string on PUT empties it.' }),
   html: Type.String({
     minLength: 1,
@@ -40,14 +40,14 @@ const slug = Type.String({
   pattern: SLUG_PATTERN,
   maxLength: SLUG_MAX_CHARACTERS,
   description: 'Unique in the account. Made from the name when omitted; `builtin-` is reserved.',
-  described: NOT_RESERVED,
+  documented: NOT_RESERVED,
 });
 
 /** Variables as sent: names are checked in rules.ts, so that errors point at `variables`. */
 const sentVariables = Type.Array(
   Type.Unsafe<string>({
     description: 'A name, as text.',
-    described: { type: 'string', pattern: '^[A-Za-z0-9_.]+$' },
+    documented: { type: 'string', pattern: '^[A-Za-z0-9_.]+$' },
   }),
   {
     maxItems: VARIABLES_MAX,
@@ -144,7 +144,7 @@ export type TemplateListQuery = Static<typeof TemplateListQuery>;
 export const TemplateParams = Type.Object({
   templateId: Type.String({
     description: 'Template id or own slug; where one version can be read, id@version.',
-    described: REFERENCE,
+    documented: REFERENCE,
   }),
 });
 export type TemplateParams = Static<typeof TemplateParams>;

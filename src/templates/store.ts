@@ -20,7 +20,7 @@ import {
 
 export const TEMPLATES_PER_ACCOUNT = 200;
 
-const LAW = {
+const SLOT_LIMIT = {
   limit: TEMPLATES_PER_ACCOUNT,
   full: (left: number) => tooManyTemplates(TEMPLATES_PER_ACCOUNT, left),
   slugTaken,
@@ -113,7 +113,7 @@ export class TemplatesStore {
       slug: slug ?? slugFromName(content.name, 'template'),
       takesSuffix: slug === undefined,
     }));
-    return insertNamed(this.#templates, LAW, accountId, placed);
+    return insertNamed(this.#templates, SLOT_LIMIT, accountId, placed);
   }
 
   /**

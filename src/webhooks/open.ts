@@ -11,12 +11,12 @@ import type { Documents } from '../stores/documents/port.ts';
 import { createAttempt } from './deliveries/attempt.ts';
 import { createDispatcher } from './deliveries/dispatcher.ts';
 import { createEndpointWorker } from './deliveries/endpoint-worker.ts';
-import { openListening } from './deliveries/listening.ts';
+import { createFanOut } from './deliveries/fan-out.ts';
 import { createWebhookMetrics } from './deliveries/metrics.ts';
 import { deliveryRoutes } from './deliveries/routes.ts';
 import { rebuildSchedule, scheduleNow } from './deliveries/schedule.ts';
-import { createSpreading } from './deliveries/spreading.ts';
 import { DeliveriesStore } from './deliveries/store.ts';
+import { openTail } from './deliveries/tail.ts';
 import { createTesting } from './deliveries/testing.ts';
 import { createDisabling } from './endpoints/disabling.ts';
 import { createNotices } from './endpoints/notices.ts';
@@ -55,7 +55,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   const { subscriptionsChanged } = events;
   const endpoints = await EndpointsStore.open(documents);
   const deliveries = await DeliveriesStore.open(documents);
-  const listening = await openListening(coordination);
+  const listening = await openTail(coordination);
   const metrics = createWebhookMetrics({
     due: () => deliveries.countDue(now()),
     disabledEndpoints: () => endpoints.countDisabled(),
@@ -74,13 +74,13 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
     lanesOfAccount: shareOf(WEBHOOK_CONCURRENCY_PER_ACCOUNT),
     log,
   });
-  const spreading = createSpreading({ ...options, outbox: events.outbox, endpoints, deliveries });
-  events.onWritten(spreading.take);
-  const stopHearing = await coordination.subscribe(WRITTEN, spreading.takeOthers);
+  const fanOut = createFanOut({ ...options, outbox: events.outbox, endpoints, deliveries });
+  events.onWritten(fanOut.take);
+  const stopHearing = await coordination.subscribe(WRITTEN, fanOut.takeOthers);
   options.draining.addEventListener('abort', () => void dispatcher.stop(), { once: true });
   await dispatcher.start();
   // What was left when the service stopped is taken up at once: embedded, the schedule ended with it.
-  spreading.takeOthers();
+  fanOut.takeOthers();
   rebuildSchedule(coordination, deliveries, now()).catch((error) =>
     log.warn({ err: error }, 'The schedule of webhooks is rebuilt in the next round'),
   );
@@ -101,7 +101,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
     },
 
     sweeps: [
-      { name: 'outbox', intervalMs: atMost(OUTBOX_INTERVAL_MS), sweep: spreading.sweep },
+      { name: 'outbox', intervalMs: atMost(OUTBOX_INTERVAL_MS), sweep: fanOut.sweep },
       {
         name: 'webhook schedule',
         intervalMs: atMost(SCHEDULE_INTERVAL_MS),
@@ -117,7 +117,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
 
     /** Ends when what was announced by this process is queued and its attempts under way have ended. */
     async stop(): Promise<void> {
-      await Promise.all([spreading.idle(), dispatcher.stop(), notices.idle()]);
+      await Promise.all([fanOut.idle(), dispatcher.stop(), notices.idle()]);
       stopHearing();
       listening.close();
       await events.stop();

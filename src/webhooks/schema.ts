@@ -11,11 +11,11 @@ const dateTime = (description: string) => Type.String({ format: 'date-time', des
 const url = Type.String({
   maxLength: URL_MAX_CHARACTERS,
   description: 'https on port 443, on a host whose every address is public.',
-  described: { pattern: '^[hH][tT][tT][pP][sS]://[^/@?#]' },
+  documented: { pattern: '^[hH][tT][tT][pP][sS]://[^/@?#]' },
 });
 const description = Type.String({ maxLength: DESCRIPTION_MAX_CHARACTERS });
 const events = Type.Array(Type.String(), {
-  described: { minItems: 1, items: { type: 'string', enum: [...EVENT_TYPES] } },
+  documented: { minItems: 1, items: { type: 'string', enum: [...EVENT_TYPES] } },
   description: `Any of ${EVENT_TYPES.join(', ')}; ${JOB_EVENT_TYPES.join(' and ')} when it is not sent.`,
 });
 const enabled = Type.Boolean({ description: 'A disabled endpoint gets nothing, also not later.' });

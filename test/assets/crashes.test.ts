@@ -7,8 +7,8 @@ import type { Gate } from '../../src/accounts/gate/gate.ts';
 import type { AssetDocument } from '../../src/assets/asset.ts';
 import { type Assets, openAssets } from '../../src/assets/open.ts';
 import { installBodies, installBodyParsing } from '../../src/http/bodies/parsing.ts';
-import { installFailures } from '../../src/http/refusals/failures.ts';
-import { installValidation } from '../../src/http/refusals/validation.ts';
+import { installFailures } from '../../src/http/error-answers/failures.ts';
+import { installValidation } from '../../src/http/error-answers/validation.ts';
 import { signaturesWith } from '../../src/http/signatures.ts';
 import { createOutbound } from '../../src/outbound/outbound.ts';
 import { createPixels } from '../../src/pixels/pixels.ts';
@@ -44,7 +44,7 @@ const common = {
   log,
 };
 
-/** The routes of a slice, for one caller and without manners. */
+/** The routes of a slice, for one caller and without hooks. */
 async function serve(assets: Assets) {
   const app = Fastify();
   installFailures(app);

@@ -1,7 +1,7 @@
 // needs: pixels
 import { Readable } from 'node:stream';
 import t from 'tap';
-import { createIntake } from '../../src/assets/arrivals/intake.ts';
+import { createIntake } from '../../src/assets/uploads/intake.ts';
 import { libuvThreads } from '../../src/capacity/capacity.ts';
 import { Prefetch } from '../../src/jobs/engine/prefetch.ts';
 import { createWaits } from '../../src/jobs/waits.ts';

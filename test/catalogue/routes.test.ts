@@ -4,8 +4,8 @@ import t from 'tap';
 import { readPlans } from '../../config/plans.ts';
 import { OP_NAMES } from '../../src/catalogue/index.ts';
 import { catalogueRoutes, priceListRoutes } from '../../src/catalogue/routes.ts';
-import { installFailures } from '../../src/http/refusals/failures.ts';
-import { installValidation } from '../../src/http/refusals/validation.ts';
+import { installFailures } from '../../src/http/error-answers/failures.ts';
+import { installValidation } from '../../src/http/error-answers/validation.ts';
 import { readModels } from '../../src/models/models.ts';
 import { modelRoutes } from '../../src/models/routes.ts';
 

@@ -1,6 +1,6 @@
 import { ApiError } from '../../src/http/errors.ts';
 import { seeded } from '../random.ts';
-import { brokenPromises, ended, itemsOf, jobsOf, recover } from './aftermath.ts';
+import { brokenPromises, ended, itemsOf, jobsOf, recover } from './invariants.ts';
 import { type Fate, orderOf, performing, type Script, scripted } from './script.ts';
 import { openWorld } from './world.ts';
 

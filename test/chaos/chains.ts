@@ -11,7 +11,7 @@ import {
   WorkError,
 } from '../../src/jobs/work/perform.ts';
 import { failsAt, type KnownStep, owed, randomFrom, randomSteps, segmentsOf } from '../jobs/chain-runs.ts';
-import { all, brokenPromises, itemsOf, jobsOf, recover } from './aftermath.ts';
+import { all, brokenPromises, itemsOf, jobsOf, recover } from './invariants.ts';
 import type { Tools, Work } from './script.ts';
 import { type Host, openWorld, type World } from './world.ts';
 

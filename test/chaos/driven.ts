@@ -4,7 +4,7 @@ import type { Caller } from '../../src/accounts/authentication.ts';
 import type { LedgerRow, Money } from '../../src/billing/store.ts';
 import { ApiError } from '../../src/http/errors.ts';
 import type { ItemDocument, JobDocument } from '../../src/jobs/job.ts';
-import { all, itemsOf, jobsOf } from './aftermath.ts';
+import { all, itemsOf, jobsOf } from './invariants.ts';
 import { orderOf, performing, type Script, type ScriptCall, scripted } from './script.ts';
 import type { Fate, ModelJob, StateTable, Verdict } from './table.ts';
 import { type Host, LIMITED, openWorld, type World } from './world.ts';

@@ -1,8 +1,8 @@
 import type { Caller } from '../../src/accounts/authentication.ts';
 import { ApiError } from '../../src/http/errors.ts';
 import { seeded } from '../random.ts';
-import { brokenPromises, jobsOf, quiet, recover } from './aftermath.ts';
 import { type Failpoint, POINTS } from './failpoints.ts';
+import { brokenPromises, jobsOf, quiet, recover } from './invariants.ts';
 import { type Fate, orderOf } from './script.ts';
 import { type Host, openWorld, type World } from './world.ts';
 

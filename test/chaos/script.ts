@@ -1,4 +1,4 @@
-import type { Outputs } from '../../src/assets/arrivals/outputs.ts';
+import type { Outputs } from '../../src/assets/uploads/outputs.ts';
 import type { PassSegment } from '../../src/catalogue/plan/plan.ts';
 import type { Perform, WorkResult } from '../../src/jobs/engine/item-work.ts';
 import type { ItemsStore } from '../../src/jobs/items-store.ts';

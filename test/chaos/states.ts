@@ -1,8 +1,8 @@
 import { strict as assert } from 'node:assert';
 import fc from 'fast-check';
-import { all, itemsOf, jobsOf } from './aftermath.ts';
 import type { Driven } from './driven.ts';
 import * as act from './driven.ts';
+import { all, itemsOf, jobsOf } from './invariants.ts';
 import type { Fate, ModelJob, StateTable } from './table.ts';
 import { StateTable as Table } from './table.ts';
 

@@ -1,5 +1,5 @@
 import type { JobStatus, OutcomeStatus } from '../../src/jobs/job.ts';
-import { type Means, Purse } from './means.ts';
+import { type Means, Purse } from './resources.ts';
 
 /** The rules of the interface that the table below leans on. */
 const RUNNING_AT_ONCE = 2;

@@ -2,7 +2,7 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
-import { serveMetrics } from '../../src/http/manners/metrics.ts';
+import { serveMetrics } from '../../src/http/hooks/metrics.ts';
 import { startServer, type TestServer } from '../harness.ts';
 
 const TOKEN = 'a-token-of-the-operator';

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { warningsText } from '../../src/http/manners/warnings.ts';
+import { warningsText } from '../../src/http/hooks/warnings.ts';
 
 t.test('warnings are listed once each, their names percent-encoded', async (t) => {
   const warnings = [

@@ -6,7 +6,7 @@ import type { Stores } from '../../src/stores/open.ts';
 import { DOCUMENT_CHANGES } from '../dying.ts';
 import { startServer } from '../harness.ts';
 import { submit, uploadPictures } from './jobs.ts';
-import { movableStores } from './movable-stores.ts';
+import { movableStores } from './shared-clock-stores.ts';
 
 const { stores, now } = await movableStores(t);
 const changes: string[] = [];

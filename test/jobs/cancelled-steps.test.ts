@@ -3,7 +3,7 @@ import t from 'tap';
 import type { Documents, UpdateResult } from '../../src/stores/documents/port.ts';
 import { startServer } from '../harness.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
-import { movableStores } from './movable-stores.ts';
+import { movableStores } from './shared-clock-stores.ts';
 
 const ITEMS = 1_800;
 /** What the store can change at a time without keeping others waiting. */

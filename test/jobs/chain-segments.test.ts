@@ -1,7 +1,7 @@
 // needs: documents
 import t from 'tap';
-import { ended, itemsOf, jobsOf } from '../chaos/aftermath.ts';
 import { chainRound, MOMENTS, orderOf, PRESETS, walking } from '../chaos/chains.ts';
+import { ended, itemsOf, jobsOf } from '../chaos/invariants.ts';
 import { closeStores } from '../chaos/stores.ts';
 import { openWorld } from '../chaos/world.ts';
 import { segmentsOf } from './chain-runs.ts';

@@ -4,7 +4,7 @@ import type { AssetsForJobs } from '../../src/assets/open.ts';
 import type { Perform } from '../../src/jobs/engine/item-work.ts';
 import type { Claimed, JobDocument } from '../../src/jobs/job.ts';
 import { createPerform, type PerformOptions } from '../../src/jobs/work/perform.ts';
-import { brokenPromises, ended, jobsOf, recover } from '../chaos/aftermath.ts';
+import { brokenPromises, ended, jobsOf, recover } from '../chaos/invariants.ts';
 import { orderOf, performing, scripted, type Work } from '../chaos/script.ts';
 import { closeStores } from '../chaos/stores.ts';
 import { openWorld, type World } from '../chaos/world.ts';

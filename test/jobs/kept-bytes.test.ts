@@ -2,7 +2,7 @@
 import t from 'tap';
 import { startServer } from '../harness.ts';
 import { submit, uploadPictures } from './jobs.ts';
-import { movableStores } from './movable-stores.ts';
+import { movableStores } from './shared-clock-stores.ts';
 
 const WEEK_MS = 8 * 86_400_000;
 

@@ -2,9 +2,9 @@
 import t, { type Test } from 'tap';
 import type { Coordination } from '../../src/stores/coordination/port.ts';
 import { startServer } from '../harness.ts';
-import { holdableStores } from './held-writes.ts';
+import { holdableStores } from './blocking-stores.ts';
 import { ended, uploadPictures } from './jobs.ts';
-import { LONG_AFTER_MS, movableStores } from './movable-stores.ts';
+import { LONG_AFTER_MS, movableStores } from './shared-clock-stores.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 

@@ -6,7 +6,7 @@ import { dyingStores } from '../dying.ts';
 import { startServer, type TestServer } from '../harness.ts';
 import { type Received, standIn } from '../providers/stand-in.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
-import { endedBySweeps, LONG_AFTER_MS, movableStores } from './movable-stores.ts';
+import { endedBySweeps, LONG_AFTER_MS, movableStores } from './shared-clock-stores.ts';
 
 const png = new Uint8Array(
   await sharp({ create: { width: 8, height: 4, channels: 3, background: 'red' } })

@@ -22,5 +22,5 @@ serveTasks<ImageTask, ImageResult>(async (task) => {
   const bytes = behaviour === 'echo' ? task.input : Buffer.from(said[behaviour ?? ''] ?? 'done');
   const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
   const facts = { contentType: 'image/png', width: 1, height: 1, timings };
-  return { verdict: { kind: 'transformed', data: new Uint8Array(), ...facts }, bytes };
+  return { reply: { kind: 'transformed', data: new Uint8Array(), ...facts }, bytes };
 });

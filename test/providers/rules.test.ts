@@ -1,10 +1,10 @@
 // needs: nothing
 import t from 'tap';
 import { readSettings } from '../../config/index.ts';
+import { faultOf, sayable } from '../../src/providers/error-class.ts';
 import { endpointUrl } from '../../src/providers/exchange.ts';
 import { offeredBy } from '../../src/providers/registry.ts';
 import { nextTryMs, retryAfterMsOf } from '../../src/providers/retrying.ts';
-import { faultOf, sayable } from '../../src/providers/verdict.ts';
 
 t.test(
   'a failed item is tried after each planned wait, later when the provider says so, and not past five minutes',
@@ -58,7 +58,7 @@ t.test('a status and the kind of its error say whose fault it is', (t) => {
     [529, '', 'unavailable'],
   ];
   for (const [status, kind, verdict] of rows)
-    t.equal(faultOf({ status, kind, message: 'x' }).verdict, verdict, `${status} ${kind}`);
+    t.equal(faultOf({ status, kind, message: 'x' }).errorClass, verdict, `${status} ${kind}`);
   t.end();
 });
 

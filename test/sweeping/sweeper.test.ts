@@ -5,7 +5,7 @@ import { BillingStore } from '../../src/billing/store.ts';
 import { newId } from '../../src/names/ids.ts';
 import { EmbeddedCoordination } from '../../src/stores/coordination/embedded.ts';
 import { openEmbeddedDocuments } from '../../src/stores/documents/embedded/actor.ts';
-import { createSweeper, type Duty } from '../../src/sweeping/sweeper.ts';
+import { createSweeper, type SweepTask } from '../../src/sweeping/sweeper.ts';
 import { startServer } from '../harness.ts';
 import { redSquare } from '../images.ts';
 import { until } from '../whole-service.ts';
@@ -14,7 +14,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /** Sweepers of several processes over one coordination, on a clock that the test moves. */
-async function startSweepers(t: Test, duties: Duty[], intervalMs = 1) {
+async function startSweepers(t: Test, tasks: SweepTask[], intervalMs = 1) {
   const clock = { nowMs: 0 };
   const documents = openEmbeddedDocuments(':memory:');
   t.teardown(() => documents.close());
@@ -23,32 +23,32 @@ async function startSweepers(t: Test, duties: Duty[], intervalMs = 1) {
   const log = pino({}, { write: (line) => (logged += line) });
   const now = () => new Date(clock.nowMs);
   const sweeperOf = (owner: string, yields = () => false) =>
-    createSweeper({ coordination, owner, duties, intervalMs, now, yields, log });
+    createSweeper({ coordination, owner, tasks, intervalMs, now, yields, log });
   return { clock, sweeperOf, logged: () => logged };
 }
 
-/** A duty with so many batches to clear. */
+/** A task with so many batches to clear. */
 function pile(name: string, batches: number) {
-  const duty = {
+  const task = {
     name,
     calls: 0,
     left: batches,
     async sweep() {
-      duty.calls += 1;
-      if (duty.left === 0) return 0;
-      duty.left -= 1;
+      task.calls += 1;
+      if (task.left === 0) return 0;
+      task.left -= 1;
       return 10;
     },
   };
-  return duty;
+  return task;
 }
 
-t.test('a round clears every duty, batch by batch', async (t) => {
-  const duties = [pile('one', 3), pile('two', 0), pile('three', 1)];
-  const { sweeperOf } = await startSweepers(t, duties);
+t.test('a round clears every task, batch by batch', async (t) => {
+  const tasks = [pile('one', 3), pile('two', 0), pile('three', 1)];
+  const { sweeperOf } = await startSweepers(t, tasks);
   await sweeperOf('a').sweep();
   t.same(
-    duties.map(({ calls, left }) => [calls, left]),
+    tasks.map(({ calls, left }) => [calls, left]),
     [
       [4, 0],
       [1, 0],
@@ -57,66 +57,66 @@ t.test('a round clears every duty, batch by batch', async (t) => {
   );
 });
 
-t.test('a duty without an end does not starve the next', async (t) => {
-  const duties = [pile('endless', Number.POSITIVE_INFINITY), pile('next', 1)];
-  const { sweeperOf } = await startSweepers(t, duties);
+t.test('a task without an end does not starve the next', async (t) => {
+  const tasks = [pile('endless', Number.POSITIVE_INFINITY), pile('next', 1)];
+  const { sweeperOf } = await startSweepers(t, tasks);
   await sweeperOf('a').sweep();
-  t.equal(duties[1]?.left, 0);
+  t.equal(tasks[1]?.left, 0);
 });
 
-t.test('a process that yields sweeps until another one takes the duty, which keeps it', async (t) => {
-  const duty = pile('duty', Number.POSITIVE_INFINITY);
-  const { sweeperOf } = await startSweepers(t, [duty]);
+t.test('a process that yields sweeps until another one takes the task, which keeps it', async (t) => {
+  const task = pile('task', Number.POSITIVE_INFINITY);
+  const { sweeperOf } = await startSweepers(t, [task]);
   const [yielding, other] = [sweeperOf('off', () => true), sweeperOf('right')];
   yielding.start();
-  await until(() => duty.calls > 200);
+  await until(() => task.calls > 200);
   const takes = async () => {
-    const before = duty.calls;
+    const before = task.calls;
     await other.sweep();
-    return duty.calls - before >= 100;
+    return task.calls - before >= 100;
   };
   await until(takes);
   t.ok(await takes());
   await yielding.stop();
 });
 
-t.test('a duty that fails is told and spares the others', async (t) => {
+t.test('a task that fails is told and spares the others', async (t) => {
   const next = pile('next', 1);
   const broken = { name: 'broken', sweep: () => Promise.reject(new Error('no store')) };
   const { sweeperOf, logged } = await startSweepers(t, [broken, next]);
   await sweeperOf('a').sweep();
   t.equal(next.left, 0);
-  t.match(logged(), /"duty":"broken".*no store|no store.*"duty":"broken"/);
+  t.match(logged(), /"task":"broken".*no store|no store.*"task":"broken"/);
 });
 
 t.test('one process sweeps at a time; another follows when it stops or dies', async (t) => {
-  const duty = pile('pile', 0);
-  const { clock, sweeperOf } = await startSweepers(t, [duty]);
+  const task = pile('pile', 0);
+  const { clock, sweeperOf } = await startSweepers(t, [task]);
   const [first, second, third] = [sweeperOf('a'), sweeperOf('b'), sweeperOf('c')];
   await first.sweep();
   await second.sweep();
-  t.equal(duty.calls, 1, 'the second leaves it to the first');
+  t.equal(task.calls, 1, 'the second leaves it to the first');
   await first.stop();
   await first.sweep();
-  t.equal(duty.calls, 1, 'one that was stopped sweeps no more');
+  t.equal(task.calls, 1, 'one that was stopped sweeps no more');
   await second.sweep();
-  t.equal(duty.calls, 2, 'the second follows at once');
+  t.equal(task.calls, 2, 'the second follows at once');
   await third.sweep();
   clock.nowMs += 60_001;
   await third.sweep();
-  t.equal(duty.calls, 3, 'the third follows when the second was not heard of');
+  t.equal(task.calls, 3, 'the third follows when the second was not heard of');
 });
 
 t.test('rounds follow each other until the sweeper stops', async (t) => {
-  const duty = pile('pile', 0);
-  const { sweeperOf } = await startSweepers(t, [duty]);
+  const task = pile('pile', 0);
+  const { sweeperOf } = await startSweepers(t, [task]);
   const sweeper = sweeperOf('a');
   sweeper.start();
-  await until(() => duty.calls >= 3);
+  await until(() => task.calls >= 3);
   await sweeper.stop();
-  const { calls } = duty;
+  const { calls } = task;
   for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate);
-  t.equal(duty.calls, calls);
+  t.equal(task.calls, calls);
 });
 
 t.test('a server clears what has expired, and nothing else', async (t) => {

@@ -5,7 +5,7 @@ import { perform } from './perform.ts';
 /** Does what the thread does, where it can be killed. The bytes of a result go separately from its facts. */
 serveTasks<ImageTask, ImageResult>(async (task) => {
   const result = await perform(task);
-  if (result.kind !== 'transformed') return { verdict: result };
+  if (result.kind !== 'transformed') return { reply: result };
   const { data, ...facts } = result;
-  return { verdict: { ...facts, data: new Uint8Array() }, bytes: data };
+  return { reply: { ...facts, data: new Uint8Array() }, bytes: data };
 });

@@ -9,6 +9,6 @@ sharp.cache(false);
 
 serveTasks<RasterizeTask, RasterizeResult>(async (task) => {
   const drawn = await rasterize(task);
-  if (!('pixels' in drawn)) return { verdict: drawn };
-  return { verdict: drawn.verdict, bytes: drawn.pixels };
+  if (!('pixels' in drawn)) return { reply: drawn };
+  return { reply: drawn.reply, bytes: drawn.pixels };
 });

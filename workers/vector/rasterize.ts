@@ -13,7 +13,7 @@ const LONGEST_SIDE = 32_767;
 const ROUNDING_ROOM = 0.999;
 
 export interface Raster {
-  verdict: Rasterized;
+  reply: Rasterized;
   /** RGBA, row by row. */
   pixels: Uint8Array;
 }
@@ -81,7 +81,7 @@ async function sizeAt(drawing: Buffer, density: number): Promise<Size> {
 async function draw(drawing: Buffer, density: number, natural: Size): Promise<Raster> {
   const opened = sharp(drawing, { density, limitInputPixels: false });
   const { data, info } = await outputOf(opened.toColourspace('srgb').ensureAlpha().raw());
-  const verdict: Rasterized = {
+  const reply: Rasterized = {
     kind: 'rasterized',
     width: info.width,
     height: info.height,
@@ -89,7 +89,7 @@ async function draw(drawing: Buffer, density: number, natural: Size): Promise<Ra
     naturalWidth: natural.width,
     naturalHeight: natural.height,
   };
-  return { verdict, pixels: data };
+  return { reply, pixels: data };
 }
 
 const area = ({ width, height }: Size) => width * height;

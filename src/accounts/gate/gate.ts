@@ -4,18 +4,11 @@ import { networkOf } from '../../http/connection/client-network.ts';
 import { ApiError } from '../../http/errors.ts';
 import type { AdmitAnswer, AdmitQuestion, Coordination, RateAnswer } from '../../stores/coordination/port.ts';
 import { type Authentication, accountSuspended, type Caller } from '../authentication.ts';
-import { markCredentials } from '../marks.ts';
+import { invalidateCredentials } from '../revocations.ts';
+import { createAdmissionCache } from './admission-cache.ts';
 import { type Budget, sendBudget } from './budget.ts';
 import { callerIfAny, setCaller } from './callers.ts';
-import { createPasses } from './passes.ts';
-import {
-  blocked,
-  consoleOnly,
-  missingCredential,
-  noSlotLeft,
-  refusalOf,
-  tooManyRequests,
-} from './refusals.ts';
+import { blocked, consoleOnly, missingCredential, noSlotLeft, refusalOf, tooManyRequests } from './errors.ts';
 import { type CallSlot, createSlots, type SlotKind } from './slots.ts';
 
 /** Waits for jobs that an account may have open. */
@@ -79,12 +72,12 @@ export interface Strike {
 /**
  * The gate of /api, for every request in this order: the failed-authentication window of the address, the
  * credential, the rate window, the route's own check, the slot. Windows and slot are asked in one trip, and a call asks
- * nothing where the last word on its caller still holds (see passes.ts) and a slot, if it takes one, has just come back.
+ * nothing where the last word on its caller still holds (see admissionCache.ts) and a slot, if it takes one, has just come back.
  */
 export function createGate(options: GateOptions): Gate {
   const { coordination, authentication, now } = options;
   const slots = createSlots(coordination, `${options.hostId}/${options.processId}`);
-  const passes = createPasses();
+  const admissionCache = createAdmissionCache();
   /** Addresses known to be blocked, so that a flood of wrong keys costs no look-up. Values are epoch milliseconds. */
   const blockedUntil = new LRUCache<string, number>({ max: 10_000 });
 
@@ -97,7 +90,7 @@ export function createGate(options: GateOptions): Gate {
     const caller = authentication.knownCallerOf(request);
     if (caller === null || caller.isSuspended || isWrongAccess(config, caller)) return false;
     const network = networkOf(request.ip);
-    const rate = blockedMsOf(network) > 0 ? null : passes.pass(caller, network);
+    const rate = blockedMsOf(network) > 0 ? null : admissionCache.pass(caller, network);
     if (rate === null) return false;
     setCaller(request, caller);
     sendBudget(reply, budgetOf(caller, rate));
@@ -154,7 +147,7 @@ export function createGate(options: GateOptions): Gate {
       slots.ask(questionOf(network, caller, { ahead, ignoresMark }), slot);
     if (caller === null || ignoresMark) return withSlot(request, reply, slot, await askCoordination(0));
     const mustAsk = slot !== null && !slots.isHeld(slot);
-    const answer = await passes.admit(caller, network, { ask: askCoordination, mustAsk });
+    const answer = await admissionCache.admit(caller, network, { ask: askCoordination, mustAsk });
     return withSlot(request, reply, slot, answer);
   }
 
@@ -222,7 +215,7 @@ export function createGate(options: GateOptions): Gate {
     return {
       limit: options.requestsPerMinute,
       windowMs: WINDOW_MS,
-      remaining: allowed ? remaining + passes.countedAhead(accountId) : 0,
+      remaining: allowed ? remaining + admissionCache.prepaidRequests(accountId) : 0,
       resetMs,
     };
   }
@@ -265,7 +258,7 @@ export function createGate(options: GateOptions): Gate {
     keepSlotUntil: slots.keepUntil,
     async revoke(credentialId) {
       authentication.forget(credentialId);
-      await markCredentials(coordination, [credentialId]);
+      await invalidateCredentials(coordination, [credentialId]);
     },
     async strike(request, refusal) {
       const counted = await coordination.strike(strikeKey(networkOf(request.ip)), WINDOW_MS);

@@ -8,7 +8,7 @@ import type {
   HeldSlot,
   SlotQuestion,
 } from '../../stores/coordination/port.ts';
-import { surely } from '../../stores/coordination/surely.ts';
+import { retryUntil } from '../../stores/coordination/retry-until.ts';
 
 /** Longer than any synchronous call can take, upload included. */
 const LONGEST_CALL_MS = 120_000;
@@ -96,7 +96,7 @@ export function createSlots(
 
   /** Gives up without a word at the end of the lease, which gives the slot back as well. */
   function giveBackAlone({ key, holder }: HeldSlot): void {
-    surely(() => coordination.releaseSlot(key, holder), SLOT_LEASE_MS).catch(() => undefined);
+    retryUntil(() => coordination.releaseSlot(key, holder), SLOT_LEASE_MS).catch(() => undefined);
   }
 
   /** Asks for a slot, and notes from before the question on how long it may go from call to call. */

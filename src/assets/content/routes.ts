@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Gate } from '../../accounts/gate/gate.ts';
-import { answerPreflight, openToEveryOrigin } from '../../http/manners/cors.ts';
-import { isFresh } from '../../http/manners/freshness.ts';
+import { answerPreflight, openToEveryOrigin } from '../../http/hooks/cors.ts';
+import { isFresh } from '../../http/hooks/freshness.ts';
 import type { Objects } from '../../stores/objects/port.ts';
 import { AssetPath, ContentQuery } from '../schema.ts';
 import type { AssetsStore } from '../store.ts';

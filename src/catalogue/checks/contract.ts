@@ -8,7 +8,7 @@ import {
   pathOf,
   spell,
   undeclared,
-} from '../../http/refusals/violations.ts';
+} from '../../http/error-answers/violations.ts';
 import { didYouMean } from '../../names/nearest.ts';
 import type { Violation } from '../op.ts';
 import { isColour } from './colour.ts';

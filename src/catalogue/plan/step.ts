@@ -30,7 +30,7 @@ export const PresetStep = Type.Object(
   },
   {
     title: 'PresetStep',
-    described: { oneOf: [{ required: ['op'] }, { required: ['operation'] }] },
+    documented: { oneOf: [{ required: ['op'] }, { required: ['operation'] }] },
     additionalProperties: false,
     elsewhere: 'what the op takes goes into parameters of the step',
     examples: [{ op: 'resize', parameters: { width: 800 } }],

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createTurns } from '../../turns/turns.ts';
+import { createFairQueue } from '../../fairness/fair-queue.ts';
 import { checkJson, parseChecked } from './json.ts';
 
 /** How much longer than the body itself the pause after it is. */
@@ -20,7 +20,7 @@ export interface LargeBodies {
  * calls have two thirds of the event loop. A thread would not help: copying what it parsed takes longer than parsing it here.
  */
 export function createLargeBodies(): LargeBodies {
-  const turns = createTurns<() => void>();
+  const turns = createFairQueue<() => void>();
   let isBusy = false;
 
   async function takeTurn(owner: string): Promise<void> {

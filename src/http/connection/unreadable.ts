@@ -7,8 +7,8 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import type { Socket } from 'node:net';
+import { failureBody } from '../error-answers/failures.ts';
 import { ApiError, invalidParam } from '../errors.ts';
-import { failureBody } from '../refusals/failures.ts';
 import { closeAfterAnswer } from './lingering.ts';
 
 /** What Node's parser and its timers throw at a connection. */

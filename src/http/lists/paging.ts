@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Static, Type } from '@sinclair/typebox';
-import { CURSOR } from '../described.ts';
+import { CURSOR } from '../documented.ts';
 import type { ListMeta } from '../envelope.ts';
 import { invalidParam } from '../errors.ts';
 
@@ -15,7 +15,7 @@ export const PagingQuery = {
   cursor: Type.Optional(
     Type.String({
       description: 'nextCursor of the answer before, with the same filters; never with page.',
-      described: CURSOR,
+      documented: CURSOR,
     }),
   ),
 };

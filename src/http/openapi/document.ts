@@ -168,14 +168,14 @@ export function* operationsOf({ paths = {} }: Node): Generator<[method: string, 
 }
 
 /**
- * What the rules of a slice check, and its schema does not, is said by `described`, which is laid over the schema here.
+ * What the rules of a slice check, and its schema does not, is said by `documented`, which is laid over the schema here.
  * Schemas with a title become components of that name, wherever they stand.
  */
 function hoisted(value: unknown, schemas: Node): unknown {
   if (Array.isArray(value)) return value.map((entry) => hoisted(entry, schemas));
   if (typeof value !== 'object' || value === null) return value;
-  const { title, elsewhere: _forRefusals, described, ...plain } = value as Node;
-  const rest: Node = { ...plain, ...(described as Node | undefined) };
+  const { title, elsewhere: _forRefusals, documented, ...plain } = value as Node;
+  const rest: Node = { ...plain, ...(documented as Node | undefined) };
   const inner = Object.fromEntries(
     Object.entries(rest).map(([key, entry]) => [key, hoisted(entry, schemas)]),
   );

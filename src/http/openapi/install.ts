@@ -2,7 +2,7 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance, RouteOptions } from 'fastify';
-import { sendStanding } from '../manners/compression.ts';
+import { sendStanding } from '../hooks/compression.ts';
 import { completeDocument, type Node, ROUTE_MARK, type RouteMark } from './document.ts';
 import { multipartForm, onlyOperations } from './forms.ts';
 import { operationIdOf } from './names.ts';

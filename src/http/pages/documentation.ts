@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { JSON_BOUNDS } from '../bodies/json.ts';
 import { ApiError, ERROR_CODES } from '../errors.ts';
-import { sendStanding } from '../manners/compression.ts';
+import { sendStanding } from '../hooks/compression.ts';
 import type { Node } from '../openapi/document.ts';
 import { endpointPage, type Operation } from './endpoint-page.ts';
 

@@ -44,15 +44,15 @@ export async function healthRoutes(app: FastifyInstance, options: HealthOptions)
     '/readyz',
     { schema: { summary: 'Every part answers', tags: ['Health'], response: { 200: Verdict, 503: Verdict } } },
     async (_request, reply) => {
-      const verdict = options.isDraining() ? DRAINING : await verdictOf(options);
-      return reply.code(verdict.status === 'ok' ? 200 : 503).send(verdict);
+      const health = options.isDraining() ? DRAINING : await healthOf(options);
+      return reply.code(health.status === 'ok' ? 200 : 503).send(health);
     },
   );
 }
 
 const DRAINING: Verdict = { status: 'failing', parts: { process: 'is draining' } };
 
-async function verdictOf({
+async function healthOf({
   checks,
   checkTimeoutMs,
   clockDifferenceMs,

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { sendStanding } from '../manners/compression.ts';
+import { sendStanding } from '../hooks/compression.ts';
 
 /** The parts of the OpenAPI document that are read here. */
 interface Description {

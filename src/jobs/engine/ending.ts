@@ -62,7 +62,7 @@ export function createEnding(options: EndingOptions) {
   }
 
   /** What segments made for the next ones is of no use to items that are finished. */
-  async function deleteBetween(jobId: string): Promise<void> {
+  async function deleteIntermediates(jobId: string): Promise<void> {
     for (;;) {
       const finished = await items.finishedWithObject(jobId, OBJECTS_AT_A_TIME);
       if (finished.length === 0) return;
@@ -86,7 +86,10 @@ export function createEnding(options: EndingOptions) {
 
   /** What no answer depends on: items of the last settlement are shown by it already. The event of the end is last. */
   async function tidyUp(job: JobDocument): Promise<void> {
-    await Promise.all([settlement.writeOut(job), job.type === 'chain' ? deleteBetween(job._id) : undefined]);
+    await Promise.all([
+      settlement.writeOut(job),
+      job.type === 'chain' ? deleteIntermediates(job._id) : undefined,
+    ]);
     await announce(job);
     await jobs.movePhase(job._id, 'ended', 'done');
   }

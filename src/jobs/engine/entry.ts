@@ -1,6 +1,6 @@
 import type { JobDocument } from '../job.ts';
+import type { Turn } from './fair-turns.ts';
 import { type Prefetch, type WorkKind, workKindOf } from './prefetch.ts';
-import type { Turn } from './turns.ts';
 
 /** A job that a process takes items of. */
 export interface Entry extends Turn {

@@ -4,7 +4,7 @@ import type { Events } from '../../events/open.ts';
 import type { Coordination } from '../../stores/coordination/port.ts';
 import type { Documents } from '../../stores/documents/port.ts';
 import type { Objects } from '../../stores/objects/port.ts';
-import type { Duty } from '../../sweeping/sweeper.ts';
+import type { SweepTask } from '../../sweeping/sweeper.ts';
 import { type Cancelling, createCancelling } from '../cancelling.ts';
 import { ItemsStore } from '../items-store.ts';
 import type { JobDocument } from '../job.ts';
@@ -61,7 +61,7 @@ export interface Engine {
   reading: Reading;
   /** Looks at every running job, for wake-ups that were lost. */
   lookAround: Runner['lookAround'];
-  sweeps: Duty[];
+  sweeps: SweepTask[];
   installMetrics(): void;
   stop(): Promise<void>;
 }

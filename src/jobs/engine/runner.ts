@@ -7,9 +7,9 @@ import type { JobsStore } from '../store.ts';
 import type { Desk } from './desk.ts';
 import { type EarlyClaim, earlyClaimOf } from './early-claim.ts';
 import { canTake, type Entry, entryOf, isSpent, roomOf } from './entry.ts';
+import { FairTurns } from './fair-turns.ts';
 import type { FailedWork, Perform } from './item-work.ts';
 import { Prefetch, type WorkKind, workKindOf } from './prefetch.ts';
-import { Turns } from './turns.ts';
 
 export interface RunnerOptions {
   /** Names this process among all that share the stores. */
@@ -59,7 +59,7 @@ export function createRunner(options: RunnerOptions) {
     pages: new Prefetch(options.widths.pages),
     models: new Prefetch(options.widths.models),
   };
-  const turns = new Turns<Entry>();
+  const turns = new FairTurns<Entry>();
   const inHand = new Map<string, Claimed>();
   const abandoning = new AbortController();
   let idlers: Array<() => void> = [];

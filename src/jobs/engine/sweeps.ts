@@ -1,12 +1,12 @@
 import type { AssetsForJobs } from '../../assets/open.ts';
 import type { Objects } from '../../stores/objects/port.ts';
-import type { Duty } from '../../sweeping/sweeper.ts';
+import type { SweepTask } from '../../sweeping/sweeper.ts';
 import type { ItemsStore } from '../items-store.ts';
 import { type Claimed, type ItemDocument, itemId, type JobDocument } from '../job.ts';
 import { endOfLease, isPoison, poisoned } from '../rules.ts';
 import type { JobsStore } from '../store.ts';
 import type { Undoing } from '../submit/undoing.ts';
-import { createBetweenRemoval } from '../work/between.ts';
+import { createIntermediatesRemoval } from '../work/intermediates.ts';
 import type { JobAdmission } from './admission.ts';
 import type { Ending } from './ending.ts';
 import type { Decided, JobSettlement } from './settlement.ts';
@@ -40,9 +40,9 @@ const ITEMS_AT_A_TIME = 500;
  * What dead processes, lost messages and time leave of jobs. Each may run anywhere, twice and at once: it repeats steps
  * that are made once by their own conditions.
  */
-export function createJobSweeps(options: JobSweepsOptions): Duty[] {
+export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
   const { jobs, items, settlement, ending, admission, undoing, assets, announceWork } = options;
-  const removeBetween = createBetweenRemoval(options);
+  const removeBetween = createIntermediatesRemoval(options);
 
   async function settleStale(stale: readonly ItemDocument[]): Promise<void> {
     const byJob = Map.groupBy(stale, ({ jobId }) => jobId);
@@ -167,7 +167,11 @@ export function createJobSweeps(options: JobSweepsOptions): Duty[] {
     return over.length;
   }
 
-  const every = (name: string, sweep: Duty['sweep']): Duty => ({ name, sweep, intervalMs: INTERVAL_MS });
+  const every = (name: string, sweep: SweepTask['sweep']): SweepTask => ({
+    name,
+    sweep,
+    intervalMs: INTERVAL_MS,
+  });
   return [
     every('leases of items', leases),
     every('retries of items', retries),

@@ -4,7 +4,7 @@ import { newId } from '../../names/ids.ts';
 import type { Filter, Update } from '../../stores/documents/port.ts';
 import type { ItemsStore } from '../items-store.ts';
 import type { JobDocument, OutcomeStatus } from '../job.ts';
-import { errorMessageOf, isOver, type Tally, verdictOf } from '../rules.ts';
+import { errorMessageOf, finalStatusOf, isOver, type Tally } from '../rules.ts';
 import { jobEventTypeOf } from './announcements.ts';
 
 /** The update that ends a job, and what must still be true of the job for it. */
@@ -44,11 +44,11 @@ export function createVerdicts(options: { items: ItemsStore; events: Events; now
   /** The end of a job as it was read. */
   async function endOf(job: JobDocument): Promise<Verdict> {
     const { status, hold } = job;
-    const verdict = verdictOf(job);
+    const finalStatus = finalStatusOf(job);
     const [more, error, endEventId, cancelledItems] = await Promise.all([
       usedByCancelled(job),
       errorOf(job),
-      eventIdFor(job, verdict),
+      eventIdFor(job, finalStatus),
       status === 'CANCELLING' ? items.count(job._id, 'CANCELLED') : 0,
     ]);
     const used = { runs: job.usedRuns + more.runs, credits: job.usedCredits + more.credits };
@@ -59,7 +59,7 @@ export function createVerdicts(options: { items: ItemsStore; events: Events; now
       set: {
         ...error,
         ...(status === 'CANCELLING' && { usedRuns: used.runs, usedCredits: used.credits }),
-        status: verdict,
+        status: finalStatus,
         cancelledItems,
         actualCredits: credits,
         chargedCredits: credits + overage,

@@ -4,7 +4,7 @@ import type { Gate } from '../../accounts/gate/gate.ts';
 import { cacheControl, rangeOf } from '../../assets/content/content.ts';
 import { Link, LinkQuery } from '../../assets/schema.ts';
 import { envelopeOf, success } from '../../http/envelope.ts';
-import { isFresh } from '../../http/manners/freshness.ts';
+import { isFresh } from '../../http/hooks/freshness.ts';
 import type { Signatures } from '../../http/signatures.ts';
 import type { Reading } from '../reading.ts';
 import { JobPath, ResultsQuery } from '../schema.ts';

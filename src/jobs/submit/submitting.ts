@@ -3,9 +3,9 @@ import type { Caller } from '../../accounts/authentication.ts';
 import type { JobQuota } from '../../assets/quota/job-quota.ts';
 import { type Holds, heldBy } from '../../billing/holds.ts';
 import type { Seen } from '../../billing/movements.ts';
-import { inProgress, keyReused } from '../../http/manners/idempotency.ts';
+import { inProgress, keyReused } from '../../http/hooks/idempotency.ts';
 import { newId } from '../../names/ids.ts';
-import { surely } from '../../stores/coordination/surely.ts';
+import { retryUntil } from '../../stores/coordination/retry-until.ts';
 import { DuplicateKeyError } from '../../stores/documents/port.ts';
 import type { JobAdmission } from '../engine/admission.ts';
 import type { EarlyClaim } from '../engine/early-claim.ts';
@@ -242,7 +242,7 @@ export function createSubmitting(options: SubmittingOptions) {
   /** Undoes it before its submit is answered; where a store is away, as soon as that is back. */
   async function undo(job: JobDocument): Promise<void> {
     const step = () => undoing.undo(job);
-    await step().catch(() => void surely(step, UNDOING_MS).catch(() => undefined));
+    await step().catch(() => void retryUntil(step, UNDOING_MS).catch(() => undefined));
   }
 
   return async (

@@ -1,8 +1,8 @@
-import type { Facts } from '../../assets/arrivals/intake.ts';
 import type { AssetsForJobs } from '../../assets/open.ts';
+import type { Facts } from '../../assets/uploads/intake.ts';
 import type { ModelSegment, PassSegment, Segment } from '../../catalogue/plan/plan.ts';
+import { asApiError } from '../../http/error-answers/failures.ts';
 import { ApiError } from '../../http/errors.ts';
-import { asApiError } from '../../http/refusals/failures.ts';
 import { StorageFullError } from '../../stores/documents/port.ts';
 import type { Objects } from '../../stores/objects/port.ts';
 import { isOutage, throughOutages } from '../../stores/outages.ts';
@@ -10,9 +10,9 @@ import { Abandoned, type FailedWork, type Perform, type WorkResult } from '../en
 import type { ItemsStore } from '../items-store.ts';
 import type { Claimed, JobDocument, Outcome, Progress } from '../job.ts';
 import { failureOf, timesOf } from '../rules.ts';
-import { newBetweenKey } from './between.ts';
 import type { Definition } from './definition.ts';
 import type { Definitions } from './definitions.ts';
+import { newIntermediateKey } from './intermediates.ts';
 
 /** What a segment, or a page, made of an item. */
 export type Made =
@@ -114,7 +114,7 @@ export function createPerform(options: PerformOptions): Perform {
   ) {
     if (made.kind === 'json') throw new Error('Only the last segment answers JSON.');
     const { bytes, contentType } = made;
-    const objectKey = newBetweenKey(item.jobId);
+    const objectKey = newIntermediateKey(item.jobId);
     const store = storing(segment, signal);
     await store(() => objects.put(objectKey, bytes, contentType));
     const progress = { ...after, objectKey };

@@ -23,20 +23,20 @@ export interface ChildProcessCall<Task> {
   begin(): { task: Task; signal: AbortSignal };
 }
 
-export interface ChildProcessResult<Verdict> {
-  verdict: Verdict;
+export interface ChildProcessResult<Reply> {
+  reply: Reply;
   /** Owns the whole of its memory. */
   data: Uint8Array<ArrayBuffer>;
   queueMs: number;
 }
 
 /** A few slots for work that nothing stops but a kill, each with a process of its own. */
-export interface ChildProcessPool<Task extends { input: Uint8Array }, Verdict> {
+export interface ChildProcessPool<Task extends { input: Uint8Array }, Reply> {
   /**
    * Settles when the work has really ended: its slot is free again, and a killed process is gone.
    * @throws provider_unavailable capacity; ProcessDeath; the reason of the signal that ended the waiting or the work.
    */
-  run(request: ChildProcessCall<Task>): Promise<ChildProcessResult<Verdict>>;
+  run(request: ChildProcessCall<Task>): Promise<ChildProcessResult<Reply>>;
   retryAfterSeconds(): number;
   stats(): AdmissionStats;
   /** Changes the number of slots and the memory for all of them; a process that is one too many ends when it had no work for a while. */
@@ -61,9 +61,9 @@ const LARGE_RESULT_BYTES = 64 * 1_048_576;
 /** A process without work for as long is ended. */
 const IDLE_MS = 60_000;
 
-export function createChildProcessPool<Task extends { input: Uint8Array }, Verdict>(
+export function createChildProcessPool<Task extends { input: Uint8Array }, Reply>(
   options: ChildProcessPoolOptions,
-): ChildProcessPool<Task, Verdict> {
+): ChildProcessPool<Task, Reply> {
   const { slots, clock, onLost } = options;
   const admission = createAdmission({ ...options, slots });
   /** Processes without work, and what stops the clock that ends them. */
@@ -100,7 +100,7 @@ export function createChildProcessPool<Task extends { input: Uint8Array }, Verdi
     const kill = () => void process.kill();
     signal.addEventListener('abort', kill, { once: true });
     try {
-      const answer = await process.ask<Task, Verdict>(task);
+      const answer = await process.ask<Task, Reply>(task);
       if (isLarge || signal.aborted || answer.data.length > LARGE_RESULT_BYTES) await process.kill();
       else putBack(process);
       return answer;

@@ -29,9 +29,9 @@ export interface TaskProcess {
    * Sends a task and reads its answer. One at a time. The task's input is handed over, and freed once it is written.
    * @throws ProcessDeath
    */
-  ask<Task extends { input: Uint8Array }, Verdict>(
+  ask<Task extends { input: Uint8Array }, Reply>(
     task: Task,
-  ): Promise<{ verdict: Verdict; data: Uint8Array<ArrayBuffer> }>;
+  ): Promise<{ reply: Reply; data: Uint8Array<ArrayBuffer> }>;
   /** Ends it at once; resolves when it is gone. */
   kill(): Promise<void>;
   /** Resolves when it is gone. */
@@ -86,13 +86,13 @@ export function startTaskProcess({ file, memoryMegabytes, niceness }: ChildProce
   const { signal } = died;
   return {
     gone,
-    async ask<Task extends { input: Uint8Array }, Verdict>({ input, ...task }: Task) {
+    async ask<Task extends { input: Uint8Array }, Reply>({ input, ...task }: Task) {
       try {
         const question: ProcessTask<Task> = { task, sizeBytes: input.length };
         child.send(question, (error) => error !== null && child.kill('SIGKILL'));
         pipe.write(input, (error) => (error ? undefined : freeNow(input)));
-        const [answer] = (await once(child, 'message', { signal })) as [ProcessAnswer<Verdict>];
-        return { verdict: answer.verdict, data: await readBytes(pipe, answer.sizeBytes, signal) };
+        const [answer] = (await once(child, 'message', { signal })) as [ProcessAnswer<Reply>];
+        return { reply: answer.reply, data: await readBytes(pipe, answer.sizeBytes, signal) };
       } catch (error) {
         throw signal.aborted ? signal.reason : error;
       }

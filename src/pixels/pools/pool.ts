@@ -112,8 +112,8 @@ export function createProcessPool(
       const native = processes.run({ ...slotRequest, deadline, begin });
       follow(native);
       try {
-        const { verdict, data, queueMs } = await native;
-        const result = verdict.kind === 'transformed' ? { ...verdict, data } : verdict;
+        const { reply, data, queueMs } = await native;
+        const result = reply.kind === 'transformed' ? { ...reply, data } : reply;
         return { result: result as ResultOf<T>, queueMs };
       } catch (error) {
         throw error instanceof ProcessDeath ? refusalOfDeath(error, TOO_MUCH) : withoutSlot(error, begun);

@@ -17,7 +17,7 @@ export interface Named extends Document {
   updatedAt: string;
 }
 
-/** The indexes of a named collection: the law, and the order of its listing. */
+/** The indexes of a named collection: the limits, and the order of its listing. */
 export const NAMED_INDEXES: readonly IndexSpec[] = [
   {
     name: 'slug',
@@ -72,11 +72,11 @@ export function named(idOrSlug: string): Filter {
  * Stores all of the drafts or none, in their order. Who loses a slot or a slug to another writer looks again. Where
  * racing inserts of several drafts do not fit together, each may refuse the other. A crash in the middle leaves what
  * was stored.
- * @throws the errors of the law.
+ * @throws the errors of the limits.
  */
 export async function insertNamed<T extends Named>(
   collection: Collection<T>,
-  law: SlotLimit,
+  limits: SlotLimit,
   accountId: string,
   drafts: readonly Draft<T>[],
 ): Promise<T[]> {
@@ -84,9 +84,9 @@ export async function insertNamed<T extends Named>(
   const stored = new Map<Draft<T>, T>();
   try {
     // Of racing writers one wins every round, so only more writers than this at once can exhaust it.
-    for (let round = 0; round < 2 * law.limit; round++) {
+    for (let round = 0; round < 2 * limits.limit; round++) {
       const waiting = drafts.filter((draft) => !stored.has(draft));
-      const placed = await slot(collection, law, accountId, waiting);
+      const placed = await slot(collection, limits, accountId, waiting);
       const { duplicates } = await collection.insertMany(placed);
       const lost = new Set(duplicates);
       waiting.forEach((draft, index) => {
@@ -95,7 +95,7 @@ export async function insertNamed<T extends Named>(
       });
       if (lost.size === 0) return drafts.flatMap((draft) => stored.get(draft) ?? []);
     }
-    throw law.contended();
+    throw limits.contended();
   } catch (error) {
     const ids = Array.from(stored.values(), ({ _id }) => _id);
     if (ids.length > 0) await collection.deleteMany({ accountId, _id: { $in: ids } });
@@ -106,16 +106,16 @@ export async function insertNamed<T extends Named>(
 /** Gives each draft a free slot and a free slug, as the account stands at this moment. */
 async function slot<T extends Named>(
   collection: Collection<T>,
-  law: SlotLimit,
+  limits: SlotLimit,
   accountId: string,
   drafts: readonly Draft<T>[],
 ): Promise<T[]> {
   const held = await collection.find({ accountId }, { fields: ['slug', 'slot'] });
-  const slots = freeSlots(law.limit, new Set(held.map(({ slot }) => slot)));
-  if (drafts.length > slots.length) throw law.full(slots.length);
+  const slots = freeSlots(limits.limit, new Set(held.map(({ slot }) => slot)));
+  if (drafts.length > slots.length) throw limits.full(slots.length);
   const slugs = new Set(held.map(({ slug }) => slug));
   return drafts.map((draft, index) => {
-    if (!draft.takesSuffix && slugs.has(draft.slug)) throw law.slugTaken(draft.slug);
+    if (!draft.takesSuffix && slugs.has(draft.slug)) throw limits.slugTaken(draft.slug);
     const slug = freeSlug(draft.slug, slugs);
     slugs.add(slug);
     return { ...draft.document, accountId, slug, slot: slots[index] } as T;

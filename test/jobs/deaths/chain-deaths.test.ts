@@ -12,7 +12,7 @@ import {
   segmentsOf,
 } from '../chain-runs.ts';
 import { uploadPictures } from '../jobs.ts';
-import { endedBySweeps, LONG_AFTER_MS, movableStores } from '../movable-stores.ts';
+import { endedBySweeps, LONG_AFTER_MS, movableStores } from '../shared-clock-stores.ts';
 
 /** Rounds of random chains; each has a process that dies in the middle. A run by hand takes hundreds. */
 const ROUNDS = Number(process.env.CHAIN_ROUNDS ?? 2);

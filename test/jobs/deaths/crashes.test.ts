@@ -1,8 +1,8 @@
 // needs: documents
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
-import { brokenPromises, jobsOf, quiet, recover } from '../../chaos/aftermath.ts';
 import { POINTS } from '../../chaos/failpoints.ts';
+import { brokenPromises, jobsOf, quiet, recover } from '../../chaos/invariants.ts';
 import { type Fate, orderOf } from '../../chaos/script.ts';
 import { closeStores } from '../../chaos/stores.ts';
 import { openWorld } from '../../chaos/world.ts';

@@ -1,7 +1,7 @@
 // needs: documents
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
-import { brokenPromises, ended, itemsOf, jobsOf, recover } from '../../chaos/aftermath.ts';
+import { brokenPromises, ended, itemsOf, jobsOf, recover } from '../../chaos/invariants.ts';
 import { orderOf } from '../../chaos/script.ts';
 import { closeStores } from '../../chaos/stores.ts';
 import { openWorld } from '../../chaos/world.ts';

@@ -1,6 +1,6 @@
 // needs: documents
 import t from 'tap';
-import { brokenPromises, ended, itemsOf, jobsOf, quiet, recover } from '../../chaos/aftermath.ts';
+import { brokenPromises, ended, itemsOf, jobsOf, quiet, recover } from '../../chaos/invariants.ts';
 import { round } from '../../chaos/rounds.ts';
 import { orderOf, performing, type Script, scripted } from '../../chaos/script.ts';
 import { closeStores } from '../../chaos/stores.ts';

@@ -3,8 +3,8 @@ import { createServer, type Server } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { register } from 'prom-client';
 import type { RequestMeter } from '../../metrics/requests.ts';
+import { refusalOf } from '../error-answers/failures.ts';
 import { ApiError } from '../errors.ts';
-import { refusalOf } from '../refusals/failures.ts';
 
 export interface MetricsOptions {
   requests: RequestMeter;

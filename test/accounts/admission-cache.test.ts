@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { Caller } from '../../src/accounts/authentication.ts';
-import { createPasses } from '../../src/accounts/gate/passes.ts';
-import { PASS_MS } from '../../src/accounts/marks.ts';
+import { createAdmissionCache } from '../../src/accounts/gate/admission-cache.ts';
+import { ADMISSION_TTL_MS } from '../../src/accounts/revocations.ts';
 import type { Clock } from '../../src/clock/clock.ts';
 import { randomText } from '../../src/names/ids.ts';
 import type { AdmitAnswer, Coordination } from '../../src/stores/coordination/port.ts';
@@ -40,7 +40,7 @@ function callerOf(accountId: string): Caller {
 }
 
 function processOver(coordination: Coordination, clock: Clock, window: { key: string; limit: number }) {
-  const passes = createPasses(clock);
+  const passes = createAdmissionCache(clock);
   const process = {
     asked: 0,
     passes,
@@ -53,7 +53,7 @@ function processOver(coordination: Coordination, clock: Clock, window: { key: st
         },
       }),
     remaining: (caller: Caller, answer: AdmitAnswer) =>
-      (answer.rate?.remaining ?? Number.NaN) + passes.countedAhead(caller.accountId),
+      (answer.rate?.remaining ?? Number.NaN) + passes.prepaidRequests(caller.accountId),
   };
   return process;
 }
@@ -102,7 +102,7 @@ t.test('a process that dies costs what it had counted ahead, a thousandth of wha
   const [dead, alive] = processes;
   if (dead === undefined || alive === undefined) return;
   await dead.call(caller);
-  const lost = dead.passes.countedAhead(caller.accountId);
+  const lost = dead.passes.prepaidRequests(caller.accountId);
   t.equal(lost, limit / 1_000);
   let letIn = 0;
   for (let call = 0; call < limit; call += 1) if ((await alive.call(caller)).rate?.allowed) letIn += 1;
@@ -120,11 +120,11 @@ t.test('the last word holds for a tenth of a second, and in its turn of the wind
     return process.asked - asked;
   };
   t.equal(await askedAfter(0), 1);
-  t.equal(await askedAfter(PASS_MS - 1), 0);
+  t.equal(await askedAfter(ADMISSION_TTL_MS - 1), 0);
   t.equal(await askedAfter(1), 1, 'it is over');
   t.equal(await askedAfter(0), 0);
   clock.advance(MINUTE_MS);
-  t.equal(process.passes.countedAhead(caller.accountId), 0, 'what was counted was of the window before');
+  t.equal(process.passes.prepaidRequests(caller.accountId), 0, 'what was counted was of the window before');
 });
 
 t.test('it holds for the same credential and network alone', async (t) => {
@@ -144,6 +144,6 @@ t.test('what coordination refused or marked is no pass', async (t) => {
   if (process === undefined) return;
   await process.call(caller);
   await coordination.mark(caller.apiKeyId ?? '', MINUTE_MS);
-  clock.advance(PASS_MS);
+  clock.advance(ADMISSION_TTL_MS);
   for (let call = 0; call < 3; call += 1) t.equal((await process.call(caller)).marked, true);
 });

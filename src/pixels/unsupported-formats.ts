@@ -3,7 +3,7 @@ import { Bytes } from '../../workers/formats/bytes.ts';
 import { HEIF_BRANDS } from './header/avif.ts';
 
 /** A file that is known and not read here. */
-export interface ForeignFile {
+export interface UnsupportedFile {
   /** As a person calls it. */
   name: string;
   mediaType: string;
@@ -14,7 +14,7 @@ export interface ForeignFile {
 const TEXT_BYTES = 512;
 
 const PHOTO = 'export it as JPEG';
-const SIGNATURES: ReadonlyArray<readonly [bytes: string, file: ForeignFile]> = [
+const SIGNATURES: ReadonlyArray<readonly [bytes: string, file: UnsupportedFile]> = [
   ['\xff\x0a', { name: 'a JPEG XL file', mediaType: 'image/jxl', instead: PHOTO }],
   ['\0\0\0\x0cJXL ', { name: 'a JPEG XL file', mediaType: 'image/jxl', instead: PHOTO }],
   ['\0\0\0\x0cjP  ', { name: 'a JPEG 2000 file', mediaType: 'image/jp2', instead: PHOTO }],
@@ -28,15 +28,15 @@ const SIGNATURES: ReadonlyArray<readonly [bytes: string, file: ForeignFile]> = [
   ],
 ];
 
-const HEIC: ForeignFile = { name: 'a HEIC file (iPhone photo)', mediaType: 'image/heic', instead: PHOTO };
-const VIDEO: ForeignFile = {
+const HEIC: UnsupportedFile = { name: 'a HEIC file (iPhone photo)', mediaType: 'image/heic', instead: PHOTO };
+const VIDEO: UnsupportedFile = {
   name: 'a video',
   mediaType: 'video/mp4',
   instead: 'send one of its frames as JPEG',
 };
 
 /** What a file is that is none of the images that are read here; undefined when its first bytes do not tell. */
-export function foreignFile(bytes: Uint8Array): ForeignFile | undefined {
+export function unsupportedFile(bytes: Uint8Array): UnsupportedFile | undefined {
   const head = bytes.subarray(0, TEXT_BYTES);
   const [brand] = isoBrands(new Bytes(head));
   if (brand !== undefined) return HEIF_BRANDS.includes(brand) ? HEIC : VIDEO;
@@ -46,7 +46,7 @@ export function foreignFile(bytes: Uint8Array): ForeignFile | undefined {
 }
 
 /** Text where an image should be is a page of an error, or an image that was encoded on the way. */
-function textFile(start: string): ForeignFile | undefined {
+function textFile(start: string): UnsupportedFile | undefined {
   const text = start.trimStart();
   if (/^data:image\/|^(\/9j\/|iVBORw0KGgo|UklGR|R0lGOD)/.test(text)) {
     return { name: 'Base64 text', mediaType: 'text/plain', instead: 'decode it and send the bytes' };

@@ -2,7 +2,7 @@
  * Does the same for each of many, at most so many at a time: each waits for stores, which serve several callers as fast as
  * one. Where it fails for some, it is done for the others all the same, and when all have ended the first failure is thrown.
  */
-export async function forEachAtOnce<T>(
+export async function eachLimit<T>(
   many: Iterable<T>,
   mostAtOnce: number,
   work: (one: T) => Promise<unknown>,

@@ -3,14 +3,14 @@ import type { Gate } from '../../accounts/gate/gate.ts';
 import { checkImageBody } from '../../http/bodies/image-body.ts';
 import { clientGoneSignal } from '../../http/connection/client-gone.ts';
 import { envelopeOf, success } from '../../http/envelope.ts';
-import { openToEveryOrigin } from '../../http/manners/cors.ts';
+import { openToEveryOrigin } from '../../http/hooks/cors.ts';
 import { assetOf } from '../asset.ts';
 import type { Links } from '../content/links.ts';
 import { PUT_LIFE_MS } from '../limits.ts';
 import { assetName, collectionName } from '../rules.ts';
 import { Asset, AssetPath, PutQuery, Reservation, Reserved, UploadQuery, UrlUpload } from '../schema.ts';
-import type { Arrivals } from './arrivals.ts';
 import { type IncomingImages, openRaw } from './incoming.ts';
+import type { Arrivals } from './uploads.ts';
 
 export interface UploadRoutesOptions {
   gate: Gate;

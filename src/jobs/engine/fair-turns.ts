@@ -8,7 +8,7 @@ export interface Turn {
  * Whose turn it is: the account that was served least recently, and of its jobs the one served least recently. Served is
  * who was given a turn, whatever came of it.
  */
-export class Turns<T extends Turn> {
+export class FairTurns<T extends Turn> {
   readonly #entries = new Map<string, T>();
   readonly #servedAccounts = new Map<string, number>();
   readonly #servedJobs = new Map<string, number>();

@@ -9,7 +9,7 @@ const BATCH = 200;
 /** Younger events are still with the process that wrote them. */
 const LEFT_BEHIND_MS = 3_000;
 
-export interface SpreadingOptions {
+export interface FanOutOptions {
   outbox: Outbox;
   endpoints: EndpointsStore;
   deliveries: DeliveriesStore;
@@ -18,7 +18,7 @@ export interface SpreadingOptions {
   log: { warn(context: object, message: string): void };
 }
 
-export interface Spreading {
+export interface FanOut {
   /** Takes events that this process just wrote. */
   take(events: readonly OutboxDocument[]): void;
   /** Spreads a batch of the outbox, whichever process wrote it. */
@@ -33,7 +33,7 @@ export interface Spreading {
  * Makes one delivery of each event for each endpoint that wants it, then takes the event off the outbox. Everything may
  * run twice: a delivery's id follows from event and endpoint, and a crash before the last step repeats the batch.
  */
-export function createSpreading(options: SpreadingOptions): Spreading {
+export function createFanOut(options: FanOutOptions): FanOut {
   const { outbox, endpoints, deliveries, coordination, now, log } = options;
   let waiting: OutboxDocument[] = [];
   let work: Promise<void> | null = null;

@@ -13,14 +13,14 @@ export interface HeardAttempt {
   body: string;
 }
 
-export interface Listening {
+export interface Tail {
   /** Tells those who listen to the endpoint. Costs nothing while nobody does. */
   onAttempt(endpointId: string, headers: Record<string, string>, body: string): void;
   close(): void;
 }
 
 /** The side of the processes that make attempts. */
-export async function openListening(coordination: Coordination): Promise<Listening> {
+export async function openTail(coordination: Coordination): Promise<Tail> {
   const listenedUntil = new Map<string, number>();
   const close = await coordination.subscribe(LISTENERS, (endpointId) => {
     listenedUntil.set(endpointId, performance.now() + FORGOTTEN_MS);

@@ -11,8 +11,8 @@ const COMMON: Options = {
   verbose: true,
   strict: true,
   strictTypes: false,
-  // `elsewhere`: where the field of another call goes. `described`: what OpenAPI says beyond what is checked by schema.
-  keywords: ['example', 'elsewhere', 'described'],
+  // `elsewhere`: where the field of another call goes. `documented`: what OpenAPI says beyond what is checked by schema.
+  keywords: ['example', 'elsewhere', 'documented'],
   formats: FORMATS(),
 };
 

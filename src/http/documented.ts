@@ -1,5 +1,5 @@
 /**
- * Patterns that rules check in words of their own, for `described` in a schema: what a rule refuses, OpenAPI refuses too.
+ * Patterns that rules check in words of their own, for `documented` in a schema: what a rule refuses, OpenAPI refuses too.
  * They may let through what only a rule can tell, such as a date that no calendar has.
  */
 export const NOT_BLANK = { minLength: 1, pattern: '\\S' };

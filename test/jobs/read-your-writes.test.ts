@@ -1,9 +1,9 @@
 // needs: server, both stores
 import t from 'tap';
 import { startServer } from '../harness.ts';
-import { holdableStores, storesOfReader } from './held-writes.ts';
+import { holdableStores, storesOfReader } from './blocking-stores.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
-import { movableStores } from './movable-stores.ts';
+import { movableStores } from './shared-clock-stores.ts';
 
 const { stores, now } = await movableStores(t);
 const held = holdableStores(stores);

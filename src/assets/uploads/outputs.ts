@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { asApiError } from '../../http/refusals/failures.ts';
+import { asApiError } from '../../http/error-answers/failures.ts';
 import type { Pixels } from '../../pixels/pixels.ts';
 import { DuplicateKeyError } from '../../stores/documents/port.ts';
 import type { Objects } from '../../stores/objects/port.ts';

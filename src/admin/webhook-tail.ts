@@ -1,4 +1,4 @@
-import type { HeardAttempt } from '../webhooks/deliveries/listening.ts';
+import type { HeardAttempt } from '../webhooks/deliveries/tail.ts';
 import { givenTo, UsageError } from './command.ts';
 import { WEBHOOK_COMMANDS } from './webhook-commands.ts';
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Level, Logger } from 'pino';
-import { refusalOf } from '../refusals/failures.ts';
+import { refusalOf } from '../error-answers/failures.ts';
 
 /** Asked every few seconds by machines that look at the answer alone. */
 const PROBES = ['/healthz', '/readyz', '/metrics'];

@@ -4,7 +4,7 @@ import { mediaTypeOf } from '../../http/bodies/image-body.ts';
 import { JSON_BODY_LIMIT_BYTES, parseJson } from '../../http/bodies/json.ts';
 import { openMultipart } from '../../http/bodies/multipart.ts';
 import { announcedBytes, collect, tooLarge, within } from '../../http/bodies/streamed-body.ts';
-import { checkOf } from '../../http/refusals/validation.ts';
+import { checkOf } from '../../http/error-answers/validation.ts';
 import type { Outbound } from '../../outbound/outbound.ts';
 import { type Admission, createAdmission } from '../../pixels/admission.ts';
 import { UPLOAD_LIMIT_BYTES, URL_FETCHES, URL_LIMIT_BYTES, URL_TIMEOUT_MS } from '../limits.ts';

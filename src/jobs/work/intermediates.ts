@@ -1,6 +1,6 @@
+import { eachLimit } from '../../fairness/each-limit.ts';
 import { randomText } from '../../names/ids.ts';
 import type { Objects } from '../../stores/objects/port.ts';
-import { forEachAtOnce } from '../../turns/at-once.ts';
 import type { ItemsStore } from '../items-store.ts';
 import type { JobDocument } from '../job.ts';
 import type { JobsStore } from '../store.ts';
@@ -12,12 +12,12 @@ const DELETED_AT_ONCE = 16;
 const prefixOf = (jobId: string) => `between/${jobId}.`;
 
 /** A key for what a segment makes for the next one. It names the job, so that no object outlives it unseen. */
-export function newBetweenKey(jobId: string): string {
+export function newIntermediateKey(jobId: string): string {
   return `${prefixOf(jobId)}${randomText(16)}`;
 }
 
 /** Removes what segments of a job made for the next ones. Doing it twice is doing it once. */
-export function createBetweenRemoval({
+export function createIntermediatesRemoval({
   jobs,
   items,
   objects,
@@ -40,6 +40,6 @@ export function createBetweenRemoval({
     const inherited = parent === null ? await items.inheritedBy(_id) : [];
     const needed = new Set(child === null ? [] : await items.inheritedBy(child._id));
     const unneeded = new Set([...own, ...inherited]).difference(needed);
-    await forEachAtOnce(unneeded, DELETED_AT_ONCE, (key) => objects.delete(key));
+    await eachLimit(unneeded, DELETED_AT_ONCE, (key) => objects.delete(key));
   };
 }

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { type Clock, systemClock } from '../../clock/clock.ts';
 import type { AdmitAnswer, RateAnswer } from '../../stores/coordination/port.ts';
 import type { Caller } from '../authentication.ts';
-import { PASS_MS } from '../marks.ts';
+import { ADMISSION_TTL_MS } from '../revocations.ts';
 
 /** Requests that a question counts ahead at most, for the calls after it. */
 const MOST_AHEAD = 100;
@@ -14,13 +14,13 @@ const MOST_ACCOUNTS = 10_000;
  * it. Requests are counted before they are made, so no limit is ever passed. What a process has counted ahead and does not
  * use, because it ends or its callers went elsewhere, is lost until the window turns: see RateQuestion for how little.
  */
-export interface Passes {
+export interface AdmissionCache {
   /** The last word where it still holds, and the call counted by it; null where coordination has to be asked. */
   pass(caller: Caller, network: string): RateAnswer | null;
   /** The last word where it still holds, else the answer of `ask`. */
   admit(caller: Caller, network: string, question: Question): Promise<AdmitAnswer>;
   /** Requests of an account that this process has counted ahead and not made yet. */
-  countedAhead(accountId: string): number;
+  prepaidRequests(accountId: string): number;
 }
 
 /** What asks coordination about a caller. */
@@ -39,7 +39,7 @@ interface Counted {
   endsMs: number;
 }
 
-export function createPasses({ elapsedMs }: Pick<Clock, 'elapsedMs'> = systemClock): Passes {
+export function createAdmissionCache({ elapsedMs }: Pick<Clock, 'elapsedMs'> = systemClock): AdmissionCache {
   const letIn = new WeakMap<Caller, { network: string; untilMs: number }>();
   const windows = new LRUCache<string, Counted>({ max: MOST_ACCOUNTS });
   /** Accounts that are just being counted ahead for: of calls that come together, one does so. */
@@ -50,7 +50,7 @@ export function createPasses({ elapsedMs }: Pick<Clock, 'elapsedMs'> = systemClo
     return window !== undefined && nowMs < window.endsMs ? window : undefined;
   }
 
-  function countedAhead(accountId: string): number {
+  function prepaidRequests(accountId: string): number {
     return liveWindow(accountId)?.ahead ?? 0;
   }
 
@@ -66,7 +66,7 @@ export function createPasses({ elapsedMs }: Pick<Clock, 'elapsedMs'> = systemClo
 
   /** Times run from before the question: coordination gave its answer later, so nothing outlives what it said. */
   function note(caller: Caller, network: string, askedMs: number, rate: RateAnswer, isAhead: boolean): void {
-    letIn.set(caller, { network, untilMs: askedMs + PASS_MS });
+    letIn.set(caller, { network, untilMs: askedMs + ADMISSION_TTL_MS });
     const { ahead, remaining, resetMs } = rate;
     if (isAhead) windows.set(caller.accountId, { ahead, remaining, endsMs: askedMs + resetMs });
     else {
@@ -77,12 +77,12 @@ export function createPasses({ elapsedMs }: Pick<Clock, 'elapsedMs'> = systemClo
 
   return {
     pass,
-    countedAhead,
+    prepaidRequests,
     async admit(caller, network, { ask, mustAsk = false }) {
       const rate = mustAsk ? null : pass(caller, network);
       if (rate !== null) return { blockedMs: 0, marked: false, rate, slot: true };
       const { accountId } = caller;
-      const isAhead = countedAhead(accountId) === 0 && !counting.has(accountId);
+      const isAhead = prepaidRequests(accountId) === 0 && !counting.has(accountId);
       if (isAhead) counting.add(accountId);
       try {
         const askedMs = elapsedMs();

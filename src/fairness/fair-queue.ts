@@ -2,7 +2,7 @@
  * Those who wait, by their owner (an account, a network): first come, first served inside of an owner, and the owners in
  * turn.
  */
-export interface Turns<T> {
+export interface FairQueue<T> {
   readonly size: number;
   /** How many of an owner wait. */
   sizeOf(owner: string): number;
@@ -19,7 +19,7 @@ export interface Turns<T> {
   serve(owner: string, waiter: T): void;
 }
 
-export function createTurns<T>(): Turns<T> {
+export function createFairQueue<T>(): FairQueue<T> {
   /** The first owner is the one whose last turn is longest ago. */
   const lines = new Map<string, T[]>();
   let size = 0;

@@ -9,7 +9,7 @@ const LONGEST_PAUSE_MS = 5_000;
  * @param leaseMs after which it comes back by itself, and the repeating ends.
  * @throws the step's last error, when the lease is over.
  */
-export async function surely(step: () => Promise<unknown>, leaseMs: number): Promise<void> {
+export async function retryUntil(step: () => Promise<unknown>, leaseMs: number): Promise<void> {
   const endsMs = performance.now() + leaseMs;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
     try {
