@@ -5,8 +5,8 @@ import { JobQuota } from '../src/assets/quota/job-quota.ts';
 import { createHolds } from '../src/billing/holds.ts';
 import { createMovements } from '../src/billing/movements.ts';
 import { BillingStore, type Money } from '../src/billing/store.ts';
-import { type EngineOptions, openEngine } from '../src/jobs/engine/open.ts';
-import type { Order } from '../src/jobs/submit/order.ts';
+import { type LifecycleOptions, openJobStores, openLifecycle } from '../src/jobs/lifecycle.ts';
+import type { Order } from '../src/jobs/order.ts';
 import { newId } from '../src/names/ids.ts';
 import { EmbeddedCoordination } from '../src/stores/coordination/embedded.ts';
 import { RedisCoordination } from '../src/stores/coordination/redis.ts';
@@ -44,8 +44,9 @@ export async function engineAlone(
   const store = await BillingStore.open(documents);
   const nothing = async () => undefined;
   const draining = new AbortController();
-  const engine = await openEngine({
-    ...{ documents, coordination, now },
+  const stores = await openJobStores(documents, now);
+  const lifecycle = await openLifecycle({
+    ...{ stores, coordination, now },
     holds: createHolds({
       ...{ store, now },
       movements: createMovements(store, now),
@@ -53,10 +54,10 @@ export async function engineAlone(
       topUpUrl: () => '',
     }),
     assets: {
-      places: await JobQuota.open(documents, now),
+      quota: await JobQuota.open(documents, now),
       outputs: { show: nothing, discard: nothing },
-    } as unknown as EngineOptions['assets'],
-    objects: {} as EngineOptions['objects'],
+    } as unknown as LifecycleOptions['assets'],
+    objects: {} as LifecycleOptions['objects'],
     events: { isWanted: async () => false, write: nothing },
     plan: () => PLAN,
     storedAssets: async () => 0,
@@ -64,7 +65,7 @@ export async function engineAlone(
     keptBytesMax: 512 * 2 ** 20,
     owner: name,
     widths: { pixels: () => 1, batches: () => 1, pages: () => 1, models: () => 1 },
-    performOver: () => async () => ({
+    perform: async () => ({
       outcome: {
         ...{ status: 'COMPLETED', output: '{}', durationMs: 0, runs: 1, credits: 0 },
         completedAt: now().toISOString(),
@@ -83,14 +84,14 @@ export async function engineAlone(
 
   const startedMs = performance.now();
   const caller = { accountId, plan: PLAN.id, apiKeyId: null, sessionId: null };
-  const { job } = await engine.submit(caller, orderOf(count));
+  const { job } = await lifecycle.submit(caller, orderOf(count));
   const submittedMs = performance.now();
-  while ((await engine.jobs.get(job._id))?.phase !== 'done') {
+  while ((await stores.jobs.get(job._id))?.phase !== 'done') {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
   const endedMs = performance.now();
   draining.abort();
-  await engine.stop();
+  await lifecycle.stop();
   await coordination.close();
   await documents.close();
   await rm(directory, { recursive: true, force: true });

@@ -62,20 +62,20 @@ export const UsageQuery = Type.Object({
     Type.String({
       description:
         'YYYY-MM-DD or an ISO-8601 instant, rounded down to a whole minute; 30 days before `to` when left out.',
-      described: DATE_OR_INSTANT,
+      documented: DATE_OR_INSTANT,
     }),
   ),
   to: Type.Optional(
     Type.String({
       description:
         'YYYY-MM-DD or an ISO-8601 instant, rounded down to a whole minute; the end of the present minute when left out.',
-      described: DATE_OR_INSTANT,
+      documented: DATE_OR_INSTANT,
     }),
   ),
   groupBy: Type.Optional(
     Type.String({
       description: 'op (when left out), key or day.',
-      described: { enum: ['op', 'key', 'day'] },
+      documented: { enum: ['op', 'key', 'day'] },
     }),
   ),
 });

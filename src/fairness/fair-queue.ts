@@ -13,8 +13,12 @@ export interface FairQueue<T> {
    * Who is served next: of the owners that hold the fewest slots, the one whose last turn is longest ago. So an owner
    * keeps several slots only while nobody else waits.
    * @param slotsOf absent: all hold as many.
+   * @param canServe absent: every waiter can be served; else the first one of an owner that can.
    */
-  next(slotsOf?: (owner: string) => number): { owner: string; waiter: T } | undefined;
+  next(options?: {
+    slotsOf?: (owner: string) => number;
+    canServe?: (waiter: T) => boolean;
+  }): { owner: string; waiter: T } | undefined;
   /** Takes out the waiter that `next` answered; its owner goes to the end. */
   serve(owner: string, waiter: T): void;
 }
@@ -45,12 +49,14 @@ export function createFairQueue<T>(): FairQueue<T> {
       size += 1;
     },
     remove,
-    next(slotsOf = () => 0) {
+    next({ slotsOf = () => 0, canServe = () => true } = {}) {
       let fewest = Number.POSITIVE_INFINITY;
       let chosen: { owner: string; waiter: T } | undefined;
-      for (const [owner, [waiter]] of lines) {
+      for (const [owner, line] of lines) {
         const slots = slotsOf(owner);
-        if (waiter === undefined || slots >= fewest) continue;
+        if (slots >= fewest) continue;
+        const waiter = line.find(canServe);
+        if (waiter === undefined) continue;
         fewest = slots;
         chosen = { owner, waiter };
         if (slots === 0) break;

@@ -19,11 +19,11 @@ export const FeedbackRequest = Type.Object(
   {
     kind: Type.String({
       description: `${KINDS.join(', ')}, in any case.`,
-      described: { pattern: `^(${KINDS.map(inAnyCase).join('|')})$` },
+      documented: { pattern: `^(${KINDS.map(inAnyCase).join('|')})$` },
     }),
     message: Type.String({
       description: `At most ${MESSAGE_MAX_CHARACTERS} characters without the space around it; not blank.`,
-      described: { ...NOT_BLANK, maxLength: MESSAGE_MAX_CHARACTERS },
+      documented: { ...NOT_BLANK, maxLength: MESSAGE_MAX_CHARACTERS },
     }),
     op: Type.Optional(op),
     context: Type.Optional(context),

@@ -25,7 +25,7 @@ const EDGE_LIMIT_PX = 4096;
 
 const RenderBody = Type.Object(
   {
-    templateId: Type.String({ description: 'Id, slug, or either with @version.', described: REFERENCE }),
+    templateId: Type.String({ description: 'Id, slug, or either with @version.', documented: REFERENCE }),
     data: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), { description: 'The row: variable name to value.' }),
     ),

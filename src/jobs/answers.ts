@@ -1,9 +1,9 @@
 import type { Segment } from '../catalogue/plan/plan.ts';
 import { expandPrompt } from '../catalogue/plan/subjects.ts';
+import type { Definition } from './definitions/definition.ts';
 import { type ItemDocument, isTerminal, type JobDocument } from './job.ts';
 import { outcomeOf } from './rules.ts';
 import { INLINE_ITEMS, type Job, type JobItem, type JobSummary } from './schema.ts';
-import type { Definition } from './work/definition.ts';
 
 /** A job as the API shows it in a listing. */
 export function summaryOf(job: JobDocument): JobSummary {

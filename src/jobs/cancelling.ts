@@ -1,4 +1,4 @@
-import type { Ending } from './engine/ending.ts';
+import type { Completion } from './engine/completion.ts';
 import { notCancellable } from './errors.ts';
 import type { JobDocument } from './job.ts';
 import type { Reading } from './reading.ts';
@@ -18,7 +18,7 @@ export async function beginCancellation(
 ): Promise<JobDocument | null> {
   if (!isCancellable(status)) return null;
   const open = { shown: 1, phase: 'open', status: { $in: ['PENDING', 'PROCESSING'] } };
-  const cancelling = await jobs.change(_id, open, { $set: { status: 'CANCELLING' } });
+  const cancelling = await jobs.updateIf(_id, open, { $set: { status: 'CANCELLING' } });
   if (cancelling !== null) stopClaims(_id);
   return cancelling;
 }
@@ -27,10 +27,10 @@ export async function beginCancellation(
 export function createCancelling(options: {
   jobs: JobsStore;
   reading: Reading;
-  ending: Ending;
+  completion: Completion;
   stopClaims: (jobId: string) => void;
 }) {
-  const { jobs, reading, ending, stopClaims } = options;
+  const { jobs, reading, completion, stopClaims } = options;
 
   /**
    * @returns the job, CANCELLED already when nothing of it was running.
@@ -40,7 +40,7 @@ export function createCancelling(options: {
     const job = await reading.find(accountId, jobId);
     const cancelling = await beginCancellation(jobs, job, stopClaims);
     if (cancelling === null) throw notCancellable((await reading.find(accountId, jobId)).status);
-    return ending.endIfOver(cancelling);
+    return completion.completeIfOver(cancelling);
   };
 }
 

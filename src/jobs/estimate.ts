@@ -1,7 +1,7 @@
 import type { Holds } from '../billing/holds.ts';
+import { creditsOf } from './definitions/definition.ts';
+import type { Order } from './order.ts';
 import type { JobEstimate } from './schema.ts';
-import type { Order } from './submit/order.ts';
-import { creditsOf } from './work/definition.ts';
 
 /** What a submit would cost and find, without making anything. */
 export async function estimateOf(

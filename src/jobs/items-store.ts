@@ -237,7 +237,7 @@ export class ItemsStore {
   }
 
   /** Gives items their final status, once their outcomes are counted. */
-  async finish(ids: readonly string[], status: OutcomeStatus): Promise<void> {
+  async finalize(ids: readonly string[], status: OutcomeStatus): Promise<void> {
     if (ids.length === 0) return;
     await this.#items.updateMany(
       { _id: { $in: ids }, queue: 'decided' },

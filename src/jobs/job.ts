@@ -174,7 +174,7 @@ export interface Outcome {
   failedStep?: number;
   durationMs: number;
   completedAt: string;
-  /** What it adds to the job's bill. */
+  /** What it adds to the charge of its job. */
   runs: number;
   credits: number;
 }

@@ -20,8 +20,8 @@ import type { Documents } from '../stores/documents/port.ts';
 import type { Objects } from '../stores/objects/port.ts';
 import type { Templates } from '../templates/open.ts';
 import type { Tracing } from '../tracing/tracing.ts';
-import type { Perform } from './engine/item-work.ts';
-import { openEngine } from './engine/open.ts';
+import type { Perform } from './item-work.ts';
+import { openJobStores, openLifecycle } from './lifecycle.ts';
 import { createResults } from './results/results.ts';
 import { resultRoutes } from './results/routes.ts';
 import { jobRoutes } from './routes.ts';
@@ -91,8 +91,22 @@ export async function openJobs(options: JobsOptions): Promise<Jobs> {
     draining: options.draining,
   });
   const typicalSeconds = await TypicalSeconds.open(documents);
-  const engine = await openEngine({
+  const stores = await openJobStores(documents, options.now);
+  const { jobs, items, definitions } = stores;
+  const perform = createPerform({
+    ...{ definitions, items, assets },
+    objects: options.objects,
+    runPass: createPassWork(options),
+    runPage: createPageWork(options),
+    runModel: createModelWork({ providers: options.providers, assets, items, typicalSeconds }),
+    isStopping: async (jobId) => (await jobs.get(jobId))?.status === 'CANCELLING',
+    now: options.now,
+    log: options.log,
+  });
+  const lifecycle = await openLifecycle({
     ...options,
+    stores,
+    perform: traced(perform, options.tracing),
     owner: `${options.hostId}/${options.processId}`,
     widths: {
       pixels: capacity.imageThreads,
@@ -101,37 +115,28 @@ export async function openJobs(options: JobsOptions): Promise<Jobs> {
       models: () => options.providers.width,
     },
     onEnd: waits.tell,
-    performOver: ({ jobs, items, definitions }) =>
-      traced(
-        createPerform({
-          ...{ definitions, items, assets },
-          ...options,
-          runPass: createPassWork(options),
-          runPage: createPageWork(options),
-          runModel: createModelWork({ providers: options.providers, assets, items, typicalSeconds }),
-          isStopping: async (jobId) => (await jobs.get(jobId))?.status === 'CANCELLING',
-        }),
-        options.tracing,
-      ),
   });
-  const { jobs, reading } = engine;
+  const { submit, cancel, resuming, reading } = lifecycle;
   const assetsLeft = async (accountId: string, planId: string) =>
     Math.max(0, plan(planId).storedAssets - (await storedAssets(accountId)));
 
   return {
     async routes(app: FastifyInstance) {
-      engine.installMetrics();
+      lifecycle.installMetrics();
       const checking = createChecking({ ...options, models: () => options.models });
-      await app.register(jobRoutes, { ...engine, gate, presets, checking, waits, holds, assetsLeft });
-      const results = createResults({ items: engine.items, assets });
+      await app.register(jobRoutes, {
+        ...{ items, definitions, submit, cancel, resuming, reading },
+        ...{ gate, presets, checking, waits, holds, assetsLeft },
+      });
+      const results = createResults({ items, assets });
       await app.register(resultRoutes, { ...options, reading, results });
     },
     usageSource: jobUsage(reading),
     usageOf: presetUsage(jobs),
     typicalSeconds: (op, model) => typicalSeconds.of(op, model),
-    sweeps: engine.sweeps,
+    sweeps: lifecycle.sweeps,
     async stop() {
-      await engine.stop();
+      await lifecycle.stop();
       await options.providers.stop();
     },
   };

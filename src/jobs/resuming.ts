@@ -3,6 +3,8 @@ import type { Caller } from '../accounts/authentication.ts';
 import type { AssetStatus } from '../assets/asset.ts';
 import type { AssetsForJobs } from '../assets/open.ts';
 import { ApiError } from '../http/errors.ts';
+import type { Definition } from './definitions/definition.ts';
+import type { Definitions } from './definitions/definitions.ts';
 import {
   assetsMissing,
   beingResumed,
@@ -14,13 +16,11 @@ import {
 } from './errors.ts';
 import type { ItemsStore } from './items-store.ts';
 import type { ItemDocument, JobDocument } from './job.ts';
+import type { ItemSeed, Order } from './order.ts';
 import type { Reading } from './reading.ts';
 import { isResumable } from './rules.ts';
 import type { JobsStore } from './store.ts';
-import type { ItemSeed, Order } from './submit/order.ts';
 import type { SubmitKey, SubmitTerms, Submitted, Submitting } from './submit/submitting.ts';
-import type { Definition } from './work/definition.ts';
-import type { Definitions } from './work/definitions.ts';
 
 export interface ResumingOptions {
   jobs: JobsStore;

@@ -10,10 +10,12 @@ import { keyOf } from '../http/hooks/idempotency.ts';
 import type { Presets } from '../presets/open.ts';
 import { itemOf, jobOf, messageOf, summaryOf } from './answers.ts';
 import type { Cancelling } from './cancelling.ts';
+import type { Definitions } from './definitions/definitions.ts';
 import { estimateOf } from './estimate.ts';
 import { readFilters } from './filters.ts';
 import type { ItemsStore } from './items-store.ts';
 import { isTerminal, type JobDocument } from './job.ts';
+import type { Order } from './order.ts';
 import type { Reading } from './reading.ts';
 import type { Resuming } from './resuming.ts';
 import {
@@ -35,10 +37,8 @@ import {
   SubmitQuery,
 } from './schema.ts';
 import type { Checking } from './submit/checking.ts';
-import type { Order } from './submit/order.ts';
 import type { Submitting } from './submit/submitting.ts';
 import { LONGEST_WAIT_MS, type Waits } from './waits.ts';
-import type { Definitions } from './work/definitions.ts';
 
 export interface JobRoutesOptions {
   gate: Gate;
@@ -163,7 +163,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       if (isDryRun(request)) return estimated(caller, order);
       const submitted = await submit(caller, order, { key: keyOf(request) });
       if (submitted.isReplayed) reply.header('idempotency-replayed', 'true');
-      const { job, code } = await waited(request, reply, await reading.concluded(submitted.job));
+      const { job, code } = await waited(request, reply, await reading.cleanedUp(submitted.job));
       return reply.code(code).send(success(messageOf(job), await whole(job)));
     },
   );
@@ -259,7 +259,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       const terms = { key: keyOf(request), maxCredits: request.body.maxCredits };
       const { job, isReplayed, notRetryableItems } = await options.resuming.resume(caller, jobId, terms);
       if (isReplayed) reply.header('idempotency-replayed', 'true');
-      const answer = await whole(await reading.concluded(job));
+      const answer = await whole(await reading.cleanedUp(job));
       return reply
         .code(201)
         .send(success(resumedMessage(notRetryableItems), withNotRetryable(answer, notRetryableItems)));

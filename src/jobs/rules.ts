@@ -20,6 +20,12 @@ const MOST_LOST_WORKERS = 3;
 /** The pause of an item for which a store was away. */
 const WAIT_MS = { first: 1_000, longest: 30_000 };
 
+/** What the work on an item used, in runs and credits to pay. */
+export interface Usage {
+  runs: number;
+  credits: number;
+}
+
 /** How work on an item failed. */
 export interface Failure {
   code: ErrorCode;
@@ -32,15 +38,15 @@ export interface Failure {
   isLast?: boolean;
   /** The thread, process or browser that worked on it was lost, perhaps for another item's sake. */
   lostWorker?: true;
+  /** What is to be paid though the item failed. */
+  usage?: Usage;
+  /** The step of a chain that failed. */
+  failedStep?: number;
+  /** Nothing of the item was begun: there is no run to pay for. */
+  isUnstarted?: true;
 }
 
-/** What an item is charged for what was done on it. */
-export interface Bill {
-  runs: number;
-  credits: number;
-}
-
-const NOTHING_USED: Bill = { runs: 0, credits: 0 };
+const NOTHING_USED: Usage = { runs: 0, credits: 0 };
 
 /** A refusal of the interface as the failure of an item. */
 export function failureOf(error: ApiError): Failure {
@@ -93,7 +99,7 @@ export function poisoned(
       : ['did not finish it in time', MOST_LAPSES];
   const message = `The process that worked on this item ${what} ${times} times, so it is not tried again.`;
   const { runs, credits } = item.progress ?? NOTHING_USED;
-  return failed({ code: 'internal_error', message, mayPass: true }, item, now, { bill: { runs, credits } });
+  return failed({ code: 'internal_error', message, mayPass: true, usage: { runs, credits } }, item, now);
 }
 
 /**
@@ -101,10 +107,9 @@ export function poisoned(
  * finished segments of a chain are paid.
  */
 export function failed(
-  { code, message }: Failure,
-  item: Pick<ItemDocument, 'startedAt' | 'progress'>,
+  { code, message, usage = NOTHING_USED, failedStep }: Failure,
+  item: Pick<ItemDocument, 'startedAt'>,
   now: Date,
-  { bill = NOTHING_USED, failedStep }: { bill?: Bill; failedStep?: number } = {},
 ): Outcome {
   return {
     status: 'FAILED',
@@ -113,7 +118,7 @@ export function failed(
     retryable: ERROR_CODES[code].retryable,
     ...(failedStep !== undefined && { failedStep }),
     ...timesOf(item, now),
-    ...bill,
+    ...usage,
   };
 }
 
@@ -121,6 +126,14 @@ export function failed(
 export function timesOf({ startedAt }: Pick<ItemDocument, 'startedAt'>, now: Date) {
   const durationMs = startedAt === undefined ? 0 : Math.max(0, now.getTime() - Date.parse(startedAt));
   return { durationMs, completedAt: now.toISOString() };
+}
+
+/** Fewer items take about half a second, less than a child process would take to start. */
+const BATCH_ITEMS = 20;
+
+/** Whether a job is so large that it gives way to calls and to smaller jobs. */
+export function isBatch({ totalItems }: Pick<JobDocument, 'totalItems'>): boolean {
+  return totalItems >= BATCH_ITEMS;
 }
 
 /** Whether every item of a running job has settled. Items of a job that is being cancelled are looked at themselves. */
@@ -146,6 +159,11 @@ export function outcomeOf({
   if (!isTerminal(status)) return undefined;
   if (completedItems === 0) return 'none';
   return completedItems === totalItems ? 'all' : 'some';
+}
+
+/** Whether a job that is leaving was never shown, so that its submit is undone: unlike one whose record has expired. */
+export function isUndone({ shown, completedAt }: Pick<JobDocument, 'shown' | 'completedAt'>): boolean {
+  return shown === 0 && completedAt === null;
 }
 
 /** Whether a job can be cancelled. */

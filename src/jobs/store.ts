@@ -187,7 +187,7 @@ export class JobsStore {
   }
 
   /** Changes a job that is still as the filter says. Null when it is not. */
-  async change(jobId: string, asItIs: Filter, update: Update): Promise<JobDocument | null> {
+  async updateIf(jobId: string, asItIs: Filter, update: Update): Promise<JobDocument | null> {
     return this.#jobs.findOneAndUpdate({ _id: jobId, ...asItIs }, update);
   }
 
@@ -199,7 +199,7 @@ export class JobsStore {
     set: Partial<JobDocument> = {},
   ): Promise<JobDocument | null> {
     const phaseAt = this.#now().toISOString();
-    return this.change(jobId, { phase: from }, { $set: { ...set, phase: to, phaseAt } });
+    return this.updateIf(jobId, { phase: from }, { $set: { ...set, phase: to, phaseAt } });
   }
 
   /** The job of an account and type that has waited longest. */
@@ -211,7 +211,7 @@ export class JobsStore {
   /** Starts a waiting job in one of the slots of its account and type; null when none is free, or it has started. */
   async start(job: JobDocument): Promise<JobDocument | null> {
     const waiting = { status: 'PENDING', phase: 'open' };
-    return this.#inASlot(job, (running) => this.change(job._id, waiting, { $set: running }));
+    return this.#inASlot(job, (running) => this.updateIf(job._id, waiting, { $set: running }));
   }
 
   /** Shows a hidden job that runs already; null when no slot is free, or it is hidden no more. */

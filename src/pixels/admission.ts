@@ -150,7 +150,7 @@ export function createAdmission(options: {
   function admitNext(): void {
     for (;;) {
       const work = classWhoseTurnItIs();
-      const next = lines[work].next(slotsOf);
+      const next = lines[work].next({ slotsOf });
       if (next === undefined || !fits(next.waiter.request)) break;
       callsInARow = work === 'call' && jobsLack() ? callsInARow + 1 : 0;
       lines[work].serve(next.owner, next.waiter);

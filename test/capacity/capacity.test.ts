@@ -52,9 +52,9 @@ t.test('a change of IMAGE_THREADS reaches the items that a process works on', as
   const capacity = smallCapacity();
   const prefetch = new Prefetch(capacity.imageThreads);
   const worked = () => {
-    prefetch.inHand = 0;
-    while (prefetch.isIdle) prefetch.inHand += 1;
-    return prefetch.inHand;
+    prefetch.claimed = 0;
+    while (prefetch.isIdle) prefetch.claimed += 1;
+    return prefetch.claimed;
   };
   t.equal(worked(), 1);
   const { limit } = prefetch;

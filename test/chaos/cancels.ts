@@ -30,9 +30,9 @@ export async function cancelRound(seed: number, mongodbUrl?: string): Promise<st
     };
     const host = await world.start(null, scripted(script));
     const fates = Array.from({ length: 1 + Math.floor(random() * MOST_ITEMS) }, () => pick(FATES));
-    const { job } = await host.engine.submit(caller, orderOf(fates));
+    const { job } = await host.lifecycle.submit(caller, orderOf(fates));
     await turns(Math.floor(random() * MOST_TURNS));
-    const answer = await host.engine.cancel(caller.accountId, job._id).catch((error: unknown) => {
+    const answer = await host.lifecycle.cancel(caller.accountId, job._id).catch((error: unknown) => {
       if (error instanceof ApiError) return error;
       throw error;
     });

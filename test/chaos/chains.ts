@@ -2,13 +2,13 @@ import type { AssetDocument } from '../../src/assets/asset.ts';
 import type { AssetsForJobs } from '../../src/assets/open.ts';
 import type { ModelSegment, PassSegment, Segment } from '../../src/catalogue/plan/plan.ts';
 import type { ItemDocument, JobDocument } from '../../src/jobs/job.ts';
-import type { Order } from '../../src/jobs/submit/order.ts';
+import type { Order } from '../../src/jobs/order.ts';
 import {
   createPerform,
   type Input,
   type ItemCall,
+  ItemFailure,
   type Made,
-  WorkError,
 } from '../../src/jobs/work/perform.ts';
 import { failsAt, type KnownStep, owed, randomFrom, randomSteps, segmentsOf } from '../jobs/chain-runs.ts';
 import { all, brokenPromises, itemsOf, jobsOf, recover } from './invariants.ts';
@@ -74,7 +74,7 @@ export async function chainRound({ segments, items, deaths, mongodbUrl }: ChainR
     for (const death of deaths) {
       const dying = await world.start(null, walking(world, segments, death));
       if (submitter === null)
-        void dying.engine.submit(caller, orderOf(segments, items)).catch(() => undefined);
+        void dying.lifecycle.submit(caller, orderOf(segments, items)).catch(() => undefined);
       submitter ??= dying;
       await Promise.race([dying.life.died, atRest(world, dying, submitter)]);
       if (!dying.life.isDead) await dying.stop();
@@ -84,7 +84,7 @@ export async function chainRound({ segments, items, deaths, mongodbUrl }: ChainR
     await recover(world, survivor);
     const [job] = await jobsOf(world);
     if (job?.status === 'FAILED') {
-      await survivor.engine.resuming.resume(caller, job._id, { key: null });
+      await survivor.lifecycle.resuming.resume(caller, job._id, { key: null });
       await recover(world, survivor);
     }
     return [
@@ -103,8 +103,8 @@ export async function chainRound({ segments, items, deaths, mongodbUrl }: ChainR
  */
 async function atRest(world: World, host: Host, submitter: Host): Promise<void> {
   for (let look = 0; look < LOOKS; look += 1) {
-    await host.engine.lookAround();
-    for (const { name, sweep } of host.engine.sweeps) if (MOVING.includes(name)) await sweep(world.now());
+    await host.lifecycle.lookAround();
+    for (const { name, sweep } of host.lifecycle.sweeps) if (MOVING.includes(name)) await sweep(world.now());
     const [job] = await jobsOf(world);
     if (job?.phase === 'done') return;
     if (submitter.life.isDead && (job === undefined || job.phase === 'hidden')) return;
@@ -166,9 +166,9 @@ export function walking({ now }: World, segments: readonly KnownStep[][], death?
 /** What the words of a prompt make of an item. */
 function refuse(step: KnownStep | undefined, { index, tries }: ItemDocument): void {
   const isPutOff = step?.body.prompt?.includes('[sandbox:fail=1]') && tries === 0;
-  if (isPutOff) throw new WorkError({ code: 'provider_unavailable', message: 'Not now.', mayPass: true });
+  if (isPutOff) throw new ItemFailure({ code: 'provider_unavailable', message: 'Not now.', mayPass: true });
   if (step?.rejects.includes(index))
-    throw new WorkError({ code: 'provider_rejected', message: 'It is refused.', mayPass: false });
+    throw new ItemFailure({ code: 'provider_rejected', message: 'It is refused.', mayPass: false });
 }
 
 /** A job of so many items that walk these segments. */

@@ -44,8 +44,8 @@ function script(waiting: Driven['waiting'], { now }: World): Script {
   return async (call: ScriptCall) => {
     const fate = await new Promise<Fate>((resolve) => waiting.set(call.item._id, resolve));
     if (fate === 'put off' || fate === 'ours') {
-      const bill = { runs: 0, credits: 0 };
-      const failure = { code: 'provider_unavailable', message: 'Not now.', mayPass: true, bill } as const;
+      const usage = { runs: 0, credits: 0 };
+      const failure = { code: 'provider_unavailable', message: 'Not now.', mayPass: true, usage } as const;
       return { failure: { ...failure, ...(fate === 'ours' && { isLast: true }) } };
     }
     return perform({ ...call, item: { ...call.item, row: JSON.stringify(fate) } });
@@ -74,7 +74,7 @@ export async function submit(table: StateTable, { world, host, caller }: Driven,
   const month = monthOf(world);
   const order = orderOf(Array.from({ length: total }, () => 'done'));
   const verdict = table.submitVerdict(total, month);
-  const job = await called(verdict, async () => (await host.engine.submit(caller, order)).job);
+  const job = await called(verdict, async () => (await host.lifecycle.submit(caller, order)).job);
   if (job === null) return;
   table.add(job._id, total, { month });
   assert.equal(job.status, table.jobs.at(-1)?.status, 'a new job answers its status');
@@ -85,7 +85,7 @@ const monthOf = ({ now }: World) => now().toISOString().slice(0, 7);
 
 export async function cancel(table: StateTable, { host, caller }: Driven, job: ModelJob) {
   const verdict = table.cancelVerdict(job);
-  const answer = await called(verdict, () => host.engine.cancel(caller.accountId, job.id));
+  const answer = await called(verdict, () => host.lifecycle.cancel(caller.accountId, job.id));
   if (answer === null) return;
   table.cancel(job);
   assert.equal(answer.status, job.status, 'a cancel answers the status behind it');
@@ -97,7 +97,7 @@ export async function resume(table: StateTable, { world, host, caller }: Driven,
   const verdict = table.resumeVerdict(job, month);
   const made = await called(
     verdict,
-    async () => (await host.engine.resuming.resume(caller, job.id, { key: null })).job,
+    async () => (await host.lifecycle.resuming.resume(caller, job.id, { key: null })).job,
   );
   if (made === null) return;
   table.add(made._id, table.leftOf(job), { month, parent: job });
@@ -133,7 +133,7 @@ export async function endLeases(table: StateTable, driven: Driven) {
   const owners = Map.groupBy(held, ({ owner = '' }) => owner);
   for (const [owner, items] of owners) {
     const ids = items.map(({ _id }) => _id);
-    await host.engine.items.renew(owner, ids, LEASE_MS);
+    await host.stores.items.renew(owner, ids, LEASE_MS);
   }
   await sweep(driven, 'leases of items');
   await sweep(driven, 'retries of items');
@@ -149,7 +149,7 @@ export async function pass(table: StateTable, driven: Driven, days: number) {
 }
 
 async function sweep({ world, host }: Driven, name: string): Promise<void> {
-  const duty = host.engine.sweeps.find((candidate) => candidate.name === name);
+  const duty = host.lifecycle.sweeps.find((candidate) => candidate.name === name);
   assert.ok(duty, name);
   while ((await duty.sweep(world.now())) > 0);
 }

@@ -54,7 +54,7 @@ export async function recover(world: World, host: Host): Promise<void> {
   const isDone = async () => (await jobsOf(world)).every(({ phase }) => phase === 'done');
   for (let more = 0; more < MORE_SPANS && !(await isDone()); more += 1) await pass(world, host, LEASE_MS);
   await quiet(world, host);
-  for (const { sweep } of host.engine.sweeps) await sweep(world.now());
+  for (const { sweep } of host.lifecycle.sweeps) await sweep(world.now());
   // What follows from an end may be on its way; one that does not come is told as a broken promise.
   await ended(world).catch(() => undefined);
 }
@@ -62,8 +62,8 @@ export async function recover(world: World, host: Host): Promise<void> {
 async function pass(world: World, host: Host, ms: number): Promise<void> {
   await quiet(world, host);
   world.elapse(ms);
-  for (const { sweep } of host.engine.sweeps) while ((await sweep(world.now())) > 0);
-  await host.engine.lookAround();
+  for (const { sweep } of host.lifecycle.sweeps) while ((await sweep(world.now())) > 0);
+  await host.lifecycle.lookAround();
 }
 
 /**

@@ -31,10 +31,10 @@ export async function round(seed: number, point: string, mongodbUrl?: string): P
       await world.start(random() < 0.5 ? someFailpoint(pick) : null),
     ];
     for (let step = 0; step < 6; step += 1) await act(pick(ACTS), pick(hosts), { world, caller, pick });
-    for (const { engine, life, ...host } of hosts) {
+    for (const { lifecycle, life, ...host } of hosts) {
       const rest = async () => {
-        await engine.lookAround();
-        await quiet(world, { engine, life, ...host });
+        await lifecycle.lookAround();
+        await quiet(world, { lifecycle, life, ...host });
       };
       if (!life.isDead) await Promise.race([rest(), life.died]);
     }
@@ -58,14 +58,15 @@ async function act(
   { world, caller, pick }: { world: World; caller: Caller; pick: Pick },
 ): Promise<void> {
   if (host.life.isDead) return;
-  const { engine, life } = host;
+  const { lifecycle, life } = host;
   const job = pick([...(await jobsOf(world)), undefined]);
   const acts: Record<typeof what, () => Promise<unknown>> = {
-    submit: () => engine.submit(caller, orderOf(Array.from({ length: pick([1, 4, 9]) }, () => pick(FATES)))),
-    cancel: async () => job && engine.cancel(caller.accountId, job._id),
-    resume: async () => job && engine.resuming.resume(caller, job._id, { key: null }),
+    submit: () =>
+      lifecycle.submit(caller, orderOf(Array.from({ length: pick([1, 4, 9]) }, () => pick(FATES)))),
+    cancel: async () => job && lifecycle.cancel(caller.accountId, job._id),
+    resume: async () => job && lifecycle.resuming.resume(caller, job._id, { key: null }),
     async rest() {
-      await engine.lookAround();
+      await lifecycle.lookAround();
       await quiet(world, host);
     },
     elapse: async () => world.elapse(pick([500, 3_000])),

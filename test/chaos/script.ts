@@ -1,12 +1,12 @@
 import type { Outputs } from '../../src/assets/uploads/outputs.ts';
 import type { PassSegment } from '../../src/catalogue/plan/plan.ts';
-import type { Perform, WorkResult } from '../../src/jobs/engine/item-work.ts';
+import type { Definitions } from '../../src/jobs/definitions/definitions.ts';
+import type { Perform, WorkResult } from '../../src/jobs/item-work.ts';
 import type { ItemsStore } from '../../src/jobs/items-store.ts';
 import type { Claimed, JobDocument } from '../../src/jobs/job.ts';
+import type { Order } from '../../src/jobs/order.ts';
 import { timesOf } from '../../src/jobs/rules.ts';
 import type { JobsStore } from '../../src/jobs/store.ts';
-import type { Order } from '../../src/jobs/submit/order.ts';
-import type { Definitions } from '../../src/jobs/work/definitions.ts';
 import type { Pixels } from '../../src/pixels/pixels.ts';
 import type { Objects } from '../../src/stores/objects/port.ts';
 import type { Life } from './failpoints.ts';
@@ -54,12 +54,12 @@ export function performing(now: () => Date): Script {
   return async ({ item, job, signal, make }) => {
     const fate = JSON.parse(item.row ?? '"done"') as Fate;
     if (fate === 'refused') {
-      const bill = { runs: 1, credits: 0 };
-      return { failure: { code: 'invalid_param', message: 'It is refused.', mayPass: false, bill } };
+      const usage = { runs: 1, credits: 0 };
+      return { failure: { code: 'invalid_param', message: 'It is refused.', mayPass: false, usage } };
     }
     if (fate === 'ours' || (fate === 'twice' && item.tries < 2)) {
-      const bill = { runs: 0, credits: 0 };
-      return { failure: { code: 'provider_unavailable', message: 'Not now.', mayPass: true, bill } };
+      const usage = { runs: 0, credits: 0 };
+      return { failure: { code: 'provider_unavailable', message: 'Not now.', mayPass: true, usage } };
     }
     const { collection, expiresAt, _id: jobId, accountId } = job;
     const labels = { accountId, jobId, itemIndex: item.index, collection, expiresAt };

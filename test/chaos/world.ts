@@ -13,7 +13,7 @@ import { createHolds } from '../../src/billing/holds.ts';
 import { createMovements } from '../../src/billing/movements.ts';
 import { BillingStore, type Money } from '../../src/billing/store.ts';
 import type { OutboxEvent } from '../../src/events/event.ts';
-import { type Engine, openEngine } from '../../src/jobs/engine/open.ts';
+import { type JobStores, type Lifecycle, openJobStores, openLifecycle } from '../../src/jobs/lifecycle.ts';
 import { newId } from '../../src/names/ids.ts';
 import { EmbeddedCoordination } from '../../src/stores/coordination/embedded.ts';
 import { connectMongoDocuments } from '../../src/stores/documents/mongodb.ts';
@@ -36,11 +36,12 @@ export const LIMITED = {
 /** Events as they were announced. */
 export type Announced = OutboxEvent & { _id: string };
 
-/** A process of the engine. */
+/** A process that runs jobs. */
 export interface Host {
   /** Begins the name of the owner in its claims. */
   owner: string;
-  engine: Engine;
+  stores: JobStores;
+  lifecycle: Lifecycle;
   life: Life;
   stop(): Promise<void>;
 }
@@ -103,8 +104,9 @@ export async function openWorld({
     const outputs = createOutputs({ store, collections, removal, objects, pixels: BLIND, now });
     const announced = await reached.collection<Announced>({ name: 'announced', indexes: [] });
     const draining = new AbortController();
-    const engine = await openEngine({
-      ...{ documents: reached, coordination, objects, holds, now, log: QUIET },
+    const stores = await openJobStores(reached, now);
+    const lifecycle = await openLifecycle({
+      ...{ stores, coordination, objects, holds, now, log: QUIET },
       assets: {
         read: () => Promise.reject(new Error('No item here has an input.')),
         statuses: async (_accountId, ids) => new Map(ids.map((id) => [id, 'DONE' as const])),
@@ -125,17 +127,18 @@ export async function openWorld({
       keptBytesMax: 512 * 2 ** 20,
       owner,
       widths: { pixels: () => 2, batches: () => 2, pages: () => 1, models: () => 1 },
-      performOver: (opened) => work({ ...opened, objects, make: outputs.make, life }),
+      perform: work({ ...stores, objects, make: outputs.make, life }),
       onEnd: () => undefined,
       draining: draining.signal,
     });
     const host: Host = {
       owner,
-      engine,
+      stores,
+      lifecycle,
       life,
       async stop() {
         draining.abort();
-        if (!life.isDead) await engine.stop();
+        if (!life.isDead) await lifecycle.stop();
       },
     };
     hosts.push(host);
@@ -165,9 +168,9 @@ export async function openWorld({
     start,
     async close() {
       await Promise.all(hosts.map((host) => host.stop()));
-      for (const { engine, life } of hosts) {
+      for (const { lifecycle, life } of hosts) {
         // What a timer of theirs still begins reaches nothing; the timers of the dead would keep all of their world.
-        if (life.isDead) void engine.stop().catch(() => undefined);
+        if (life.isDead) void lifecycle.stop().catch(() => undefined);
         life.isDead = true;
       }
       await coordination.close();

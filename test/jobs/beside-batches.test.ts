@@ -32,9 +32,9 @@ t.test(
     );
     const large = orderOf(Array.from({ length: BATCH }, () => 'done' as const));
     for (let account = 0; account < 2; account += 1)
-      await host.engine.submit(await world.account(GRANTED), large);
+      await host.lifecycle.submit(await world.account(GRANTED), large);
     await isFull?.promise;
-    await host.engine.submit(await world.account(GRANTED), orderOf(['done']));
+    await host.lifecycle.submit(await world.account(GRANTED), orderOf(['done']));
     await smallBegan?.promise;
     t.equal(held, IN_HAND, 'nothing of the large jobs has ended');
     letGo?.resolve();

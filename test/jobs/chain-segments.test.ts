@@ -43,15 +43,15 @@ t.test(
       { body: { op: 'resize' }, credits: 0, rejects: [] },
       { body: { op: 'edit' }, credits: 12, rejects: [0] },
     ]);
-    const { engine } = await world.start(null, walking(world, segments));
+    const { lifecycle } = await world.start(null, walking(world, segments));
     const between = () => world.objects.listOlder('between/', Number.POSITIVE_INFINITY, 10);
     const sweep = async () => {
-      for (const { sweep } of engine.sweeps) while ((await sweep(world.now())) > 0);
+      for (const { sweep } of lifecycle.sweeps) while ((await sweep(world.now())) > 0);
     };
-    const { job: first } = await engine.submit(caller, orderOf(segments, 1));
+    const { job: first } = await lifecycle.submit(caller, orderOf(segments, 1));
     await ended(world);
     world.elapse(6 * DAY_MS);
-    const { job: second } = await engine.resuming.resume(caller, first._id, { key: null });
+    const { job: second } = await lifecycle.resuming.resume(caller, first._id, { key: null });
     await ended(world);
     t.equal((await between()).length, 1, 'both stand on what the first segment made');
     world.elapse(2 * DAY_MS);
@@ -61,7 +61,7 @@ t.test(
       [second._id],
     );
     t.equal((await between()).length, 1, 'the attempt that is left can still be resumed');
-    await engine.resuming.resume(caller, second._id, { key: null });
+    await lifecycle.resuming.resume(caller, second._id, { key: null });
     await ended(world);
     t.same(
       (await itemsOf(world)).map(({ outcome }) => outcome?.errorCode),

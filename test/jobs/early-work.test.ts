@@ -1,7 +1,7 @@
 // needs: documents
 import t from 'tap';
 import type { AssetsForJobs } from '../../src/assets/open.ts';
-import type { Perform } from '../../src/jobs/engine/item-work.ts';
+import type { Perform } from '../../src/jobs/item-work.ts';
 import type { Claimed, JobDocument } from '../../src/jobs/job.ts';
 import { createPerform, type PerformOptions } from '../../src/jobs/work/perform.ts';
 import { brokenPromises, ended, jobsOf, recover } from '../chaos/invariants.ts';
@@ -42,7 +42,7 @@ t.test('the only item of a job is worked on beside the writes that accept it', a
   const caller = await world.account(GRANTED);
   const { seen, work } = watching(world);
   const host = await world.start(null, work);
-  await host.engine.submit(caller, orderOf(['done']));
+  await host.lifecycle.submit(caller, orderOf(['done']));
   await ended(world);
   t.match(seen, [{ begun: /unknown|hidden/, shown: /open|ended|done/ }]);
   await recover(world, host);
@@ -56,7 +56,7 @@ t.test('work for an account that cannot pay is not begun', async (t) => {
   const { seen, work } = watching(world);
   const host = await world.start(null, work);
   const order = orderOf(['done']);
-  await t.rejects(host.engine.submit(caller, { ...order, need: { runs: 1, credits: 5 } }), {
+  await t.rejects(host.lifecycle.submit(caller, { ...order, need: { runs: 1, credits: 5 } }), {
     code: 'insufficient_credit',
   });
   t.same(seen, []);
@@ -69,10 +69,10 @@ t.test('work that was begun for a job that has to wait is told so', async (t) =>
   const { seen, work } = watching(world);
   const host = await world.start(null, work);
   // Two jobs keep their places and nothing to do: their items are put off.
-  for (let jobs = 0; jobs < 2; jobs += 1) await host.engine.submit(caller, orderOf(['twice']));
+  for (let jobs = 0; jobs < 2; jobs += 1) await host.lifecycle.submit(caller, orderOf(['twice']));
   while (seen.length < 2) await new Promise(setImmediate);
   const before = seen.length;
-  const { job } = await host.engine.submit(caller, orderOf(['done']));
+  const { job } = await host.lifecycle.submit(caller, orderOf(['done']));
   t.equal(job.status, 'PENDING');
   t.match(seen[before], { begun: /unknown|hidden/, shown: 'never', isAborted: true });
   await recover(world, host);

@@ -1,7 +1,7 @@
 // needs: nothing
 import t from 'tap';
-import { canTake, entryOf } from '../../src/jobs/engine/entry.ts';
-import { Prefetch, type WorkKind } from '../../src/jobs/engine/prefetch.ts';
+import { ActiveJob } from '../../src/jobs/engine/active-job.ts';
+import { Prefetch } from '../../src/jobs/engine/prefetch.ts';
 import type { JobDocument } from '../../src/jobs/job.ts';
 
 const SEEN = 60;
@@ -13,13 +13,9 @@ function prefetchAfter(durationMs: number, apartMs: number): Prefetch {
   return prefetch;
 }
 
-/** A job in the prefetch of batches. */
-function entryIn(prefetch: Prefetch) {
-  const prefetches = { batches: prefetch } as Record<WorkKind, Prefetch>;
-  return entryOf(
-    { _id: 'job_1', accountId: 'acc_1', type: 'process', totalItems: 500 } as JobDocument,
-    prefetches,
-  );
+/** A large job whose items are claimed ahead as this prefetch says. */
+function activeJobOn(prefetch: Prefetch): ActiveJob {
+  return new ActiveJob({ _id: 'job_1', type: 'process', totalItems: 500 } as JobDocument, prefetch);
 }
 
 t.test(
@@ -33,34 +29,28 @@ t.test(
   },
 );
 
-t.test('a batch is claimed when there is room for all of it, and enough is in hand until then', async (t) => {
+t.test('a batch is claimed when there is room for all of it, and enough is claimed until then', async (t) => {
   const prefetch = prefetchAfter(300, 38);
-  const entry = entryIn(prefetch);
+  const activeJob = activeJobOn(prefetch);
   let claims = 0;
-  const take = (count: number) => {
-    entry.inHand += count;
-    prefetch.inHand += count;
-  };
-  for (; canTake(entry); claims += 1) take(prefetch.batch);
-  const most = entry.inHand;
-  t.ok(most < prefetch.limit, 'one place is left for another job');
+  for (; activeJob.canClaim(0); claims += 1) activeJob.reserve(prefetch.batch);
+  t.ok(activeJob.claimed < prefetch.limit, 'one slot is left for another job');
   t.ok(claims > 1);
-  while (!canTake(entry)) take(-1);
+  while (!activeJob.canClaim(0)) activeJob.reserve(-1);
   t.ok(
-    entry.inHand >= 6,
-    `${entry.inHand} items are read, at work or being stored when the next are claimed`,
+    activeJob.claimed >= 6,
+    `${activeJob.claimed} items are read, at work or being stored when the next are claimed`,
   );
 });
 
 t.test('slow items are claimed one by one, as soon as one has left', async (t) => {
   const prefetch = prefetchAfter(900, 300);
-  const entry = entryIn(prefetch);
-  while (canTake(entry)) {
-    entry.inHand += prefetch.batch;
-    prefetch.inHand += prefetch.batch;
-  }
-  t.equal(entry.inHand, prefetch.limitOfJob);
-  entry.inHand -= 1;
-  prefetch.inHand -= 1;
-  t.ok(canTake(entry));
+  const activeJob = activeJobOn(prefetch);
+  while (activeJob.canClaim(0)) activeJob.reserve(prefetch.batch);
+  t.equal(activeJob.claimed, prefetch.limitOfJob);
+  const slot = activeJob.slot(() => undefined);
+  slot.release();
+  slot.release();
+  t.equal(prefetch.claimed, prefetch.limitOfJob - 1, 'a slot is released once');
+  t.ok(activeJob.canClaim(0));
 });

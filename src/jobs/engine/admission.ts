@@ -1,6 +1,6 @@
 import type { JobDocument, JobType } from '../job.ts';
 import type { JobsStore } from '../store.ts';
-import type { EarlyClaim } from './early-claim.ts';
+import type { Preclaim } from './preclaim.ts';
 
 /**
  * Lets jobs run: of an account and type so many at once, the one that has waited longest first. The slots are a
@@ -29,21 +29,21 @@ export function createJobAdmission(jobs: JobsStore, onStarted: (job: JobDocument
     /**
      * Shows a hidden job, and has it run as soon as it is its turn.
      * @param isNext no other waits: with a slot that is free, it is shown running, in one update.
-     * @param claim of its only item, by this process: it is begun where the job runs, else given back before it is shown.
+     * @param preclaim of its only item: it is begun where the job runs, else given back before it is shown.
      * @returns the job as it is then; null when it was given up meanwhile.
      */
     async show(
       job: JobDocument,
       set: Partial<JobDocument>,
-      { isNext, claim }: { isNext: boolean; claim: EarlyClaim | null },
+      { isNext, preclaim }: { isNext: boolean; preclaim: Preclaim | null },
     ): Promise<JobDocument | null> {
       const running = isNext ? await jobs.showRunning(job, set) : null;
       if (running !== null) {
-        if (claim === null) onStarted(running);
-        else claim.begin(running);
+        if (preclaim === null) onStarted(running);
+        else preclaim.begin(running);
         return running;
       }
-      await claim?.giveBack();
+      await preclaim?.giveBack();
       const shown = await jobs.movePhase(job._id, 'hidden', 'open', { ...set, shown: 1 });
       if (shown === null) return null;
       await startWaiting(job.accountId, job.type);

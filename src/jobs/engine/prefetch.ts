@@ -1,33 +1,9 @@
-import type { JobDocument } from '../job.ts';
-
 /**
- * What items wait for: image threads, the processes for pixels of large jobs, browsers, or models, which take seconds and
- * no thread.
- */
-export type WorkKind = 'pixels' | 'batches' | 'pages' | 'models';
-
-/**
- * From so many items on, a job gives way to calls and to smaller jobs: below that it is over in half a second or so, about
- * what a process of its own would take to start.
- */
-const BATCH_ITEMS = 20;
-
-export function isBatch({ totalItems }: Pick<JobDocument, 'totalItems'>): boolean {
-  return totalItems >= BATCH_ITEMS;
-}
-
-/** Large and small jobs have a lane each, so that a small one never waits until items of large ones are out of hand. */
-export function workKindOf(job: Pick<JobDocument, 'type' | 'totalItems'>): WorkKind {
-  if (job.type === 'process') return isBatch(job) ? 'batches' : 'pixels';
-  return job.type === 'render' ? 'pages' : 'models';
-}
-
-/**
- * Items of a lane in the hand of a process beyond those at work: while a thread works on one, the bytes of the next are
- * read and the results of the last ones are described, stored and settled, which takes longer than the work on a small picture.
+ * Items that a process has claimed beyond those at work: while a thread works on one, the bytes of the next are read and
+ * the results of the last ones are described, stored and recorded, which takes longer than the work on a small picture.
  */
 const READ_AND_STORED = 6;
-/** One more than a single job may have, so that a large job never fills the lane. */
+/** One more than a single job may have, so that a large job never takes all the room. */
 const FOR_OTHERS = 1;
 /** Items that take little time are claimed together: about so much work at once. */
 const BATCH_MS = 200;
@@ -37,12 +13,12 @@ const LARGEST_BATCH = 64;
 const FIRST_GUESS_MS = 200;
 const LATEST_WEIGHT = 0.2;
 
-/** How long a lane rests for which a store is away, before it tries again with one item. */
+/** How long claiming rests while a store is away, before it is tried again with one item. */
 const REST_MS = { first: 1_000, longest: 5_000 };
 
 /**
- * How much of a kind of work a process takes into its hand. While a store is away that its items need, it rests, and then
- * takes a single one, until one gets past the stores.
+ * How many items of one kind of work a process claims ahead. While a store is away that the items need, claiming rests, and
+ * then takes single items until one gets past the stores.
  */
 export class Prefetch {
   readonly #width: () => number;
@@ -53,7 +29,8 @@ export class Prefetch {
   #restMs = 0;
   #restedMs = 0;
   #opensMs = 0;
-  inHand = 0;
+  /** Items that have a slot here, or are being claimed. */
+  claimed = 0;
 
   /** @param width how many items can be worked on at once, now: it is asked at each use. */
   constructor(width: () => number) {
@@ -67,7 +44,7 @@ export class Prefetch {
     return items < SMALLEST_BATCH ? 1 : items;
   }
 
-  /** Claimed as soon as there is room for a batch: until then, what is in hand must be enough for the threads. */
+  /** Claimed as soon as there is room for a batch: until then, the items claimed already must be enough for the threads. */
   get limit(): number {
     const base = this.#width() + READ_AND_STORED + FOR_OTHERS;
     return Math.max(base + this.batch - 1, 2 * this.batch + FOR_OTHERS);
@@ -80,7 +57,7 @@ export class Prefetch {
 
   /** Whether one more item would be worked on at once. */
   get isIdle(): boolean {
-    return this.inHand < this.#width() && this.#restMs === 0;
+    return this.claimed < this.#width() && this.#restMs === 0;
   }
 
   /** Whether items may be claimed at an instant. */
@@ -89,7 +66,7 @@ export class Prefetch {
   }
 
   /**
-   * Notes a claim: of a lane that rests it is one try, and the next one comes after another rest.
+   * Notes a claim: while claiming rests it is one try, and the next one comes after another rest.
    * @returns milliseconds until then; 0 when it does not rest.
    */
   begin(nowMs: number): number {
@@ -117,8 +94,9 @@ export class Prefetch {
     return this.#restMs;
   }
 
-  get free(): number {
-    return this.limit - this.inHand;
+  /** How many more items may be claimed. */
+  get room(): number {
+    return this.limit - this.claimed;
   }
 
   /** Notes the work on an item, by the instants of its start and its end: of those that overlap, the time since the last end counts. */

@@ -1,22 +1,29 @@
+import { createFairQueue } from '../../fairness/fair-queue.ts';
 import { randomText } from '../../names/ids.ts';
 import { throughOutages } from '../../stores/outages.ts';
+import type { Perform } from '../item-work.ts';
 import type { ItemsStore } from '../items-store.ts';
-import { type Claimed, type ItemDocument, JOB_TYPES, type JobDocument, type Outcome } from '../job.ts';
-import { failed, isForgiven, retryAfterMs, waitMs } from '../rules.ts';
+import {
+  type Claimed,
+  type ItemDocument,
+  JOB_TYPES,
+  type JobDocument,
+  type JobType,
+  type Outcome,
+} from '../job.ts';
+import { type Failure, failed, isForgiven, retryAfterMs, waitMs } from '../rules.ts';
 import type { JobsStore } from '../store.ts';
-import type { Desk } from './desk.ts';
-import { type EarlyClaim, earlyClaimOf } from './early-claim.ts';
-import { canTake, type Entry, entryOf, isSpent, roomOf } from './entry.ts';
-import { FairTurns } from './fair-turns.ts';
-import type { FailedWork, Perform } from './item-work.ts';
-import { Prefetch, type WorkKind, workKindOf } from './prefetch.ts';
+import { ActiveJob, type Slot, type WorkKind, workKindOf } from './active-job.ts';
+import type { OutcomeBatcher } from './outcome-batcher.ts';
+import { createPreclaim, type Preclaim } from './preclaim.ts';
+import { Prefetch } from './prefetch.ts';
 
 export interface RunnerOptions {
   /** Names this process among all that share the stores. */
   owner: string;
   jobs: JobsStore;
   items: ItemsStore;
-  desk: Desk;
+  batcher: OutcomeBatcher;
   perform: Perform;
   /** Removes what was made for an item whose claim was lost. */
   discard: (accountId: string, assetId: string) => Promise<void>;
@@ -37,6 +44,33 @@ export interface RunnerMetrics {
   lost(type: string): void;
 }
 
+/**
+ * Claims items of running jobs, works on them and has their outcomes recorded. One runs in every API process; each knows of the
+ * others by the items that are claimed already.
+ */
+export interface Runner {
+  /** Looks at a job that may have items to claim. */
+  wake(jobId: string): void;
+  /**
+   * Takes up a job that was just read.
+   * @returns whether all of it is begun here at once, so that others need not look at it.
+   */
+  start(job: JobDocument): boolean;
+  /**
+   * Claims the only item of a job that is about to be stored.
+   * @returns null where it would not be worked on at once.
+   */
+  preclaim(item: ItemDocument, type: JobType): Preclaim | null;
+  /** Claims no more items of a job that is being cancelled, while its waiting items are cancelled step by step. */
+  leave(jobId: string): void;
+  /** Looks at every running job, for wake-ups that were lost. */
+  lookAround(): Promise<void>;
+  /** Items at work here, by the type of their jobs. */
+  itemsAtWork(): Record<string, number>;
+  /** Lets work under way end for some seconds, and gives the rest back to others. */
+  stop(): Promise<void>;
+}
+
 /** How long a claim is good, and how often it is renewed. */
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
@@ -46,27 +80,26 @@ const MOST_JOBS = 500;
 /** Items at a time whose pauses have ended. */
 const MOST_PROMOTED = 2_000;
 
-/**
- * Takes items of running jobs, works on them and hands their outcomes to the desk. One runs in every API process; none
- * knows of the others, but by the items that are claimed already.
- */
-export function createRunner(options: RunnerOptions) {
-  const { jobs, items, desk, perform, discard, draining, metrics, now, log } = options;
+export function createRunner(options: RunnerOptions): Runner {
+  const { jobs, items, batcher, perform, discard, widths, draining, metrics, now, log } = options;
   const owner = `${options.owner}/${randomText(8)}`;
   const prefetches: Record<WorkKind, Prefetch> = {
-    pixels: new Prefetch(options.widths.pixels),
-    batches: new Prefetch(options.widths.batches),
-    pages: new Prefetch(options.widths.pages),
-    models: new Prefetch(options.widths.models),
+    pixels: new Prefetch(widths.pixels),
+    batches: new Prefetch(widths.batches),
+    pages: new Prefetch(widths.pages),
+    models: new Prefetch(widths.models),
   };
-  const turns = new FairTurns<Entry>();
-  const inHand = new Map<string, Claimed>();
+  const active = new Map<string, ActiveJob>();
+  /** The account that was served least recently is next, with its job that was served least recently. */
+  const queue = createFairQueue<ActiveJob>();
+  /** Items whose claims are ours, until their outcome is recorded. */
+  const ours = new Map<string, Claimed>();
   const abandoning = new AbortController();
   let idlers: Array<() => void> = [];
 
   const renewing = setInterval(() => {
-    if (inHand.size === 0) return;
-    items.renew(owner, [...inHand.keys()], LEASE_MS).catch(warn('Leases of items were not renewed'));
+    if (ours.size === 0) return;
+    items.renew(owner, [...ours.keys()], LEASE_MS).catch(warn('Leases of items were not renewed'));
   }, RENEW_MS);
   renewing.unref();
 
@@ -74,134 +107,127 @@ export function createRunner(options: RunnerOptions) {
     return (error) => log.warn({ err: error }, message);
   }
 
-  /** Gives out turns for as long as there are both slots and work. */
-  function pump(): void {
+  function activate(activeJob: ActiveJob): void {
+    const { _id, accountId } = activeJob.job;
+    active.set(_id, activeJob);
+    queue.add(accountId, activeJob);
+  }
+
+  /** A job that has nothing to claim is found again when it has. */
+  function forgetIfIdle(activeJob: ActiveJob): void {
+    const { _id, accountId } = activeJob.job;
+    if (!activeJob.isIdle || active.get(_id) !== activeJob) return;
+    active.delete(_id);
+    queue.remove(accountId, activeJob);
+  }
+
+  /** Claims for as long as there are both room and work. */
+  function claimMore(): void {
     while (!draining.aborted) {
-      const entry = turns.next(canTake);
-      if (entry === undefined) return;
-      const { prefetch } = entry;
-      const count = Math.min(prefetch.batch, roomOf(entry));
-      void claim(entry, count).finally(pump);
+      const next = queue.next({ canServe: (activeJob) => activeJob.canClaim(performance.now()) });
+      if (next === undefined) return;
+      const { owner: accountId, waiter: activeJob } = next;
+      queue.serve(accountId, activeJob);
+      queue.add(accountId, activeJob);
+      void claim(activeJob).finally(claimMore);
     }
   }
 
-  async function claim(entry: Entry, count: number): Promise<void> {
+  function claimMoreAfter(restMs: number): void {
+    if (restMs > 0) setTimeout(claimMore, restMs).unref();
+  }
+
+  async function claim(activeJob: ActiveJob): Promise<void> {
+    const { job, prefetch } = activeJob;
     const startedMs = performance.now();
-    entry.isClaiming = true;
-    pumpAfter(entry.prefetch.begin(startedMs));
-    take(entry, count);
+    const count = Math.min(prefetch.batch, activeJob.room);
+    activeJob.isClaiming = true;
+    claimMoreAfter(prefetch.begin(startedMs));
+    activeJob.reserve(count);
     let claimed: Claimed[] | null = [];
     try {
-      claimed = await items.claim(entry.jobId, count, owner, LEASE_MS);
+      claimed = await items.claim(job._id, count, owner, LEASE_MS);
     } catch (error) {
       warn('Items could not be claimed')(error);
-      claimed = [];
-      rest(entry.prefetch, startedMs);
+      rest(prefetch, startedMs);
     }
-    entry.isClaiming = false;
+    activeJob.isClaiming = false;
     // Who was given the whole job need not ask whether there is more.
-    entry.isDry = claimed === null || claimed.length === entry.job.totalItems;
+    activeJob.isExhausted = claimed === null || claimed.length === job.totalItems;
     const taken = claimed ?? [];
-    take(entry, taken.length - count);
-    if (taken.length > 0) metrics.claimed(entry.job.type, taken.length);
-    for (const item of taken) void work(entry, item);
-    forgetIfDry(entry);
+    activeJob.reserve(taken.length - count);
+    if (taken.length > 0) metrics.claimed(job.type, taken.length);
+    for (const item of taken) void work(activeJob, item);
+    forgetIfIdle(activeJob);
   }
 
   /** Claims no more of this kind for a while: a store is away that its items need. */
   function rest(prefetch: Prefetch, startedMs: number): void {
-    pumpAfter(prefetch.rest(startedMs, performance.now()));
+    claimMoreAfter(prefetch.rest(startedMs, performance.now()));
   }
 
-  function pumpAfter(restMs: number): void {
-    if (restMs > 0) setTimeout(pump, restMs).unref();
+  /** Works on an item whose slot is reserved, until nothing is left to do for it here. */
+  async function work(activeJob: ActiveJob, item: Claimed, begun?: ReturnType<Perform>): Promise<void> {
+    const slot = activeJob.slot(() => {
+      forgetIfIdle(activeJob);
+      claimMore();
+    });
+    ours.set(item._id, item);
+    await attempt(activeJob, item, slot, begun);
+    disown(item);
+    slot.release();
   }
 
-  function take(entry: Entry, count: number): void {
-    entry.inHand += count;
-    entry.prefetch.inHand += count;
-  }
-
-  /** Makes room for another item, once: an outcome that is decided needs no thread while it waits to be settled. */
-  function leaver(entry: Entry): () => void {
-    let isThere = true;
-    return () => {
-      if (!isThere) return;
-      isThere = false;
-      take(entry, -1);
-      forgetIfDry(entry);
-      pump();
-    };
-  }
-
-  /** Works on an item that has its slot in the prefetch, until nothing is left to do for it here. */
-  async function work(entry: Entry, item: Claimed, begun?: ReturnType<Perform>): Promise<void> {
-    const leave = leaver(entry);
-    inHand.set(item._id, item);
-    await run(entry, item, leave, begun);
-    inHand.delete(item._id);
-    tellIdlers();
-    leave();
-  }
-
-  function tellIdlers(): void {
-    if (inHand.size > 0) return;
+  function disown(item: Claimed): void {
+    ours.delete(item._id);
+    if (ours.size > 0) return;
     for (const resolve of idlers) resolve();
     idlers = [];
   }
 
-  /** What has nothing to claim is found again when there is something. */
-  function forgetIfDry(entry: Entry): void {
-    if (isSpent(entry)) turns.remove(entry.jobId);
-  }
-
-  /** Works on an item and settles it. Whatever goes wrong here, its lease runs out and another takes it. */
-  async function run(
-    entry: Entry,
+  /** Works on an item and records its outcome. Whatever goes wrong here, its lease runs out and another takes it. */
+  async function attempt(
+    { job, prefetch }: ActiveJob,
     item: Claimed,
-    leave: () => void,
-    begun?: ReturnType<Perform>,
+    slot: Slot,
+    begun: ReturnType<Perform> | undefined,
   ): Promise<void> {
     const startedMs = performance.now();
     try {
-      const result = await (begun ?? perform(item, entry.job, abandoning.signal));
-      entry.prefetch.took(startedMs, performance.now());
-      if ('outage' in result) rest(entry.prefetch, startedMs);
-      else if (entry.prefetch.reached()) void endWaits();
-      if ('outcome' in result) await settle(entry, item, result.outcome, leave);
+      const result = await (begun ?? perform(item, job, abandoning.signal));
+      prefetch.took(startedMs, performance.now());
+      if ('outage' in result) rest(prefetch, startedMs);
+      else if (prefetch.reached()) void endWaits();
+      if ('outcome' in result) await record(job, item, result.outcome, slot);
       else if (abandoning.signal.aborted) await items.giveBack(item);
-      else if ('failure' in result) await fail(entry, item, result.failure, leave);
-      else if ('outage' in result) await waitOut(entry, item, result.outage);
+      else if ('failure' in result) await fail(job, item, result.failure, slot);
+      else if ('outage' in result) await waitOut(job, item, result.outage);
       else await later(item, result.putBackMs, null);
     } catch (error) {
       warn('An item was left for its lease to run out')(error);
     }
   }
 
-  async function settle(entry: Entry, item: Claimed, outcome: Outcome, leave: () => void): Promise<void> {
-    const { job } = entry;
-    const hasMore = () => entry.inHand > 0 || entry.isClaiming;
-    const isOurs = await desk.settle(job, item, outcome, {
-      ...{ onDecided: leave, hasMore },
-      signal: abandoning.signal,
-    });
+  async function record(job: JobDocument, item: Claimed, outcome: Outcome, slot: Slot): Promise<void> {
+    const { signal } = abandoning;
+    const isOurs = await batcher.record({ job, item, outcome, slot, signal });
     if (isOurs) return;
     metrics.lost(job.type);
     if (outcome.resultAssetId !== undefined) await discard(job.accountId, outcome.resultAssetId);
   }
 
-  async function fail(entry: Entry, item: Claimed, failure: FailedWork, leave: () => void): Promise<void> {
+  async function fail(job: JobDocument, item: Claimed, failure: Failure, slot: Slot): Promise<void> {
     if (isForgiven(failure, item)) {
-      metrics.waited(entry.job.type);
+      metrics.waited(job.type);
       return later(item, waitMs(item), 'waits');
     }
     const pauseMs = retryAfterMs(failure, item.tries);
-    if (pauseMs === null) return settle(entry, item, failed(failure, item, now(), failure), leave);
-    metrics.retried(entry.job.type);
+    if (pauseMs === null) return record(job, item, failed(failure, item, now()), slot);
+    metrics.retried(job.type);
     await later(item, pauseMs, 'tries');
   }
 
-  async function waitOut({ job }: Entry, item: Claimed, cause: unknown): Promise<void> {
+  async function waitOut(job: JobDocument, item: Claimed, cause: unknown): Promise<void> {
     metrics.waited(job.type);
     warn('A store was away for an item, which waits for it')(cause);
     await later(item, waitMs(item), 'waits');
@@ -211,10 +237,10 @@ export function createRunner(options: RunnerOptions) {
     const notBefore = () => new Date(now().getTime() + pauseMs);
     await throughOutages(() => items.retryLater(item, notBefore(), counted), abandoning.signal);
     setTimeout(() => void wakeRetried(), pauseMs).unref();
-    await desk.lookAt(item.jobId);
+    await batcher.completeIfCancelled(item.jobId);
   }
 
-  /** The stores answer again: what waits for them need not wait out its pause. */
+  /** The stores answer again: items that wait for them need not wait out their pauses. */
   async function endWaits(): Promise<void> {
     await items.endWaits().catch(warn('Items that wait for a store wait out their pauses'));
     await wakeRetried();
@@ -222,99 +248,88 @@ export function createRunner(options: RunnerOptions) {
 
   async function wakeRetried(): Promise<void> {
     try {
-      for (const jobId of await items.promote(MOST_PROMOTED)) await wake(jobId);
+      for (const jobId of await items.promote(MOST_PROMOTED)) await look(jobId);
     } catch (error) {
       warn('Items that wait to be tried again are left for the sweep')(error);
     }
   }
 
   function add(job: JobDocument): void {
-    const known = turns.get(job._id);
-    if (known !== undefined) {
-      known.isDry = false;
-      return;
-    }
-    turns.add(entryOf(job, prefetches));
+    const known = active.get(job._id);
+    if (known === undefined) activate(new ActiveJob(job, prefetches[workKindOf(job)]));
+    else known.isExhausted = false;
   }
 
-  /** Looks at a job that may have items to claim. */
-  async function wake(jobId: string): Promise<void> {
+  async function look(jobId: string): Promise<void> {
     if (draining.aborted) return;
-    const job = turns.get(jobId)?.job ?? (await jobs.get(jobId));
+    const job = active.get(jobId)?.job ?? (await jobs.get(jobId));
     if (job === null || job.phase !== 'open' || job.status !== 'PROCESSING') return;
     add(job);
-    pump();
+    claimMore();
   }
 
   return {
-    wake: (jobId: string) => void wake(jobId).catch(warn('A job was not looked at; the sweep finds it')),
+    wake: (jobId) => void look(jobId).catch(warn('A job was not looked at; the sweep finds it')),
 
-    /**
-     * Takes up a job that was just read.
-     * @returns whether all of it is begun here at once, so that others need not look at it.
-     */
-    start(job: JobDocument): boolean {
+    start(job) {
       const isAllOurs = job.totalItems === 1 && prefetches[workKindOf(job)].isIdle && !draining.aborted;
       add(job);
-      pump();
+      claimMore();
       return isAllOurs;
     },
 
-    /**
-     * Claims the only item of a job that is about to be stored.
-     * @returns null where it would not be worked on at once.
-     */
-    claimEarly(item: ItemDocument, type: JobDocument['type']): EarlyClaim | null {
+    preclaim(item, type) {
       const prefetch = prefetches[workKindOf({ type, totalItems: 1 })];
       if (!prefetch.isIdle || draining.aborted) return null;
       const claimed = items.claimed(item, owner, LEASE_MS);
-      inHand.set(item._id, claimed);
-      prefetch.inHand += 1;
-      return earlyClaimOf(claimed, {
-        prepare: (job, unwanted, shown) =>
-          perform(claimed, job, AbortSignal.any([abandoning.signal, unwanted]), shown),
+      ours.set(item._id, claimed);
+      prefetch.claimed += 1;
+      const giveUpRoom = () => {
+        prefetch.claimed -= 1;
+      };
+      return createPreclaim(claimed, {
+        prepare: (job, unwanted, accepted) =>
+          perform(claimed, job, AbortSignal.any([abandoning.signal, unwanted]), accepted),
         work(job, prepared) {
-          const entry = { ...entryOf(job, prefetches), inHand: 1, isDry: true };
-          turns.add(entry);
+          giveUpRoom();
+          const activeJob = new ActiveJob(job, prefetch);
+          activeJob.isExhausted = true;
+          activeJob.reserve(1);
+          activate(activeJob);
           metrics.claimed(type, 1);
-          void work(entry, claimed, prepared);
+          void work(activeJob, claimed, prepared);
         },
         unclaim: () => items.unclaim(claimed),
-        leave() {
-          inHand.delete(item._id);
-          prefetch.inHand -= 1;
-          tellIdlers();
-          pump();
+        release() {
+          giveUpRoom();
+          disown(claimed);
+          claimMore();
         },
       });
     },
 
-    /** Takes no more items of a job that is being cancelled, while what waits of it is stopped step by step. */
-    leave(jobId: string): void {
-      const entry = turns.get(jobId);
-      if (entry === undefined) return;
-      entry.isLeft = true;
-      forgetIfDry(entry);
+    leave(jobId) {
+      const activeJob = active.get(jobId);
+      if (activeJob === undefined) return;
+      activeJob.isCancelling = true;
+      forgetIfIdle(activeJob);
     },
 
-    /** Looks at every running job, for wake-ups that were lost. */
-    async lookAround(): Promise<void> {
+    async lookAround() {
       if (draining.aborted) return;
       for (const job of await jobs.running(MOST_JOBS)) add(job);
-      pump();
+      claimMore();
     },
 
-    /** Items at work here, by the type of their jobs. */
-    inHand(): Record<string, number> {
+    itemsAtWork() {
       const counts = Object.fromEntries(JOB_TYPES.map((type) => [type, 0]));
-      for (const { job, inHand: count } of turns.values()) counts[job.type] = (counts[job.type] ?? 0) + count;
+      for (const { job, claimed } of active.values()) counts[job.type] = (counts[job.type] ?? 0) + claimed;
       return counts;
     },
 
-    /** Lets work under way end for some seconds, and gives the rest back to others. */
-    async stop(): Promise<void> {
+    async stop() {
       const idle = new Promise<void>((resolve) => {
-        if (inHand.size === 0) resolve();
+        if (ours.size === 0) resolve();
         else idlers.push(resolve);
       });
       const timeout = setTimeout(() => abandoning.abort(), FINISH_MS);
@@ -324,9 +339,7 @@ export function createRunner(options: RunnerOptions) {
       await Promise.race([idle, abandoned]);
       clearTimeout(timeout);
       clearInterval(renewing);
-      await Promise.all(Array.from(inHand.values(), (item) => items.giveBack(item)));
+      await Promise.all(Array.from(ours.values(), (item) => items.giveBack(item)));
     },
   };
 }
-
-export type Runner = ReturnType<typeof createRunner>;

@@ -32,8 +32,8 @@ export function createSignals(
     end: (jobId: string) => send(END, jobId),
     stop: (jobId: string) => send(STOP, jobId),
 
-    /** Resolves with the end of it. A message may come before that: what the handlers need has to stand by now. */
-    async hear({ onWork, onEnd, onStop }: SignalHandlers): Promise<() => void> {
+    /** Resolves with a function that unsubscribes. A message may come before that: the handlers must be ready by now. */
+    async subscribe({ onWork, onEnd, onStop }: SignalHandlers): Promise<() => void> {
       const ends = await Promise.all([
         coordination.subscribe(WORK, onWork),
         coordination.subscribe(END, onEnd),

@@ -1,23 +1,21 @@
 import type { AssetsForJobs } from '../../assets/open.ts';
 import type { Objects } from '../../stores/objects/port.ts';
 import type { SweepTask } from '../../sweeping/sweeper.ts';
+import { createIntermediatesRemoval } from '../intermediates.ts';
 import type { ItemsStore } from '../items-store.ts';
 import { type Claimed, type ItemDocument, itemId, type JobDocument } from '../job.ts';
-import { endOfLease, isPoison, poisoned } from '../rules.ts';
+import { endOfLease, isPoison, isUndone, poisoned } from '../rules.ts';
 import type { JobsStore } from '../store.ts';
-import type { Undoing } from '../submit/undoing.ts';
-import { createIntermediatesRemoval } from '../work/intermediates.ts';
 import type { JobAdmission } from './admission.ts';
-import type { Ending } from './ending.ts';
-import type { Decided, JobSettlement } from './settlement.ts';
+import type { Completion } from './completion.ts';
+import type { Decided, Outcomes } from './outcomes.ts';
 
 export interface JobSweepsOptions {
   jobs: JobsStore;
   items: ItemsStore;
-  settlement: JobSettlement;
-  ending: Ending;
+  outcomes: Outcomes;
+  completion: Completion;
   admission: JobAdmission;
-  undoing: Undoing;
   assets: AssetsForJobs;
   objects: Objects;
   /** Tells every process of a job that has items to claim. */
@@ -27,8 +25,9 @@ export interface JobSweepsOptions {
 
 const INTERVAL_MS = 15_000;
 /** What is younger is at work in a process that lives. */
-const SETTLING_MS = 10_000;
-const SUBMITTING_MS = 5 * 60_000;
+const RECORDING_MS = 10_000;
+/** A process that lives has removed a job by then. */
+const REMOVING_MS = 5 * 60_000;
 /** Longer than any item is worked on. */
 const WORKING_MS = 60 * 60_000;
 /** Owners renew their claims within this time of a silence that is over. */
@@ -41,15 +40,15 @@ const ITEMS_AT_A_TIME = 500;
  * that are made once by their own conditions.
  */
 export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
-  const { jobs, items, settlement, ending, admission, undoing, assets, announceWork } = options;
-  const removeBetween = createIntermediatesRemoval(options);
+  const { jobs, items, outcomes, completion, admission, assets, announceWork } = options;
+  const removeIntermediates = createIntermediatesRemoval(options);
 
-  async function settleStale(stale: readonly ItemDocument[]): Promise<void> {
+  async function recordStale(stale: readonly ItemDocument[]): Promise<void> {
     const byJob = Map.groupBy(stale, ({ jobId }) => jobId);
     for (const [jobId, decided] of byJob) {
       const batch = decided.filter((item): item is ItemDocument & Decided => item.outcome !== undefined);
-      const job = await settlement.settle(jobId, batch);
-      if (job !== null) await ending.endIfOver(job);
+      const job = await outcomes.record(jobId, batch);
+      if (job !== null) await completion.completeIfOver(job);
     }
   }
 
@@ -82,7 +81,7 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
         const outcome = poisoned(item, now);
         // An owner that stood still may finish a segment just now, which is to be paid: the next sweep bills that too.
         const asRead = { 'progress.segment': item.progress?.segment ?? null };
-        if (await items.decide(item, outcome, asRead)) await settleStale([{ ...item, outcome }]);
+        if (await items.decide(item, outcome, asRead)) await recordStale([{ ...item, outcome }]);
         continue;
       }
       options.onExpiredLease('again');
@@ -91,7 +90,7 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
     }
     for (const jobId of woken) {
       const job = await jobs.get(jobId);
-      if (job?.status === 'CANCELLING') await ending.endIfOver(job);
+      if (job?.status === 'CANCELLING') await completion.completeIfOver(job);
       else announceWork(jobId);
     }
     return expired.length;
@@ -104,8 +103,8 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
   }
 
   async function settlements(now: Date): Promise<number> {
-    const stale = await items.decidedBefore(ago(now, SETTLING_MS), MOST_AT_A_TIME);
-    await settleStale(stale);
+    const stale = await items.decidedBefore(ago(now, RECORDING_MS), MOST_AT_A_TIME);
+    await recordStale(stale);
     return stale.length;
   }
 
@@ -117,25 +116,10 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
   }
 
   async function endings(now: Date): Promise<number> {
-    for (const job of await jobs.perhapsOver(MOST_AT_A_TIME)) await ending.endIfOver(job);
-    const ended = await jobs.standing('ended', ago(now, SETTLING_MS), MOST_AT_A_TIME);
-    for (const job of ended) await ending.finish(job);
+    for (const job of await jobs.perhapsOver(MOST_AT_A_TIME)) await completion.completeIfOver(job);
+    const ended = await jobs.standing('ended', ago(now, RECORDING_MS), MOST_AT_A_TIME);
+    for (const job of ended) await completion.cleanUp(job);
     return ended.length;
-  }
-
-  async function submits(now: Date): Promise<number> {
-    const before = ago(now, SUBMITTING_MS);
-    const hidden = await jobs.standing('hidden', before, MOST_AT_A_TIME);
-    for (const job of hidden) await undoing.undo(job);
-    const leaving = await jobs.standing('leaving', before, MOST_AT_A_TIME);
-    for (const job of leaving)
-      await (job.shown === 0 && job.completedAt === null ? undoing.finish(job) : remove(job));
-    for (const { accountId, jobId } of await assets.quota.leftOver(ago(now, WORKING_MS))) {
-      const job = await jobs.get(jobId);
-      if (job === null) await assets.quota.undo(accountId, jobId);
-      else if (job.phase === 'done') await assets.quota.withdraw(accountId, jobId);
-    }
-    return hidden.length + leaving.length;
   }
 
   /** Outputs that were made for a claim that was lost together with its process. */
@@ -153,12 +137,14 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
   /** Removes a job whose record has ended, with what it made, in steps. */
   async function remove(job: JobDocument): Promise<void> {
     while ((await assets.outputs.removeOf(job.accountId, job._id, MOST_AT_A_TIME)) > 0);
-    await removeBetween(job);
+    await removeIntermediates(job);
     while ((await items.erase(job._id, ITEMS_AT_A_TIME)) > 0);
     await jobs.erase(job._id);
   }
 
   async function expired(now: Date): Promise<number> {
+    const leaving = await jobs.standing('leaving', ago(now, REMOVING_MS), MOST_AT_A_TIME);
+    for (const job of leaving) if (!isUndone(job)) await remove(job);
     const over = await jobs.expired(now, 10);
     for (const { _id } of over) {
       const leaving = await jobs.movePhase(_id, 'done', 'leaving', { shown: 0 });
@@ -178,7 +164,6 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
     every('settlements of items', settlements),
     every('waiting jobs', admissions),
     every('ended jobs', endings),
-    every('unfinished submits', submits),
     every('outputs without an item', outputs),
     every('expired jobs', expired),
   ];

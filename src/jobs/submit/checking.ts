@@ -12,6 +12,7 @@ import type { Models } from '../../models/models.ts';
 import type { Presets } from '../../presets/open.ts';
 import type { AnswerSchemas } from '../../providers/answer-schemas.ts';
 import type { Templates } from '../../templates/open.ts';
+import { creditsOf, type Definition, runsOf } from '../definitions/definition.ts';
 import {
   assetsMissing,
   assetUnready,
@@ -19,9 +20,8 @@ import {
   secondAssetMissing,
   secondAssetUnready,
 } from '../errors.ts';
+import type { ItemSeed, JobHead, Order } from '../order.ts';
 import { ITEMS_MAX, type JobRequest } from '../schema.ts';
-import { creditsOf, type Definition, runsOf } from '../work/definition.ts';
-import type { ItemSeed, JobHead, Order } from './order.ts';
 
 export interface CheckingOptions {
   models: () => Models;

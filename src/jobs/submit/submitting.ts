@@ -7,8 +7,10 @@ import { inProgress, keyReused } from '../../http/hooks/idempotency.ts';
 import { newId } from '../../names/ids.ts';
 import { retryUntil } from '../../stores/coordination/retry-until.ts';
 import { DuplicateKeyError } from '../../stores/documents/port.ts';
+import type { Definitions } from '../definitions/definitions.ts';
+import { textOf } from '../definitions/stored-definition.ts';
 import type { JobAdmission } from '../engine/admission.ts';
-import type { EarlyClaim } from '../engine/early-claim.ts';
+import type { Preclaim } from '../engine/preclaim.ts';
 import type { Runner } from '../engine/runner.ts';
 import {
   aboveMaxCredits,
@@ -19,10 +21,9 @@ import {
 } from '../errors.ts';
 import type { ItemsStore } from '../items-store.ts';
 import { type ItemDocument, itemId, type JobDocument } from '../job.ts';
+import type { ItemSeed, Order } from '../order.ts';
+import { isUndone } from '../rules.ts';
 import type { JobsStore } from '../store.ts';
-import type { Definitions } from '../work/definitions.ts';
-import { textOf } from '../work/stored-definition.ts';
-import type { ItemSeed, Order } from './order.ts';
 import type { Undoing } from './undoing.ts';
 
 export interface SubmittingOptions {
@@ -32,7 +33,7 @@ export interface SubmittingOptions {
   quota: JobQuota;
   definitions: Definitions;
   admission: JobAdmission;
-  claimEarly: Runner['claimEarly'];
+  preclaim: Runner['preclaim'];
   undoing: Undoing;
   plan: (id: string) => { retentionDays: number; storedAssets: number };
   storedAssets: (accountId: string) => Promise<number>;
@@ -85,7 +86,7 @@ const MOST_ROUNDS = 3;
  * submit makes a whole job or none.
  */
 export function createSubmitting(options: SubmittingOptions) {
-  const { jobs, items, holds, quota, definitions, admission, claimEarly, undoing } = options;
+  const { jobs, items, holds, quota, definitions, admission, undoing } = options;
   const { plan, storedAssets, upgradeUrl, now } = options;
 
   /** Stores a new job; answers the one that an earlier request under its key has made, where there is one. */
@@ -114,7 +115,7 @@ export function createSubmitting(options: SubmittingOptions) {
       return null;
     }
     if (fingerprint === undefined || earlier.fingerprint !== fingerprint) throw keyReused();
-    if (isBeingUndone(earlier)) {
+    if (earlier.phase === 'leaving' && isUndone(earlier)) {
       // Its own submit has ended, and released the key: what a store that was away kept of it goes now.
       await undoing.finish(earlier);
       return null;
@@ -170,18 +171,18 @@ export function createSubmitting(options: SubmittingOptions) {
   }
 
   /** Stores what the job runs, and over what. */
-  async function storeWork(job: JobDocument, order: Order, claim: EarlyClaim | null): Promise<void> {
+  async function storeWork(job: JobDocument, order: Order, claim: Preclaim | null): Promise<void> {
     const definition = textOf(order.definition);
     definitions.keep(job._id, definition);
     const stored = claim === null ? insertItems(job, order.seeds()) : items.insert([claim.item]);
     await allOf([jobs.insertDefinition(job, definition), stored]);
   }
 
-  /** Takes everything that the job needs, and shows it. */
-  async function equip(
+  /** Takes everything that a hidden job needs, and shows it. */
+  async function startHidden(
     job: JobDocument,
     order: Order,
-    { seen, claim }: { seen: Seen; claim: EarlyClaim | null },
+    { seen, claim }: { seen: Seen; claim: Preclaim | null },
   ): Promise<JobDocument> {
     const { accountId, type } = job;
     const money = allOf([holds.take(accountId, job._id, order.need, seen), reserveQuota(job)]);
@@ -192,7 +193,7 @@ export function createSubmitting(options: SubmittingOptions) {
       storeWork(job, order, claim),
     ]);
     refuseAbove(order, heldBy(hold));
-    const shown = await admission.show(job, { hold }, { isNext: !hasWaiting, claim });
+    const shown = await admission.show(job, { hold }, { isNext: !hasWaiting, preclaim: claim });
     if (shown === null) throw submitGivenUp();
     return shown;
   }
@@ -202,34 +203,32 @@ export function createSubmitting(options: SubmittingOptions) {
     refuseAbove(order, holds.priceSeen(seen, order.need));
   }
 
-  /** Claims the only item of a job, where this process works on it at once. */
-  function claimOnly({ _id, accountId, type }: JobDocument, order: Order): EarlyClaim | null {
-    if (order.totalItems !== 1) return null;
-    const [seed] = order.seeds();
-    return seed === undefined ? null : claimEarly(newItem(_id, accountId, 0, seed), type);
-  }
-
   /**
-   * Has the only item worked on beside the writes that accept its job: what comes of it waits until the job is shown. Not for an account
-   * that will be refused as it seems, for that is work that nobody pays.
+   * Claims the only item of a job where this process can work on it at once, and begins the work beside the writes that
+   * accept the job. An account that will be refused, as it seems, has its item claimed only: nobody would pay the work.
    */
-  function prepare(claim: EarlyClaim, job: JobDocument, order: Order, { seen, stored }: Before): void {
-    if (!holds.affords(seen, order.need) || job.places > leftOf(job, stored)) return;
-    definitions.keep(job._id, textOf(order.definition));
-    claim.prepare(job);
+  function preclaim(job: JobDocument, order: Order, { seen, stored }: Before): Preclaim | null {
+    const [seed] = order.totalItems === 1 ? order.seeds() : [];
+    const claim = seed && options.preclaim(newItem(job._id, job.accountId, 0, seed), job.type);
+    if (!claim) return null;
+    if (holds.affords(seen, order.need) && job.places <= leftOf(job, stored)) {
+      definitions.keep(job._id, textOf(order.definition));
+      claim.prepare(job);
+    }
+    return claim;
   }
 
   /** Makes a hidden job whole, and shows it; what fails is undone. */
   async function complete(
     job: JobDocument,
     order: Order,
-    { seen, stored, claim }: Before & { claim: EarlyClaim | null },
+    { seen, stored, claim }: Before & { claim: Preclaim | null },
   ): Promise<JobDocument> {
     try {
       refuseForeseen(order, seen);
       refuseTooMany(job, stored);
       await refuseOverfull(job);
-      const shown = await equip(job, order, { seen, claim });
+      const shown = await startHidden(job, order, { seen, claim });
       await quota.confirm(job.accountId, job._id);
       return shown;
     } catch (error) {
@@ -252,9 +251,8 @@ export function createSubmitting(options: SubmittingOptions) {
   ): Promise<Submitted> => {
     const job = newJob(caller, order, { key, parent, retentionDays: plan(caller.plan).retentionDays }, now());
     const [seen, stored] = await Promise.all([holds.see(caller.accountId), storedBefore(job)]);
-    const claim = claimOnly(job, order);
+    const claim = preclaim(job, order, { seen, stored });
     try {
-      if (claim !== null) prepare(claim, job, order, { seen, stored });
       const earlier = await insertHidden(job);
       if (earlier !== null) claim?.drop();
       const made = earlier ?? (await complete(job, order, { seen, stored, claim }));
@@ -272,11 +270,6 @@ function refuseAbove({ maxCredits }: Order, price: number): void {
 }
 
 export type Submitting = ReturnType<typeof createSubmitting>;
-
-/** Whether nobody can show it any more, and somebody undoes it: unlike one whose records have come to their end. */
-function isBeingUndone({ phase, completedAt }: JobDocument): boolean {
-  return phase === 'leaving' && completedAt === null;
-}
 
 /** The values of works that are all over: nothing is undone while a part of it is still being done. */
 async function allOf<T extends readonly unknown[]>(

@@ -3,9 +3,9 @@ import type { ModelSegment } from '../../catalogue/plan/plan.ts';
 import { expandPrompt, showsSubjects } from '../../catalogue/plan/subjects.ts';
 import type { Providers } from '../../providers/open.ts';
 import { throughOutages } from '../../stores/outages.ts';
-import { Abandoned } from '../engine/item-work.ts';
+import { Abandoned } from '../item-work.ts';
 import type { ItemsStore } from '../items-store.ts';
-import { type Input, type ItemCall, type Made, PutBack, WorkError } from './perform.ts';
+import { type Input, type ItemCall, ItemFailure, type Made, PutBack } from './perform.ts';
 import type { TypicalSeconds } from './typical-seconds.ts';
 
 export interface ModelWorkOptions {
@@ -51,7 +51,7 @@ export function createModelWork({ providers, assets, items, typicalSeconds }: Mo
     if (outcome.kind === 'failure') {
       const { code, message, retryAfterMs } = outcome;
       const again = retryAfterMs === undefined ? { isLast: true } : { isLast: false, retryAfterMs };
-      throw new WorkError({ code, message, mayPass: !again.isLast, ...again });
+      throw new ItemFailure({ code, message, mayPass: !again.isLast, ...again });
     }
     // A statistic: what was answered, and is paid, does not go with it.
     await typicalSeconds.took(op, model, performance.now() - startedMs).catch(() => undefined);

@@ -6,7 +6,7 @@ import type { Pixels } from '../../pixels/pixels.ts';
 import type { Renders } from '../../pixels/renders/renders.ts';
 import { fill } from '../../templates/document.ts';
 import type { Templates } from '../../templates/open.ts';
-import { type ItemCall, type Made, WorkError } from './perform.ts';
+import { type ItemCall, ItemFailure, type Made } from './perform.ts';
 
 export interface PageWorkOptions {
   renders: Renders;
@@ -29,7 +29,7 @@ export function createPageWork({ renders, templates, assets, publicUrl, ...optio
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'not_found') throw error;
       const message = 'The template was deleted before this row was drawn.';
-      throw new WorkError({ code: 'invalid_state', message, mayPass: false, isUnstarted: true });
+      throw new ItemFailure({ code: 'invalid_state', message, mayPass: false, isUnstarted: true });
     }
   }
 

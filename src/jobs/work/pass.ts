@@ -3,7 +3,7 @@ import type { PassSegment } from '../../catalogue/plan/plan.ts';
 import { ApiError } from '../../http/errors.ts';
 import type { OpMeter } from '../../metrics/ops.ts';
 import type { PixelResult, Pixels, TransformCall } from '../../pixels/pixels.ts';
-import { isBatch } from '../engine/prefetch.ts';
+import { isBatch } from '../rules.ts';
 import type { ItemCall, Made } from './perform.ts';
 
 /** Time that an item is worked on; waiting for a thread is not counted. */

@@ -6,13 +6,13 @@ import { ApiError } from '../../http/errors.ts';
 import { StorageFullError } from '../../stores/documents/port.ts';
 import type { Objects } from '../../stores/objects/port.ts';
 import { isOutage, throughOutages } from '../../stores/outages.ts';
-import { Abandoned, type FailedWork, type Perform, type WorkResult } from '../engine/item-work.ts';
+import type { Definition } from '../definitions/definition.ts';
+import type { Definitions } from '../definitions/definitions.ts';
+import { newIntermediateKey } from '../intermediates.ts';
+import { Abandoned, type Perform, type WorkResult } from '../item-work.ts';
 import type { ItemsStore } from '../items-store.ts';
 import type { Claimed, JobDocument, Outcome, Progress } from '../job.ts';
-import { failureOf, timesOf } from '../rules.ts';
-import type { Definition } from './definition.ts';
-import type { Definitions } from './definitions.ts';
-import { newIntermediateKey } from './intermediates.ts';
+import { type Failure, failureOf, timesOf } from '../rules.ts';
 
 /** What a segment, or a page, made of an item. */
 export type Made =
@@ -35,8 +35,8 @@ export interface ItemCall {
   job: JobDocument;
   definition: Definition;
   signal: AbortSignal;
-  /** Resolves when the job is shown, and rejects when it is not to be worked on. Every effect outside this process waits for it. */
-  shown: Promise<unknown>;
+  /** Resolves when the job is accepted, and rejects when it is not to be worked on. Every effect outside this process waits for it. */
+  accepted: Promise<unknown>;
 }
 
 export interface PerformOptions {
@@ -54,10 +54,10 @@ export interface PerformOptions {
 }
 
 /** Work that failed for a reason that is no refusal of the interface, such as one of a provider. */
-export class WorkError extends Error {
-  override readonly name = 'WorkError';
-  readonly failure: FailedWork;
-  constructor(failure: FailedWork) {
+export class ItemFailure extends Error {
+  override readonly name = 'ItemFailure';
+  readonly failure: Failure;
+  constructor(failure: Failure) {
     super(failure.message);
     this.failure = failure;
   }
@@ -96,7 +96,7 @@ export function createPerform(options: PerformOptions): Perform {
 
   async function run(call: ItemCall, segment: Segment, input: Input): Promise<Made> {
     if (segment.runs === 'model') {
-      await call.shown;
+      await call.accepted;
       return options.runModel(call, segment, input);
     }
     const bytes = await input();
@@ -105,7 +105,7 @@ export function createPerform(options: PerformOptions): Perform {
   }
 
   /** Keeps what a segment made for the next one. The object before it is of no use any more. */
-  async function keepBetween(
+  async function keepIntermediate(
     { item, signal }: ItemCall,
     made: Made,
     before: Progress,
@@ -166,7 +166,7 @@ export function createPerform(options: PerformOptions): Perform {
       }
       try {
         const made = await run(call, segment, input);
-        await call.shown;
+        await call.accepted;
         const after = {
           segment: segment.index + 1,
           objectKey: null,
@@ -174,7 +174,7 @@ export function createPerform(options: PerformOptions): Perform {
           credits: progress.credits + (variant.credits[segment.index] ?? 0),
         };
         if (segment.index === variant.segments.length - 1) return await outcomeOf(call, made, after, segment);
-        progress = await keepBetween(call, made, progress, after, segment);
+        progress = await keepIntermediate(call, made, progress, after, segment);
         input = async () => (made.kind === 'image' ? made.bytes : null);
       } catch (error) {
         throw error instanceof PutBack || isOutage(error) ? error : atSegment(error, segment, progress, job);
@@ -184,7 +184,7 @@ export function createPerform(options: PerformOptions): Perform {
   }
 
   async function page(call: ItemCall): Promise<Outcome> {
-    await call.shown;
+    await call.accepted;
     const made = await options.runPage(call).catch((error: unknown) => {
       throw isOutage(error) ? error : atSegment(error, undefined, NOTHING_DONE, call.job);
     });
@@ -197,19 +197,19 @@ export function createPerform(options: PerformOptions): Perform {
     segment: Segment | undefined,
     { runs, credits }: Progress,
     job: JobDocument,
-  ): WorkError {
+  ): ItemFailure {
     const failure = failureIn(error, job);
     // A run that was handed out is paid for, but when the reason is ours.
     const isPaid = segment?.runs !== 'model' && !failure.mayPass && failure.isUnstarted !== true;
-    return new WorkError({
+    return new ItemFailure({
       ...failure,
-      bill: { runs: runs + (isPaid ? 1 : 0), credits },
+      usage: { runs: runs + (isPaid ? 1 : 0), credits },
       ...(job.type === 'chain' && segment !== undefined && { failedStep: segment.index }),
     });
   }
 
-  function failureIn(error: unknown, { type }: JobDocument): FailedWork {
-    if (error instanceof WorkError) return error.failure;
+  function failureIn(error: unknown, { type }: JobDocument): Failure {
+    if (error instanceof ItemFailure) return error.failure;
     if (error instanceof ApiError) return failureOf(error);
     if (error instanceof StorageFullError) return failureOf(asApiError(error));
     if (!(error instanceof Abandoned)) log.warn({ err: error, type }, 'Work on an item failed unexpectedly');
@@ -220,10 +220,10 @@ export function createPerform(options: PerformOptions): Perform {
     };
   }
 
-  return async (item, job, signal, shown = Promise.resolve()): Promise<WorkResult> => {
+  return async (item, job, signal, accepted = Promise.resolve()): Promise<WorkResult> => {
     try {
       const definition = await definitions.of(job._id);
-      const call = { item, job, definition, signal, shown };
+      const call = { item, job, definition, signal, accepted };
       return { outcome: await (definition.takes === 'rows' ? page(call) : walk(call)) };
     } catch (error) {
       if (error instanceof PutBack) return { putBackMs: error.pauseMs };

@@ -22,15 +22,15 @@ async function brokenBy(point: string, moment: 'before' | 'after', fates = FATES
   const world = await openWorld();
   const caller = await world.account(GRANTED);
   const dying = await world.start({ point, occurrence: 1, moment });
-  const submitted = dying.engine.submit(caller, orderOf(fates));
+  const submitted = dying.lifecycle.submit(caller, orderOf(fates));
   const isCancelled = point.includes('cancel');
   const acted = submitted.then(async ({ job }) => {
-    if (isCancelled) await dying.engine.cancel(caller.accountId, job._id);
+    if (isCancelled) await dying.lifecycle.cancel(caller.accountId, job._id);
     for (let tries = 0; tries < 3; tries += 1) {
       await quiet(world, dying);
       world.elapse(PAUSE_MS);
-      await dying.engine.sweeps.find(({ name }) => name === 'retries of items')?.sweep(world.now());
-      await dying.engine.lookAround();
+      await dying.lifecycle.sweeps.find(({ name }) => name === 'retries of items')?.sweep(world.now());
+      await dying.lifecycle.lookAround();
     }
     const isDone = async () => (await jobsOf(world))[0]?.phase === 'done';
     for (let look = 0; look < LOOKS && !(await isDone()); look += 1) await pause(5);
@@ -76,7 +76,7 @@ t.test('an end is announced behind its money: who hears of it finds the charge m
   const world = await openWorld();
   const caller = await world.account(GRANTED);
   const dying = await world.start({ point: 'runs paid', occurrence: 1, moment: 'before' });
-  await dying.engine.submit(caller, orderOf(['done', 'done', 'done', 'done']));
+  await dying.lifecycle.submit(caller, orderOf(['done', 'done', 'done', 'done']));
   await dying.life.died;
   const types = (await world.announced.find({})).map(({ type }) => type);
   t.notOk(types.includes('job.completed'), types.join(', '));

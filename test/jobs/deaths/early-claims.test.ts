@@ -16,7 +16,7 @@ t.test('the only item of a job that runs at once is stored as claimed', async (t
   const caller = await world.account(GRANTED);
   // Who dies at the first claim of a stored item claims none.
   const host = await world.start({ point: 'items claimed', occurrence: 1, moment: 'before' });
-  const { job } = await host.engine.submit(caller, orderOf(['done']));
+  const { job } = await host.lifecycle.submit(caller, orderOf(['done']));
   t.equal(job.status, 'PROCESSING');
   await ended(world);
   t.notOk(host.life.isDead);
@@ -32,9 +32,9 @@ t.test('the only item of a job that has to wait is as if nobody had claimed it',
   const caller = await world.account(GRANTED);
   const host = await world.start(null);
   // Two jobs keep their places and nothing to do: their items are put off.
-  for (let jobs = 0; jobs < 2; jobs += 1) await host.engine.submit(caller, orderOf(['twice']));
+  for (let jobs = 0; jobs < 2; jobs += 1) await host.lifecycle.submit(caller, orderOf(['twice']));
   while ((await itemsOf(world)).some(({ queue }) => queue !== 'later')) await pause(5);
-  const { job } = await host.engine.submit(caller, orderOf(['done']));
+  const { job } = await host.lifecycle.submit(caller, orderOf(['done']));
   t.equal(job.status, 'PENDING');
   const waiting = (await itemsOf(world)).find(({ jobId }) => jobId === job._id);
   t.match(waiting, { status: 'PENDING', queue: 'ready', deaths: 0 });
@@ -57,7 +57,7 @@ for (const point of POINTS_OF_A_SUBMIT) {
       const world = await openWorld();
       const caller = await world.account(GRANTED);
       const dying = await world.start({ point, occurrence: 1, moment });
-      dying.engine.submit(caller, orderOf(['done'])).catch(() => undefined);
+      dying.lifecycle.submit(caller, orderOf(['done'])).catch(() => undefined);
       await dying.life.died;
       // Before anything is undone, the lease of the dead runs out.
       world.elapse(LEASE_MS);

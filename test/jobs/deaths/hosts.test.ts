@@ -24,12 +24,12 @@ t.test('an owner that stood still past its lease changes nothing, and leaves no 
     return work(call);
   };
   const late = await world.start(null, scripted(paused));
-  await late.engine.submit(caller, orderOf(['done']));
+  await late.lifecycle.submit(caller, orderOf(['done']));
   await stands;
   world.elapse(LEASE_MS);
   const other = await world.start(null);
-  for (const { sweep } of other.engine.sweeps) await sweep(world.now());
-  await other.engine.lookAround();
+  for (const { sweep } of other.lifecycle.sweeps) await sweep(world.now());
+  await other.lifecycle.lookAround();
   await ended(world);
   const [settled] = await itemsOf(world);
   t.equal(settled?.status, 'COMPLETED', 'by the new owner');
@@ -50,17 +50,17 @@ for (const [name, times, isSeen] of [
     const caller = await world.account(GRANTED);
     const never: Script = () => new Promise(() => undefined);
     const first = await world.start(null, scripted(never));
-    const { job } = await first.engine.submit(caller, orderOf(['done']));
+    const { job } = await first.lifecycle.submit(caller, orderOf(['done']));
     for (let losses = 0; losses < times; losses += 1) {
       const claimed = async () => (await itemsOf(world))[0]?.queue === 'claimed';
       for (let look = 0; look < 400 && !(await claimed()); look += 1)
         await new Promise((wait) => setTimeout(wait, 5));
-      if (isSeen) await first.engine.items.endLeasesOf(first.owner);
+      if (isSeen) await first.stores.items.endLeasesOf(first.owner);
       world.elapse(isSeen ? 1 : LEASE_MS);
-      t.equal((await first.engine.jobs.get(job._id))?.status, 'PROCESSING');
-      for (const { sweep } of first.engine.sweeps) await sweep(world.now());
+      t.equal((await first.stores.jobs.get(job._id))?.status, 'PROCESSING');
+      for (const { sweep } of first.lifecycle.sweeps) await sweep(world.now());
     }
-    const ended = await first.engine.jobs.get(job._id);
+    const ended = await first.stores.jobs.get(job._id);
     t.match(ended, {
       status: 'FAILED',
       errorCode: 'internal_error',
@@ -78,7 +78,7 @@ t.test('two hosts share a job, and one of them dies', async (t) => {
   const caller = await world.account(GRANTED);
   const one = await world.start({ point: 'item decided', occurrence: 4, moment: 'after' });
   const two = await world.start(null);
-  await one.engine.submit(caller, orderOf(Array.from({ length: 40 }, () => 'done' as const)));
+  await one.lifecycle.submit(caller, orderOf(Array.from({ length: 40 }, () => 'done' as const)));
   await Promise.race([one.life.died, quiet(world, two)]);
   await recover(world, two);
   const [job] = await jobsOf(world);
@@ -105,15 +105,15 @@ t.test('a job is not seen from its end on, and the sweep removes all that it was
   const world = await openWorld();
   const caller = await world.account(GRANTED);
   const host = await world.start(null);
-  const { job } = await host.engine.submit(caller, orderOf(['done', 'refused', 'done']));
+  const { job } = await host.lifecycle.submit(caller, orderOf(['done', 'refused', 'done']));
   await ended(world);
-  const find = () => host.engine.jobs.find(caller.accountId, job._id);
+  const find = () => host.stores.jobs.find(caller.accountId, job._id);
   t.equal((await find())?._id, job._id);
   world.elapse(Date.parse(job.expiresAt) - world.now().getTime() - 1);
   t.ok(await find(), 'a moment before its end');
   world.elapse(1);
   t.equal(await find(), null, 'before any sweep');
-  for (const { sweep } of host.engine.sweeps) while ((await sweep(world.now())) > 0);
+  for (const { sweep } of host.lifecycle.sweeps) while ((await sweep(world.now())) > 0);
   t.same(await jobsOf(world), []);
   t.same(await itemsOf(world), []);
   const left = await brokenPromises(world, caller, GRANTED);

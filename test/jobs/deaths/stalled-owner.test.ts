@@ -1,6 +1,6 @@
 // needs: documents
 import t from 'tap';
-import type { Decided } from '../../../src/jobs/engine/settlement.ts';
+import type { Decided } from '../../../src/jobs/engine/outcomes.ts';
 import { createJobSweeps, type JobSweepsOptions } from '../../../src/jobs/engine/sweeps.ts';
 import { ItemsStore } from '../../../src/jobs/items-store.ts';
 import type { ItemDocument, Progress } from '../../../src/jobs/job.ts';
@@ -35,8 +35,8 @@ t.test('a segment that ends while its item is given up is billed', async (t) => 
   };
   const [leases] = createJobSweeps({
     items,
-    settlement: {
-      async settle(_jobId: string, batch: readonly Decided[]) {
+    outcomes: {
+      async record(_jobId: string, batch: readonly Decided[]) {
         for (const { outcome } of batch) bills.push(outcome.credits);
         return null;
       },

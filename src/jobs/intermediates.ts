@@ -1,9 +1,9 @@
-import { eachLimit } from '../../fairness/each-limit.ts';
-import { randomText } from '../../names/ids.ts';
-import type { Objects } from '../../stores/objects/port.ts';
-import type { ItemsStore } from '../items-store.ts';
-import type { JobDocument } from '../job.ts';
-import type { JobsStore } from '../store.ts';
+import { eachLimit } from '../fairness/each-limit.ts';
+import { randomText } from '../names/ids.ts';
+import type { Objects } from '../stores/objects/port.ts';
+import type { ItemsStore } from './items-store.ts';
+import type { JobDocument } from './job.ts';
+import type { JobsStore } from './store.ts';
 
 /** More than a job has items: what processes that died left of its objects is found too. */
 const MOST_OBJECTS = 50_000;

@@ -1,7 +1,7 @@
-import type { JobNeed } from '../../billing/holds.ts';
-import type { StepWarning } from '../../catalogue/checks/warnings.ts';
-import type { ItemDocument, JobDocument } from '../job.ts';
-import type { Definition } from '../work/definition.ts';
+import type { JobNeed } from '../billing/holds.ts';
+import type { StepWarning } from '../catalogue/checks/warnings.ts';
+import type { Definition } from './definitions/definition.ts';
+import type { ItemDocument, JobDocument } from './job.ts';
 
 /** What a job is called and shown as. */
 export type JobHead = Pick<

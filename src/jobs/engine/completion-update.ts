@@ -7,15 +7,29 @@ import type { JobDocument, OutcomeStatus } from '../job.ts';
 import { errorMessageOf, finalStatusOf, isOver, type Tally } from '../rules.ts';
 import { jobEventTypeOf } from './announcements.ts';
 
-/** The update that ends a job, and what must still be true of the job for it. */
-export interface Verdict {
+/** The update that completes a job, and what must still be true of the job for it. */
+export interface CompletionUpdate {
   asItIs: Filter;
   set: Record<string, unknown>;
   unset: NonNullable<Update['$unset']>;
 }
 
-/** What becomes of a job whose items have all settled. */
-export function createVerdicts(options: { items: ItemsStore; events: Events; now: () => Date }) {
+export interface CompletionUpdates {
+  /** The update that completes a job as it was read. */
+  of(job: JobDocument): Promise<CompletionUpdate>;
+  /**
+   * The update that completes a job together with the recording of its last outcomes. Null where more is to be read first:
+   * failures, and what a cancel stopped, stand in the items only once their outcomes are published.
+   */
+  ofRecording(job: JobDocument, tally: Tally): Promise<CompletionUpdate | null>;
+}
+
+/** The final status, error and charge of a job whose items have all ended. */
+export function createCompletionUpdates(options: {
+  items: ItemsStore;
+  events: Events;
+  now: () => Date;
+}): CompletionUpdates {
   const { items, events, now } = options;
 
   /** What items that a cancel stopped between two segments of a chain had used by then. */
@@ -41,8 +55,7 @@ export function createVerdicts(options: { items: ItemsStore; events: Events; now
     return wanted ? newId('evt', now().getTime()) : null;
   }
 
-  /** The end of a job as it was read. */
-  async function endOf(job: JobDocument): Promise<Verdict> {
+  async function updateOf(job: JobDocument): Promise<CompletionUpdate> {
     const { status, hold } = job;
     const finalStatus = finalStatusOf(job);
     const [more, error, endEventId, cancelledItems] = await Promise.all([
@@ -73,13 +86,9 @@ export function createVerdicts(options: { items: ItemsStore; events: Events; now
   }
 
   return {
-    endOf,
+    of: updateOf,
 
-    /**
-     * The end of a job that its last outcomes complete, so that one update may count them and end it; null where more is
-     * to be known first: of failures, and of what a cancel stopped, the items tell only once they are written out.
-     */
-    async completionOf(job: JobDocument, tally: Tally): Promise<Verdict | null> {
+    async ofRecording(job, tally) {
       const counted = {
         ...job,
         completedItems: job.completedItems + tally.completedItems,
@@ -88,9 +97,7 @@ export function createVerdicts(options: { items: ItemsStore; events: Events; now
         usedCredits: job.usedCredits + tally.usedCredits,
       };
       const isComplete = counted.status === 'PROCESSING' && counted.failedItems === 0 && isOver(counted);
-      return isComplete ? endOf(counted) : null;
+      return isComplete ? updateOf(counted) : null;
     },
   };
 }
-
-export type Verdicts = ReturnType<typeof createVerdicts>;
