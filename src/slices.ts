@@ -19,6 +19,7 @@ import { createMail } from './mail/mail.ts';
 import type { Meters } from './metrics/meters.ts';
 import { offeredModels, readModels } from './models/models.ts';
 import { openModels } from './models/open.ts';
+import { MEGABYTE } from './names/units.ts';
 import { createOutbound } from './outbound/outbound.ts';
 import { tracedOutbound } from './outbound/traced.ts';
 import type { Pixels } from './pixels/pixels.ts';
@@ -178,7 +179,7 @@ export async function openSlices(options: SlicesOptions) {
       ),
       storedAssets: assets.storedAssets,
       upgradeUrl: topUpUrl,
-      keptBytesMax: settings.jobs.JOB_DOCUMENTS_MEGABYTES * 1024 * 1024,
+      keptBytesMax: settings.jobs.JOB_DOCUMENTS_MEGABYTES * MEGABYTE,
     }),
   );
   return { all, gate, catalogue, images };

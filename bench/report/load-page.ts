@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { escaped } from './escaped.ts';
 import type { LoadReport } from './load-report.ts';
 
 /**
@@ -29,8 +30,4 @@ ${readFileSync(join(import.meta.dirname, 'page.css'), 'utf8')}</style>
 /** JSON inside of a script element: no text in it may end the element. */
 function asScriptText(json: string): string {
   return json.replaceAll('<', '\\u003c');
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }

@@ -1,4 +1,5 @@
 import type { SuiteResult } from '../suite.ts';
+import { escaped } from './escaped.ts';
 
 /** A result as one HTML page: its table, and a bar for each ratio. Needs nothing from outside. */
 export function page(
@@ -31,8 +32,4 @@ ${body.join('\n')}
 function cell(name: string, value: string | number | undefined): string {
   if (typeof value !== 'number' || !name.startsWith('ratio')) return escaped(String(value ?? ''));
   return `<span class="bar" style="width:${Math.round(Math.min(value, 3) * 60)}px"></span>${value}`;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { keyOf } from '../tune/candidates.ts';
 import type { Outcome, Trial } from '../tune/search.ts';
+import { escaped } from './escaped.ts';
 
 /** The widest ratio on the page; what lies beyond is drawn at its edge. */
 const WIDEST = 2;
@@ -48,8 +49,4 @@ function plot({ difference }: Trial): string {
   const at = (ratio: number) => (Math.min(WIDEST, Math.max(0, ratio)) / WIDEST) * 300;
   const { ratio, low, high } = difference;
   return `<svg width="300" height="16" role="img" aria-label="${ratio.toFixed(3)}"><line x1="${at(1)}" x2="${at(1)}" y1="0" y2="16" stroke="currentColor" opacity="0.4"/><line x1="${at(low)}" x2="${at(high)}" y1="8" y2="8" stroke="var(--accent)" stroke-width="2"/><circle cx="${at(ratio)}" cy="8" r="4" fill="var(--accent)"/></svg>`;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }

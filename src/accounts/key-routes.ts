@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { envelopeOf, success } from '../http/envelope.ts';
 import { ApiError } from '../http/errors.ts';
+import { present } from '../names/present.ts';
 import { createKey } from './accounts.ts';
 import type { Gate } from './gate/gate.ts';
 import { ApiKey, KeyPath, NewApiKey, NewApiKeyBody } from './schema.ts';
@@ -98,7 +99,7 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
 /** A key as the API shows it: without its secret. */
 function apiKeyOf(key: ApiKeyDocument): ApiKey {
   const { _id: id, name, hint, createdAt, lastUsedAt } = key;
-  return { id, name, hint, createdAt, ...(lastUsedAt === null ? {} : { lastUsedAt }) };
+  return { id, name, hint, createdAt, ...present({ lastUsedAt }) };
 }
 
 function noKeyToRevoke(): ApiError {

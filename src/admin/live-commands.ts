@@ -1,5 +1,6 @@
 import { SETTINGS } from '../../config/index.ts';
 import { CAPACITY_SETTINGS, type CapacitySetting } from '../capacity/capacity.ts';
+import { HOUR_MS, MEGABYTE } from '../names/units.ts';
 import { askProcesses, type ControlAnswer } from '../processes/controls.ts';
 import { type Command, type CommandAnswer, type CommandContext, type Given, UsageError } from './command.ts';
 
@@ -10,7 +11,7 @@ const ACCEPTED = {
   RENDER_THREADS: SETTINGS.renders.RENDER_THREADS,
 } satisfies Record<CapacitySetting, unknown>;
 const { LOG_LEVEL } = SETTINGS.http;
-const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000 };
+const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: HOUR_MS };
 
 /** What an operator asks of the processes that run now, of every host that shares the stores. */
 export const LIVE_COMMANDS: readonly Command[] = [
@@ -61,7 +62,7 @@ async function pools(_given: Given, { coordination }: CommandContext): Promise<C
   const head = ['process', 'pid', 'MB', 'image', 'waiting', 'heavy', 'batch', 'render', 'waiting', 'log'];
   const rows = processes.map(({ hostId, processId, data }) => {
     const { pid, rssBytes, image, heavy, batch, render, logLevel } = data as unknown as PoolsOfProcess;
-    const megabytes = Math.round(rssBytes / 1_048_576);
+    const megabytes = Math.round(rssBytes / MEGABYTE);
     const shown = [
       busy(image),
       image.queued,

@@ -1,4 +1,5 @@
 import { newId, randomText } from '../names/ids.ts';
+import { present } from '../names/present.ts';
 import type { ImageObject } from '../pixels/image-object.ts';
 import type { Asset } from './schema.ts';
 
@@ -77,14 +78,11 @@ export function assetOf(asset: AssetDocument): Asset {
   return {
     id,
     status,
-    ...(name !== null && { name }),
-    ...(collection !== null && { collection }),
+    ...present({ name, collection }),
     origin,
-    ...(jobId !== null && { jobId }),
-    ...(itemIndex !== null && { itemIndex }),
-    ...(image !== null && { image }),
+    ...present({ jobId, itemIndex, image }),
     ...(metadata !== null && { metadata: JSON.parse(metadata) }),
     createdAt,
-    ...(expiresAt !== null && { expiresAt }),
+    ...present({ expiresAt }),
   };
 }

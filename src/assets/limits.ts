@@ -1,4 +1,4 @@
-const MEGABYTE = 1024 * 1024;
+import { DAY_MS, MEGABYTE } from '../names/units.ts';
 
 /** Largest image that is stored, and largest multipart body around one. */
 export const UPLOAD_LIMIT_BYTES = 34 * MEGABYTE;
@@ -10,7 +10,7 @@ export const URL_FETCHES = 4;
 /** Life of an upload url. */
 export const PUT_LIFE_MS = 15 * 60_000;
 /** How long a failed asset can be looked at. */
-export const FAILED_LIFE_MS = 24 * 60 * 60_000;
+export const FAILED_LIFE_MS = DAY_MS;
 /**
  * Longer than any upload takes, from its first byte to its asset: BODY_TIMEOUT_MS is at most an hour. What is older and
  * not done was left by a process that died.

@@ -1,4 +1,5 @@
 import type { Credits } from '../accounts/schema.ts';
+import { present } from '../names/present.ts';
 import type { LedgerEntry } from './schema.ts';
 import type { LedgerRow, Money } from './store.ts';
 
@@ -24,8 +25,7 @@ export function entryOf({
     credits,
     held,
     balanceAfter,
-    ...(jobId === null ? {} : { jobId }),
-    ...(note === null ? {} : { note }),
+    ...present({ jobId, note }),
     createdAt,
   };
 }

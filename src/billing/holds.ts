@@ -1,3 +1,4 @@
+import { DAY_MS } from '../names/units.ts';
 import { insufficientCredit } from './errors.ts';
 import type { Movement, Movements, Seen } from './movements.ts';
 import { periodOf, turnPeriod } from './period.ts';
@@ -164,7 +165,7 @@ function inPeriod(account: Money, period: string): Money {
 class PeriodIsOver extends Error {}
 
 /** Longer than any job can run: a note of runs guards against a repeat of its movement. */
-const NOTE_LIFE_MS = 400 * 24 * 60 * 60_000;
+const NOTE_LIFE_MS = 400 * DAY_MS;
 
 /** What a job pays for what it used: runs fill the allowance first. */
 export function chargeOf(hold: JobHold, used: JobNeed): JobCharge {

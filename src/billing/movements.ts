@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { newId } from '../names/ids.ts';
+import { present } from '../names/present.ts';
 import type { Filter } from '../stores/documents/port.ts';
 import type { BillingStore, LedgerRow, Money, MovementType } from './store.ts';
 
@@ -237,7 +238,7 @@ function rowOf(
     held: movesBalance ? 0 : Math.abs(movement.heldChange),
     balanceAfter: account.balance + movement.credits,
     jobId: movement.jobId ?? null,
-    ...(movement.runs !== undefined && { runs: movement.runs }),
+    ...present({ runs: movement.runs }),
     note: movement.note ?? null,
     createdAt: now.toISOString(),
   };

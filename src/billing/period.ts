@@ -1,3 +1,4 @@
+import { DAY_MS } from '../names/units.ts';
 import type { BillingStore } from './store.ts';
 
 /** `YYYY-MM`: the billing period of an instant, which is the calendar month in UTC. */
@@ -23,7 +24,7 @@ export function turnPeriod(store: BillingStore, accountId: string, period: strin
 }
 
 /** How far the clocks of two hosts may differ. */
-const LARGEST_SKEW_MS = 24 * 60 * 60_000;
+const LARGEST_SKEW_MS = DAY_MS;
 
 /**
  * Turns counts back that a clock which was ahead has begun: their period is none that any host could be in by now, and

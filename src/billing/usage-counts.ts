@@ -1,8 +1,7 @@
 import { eachLimit } from '../fairness/each-limit.ts';
+import { DAY_MS, HOUR_MS } from '../names/units.ts';
 import type { BatchMark, UsageDay, UsageHour, UsageStore } from './usage-store.ts';
 
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 /** Documents that one process writes at the same time. */
 const WRITTEN_AT_ONCE = 64;
 

@@ -6,6 +6,7 @@ import {
   DuplicateKeyError,
   type Filter,
 } from '../stores/documents/port.ts';
+import type { Range } from './usage-window.ts';
 
 /**
  * Counted calls of one account, op and API key within one hour or one day. What is stored grows with the hours in which
@@ -42,12 +43,6 @@ export interface BatchMark {
   /** Names the process; no dots. */
   writer: string;
   sequence: number;
-}
-
-/** From inclusive, to exclusive. */
-export interface Range {
-  from: string;
-  to: string;
 }
 
 /** What counts are told by. */

@@ -1,10 +1,9 @@
 import { type ApiError, invalidParam } from '../http/errors.ts';
 import { readDate, readInstant } from '../http/instants.ts';
+import { DAY_MS, HOUR_MS } from '../names/units.ts';
 import type { UsageQuery } from './schema.ts';
 
 const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
-const DAY_MS = 86_400_000;
 const DEFAULT_DAYS = 30;
 const LONGEST_DAYS = 366;
 const GROUPINGS = ['op', 'key', 'day'] as const;

@@ -1,6 +1,7 @@
 import { operationNamed } from '../../workers/image/operations/index.ts';
 import { lossyWriter } from '../../workers/image/operations/parameter.ts';
 import type { Encode, Pass } from '../../workers/protocol.ts';
+import { present } from '../names/present.ts';
 import type { Fragment } from './op.ts';
 import { isStill } from './pass-parameters.ts';
 
@@ -47,8 +48,7 @@ function overrule(earlier: Encode, later: Encode): Encode {
   if (!changed) return { ...earlier, ...later };
   const { metadata, background } = earlier;
   return {
-    ...(metadata !== undefined && { metadata }),
-    ...(background !== undefined && { background }),
+    ...present({ metadata, background }),
     ...later,
   };
 }

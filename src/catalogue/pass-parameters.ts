@@ -2,6 +2,7 @@ import type { Static } from '@sinclair/typebox';
 import { operations } from '../../workers/image/operations/index.ts';
 import { lossyWriter } from '../../workers/image/operations/parameter.ts';
 import type { Decode, Encode } from '../../workers/protocol.ts';
+import { present } from '../names/present.ts';
 import type { Given, Violation } from './op.ts';
 import { choice, optional } from './parameter.ts';
 
@@ -48,7 +49,7 @@ export type PassParameters = {
 export function passPartsOf(params: PassParameters): { decode: Decode; encode: Encode } {
   const { frame, density, ...encode } = pick(params);
   return {
-    decode: { ...(frame !== undefined && { frame }), ...(density !== undefined && { density }) },
+    decode: present({ frame, density }),
     encode,
   };
 }

@@ -7,6 +7,7 @@ import {
 } from '../../workers/image/operations/index.ts';
 import { contract, type Filled, filler, type Sent } from '../../workers/image/operations/parameter.ts';
 import type { Encode, Step } from '../../workers/protocol.ts';
+import { present } from '../names/present.ts';
 import type { Checked, Given, PixelOp, Violation } from './op.ts';
 import { PASS_PARAMETERS, type PassParameters, passPartsOf, passRule } from './pass-parameters.ts';
 
@@ -106,7 +107,7 @@ export function operationOp<const N extends string, O extends StepName>(
 export function violationOf(refused: ReturnType<StepOperation['rule']>): Violation | undefined {
   if (refused === undefined) return undefined;
   const { key, message, details } = refused;
-  return { key, message, ...(details !== undefined && { details }) };
+  return { key, message, ...present({ details }) };
 }
 
 /** One registry step; arguments that are undefined are left out. An argument that the operation lacks does not compile. */

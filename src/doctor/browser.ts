@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Settings } from '../../config/index.ts';
+import { MEGABYTE } from '../names/units.ts';
 import { sandboxObstacle } from '../pixels/renders/sandbox.ts';
 import { createRenderThread } from '../pixels/renders/thread.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
@@ -11,7 +12,6 @@ const PAGE = '<!doctype html><title>Doctor</title><body style="margin:0;backgrou
 const EDGE_PIXELS = 64;
 /** A cold start from a slow disk takes seconds. */
 const DEADLINE_MS = 30_000;
-const MEGABYTE = 1_048_576;
 const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
 
 /** What became of one page. */

@@ -3,9 +3,9 @@ import { open, rm, statfs } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Settings } from '../../config/index.ts';
 import { randomText } from '../names/ids.ts';
+import { MEGABYTE } from '../names/units.ts';
 import { type Finding, ok, orProblem, problem, warning } from './finding.ts';
 
-const MEGABYTE = 1_048_576;
 /** Types of statfs that forget everything at a restart. */
 const MEMORY_FILE_SYSTEMS = new Map([
   [0x01021994, 'tmpfs'],

@@ -1,8 +1,8 @@
 import type { Settings } from '../../config/index.ts';
+import { MEGABYTE } from '../names/units.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
 import type { HostFacts } from './host-facts.ts';
 
-const MEGABYTE = 1_048_576;
 /** Of an API process without pictures. */
 const PROCESS_BYTES = 200 * MEGABYTE;
 const LEAST_OPEN_FILES = 1_024;

@@ -1,10 +1,11 @@
 import type { Settings } from '../../config/index.ts';
 import { randomText } from '../names/ids.ts';
+import { MEGABYTE } from '../names/units.ts';
 import { type Finding, ok, orProblem, problem } from './finding.ts';
 
 const BODY = Buffer.from('written, read and deleted by npm run doctor');
 /** Above what is sent in one piece. */
-const LARGE_BYTES = 12 * 1_048_576;
+const LARGE_BYTES = 12 * MEGABYTE;
 
 /** S3: put, ranged get, multipart and delete, as the service does them, under a key of its own. */
 export async function lookAtObjects({ stores }: Settings): Promise<Finding[]> {

@@ -1,5 +1,6 @@
 import { type Listing, type Page, type PagingQuery, readPage } from '../http/lists/paging.ts';
 import { newId } from '../names/ids.ts';
+import { present } from '../names/present.ts';
 import type { Collection, DeclaredCollection, Documents } from '../stores/documents/port.ts';
 import type { Report } from './rules.ts';
 import type { Feedback } from './schema.ts';
@@ -77,9 +78,9 @@ function feedbackOf(document: FeedbackDocument): Feedback {
     id,
     kind,
     message,
-    ...(op === null ? {} : { op }),
+    ...present({ op }),
     ...(contextJson === null ? {} : { context: JSON.parse(contextJson) }),
-    ...(apiKeyId === null ? {} : { apiKeyId }),
+    ...present({ apiKeyId }),
     createdAt,
   };
 }

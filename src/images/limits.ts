@@ -1,4 +1,4 @@
-const MEGABYTE = 1024 * 1024;
+import { MEGABYTE } from '../names/units.ts';
 
 /** Largest image of a synchronous call, in bytes, however it comes. */
 export const IMAGE_LIMIT_BYTES = 25 * MEGABYTE;

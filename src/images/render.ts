@@ -4,6 +4,8 @@ import type { Pass } from '../../workers/protocol.ts';
 import { REFERENCE } from '../http/documented.ts';
 import { ApiError, invalidParam } from '../http/errors.ts';
 import { addWarnings } from '../http/hooks/warnings.ts';
+import { present } from '../names/present.ts';
+import { MEGABYTE } from '../names/units.ts';
 import type { RenderRequest, Renders } from '../pixels/renders/renders.ts';
 import { fill } from '../templates/document.ts';
 import { blockedWarnings, variableWarnings } from '../templates/findings.ts';
@@ -121,11 +123,11 @@ function drawingOf(
       'quality',
       'quality is for jpeg, webp and avif, and a PNG has none: send a format, or leave it out.',
     );
-  return { width, height, scale, encode: { format, ...(quality !== undefined && { quality }) } };
+  return { width, height, scale, encode: { format, ...present({ quality }) } };
 }
 
 const MOST_ASSETS = 50;
-const MOST_ASSET_BYTES = 64 * 1024 * 1024;
+const MOST_ASSET_BYTES = 64 * MEGABYTE;
 
 /** Formats that the service reads and a browser does not draw. */
 const UNDRAWN: readonly (string | null)[] = ['image/tiff'];

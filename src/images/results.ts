@@ -4,12 +4,13 @@ import { ApiError } from '../http/errors.ts';
 import { answerPreflight, openToEveryOrigin } from '../http/hooks/cors.ts';
 import type { Signatures } from '../http/signatures.ts';
 import { randomText } from '../names/ids.ts';
+import { HOUR_MS } from '../names/units.ts';
 import type { Objects } from '../stores/objects/port.ts';
 import { RESULT_LIFE_SECONDS } from './limits.ts';
 
 const RESULTS_PREFIX = 'results/';
 /** Long after its link has ended. */
-const RESULT_KEPT_MS = 60 * 60 * 1000;
+const RESULT_KEPT_MS = HOUR_MS;
 const SWEPT_AT_ONCE = 100;
 
 export interface ResultsOptions {

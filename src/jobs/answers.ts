@@ -1,5 +1,6 @@
 import type { Segment } from '../catalogue/plan/plan.ts';
 import { expandPrompt } from '../catalogue/plan/subjects.ts';
+import { present } from '../names/present.ts';
 import type { Definition } from './definitions/definition.ts';
 import { type ItemDocument, isTerminal, type JobDocument } from './job.ts';
 import { outcomeOf } from './rules.ts';
@@ -21,21 +22,15 @@ export function summaryOf(job: JobDocument): JobSummary {
     completedItems,
     failedItems,
     cancelledItems,
-    ...(outcome !== undefined && { outcome }),
-    ...(op !== null && { op }),
-    ...(model !== null && { model }),
-    ...(collection !== null && { collection }),
-    ...(presetId !== null && { presetId }),
-    ...(presetName !== null && { presetName }),
-    ...(presetVersion !== null && { presetVersion }),
+    ...present({ outcome, op, model, collection, presetId, presetName, presetVersion }),
     actualCredits,
     ...(errorCode !== null && { errorCode, retryable: retryable ?? false }),
-    ...(errorMessage !== null && { errorMessage }),
+    ...present({ errorMessage }),
     attemptNumber,
-    ...(parentJobId !== undefined && { parentJobId }),
+    ...present({ parentJobId }),
     rootJobId,
     createdAt,
-    ...(completedAt !== null && { completedAt }),
+    ...present({ completedAt }),
     expiresAt,
   };
 }
@@ -46,8 +41,7 @@ export function jobOf(job: JobDocument, definition: Definition, items: readonly 
   const parameters = parametersOf(definition, items);
   return {
     ...summaryOf(job),
-    ...(prompt !== undefined && { prompt }),
-    ...(parameters !== undefined && { parameters }),
+    ...present({ prompt, parameters }),
     ...(references.length > 0 && { references }),
     ...(job.type === 'process' && { pipelines: variants.map(pipelineOf) }),
     ...(job.type === 'chain' && { segments: (variants[0]?.segments ?? []).map(segmentOf(definition)) }),
@@ -64,7 +58,7 @@ function parametersOf({ takes, parameters }: Definition, items: readonly ItemDoc
 
 function pipelineOf({ name, segments: [segment] }: Definition['variants'][number]) {
   const steps = segment?.runs === 'pass' ? segment.pipeline : [];
-  return { ...(name !== undefined && { variant: name }), steps };
+  return { ...present({ variant: name }), steps };
 }
 
 function segmentOf({ subjects }: Definition) {
@@ -99,15 +93,13 @@ export function itemOf(item: ItemDocument, job: JobDocument, { variants }: Defin
   return {
     index,
     status: outcome?.status ?? item.status,
-    ...(assetId !== null && { assetId }),
-    ...(variant !== undefined && { variant }),
-    ...(resultAssetId !== undefined && { resultAssetId }),
+    ...present({ assetId, variant, resultAssetId }),
     ...(output !== undefined && { output: JSON.parse(output) }),
-    ...(achieved !== undefined && { achieved }),
+    ...present({ achieved }),
     ...(errorCode !== undefined && { errorCode, retryable: retryable ?? false }),
-    ...(errorMessage !== undefined && { errorMessage }),
+    ...present({ errorMessage }),
     ...(job.type === 'chain' && stepOf(outcome !== undefined, progress?.segment ?? 0, failedStep, variants)),
-    ...(failedStep !== undefined && { failedStep }),
+    ...present({ failedStep }),
     ...(outcome !== undefined && wasHandedOut && { durationMs: outcome.durationMs }),
     ...(wasHandedOut && { startedAt }),
     ...(outcome !== undefined && { completedAt: outcome.completedAt }),

@@ -1,12 +1,14 @@
 import { invalidParam } from '../http/errors.ts';
 import { readDate, readInstant } from '../http/instants.ts';
+import { present } from '../names/present.ts';
 import { parseReference } from '../names/slugs.ts';
+import { DAY_MS } from '../names/units.ts';
 import type { Presets } from '../presets/open.ts';
 import type { JobFilterQuery } from './schema.ts';
 import type { JobFilters } from './store.ts';
 
 const EPOCH_MS = /^-?\d{1,15}$/;
-const LAST_OF_DAY_MS = 86_400_000 - 1;
+const LAST_OF_DAY_MS = DAY_MS - 1;
 /** Instants are compared as text, and the text of a later year is longer. */
 const LAST_MS = Date.UTC(10_000, 0) - 1;
 
@@ -21,8 +23,7 @@ export async function readFilters(
 ): Promise<JobFilters> {
   return {
     ...(preset !== undefined && (await presetFilter(accountId, preset, presets))),
-    ...(op !== undefined && { op }),
-    ...(rootJobId !== undefined && { rootJobId }),
+    ...present({ op, rootJobId }),
     ...(createdFrom !== undefined && { createdFrom: readBound('createdFrom', createdFrom, 0) }),
     ...(createdTo !== undefined && { createdTo: readBound('createdTo', createdTo, LAST_OF_DAY_MS) }),
   };

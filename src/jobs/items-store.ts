@@ -1,5 +1,6 @@
 import { type Page, type PagingQuery, readPage } from '../http/lists/paging.ts';
 import { randomText } from '../names/ids.ts';
+import { present } from '../names/present.ts';
 import type { Collection, Documents, Filter, Update } from '../stores/documents/port.ts';
 import { JOB_ITEMS } from './item-indexes.ts';
 import {
@@ -38,7 +39,7 @@ export class ItemsStore {
 
   /** One page in item order. */
   async list(jobId: string, status: ItemStatus | undefined, query: PagingQuery): Promise<Page<ItemDocument>> {
-    const filter = { jobId, ...(status !== undefined && { status }) };
+    const filter = { jobId, ...present({ status }) };
     const listing = { name: 'job-items', filters: { jobId, status }, sort: [['index', 1]] as const };
     return readPage(this.#items, filter, listing, query);
   }

@@ -1,4 +1,5 @@
 import type { JobHold } from '../billing/holds.ts';
+import { JOB_TYPES } from '../catalogue/plan/job.ts';
 import type { EventType } from '../events/event.ts';
 import type { ErrorCode } from '../http/errors.ts';
 
@@ -12,7 +13,7 @@ export const JOB_STATUSES = [
 ] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
-export const JOB_TYPES = ['ai-generate', 'ai-edit', 'parse', 'process', 'render', 'chain'] as const;
+export { JOB_TYPES };
 export type JobType = (typeof JOB_TYPES)[number];
 
 export const ITEM_STATUSES = ['PENDING', 'PROCESSING', 'COMPLETED', 'FAILED', 'CANCELLED'] as const;

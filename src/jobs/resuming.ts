@@ -3,6 +3,7 @@ import type { Caller } from '../accounts/authentication.ts';
 import type { AssetStatus } from '../assets/asset.ts';
 import type { AssetsForJobs } from '../assets/open.ts';
 import { ApiError } from '../http/errors.ts';
+import { present } from '../names/present.ts';
 import type { Definition } from './definitions/definition.ts';
 import type { Definitions } from './definitions/definitions.ts';
 import {
@@ -183,7 +184,7 @@ function seedOf({ assetId, variant, row, progress }: ItemDocument): ItemSeed {
   return {
     assetId,
     variant,
-    ...(row !== undefined && { row }),
+    ...present({ row }),
     ...(progress !== undefined && { progress: { ...progress, runs: 0, credits: 0 } }),
     ...(typeof progress?.objectKey === 'string' && { inherits: progress.objectKey }),
   };

@@ -1,4 +1,5 @@
 import { type ApiError, ERROR_CODES, type ErrorCode } from '../http/errors.ts';
+import { present } from '../names/present.ts';
 import {
   type ItemDocument,
   isTerminal,
@@ -116,7 +117,7 @@ export function failed(
     errorCode: code,
     errorMessage: message,
     retryable: ERROR_CODES[code].retryable,
-    ...(failedStep !== undefined && { failedStep }),
+    ...present({ failedStep }),
     ...timesOf(item, now),
     ...usage,
   };

@@ -1,4 +1,5 @@
 import { CONSOLE_KEY, type UsageSource } from '../billing/usage.ts';
+import { present } from '../names/present.ts';
 import type { UsageOf } from '../presets/answers.ts';
 import type { Reading } from './reading.ts';
 import type { JobsStore } from './store.ts';
@@ -26,7 +27,7 @@ export function presetUsage(jobs: JobsStore): UsageOf {
     const usages = rows.map(async ({ presetId, runs }) => {
       const id = String(presetId);
       const lastRunAt = await jobs.lastRunOf(accountId, id);
-      return [id, { runs: Number(runs), ...(lastRunAt !== null && { lastRunAt }) }] as const;
+      return [id, { runs: Number(runs), ...present({ lastRunAt }) }] as const;
     });
     return new Map(await Promise.all(usages));
   };

@@ -1,3 +1,4 @@
+import { present } from '../names/present.ts';
 import type { Model, Models } from './models.ts';
 import { imageModelPrice } from './prices.ts';
 import type { ModelDTO } from './schema.ts';
@@ -10,15 +11,17 @@ export function modelOf(models: Models, model: Model): ModelDTO {
     ...{ id, name, description, series, mode, categories },
     image_price_range: priceRange,
     provider_price: providerPrice,
-    ...(providerPriceRange !== undefined && { provider_price_range: providerPriceRange }),
-    ...(model.promptPrice !== undefined && { prompt_price: model.promptPrice }),
-    ...(model.completionPrice !== undefined && { completion_price: model.completionPrice }),
-    ...(model.contextLength !== undefined && { context_length: model.contextLength }),
+    ...present({
+      provider_price_range: providerPriceRange,
+      prompt_price: model.promptPrice,
+      completion_price: model.completionPrice,
+      context_length: model.contextLength,
+    }),
     created: model.created,
     image_required: model.imageRequired,
     input_modalities: model.inputModalities,
     output_modalities: model.outputModalities,
-    ...(model.maxInputEdge !== undefined && { max_input_edge: model.maxInputEdge }),
+    ...present({ max_input_edge: model.maxInputEdge }),
     max_input_images: model.maxInputImages,
     parameters,
     support_structured_output: model.structuredOutput,

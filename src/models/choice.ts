@@ -1,4 +1,5 @@
 import { invalidParam } from '../http/errors.ts';
+import { present } from '../names/present.ts';
 import { defaultModelFor, type Model, type Models, modelsFor } from './models.ts';
 
 /**
@@ -29,7 +30,7 @@ export function chosenModel(
       ? 'the operator of this service has configured no provider for it'
       : `use one of ${allowed.join(', ')}`;
   throw invalidParam(param, `${problem}: ${mend}.`, {
-    ...(named !== undefined && { received: named }),
+    ...present({ received: named }),
     allowed,
   });
 }

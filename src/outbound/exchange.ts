@@ -1,6 +1,7 @@
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { BlockList, LookupFunction, Socket } from 'node:net';
+import { present } from '../names/present.ts';
 import { abortionOf, OutboundError, targetRefused, tooSlow } from './errors.ts';
 import { watchStatus } from './status-line.ts';
 import { isAllowed, type Target } from './target.ts';
@@ -117,7 +118,7 @@ function open({ url, addresses }: Target, { method, headers, signal }: Call): Cl
     headers,
     lookup,
     maxHeaderSize: MOST_HEADER_BYTES,
-    ...(signal === undefined ? {} : { signal }),
+    ...present({ signal }),
   };
   return url.protocol === 'https:'
     ? https.request(url, { ...options, agent: TLS_AGENT })

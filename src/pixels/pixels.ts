@@ -16,6 +16,7 @@ import type {
 import type { Capacity } from '../capacity/capacity.ts';
 import { type Clock, systemClock } from '../clock/clock.ts';
 import type { ApiError } from '../http/errors.ts';
+import { present } from '../names/present.ts';
 import type { WorkClass } from './admission.ts';
 import type { pixelsSettings } from './config.ts';
 import { type Deadline, deadlineOf } from './deadline.ts';
@@ -240,7 +241,7 @@ export function createPixels(options: PixelsOptions): Pixels {
       ...file,
       ...hintOf(header),
       ...readingsOf(header),
-      ...(layers !== undefined && { layers }),
+      ...present({ layers }),
       ...(describes && header.cicp === undefined && { describes }),
       pass,
       deadlineMs,

@@ -1,5 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 import pretty, { type PrettyOptions } from 'pino-pretty';
+import { present } from '../names/present.ts';
+import { MEGABYTE } from '../names/units.ts';
 
 /**
  * JSON lines on stdout, readable ones on a terminal. Nothing that carries a secret is ever given to it.
@@ -15,7 +17,7 @@ export function createLog(
     base: bindings,
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: REDACTED,
-    ...(traceIds !== undefined && { mixin: traceIds }),
+    ...present({ mixin: traceIds }),
   };
   return process.stdout.isTTY
     ? pino(options, pretty(ON_A_TERMINAL) as unknown as DestinationStream)
@@ -23,7 +25,7 @@ export function createLog(
 }
 
 /** Lines that cannot be written wait up to here; later ones are lost rather than kept in memory. */
-const LONGEST_BACKLOG_BYTES = 4 * 1_048_576;
+const LONGEST_BACKLOG_BYTES = 4 * MEGABYTE;
 
 /** Lines to stdout, which ends no process when it is closed or full. */
 function lines(): DestinationStream {

@@ -1,10 +1,11 @@
 import { ApiError } from '../http/errors.ts';
+import { MEGABYTE } from '../names/units.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import { dial, isOk } from './dial.ts';
 import { bytesOf, type Endpoint, orFault } from './exchange.ts';
 import { unavailable } from './provider.ts';
 
-const PICTURE_MAX_BYTES = 64 * 1024 * 1024;
+const PICTURE_MAX_BYTES = 64 * MEGABYTE;
 /** The call's own deadline is nearer as a rule. */
 const FETCH_TIMEOUT_MS = 60_000;
 

@@ -1,3 +1,4 @@
+import { isObject } from '../names/json.ts';
 import { readHeader } from '../pixels/header/header.ts';
 import { readJson } from './json.ts';
 import { type ModelRequest, type RawAnswer, unavailable } from './provider.ts';
@@ -41,10 +42,6 @@ function outputOf(answer: RawAnswer): Record<string, unknown> {
   if (Buffer.byteLength(JSON.stringify(value)) > OUTPUT_MAX_BYTES)
     throw unavailable(`The model answered more than ${OUTPUT_MAX_BYTES} bytes of JSON.`);
   return value;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

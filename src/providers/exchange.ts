@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { MEGABYTE } from '../names/units.ts';
 import { OutboundError } from '../outbound/errors.ts';
 import { type Dialled, dial, isOk } from './dial.ts';
 import { faultOf, sayable } from './error-class.ts';
@@ -17,9 +18,9 @@ export interface Endpoint {
 }
 
 /** An answer that may hold a picture in base64: far above any. */
-export const PICTURE_ANSWER_MAX_BYTES = 64 * 1024 * 1024;
+export const PICTURE_ANSWER_MAX_BYTES = 64 * MEGABYTE;
 /** Every other answer: what a model says about a picture is kept up to a quarter of it. */
-const ANSWER_MAX_BYTES = 1024 * 1024;
+const ANSWER_MAX_BYTES = MEGABYTE;
 const REFUSAL_MAX_BYTES = 64 * 1024;
 
 /**

@@ -1,9 +1,10 @@
+import { MEGABYTE } from '../names/units.ts';
 import { unavailable } from './provider.ts';
 
 /** Lists and objects within each other: code that walks them by itself has a stack that ends. */
 const DEEPEST = 100;
 /** Bytes outside of texts. A picture is one long text; what a model answers besides is far smaller. */
-const MARKS_MAX = 1024 * 1024;
+const MARKS_MAX = MEGABYTE;
 
 const QUOTE = 0x22;
 const [BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('\\[]{}');

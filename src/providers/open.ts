@@ -8,6 +8,7 @@ import {
   type ProviderName,
 } from '../models/models.ts';
 import { pricedParameters } from '../models/prices.ts';
+import { present } from '../names/present.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import type { Coordination } from '../stores/coordination/port.ts';
@@ -153,7 +154,7 @@ export function openProviders(options: ProvidersOptions): Providers {
     const { pickUp } = call;
     const context: CallContext = {
       signal,
-      ...(pickUp !== undefined && { pickUp }),
+      ...present({ pickUp }),
       keep: (id) => lostWhenRejected(() => call.keep(id)),
     };
     const problemOf = (schema: object, value: unknown) =>
@@ -168,8 +169,7 @@ export function openProviders(options: ProvidersOptions): Providers {
       ...{ op, itemIndex, attempt },
       providerModel: model.providerModel,
       fields: model.fields ?? {},
-      ...(prompt !== undefined && { prompt }),
-      ...(schema !== undefined && { schema }),
+      ...present({ prompt, schema }),
       parameters: { ...parameters, ...pricedParameters(model, parameters) },
       pictures: await Promise.all(
         files.map((bytes) => preparedPicture(bytes, model, { pixels, accountId, signal })),
@@ -230,5 +230,5 @@ function notOffered(model: string): ModelOutcome {
 }
 
 function failure(code: ErrorCode, message: string, retryAfterMs?: number): ModelOutcome {
-  return { kind: 'failure', code, message, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  return { kind: 'failure', code, message, ...present({ retryAfterMs }) };
 }

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import type { SettingsOf } from '../../config/setting.ts';
+import { present } from '../names/present.ts';
+import { MEGABYTE } from '../names/units.ts';
 import type { storesSettings } from './config.ts';
 import type { ListenerLog } from './coordination/listeners.ts';
 import { coordinationOverChannel, provideCoordination } from './coordination/over-channel.ts';
@@ -137,17 +139,14 @@ async function openObjects(
   environment: Readonly<Record<string, string | undefined>> = {},
 ): Promise<Objects> {
   if (settings.S3_BUCKET === '')
-    return new FileObjects(
-      join(settings.DATA_DIR, 'objects'),
-      settings.STORAGE_RESERVE_MEGABYTES * 1024 * 1024,
-    );
+    return new FileObjects(join(settings.DATA_DIR, 'objects'), settings.STORAGE_RESERVE_MEGABYTES * MEGABYTE);
   const { credentialsIn, S3Objects } = await import('./objects/s3.ts');
   const credentials = credentialsIn(environment);
   return new S3Objects({
     bucket: settings.S3_BUCKET,
     region: settings.S3_REGION,
     ...(settings.S3_ENDPOINT === '' ? {} : { endpoint: settings.S3_ENDPOINT }),
-    ...(credentials === null ? {} : { credentials }),
+    ...present({ credentials }),
   });
 }
 

@@ -1,3 +1,4 @@
+import { MEGABYTE } from '../names/units.ts';
 import { createReserve, spaceOf } from './objects/reserve.ts';
 import { isEmbedded, type Stores, type StoresSettings } from './open.ts';
 
@@ -11,7 +12,7 @@ export function createRoomCheck(
   { objects }: Pick<Stores, 'objects'>,
 ): () => Promise<void> {
   if (!isEmbedded(settings) || settings.S3_BUCKET === '') return () => objects.checkRoom();
-  const reserveBytes = settings.STORAGE_RESERVE_MEGABYTES * 1024 * 1024;
+  const reserveBytes = settings.STORAGE_RESERVE_MEGABYTES * MEGABYTE;
   const reserve = createReserve(reserveBytes, () => spaceOf(settings.DATA_DIR));
   return () => reserve.check();
 }

@@ -1,4 +1,5 @@
 import { invalidParam } from '../http/errors.ts';
+import { MEGABYTE } from '../names/units.ts';
 import { FilledTooLargeError, fillPlaceholders, type Row } from './placeholders.ts';
 
 /** What a page is made of. */
@@ -8,7 +9,7 @@ export interface Page {
 }
 
 /** Longest filled html, and longest filled css, in UTF-16 units: a page of many embedded pictures still fits. */
-const FILLED_MAX_CHARACTERS = 24 * 1024 * 1024;
+const FILLED_MAX_CHARACTERS = 24 * MEGABYTE;
 
 /** The page begins at the corner of the picture and paints nothing of its own, so that it is transparent. */
 const BASE_CSS = 'html,body{margin:0;padding:0}';

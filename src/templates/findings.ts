@@ -1,4 +1,5 @@
 import type { Warning } from '../http/hooks/warnings.ts';
+import { isObject } from '../names/json.ts';
 import { isEmpty, type Row, variablesOf } from './placeholders.ts';
 
 /** What of a template is looked at. */
@@ -81,8 +82,4 @@ function schemeOf(address: string): string | null {
   if (address === '' || address.startsWith('#')) return null;
   if (address.startsWith('//')) return 'https';
   return /^([a-z][a-z0-9+.-]*):/i.exec(address)?.[1]?.toLowerCase() ?? 'relative';
-}
-
-function isObject(value: unknown): value is Row {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import { ApiError } from '../../http/errors.ts';
+import { DAY_MS } from '../../names/units.ts';
 import type { Coordination } from '../../stores/coordination/port.ts';
 import { secretHash } from '../keys.ts';
 
@@ -9,7 +10,7 @@ const FREE_GUESSES = 10;
 const FIRST_DELAY_MS = 1_000;
 const LONGEST_DELAY_MS = 60_000;
 /** Where somebody signed in, the guesses of others delay nobody for so long. */
-const FAMILIAR_MS = 30 * 24 * 3_600_000;
+const FAMILIAR_MS = 30 * DAY_MS;
 
 /** The time between two guesses at one account that had so many wrong ones: 0, then 1, 2, 4 … 60 s. */
 export function delayMsAfter(wrongGuesses: number): number {

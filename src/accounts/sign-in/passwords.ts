@@ -1,5 +1,6 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
+import { MEGABYTE } from '../../names/units.ts';
 
 interface ScryptCost {
   N: number;
@@ -12,7 +13,7 @@ interface ScryptCost {
 const derive = promisify<string, Buffer, number, ScryptCost, Buffer>(scrypt);
 
 /** OWASP's first recommendation for scrypt: N 2^17, r 8, p 1 (128 MB, about 0.3 s). */
-const COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 192 * 1024 * 1024 };
+const COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 192 * MEGABYTE };
 const HASH_BYTES = 32;
 
 /**

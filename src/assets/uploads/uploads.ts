@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../../http/errors.ts';
+import { present } from '../../names/present.ts';
 import { DuplicateKeyError } from '../../stores/documents/port.ts';
 import type { Objects } from '../../stores/objects/port.ts';
 import { type AssetDocument, type Content, type Labels, newAsset, newObjectKey } from '../asset.ts';
@@ -110,7 +111,7 @@ export function createArrivals(options: ArrivalsOptions) {
     try {
       const shown = await store.keep(asset, {
         ...contentOf(digest, facts),
-        ...(identity !== null && { identity }),
+        ...present({ identity }),
       });
       if (shown === null) throw assetNotFound(asset._id);
       await settle(shown);

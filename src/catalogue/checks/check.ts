@@ -1,7 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import { invalidParam } from '../../http/errors.ts';
+import { isObject } from '../../names/json.ts';
 import { OPS } from '../index.ts';
-import { type Checked, type Given, isPixelOp, type Op } from '../op.ts';
+import { type Checked, isPixelOp, type Op } from '../op.ts';
 import { firstViolation } from './contract.ts';
 import { parametersInOwnSpelling } from './spelling.ts';
 
@@ -43,8 +44,4 @@ function takenElsewhere(op: Op, key: string): string {
   if (named.length === 0) return '';
   const take = named.length === 1 ? 'takes' : 'take';
   return ` ${named.join(', ')} ${take} it: save several ops as the steps of a preset (POST /api/v1/presets).`;
-}
-
-function isObject(value: unknown): value is Given {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -10,6 +10,7 @@ import {
   undeclared,
 } from '../../http/error-answers/violations.ts';
 import { didYouMean } from '../../names/nearest.ts';
+import { present } from '../../names/present.ts';
 import type { Violation } from '../op.ts';
 import { isColour } from './colour.ts';
 
@@ -96,9 +97,5 @@ function hintFor(value: unknown, schema: TSchema): string {
 /** What is accepted, as data that a program can act on. */
 function boundsOf(schema: TSchema): Record<string, unknown> {
   const { enum: allowed, minimum: min, maximum: max } = schema;
-  return {
-    ...(allowed !== undefined && { allowed }),
-    ...(min !== undefined && { min }),
-    ...(max !== undefined && { max }),
-  };
+  return present({ allowed, min, max });
 }

@@ -1,4 +1,5 @@
 import { operations } from '../../../workers/image/operations/index.ts';
+import { present } from '../../names/present.ts';
 import { choice } from '../parameter.ts';
 import { OUTPUT_FORMATS } from '../pass-parameters.ts';
 import { pixelOp } from '../pixel-op.ts';
@@ -19,12 +20,7 @@ export const convert = pixelOp({
   example: { format: 'webp', quality: 80 },
   compile({ progressive, palette, colors, chroma }) {
     return {
-      encode: {
-        ...(progressive !== undefined && { progressive }),
-        ...(palette !== undefined && { palette }),
-        ...(colors !== undefined && { colors }),
-        ...(chroma !== undefined && { chroma }),
-      },
+      encode: present({ progressive, palette, colors, chroma }),
     };
   },
 });

@@ -1,6 +1,7 @@
 import type { TProperties, TSchema } from '@sinclair/typebox';
 import type { Plan } from '../../../config/plans.ts';
 import { defaultModelFor, type Models } from '../../models/models.ts';
+import { present } from '../../names/present.ts';
 import { isPixelOp, type Op, type PixelOp, type RenderOp } from '../op.ts';
 import type { OpDefinition, OpParameter } from '../schema.ts';
 import { pricingOf } from './pricing.ts';
@@ -42,8 +43,7 @@ function kindFieldsOf(op: Op, models: Models): Partial<OpDefinition> {
         ...(model !== undefined && { defaultModel: model.id }),
         modelCategory: op.modelCategory,
         ...(op.requiresAssets && maxInputEdge !== undefined && { maxInputEdge }),
-        ...(op.defaultPrompt !== undefined && { defaultPrompt: op.defaultPrompt }),
-        ...(op.defaultSchema !== undefined && { defaultSchema: op.defaultSchema }),
+        ...present({ defaultPrompt: op.defaultPrompt, defaultSchema: op.defaultSchema }),
       };
     }
   }
@@ -73,9 +73,7 @@ function parameterOf(schema: TSchema): OpParameter {
   return {
     type: [...new Set(alternatives.map((one) => one.type))].join(' or '),
     ...(words.length > 0 && { enum: words }),
-    ...(min !== undefined && { min }),
-    ...(max !== undefined && { max }),
-    ...(schema.default !== undefined && { default: schema.default }),
+    ...present({ min, max, default: schema.default }),
     description: schema.description ?? '',
   };
 }

@@ -2,6 +2,7 @@ import { invalidParam } from '../../http/errors.ts';
 import { leastAnswerProblem } from '../../models/least-answer.ts';
 import type { Model } from '../../models/models.ts';
 import { schemaProblem } from '../../models/schema-bounds.ts';
+import { present } from '../../names/present.ts';
 import { checkParameters } from '../checks/check.ts';
 import { firstViolation } from '../checks/contract.ts';
 import type { AiOp, Given } from '../op.ts';
@@ -62,7 +63,7 @@ export function checkAiStep(op: AiOp, model: Model, sent: Sent, place: Place): C
   const schema = model.answerSchema ?? (parameters.schema as Given | undefined) ?? op.defaultSchema;
   return {
     ...{ op: op.op, model: model.id, parameters },
-    ...(prompt !== undefined && { prompt }),
+    ...present({ prompt }),
     ...(op.produces === 'json' && schema !== undefined && { schema }),
   };
 }

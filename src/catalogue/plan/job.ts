@@ -17,7 +17,8 @@ export interface CheckRules {
   stored?: StoredSteps | undefined;
 }
 
-const JOB_TYPES = ['ai-generate', 'ai-edit', 'parse', 'process', 'render', 'chain'] as const;
+/** The types of jobs. */
+export const JOB_TYPES = ['ai-generate', 'ai-edit', 'parse', 'process', 'render', 'chain'] as const;
 
 /** Fields that say what runs, each beside which others must be left out. */
 const BESIDE_STEPS = [

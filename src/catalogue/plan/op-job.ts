@@ -1,6 +1,7 @@
 import { invalidParam } from '../../http/errors.ts';
 import { chosenModel } from '../../models/choice.ts';
 import type { Models } from '../../models/models.ts';
+import { present } from '../../names/present.ts';
 import { checkParameters } from '../checks/check.ts';
 import { firstViolation } from '../checks/contract.ts';
 import { warningsOf } from '../checks/warnings.ts';
@@ -126,7 +127,7 @@ function modelVariant(
   models: Models,
 ): CheckedOp {
   const model = chosenModel(models, named, op.modelCategory, 'model');
-  const sent = { parameters, ...(prompt !== undefined && { prompt }) };
+  const sent = { parameters, ...present({ prompt }) };
   const step = checkAiStep(op, model, sent, { before: '', parameters: placeOf });
   checkMentions(step.prompt, [], 'prompt');
   const schemas = schemasOf(step.parameters, `${placeOf('schema')}schema`);
@@ -134,7 +135,7 @@ function modelVariant(
 }
 
 function walked(compiled: CompiledStep, parameters: Given, name: string | undefined) {
-  const variant = { parameters, segments: planOf([compiled]), ...(name !== undefined && { name }) };
+  const variant = { parameters, segments: planOf([compiled]), ...present({ name }) };
   return { variant, compiled };
 }
 

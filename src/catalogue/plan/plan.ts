@@ -1,4 +1,5 @@
 import type { Pass } from '../../../workers/protocol.ts';
+import { present } from '../../names/present.ts';
 import { findOp } from '../index.ts';
 import { mergeFragments } from '../merge.ts';
 import type { AiOp, Given, JobType } from '../op.ts';
@@ -82,8 +83,7 @@ function modelSegment(step: AiStep, index: number): ModelSegment {
   const { jobType, produces } = definition;
   return {
     ...{ runs: 'model', index, stepIndexes: [place], op, jobType, model, parameters, produces },
-    ...(prompt !== undefined && { prompt }),
-    ...(schema !== undefined && { schema }),
+    ...present({ prompt, schema }),
   };
 }
 
@@ -103,7 +103,7 @@ function passSegment(steps: readonly DeterministicStep[], index: number): PassSe
     pass,
     pipeline: pipelineOf(pass),
     layers: layersOf(pass.steps),
-    ...(compareWith !== undefined && { compareWith }),
+    ...present({ compareWith }),
     produces: compareWith === undefined ? 'image' : 'json',
   };
 }

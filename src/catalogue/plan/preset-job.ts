@@ -1,5 +1,6 @@
 import { ApiError, invalidParam } from '../../http/errors.ts';
 import type { Models } from '../../models/models.ts';
+import { present } from '../../names/present.ts';
 import { findOp } from '../index.ts';
 import { schemasOf } from './ai-step.ts';
 import type { CheckedJob, JobWork } from './checked-job.ts';
@@ -43,7 +44,7 @@ export function checkPresetJob(body: JobWork, stored: StoredSteps, models: Model
   return {
     ...jobOfSteps(body, compiled, subjects, 'the preset runs'),
     variants: checked.map(({ compiled, variant: { name, parameters } }) => ({
-      ...(name !== undefined && { name }),
+      ...present({ name }),
       parameters,
       segments: planOf(compiled),
     })),
@@ -79,8 +80,7 @@ function overridden(
     if (index !== aiIndex) return step;
     return {
       ...step,
-      ...(model !== undefined && { model }),
-      ...(prompt !== undefined && { prompt }),
+      ...present({ model, prompt }),
       parameters: { ...step.parameters, ...parameters },
     };
   });

@@ -1,4 +1,6 @@
 import { invalidParam } from '../../http/errors.ts';
+import { isObject } from '../../names/json.ts';
+import { present } from '../../names/present.ts';
 import type { Given } from '../op.ts';
 import type { JobWork } from './checked-job.ts';
 
@@ -50,13 +52,9 @@ function readVariant(variant: unknown, index: number): { name?: string; paramete
   }
   if (parameters !== undefined && !isObject(parameters))
     throw invalidParam(`${at}.parameters`, `${at}.parameters must be an object.`);
-  return { ...(name !== undefined && { name }), ...(parameters !== undefined && { parameters }) };
+  return present({ name, parameters });
 }
 
 function isName(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && [...value].length <= NAME_MAX_CHARACTERS;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

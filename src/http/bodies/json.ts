@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { randomInt } from 'node:crypto';
+import { MEGABYTE } from '../../names/units.ts';
 import { ApiError, invalidParam } from '../errors.ts';
 
 /** Largest JSON body, in bytes. */
-export const JSON_BODY_LIMIT_BYTES = 8 * 1024 * 1024;
+export const JSON_BODY_LIMIT_BYTES = 8 * MEGABYTE;
 /** Lists and objects within each other; more is for programs that count on the reader's stack. */
 const DEEPEST_JSON = 200;
 /** From here on a body is counted before it is parsed: a smaller one is parsed within a few milliseconds whatever it holds. */

@@ -1,10 +1,11 @@
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { FastifyRequest } from 'fastify';
+import { MEGABYTE } from '../../names/units.ts';
 import { type ApiError, invalidParam } from '../errors.ts';
 import { announcedBytes, tooLarge, within } from './streamed-body.ts';
 
-const FIELD_LIMIT_BYTES = 1024 * 1024;
+const FIELD_LIMIT_BYTES = MEGABYTE;
 const FIELDS_LIMIT = 64;
 const FILES_LIMIT = 8;
 

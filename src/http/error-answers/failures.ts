@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { MEGABYTE } from '../../names/units.ts';
 import { DuplicateKeyError, StorageFullError, StoreUnavailableError } from '../../stores/documents/port.ts';
 import { closeAfterAnswer } from '../connection/lingering.ts';
 import { ApiError, type ApiErrorContext, type ErrorCode } from '../errors.ts';
@@ -19,7 +20,7 @@ export function installFailures(app: FastifyInstance): void {
 
 /** The two schemes of the interface; every 401 names them. @see https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1 */
 const CHALLENGE = 'ApiKey realm="darkroom", Bearer realm="darkroom"';
-const LARGEST_DROPPED_BYTES = 64 * 1024 * 1024;
+const LARGEST_DROPPED_BYTES = 64 * MEGABYTE;
 /** Somebody has to make room first. */
 const STORAGE_FULL_RETRY_SECONDS = 60;
 const refusals = new WeakMap<FastifyRequest, ApiError>();

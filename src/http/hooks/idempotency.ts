@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { DAY_MS, MEGABYTE } from '../../names/units.ts';
 import type { Coordination, StoredResponse } from '../../stores/coordination/port.ts';
 import { rawBodyOf } from '../bodies/parsing.ts';
 import { ApiError, invalidParam } from '../errors.ts';
 
-const KEEP_MS = 24 * 60 * 60 * 1000;
+const KEEP_MS = DAY_MS;
 const UNANSWERED_MS = 5 * 60 * 1000;
-const LARGEST_FINGERPRINTED_BYTES = 1024 * 1024;
+const LARGEST_FINGERPRINTED_BYTES = MEGABYTE;
 const LARGEST_STORED_BYTES = 512 * 1024;
 const WELL_FORMED = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
 

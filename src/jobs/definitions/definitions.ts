@@ -1,10 +1,11 @@
 import { LRUCache } from 'lru-cache';
+import { MEGABYTE } from '../../names/units.ts';
 import type { JobsStore } from '../store.ts';
 import type { Definition } from './definition.ts';
 import { definitionIn } from './stored-definition.ts';
 
 /** Definitions of the jobs at work; each stays the same for ever. In characters of their text. */
-const MOST_CHARACTERS = 16 * 1024 * 1024;
+const MOST_CHARACTERS = 16 * MEGABYTE;
 
 /** Reads definitions, and keeps those of the last jobs. */
 export function createDefinitions(jobs: JobsStore) {

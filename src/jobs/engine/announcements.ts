@@ -1,4 +1,5 @@
 import type { EventType, OutboxEvent } from '../../events/event.ts';
+import { present } from '../../names/present.ts';
 import type { ItemDocument, JobDocument, Outcome, OutcomeStatus, Settlement } from '../job.ts';
 import { outcomeOf } from '../rules.ts';
 
@@ -53,13 +54,10 @@ function itemData(
     itemIndex: index,
     settledItems,
     ...(typeof assetId === 'string' && { sourceAssetId: assetId }),
-    ...(resultAssetId !== undefined && { resultAssetId }),
+    ...present({ resultAssetId }),
     ...(output !== undefined && outcome.status === 'COMPLETED' && { output: JSON.parse(output) }),
     ...(isChain && { step: failedStep ?? progress?.segment ?? 0 }),
-    ...(failedStep !== undefined && { failedStep }),
-    ...(errorCode !== undefined && { errorCode }),
-    ...(retryable !== undefined && { retryable }),
-    ...(errorMessage !== undefined && { error: errorMessage }),
+    ...present({ failedStep, errorCode, retryable, error: errorMessage }),
   };
 }
 
@@ -83,7 +81,7 @@ export function jobEventOf(job: JobDocument, id: string): OutboxEvent {
       totalItems,
       completedItems,
       failedItems,
-      ...(outcome !== undefined && { outcome }),
+      ...present({ outcome }),
       creditsCharged: chargedCredits,
       ...(errorCode !== null && eventType === 'job.failed' && { errorCode, retryable: retryable ?? false }),
     },

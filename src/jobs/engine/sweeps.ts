@@ -1,4 +1,5 @@
 import type { AssetsForJobs } from '../../assets/open.ts';
+import { HOUR_MS } from '../../names/units.ts';
 import type { Objects } from '../../stores/objects/port.ts';
 import type { SweepTask } from '../../sweeping/sweeper.ts';
 import { createIntermediatesRemoval } from '../intermediates.ts';
@@ -29,7 +30,7 @@ const RECORDING_MS = 10_000;
 /** A process that lives has removed a job by then. */
 const REMOVING_MS = 5 * 60_000;
 /** Longer than any item is worked on. */
-const WORKING_MS = 60 * 60_000;
+const WORKING_MS = HOUR_MS;
 /** Owners renew their claims within this time of a silence that is over. */
 const RENEWING_MS = 12_000;
 const MOST_AT_A_TIME = 200;

@@ -9,6 +9,7 @@ import { priceOf } from '../../catalogue/plan/price.ts';
 import { expandPrompt } from '../../catalogue/plan/subjects.ts';
 import { invalidParam } from '../../http/errors.ts';
 import type { Models } from '../../models/models.ts';
+import { present } from '../../names/present.ts';
 import type { Presets } from '../../presets/open.ts';
 import type { AnswerSchemas } from '../../providers/answer-schemas.ts';
 import type { Templates } from '../../templates/open.ts';
@@ -88,7 +89,7 @@ export function createChecking({ models, presets, templates, assets, answerSchem
     const definition: Definition = {
       takes: checked.takes,
       produces: checked.produces,
-      ...(body.steps !== undefined && { steps: body.steps }),
+      ...present({ steps: body.steps }),
       ...promptOf(checked),
       ...parametersOf(body, checked),
       count: checked.count,
@@ -98,7 +99,7 @@ export function createChecking({ models, presets, templates, assets, answerSchem
       })),
       subjects: checked.subjects,
       references: checked.references,
-      ...(template !== undefined && { template }),
+      ...present({ template }),
     };
     const rows = checked.takes === 'rows' ? (body.items ?? []) : [];
     const perVariant =

@@ -5,6 +5,7 @@ import { type Holds, heldBy } from '../../billing/holds.ts';
 import type { Seen } from '../../billing/movements.ts';
 import { inProgress, keyReused } from '../../http/hooks/idempotency.ts';
 import { newId } from '../../names/ids.ts';
+import { DAY_MS } from '../../names/units.ts';
 import { retryUntil } from '../../stores/coordination/retry-until.ts';
 import { DuplicateKeyError } from '../../stores/documents/port.ts';
 import type { Definitions } from '../definitions/definitions.ts';
@@ -66,7 +67,6 @@ export interface Submitted {
 /** The account, and the assets that it stores, before there was the job. */
 type Before = { seen: Seen; stored: number };
 
-const DAY_MS = 86_400_000;
 /** Few, for the store does nothing else meanwhile. */
 const ITEMS_A_CALL = 200;
 /** Jobs that keep less are not counted: their number is bounded by the rate of calls, and most jobs are such. */

@@ -1,4 +1,5 @@
 import type { JobQuota } from '../../assets/quota/job-quota.ts';
+import { HOUR_MS } from '../../names/units.ts';
 import type { SweepTask } from '../../sweeping/sweeper.ts';
 import { isUndone } from '../rules.ts';
 import type { JobsStore } from '../store.ts';
@@ -8,7 +9,7 @@ const INTERVAL_MS = 15_000;
 /** A submit that is older has lost its process. */
 const SUBMITTING_MS = 5 * 60_000;
 /** Longer than any item is worked on. */
-const WORKING_MS = 60 * 60_000;
+const WORKING_MS = HOUR_MS;
 const MOST_AT_A_TIME = 200;
 
 /** Undoes what submits of processes that died have left: hidden jobs, and marks in the quota of their account. */

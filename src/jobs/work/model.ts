@@ -1,6 +1,7 @@
 import type { AssetsForJobs } from '../../assets/open.ts';
 import type { ModelSegment } from '../../catalogue/plan/plan.ts';
 import { expandPrompt, showsSubjects } from '../../catalogue/plan/subjects.ts';
+import { present } from '../../names/present.ts';
 import type { Providers } from '../../providers/open.ts';
 import { throughOutages } from '../../stores/outages.ts';
 import { Abandoned } from '../item-work.ts';
@@ -30,7 +31,7 @@ export function createModelWork({ providers, assets, items, typicalSeconds }: Mo
       {
         ...{ op, model, parameters },
         ...(prompt !== undefined && { prompt: expandPrompt(prompt, definition.subjects) }),
-        ...(schema !== undefined && { schema }),
+        ...present({ schema }),
         pictures: async () => {
           const own = await input();
           return [...(own === null ? [] : [own]), ...(await referencesOf(call, segment))];

@@ -3,6 +3,7 @@ import type { Facts } from '../../assets/uploads/intake.ts';
 import type { ModelSegment, PassSegment, Segment } from '../../catalogue/plan/plan.ts';
 import { asApiError } from '../../http/error-answers/failures.ts';
 import { ApiError } from '../../http/errors.ts';
+import { MEGABYTE } from '../../names/units.ts';
 import { StorageFullError } from '../../stores/documents/port.ts';
 import type { Objects } from '../../stores/objects/port.ts';
 import { isOutage, throughOutages } from '../../stores/outages.ts';
@@ -73,7 +74,7 @@ export class PutBack extends Error {
   }
 }
 
-const LARGEST_INTERMEDIATE_BYTES = 256 * 1024 * 1024;
+const LARGEST_INTERMEDIATE_BYTES = 256 * MEGABYTE;
 const NOTHING_DONE: Progress = { segment: 0, objectKey: null, runs: 0, credits: 0 };
 
 /**

@@ -1,10 +1,9 @@
 import { totalmem } from 'node:os';
 import { operationNamed } from '../../../workers/image/operations/index.ts';
 import type { OutputFormat, Pass } from '../../../workers/protocol.ts';
+import { MEGABYTE } from '../../names/units.ts';
 import type { Header } from '../header/header.ts';
 import { encodeOf, sizesOf } from './following.ts';
-
-const MEGABYTE = 1_048_576;
 
 /**
  * Memory that the image work of one API process may take at once: the setting, else its share of half the machine's

@@ -1,6 +1,7 @@
 import type { Bytes } from '../../../workers/formats/bytes.ts';
 import { type PngChunk, pngChunks } from '../../../workers/formats/png.ts';
 import type { Cicp } from '../../../workers/protocol.ts';
+import { present } from '../../names/present.ts';
 import { exifOrientation } from './exif.ts';
 import type { Header } from './facts.ts';
 
@@ -33,7 +34,7 @@ export function readPng(bytes: Bytes): Header | null {
     hasAlpha: colourType === 4 || colourType === 6 || isKeyed,
     progressive: isInterlaced,
     animated: false,
-    ...(cicp !== undefined && { cicp }),
+    ...present({ cicp }),
     ...((isPalette || bitDepth < 8) && { indexed: true }),
   };
 }

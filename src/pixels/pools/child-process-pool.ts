@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock/clock.ts';
 import type { ApiError } from '../../http/errors.ts';
+import { MEGABYTE } from '../../names/units.ts';
 import { type AdmissionStats, createAdmission, type WorkClass } from '../admission.ts';
 import type { Deadline } from '../deadline.ts';
 import { unsupportedFormat, workerUnreachable } from '../failures.ts';
@@ -55,9 +56,9 @@ export interface ChildProcessPoolOptions extends ChildProcessOptions {
 }
 
 /** A process that did larger work than this is replaced: what it has not given back yet would be the next one's. */
-const LARGE_BYTES = 256 * 1_048_576;
+const LARGE_BYTES = 256 * MEGABYTE;
 /** The same for a result. */
-const LARGE_RESULT_BYTES = 64 * 1_048_576;
+const LARGE_RESULT_BYTES = 64 * MEGABYTE;
 /** A process without work for as long is ended. */
 const IDLE_MS = 60_000;
 

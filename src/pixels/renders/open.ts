@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { SettingsOf } from '../../../config/setting.ts';
 import type { Capacity } from '../../capacity/capacity.ts';
+import { MEGABYTE } from '../../names/units.ts';
 import type { rendersSettings } from './config.ts';
 import { createRenders, type Renders } from './renders.ts';
 import { sandboxObstacle } from './sandbox.ts';
@@ -25,7 +26,7 @@ export async function openRenders(options: OpenRendersOptions): Promise<Renders>
     sandbox: settings.RENDER_SANDBOX,
     sandboxed: (await sandboxObstacle()) === null,
     recycleAfterPages: settings.RENDER_RECYCLE_PAGES,
-    recycleAboveBytes: settings.RENDER_MEMORY_MEGABYTES * 1024 * 1024,
+    recycleAboveBytes: settings.RENDER_MEMORY_MEGABYTES * MEGABYTE,
     log,
   });
   capacity.onChange(() => renders.resize(capacity.renderThreads()));

@@ -1,4 +1,5 @@
 import { randomText } from '../../names/ids.ts';
+import { DAY_MS } from '../../names/units.ts';
 import { type ListenerLog, Listeners } from './listeners.ts';
 import type {
   AdmitAnswer,
@@ -15,7 +16,7 @@ import { RedisConnection } from './redis-connection.ts';
 const SCAN_COUNT = 1000;
 const TOKEN_CHARACTERS = 16;
 /** Of a due set since it was last written: longer than anything in it waits. */
-const DUE_SET_LIFE_MS = 24 * 60 * 60 * 1000;
+const DUE_SET_LIFE_MS = DAY_MS;
 
 type AdmitReply = [
   blockedMs: number,

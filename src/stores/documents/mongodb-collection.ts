@@ -1,4 +1,5 @@
 import type { Collection as MongoCollection, SortDirection, UpdateFilter } from 'mongodb';
+import { present } from '../../names/present.ts';
 import { checkFilter, upsertId } from './filter.ts';
 import { duplicatesIn, guard } from './mongodb-errors.ts';
 import {
@@ -121,7 +122,7 @@ function findOptions({ sort = [], skip = 0, limit, fields }: FindOptions) {
   return {
     sort: sortOf(sort),
     skip,
-    ...(limit === undefined ? {} : { limit }),
+    ...present({ limit }),
     ...(fields === undefined
       ? {}
       : { projection: Object.fromEntries(['_id', ...fields].map((field) => [field, 1])) }),

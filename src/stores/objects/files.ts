@@ -3,6 +3,7 @@ import { constants, type Stats } from 'node:fs';
 import { access, type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
+import { DAY_MS } from '../../names/units.ts';
 import { StorageFullError, StoreUnavailableError } from '../documents/port.ts';
 import { moveDurably, readFully } from './durable-file.ts';
 import { isMissing, objectsUnder, pathOf, TEMPORARY } from './file-layout.ts';
@@ -10,8 +11,6 @@ import { LatelyRead } from './lately-read.ts';
 import type { Objects, StoredObject } from './port.ts';
 import { assertWithin, clippedRange } from './range.ts';
 import { createReserve, type Reserve, spaceOf } from './reserve.ts';
-
-const DAY_MS = 86_400_000;
 
 /** What a file begins with: one byte with the length of the content type, and the content type. Then the bytes. */
 const MAX_HEADER_BYTES = 256;

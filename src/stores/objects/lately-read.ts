@@ -1,7 +1,8 @@
 import type { Stats } from 'node:fs';
 import { LRUCache } from 'lru-cache';
+import { MEGABYTE } from '../../names/units.ts';
 
-const MOST_BYTES = 16 * 1024 * 1024;
+const MOST_BYTES = 16 * MEGABYTE;
 /** Of one object: larger ones are read as fast from the system's own cache as they are copied. */
 const LARGEST_BYTES = 128 * 1024;
 

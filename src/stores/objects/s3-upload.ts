@@ -1,10 +1,11 @@
 import type { Readable } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
+import { MEGABYTE } from '../../names/units.ts';
 
 type Sdk = typeof import('@aws-sdk/client-s3');
 
 /** What is held of a stream at a time. S3 takes 10,000 parts: 80 GB. */
-const PART_BYTES = 8 * 1024 * 1024;
+const PART_BYTES = 8 * MEGABYTE;
 
 /** Where an upload goes. */
 export interface UploadTarget {

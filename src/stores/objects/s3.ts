@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
+import { present } from '../../names/present.ts';
 import { StoreUnavailableError } from '../documents/port.ts';
 import { assertKey } from './key.ts';
 import type { Objects, StoredObject } from './port.ts';
@@ -213,7 +214,7 @@ async function connect({
     region,
     maxAttempts: MOST_TRIES,
     ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
-    ...(credentials === undefined ? {} : { credentials }),
+    ...present({ credentials }),
     requestHandler: {
       connectionTimeout: CONNECT_TIMEOUT_MS,
       requestTimeout: UPLOAD_TIMEOUT_MS,

@@ -1,5 +1,7 @@
 import type { OutboxDocument } from '../../events/outbox.ts';
 import { derivedId, newId } from '../../names/ids.ts';
+import { present } from '../../names/present.ts';
+import { DAY_MS } from '../../names/units.ts';
 import type { EndpointDocument } from '../endpoints/endpoint.ts';
 import type { Delivery } from '../schema.ts';
 
@@ -30,7 +32,7 @@ export interface DeliveryDocument {
   expiresAt: string;
 }
 
-const KEPT_MS = 14 * 24 * 60 * 60 * 1000;
+const KEPT_MS = 14 * DAY_MS;
 
 /**
  * The delivery of an event to an endpoint. Its id follows from the two, so that an event spread twice, by two processes
@@ -100,8 +102,6 @@ export function deliveryOf(delivery: DeliveryDocument): Delivery {
     attempts,
     createdAt,
     ...(dueAt === undefined ? {} : { nextAttemptAt: dueAt > createdAt ? dueAt : createdAt }),
-    ...(deliveredAt === null ? {} : { deliveredAt }),
-    ...(responseStatus === null ? {} : { responseStatus }),
-    ...(error === null ? {} : { error }),
+    ...present({ deliveredAt, responseStatus, error }),
   };
 }

@@ -1,5 +1,6 @@
+import { HOUR_MS } from '../../names/units.ts';
+
 const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 
 const LONGEST_WAIT_MS = 6 * HOUR_MS;
 const RETRY_WINDOW_MS = 24 * HOUR_MS;

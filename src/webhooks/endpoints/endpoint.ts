@@ -1,4 +1,5 @@
 import type { EventType } from '../../events/event.ts';
+import { present } from '../../names/present.ts';
 import type { Endpoint } from '../schema.ts';
 import { hintOf } from './signing.ts';
 
@@ -40,8 +41,7 @@ export function endpointOf(endpoint: EndpointDocument): Endpoint {
     enabled,
     consecutiveFailures,
     secretHint: hintOf(secret),
-    ...(disabledAt === null ? {} : { disabledAt }),
-    ...(disabledReason === null ? {} : { disabledReason }),
+    ...present({ disabledAt, disabledReason }),
     createdAt,
     updatedAt,
   };

@@ -1,4 +1,5 @@
 import type { Mail } from '../../mail/mail.ts';
+import { DAY_MS } from '../../names/units.ts';
 import type { EndpointDocument } from './endpoint.ts';
 import type { EndpointsStore } from './store.ts';
 
@@ -23,7 +24,7 @@ export interface Notices {
 /** Between two tries of one mail. */
 const TRY_AGAIN_MS = 10 * 60 * 1000;
 /** A mail that could not be sent for so long is given up: the owner sees the state on the endpoint. */
-const GIVE_UP_MS = 24 * 60 * 60 * 1000;
+const GIVE_UP_MS = DAY_MS;
 
 /**
  * The mail that tells an owner, once, that an endpoint was disabled. It is claimed before it is sent and struck off

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import type { Gate } from '../../accounts/gate/gate.ts';
 import { envelopeOf, success } from '../../http/envelope.ts';
+import { present } from '../../names/present.ts';
 import type { Outbound } from '../../outbound/outbound.ts';
 import { endpointNotFound } from '../errors.ts';
 import { Endpoint, EndpointChange, EndpointParams, EndpointWithSecret, NewEndpoint } from '../schema.ts';
@@ -106,10 +107,9 @@ export async function endpointRoutes(
       const { accountId } = gate.callerOf(request);
       const { url, description, events, enabled } = request.body;
       const wish = {
-        ...(url === undefined ? {} : { url }),
-        ...(description === undefined ? {} : { description }),
+        ...present({ url, description }),
         ...(events === undefined ? {} : { events: eventsOf(events) }),
-        ...(enabled === undefined ? {} : { enabled }),
+        ...present({ enabled }),
       };
       if (url !== undefined) await outbound.checkWebhook(url);
       const endpoint = await endpoints.change(accountId, request.params.endpointId, wish, now());

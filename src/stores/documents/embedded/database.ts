@@ -1,11 +1,12 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { MEGABYTE } from '../../../names/units.ts';
 import { keyOfField, valueAt } from './keys.ts';
 
 /** Statements kept prepared; the service asks some dozens of different questions. */
 const MAX_STATEMENTS = 300;
 
 /** A log that grew longer while a reader held it (a backup) gives the rest back to the disk when it begins again. */
-const LOG_KEEPS_BYTES = 8 * 1_048_576;
+const LOG_KEEPS_BYTES = 8 * MEGABYTE;
 
 /** A SQLite file where a commit is on disk before it returns. */
 export class Database {
