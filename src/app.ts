@@ -23,6 +23,7 @@ import { addressOf, createServer } from './http/server.ts';
 import type { Slice } from './http/slice.ts';
 import { createMeters, type Meters } from './metrics/meters.ts';
 import type { PoolStats } from './metrics/pools.ts';
+import { present } from './names/present.ts';
 import { meteredPixels } from './pixels/metered.ts';
 import { createPixels } from './pixels/pixels.ts';
 import { openRenders } from './pixels/renders/open.ts';
@@ -111,14 +112,16 @@ export async function buildApp(options: AppOptions): Promise<App> {
     token: settings.http.METRICS_TOKEN,
   });
   const slices = await openSlices({
-    ...options,
-    ...stores,
-    ...threads,
-    capacity,
-    now: clock.now,
-    meters,
-    publicUrl,
-    draining: draining.signal,
+    settings,
+    platform: {
+      ...{ documents: stores.documents, coordination: stores.coordination, objects: stores.objects },
+      ...{ log: options.log, hostId: options.hostId, processId: options.processId, now: clock.now },
+      ...{ meters, tracing: options.tracing, capacity, publicUrl },
+      draining: draining.signal,
+      ...present({ storesOpenedAt: options.storesOpenedAt }),
+    },
+    pixels: threads.pixels,
+    renders: threads.renders,
   });
 
   server.addHook('onSend', (_request, reply, _payload, done) => {

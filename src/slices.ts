@@ -36,14 +36,11 @@ import { openTemplates } from './templates/open.ts';
 import type { Tracing } from './tracing/tracing.ts';
 import { openWebhooks } from './webhooks/open.ts';
 
-/** What every slice may be given; each names in its own options what it takes. */
-export interface SlicesOptions {
-  settings: Settings;
+/** The stores of a process, its clock, its log and its end: what every slice may be given. */
+export interface Platform {
   documents: Documents;
   coordination: Coordination;
   objects: Objects;
-  pixels: Pixels;
-  renders: Renders;
   /** What the process counts; a slice may declare metrics of its own beside them. */
   meters: Meters;
   tracing: Tracing;
@@ -52,54 +49,73 @@ export interface SlicesOptions {
   processId: string;
   /** Base of the links that the service gives out. */
   publicUrl: () => string;
-  /** Aborts when the process stops taking calls: what waits answers, and nothing new begins. */
+  /** Aborts when the process stops taking calls: calls that wait are answered, and nothing new begins. */
   draining: AbortSignal;
+  /** When the embedded stores were opened; absent where other hosts share the stores. */
+  storesOpenedAt?: Date;
   now: () => Date;
   log: Logger;
+}
+
+export interface SlicesOptions {
+  settings: Settings;
+  platform: Platform;
+  pixels: Pixels;
+  renders: Renders;
 }
 
 /** When this release was unpacked: the guidelines' date. */
 const INSTALLED_AT = statSync(new URL('../package.json', import.meta.url)).mtime;
 
-/**
- * Opens the slices, one statement each, in an order in which each finds what it needs. What a slice asks of a later one,
- * it asks through a function, which is called when all of them are open.
- */
-export async function openSlices(options: SlicesOptions) {
-  const { settings, documents, pixels, renders, publicUrl } = options;
+/** Opens the slices, one statement each, in an order in which each finds what it needs. */
+export async function openSlices({ settings, platform, pixels, renders }: SlicesOptions) {
+  const { documents, publicUrl, log } = platform;
   const all: Slice[] = [];
   const added = <S extends Slice>(slice: S): S => {
     all.push(slice);
     return slice;
   };
 
+  // A slice asks a later one through a function: it is called only when all of them are open.
+  const later = {
+    describeAccount: (accountId: string) => billing.describe(accountId),
+    storedAssets: (accountId: string) => assets.storedAssets(accountId),
+    usageSources: () => [jobs.usageSource],
+    usageOfPresets: (...presets: Parameters<Jobs['usageOf']>) => jobs.usageOf(...presets),
+    typicalSeconds: (op: string, model: string) => jobs.typicalSeconds(op, model),
+  };
+
   const plans = readPlans();
-  const models = offeredModels(readModels(), offeredBy(settings.providers));
-  const signatures = await openSignatures(documents);
-  const guarded = createOutbound({
-    allowedSubnets: settings.outbound.OUTBOUND_ALLOWED_SUBNETS,
-    allowsHttp: settings.outbound.OUTBOUND_ALLOW_HTTP,
-  });
-  const outbound = tracedOutbound(guarded, options.tracing);
   const plan = (id: string) => planNamed(plans, id);
+  const models = offeredModels(readModels(), offeredBy(settings.providers));
   const topUpUrl = () => settings.billing.TOP_UP_URL || `${publicUrl()}/docs`;
+  const signatures = await openSignatures(documents);
+  const outbound = tracedOutbound(
+    createOutbound({
+      allowedSubnets: settings.outbound.OUTBOUND_ALLOWED_SUBNETS,
+      allowsHttp: settings.outbound.OUTBOUND_ALLOW_HTTP,
+    }),
+    platform.tracing,
+  );
+  const answerSchemas = createAnswerSchemas();
 
   const accounts: Accounts = added(
     await openAccounts({
-      ...options,
+      ...platform,
       settings: { ...settings.http, ...settings.accounts },
-      describe: (id) => billing.describe(id),
+      describe: later.describeAccount,
     }),
   );
   const { gate } = accounts;
-  const base = { ...options, gate, models, plan, topUpUrl };
-
   const billing: Billing = added(
     await openBilling({
-      ...base,
+      ...platform,
+      gate,
+      plan,
+      topUpUrl,
       accounts: accounts.store,
-      storedAssets: (id) => assets.storedAssets(id),
-      usageSources: () => [jobs.usageSource],
+      storedAssets: later.storedAssets,
+      usageSources: later.usageSources,
       limits: {
         syncConcurrency: settings.accounts.SYNC_CALLS_PER_ACCOUNT,
         jobWaits: JOB_WAITS,
@@ -109,16 +125,14 @@ export async function openSlices(options: SlicesOptions) {
     }),
   );
   const catalogue = added(
-    openCatalogue({
-      ...{ plans, models, installedAt: INSTALLED_AT },
-      typicalSeconds: (op, model) => jobs.typicalSeconds(op, model),
-    }),
+    openCatalogue({ plans, models, installedAt: INSTALLED_AT, typicalSeconds: later.typicalSeconds }),
   );
   added(openModels({ models }));
-  added(await openFeedback(base));
+  added(await openFeedback({ ...platform, gate }));
   const assets: Assets = added(
     await openAssets({
-      ...base,
+      ...platform,
+      gate,
       pixels,
       outbound,
       signatures,
@@ -126,58 +140,70 @@ export async function openSlices(options: SlicesOptions) {
       upgradeUrl: topUpUrl,
     }),
   );
-  const templates = added(await openTemplates(base));
-  const answerSchemas = createAnswerSchemas();
+  const templates = added(await openTemplates({ ...platform, gate }));
   const presets = added(
     await openPresets({
-      ...base,
-      missingAssets: assets.missingAssets,
+      ...platform,
+      gate,
+      models,
       answerSchemas,
-      usageOf: (...words) => jobs.usageOf(...words),
+      missingAssets: assets.missingAssets,
+      usageOf: later.usageOfPresets,
     }),
   );
   const images = added(
     openImages({
-      ...base,
+      ...platform,
+      gate,
       pixels,
       renders,
       outbound,
       signatures,
-      allowance: billing.allowance,
-      readAsset: assets.readAsset,
       templates,
       presets,
+      allowance: billing.allowance,
+      readAsset: assets.readAsset,
       settings: { ...settings.pixels, ...settings.renders },
     }),
   );
-  const events = await openEvents(base);
-  // Before jobs, which end before it: what they announce last is still made into deliveries.
+  const events = await openEvents(platform);
+  // The webhooks stop after the jobs: the last events of jobs still become deliveries.
   added(
     await openWebhooks({
-      ...base,
+      ...platform,
+      gate,
       events,
       outbound,
-      mail: createMail({ settings: settings.mail, log: options.log }),
+      mail: createMail({ settings: settings.mail, log }),
       emailOf: async (id) => (await accounts.store.find(id))?.email ?? null,
+      settings: { ...settings.webhooks, SWEEP_INTERVAL_MS: settings.processes.SWEEP_INTERVAL_MS },
     }),
   );
+  const providers = openProviders({
+    ...platform,
+    models,
+    pixels,
+    outbound,
+    answerSchemas,
+    settings: settings.providers,
+  });
   const jobs: Jobs = added(
     await openJobs({
-      ...base,
+      ...platform,
+      gate,
+      models,
       pixels,
       renders,
-      assets: assets.jobs,
       signatures,
       presets,
-      answerSchemas,
       templates,
-      holds: billing.holds,
+      answerSchemas,
       events,
-      providers: tracedProviders(
-        openProviders({ ...base, pixels, outbound, answerSchemas }),
-        options.tracing,
-      ),
+      plan,
+      assets: assets.jobs,
       storedAssets: assets.storedAssets,
+      holds: billing.holds,
+      providers: tracedProviders(providers, platform.tracing),
       upgradeUrl: topUpUrl,
       keptBytesMax: settings.jobs.JOB_DOCUMENTS_MEGABYTES * MEGABYTE,
     }),

@@ -36,7 +36,7 @@ const webhooks = await openWebhooks({
   mail: createMail({ settings: settings.mail, log }),
   gate: {} as Gate,
   emailOf: async () => null,
-  settings,
+  settings: { ...settings.webhooks, SWEEP_INTERVAL_MS: settings.processes.SWEEP_INTERVAL_MS },
   hostId: process.env.DARKROOM_HOST_ID ?? 'bench',
   processId: process.env.DARKROOM_PROCESS_ID ?? String(process.pid),
   draining: new AbortController().signal,

@@ -1,4 +1,4 @@
-import type { Settings } from '../../config/index.ts';
+import type { SettingsOf } from '../../config/setting.ts';
 import { ApiError, type ErrorCode } from '../http/errors.ts';
 import {
   findModel,
@@ -14,6 +14,7 @@ import type { Pixels } from '../pixels/pixels.ts';
 import type { Coordination } from '../stores/coordination/port.ts';
 import type { AnswerSchemas } from './answer-schemas.ts';
 import { checkedAnswer, type ModelAnswer } from './answers.ts';
+import type { providersSettings } from './config.ts';
 import { createProviderMeter } from './meter.ts';
 import { preparedPicture } from './pictures.ts';
 import {
@@ -78,7 +79,7 @@ export interface Providers {
 }
 
 export interface ProvidersOptions {
-  settings: Pick<Settings, 'providers'>;
+  settings: SettingsOf<typeof providersSettings>;
   models: Models;
   pixels: Pixels;
   outbound: Outbound;
@@ -101,7 +102,7 @@ const CODES = {
 
 export function openProviders(options: ProvidersOptions): Providers {
   const { settings, models, pixels, answerSchemas, log } = options;
-  const { PROVIDER_TIMEOUT_SECONDS, PROVIDER_CONCURRENCY, PROVIDER_RETRY_SECONDS } = settings.providers;
+  const { PROVIDER_TIMEOUT_SECONDS, PROVIDER_CONCURRENCY, PROVIDER_RETRY_SECONDS } = settings;
   const providers = providersOf(options);
   const measured = createProviderMeter();
   const slots = createSlots({ ...options, limit: PROVIDER_CONCURRENCY });

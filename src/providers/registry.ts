@@ -25,11 +25,10 @@ export function offeredBy(settings: Configured): (provider: ProviderName) => boo
 
 /** A way to the models of each provider that is offered. */
 export function providersOf(options: {
-  settings: { providers: Configured };
+  settings: Configured;
   outbound: Outbound;
 }): Partial<Record<ProviderName, Provider>> {
-  const { settings, outbound } = options;
-  const set = settings.providers;
+  const { settings: set, outbound } = options;
   const isOffered = offeredBy(set);
   return {
     ...(isOffered('openai') && {

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { Settings } from '../../config/index.ts';
+import type { SettingsOf } from '../../config/setting.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import type { Capacity } from '../capacity/capacity.ts';
 import { type OpenEvents, WRITTEN } from '../events/open.ts';
@@ -8,6 +8,7 @@ import type { Mail } from '../mail/mail.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import type { Coordination } from '../stores/coordination/port.ts';
 import type { Documents } from '../stores/documents/port.ts';
+import type { webhooksSettings } from './config.ts';
 import { createAttempt } from './deliveries/attempt.ts';
 import { createDispatcher } from './deliveries/dispatcher.ts';
 import { createEndpointWorker } from './deliveries/endpoint-worker.ts';
@@ -38,7 +39,7 @@ export interface WebhooksOptions {
   gate: Gate;
   /** The address of an account's owner; null when the account is gone. */
   emailOf: (accountId: string) => Promise<string | null>;
-  settings: Pick<Settings, 'webhooks' | 'processes'>;
+  settings: SettingsOf<typeof webhooksSettings> & { SWEEP_INTERVAL_MS: number };
   hostId: string;
   processId: string;
   /** Aborts when the process stops taking calls. */
@@ -51,7 +52,7 @@ export interface WebhooksOptions {
 export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   const { documents, coordination, capacity, events, outbound, mail, gate, emailOf, settings, now, log } =
     options;
-  const { WEBHOOK_CONCURRENCY, WEBHOOK_CONCURRENCY_PER_ACCOUNT } = settings.webhooks;
+  const { WEBHOOK_CONCURRENCY, WEBHOOK_CONCURRENCY_PER_ACCOUNT } = settings;
   const { subscriptionsChanged } = events;
   const endpoints = await EndpointsStore.open(documents);
   const deliveries = await DeliveriesStore.open(documents);
@@ -64,7 +65,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   const notices = createNotices({ endpoints, mail, emailOf, now, log });
   const disabling = createDisabling({ endpoints, deliveries, notices, subscriptionsChanged, now });
   const attempt = createAttempt({ outbound, onAttempt: listening.onAttempt, now });
-  const atMost = (intervalMs: number) => Math.min(intervalMs, settings.processes.SWEEP_INTERVAL_MS);
+  const atMost = (intervalMs: number) => Math.min(intervalMs, settings.SWEEP_INTERVAL_MS);
   const shareOf = (slots: number) => () => Math.max(1, Math.floor(slots / capacity.processes()));
   const dispatcher = createDispatcher({
     coordination,

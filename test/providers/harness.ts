@@ -36,7 +36,7 @@ export function bench(t: Test, environment: Record<string, string> = {}): Bench 
   const lines: string[] = [];
   const providers = openProviders({
     answerSchemas: createAnswerSchemas(),
-    settings,
+    settings: settings.providers,
     models,
     pixels,
     outbound,

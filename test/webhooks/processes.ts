@@ -42,7 +42,7 @@ export async function startProcess(
     mail: { send: async () => undefined },
     gate: {} as Gate,
     emailOf: async () => null,
-    settings,
+    settings: { ...settings.webhooks, SWEEP_INTERVAL_MS: settings.processes.SWEEP_INTERVAL_MS },
     hostId,
     processId: String(processes),
     draining: draining.signal,
