@@ -1,17 +1,17 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { JobQuota } from '../src/assets/quota/job-quota.ts';
-import { createHolds } from '../src/billing/holds.ts';
-import { createMovements } from '../src/billing/movements.ts';
-import { BillingStore, type Money } from '../src/billing/store.ts';
-import { type LifecycleOptions, openJobStores, openLifecycle } from '../src/jobs/lifecycle.ts';
-import type { Order } from '../src/jobs/order.ts';
-import { newId } from '../src/names/ids.ts';
-import { EmbeddedCoordination } from '../src/stores/coordination/embedded.ts';
-import { RedisCoordination } from '../src/stores/coordination/redis.ts';
-import { openEmbeddedDocuments } from '../src/stores/documents/embedded/actor.ts';
-import { connectMongoDocuments } from '../src/stores/documents/mongodb.ts';
+import { newId } from '../src/platform/names/ids.ts';
+import { EmbeddedCoordination } from '../src/platform/stores/coordination/embedded.ts';
+import { RedisCoordination } from '../src/platform/stores/coordination/redis.ts';
+import { openEmbeddedDocuments } from '../src/platform/stores/documents/embedded/actor.ts';
+import { connectMongoDocuments } from '../src/platform/stores/documents/mongodb.ts';
+import { JobQuota } from '../src/product/assets/quota/job-quota.ts';
+import { createHolds } from '../src/product/billing/holds.ts';
+import { createMovements } from '../src/product/billing/movements.ts';
+import { BillingStore, type Money } from '../src/product/billing/store.ts';
+import { type LifecycleOptions, openJobStores, openLifecycle } from '../src/product/jobs/lifecycle.ts';
+import type { Order } from '../src/product/jobs/order.ts';
 
 const PLAN = {
   id: 'scale',

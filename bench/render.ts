@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright';
-import { createRenders } from '../src/pixels/renders/renders.ts';
+import { createRenders } from '../src/imaging/renders/renders.ts';
 import { findExecutable } from '../workers/render/executable.ts';
 import { median, percentile, type Row, round, type SuiteResult } from './suite.ts';
 

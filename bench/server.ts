@@ -19,7 +19,7 @@ const KEY = 'drk_benchbenchbenchbenchbenchbenchbenchbench';
 /** The whole service in processes of its own, with embedded stores and limits that a load test does not meet. */
 export async function startBenchServer(
   settings: Record<string, string> = {},
-  main = join(import.meta.dirname, '../src/main.ts'),
+  main = join(import.meta.dirname, '../src/host/main.ts'),
 ): Promise<BenchServer> {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-bench-'));
   const child = spawn(process.execPath, [main], {
@@ -62,7 +62,7 @@ export function openAccount(
   const words = ['account', 'create', '--email', email, '--plan', plan, '--credits', String(credits)];
   const printed = execFileSync(
     process.execPath,
-    [join(import.meta.dirname, '../src/admin.ts'), ...words, '--json'],
+    [join(import.meta.dirname, '../src/host/admin.ts'), ...words, '--json'],
     { env: { ...process.env, DATA_DIR: directory }, encoding: 'utf8' },
   );
   return (JSON.parse(printed) as { key: string }).key;

@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openEmbeddedDocuments } from '../src/stores/documents/embedded/actor.ts';
-import { connectMongoDocuments } from '../src/stores/documents/mongodb.ts';
-import type { Documents } from '../src/stores/documents/port.ts';
-import { dropDatabase, randomDatabase, startMongo } from '../test/services/mongodb.ts';
+import { openEmbeddedDocuments } from '../src/platform/stores/documents/embedded/actor.ts';
+import { connectMongoDocuments } from '../src/platform/stores/documents/mongodb.ts';
+import type { Documents } from '../src/platform/stores/documents/port.ts';
+import { dropDatabase, randomDatabase, startMongo } from '../test/support/services/mongodb.ts';
 import { percentile, type Row, round, type SuiteResult } from './suite.ts';
 
 const IN_FLIGHT = [1, 8, 64];

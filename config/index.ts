@@ -1,16 +1,16 @@
-import { accountsSettings } from '../src/accounts/config.ts';
-import { billingSettings } from '../src/billing/config.ts';
-import { httpSettings } from '../src/http/config.ts';
-import { jobsSettings } from '../src/jobs/config.ts';
-import { mailSettings } from '../src/mail/config.ts';
-import { outboundSettings } from '../src/outbound/config.ts';
-import { pixelsSettings } from '../src/pixels/config.ts';
-import { rendersSettings } from '../src/pixels/renders/config.ts';
-import { processesSettings } from '../src/processes/config.ts';
-import { providersSettings } from '../src/providers/config.ts';
-import { storesSettings } from '../src/stores/config.ts';
-import { webhooksSettings } from '../src/webhooks/config.ts';
-import type { Setting, SettingsOf } from './setting.ts';
+import { processesSettings } from '../src/host/processes/config.ts';
+import { pixelsSettings } from '../src/imaging/pixels/config.ts';
+import { rendersSettings } from '../src/imaging/renders/config.ts';
+import { httpSettings } from '../src/platform/http/config.ts';
+import { mailSettings } from '../src/platform/mail/config.ts';
+import { outboundSettings } from '../src/platform/outbound/config.ts';
+import type { Setting, SettingsOf } from '../src/platform/settings/setting.ts';
+import { storesSettings } from '../src/platform/stores/config.ts';
+import { accountsSettings } from '../src/product/accounts/config.ts';
+import { billingSettings } from '../src/product/billing/config.ts';
+import { jobsSettings } from '../src/product/jobs/config.ts';
+import { providersSettings } from '../src/product/providers/config.ts';
+import { webhooksSettings } from '../src/product/webhooks/config.ts';
 
 /** Every setting of the service, by the slice that owns it. settings.md is printed from this table. */
 export const SETTINGS = {

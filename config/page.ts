@@ -1,5 +1,5 @@
+import type { Setting } from '../src/platform/settings/setting.ts';
 import { SETTINGS } from './index.ts';
-import type { Setting } from './setting.ts';
 
 /** config/settings.md: every setting with its default and meaning, by slice. `npm run settings` writes it. */
 export function settingsPage(): string {

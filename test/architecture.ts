@@ -1,55 +1,21 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
-import { needsOf, testFiles } from './needs.ts';
+import { needsOf, testFiles } from './support/needs.ts';
 
 /**
- * The architecture, as a check: an import goes to a lower layer only, and folders of one layer do not import each other.
- * There are no circular imports, types included. Prints every violation and exits 1. A folder that is not in the table is a violation too.
+ * The architecture, as a check. The folders of src are four floors: an import goes to its own floor or to a lower one. Below
+ * the host, the folders of one floor import each other in one direction, and no circle of imports exists anywhere, types included.
+ * Prints every violation and exits 1.
  */
-const LAYERS: Record<string, number> = {
-  main: 1,
-  server: 1,
-  app: 1,
-  slices: 1,
-  collections: 1,
-  admin: 1,
-  doctor: 1,
-  processes: 1,
-  jobs: 2,
-  images: 3,
-  webhooks: 3,
-  presets: 4,
-  templates: 4,
-  assets: 4,
-  feedback: 4,
-  events: 5,
-  providers: 5,
-  catalogue: 5,
-  models: 6,
-  billing: 5,
-  accounts: 6,
-  pixels: 6,
-  outbound: 6,
-  mail: 6,
-  http: 7,
-  sweeping: 8,
-  metrics: 8,
-  tracing: 9,
-  stores: 9,
-  capacity: 10,
-  clock: 10,
-  fairness: 10,
-  names: 10,
-};
-
-/** Folders of the top layer make up the composition and may see each other. */
-const COMPOSITION = 1;
-const MAY_LOOK_INTO_WORKERS = ['pixels', 'providers', 'catalogue', 'presets', 'images'];
+const FLOORS = ['host', 'product', 'imaging', 'platform'];
+/** The host composes the others: its folders may see each other. */
+const COMPOSITION = 'host';
+const MAY_LOOK_INTO_WORKERS = ['pixels', 'renders', 'providers', 'catalogue', 'presets', 'transforms'];
 /** Folders that start threads of their own. */
-const STARTS_THREADS = ['pixels', 'providers'];
+const STARTS_THREADS = ['pixels', 'renders', 'providers'];
 const SHARED_BY_WORKERS = [
   'workers/protocol.ts',
-  'workers/pipe.ts',
+  'workers/transport/pipe.ts',
   'workers/models/protocol.ts',
   'workers/render/protocol.ts',
   'workers/vector/protocol.ts',
@@ -59,12 +25,14 @@ const SHARED_BY_WORKERS = [
 /** Walkers of containers: they import no other folder, and whoever may look into workers may use them. */
 const FORMATS = 'workers/formats/';
 /** What a pipeline made leaves it in one place: see there why. */
-const OUTPUT_DOOR = 'workers/output.ts';
+const OUTPUT_DOOR = 'workers/transport/output.ts';
 const OUTPUT_CALL = /\.(toUint8Array|toBuffer)\(/;
 const FORBIDDEN_NAMES = /^(utils?|helpers?|common|types|services?)(\.ts)?$/;
 
 const root = join(import.meta.dirname, '..');
 const violations: string[] = [];
+/** Which folders of its own floor a folder imports. */
+const folderImports = new Map<string, string[]>();
 const files = ['src', 'workers', 'config'].flatMap(filesBelow);
 
 for (const file of files) {
@@ -77,6 +45,8 @@ for (const file of testFiles()) judgeTest(file);
 for (const file of SHARED_BY_WORKERS) judgeLoads(file);
 for (const cycle of cyclesOf(new Map(files.map((file) => [file, importsOf(file)]))))
   violations.push(`${cycle.join(' → ')}: a circle of imports; move what they share into a file of its own`);
+for (const cycle of cyclesOf(folderImports))
+  violations.push(`${cycle.join(' → ')}: folders of one floor import each other in a circle`);
 if (files.length < 50) violations.push(`only ${files.length} files were read: the check is blind`);
 report();
 
@@ -109,13 +79,25 @@ function judge(file: string, target: string): void {
     judgeWorkers(file, target);
     return;
   }
-  if (!file.startsWith('src/') || !target.startsWith('src/')) return;
-  const [from, to] = [folderOf(file), folderOf(target)];
+  if (!file.startsWith('src/')) return;
+  const floor = floorOf(file);
+  if (target.startsWith('config/')) {
+    if (floor !== COMPOSITION && !target.endsWith('.json'))
+      violations.push(
+        `${file} imports ${target}: the host reads the settings, and hands each folder its own`,
+      );
+    return;
+  }
+  if (!target.startsWith('src/')) return;
+  const targetFloor = floorOf(target);
+  if (FLOORS.indexOf(targetFloor) < FLOORS.indexOf(floor))
+    violations.push(`${file} imports ${target}: from the floor ${floor} up to ${targetFloor}`);
+  if (targetFloor === floor && floor !== COMPOSITION) linkFolders(folderOf(file), folderOf(target));
+}
+
+function linkFolders(from: string, to: string): void {
   if (from === to) return;
-  const [layer, targetLayer] = [layerOf(from), layerOf(to)];
-  if (layer === COMPOSITION && targetLayer === COMPOSITION) return;
-  if (targetLayer <= layer)
-    violations.push(`${file} (${from}, layer ${layer}) imports ${target} (${to}, layer ${targetLayer})`);
+  folderImports.set(from, [...(folderImports.get(from) ?? []), to]);
 }
 
 function judgeWorkers(file: string, target: string): void {
@@ -166,7 +148,9 @@ function judgeTest(file: string): void {
     violations.push((error as Error).message);
     return;
   }
-  const started = importsOf(file).filter((target) => /test\/(harness|whole-service|services\/)/.test(target));
+  const started = importsOf(file).filter((target) =>
+    /test\/support\/(harness|whole-service|services\/)/.test(target),
+  );
   for (const target of started) violations.push(`${file} needs nothing, but imports ${target}`);
 }
 
@@ -188,15 +172,16 @@ function cyclesOf(imports: ReadonlyMap<string, readonly string[]>): string[][] {
   return cycles;
 }
 
-function folderOf(file: string): string {
-  return (file.split('/')[1] ?? '').replace(/\.ts$/, '');
+/** The floor of a file below src. */
+function floorOf(file: string): string {
+  const floor = file.split('/')[1] ?? '';
+  if (!FLOORS.includes(floor)) violations.push(`${file} stands on no floor: ${FLOORS.join(', ')}`);
+  return floor;
 }
 
-function layerOf(folder: string): number {
-  const layer = LAYERS[folder];
-  if (layer === undefined)
-    violations.push(`src/${folder} has no layer: give it one in test/architecture.ts and in the design`);
-  return layer ?? Number.POSITIVE_INFINITY;
+/** The folder of a file on its floor, such as `jobs`. */
+function folderOf(file: string): string {
+  return (file.split('/')[2] ?? '').replace(/\.ts$/, '');
 }
 
 function report(): void {

@@ -3,11 +3,18 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Need, needsOf, testFiles } from './needs.ts';
-import { findMinio } from './services/minio.ts';
-import { startMongo } from './services/mongodb.ts';
-import { startRedis } from './services/redis.ts';
-import { closingIn, countsIn, failuresIn, type RunCounts, skippedIn, slowestIn } from './tap-output.ts';
+import { type Need, needsOf, testFiles } from './support/needs.ts';
+import { findMinio } from './support/services/minio.ts';
+import { startMongo } from './support/services/mongodb.ts';
+import { startRedis } from './support/services/redis.ts';
+import {
+  closingIn,
+  countsIn,
+  failuresIn,
+  type RunCounts,
+  skippedIn,
+  slowestIn,
+} from './support/tap-output.ts';
 
 /**
  * `npm test`: runs every test on the embedded stores, and once more, on Redis and MongoDB, those that declare it. Words

@@ -19,7 +19,7 @@ export async function openOtherSide(against: string, options: TargetOptions): Pr
   };
   try {
     await installInto(tree);
-    const server = await startBenchServer(options.settings, join(tree, 'src/main.ts'));
+    const server = await startBenchServer(options.settings, join(tree, 'src/host/main.ts'));
     return {
       ...server,
       async stop() {

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import Fastify from 'fastify';
-import { ApiKey, Credits } from '../../src/accounts/schema.ts';
-import { envelopeOf, success } from '../../src/http/envelope.ts';
+import { envelopeOf, success } from '../../src/platform/http/envelope.ts';
+import { ApiKey, Credits } from '../../src/product/accounts/schema.ts';
 
 /** The baseline of manners: Fastify with the same answers and schemas, and nothing around them. Tells its address over IPC. */
 const app = Fastify();

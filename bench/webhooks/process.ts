@@ -2,17 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setDefaultCACertificates } from 'node:tls';
 import { pino } from 'pino';
 import { readSettings } from '../../config/index.ts';
-import type { Gate } from '../../src/accounts/gate/gate.ts';
-import { createCapacity } from '../../src/capacity/capacity.ts';
-import { openEvents } from '../../src/events/open.ts';
-import { createMail } from '../../src/mail/mail.ts';
-import { newId } from '../../src/names/ids.ts';
-import { createOutbound } from '../../src/outbound/outbound.ts';
-import { channelToPrimary } from '../../src/stores/embedded/channel-client.ts';
-import { connectStores } from '../../src/stores/open.ts';
-import { createSweeper } from '../../src/sweeping/sweeper.ts';
-import { openWebhooks } from '../../src/webhooks/open.ts';
-import { LOOPBACK_CERTIFICATE } from '../../test/webhooks/certificate.ts';
+import { createCapacity } from '../../src/platform/capacity/capacity.ts';
+import { createMail } from '../../src/platform/mail/mail.ts';
+import { newId } from '../../src/platform/names/ids.ts';
+import { createOutbound } from '../../src/platform/outbound/outbound.ts';
+import { channelToPrimary } from '../../src/platform/stores/embedded/channel-client.ts';
+import { connectStores } from '../../src/platform/stores/open.ts';
+import { createSweeper } from '../../src/platform/sweeping/sweeper.ts';
+import type { Gate } from '../../src/product/accounts/gate/gate.ts';
+import { openEvents } from '../../src/product/events/open.ts';
+import { openWebhooks } from '../../src/product/webhooks/open.ts';
+import { LOOPBACK_CERTIFICATE } from '../../test/product/webhooks/certificate.ts';
 
 /** What a process is asked to announce: so many outcomes of each second, round the accounts, for so long. */
 export interface Load {

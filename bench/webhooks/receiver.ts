@@ -1,7 +1,7 @@
 import { createServer as createPlainServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { LOOPBACK_CERTIFICATE, LOOPBACK_KEY } from '../../test/webhooks/certificate.ts';
+import { LOOPBACK_CERTIFICATE, LOOPBACK_KEY } from '../../test/product/webhooks/certificate.ts';
 
 /** What the receiver has seen since it was asked last. */
 export interface ReceiverReport {

@@ -10,7 +10,7 @@ import { type Outcome, readError, readServerTiming, Tally } from '../../bench/lo
 import { openTarget } from '../../bench/load/target.ts';
 import { brokenThresholds } from '../../bench/load/thresholds.ts';
 import { readPools } from '../../bench/load/watch.ts';
-import { serve } from '../loopback.ts';
+import { serve } from '../support/loopback.ts';
 import { stageOf } from './results.ts';
 
 const loadCase: LoadCase = {

@@ -1,16 +1,23 @@
-import type { AssetDocument } from '../../src/assets/asset.ts';
-import type { AssetsForJobs } from '../../src/assets/open.ts';
-import type { ModelSegment, PassSegment, Segment } from '../../src/catalogue/plan/plan.ts';
-import type { ItemDocument, JobDocument } from '../../src/jobs/job.ts';
-import type { Order } from '../../src/jobs/order.ts';
+import type { AssetDocument } from '../../src/product/assets/asset.ts';
+import type { AssetsForJobs } from '../../src/product/assets/open.ts';
+import type { ModelSegment, PassSegment, Segment } from '../../src/product/catalogue/plan/plan.ts';
+import type { ItemDocument, JobDocument } from '../../src/product/jobs/job.ts';
+import type { Order } from '../../src/product/jobs/order.ts';
 import {
   createPerform,
   type Input,
   type ItemCall,
   ItemFailure,
   type Made,
-} from '../../src/jobs/work/perform.ts';
-import { failsAt, type KnownStep, owed, randomFrom, randomSteps, segmentsOf } from '../jobs/chain-runs.ts';
+} from '../../src/product/jobs/work/perform.ts';
+import {
+  failsAt,
+  type KnownStep,
+  owed,
+  randomFrom,
+  randomSteps,
+  segmentsOf,
+} from '../product/jobs/chain-runs.ts';
 import { all, brokenPromises, itemsOf, jobsOf, recover } from './invariants.ts';
 import type { Tools, Work } from './script.ts';
 import { type Host, openWorld, type World } from './world.ts';

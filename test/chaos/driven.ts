@@ -1,9 +1,9 @@
 import { strict as assert } from 'node:assert';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Caller } from '../../src/accounts/authentication.ts';
-import type { LedgerRow, Money } from '../../src/billing/store.ts';
-import { ApiError } from '../../src/http/errors.ts';
-import type { ItemDocument, JobDocument } from '../../src/jobs/job.ts';
+import { ApiError } from '../../src/platform/http/errors.ts';
+import type { Caller } from '../../src/product/accounts/authentication.ts';
+import type { LedgerRow, Money } from '../../src/product/billing/store.ts';
+import type { ItemDocument, JobDocument } from '../../src/product/jobs/job.ts';
 import { all, itemsOf, jobsOf } from './invariants.ts';
 import { orderOf, performing, type Script, type ScriptCall, scripted } from './script.ts';
 import type { Fate, ModelJob, StateTable, Verdict } from './table.ts';

@@ -1,5 +1,5 @@
-import type { Collection, Document, Documents } from '../../src/stores/documents/port.ts';
-import { DOCUMENT_CHANGES } from '../dying.ts';
+import type { Collection, Document, Documents } from '../../src/platform/stores/documents/port.ts';
+import { DOCUMENT_CHANGES } from '../support/dying.ts';
 
 /** A write that a process can die at. */
 interface Write {

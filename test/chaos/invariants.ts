@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Caller } from '../../src/accounts/authentication.ts';
-import type { AssetDocument } from '../../src/assets/asset.ts';
-import type { LedgerRow, Money } from '../../src/billing/store.ts';
-import type { ItemDocument, JobDocument } from '../../src/jobs/job.ts';
-import type { Document } from '../../src/stores/documents/port.ts';
+import type { Document } from '../../src/platform/stores/documents/port.ts';
+import type { Caller } from '../../src/product/accounts/authentication.ts';
+import type { AssetDocument } from '../../src/product/assets/asset.ts';
+import type { LedgerRow, Money } from '../../src/product/billing/store.ts';
+import type { ItemDocument, JobDocument } from '../../src/product/jobs/job.ts';
 import type { Host, World } from './world.ts';
 
 const LEASE_MS = 31_000;

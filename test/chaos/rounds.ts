@@ -1,6 +1,6 @@
-import type { Caller } from '../../src/accounts/authentication.ts';
-import { ApiError } from '../../src/http/errors.ts';
-import { seeded } from '../random.ts';
+import { ApiError } from '../../src/platform/http/errors.ts';
+import type { Caller } from '../../src/product/accounts/authentication.ts';
+import { seeded } from '../support/random.ts';
 import { type Failpoint, POINTS } from './failpoints.ts';
 import { brokenPromises, jobsOf, quiet, recover } from './invariants.ts';
 import { type Fate, orderOf } from './script.ts';

@@ -1,14 +1,14 @@
-import type { Outputs } from '../../src/assets/uploads/outputs.ts';
-import type { PassSegment } from '../../src/catalogue/plan/plan.ts';
-import type { Definitions } from '../../src/jobs/definitions/definitions.ts';
-import type { Perform, WorkResult } from '../../src/jobs/item-work.ts';
-import type { ItemsStore } from '../../src/jobs/items-store.ts';
-import type { Claimed, JobDocument } from '../../src/jobs/job.ts';
-import type { Order } from '../../src/jobs/order.ts';
-import { timesOf } from '../../src/jobs/rules.ts';
-import type { JobsStore } from '../../src/jobs/store.ts';
-import type { Pixels } from '../../src/pixels/pixels.ts';
-import type { Objects } from '../../src/stores/objects/port.ts';
+import type { Pixels } from '../../src/imaging/pixels/pixels.ts';
+import type { Objects } from '../../src/platform/stores/objects/port.ts';
+import type { Outputs } from '../../src/product/assets/uploads/outputs.ts';
+import type { PassSegment } from '../../src/product/catalogue/plan/plan.ts';
+import type { Definitions } from '../../src/product/jobs/definitions/definitions.ts';
+import type { Perform, WorkResult } from '../../src/product/jobs/item-work.ts';
+import type { ItemsStore } from '../../src/product/jobs/items-store.ts';
+import type { Claimed, JobDocument } from '../../src/product/jobs/job.ts';
+import type { Order } from '../../src/product/jobs/order.ts';
+import { timesOf } from '../../src/product/jobs/rules.ts';
+import type { JobsStore } from '../../src/product/jobs/store.ts';
 import type { Life } from './failpoints.ts';
 
 /** What becomes of an item: done; refused for good; refused twice and then done; refused for as long as it is tried. */

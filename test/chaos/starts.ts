@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { LOOPBACK } from '../webhooks/receiver.ts';
-import { startWholeService, until, type WholeService } from '../whole-service.ts';
+import { LOOPBACK } from '../product/webhooks/receiver.ts';
+import { startWholeService, until, type WholeService } from '../support/whole-service.ts';
 import { type Client, retryingClient } from './kills/client.ts';
 import { upload } from './kills/work.ts';
 import { type Scope, startClusterStores } from './outages/stores.ts';

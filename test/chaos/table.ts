@@ -1,4 +1,4 @@
-import type { JobStatus, OutcomeStatus } from '../../src/jobs/job.ts';
+import type { JobStatus, OutcomeStatus } from '../../src/product/jobs/job.ts';
 import { type Means, Purse } from './resources.ts';
 
 /** The rules of the interface that the table below leans on. */

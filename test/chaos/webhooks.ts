@@ -7,15 +7,15 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { readSettings } from '../../config/index.ts';
-import { openEvents } from '../../src/events/open.ts';
-import { newId } from '../../src/names/ids.ts';
-import { hostForProcesses } from '../../src/stores/embedded/channel-host.ts';
-import { openStores } from '../../src/stores/open.ts';
-import { releaseEndpointsOf } from '../../src/webhooks/deliveries/schedule.ts';
-import { newSecret } from '../../src/webhooks/endpoints/signing.ts';
-import { EndpointsStore } from '../../src/webhooks/endpoints/store.ts';
-import { randomDatabase, startMongo } from '../services/mongodb.ts';
-import { startPrivateRedis } from '../services/redis.ts';
+import { newId } from '../../src/platform/names/ids.ts';
+import { hostForProcesses } from '../../src/platform/stores/embedded/channel-host.ts';
+import { openStores } from '../../src/platform/stores/open.ts';
+import { openEvents } from '../../src/product/events/open.ts';
+import { releaseEndpointsOf } from '../../src/product/webhooks/deliveries/schedule.ts';
+import { newSecret } from '../../src/product/webhooks/endpoints/signing.ts';
+import { EndpointsStore } from '../../src/product/webhooks/endpoints/store.ts';
+import { randomDatabase, startMongo } from '../support/services/mongodb.ts';
+import { startPrivateRedis } from '../support/services/redis.ts';
 
 /**
  * `node test/chaos/webhooks.ts`: announces 5,000 outcomes on Redis and MongoDB while processes are killed with SIGKILL 20

@@ -1,26 +1,31 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Caller } from '../../src/accounts/authentication.ts';
-import { AssetCollections } from '../../src/assets/collections/collections.ts';
-import { AssetQuota } from '../../src/assets/quota/asset-quota.ts';
-import { JobQuota } from '../../src/assets/quota/job-quota.ts';
-import { openAssetRecords } from '../../src/assets/records.ts';
-import { createRemoval } from '../../src/assets/removal.ts';
-import { AssetsStore } from '../../src/assets/store.ts';
-import { createOutputs } from '../../src/assets/uploads/outputs.ts';
-import { createHolds } from '../../src/billing/holds.ts';
-import { createMovements } from '../../src/billing/movements.ts';
-import { BillingStore, type Money } from '../../src/billing/store.ts';
-import type { OutboxEvent } from '../../src/events/event.ts';
-import { type JobStores, type Lifecycle, openJobStores, openLifecycle } from '../../src/jobs/lifecycle.ts';
-import { newId } from '../../src/names/ids.ts';
-import { EmbeddedCoordination } from '../../src/stores/coordination/embedded.ts';
-import { connectMongoDocuments } from '../../src/stores/documents/mongodb.ts';
-import type { Collection, Documents } from '../../src/stores/documents/port.ts';
-import { FileObjects } from '../../src/stores/objects/files.ts';
-import type { Objects } from '../../src/stores/objects/port.ts';
-import { dropDatabase, randomDatabase } from '../services/mongodb.ts';
+import { newId } from '../../src/platform/names/ids.ts';
+import { EmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
+import { connectMongoDocuments } from '../../src/platform/stores/documents/mongodb.ts';
+import type { Collection, Documents } from '../../src/platform/stores/documents/port.ts';
+import { FileObjects } from '../../src/platform/stores/objects/files.ts';
+import type { Objects } from '../../src/platform/stores/objects/port.ts';
+import type { Caller } from '../../src/product/accounts/authentication.ts';
+import { AssetCollections } from '../../src/product/assets/collections/collections.ts';
+import { AssetQuota } from '../../src/product/assets/quota/asset-quota.ts';
+import { JobQuota } from '../../src/product/assets/quota/job-quota.ts';
+import { openAssetRecords } from '../../src/product/assets/records.ts';
+import { createRemoval } from '../../src/product/assets/removal.ts';
+import { AssetsStore } from '../../src/product/assets/store.ts';
+import { createOutputs } from '../../src/product/assets/uploads/outputs.ts';
+import { createHolds } from '../../src/product/billing/holds.ts';
+import { createMovements } from '../../src/product/billing/movements.ts';
+import { BillingStore, type Money } from '../../src/product/billing/store.ts';
+import type { OutboxEvent } from '../../src/product/events/event.ts';
+import {
+  type JobStores,
+  type Lifecycle,
+  openJobStores,
+  openLifecycle,
+} from '../../src/product/jobs/lifecycle.ts';
+import { dropDatabase, randomDatabase } from '../support/services/mongodb.ts';
 import { type Failpoint, type Life, mortal } from './failpoints.ts';
 import { BLIND, performing, scripted, type Work } from './script.ts';
 import { borrowStore } from './stores.ts';

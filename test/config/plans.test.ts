@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { findPlan, readPlans } from '../../config/plans.ts';
+import { findPlan, readPlans } from '../../src/product/billing/plans.ts';
 
 t.test('the plans that come with the service', (t) => {
   t.strictSame(

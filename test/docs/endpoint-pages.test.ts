@@ -1,7 +1,7 @@
 // needs: server
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
-import { startServer } from '../harness.ts';
+import { startServer } from '../support/harness.ts';
 
 interface Operation {
   operationId: string;

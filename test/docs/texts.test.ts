@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
 import t from 'tap';
-import { startServer } from '../harness.ts';
+import { startServer } from '../support/harness.ts';
 
 const run = promisify(execFile);
 const SHELL_TIMEOUT_MS = 120_000;

@@ -1,5 +1,5 @@
-import { serveTasks } from '../child-process.ts';
 import type { ImageResult, ImageTask } from '../protocol.ts';
+import { serveTasks } from '../transport/child-process.ts';
 import { perform } from './perform.ts';
 
 /** Does what the thread does, where it can be killed. The bytes of a result go separately from its facts. */

@@ -1,5 +1,5 @@
-import { moved } from '../moved.ts';
 import type { ImageResult, ImageTask } from '../protocol.ts';
+import { moved } from '../transport/moved.ts';
 import { perform } from './perform.ts';
 
 /** Does one task in a thread. The bytes of a result are moved to the receiver, not copied. */

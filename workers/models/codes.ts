@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
 import { prepareZXingModule, readBarcodes } from 'zxing-wasm/reader';
-import { outputOf } from '../output.ts';
+import { outputOf } from '../transport/output.ts';
 import type { CodesRead, CodesTask } from './protocol.ts';
 
 /** Runs in a thread of its own, started with the first question for codes. */

@@ -1,5 +1,5 @@
 import sharp, { type OverlayOptions } from 'sharp';
-import { outputOf } from '../output.ts';
+import { outputOf } from '../transport/output.ts';
 
 /** What is drawn: a text on a ground whose colours and shapes the seed decides. */
 interface Drawing {

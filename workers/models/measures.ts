@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { measure as measuredColours } from '../image/facts/measure.ts';
-import { outputOf } from '../output.ts';
+import { outputOf } from '../transport/output.ts';
 import type { Measures } from './protocol.ts';
 
 /** Real facts of a picture's pixels. */

@@ -1,5 +1,5 @@
 import sharp, { type Sharp } from 'sharp';
-import { outputOf } from '../output.ts';
+import { outputOf } from '../transport/output.ts';
 import { draw } from './drawing.ts';
 import { measure } from './measures.ts';
 import type { SandboxResult, SandboxTask } from './protocol.ts';

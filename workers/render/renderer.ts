@@ -1,6 +1,6 @@
 import sharp, { type Sharp } from 'sharp';
 import { canBeTransparent, contentTypeOf, encodeWith } from '../image/encode/encoder.ts';
-import { outputOf } from '../output.ts';
+import { outputOf } from '../transport/output.ts';
 import { StartError } from './browser.ts';
 import { NoBrowserError } from './executable.ts';
 import type { BrowserKeeper } from './keeper.ts';

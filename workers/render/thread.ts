@@ -1,5 +1,5 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { moved } from '../moved.ts';
+import { moved } from '../transport/moved.ts';
 import { BrowserKeeper } from './keeper.ts';
 import type { RenderAnswer, RenderCall, RenderThreadOptions } from './protocol.ts';
 import { createRenderer, type RenderTies } from './renderer.ts';

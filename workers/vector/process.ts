@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import { serveTasks } from '../child-process.ts';
+import { serveTasks } from '../transport/child-process.ts';
 import type { RasterizeResult, RasterizeTask } from './protocol.ts';
 import { rasterize } from './rasterize.ts';
 

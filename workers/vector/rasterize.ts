@@ -1,6 +1,6 @@
 import sharp from 'sharp';
-import { outputOf } from '../output.ts';
 import type { Failure } from '../protocol.ts';
+import { outputOf } from '../transport/output.ts';
 import type { Rasterized, RasterizeTask } from './protocol.ts';
 import { sanitize, UnsafeDrawing } from './sanitize.ts';
 

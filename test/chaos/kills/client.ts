@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Answer as WholeAnswer } from '../../harness.ts';
+import type { Answer as WholeAnswer } from '../../support/harness.ts';
 
 export interface Call {
   method?: string;

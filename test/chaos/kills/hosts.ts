@@ -1,5 +1,5 @@
 import type { Test } from 'tap';
-import { startWholeService, type WholeService } from '../../whole-service.ts';
+import { startWholeService, type WholeService } from '../../support/whole-service.ts';
 
 /** Longer than the lease of an item. */
 export const FROZEN_MS = 36_000;

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { failsAt, type KnownStep, ledgerOf, owed } from '../../jobs/chain-runs.ts';
-import type { Receiver } from '../../webhooks/receiver.ts';
+import { failsAt, type KnownStep, ledgerOf, owed } from '../../product/jobs/chain-runs.ts';
+import type { Receiver } from '../../product/webhooks/receiver.ts';
 import { type Answer, type Client, everything } from './client.ts';
 import type { Workload } from './work.ts';
 

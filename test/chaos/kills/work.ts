@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
-import { type KnownStep, randomSteps, segmentsOf } from '../../jobs/chain-runs.ts';
+import { type KnownStep, randomSteps, segmentsOf } from '../../product/jobs/chain-runs.ts';
 import type { Answer, Client } from './client.ts';
 
 const PICTURES = 4;

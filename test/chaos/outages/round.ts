@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { BOOTSTRAP_CREDITS } from '../../../src/accounts/bootstrap.ts';
-import { randomFrom } from '../../jobs/chain-runs.ts';
-import { LOOPBACK, startReceiver } from '../../webhooks/receiver.ts';
-import { startWholeService } from '../../whole-service.ts';
+import { BOOTSTRAP_CREDITS } from '../../../src/product/accounts/bootstrap.ts';
+import { randomFrom } from '../../product/jobs/chain-runs.ts';
+import { LOOPBACK, startReceiver } from '../../product/webhooks/receiver.ts';
+import { startWholeService } from '../../support/whole-service.ts';
 import { type Client, everything, retryingClient } from '../kills/client.ts';
 import { promisesBrokenOutside } from '../kills/promises.ts';
 import {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { KnownStep } from '../../jobs/chain-runs.ts';
+import type { KnownStep } from '../../product/jobs/chain-runs.ts';
 import type { Client } from '../kills/client.ts';
 import { upload, type Workload } from '../kills/work.ts';
 

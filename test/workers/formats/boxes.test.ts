@@ -3,8 +3,8 @@ import t from 'tap';
 import { isoBox, isoBoxes, isoBrands } from '../../../workers/formats/boxes.ts';
 import { Bytes } from '../../../workers/formats/bytes.ts';
 import { MOST_PARTS } from '../../../workers/formats/parts.ts';
-import { image, imagesIn, needsImages } from '../../images.ts';
-import { avifOf } from '../../pixels/files.ts';
+import { avifOf } from '../../imaging/pixels/files.ts';
+import { image, imagesIn, needsImages } from '../../support/images.ts';
 import { cutEverywhere, walked } from './walks.ts';
 
 const corpus = needsImages(t);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import sharp from 'sharp';
-import { readHeader } from '../../../src/pixels/header/header.ts';
+import { readHeader } from '../../../src/imaging/pixels/header/header.ts';
 import { isoBoxes } from '../../../workers/formats/boxes.ts';
 import { Bytes } from '../../../workers/formats/bytes.ts';
 import { gifBlocks } from '../../../workers/formats/gif.ts';
@@ -12,8 +12,8 @@ import { riffChunks } from '../../../workers/formats/riff.ts';
 import { exifDirectories, type TiffDirectory, tiffPages } from '../../../workers/formats/tiff.ts';
 import { isBare } from '../../../workers/image/encode/bare-file.ts';
 import { withoutBulkyTags } from '../../../workers/image/metadata/exif-guard.ts';
-import { hasImages, image, imagesIn } from '../../images.ts';
-import { avifOf, gifOf, jpegOf, pngOf, tiffOf, webpOf } from '../../pixels/files.ts';
+import { avifOf, gifOf, jpegOf, pngOf, tiffOf, webpOf } from '../../imaging/pixels/files.ts';
+import { hasImages, image, imagesIn } from '../../support/images.ts';
 import { type Mutated, mutationsOf, type Original } from './mutations.ts';
 import { bounded, walked } from './walks.ts';
 

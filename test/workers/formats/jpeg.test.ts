@@ -4,8 +4,8 @@ import t from 'tap';
 import { Bytes } from '../../../workers/formats/bytes.ts';
 import { jpegSegment, jpegSegments } from '../../../workers/formats/jpeg.ts';
 import { MOST_PARTS } from '../../../workers/formats/parts.ts';
-import { image, imagesIn, needsImages } from '../../images.ts';
-import { jpegOf } from '../../pixels/files.ts';
+import { jpegOf } from '../../imaging/pixels/files.ts';
+import { image, imagesIn, needsImages } from '../../support/images.ts';
 import { cutEverywhere, walked } from './walks.ts';
 
 const corpus = needsImages(t);

@@ -4,8 +4,8 @@ import t from 'tap';
 import { Bytes } from '../../../workers/formats/bytes.ts';
 import { MOST_PARTS } from '../../../workers/formats/parts.ts';
 import { pngChunk, pngChunks } from '../../../workers/formats/png.ts';
-import { image, imagesIn, needsImages } from '../../images.ts';
-import { pngOf } from '../../pixels/files.ts';
+import { pngOf } from '../../imaging/pixels/files.ts';
+import { image, imagesIn, needsImages } from '../../support/images.ts';
 import { cutEverywhere, walked } from './walks.ts';
 
 const corpus = needsImages(t);

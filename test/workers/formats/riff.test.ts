@@ -3,8 +3,8 @@ import t from 'tap';
 import { Bytes } from '../../../workers/formats/bytes.ts';
 import { MOST_PARTS } from '../../../workers/formats/parts.ts';
 import { riffChunks } from '../../../workers/formats/riff.ts';
-import { image, imagesIn, needsImages } from '../../images.ts';
-import { webpOf } from '../../pixels/files.ts';
+import { webpOf } from '../../imaging/pixels/files.ts';
+import { image, imagesIn, needsImages } from '../../support/images.ts';
 import { cutEverywhere, walked } from './walks.ts';
 
 const corpus = needsImages(t);

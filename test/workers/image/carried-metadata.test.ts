@@ -4,7 +4,7 @@ import sharp from 'sharp';
 import t from 'tap';
 import { describe } from '../../../workers/image/metadata/metadata.ts';
 import type { Encode } from '../../../workers/protocol.ts';
-import { image, needsImages } from '../../images.ts';
+import { image, needsImages } from '../../support/images.ts';
 import { difference, drawn, made, passOf, raster, type StepText } from './passes.ts';
 
 const corpus = needsImages(t);

@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import t from 'tap';
 import { ssimulacra2 } from '../../../workers/image/likeness/ssimulacra2.ts';
 import type { Encode } from '../../../workers/protocol.ts';
-import { image, needsImages } from '../../images.ts';
+import { image, needsImages } from '../../support/images.ts';
 import {
   difference,
   drawn,

@@ -1,7 +1,7 @@
 // needs: pixels
 import sharp from 'sharp';
 import t from 'tap';
-import { image, imagesIn, needsImages } from '../../images.ts';
+import { image, imagesIn, needsImages } from '../../support/images.ts';
 import { passOf, run, type StepText } from './passes.ts';
 
 const corpus = needsImages(t);

@@ -1,9 +1,9 @@
 // needs: pixels
 import sharp from 'sharp';
 import t from 'tap';
-import { readHeader } from '../../../src/pixels/header/header.ts';
+import { readHeader } from '../../../src/imaging/pixels/header/header.ts';
 import type { InputHeader } from '../../../workers/protocol.ts';
-import { image, imagesIn, needsImages } from '../../images.ts';
+import { image, imagesIn, needsImages } from '../../support/images.ts';
 import { drawn, made, passOf, refused, run, type StepText } from './passes.ts';
 
 const corpus = needsImages(t);

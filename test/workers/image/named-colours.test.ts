@@ -2,10 +2,10 @@
 import { crc32 } from 'node:zlib';
 import sharp from 'sharp';
 import t from 'tap';
-import { readHeader } from '../../../src/pixels/header/header.ts';
+import { readHeader } from '../../../src/imaging/pixels/header/header.ts';
 import { describe } from '../../../workers/image/metadata/metadata.ts';
 import type { Encode } from '../../../workers/protocol.ts';
-import { image, needsImages } from '../../images.ts';
+import { image, needsImages } from '../../support/images.ts';
 import { made, passOf } from './passes.ts';
 
 const corpus = needsImages(t);

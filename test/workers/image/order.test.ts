@@ -1,6 +1,6 @@
 // needs: pixels
 import t from 'tap';
-import { image, needsImages } from '../../images.ts';
+import { image, needsImages } from '../../support/images.ts';
 import {
   difference,
   drawn,

@@ -5,7 +5,7 @@ import t from 'tap';
 import { type Luma, ssim } from '../../../workers/image/likeness/ssim.ts';
 import { ssimulacra2 } from '../../../workers/image/likeness/ssimulacra2.ts';
 import { tryOut } from '../../../workers/image/search/trials.ts';
-import { image, needsImages } from '../../images.ts';
+import { image, needsImages } from '../../support/images.ts';
 import { difference, drawn, made, passOf, raster, refused, type StepText } from './passes.ts';
 
 const corpus = needsImages(t);

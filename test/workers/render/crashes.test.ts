@@ -1,6 +1,6 @@
 // needs: browser
 import t from 'tap';
-import { handClock } from '../../clock.ts';
+import { handClock } from '../../support/clock.ts';
 import { browserDirectories, browserProcesses, untilEmpty } from './processes.ts';
 import { openStudio } from './studio.ts';
 

@@ -1,7 +1,7 @@
 // needs: browser
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
-import { handClock } from '../../clock.ts';
+import { handClock } from '../../support/clock.ts';
 import { openStudio, type Pixel, swatch, swatchAsset } from './studio.ts';
 
 const RED: Pixel = [255, 0, 0, 255];

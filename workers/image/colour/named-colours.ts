@@ -1,8 +1,8 @@
 import { deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import { pngChunk } from '../../formats/png.ts';
-import { outputOf } from '../../output.ts';
 import { type Cicp, LIMIT_PIXELS } from '../../protocol.ts';
+import { outputOf } from '../../transport/output.ts';
 import { isHdr, needsProfile, profileFor } from './cicp-profile.ts';
 
 /** Signature, and the header chunk with its length, type and checksum: a profile stands right behind it. */

@@ -1,5 +1,5 @@
-import { outputOf } from '../../output.ts';
 import type { Achieved, OutputFormat } from '../../protocol.ts';
+import { outputOf } from '../../transport/output.ts';
 import { isGreyColour } from '../colour/colour.ts';
 import { hasHardColourEdges } from '../colour/colour-edges.ts';
 import { openPixels, type Source } from '../input.ts';

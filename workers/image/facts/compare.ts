@@ -1,6 +1,6 @@
 import sharp from 'sharp';
-import { outputOf } from '../../output.ts';
 import type { Compared, CompareTask, Difference, Failure, RawPixels } from '../../protocol.ts';
+import { outputOf } from '../../transport/output.ts';
 import { failureOf } from '../failure.ts';
 import { openFile } from '../input.ts';
 import { lumaOf, ssim } from '../likeness/ssim.ts';

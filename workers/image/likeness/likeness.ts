@@ -1,6 +1,6 @@
 import sharp from 'sharp';
-import { outputOf } from '../../output.ts';
 import type { Achieved } from '../../protocol.ts';
+import { outputOf } from '../../transport/output.ts';
 import type { Settings } from '../encode/encoder.ts';
 import { framesOf, type Pixels } from '../pixels/pixels.ts';
 import { invalid } from '../refusal.ts';

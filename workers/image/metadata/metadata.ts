@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
-import { type Output, outputOf } from '../../output.ts';
 import {
   type Described,
   type Failure,
@@ -9,6 +8,7 @@ import {
   type RawPixels,
   type Readings,
 } from '../../protocol.ts';
+import { type Output, outputOf } from '../../transport/output.ts';
 import { withNamedColours } from '../colour/named-colours.ts';
 import { measure } from '../facts/measure.ts';
 import { type Sample, WORKING_PX } from '../facts/sample.ts';

@@ -1,5 +1,5 @@
 import type { KernelEnum } from 'sharp';
-import { outputOf } from '../../output.ts';
+import { outputOf } from '../../transport/output.ts';
 import type { Picture } from '../picture.ts';
 import { type Anchor, place, type Size } from '../pixels/geometry.ts';
 import { cropTo, scaleTo, scaleToInteresting } from '../sizing.ts';

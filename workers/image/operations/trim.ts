@@ -1,5 +1,5 @@
 import type { Sharp, TrimOptions } from 'sharp';
-import { outputOf } from '../../output.ts';
+import { outputOf } from '../../transport/output.ts';
 import { colourOf } from '../colour/colour.ts';
 import { type Box, union } from '../pixels/geometry.ts';
 import { cropTo } from '../sizing.ts';

@@ -1,5 +1,5 @@
 import type { OutputInfo, Sharp } from 'sharp';
-import { outputOf } from '../../output.ts';
+import { outputOf } from '../../transport/output.ts';
 import type { Size } from './geometry.ts';
 
 /** 8-bit pixels in sRGB, frame under frame. */

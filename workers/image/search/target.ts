@@ -1,6 +1,6 @@
 import sharp, { type OutputInfo, type Sharp } from 'sharp';
-import { outputOf } from '../../output.ts';
 import type { Achieved, Encode, OutputFormat } from '../../protocol.ts';
+import { outputOf } from '../../transport/output.ts';
 import { searchEffort } from '../encode/effort.ts';
 import { encodeWith, type Motion } from '../encode/encoder.ts';
 import { TooLate } from '../failure.ts';

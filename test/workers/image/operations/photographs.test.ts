@@ -2,7 +2,7 @@
 import sharp, { type Sharp } from 'sharp';
 import { ssim } from 'ssim.js';
 import t from 'tap';
-import { image, needsImages } from '../../../images.ts';
+import { image, needsImages } from '../../../support/images.ts';
 import { raster, rasterOf, type StepText } from '../passes.ts';
 
 const corpus = needsImages(t);

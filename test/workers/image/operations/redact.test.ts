@@ -1,7 +1,7 @@
 // needs: pixels
 import sharp from 'sharp';
 import t from 'tap';
-import { image, needsImages } from '../../../images.ts';
+import { image, needsImages } from '../../../support/images.ts';
 import { drawn, type Raster, raster, rasterOf } from '../passes.ts';
 
 const corpus = needsImages(t);

@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { loadEnvFile } from '../../config/env-file.ts';
+import { readSettings, SettingsError } from '../../config/index.ts';
+import { hostForProcesses } from '../platform/stores/embedded/channel-host.ts';
+import { isEmbedded, openStores } from '../platform/stores/open.ts';
+import { type HeardAttempt, listenTo } from '../product/webhooks/deliveries/tail.ts';
+import type { CommandAnswer } from './admin/command.ts';
+import { helpFor, runCommand } from './admin/commands.ts';
+import { commandContext } from './admin/context.ts';
+import { migrateCommand } from './admin/migrate-command.ts';
+import { askPrimary, listenThroughPrimary } from './admin/socket.ts';
+import { type ListenWish, listenWishOf, showAttempt } from './admin/webhook-tail.ts';
+
+/**
+ * The operator's commands: through the running primary when it keeps the stores, else straight to them.
+ * Prints what was done, or with --json one JSON object; exits 1 with one sentence when it was not.
+ */
+async function main(words: readonly string[]): Promise<CommandAnswer> {
+  loadEnvFile();
+  const settings = readSettings(process.env);
+  if (isMigration(words)) return migrateCommand(words, settings.stores, process.env, tell);
+  if (isEmbedded(settings.stores)) {
+    const answer = await askPrimary(settings.stores.DATA_DIR, words);
+    if (answer !== null) return answer;
+  }
+  const stores = await openStores(settings.stores, hostForProcesses());
+  try {
+    return await runCommand(words, commandContext(settings.stores, stores));
+  } finally {
+    await stores.close();
+  }
+}
+
+/** Whether the words ask for a migration, which needs the service stopped and so never goes through its primary. */
+const isMigration = (asked: readonly string[]) => asked.find((word) => !word.startsWith('-')) === 'migrate';
+/** Prints the attempts to a webhook endpoint, and hands them on, until the operator ends it. */
+async function listen({ endpointId, forward }: ListenWish): Promise<never> {
+  loadEnvFile();
+  const settings = readSettings(process.env);
+  const print = (line: string) => void process.stdout.write(`${line}\n`);
+  const onAttempt = (attempt: HeardAttempt) => void showAttempt(attempt, forward, print);
+  if (isEmbedded(settings.stores)) {
+    if (await listenThroughPrimary(settings.stores.DATA_DIR, endpointId, onAttempt))
+      throw new Error('The service has stopped.');
+    throw new Error('No service runs on this DATA_DIR: attempts are made by one that runs.');
+  }
+  await listenTo(await openStores(settings.stores, hostForProcesses()), endpointId, onAttempt);
+  return new Promise<never>(() => undefined);
+}
+
+/** Shows the answer again each second, until the operator ends it. */
+async function watch(words: readonly string[]): Promise<never> {
+  for (;;) {
+    const { text } = await main(words);
+    process.stdout.write(`\x1b[2J\x1b[H${text}\n`);
+    await sleep(WATCH_MS);
+  }
+}
+
+const tell = (sentence: string) => process.stderr.write(`${sentence}\n`);
+const WATCH_MS = 1_000;
+const words = process.argv.slice(2);
+const isJson = words.includes('--json');
+try {
+  const help = helpFor(words);
+  const wish = help === null ? listenWishOf(words) : null;
+  if (wish !== null) await listen(wish);
+  if (help === null && words.includes('--watch')) await watch(words);
+  const { data, text } = help === null ? await main(words) : { data: { help }, text: help };
+  process.stdout.write(`${isJson ? JSON.stringify(data) : text}\n`);
+  process.exit(0);
+} catch (error) {
+  const message = error instanceof SettingsError ? error.violations.join('\n') : (error as Error).message;
+  process.stderr.write(`${isJson ? JSON.stringify({ error: { message } }) : message}\n`);
+  process.exit(1);
+}

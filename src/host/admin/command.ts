@@ -1,0 +1,94 @@
+import { parseArgs } from 'node:util';
+import type { Backup } from '../../platform/stores/backup.ts';
+import type { Coordination } from '../../platform/stores/coordination/port.ts';
+import type { Documents } from '../../platform/stores/documents/port.ts';
+
+export interface CommandContext {
+  documents: Documents;
+  coordination: Coordination;
+  planIds: readonly string[];
+  now: () => Date;
+  /** Copies the embedded stores into a new directory; absent where the stores are MongoDB's and Redis'. */
+  backUp?: ((directory: string) => Promise<Backup>) | undefined;
+}
+
+/** What a command answers: an object for `--json`, and the same for a person. */
+export interface CommandAnswer {
+  data: Record<string, unknown>;
+  text: string;
+}
+
+/** The call was wrong; the message says how it goes. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** The words behind a command's name. */
+export interface Given {
+  /** One for each name in `takes`. */
+  words: readonly string[];
+  options: Readonly<Record<string, string | true | undefined>>;
+}
+
+export interface Command {
+  /** Noun and verb, such as `account create`. */
+  name: string;
+  /** One sentence for a person. */
+  about: string;
+  /** What stands behind the name, all of it needed: `ACCOUNT`, `N`. */
+  takes: readonly string[];
+  /** Its own options, with what stands behind each; null for one that stands alone. */
+  options: Readonly<Record<string, string | null>>;
+  run(given: Given, context: CommandContext): Promise<CommandAnswer>;
+}
+
+/** How a command is written. */
+export function usageOf({ name, takes, options }: Command): string {
+  const optional = Object.entries(options).map(([option, value]) =>
+    value === null ? `[--${option}]` : `[--${option} ${value}]`,
+  );
+  return [name, ...takes, ...optional].join(' ');
+}
+
+/** @throws UsageError for an option that the command does not have, a word too few or too many. */
+export function givenTo(command: Command, words: readonly string[]): Given {
+  const { positionals, values } = parsed(command, words);
+  const missing = command.takes.slice(positionals.length);
+  const [surplus] = positionals.slice(command.takes.length);
+  if (missing.length > 0) throw wrong(command, `${missing.join(' and ')} ${areMissing(missing)}`);
+  if (surplus !== undefined) throw wrong(command, `"${surplus}" is one word too many`);
+  return { words: positionals, options: values };
+}
+
+function parsed(command: Command, words: readonly string[]) {
+  const own = Object.entries(command.options).map(
+    ([option, value]) => [option, { type: value === null ? 'boolean' : 'string' }] as const,
+  );
+  try {
+    const options = { ...Object.fromEntries(own), json: { type: 'boolean' } } as const;
+    const { positionals, values } = parseArgs({ args: joined(words), allowPositionals: true, options });
+    return { positionals, values: values as Given['options'] };
+  } catch (error) {
+    const [sentence = ''] = (error as Error).message.split('. ');
+    throw wrong(command, sentence);
+  }
+}
+
+/** `--credits -5` is read as an option -5 otherwise. */
+function joined(words: readonly string[]): string[] {
+  const read: string[] = [];
+  for (const word of words) {
+    const option = read.at(-1) ?? '';
+    if (/^-\d/.test(word) && /^--[a-z]+$/.test(option)) read[read.length - 1] = `${option}=${word}`;
+    else read.push(word);
+  }
+  return read;
+}
+
+function wrong(command: Command, sentence: string): UsageError {
+  return new UsageError(`${sentence.replace(/\.$/, '')}: ${usageOf(command)}`);
+}
+
+function areMissing({ length }: readonly string[]): string {
+  return length === 1 ? 'is missing' : 'are missing';
+}

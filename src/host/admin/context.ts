@@ -1,0 +1,14 @@
+import { backUp } from '../../platform/stores/backup.ts';
+import { isEmbedded, type Stores, type StoresSettings } from '../../platform/stores/open.ts';
+import { readPlans } from '../../product/billing/plans.ts';
+import type { CommandContext } from './command.ts';
+
+/** What commands work on, in the primary or beside it. */
+export function commandContext(settings: StoresSettings, stores: Stores): CommandContext {
+  return {
+    ...stores,
+    planIds: readPlans().map(({ id }) => id),
+    now: () => new Date(),
+    backUp: isEmbedded(settings) ? (directory) => backUp(settings.DATA_DIR, directory) : undefined,
+  };
+}

@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs';
+import { parseArgs, parseEnv } from 'node:util';
+import { readSettings } from '../../../config/index.ts';
+import { openToCopy, type StoresSettings, type StoresToCopy } from '../../platform/stores/open.ts';
+import { type CommandAnswer, UsageError } from './command.ts';
+import { migrate } from './migration.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Migrates from the stores of the present settings to those that a file of settings names. All of the file counts, the
+ * keys of its bucket too. Each store is asked before the first document is copied.
+ * @param environment where the present settings came from.
+ * @throws UsageError, SettingsError, MigrationError, or an Error that says which stores are in use or do not answer.
+ */
+export async function migrateCommand(
+  words: readonly string[],
+  source: StoresSettings,
+  environment: Environment,
+  tell: (sentence: string) => void,
+): Promise<CommandAnswer> {
+  const file = readTarget(words);
+  const target = readSettings(file).stores;
+  if (placeOf(source) === placeOf(target))
+    throw new UsageError('Both sides are the same stores: name others in the file.');
+  const from = await openToCopy(source, environment);
+  try {
+    const to = await openToCopy(target, file);
+    try {
+      await askEach({ 'present stores': from, 'stores of the file': to });
+      const report = await migrate(from, to, tell);
+      const documents = Object.values(report.collections).reduce((sum, count) => sum + count, 0);
+      const text = `${documents} documents and ${report.objects} objects were copied, and are the same on both sides. Start the service with the settings of the file.`;
+      return { data: { ...report }, text };
+    } finally {
+      await to.close();
+    }
+  } finally {
+    await from.close();
+  }
+}
+
+/** @throws UsageError that names the store that did not answer, before anything is copied. */
+async function askEach(sides: Record<string, StoresToCopy>): Promise<void> {
+  for (const [side, stores] of Object.entries(sides)) {
+    for (const kind of ['documents', 'objects'] as const) {
+      await stores[kind].ping().catch((error: Error) => {
+        throw new UsageError(
+          `The ${kind} of the ${side} do not answer (${error.name}: ${error.message}): nothing was copied. Check their address and credentials.`,
+        );
+      });
+    }
+  }
+}
+
+function readTarget(words: readonly string[]): Environment {
+  const options = { to: { type: 'string' }, json: { type: 'boolean' } } as const;
+  const { to } = parseArgs({ args: words.slice(1), options, strict: false }).values;
+  if (typeof to !== 'string' || to === '')
+    throw new UsageError('--to FILE is missing: a file of settings that names the target.');
+  try {
+    return parseEnv(readFileSync(to, 'utf8'));
+  } catch (error) {
+    throw new UsageError(`${to} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+function placeOf({ DATA_DIR, MONGODB_URL, S3_BUCKET, S3_ENDPOINT }: StoresSettings): string {
+  return MONGODB_URL === '' ? DATA_DIR : [MONGODB_URL, S3_BUCKET || DATA_DIR, S3_ENDPOINT].join(' ');
+}

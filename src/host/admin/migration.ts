@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import type { Collection, Document, ListedDocuments } from '../../platform/stores/documents/port.ts';
+import type { Objects } from '../../platform/stores/objects/port.ts';
+
+/** One side of a migration: stores that no service uses while it runs. */
+export interface MigrationSide {
+  documents: ListedDocuments;
+  objects: Objects;
+}
+
+export interface MigrationReport {
+  /** Documents by collection, as counted and compared on both sides. */
+  collections: Record<string, number>;
+  objects: number;
+  bytes: number;
+}
+
+/** What a migration could not do; the message says which part, and what to do. */
+class MigrationError extends Error {
+  override readonly name = 'MigrationError';
+}
+
+const PAGE = 500;
+/** Marks a target that a migration has begun to fill, so that it can go on there and nowhere else. */
+const MARKER = { collection: 'migrations', id: 'begun' };
+/** Kept for a day and of no use elsewhere: records of Idempotency-Keys belong to coordination. */
+const LEFT_OUT = ['idempotency', MARKER.collection];
+const EVERY_KEY = Number.MAX_SAFE_INTEGER;
+
+/**
+ * Copies all documents and objects, and then compares both sides: counts and SHA-256 of every document, bytes of every object. Stopped at any
+ * moment it goes on at the next call: what lies in the target already is compared, and copied again where it differs.
+ * @throws MigrationError when the target holds what no migration put there, or differs after the copy.
+ */
+export async function migrate(
+  from: MigrationSide,
+  to: MigrationSide,
+  tell: (sentence: string) => void,
+): Promise<MigrationReport> {
+  const marker = await beginIn(to.documents);
+  const specs = (await from.documents.collections()).filter(({ name }) => !LEFT_OUT.includes(name));
+  const collections: Record<string, number> = {};
+  for (const spec of specs) {
+    const source = await from.documents.collection<Document>(spec);
+    const target = await to.documents.collection<Document>(spec);
+    await copyDocuments(source, target);
+    collections[spec.name] = await compareDocuments(spec.name, source, target);
+    tell(`${spec.name}: ${collections[spec.name]} documents`);
+  }
+  const copied = await copyObjects(from.objects, to.objects, tell);
+  await marker.deleteOne({ _id: MARKER.id });
+  return { collections, ...copied };
+}
+
+async function beginIn(documents: ListedDocuments): Promise<Collection<Document>> {
+  const held = (await documents.collections()).filter(({ name }) => !LEFT_OUT.includes(name));
+  const marker = await documents.collection<Document>({ name: MARKER.collection, indexes: [] });
+  if ((await marker.findOne({ _id: MARKER.id })) !== null) return marker;
+  for (const spec of held) {
+    const collection = await documents.collection<Document>(spec);
+    if ((await collection.findOne({})) !== null)
+      throw new MigrationError(`The target holds ${spec.name} already: migrate into stores that are empty.`);
+  }
+  await marker.insertOne({ _id: MARKER.id });
+  return marker;
+}
+
+async function copyDocuments(source: Collection<Document>, target: Collection<Document>): Promise<void> {
+  for await (const page of pagesOf(source)) {
+    const { duplicates } = await target.insertMany(page);
+    for (const index of duplicates) {
+      const document = page[index] as Document;
+      const there = await target.findOne({ _id: document._id });
+      if (there === null || digestOf(there) !== digestOf(document))
+        await target.replaceOne({ _id: document._id }, document, { upsert: true });
+    }
+  }
+}
+
+/** @returns how many documents both sides hold. */
+async function compareDocuments(
+  name: string,
+  source: Collection<Document>,
+  target: Collection<Document>,
+): Promise<number> {
+  const [left, right] = [await sumOf(source), await sumOf(target)];
+  if (left.count !== right.count || left.sum !== right.sum)
+    throw new MigrationError(
+      `${name} differs after the copy (${left.count} documents here, ${right.count} there): was a service writing? Stop it and migrate again.`,
+    );
+  return left.count;
+}
+
+/** The number of documents and the sum of their digests, in which their order does not count. */
+async function sumOf(collection: Collection<Document>): Promise<{ count: number; sum: bigint }> {
+  let count = 0;
+  let sum = 0n;
+  for await (const page of pagesOf(collection)) {
+    count += page.length;
+    for (const document of page) sum += BigInt(`0x${digestOf(document)}`);
+  }
+  return { count, sum };
+}
+
+async function* pagesOf(collection: Collection<Document>): AsyncGenerator<Document[]> {
+  let last: string | null = null;
+  for (;;) {
+    const filter: Record<string, unknown> = last === null ? {} : { _id: { $gt: last } };
+    const page: Document[] = await collection.find(filter, { sort: [['_id', 1]], limit: PAGE });
+    if (page.length === 0) return;
+    yield page;
+    last = page.at(-1)?._id ?? null;
+  }
+}
+
+function digestOf(document: Document): string {
+  return createHash('sha256').update(canonical(document)).digest('hex');
+}
+
+/** JSON in which the order of keys does not count. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const entries = Object.entries(value).filter(([, field]) => field !== undefined);
+  const fields = entries.sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${fields.map(([key, field]) => `${JSON.stringify(key)}:${canonical(field)}`).join(',')}}`;
+}
+
+async function copyObjects(
+  from: Objects,
+  to: Objects,
+  tell: (sentence: string) => void,
+): Promise<{ objects: number; bytes: number }> {
+  let objects = 0;
+  let bytes = 0;
+  for (const key of await from.listOlder('', EVERY_KEY, EVERY_KEY)) {
+    const source = await digestOfObject(from, key);
+    if (source === null) continue;
+    if ((await digestOfObject(to, key))?.digest !== source.digest) await copyObject(from, to, key);
+    if ((await digestOfObject(to, key))?.digest !== source.digest)
+      throw new MigrationError(`The object ${key} differs after the copy: migrate again.`);
+    objects += 1;
+    bytes += source.bytes;
+    if (objects % 1_000 === 0) tell(`objects: ${objects}`);
+  }
+  tell(`objects: ${objects}, ${bytes} bytes`);
+  return { objects, bytes };
+}
+
+async function copyObject(from: Objects, to: Objects, key: string): Promise<void> {
+  const source = await from.get(key);
+  if (source !== null) await to.put(key, source.body, source.contentType);
+}
+
+async function digestOfObject(
+  objects: Objects,
+  key: string,
+): Promise<{ digest: string; bytes: number } | null> {
+  const object = await objects.get(key);
+  if (object === null) return null;
+  const hash = createHash('sha256').update(`${object.contentType}\n`);
+  for await (const chunk of object.body as Readable & AsyncIterable<Uint8Array>) hash.update(chunk);
+  return { digest: hash.digest('hex'), bytes: object.sizeBytes };
+}

@@ -1,0 +1,122 @@
+import { chmod, rm } from 'node:fs/promises';
+import { createConnection, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { type HeardAttempt, listenTo } from '../../product/webhooks/deliveries/tail.ts';
+import type { CommandAnswer, CommandContext } from './command.ts';
+import { runCommand } from './commands.ts';
+
+/** The Unix socket in the data directory through which commands reach the primary that holds the embedded stores. */
+export function socketPath(dataDir: string): string {
+  return join(dataDir, 'admin.sock');
+}
+
+const PULSE_MS = 5_000;
+
+type Reply = { answer: CommandAnswer } | { error: string };
+type Told = { attempt: HeardAttempt } | { error: string };
+
+/** Serves commands until closed. The socket is readable by the server's own user alone: who opens it is the operator. */
+export async function openAdminSocket(
+  dataDir: string,
+  context: CommandContext,
+): Promise<{ close(): Promise<void> }> {
+  const path = socketPath(dataDir);
+  await rm(path, { force: true });
+  /** Connections of those who listen: they have no end of their own. */
+  const listeners = new Set<Socket>();
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    socket.on('error', () => socket.destroy());
+    void serve(socket, context, listeners);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(path, resolve);
+  });
+  await chmod(path, 0o600);
+  return {
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const socket of listeners) socket.destroy();
+      }),
+  };
+}
+
+/** What is asked: one command's words, or to listen to a webhook endpoint. */
+type Question = readonly string[] | { listenTo: string };
+
+/** One question in JSON in. A command gets one JSON reply; a listener gets one in a line for each attempt. */
+async function serve(socket: Socket, context: CommandContext, listeners: Set<Socket>): Promise<void> {
+  try {
+    const question = JSON.parse(await text(socket)) as Question;
+    if ('listenTo' in question) {
+      listeners.add(socket.once('close', () => listeners.delete(socket)));
+      await tellAttempts(socket, context, question.listenTo);
+    } else socket.end(JSON.stringify({ answer: await runCommand(question, context) } satisfies Reply));
+  } catch (error) {
+    socket.end(JSON.stringify({ error: (error as Error).message } satisfies Reply));
+  }
+}
+
+/** Until the other side ends. */
+async function tellAttempts(socket: Socket, context: CommandContext, endpointId: string): Promise<void> {
+  const end = await listenTo(context, endpointId, (attempt) => {
+    socket.write(`${JSON.stringify({ attempt } satisfies Told)}\n`);
+  });
+  // An empty line now and then: writing is how the end of the other side is noticed.
+  const pulse = setInterval(() => socket.write('\n'), PULSE_MS);
+  const stop = () => {
+    clearInterval(pulse);
+    end();
+  };
+  socket.once('close', stop);
+  if (socket.destroyed) stop();
+}
+
+/**
+ * Asks the running primary.
+ * @returns null when none runs on this data directory.
+ * @throws Error with the primary's sentence.
+ */
+export async function askPrimary(dataDir: string, words: readonly string[]): Promise<CommandAnswer | null> {
+  const socket = await connectTo(dataDir);
+  if (socket === null) return null;
+  socket.end(JSON.stringify(words));
+  const reply = JSON.parse(await text(socket)) as Reply;
+  if ('error' in reply) throw new Error(reply.error);
+  return reply.answer;
+}
+
+/**
+ * Hears the attempts to a webhook endpoint from the running primary, until it stops.
+ * @returns false when none runs on this data directory.
+ * @throws Error with the primary's sentence.
+ */
+export async function listenThroughPrimary(
+  dataDir: string,
+  endpointId: string,
+  onAttempt: (attempt: HeardAttempt) => void,
+): Promise<boolean> {
+  const socket = await connectTo(dataDir);
+  if (socket === null) return false;
+  socket.end(JSON.stringify({ listenTo: endpointId } satisfies Question));
+  for await (const line of createInterface({ input: socket })) {
+    if (line === '') continue;
+    const told = JSON.parse(line) as Told;
+    if ('error' in told) throw new Error(told.error);
+    onAttempt(told.attempt);
+  }
+  return true;
+}
+
+/** Null when nobody listens there. Half open: the question ends before the answer begins. */
+async function connectTo(dataDir: string): Promise<Socket | null> {
+  const socket = createConnection({ path: socketPath(dataDir), allowHalfOpen: true });
+  const connected = await new Promise<boolean>((resolve) => {
+    socket.once('connect', () => resolve(true));
+    socket.once('error', () => resolve(false));
+  });
+  return connected ? socket : null;
+}

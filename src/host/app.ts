@@ -1,0 +1,263 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import type { Settings } from '../../config/index.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+import { meteredPixels } from '../imaging/pixels/metered.ts';
+import { createPixels } from '../imaging/pixels/pixels.ts';
+import { openRenders } from '../imaging/renders/open.ts';
+import type { Renders } from '../imaging/renders/renders.ts';
+import { type Capacity, createCapacity } from '../platform/capacity/capacity.ts';
+import { openSharedClock, type SharedClock } from '../platform/clock/shared-clock.ts';
+import { installBodyParsing } from '../platform/http/bodies/parsing.ts';
+import { drainServer } from '../platform/http/connection/draining.ts';
+import { installIdempotency } from '../platform/http/hooks/idempotency.ts';
+import { installMetrics } from '../platform/http/hooks/metrics.ts';
+import { installRoom } from '../platform/http/hooks/room.ts';
+import { installTracing } from '../platform/http/hooks/tracing.ts';
+import { installOpenApi } from '../platform/http/openapi/install.ts';
+import { pageRoutes } from '../platform/http/pages/documentation.ts';
+import { healthRoutes } from '../platform/http/pages/health.ts';
+import { homeRoutes } from '../platform/http/pages/home.ts';
+import { llmsRoutes } from '../platform/http/pages/llms.ts';
+import { countOpenPaths } from '../platform/http/pages/open-paths.ts';
+import { addressOf, createServer } from '../platform/http/server.ts';
+import type { Slice } from '../platform/http/slice.ts';
+import { createMeters, type Meters } from '../platform/metrics/meters.ts';
+import type { PoolStats } from '../platform/metrics/pools.ts';
+import { present } from '../platform/names/present.ts';
+import { StorageFullError } from '../platform/stores/documents/port.ts';
+import { measured } from '../platform/stores/measured.ts';
+import type { Stores } from '../platform/stores/open.ts';
+import { createRoomCheck } from '../platform/stores/room.ts';
+import { createSweeper } from '../platform/sweeping/sweeper.ts';
+import type { Tracing } from '../platform/tracing/tracing.ts';
+import type { Gate } from '../product/accounts/gate/gate.ts';
+import { PAYLOADS } from '../product/events/schema.ts';
+import { answerControls } from './processes/controls.ts';
+import { processControls } from './processes/process-controls.ts';
+import { openSlices } from './slices.ts';
+
+export interface AppOptions {
+  settings: Settings;
+  stores: Stores;
+  log: Logger;
+  hostId: string;
+  processId: string;
+  now: () => Date;
+  /** When the embedded stores were opened; absent where other hosts share the stores. */
+  storesOpenedAt?: Date;
+  tracing: Tracing;
+  /** The metrics of every process together, as Prometheus reads them. */
+  collectMetrics: () => Promise<string>;
+}
+
+export interface App {
+  server: FastifyInstance;
+  /** Takes no new connection, lets calls in flight finish for at most `timeoutMs`, then ends slices and pools. */
+  drain(timeoutMs: number): Promise<void>;
+  /** One round of every task now, instead of when its time comes. */
+  sweep(): Promise<void>;
+}
+
+const UNSANDBOXED = 'The browser that draws templates has no sandbox: see RENDER_SANDBOX.';
+const STORAGE_FULL =
+  'The disk is full but for its reserve (STORAGE_RESERVE_MEGABYTES): uploads are refused, and so are jobs, presets and templates; reads and deletes work.';
+const WRONG_CLOCK =
+  'The clock of this host and the one of Redis differ by more than 5 s: synchronise both by NTP.';
+const READY_TIMEOUT_MS = 5_000;
+/** What the slices get of a drain when the calls took all of its time. */
+const LEAST_STOP_MS = 1_500;
+const POOLS_TIMEOUT_MS = 3_000;
+
+/** The composition root: what a process is made of, in the order that it starts. */
+export async function buildApp(options: AppOptions): Promise<App> {
+  const { settings } = options;
+  const { tracing } = options;
+  const meters = createMeters(tracing);
+  const stores = measured(options.stores, meters.stores.observerOf);
+  const clock = await openSharedClock({
+    ask: () => stores.coordination.time(),
+    now: options.now,
+    log: options.log,
+  });
+  meters.clock.watch(clock.differenceMs);
+  const checkRoom = createRoomCheck(settings.stores, stores);
+  const server = createServer(settings.http, options.log);
+  installTracing(server, tracing);
+  countOpenPaths(server, {
+    coordination: stores.coordination,
+    hostId: options.hostId,
+    requestsPerMinute: settings.http.REQUESTS_PER_MINUTE,
+  });
+  const draining = new AbortController();
+  const publicUrl = () => settings.http.PUBLIC_URL || addressOf(server, settings.http.HOST);
+  const capacity = createCapacity({ ...settings.processes, ...settings.pixels, ...settings.renders });
+  const threads = await openThreads(options, capacity, meters);
+  await installOpenApi(server, {
+    version: packageJson.version,
+    publicUrl,
+    webhookPayloads: PAYLOADS,
+  });
+  meters.pools.watch({
+    image: () => threads.pixels.stats(),
+    heavy: () => threads.pixels.heavyStats(),
+    batch: () => threads.pixels.batchStats(),
+    render: () => renderStats(threads.renders),
+  });
+  installMetrics(server, {
+    requests: meters.requests,
+    collect: options.collectMetrics,
+    port: settings.http.METRICS_PORT,
+    token: settings.http.METRICS_TOKEN,
+  });
+  const slices = await openSlices({
+    settings,
+    platform: {
+      ...{ documents: stores.documents, coordination: stores.coordination, objects: stores.objects },
+      ...{ log: options.log, hostId: options.hostId, processId: options.processId, now: clock.now },
+      ...{ meters, tracing: options.tracing, capacity, publicUrl },
+      draining: draining.signal,
+      ...present({ storesOpenedAt: options.storesOpenedAt }),
+    },
+    pixels: threads.pixels,
+    renders: threads.renders,
+  });
+
+  server.addHook('onSend', (_request, reply, _payload, done) => {
+    if (draining.signal.aborted) reply.header('connection', 'close');
+    done();
+  });
+
+  // Outside of the interface.
+  await server.register(healthRoutes, {
+    isDraining: () => draining.signal.aborted,
+    checkTimeoutMs: READY_TIMEOUT_MS,
+    remarks: () => remarksOn(threads.renders, checkRoom, clock),
+    clockDifferenceMs: () => Math.round(clock.differenceMs()),
+    checks: {
+      documents: () => stores.documents.ping(),
+      coordination: () => stores.coordination.ping(),
+      objects: () => stores.objects.ping(),
+      pixels: () => threads.pixels.selfTest(),
+    },
+  });
+  await server.register(homeRoutes, { publicUrl });
+  await server.register(llmsRoutes, { opNames: slices.catalogue.opNames });
+  await server.register(pageRoutes, { pages: () => slices.catalogue.pages() });
+  await server.register(slices.images.resultRoutes);
+
+  // The interface: one gate, then the slices.
+  await server.register(
+    async (api) => {
+      installAdmission(api, stores, slices.gate, checkRoom);
+      await api.register(slices.catalogue.priceRoutes);
+      for (const slice of slices.all) await api.register(slice.routes, { prefix: '/v1' });
+    },
+    { prefix: '/api' },
+  );
+
+  // What runs beside the calls.
+  const sweeper = createSweeper({
+    coordination: stores.coordination,
+    owner: `${options.hostId}/${options.processId}`,
+    tasks: slices.all.flatMap(({ sweeps = [] }) => sweeps),
+    intervalMs: settings.processes.SWEEP_INTERVAL_MS,
+    now: clock.now,
+    yields: clock.yields,
+    log: options.log,
+  });
+  sweeper.start();
+  const endControls = await answerControls(
+    stores.coordination,
+    options,
+    processControls({ ...threads, capacity, clock, log: options.log }),
+  );
+
+  async function drain(timeoutMs: number): Promise<void> {
+    const startedMs = performance.now();
+    draining.abort();
+    endControls();
+    clock.close();
+    const swept = sweeper.stop();
+    await drainServer(server.server, timeoutMs);
+    server.server.closeAllConnections();
+    await server.close();
+    const leftMs = startedMs + timeoutMs - performance.now();
+    await atMost(Math.max(leftMs, LEAST_STOP_MS), Promise.all([swept, stopAll()]));
+    await atMost(POOLS_TIMEOUT_MS, Promise.all([threads.pixels.close(), threads.renders.close()]));
+  }
+
+  /** The last opened first: what it hands to another slice as it ends still finds that one at work. */
+  async function stopAll(): Promise<void> {
+    for (const slice of slices.all.toReversed()) await stop(slice);
+  }
+
+  async function stop(slice: Slice): Promise<void> {
+    try {
+      await slice.stop?.();
+    } catch (error) {
+      options.log.error(
+        { err: error },
+        'A slice did not stop as it should; the next start finishes its work',
+      );
+    }
+  }
+
+  return { server, drain, sweep: () => sweeper.sweep() };
+}
+
+/** The threads that touch pixels, and the browsers. */
+async function openThreads({ settings, log }: AppOptions, capacity: Capacity, meters: Meters) {
+  const { pixels, renders, stores } = settings;
+  return {
+    pixels: meteredPixels(createPixels({ settings: pixels, capacity, log }), meters.pools),
+    renders: await openRenders({
+      settings: renders,
+      capacity,
+      dataDir: stores.DATA_DIR,
+      log,
+    }),
+  };
+}
+
+/** What a call passes before it reaches a slice: the gate, its Idempotency-Key, room on the disk, the reading of its body. */
+function installAdmission(
+  api: FastifyInstance,
+  stores: Stores,
+  gate: Gate,
+  checkRoom: () => Promise<void>,
+): void {
+  const ownerOf = (request: FastifyRequest) => gate.callerIfAny(request)?.accountId ?? request.ip;
+  gate.install(api);
+  installIdempotency(api, stores.coordination, ownerOf);
+  installRoom(api, checkRoom);
+  installBodyParsing(api, ownerOf);
+}
+
+/** What an operator should know though the process serves. */
+async function remarksOn(
+  renders: Renders,
+  checkRoom: () => Promise<void>,
+  clock: SharedClock,
+): Promise<string[]> {
+  const hasRoom = await checkRoom().then(
+    () => true,
+    (error) => !(error instanceof StorageFullError),
+  );
+  return [
+    ...(renders.isSandboxed() ? [] : [UNSANDBOXED]),
+    ...(hasRoom ? [] : [STORAGE_FULL]),
+    ...(clock.isWrong() ? [WRONG_CLOCK] : []),
+  ];
+}
+
+function renderStats(renders: Renders): PoolStats {
+  const { threads, busy, waiting } = renders.stats();
+  return { threads, busy, queued: waiting };
+}
+
+/** Waits for the work, but no longer than this. */
+async function atMost(timeoutMs: number, work: Promise<unknown>): Promise<void> {
+  await Promise.race([work, sleep(timeoutMs, undefined, { ref: false })]);
+}

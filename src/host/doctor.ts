@@ -1,0 +1,45 @@
+import { loadEnvFile } from '../../config/env-file.ts';
+import { readSettings, SettingsError } from '../../config/index.ts';
+import { type Examination, examine } from './doctor/examine.ts';
+import { problem } from './doctor/finding.ts';
+import { endOnHelp } from './processes/arguments.ts';
+
+/**
+ * `npm run doctor [-- --json]`: looks at this host, the settings and the services that they name, and says of each whether
+ * it is well and what to do where it is not. It changes nothing. Exits 1 when there is a problem.
+ */
+const USAGE = `npm run doctor [-- --json]
+
+Examines this host, the settings and the services that they name, and says what is wrong and how to mend it. It changes nothing.
+Exits 1 when there is a problem. With --json it prints {isWell, examinations}.
+`;
+const SIGNS = { ok: 'ok     ', warning: 'warning', problem: 'PROBLEM' } as const;
+
+async function examined(): Promise<Examination[]> {
+  try {
+    loadEnvFile();
+    return await examine(readSettings(process.env));
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    const mend = 'Mend the setting: config/settings.md lists them all.';
+    return [{ of: 'settings', findings: error.violations.map((violation) => problem(violation, mend)) }];
+  }
+}
+
+function report(examinations: readonly Examination[]): string {
+  return examinations
+    .flatMap(({ of, findings }) =>
+      findings.map(({ state, says, mend }) => {
+        const line = `${SIGNS[state]}  ${of.padEnd(10)}${says}`;
+        return mend === null ? line : `${line}\n${' '.repeat(19)}→ ${mend}`;
+      }),
+    )
+    .join('\n');
+}
+
+endOnHelp(process.argv.slice(2), USAGE, ['--json']);
+const examinations = await examined();
+const isWell = examinations.every(({ findings }) => findings.every(({ state }) => state !== 'problem'));
+const isJson = process.argv.includes('--json');
+process.stdout.write(`${isJson ? JSON.stringify({ isWell, examinations }) : report(examinations)}\n`);
+process.exit(isWell ? 0 : 1);

@@ -1,0 +1,99 @@
+import { accessSync, constants } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Settings } from '../../../config/index.ts';
+import { sandboxObstacle } from '../../imaging/renders/sandbox.ts';
+import { createRenderThread } from '../../imaging/renders/thread.ts';
+import { MEGABYTE } from '../../platform/names/units.ts';
+import { type Finding, ok, problem, warning } from './finding.ts';
+
+const PAGE = '<!doctype html><title>Doctor</title><body style="margin:0;background:#e0533a">Drawn</body>';
+const EDGE_PIXELS = 64;
+/** A cold start from a slow disk takes seconds. */
+const DEADLINE_MS = 30_000;
+const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
+
+/** What became of one page. */
+export interface DrawnPage {
+  /** Null when the page was drawn. */
+  failure: string | null;
+  isSandboxed: boolean;
+  milliseconds: number;
+}
+
+/** The browser that draws templates: it is started as the service does, and draws one page. */
+export async function lookAtBrowser({ renders }: Settings): Promise<Finding[]> {
+  const path = judgeBrowserPath(renders.BROWSER_PATH);
+  if (path.state === 'problem') return [path];
+  const obstacle = await sandboxObstacle();
+  const page = await drawPage(renders);
+  const withoutSandbox = obstacle ?? (page.isSandboxed ? null : 'Chromium itself could not have it');
+  return [path, judgePage(page), judgeSandbox(withoutSandbox, renders.RENDER_SANDBOX)];
+}
+
+/** Draws in a thread and a browser of their own, which end with it. */
+async function drawPage(renders: Settings['renders']): Promise<DrawnPage> {
+  const cacheDir = await mkdtemp(join(tmpdir(), 'darkroom-doctor-'));
+  let isSandboxed = true;
+  const thread = createRenderThread(
+    {
+      browserPath: renders.BROWSER_PATH,
+      cacheDir,
+      sandbox: renders.RENDER_SANDBOX,
+      recycleAfterPages: renders.RENDER_RECYCLE_PAGES,
+      recycleAboveBytes: renders.RENDER_MEMORY_MEGABYTES * MEGABYTE,
+    },
+    {
+      log: SILENT,
+      onUnsandboxed: () => {
+        isSandboxed = false;
+      },
+    },
+  );
+  const startMs = performance.now();
+  const deadlineMs = Date.now() + DEADLINE_MS;
+  const size = { width: EDGE_PIXELS, height: EDGE_PIXELS };
+  try {
+    const answer = await thread.call(
+      { kind: 'render', html: PAGE, ...size, accountId: 'doctor', assets: {}, deadlineMs },
+      deadlineMs,
+    );
+    const failure = answer.kind === 'render_failure' ? answer.message : null;
+    return { failure, isSandboxed, milliseconds: performance.now() - startMs };
+  } finally {
+    await thread.stop();
+    await rm(cacheDir, { recursive: true, force: true });
+  }
+}
+
+function judgeBrowserPath(path: string): Finding {
+  if (path === '')
+    return ok("BROWSER_PATH is not set: Playwright's browser, the system's or the packaged one is taken.");
+  try {
+    accessSync(path, constants.X_OK);
+    return ok(`The browser is ${path}.`);
+  } catch {
+    return problem(
+      `BROWSER_PATH (${path}) is no program.`,
+      'Name the chromium or headless shell, or leave it out.',
+    );
+  }
+}
+
+function judgePage({ failure, milliseconds }: DrawnPage): Finding {
+  if (failure === null) return ok(`The browser started and drew a page in ${Math.round(milliseconds)} ms.`);
+  return problem(
+    `The browser draws no page: ${failure.trim().replace(/\.$/, '')}.`,
+    'Install chromium-headless-shell with the libraries that it names, set BROWSER_PATH to it, or leave BROWSER_PATH out.',
+  );
+}
+
+/** @param setting RENDER_SANDBOX: `required` refuses renders without it. */
+export function judgeSandbox(obstacle: string | null, setting: string): Finding {
+  if (obstacle === null) return ok('Browsers run within their sandbox.');
+  const says = `Browsers run without their sandbox: ${obstacle}.`;
+  const mend =
+    'Run the service as a user of its own, on a kernel that grants user namespaces (see RENDER_SANDBOX).';
+  return setting === 'required' ? problem(says, mend) : warning(says, mend);
+}

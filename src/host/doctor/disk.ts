@@ -1,0 +1,85 @@
+import { existsSync } from 'node:fs';
+import { open, rm, statfs } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { Settings } from '../../../config/index.ts';
+import { randomText } from '../../platform/names/ids.ts';
+import { MEGABYTE } from '../../platform/names/units.ts';
+import { type Finding, ok, orProblem, problem, warning } from './finding.ts';
+
+/** Types of statfs that forget everything at a restart. */
+const MEMORY_FILE_SYSTEMS = new Map([
+  [0x01021994, 'tmpfs'],
+  [0x858458f6, 'ramfs'],
+]);
+const WRITES = 20;
+const SLOW_WRITE_MS = 20;
+const LEAST_FREE_BYTES = 1_024 * MEGABYTE;
+
+/** The disk of DATA_DIR: kind, space, and the time of a synced write, which every document pays when embedded. */
+export function lookAtDisk({ stores }: Settings): Promise<Finding[]> {
+  const { DATA_DIR, STORAGE_RESERVE_MEGABYTES } = stores;
+  return orProblem(
+    async () => {
+      const directory = existing(resolve(DATA_DIR));
+      const { type, bavail, blocks, bsize } = await statfs(directory);
+      const freeBytes = bavail * bsize;
+      return [
+        judgeKind(MEMORY_FILE_SYSTEMS.get(type)),
+        judgeSpace(freeBytes, blocks * bsize, STORAGE_RESERVE_MEGABYTES * MEGABYTE),
+        judgeWrite(await syncedWriteMs(directory)),
+      ];
+    },
+    (reason) => `DATA_DIR (${DATA_DIR}) cannot be written: ${reason}.`,
+    'Name a directory that the service may write, and mount it read-write.',
+  );
+}
+
+/** The directory, or before the first start the nearest one above it. */
+function existing(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : existing(dirname(path));
+}
+
+export function judgeKind(memoryFileSystem: string | undefined): Finding {
+  return memoryFileSystem === undefined
+    ? ok('DATA_DIR lies on a disk.')
+    : problem(
+        `DATA_DIR lies in memory (${memoryFileSystem}): a restart of the host loses everything.`,
+        'Put it on a disk or a volume.',
+      );
+}
+
+export function judgeSpace(freeBytes: number, totalBytes: number, reserveBytes: number): Finding {
+  const says = `DATA_DIR has ${Math.round(freeBytes / MEGABYTE)} MB free of ${Math.round(totalBytes / MEGABYTE)} MB.`;
+  const reserve = Math.min(reserveBytes, totalBytes / 10);
+  if (freeBytes <= reserve)
+    return problem(says, 'Free some: uploads and jobs are refused below STORAGE_RESERVE_MEGABYTES.');
+  return freeBytes < LEAST_FREE_BYTES
+    ? warning(says, 'Give it more space before uploads are refused.')
+    : ok(says);
+}
+
+export function judgeWrite(milliseconds: number): Finding {
+  const says = `A synced write into DATA_DIR takes ${milliseconds.toFixed(1)} ms.`;
+  return milliseconds > SLOW_WRITE_MS
+    ? warning(says, 'Use a faster disk (a local SSD), or MongoDB: every document waits for it.')
+    : ok(says);
+}
+
+/** The median of some writes to a file that is removed again. */
+async function syncedWriteMs(directory: string): Promise<number> {
+  const path = join(directory, `.doctor-${randomText(8)}`);
+  const file = await open(path, 'wx');
+  try {
+    const times: number[] = [];
+    for (let write = 0; write < WRITES; write += 1) {
+      const startMs = performance.now();
+      await file.write(Buffer.alloc(4_096), 0, 4_096, 0);
+      await file.datasync();
+      times.push(performance.now() - startMs);
+    }
+    return times.sort((a, b) => a - b)[WRITES / 2] ?? 0;
+  } finally {
+    await file.close();
+    await rm(path, { force: true });
+  }
+}

@@ -1,0 +1,52 @@
+import type { Settings } from '../../../config/index.ts';
+import { judgeAllocator } from './allocator.ts';
+import { lookAtBrowser } from './browser.ts';
+import { lookAtDisk } from './disk.ts';
+import { type Finding, orProblem } from './finding.ts';
+import { judgeHost } from './host.ts';
+import { readHostFacts } from './host-facts.ts';
+import { lookAtHosts } from './hosts.ts';
+import { lookAtMongo } from './mongodb.ts';
+import { judgeOutbound, lookAtAddress, lookAtMail } from './network.ts';
+import { lookAtObjects } from './objects.ts';
+import { lookAtRedis } from './redis.ts';
+
+export interface Examination {
+  /** What was looked at, such as `redis`. */
+  of: string;
+  findings: Finding[];
+}
+
+type Look = (settings: Settings, now: () => Date) => Promise<Finding[]>;
+
+/** Every look, in the order of the report. */
+const LOOKS: ReadonlyArray<readonly [of: string, look: Look]> = [
+  ['host', async (settings) => judgeHost(await readHostFacts(), settings)],
+  ['allocator', async (settings) => [judgeAllocator(settings)]],
+  ['disk', lookAtDisk],
+  ['browser', lookAtBrowser],
+  ['redis', lookAtRedis],
+  ['hosts', lookAtHosts],
+  ['mongodb', lookAtMongo],
+  ['objects', lookAtObjects],
+  ['address', lookAtAddress],
+  ['outbound', async (settings) => judgeOutbound(settings, process.env)],
+  ['mail', lookAtMail],
+];
+
+/** Looks at the host and its services beside each other, and changes nothing. */
+export async function examine(
+  settings: Settings,
+  now: () => Date = () => new Date(),
+): Promise<Examination[]> {
+  return Promise.all(
+    LOOKS.map(async ([of, look]) => ({
+      of,
+      findings: await orProblem(
+        () => look(settings, now),
+        (reason) => `It could not be looked at: ${reason}.`,
+        'Run it as the user that the service runs as.',
+      ),
+    })),
+  );
+}

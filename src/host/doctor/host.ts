@@ -1,0 +1,123 @@
+import type { Settings } from '../../../config/index.ts';
+import { MEGABYTE } from '../../platform/names/units.ts';
+import { type Finding, ok, problem, warning } from './finding.ts';
+import type { HostFacts } from './host-facts.ts';
+
+/** Of an API process without pictures. */
+const PROCESS_BYTES = 200 * MEGABYTE;
+const LEAST_OPEN_FILES = 1_024;
+const ENOUGH_OPEN_FILES = 8_192;
+/** Threads and processes of one API process with its browser. */
+const TASKS_PER_PROCESS = 100;
+const LEAST_SHARED_BYTES = 16 * MEGABYTE;
+
+/** Cores, memory, limits and fonts, held against the settings. */
+export function judgeHost(facts: HostFacts, settings: Settings): Finding[] {
+  return [
+    judgeNode(facts),
+    judgeCores(facts, settings),
+    judgeMemory(facts, settings),
+    judgeOpenFiles(facts),
+    judgeTasks(facts, settings),
+    judgeSharedMemory(facts),
+    ...judgeFonts(facts),
+  ];
+}
+
+function judgeNode({ nodeVersion }: HostFacts): Finding {
+  return Number.parseInt(nodeVersion, 10) >= 24
+    ? ok(`Node.js is ${nodeVersion}.`)
+    : problem(
+        `Node.js is ${nodeVersion}, and 24 is needed.`,
+        'Start the service by npm, which brings its own.',
+      );
+}
+
+function judgeCores(
+  { cores, quotaCores }: HostFacts,
+  { processes: { PROCESSES }, pixels: { IMAGE_THREADS } }: Settings,
+): Finding {
+  const granted = Math.min(cores, quotaCores ?? cores);
+  const threads = PROCESSES * IMAGE_THREADS;
+  const says = `${round(granted)} cores are granted, and PROCESSES × IMAGE_THREADS is ${PROCESSES} × ${IMAGE_THREADS}.`;
+  if (threads > Math.ceil(granted)) {
+    const fitting = Math.max(1, Math.floor(granted));
+    return warning(says, `Set PROCESSES to ${fitting} and IMAGE_THREADS to 1, or run npm run tune.`);
+  }
+  if (threads <= granted / 2)
+    return warning(
+      says,
+      `Set PROCESSES to ${Math.floor(granted)}, so that no core is idle, or run npm run tune.`,
+    );
+  return ok(says);
+}
+
+function judgeMemory({ memoryBytes }: HostFacts, { processes, pixels, renders }: Settings): Finding {
+  const { PROCESSES } = processes;
+  const setBytes = pixels.IMAGE_MEMORY_MEGABYTES * MEGABYTE * PROCESSES;
+  const pictures = setBytes > 0 ? setBytes : memoryBytes / 2;
+  const browsers = renders.RENDER_THREADS * renders.RENDER_MEMORY_MEGABYTES * MEGABYTE * PROCESSES;
+  const needed = pictures + browsers + PROCESSES * PROCESS_BYTES;
+  const says = `${megabytes(memoryBytes)} MB of memory, of which pictures, browsers and processes may take ${megabytes(needed)} MB.`;
+  if (setBytes > memoryBytes)
+    return problem(says, 'Lower IMAGE_MEMORY_MEGABYTES: the system would kill processes under load.');
+  if (needed > memoryBytes)
+    return warning(
+      says,
+      'Lower PROCESSES, IMAGE_MEMORY_MEGABYTES, RENDER_THREADS or RENDER_MEMORY_MEGABYTES.',
+    );
+  return ok(says);
+}
+
+function judgeOpenFiles({ openFiles }: HostFacts): Finding {
+  if (openFiles === null) return ok('The limit of open files cannot be read here.');
+  const says = `A process may have ${openFiles} open files.`;
+  const mend = `Raise nofile to ${ENOUGH_OPEN_FILES} (LimitNOFILE of systemd, --ulimit of Docker): each connection is one.`;
+  if (openFiles < LEAST_OPEN_FILES) return problem(says, mend);
+  return openFiles < ENOUGH_OPEN_FILES ? warning(says, mend) : ok(says);
+}
+
+function judgeTasks({ tasks }: HostFacts, { processes: { PROCESSES } }: Settings): Finding {
+  if (tasks === null) return ok('No limit of processes is set.');
+  const needed = TASKS_PER_PROCESS * (PROCESSES + 1);
+  const says = `${tasks} processes and threads are granted, and about ${needed} are needed.`;
+  return tasks < needed ? problem(says, `Raise pids.max (TasksMax of systemd) to ${2 * needed}.`) : ok(says);
+}
+
+function judgeSharedMemory({ sharedMemoryBytes }: HostFacts): Finding {
+  if (sharedMemoryBytes === null) return warning('There is no /dev/shm.', 'Mount a tmpfs there.');
+  const says = `/dev/shm has ${megabytes(sharedMemoryBytes)} MB; browsers are told not to need it.`;
+  return sharedMemoryBytes < LEAST_SHARED_BYTES
+    ? warning(says, 'Give it 64 MB (--shm-size of Docker).')
+    : ok(says);
+}
+
+function judgeFonts({ fontFamilies, languagesWithoutFont }: HostFacts): Finding[] {
+  if (fontFamilies === null)
+    return [warning('fc-list is missing, so fonts cannot be listed.', 'Install fontconfig.')];
+  if (fontFamilies.length === 0)
+    return [
+      problem(
+        'There is no font: templates draw no text.',
+        'Install fonts, such as fonts-dejavu and fonts-noto.',
+      ),
+    ];
+  const findings = [ok(`${fontFamilies.length} font families are installed.`)];
+  if (!fontFamilies.some((family) => /emoji/i.test(family)))
+    findings.push(warning('No font draws emoji.', 'Install one, such as fonts-noto-color-emoji.'));
+  if (languagesWithoutFont.length > 0) {
+    const says = `No font draws text in ${languagesWithoutFont.join(', ')}.`;
+    findings.push(
+      warning(says, 'Install fonts-noto-core and fonts-noto-cjk if templates use these scripts.'),
+    );
+  }
+  return findings;
+}
+
+function megabytes(bytes: number): number {
+  return Math.round(bytes / MEGABYTE);
+}
+
+function round(cores: number): number {
+  return Math.round(cores * 10) / 10;
+}

@@ -1,0 +1,73 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Settings } from '../../../config/index.ts';
+import { LINK_SECRET, type Signatures, signaturesOf } from '../../platform/http/signatures.ts';
+import { randomText } from '../../platform/names/ids.ts';
+import { DOCUMENTS_FILE, isEmbedded } from '../../platform/stores/open.ts';
+import { type Finding, ok, problem, warning } from './finding.ts';
+
+const ANSWER_TIMEOUT_MS = 5_000;
+const LINK_LIFE_MS = 60_000;
+
+/**
+ * Whether an address leads to the service on these stores, and not to another one: it is asked for a result that does not
+ * exist by a link that is signed with the key in these stores. The service that has the key says that the result is gone (404);
+ * any other says that the link is none of its own (403).
+ */
+export async function lookAtIdentity(publicUrl: string, stores: Settings['stores']): Promise<Finding> {
+  const signatures = await signaturesIn(stores);
+  if (signatures === null)
+    return warning(
+      `Whether PUBLIC_URL (${publicUrl}) leads to this service is not known: its stores have no signing key yet.`,
+      'Start the service once on these stores, and look again.',
+    );
+  const name = randomText(24);
+  const query = signatures.sign('result', name, new Date(Date.now() + LINK_LIFE_MS));
+  const response = await fetch(`${publicUrl}/results/${name}?${query}`, {
+    signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
+  });
+  await response.body?.cancel();
+  return response.status === 404
+    ? ok(`PUBLIC_URL (${publicUrl}) leads to this service: it takes a link that is signed with its own key.`)
+    : problem(
+        `PUBLIC_URL (${publicUrl}) leads to another service: it refuses a link that is signed with the key of this one (HTTP ${response.status}).`,
+        'Point it, or the proxy behind it, to this service; hosts of one service share MONGODB_URL.',
+      );
+}
+
+/** Null where no service has started on the stores. */
+async function signaturesIn(stores: Settings['stores']): Promise<Signatures | null> {
+  const value = isEmbedded(stores) ? secretInFile(stores.DATA_DIR) : await secretInMongo(stores.MONGODB_URL);
+  return value === null ? null : signaturesOf(value);
+}
+
+/** The file is read beside the service that has it open. */
+function secretInFile(dataDir: string): string | null {
+  const path = join(dataDir, DOCUMENTS_FILE);
+  if (!existsSync(path)) return null;
+  const database = new DatabaseSync(path, { readOnly: true });
+  try {
+    const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?");
+    if (tables.get(LINK_SECRET.collection) === undefined) return null;
+    const select = database.prepare(`SELECT body FROM "${LINK_SECRET.collection}" WHERE "_id" = ?`);
+    const row = select.get(LINK_SECRET.id);
+    return row === undefined ? null : String(JSON.parse(String(row.body)).value);
+  } finally {
+    database.close();
+  }
+}
+
+async function secretInMongo(url: string): Promise<string | null> {
+  const { connectMongoDocuments } = await import('../../platform/stores/documents/mongodb.ts');
+  const documents = await connectMongoDocuments(url);
+  try {
+    const secrets = await documents.collection<{ _id: string; value: string }>({
+      name: LINK_SECRET.collection,
+      indexes: [],
+    });
+    return (await secrets.findOne({ _id: LINK_SECRET.id }))?.value ?? null;
+  } finally {
+    await documents.close();
+  }
+}

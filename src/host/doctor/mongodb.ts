@@ -1,0 +1,84 @@
+import { MongoClient } from 'mongodb';
+import type { Settings } from '../../../config/index.ts';
+import { judgeClock, judgeLatency, timesOf } from './answers.ts';
+import { type Finding, ok, orProblem, problem, warning } from './finding.ts';
+import { lookAtIndexes } from './indexes.ts';
+
+const ANSWER_TIMEOUT_MS = 5_000;
+/** What the driver speaks to: 4.2 and later. */
+const LEAST_WIRE_VERSION = 8;
+
+/** What MongoDB says of itself. */
+export interface MongoFacts {
+  setName?: string;
+  isWritablePrimary?: boolean;
+  maxWireVersion: number;
+}
+
+/** MongoDB: replica set, write concern, clock, indexes and latency. */
+export async function lookAtMongo({ stores }: Settings, now: () => Date): Promise<Finding[]> {
+  if (stores.MONGODB_URL === '') return [ok('Documents are embedded: there is no MongoDB to look at.')];
+  const client = new MongoClient(stores.MONGODB_URL, { serverSelectionTimeoutMS: ANSWER_TIMEOUT_MS });
+  return orProblem(
+    async () => {
+      const database = client.db();
+      const hello = await database.command({ hello: 1 });
+      return [
+        ...judgeMongo(hello as unknown as MongoFacts),
+        judgeWriteConcern(new URL(stores.MONGODB_URL).searchParams.get('w')),
+        ...(hello.localTime instanceof Date
+          ? [judgeClock('MongoDB', hello.localTime.getTime(), now().getTime())]
+          : []),
+        await lookAtUniqueIndexes(stores.MONGODB_URL),
+        await lookAtIndexes(stores.MONGODB_URL),
+        judgeLatency('MongoDB', await timesOf(() => database.command({ ping: 1 }))),
+      ];
+    },
+    (reason) => `MongoDB does not answer: ${reason}.`,
+    'Check MONGODB_URL, its user, and that the network lets this host through.',
+  ).finally(() => client.close());
+}
+
+/** Whether the server is a MongoDB where it counts: see verifyMongoDB. It makes a collection of its own and drops it. */
+async function lookAtUniqueIndexes(url: string): Promise<Finding> {
+  const { verifyMongoDB } = await import('../../platform/stores/documents/mongodb-verification.ts');
+  try {
+    await verifyMongoDB(url);
+    return ok('Unique indexes refuse updates as MongoDB does.');
+  } catch (error) {
+    return problem((error as Error).message, 'Install MongoDB 6 or later.');
+  }
+}
+
+export function judgeMongo({ setName, isWritablePrimary, maxWireVersion }: MongoFacts): Finding[] {
+  return [
+    maxWireVersion >= LEAST_WIRE_VERSION
+      ? ok(`MongoDB speaks wire version ${maxWireVersion}.`)
+      : problem(
+          `MongoDB speaks wire version ${maxWireVersion}, which is too old.`,
+          'Install MongoDB 6 or later.',
+        ),
+    setName === undefined
+      ? warning(
+          'MongoDB is a single server: when its disk is lost, everything is.',
+          'Run a replica set of three.',
+        )
+      : ok(`MongoDB is the replica set ${setName}.`),
+    isWritablePrimary === false
+      ? problem(
+          'MongoDB takes no writes here.',
+          'Name the whole replica set in MONGODB_URL, not one secondary.',
+        )
+      : ok('MongoDB takes writes.'),
+  ];
+}
+
+/** The service asks for majority and journal itself; a weaker word in the address is a misunderstanding. */
+export function judgeWriteConcern(inAddress: string | null): Finding {
+  return inAddress === null || inAddress === 'majority'
+    ? ok('Writes wait for a majority and its journal.')
+    : warning(
+        `MONGODB_URL says w=${inAddress}, which is not used.`,
+        'Leave it out: writes wait for a majority.',
+      );
+}

@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto';
+import type { Settings } from '../../../config/index.ts';
+import { type Finding, ok, orProblem, problem, warning } from './finding.ts';
+import { lookAtIdentity } from './identity.ts';
+
+const ANSWER_TIMEOUT_MS = 5_000;
+const EVERYBODY = ['0.0.0.0/0', '::/0'];
+/** Where clouds hand out a machine's credentials. */
+const METADATA_NETWORK = '169.254.';
+
+/** The public address, and whether it leads to this service. */
+export async function lookAtAddress({ http, stores }: Settings): Promise<Finding[]> {
+  const { PUBLIC_URL, TRUST_PROXY } = http;
+  if (PUBLIC_URL === '')
+    return [
+      warning(
+        'PUBLIC_URL is not set: links that the service gives out name HOST and PORT.',
+        'Set it to the address that callers use.',
+      ),
+    ];
+  const proxy = judgeProxy(new URL(PUBLIC_URL), http.PORT, TRUST_PROXY);
+  const reached = await orProblem(
+    async () => [await reach(PUBLIC_URL, stores)],
+    (reason) => `PUBLIC_URL (${PUBLIC_URL}) cannot be reached from here: ${reason}.`,
+    'Check its name, its certificate and the proxy; start the service first.',
+  );
+  return [...reached, proxy];
+}
+
+/** A Darkroom repeats a request id that was sent along; which one it is, its key says. */
+async function reach(publicUrl: string, stores: Settings['stores']): Promise<Finding> {
+  const id = randomUUID();
+  const response = await fetch(`${publicUrl}/healthz`, {
+    headers: { 'x-request-id': id },
+    signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
+  });
+  await response.body?.cancel();
+  return response.status === 200 && response.headers.get('x-request-id') === id
+    ? lookAtIdentity(publicUrl, stores)
+    : problem(
+        `PUBLIC_URL (${publicUrl}) answers, but not as this service does (HTTP ${response.status}).`,
+        'Point it, or the proxy behind it, to HOST and PORT of the service.',
+      );
+}
+
+export function judgeProxy(publicUrl: URL, port: number, trusted: string): Finding {
+  const isDirect = publicUrl.port === String(port);
+  if (EVERYBODY.some((all) => trusted.split(',').includes(all)))
+    return problem(
+      'TRUST_PROXY trusts everybody: a caller can name any address as its own.',
+      'List the addresses of your proxies.',
+    );
+  if (!isDirect && trusted === '')
+    return warning(
+      'PUBLIC_URL leads through a proxy, and TRUST_PROXY is empty: all callers without a key share one address.',
+      'Set TRUST_PROXY to the address of the proxy.',
+    );
+  return ok(trusted === '' ? 'No proxy is trusted, and none is in between.' : `TRUST_PROXY is ${trusted}.`);
+}
+
+/** What the service may reach, and what the environment would have it reach. */
+export function judgeOutbound(
+  { outbound }: Settings,
+  environment: Record<string, string | undefined>,
+): Finding[] {
+  const { OUTBOUND_ALLOWED_SUBNETS: allowed, OUTBOUND_ALLOW_HTTP } = outbound;
+  const findings: Finding[] = [];
+  const open = allowed.filter((one) => EVERYBODY.includes(one) || one.startsWith(METADATA_NETWORK));
+  if (open.length > 0)
+    findings.push(
+      problem(
+        `OUTBOUND_ALLOWED_SUBNETS lets callers reach ${open.join(', ')}, the cloud's metadata among it.`,
+        'List only the private networks that callers need.',
+      ),
+    );
+  else if (allowed.length > 0)
+    findings.push(
+      warning(
+        `OUTBOUND_ALLOWED_SUBNETS lets callers reach ${allowed.join(', ')}.`,
+        'Leave it empty unless callers need these networks.',
+      ),
+    );
+  if (OUTBOUND_ALLOW_HTTP)
+    findings.push(
+      warning('OUTBOUND_ALLOW_HTTP lets webhooks go to plain http.', 'Set it to false outside of tests.'),
+    );
+  const proxies = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'].filter(
+    (name) => environment[name],
+  );
+  if (proxies.length > 0)
+    findings.push(
+      warning(
+        `${proxies.join(' and ')} are set, and not used: urls and webhooks are dialled directly.`,
+        'Let this host reach the internet without a proxy.',
+      ),
+    );
+  return findings.length > 0
+    ? findings
+    : [ok('Callers reach public addresses alone, and webhooks go over https.')];
+}
+
+/** The mail server takes the sign-in; no mail is sent. */
+export async function lookAtMail({ mail: { SMTP_URL, MAIL_FROM } }: Settings): Promise<Finding[]> {
+  if (SMTP_URL === '')
+    return [
+      warning(
+        'SMTP_URL is not set: owners of disabled webhook endpoints are not mailed; mails go into the log.',
+        'Set SMTP_URL and MAIL_FROM.',
+      ),
+    ];
+  const sender = MAIL_FROM.endsWith('@localhost')
+    ? [
+        warning(
+          `Mails come from ${MAIL_FROM}, which servers refuse.`,
+          'Set MAIL_FROM to an address of your domain.',
+        ),
+      ]
+    : [ok(`Mails come from ${MAIL_FROM}.`)];
+  const server = await orProblem(
+    async () => {
+      const { createTransport } = await import('nodemailer');
+      const limits = { connectionTimeout: ANSWER_TIMEOUT_MS, greetingTimeout: ANSWER_TIMEOUT_MS };
+      const transport = createTransport({ url: SMTP_URL, ...limits, socketTimeout: ANSWER_TIMEOUT_MS });
+      await transport.verify().finally(() => transport.close());
+      return [ok('The mail server takes the sign-in.')];
+    },
+    (reason) => `The mail server does not take the sign-in: ${reason}.`,
+    'Check SMTP_URL: its scheme (smtp or smtps), port, user and password.',
+  );
+  return [...server, ...sender];
+}

@@ -1,0 +1,37 @@
+import type { Settings } from '../../../config/index.ts';
+import { randomText } from '../../platform/names/ids.ts';
+import { MEGABYTE } from '../../platform/names/units.ts';
+import { type Finding, ok, orProblem, problem } from './finding.ts';
+
+const BODY = Buffer.from('written, read and deleted by npm run doctor');
+/** Above what is sent in one piece. */
+const LARGE_BYTES = 12 * MEGABYTE;
+
+/** S3: put, ranged get, multipart and delete, as the service does them, under a key of its own. */
+export async function lookAtObjects({ stores }: Settings): Promise<Finding[]> {
+  const { S3_BUCKET, S3_ENDPOINT, S3_REGION } = stores;
+  if (S3_BUCKET === '') return [ok('Objects are files below DATA_DIR: there is no S3 to look at.')];
+  const { S3Objects } = await import('../../platform/stores/objects/s3.ts');
+  const endpoint = S3_ENDPOINT === '' ? {} : { endpoint: S3_ENDPOINT };
+  const objects = new S3Objects({ bucket: S3_BUCKET, region: S3_REGION, ...endpoint });
+  const key = `doctor/${randomText(16)}`;
+  return orProblem(
+    async () => {
+      await objects.put(key, BODY, 'text/plain');
+      const part = await objects.get(key, { start: 0, end: 6 });
+      const read = part === null ? '' : Buffer.concat(await part.body.toArray()).toString();
+      await objects.put(key, Buffer.alloc(LARGE_BYTES), 'application/octet-stream');
+      return [
+        read === 'written'
+          ? ok(`The bucket ${S3_BUCKET} takes objects, and reads parts of them.`)
+          : problem(`The bucket ${S3_BUCKET} does not answer ranges.`, 'Use a store that speaks all of S3.'),
+        ok('Objects of many parts are taken.'),
+      ];
+    },
+    (reason) => `The bucket ${S3_BUCKET} does not work: ${reason}.`,
+    'Check the key and its rights (put, get, delete, list), S3_BUCKET, S3_REGION and S3_ENDPOINT.',
+  ).finally(async () => {
+    await objects.delete(key).catch(() => undefined);
+    await objects.close();
+  });
+}

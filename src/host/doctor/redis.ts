@@ -1,0 +1,76 @@
+import { Redis } from 'ioredis';
+import type { Settings } from '../../../config/index.ts';
+import { judgeClock, judgeLatency, timesOf } from './answers.ts';
+import { type Finding, ok, orProblem, problem, warning } from './finding.ts';
+
+const CONNECT_TIMEOUT_MS = 5_000;
+/** The first with ZADD … LT, which the schedule of webhooks is made with. */
+const LEAST_VERSION = [6, 2] as const;
+
+/** Redis: version, eviction, persistence, clock and latency. */
+export async function lookAtRedis({ stores }: Settings, now: () => Date): Promise<Finding[]> {
+  if (stores.REDIS_URL === '') return [ok('Coordination is embedded: there is no Redis to look at.')];
+  const client = new Redis(stores.REDIS_URL, {
+    lazyConnect: true,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    commandTimeout: CONNECT_TIMEOUT_MS,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+  });
+  // What the socket said: the promise of `connect` says no more than that the connection is closed.
+  let lastError: unknown;
+  client.on('error', (error) => {
+    lastError = error;
+  });
+  return orProblem(
+    async () => {
+      await client.connect().catch((error) => {
+        throw lastError ?? error;
+      });
+      const facts = factsIn(await client.info());
+      const [seconds, microseconds] = await client.time();
+      return [
+        judgeVersion(facts.get('redis_version') ?? ''),
+        judgeEviction(facts.get('maxmemory') ?? '0', facts.get('maxmemory_policy') ?? 'noeviction'),
+        judgePersistence(facts.get('aof_enabled') === '1'),
+        judgeClock('Redis', Number(seconds) * 1_000 + Number(microseconds) / 1_000, now().getTime()),
+        judgeLatency('Redis', await timesOf(() => client.ping())),
+      ];
+    },
+    (reason) => `Redis does not answer: ${reason}.`,
+    'Check REDIS_URL, its password, and that the network lets this host through.',
+  ).finally(() => client.disconnect());
+}
+
+export function judgeVersion(version: string): Finding {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const isEnough = major > LEAST_VERSION[0] || (major === LEAST_VERSION[0] && minor >= LEAST_VERSION[1]);
+  return isEnough
+    ? ok(`Redis is ${version}.`)
+    : problem(`Redis is ${version}, and ${LEAST_VERSION.join('.')} is needed.`, 'Install a newer one.');
+}
+
+function judgeEviction(maxMemory: string, policy: string): Finding {
+  const says = `Redis evicts by ${policy}${maxMemory === '0' ? '' : ` above ${maxMemory} bytes`}.`;
+  return policy === 'noeviction'
+    ? ok(says)
+    : problem(
+        says,
+        'Set maxmemory-policy to noeviction: an evicted key is a place given twice or a call run twice.',
+      );
+}
+
+function judgePersistence(hasAppendOnlyFile: boolean): Finding {
+  return hasAppendOnlyFile
+    ? ok('Redis keeps an append-only file.')
+    : warning(
+        'Redis keeps no append-only file: a restart of it forgets Idempotency-Keys.',
+        'Set appendonly to yes.',
+      );
+}
+
+/** `name:value` lines of INFO. */
+function factsIn(info: string): Map<string, string> {
+  const lines = info.split(/\r?\n/).filter((line) => line.includes(':'));
+  return new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]));
+}

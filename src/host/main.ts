@@ -1,0 +1,218 @@
+import cluster from 'node:cluster';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { AggregatorRegistry } from 'prom-client';
+import { loadEnvFile } from '../../config/env-file.ts';
+import { readSettings, type Settings, SettingsError } from '../../config/index.ts';
+import { sandboxObstacle } from '../imaging/renders/sandbox.ts';
+import { createCapacity, libuvThreads } from '../platform/capacity/capacity.ts';
+import { systemClock } from '../platform/clock/clock.ts';
+import { createRestartMeter } from '../platform/metrics/restarts.ts';
+import { randomText } from '../platform/names/ids.ts';
+import { retryUntil } from '../platform/stores/coordination/retry-until.ts';
+import { prepareCollections } from '../platform/stores/documents/preparation.ts';
+import { hostForProcesses } from '../platform/stores/embedded/channel-host.ts';
+import { isEmbedded, openStores, type Stores } from '../platform/stores/open.ts';
+import { bootstrap } from '../product/accounts/bootstrap.ts';
+import { AccountsStore } from '../product/accounts/store.ts';
+import { welcomeText } from '../product/accounts/welcome.ts';
+import { createMovements } from '../product/billing/movements.ts';
+import { BillingStore } from '../product/billing/store.ts';
+import { ItemsStore } from '../product/jobs/items-store.ts';
+import { releaseEndpointsOf } from '../product/webhooks/deliveries/schedule.ts';
+import { commandContext } from './admin/context.ts';
+import { openAdminSocket } from './admin/socket.ts';
+import { COLLECTIONS } from './collections.ts';
+import { chooseAllocator } from './processes/allocator.ts';
+import { endOnHelp } from './processes/arguments.ts';
+import { answerControls } from './processes/controls.ts';
+import { checkAddress } from './processes/free-port.ts';
+import { createLog } from './processes/log.ts';
+import { outliveOutput, print } from './processes/output.ts';
+import { primaryControls } from './processes/primary-controls.ts';
+import { createSupervisor } from './processes/supervisor.ts';
+
+/** As long as the longest lease that a process may have held. */
+const GIVING_BACK_MS = 120_000;
+/** Longer than a start takes from the first account to the announcement of its key. */
+const BOOTSTRAP_LEASE_MS = 60_000;
+
+const USAGE = `npm start
+
+Starts the service on http://127.0.0.1:3000, with its data in ./data; the first start prints an API key.
+It takes no options: settings are environment variables, or lines of darkroom.env (config/settings.md lists them).
+  PORT=8080 DATA_DIR=/var/lib/darkroom npm start
+
+npm run doctor examines the host and the settings; npm run admin -- --help lists the commands of the operator.
+`;
+
+/** The primary: keeps the embedded stores and the API processes alive, and serves no call itself. */
+async function main(): Promise<void> {
+  endOnHelp(process.argv.slice(2), USAGE);
+  outliveOutput();
+  loadEnvFile();
+  // What is stored is nobody else's to read, whatever the directory allows; the processes inherit it.
+  process.umask(0o077);
+  const settings = readSettings(process.env);
+  const log = createLog(settings.http.LOG_LEVEL, { process: 'primary' });
+  const allocator = chooseAllocator(settings.processes.ALLOCATOR);
+  for (const warning of [...warningsOf(settings), ...(await sandboxWarnings(settings))]) log.warn(warning);
+
+  await checkAddress(settings.http.HOST, settings.http.PORT);
+
+  const hostId = randomText(12);
+  const startedAt = new Date().toISOString();
+  const host = hostForProcesses();
+  const stores = await openStores(settings.stores, host, log);
+  // What is out of reach or damaged ends the start here, with a sentence of its own.
+  await Promise.all([stores.documents.ping(), stores.coordination.ping()]);
+  if (!isEmbedded(settings.stores)) await verifyMongo(settings.stores.MONGODB_URL);
+  await prepareCollections(stores.documents, COLLECTIONS, { log, clock: systemClock });
+  const aggregator = new AggregatorRegistry();
+  const restarts = createRestartMeter();
+  host.provide('metrics', async () => `${await aggregator.clusterMetrics()}${await restarts.text()}`);
+  const admin = isEmbedded(settings.stores)
+    ? await openAdminSocket(settings.stores.DATA_DIR, commandContext(settings.stores, stores))
+    : null;
+
+  cluster.setupPrimary({ exec: new URL('./server.ts', import.meta.url).pathname });
+  let forked = 0;
+  const capacity = createCapacity({ ...settings.processes, ...settings.pixels, ...settings.renders });
+  const supervisor = createSupervisor({
+    processes: settings.processes.PROCESSES,
+    drainTimeoutMs: settings.processes.DRAIN_TIMEOUT_MS,
+    hangTimeoutMs: settings.processes.HANG_TIMEOUT_MS,
+    log,
+    environment: () => {
+      forked += 1;
+      return {
+        ...allocator.environment,
+        DARKROOM_HOST_ID: hostId,
+        DARKROOM_STARTED_AT: startedAt,
+        DARKROOM_PROCESS_ID: String(forked),
+        // A process that replaces another starts a third faster from what the first one compiled.
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(settings.stores.DATA_DIR, 'compile-cache'),
+        UV_THREADPOOL_SIZE: process.env.UV_THREADPOOL_SIZE ?? String(libuvThreads(capacity)),
+      };
+    },
+    onGone: (processId) => {
+      const { coordination } = stores;
+      const holders = `${hostId}/${processId}/`;
+      const giveBack = () =>
+        Promise.all([
+          coordination.releaseSlotsOf(holders),
+          releaseEndpointsOf(coordination, holders),
+          ItemsStore.open(stores.documents, () => new Date()).then((items) =>
+            items.endLeasesOf(`${hostId}/${processId}`),
+          ),
+        ]);
+      retryUntil(giveBack, GIVING_BACK_MS).catch((error) =>
+        log.warn({ err: error }, 'What a process held comes back when its leases end'),
+      );
+    },
+    onDeath: (reason) => restarts.restarted(reason),
+    onHopeless: (reason) => {
+      log.fatal(reason);
+      process.exit(1);
+    },
+  });
+
+  let stopping = false;
+  const stop = async (signal: string) => {
+    if (stopping) return;
+    stopping = true;
+    log.info(`${signal}: draining`);
+    await supervisor.stop();
+    await admin?.close();
+    await stores.close();
+    log.info('stopped');
+    process.exit(0);
+  };
+  process.on('SIGTERM', () => void stop('SIGTERM'));
+  process.on('SIGINT', () => void stop('SIGINT'));
+  process.on('SIGHUP', () => void supervisor.replaceAll());
+
+  // Before the first call can come. A start that fails after this is repeated by the next one, which prints new secrets.
+  const firstStart = await makeFirstAccount(settings, stores, hostId);
+  if (firstStart === null && settings.accounts.BOOTSTRAP_API_KEY !== '')
+    log.info('BOOTSTRAP_* has no effect: there is an account already.');
+  const port = await supervisor.start().catch((error) => {
+    if (stopping) return null;
+    throw error;
+  });
+  // A signal asked it to stop while it started: that is on its way.
+  if (port === null) return;
+  const name = { hostId, processId: 'primary' };
+  await answerControls(stores.coordination, name, primaryControls(hostId, supervisor, capacity));
+  const { PROCESSES: processes } = settings.processes;
+  log.info({ host: settings.http.HOST, port, processes, allocator: allocator.name }, 'listening');
+  const { HOST, PUBLIC_URL } = settings.http;
+  const wasPrinted = await print(welcomeText(PUBLIC_URL || `http://${HOST}:${port}`, firstStart));
+  if (wasPrinted) await firstStart?.finish();
+  else if (firstStart !== null)
+    process.stderr.write('Nobody read the first key and password: the next start prints new ones.\n');
+}
+
+/** The driver is loaded only where it is needed. */
+async function verifyMongo(url: string): Promise<void> {
+  const { verifyMongoDB } = await import('../platform/stores/documents/mongodb-verification.ts');
+  await verifyMongoDB(url);
+}
+
+/** What an operator should know was relaxed. */
+function warningsOf({ outbound, processes }: Settings): string[] {
+  const warnings: string[] = [];
+  if (outbound.OUTBOUND_ALLOWED_SUBNETS.length > 0) {
+    warnings.push(
+      `OUTBOUND_ALLOWED_SUBNETS lets callers reach ${process.env.OUTBOUND_ALLOWED_SUBNETS} through this service.`,
+    );
+  }
+  if (outbound.OUTBOUND_ALLOW_HTTP)
+    warnings.push('OUTBOUND_ALLOW_HTTP lets webhooks go to plain http and to any port.');
+  if (processes.PROCESSES > availableParallelism()) {
+    warnings.push(
+      `PROCESSES is ${processes.PROCESSES} on ${availableParallelism()} cores: they will share them.`,
+    );
+  }
+  return warnings;
+}
+
+/** Templates are HTML of callers, which the sandbox of the browser is the second wall around. */
+async function sandboxWarnings({ renders }: Settings): Promise<string[]> {
+  const obstacle = await sandboxObstacle();
+  if (obstacle === null) return [];
+  const follows =
+    renders.RENDER_SANDBOX === 'required'
+      ? 'renders are refused, because RENDER_SANDBOX is required'
+      : 'templates are drawn without it (RENDER_SANDBOX=required refuses them instead)';
+  return [`Chromium cannot have its sandbox, because ${obstacle}: ${follows}.`];
+}
+
+async function makeFirstAccount({ accounts }: Settings, { documents, coordination }: Stores, hostId: string) {
+  const movements = createMovements(await BillingStore.open(documents), () => new Date());
+  const grant = async (accountId: string, credits: number) => {
+    const movement = {
+      reference: 'bootstrap',
+      type: 'grant',
+      credits,
+      heldChange: 0,
+      note: 'first start',
+    } as const;
+    await movements.move(accountId, movement);
+  };
+  return bootstrap({
+    store: await AccountsStore.open(documents),
+    settings: accounts,
+    grant,
+    mayMake: () => coordination.lease('bootstrap', hostId, BOOTSTRAP_LEASE_MS),
+    now: new Date(),
+  });
+}
+
+try {
+  await main();
+} catch (error) {
+  const sentences = error instanceof SettingsError ? error.violations : [(error as Error).message];
+  process.stderr.write(`${sentences.join('\n')}\n`);
+  process.exit(1);
+}

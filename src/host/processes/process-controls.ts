@@ -1,0 +1,61 @@
+import type { Logger } from 'pino';
+import type { Pixels } from '../../imaging/pixels/pixels.ts';
+import type { Renders } from '../../imaging/renders/renders.ts';
+import type { ChangeableCapacity } from '../../platform/capacity/capacity.ts';
+import type { SharedClock } from '../../platform/clock/shared-clock.ts';
+import type { Control, ControlHandler } from './controls.ts';
+
+export interface ProcessControlsOptions {
+  pixels: Pixels;
+  renders: Renders;
+  capacity: ChangeableCapacity;
+  clock: Pick<SharedClock, 'differenceMs'>;
+  log: Logger;
+}
+
+/** What an API process does for an operator: tells of its pools, changes their size, and changes what it logs. */
+export function processControls({
+  pixels,
+  renders,
+  capacity,
+  clock,
+  log,
+}: ProcessControlsOptions): ControlHandler {
+  const usualLevel = log.level;
+  let backToUsual: NodeJS.Timeout | undefined;
+
+  function setLevel({ level, forMs }: Extract<Control, { kind: 'log' }>): void {
+    clearTimeout(backToUsual);
+    log.level = level;
+    if (forMs === null) return;
+    backToUsual = setTimeout(() => {
+      log.level = usualLevel;
+    }, forMs);
+    backToUsual.unref();
+  }
+
+  return async (control) => {
+    switch (control.kind) {
+      case 'pools':
+        return {
+          pid: process.pid,
+          rssBytes: process.memoryUsage.rss(),
+          uptimeSeconds: Math.round(process.uptime()),
+          logLevel: log.level,
+          clockDifferenceMs: Math.round(clock.differenceMs()),
+          image: { ...pixels.stats() },
+          heavy: { ...pixels.heavyStats() },
+          batch: { ...pixels.batchStats() },
+          render: { ...renders.stats() },
+        };
+      case 'log':
+        setLevel(control);
+        return { level: control.level };
+      case 'set':
+        capacity.set(control.name, control.value);
+        return { [control.name]: control.value };
+      case 'drain':
+        return null;
+    }
+  };
+}

@@ -1,0 +1,308 @@
+import cluster, { type Worker } from 'node:cluster';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { type Clock, systemClock } from '../../platform/clock/clock.ts';
+import { cannotRescue, rescueConnections } from './handed-connections.ts';
+import { createHeartbeats } from './heartbeats.ts';
+
+/** A process that lived at least this long was healthy: its end is no sign that the next one dies too. */
+const HEALTHY_MS = 5_000;
+const FIRST_DELAY_MS = 100;
+const LONGEST_DELAY_MS = 10_000;
+/** A process that does not listen by then is killed, and replaced. */
+const START_TIMEOUT_MS = 60_000;
+/** Deaths at once, over all processes and with no healthy life between, after which starting again is pointless. */
+const EARLY_EXITS_LIMIT = 8;
+/** Starts of the process that is to take another one's place, and the pause between two of them. */
+const REPLACE_TRIES = 3;
+const REPLACE_PAUSE_MS = 1_000;
+
+export interface SupervisorOptions {
+  processes: number;
+  drainTimeoutMs: number;
+  /** Silence after which a process is taken for hung. */
+  hangTimeoutMs: number;
+  /** Environment of one API process. */
+  environment: () => Record<string, string>;
+  log: Logger;
+  clock?: Clock;
+  /** A process is gone: what it held can be given back. */
+  onGone: (processId: number) => void;
+  /** A process ended that was not meant to, and is replaced. */
+  onDeath: (reason: 'exit' | 'signal') => void;
+  /** No process stays alive. */
+  onHopeless: (reason: string) => void;
+}
+
+export interface Supervisor {
+  /**
+   * Resolves with the port when every process listens, or when one does and the others have had their time: those go on
+   * being replaced. Rejects when it is stopped before.
+   */
+  start(): Promise<number>;
+  /**
+   * Replaces the processes one by one: the new one listens before the old one drains. One whose replacement does not
+   * start, however often it is tried, stays and is logged as an error; the others are replaced all the same.
+   */
+  replaceAll(): Promise<void>;
+  /**
+   * Replaces one process: the new one listens before the old one drains.
+   * @returns false when no process has this id.
+   * @throws Error when no replacement starts: the process stays.
+   */
+  replace(processId: number): Promise<boolean>;
+  /** Changes the number of processes: more are started, or the oldest are drained. Resolves when it is so. */
+  resize(processes: number): Promise<void>;
+  /** Drains every process and resolves when all are gone. */
+  stop(): Promise<void>;
+}
+
+interface Death {
+  code: number | null;
+  signal: string | null;
+  /** It took connections before. */
+  everServed: boolean;
+}
+
+/** Messages between the primary and an API process, beside the channel's own. */
+export type ProcessMessage = { type: 'listening'; port: number } | { type: 'alive' } | { type: 'drain' };
+
+/**
+ * Keeps a number of API processes alive. A dead one is replaced: at once after a healthy life, with a doubling delay
+ * when it died young. A process that is started to take the place of one that lives does not count until it listens: when
+ * it dies before, nothing is missing.
+ */
+export function createSupervisor(options: SupervisorOptions): Supervisor {
+  const { log, clock = systemClock } = options;
+  const unknownNode = cannotRescue();
+  if (unknownNode !== null) log.error(unknownNode);
+  /** Processes that live, by when they were started. */
+  const bornMs = new Map<Worker, number>();
+  /** Processes that are meant to end, by a drain: their exit is no death. */
+  const leaving = new Set<Worker>();
+  /** Processes that take connections. */
+  const serving = new Set<Worker>();
+  /** Processes that took connections until they hung. */
+  const hung = new Set<Worker>();
+  const heartbeats = createHeartbeats<Worker>({
+    timeoutMs: options.hangTimeoutMs,
+    onSilent: killHung,
+    clock,
+  });
+  /** By process, the one that is started to take its place, while both live. */
+  const successors = new Map<Worker, Worker>();
+  let wanted = options.processes;
+  let earlyExits = 0;
+  let stopping = false;
+  let stopStarting: () => void = () => {};
+  /** Called with its port when a process begins to listen. */
+  let whenServing: (port: number) => void = () => {};
+  let replacing: Promise<void> = Promise.resolve();
+
+  function fork(): Worker {
+    const worker = cluster.fork(options.environment());
+    bornMs.set(worker, clock.elapsedMs());
+    worker.on('error', (error) =>
+      log.warn({ err: error, processId: worker.id }, 'A message to a process failed'),
+    );
+    const tooSlow = setTimeout(() => killSlow(worker), START_TIMEOUT_MS).unref();
+    worker.on('message', (message: ProcessMessage) => {
+      if (message.type === 'alive') heartbeats.beat(worker);
+      if (message.type !== 'listening') return;
+      clearTimeout(tooSlow);
+      serving.add(worker);
+      heartbeats.watch(worker);
+      whenServing(message.port);
+    });
+    rescueConnections(worker, () => serving.size > 0);
+    worker.once('exit', (code, signal) => {
+      clearTimeout(tooSlow);
+      heartbeats.forget(worker);
+      const everServed = serving.delete(worker) || hung.delete(worker);
+      onExit(worker, { code, signal, everServed });
+    });
+    return worker;
+  }
+
+  function killSlow(worker: Worker): void {
+    log.error({ processId: worker.id }, 'An API process did not listen in time and is killed');
+    worker.process.kill('SIGKILL');
+  }
+
+  /** One that drains has its own deadline. */
+  function killHung(worker: Worker): void {
+    if (leaving.has(worker)) return;
+    log.error({ processId: worker.id }, 'An API process hangs: it is killed and replaced');
+    serving.delete(worker);
+    hung.add(worker);
+    worker.process.kill('SIGKILL');
+  }
+
+  function onExit(worker: Worker, { code, signal, everServed }: Death): void {
+    const livedMs = clock.elapsedMs() - (bornMs.get(worker) ?? 0);
+    bornMs.delete(worker);
+    // A process that dies while its successor starts leaves its place to that one.
+    successors.delete(worker);
+    options.onGone(worker.id);
+    if (leaving.delete(worker) || stopping) return;
+    log.error(
+      { processId: worker.id, pid: worker.process.pid, code, signal, livedMs },
+      'An API process died',
+    );
+    options.onDeath(signal === null ? 'exit' : 'signal');
+    earlyExits = everServed && livedMs >= HEALTHY_MS ? 0 : earlyExits + 1;
+    if (earlyExits >= EARLY_EXITS_LIMIT && serving.size === 0) {
+      options.onHopeless(
+        `${earlyExits} API processes in a row died within ${HEALTHY_MS / 1000} s of their start, or before they listened (last: ${signal ?? `exit ${code}`}); the log lines above say why.`,
+      );
+      return;
+    }
+    setTimeout(() => !stopping && counted().length < wanted && fork(), delayAfter(earlyExits));
+  }
+
+  async function drain(worker: Worker): Promise<void> {
+    if (worker.isDead()) return;
+    leaving.add(worker);
+    serving.delete(worker);
+    const gone = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+    if (worker.isConnected()) worker.send({ type: 'drain' } satisfies ProcessMessage);
+    // The process ends itself after its calls; the margin covers the closing of its pools.
+    const tooLong = sleep(options.drainTimeoutMs + 5_000, 'late', { ref: false });
+    if ((await Promise.race([gone, tooLong])) === 'late') {
+      log.warn({ processId: worker.id }, 'An API process did not drain in time and is killed');
+      worker.process.kill('SIGKILL');
+      await gone;
+    }
+  }
+
+  /** @throws Error when none of its successors lived to listen. */
+  async function replaceOne(old: Worker): Promise<void> {
+    for (let tries = 1; !stopping && !old.isDead(); tries += 1) {
+      const successor = fork();
+      successors.set(old, successor);
+      try {
+        await listening(successor);
+        successors.delete(old);
+        return await drain(old);
+      } catch (error) {
+        successors.delete(old);
+        if (tries >= REPLACE_TRIES && !old.isDead()) throw error;
+        log.warn({ err: error, processId: old.id }, 'A replacement did not start; it is tried again');
+      }
+      await sleep(REPLACE_PAUSE_MS);
+    }
+  }
+
+  async function replaceEach(): Promise<void> {
+    const kept: number[] = [];
+    for (const old of current()) {
+      if (leaving.has(old)) continue;
+      await replaceOne(old).catch((error) => {
+        kept.push(old.id);
+        log.error(
+          { err: error, processId: old.id },
+          `No replacement of an API process started in ${REPLACE_TRIES} tries: it stays as it was`,
+        );
+      });
+    }
+    if (kept.length > 0)
+      log.error(
+        { processIds: kept },
+        `${kept.length} API processes were not replaced: mend what the lines above say, and send SIGHUP again`,
+      );
+  }
+
+  function current(): Worker[] {
+    return [...bornMs.keys()].filter((worker) => !leaving.has(worker) && !worker.isDead());
+  }
+
+  /** Those that hold one of the places. */
+  function counted(): Worker[] {
+    const starting = new Set(successors.values());
+    return current().filter((worker) => !starting.has(worker));
+  }
+
+  /** After the replacement before it, whatever became of that. */
+  function queued<T>(work: () => Promise<T>): Promise<T> {
+    const done = replacing.then(work);
+    replacing = done.then(
+      () => undefined,
+      (error) => log.error({ err: error }, 'A replacement failed'),
+    );
+    return done;
+  }
+
+  async function resizeTo(processes: number): Promise<void> {
+    wanted = processes;
+    const missing = Math.max(0, wanted - current().length);
+    await Promise.all(Array.from({ length: missing }, () => listening(fork())));
+    await Promise.all(
+      current()
+        .slice(0, current().length - wanted)
+        .map(drain),
+    );
+  }
+
+  return {
+    start() {
+      const { promise, resolve, reject } = Promise.withResolvers<number>();
+      let isLate = false;
+      let firstPort: number | undefined;
+      whenServing = (port) => {
+        if (isLate || serving.size >= options.processes) resolve(port);
+        firstPort ??= port;
+      };
+      const enoughTime = setTimeout(() => {
+        isLate = true;
+        if (firstPort !== undefined) resolve(firstPort);
+      }, START_TIMEOUT_MS);
+      stopStarting = () => reject(new Error('The service was stopped while it started.'));
+      for (let count = 0; count < options.processes; count += 1) fork();
+      return promise.finally(() => clearTimeout(enoughTime));
+    },
+    replaceAll() {
+      return queued(replaceEach).catch(() => undefined);
+    },
+    replace: (processId) =>
+      queued(async () => {
+        const old = current().find(({ id }) => id === processId);
+        if (old === undefined) return false;
+        await replaceOne(old);
+        return true;
+      }),
+    resize: (processes) => queued(() => resizeTo(processes)),
+    async stop() {
+      stopping = true;
+      stopStarting();
+      await Promise.all([...bornMs.keys()].map(drain));
+    },
+  };
+}
+
+/** 0, 100, 200, 400 … 10,000 ms. */
+function delayAfter(earlyExits: number): number {
+  if (earlyExits === 0) return 0;
+  return Math.min(FIRST_DELAY_MS * 2 ** (earlyExits - 1), LONGEST_DELAY_MS);
+}
+
+/** Resolves with the port once the process says that it listens. */
+function listening(worker: Worker): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(
+      () => finish(() => reject(new Error('An API process did not listen in time.'))),
+      START_TIMEOUT_MS,
+    );
+    const onMessage = (message: ProcessMessage) => {
+      if (message.type === 'listening') finish(() => resolve(message.port));
+    };
+    const onExit = () => finish(() => reject(new Error('An API process ended before it listened.')));
+    function finish(settle: () => void): void {
+      clearTimeout(late);
+      worker.off('message', onMessage);
+      worker.off('exit', onExit);
+      settle();
+    }
+    worker.on('message', onMessage);
+    worker.once('exit', onExit);
+  });
+}

@@ -1,0 +1,76 @@
+import { AggregatorRegistry } from 'prom-client';
+import { readSettings } from '../../config/index.ts';
+import { serveMetrics } from '../platform/http/hooks/metrics.ts';
+import { channelToPrimary } from '../platform/stores/embedded/channel-client.ts';
+import { connectStores, isEmbedded } from '../platform/stores/open.ts';
+import { openTracing } from '../platform/tracing/open.ts';
+import { type App, buildApp } from './app.ts';
+import { BEAT_MS } from './processes/heartbeats.ts';
+import { createLog } from './processes/log.ts';
+import { outliveOutput } from './processes/output.ts';
+import type { ProcessMessage } from './processes/supervisor.ts';
+
+/**
+ * One API process. It is started by the primary, listens on the port that all processes share, and ends when it is asked
+ * to drain or when the primary is gone.
+ */
+const settings = readSettings(process.env);
+const processId = process.env.DARKROOM_PROCESS_ID ?? '0';
+let drainAsked = false;
+let serving: App | null = null;
+process.on('message', (message: ProcessMessage) => {
+  if (message.type !== 'drain' || drainAsked) return;
+  drainAsked = true;
+  void drain();
+});
+// A message that the primary does not take any more: it is gone, and this process ends with its channel.
+process.on('error', () => undefined);
+// A terminal's Ctrl-C reaches the whole process group; the primary decides when this process ends.
+process.on('SIGINT', () => undefined);
+process.on('SIGTERM', () => undefined);
+outliveOutput();
+
+const tracing = await openTracing(process.env);
+const traceIds = tracing.isOn ? tracing.ids : undefined;
+const log = createLog(settings.http.LOG_LEVEL, { process: Number(processId) }, traceIds);
+const channel = channelToPrimary();
+const stores = await connectStores(settings.stores, channel, log);
+// Answers the primary when it collects the metrics of all processes.
+new AggregatorRegistry();
+
+const collectMetrics = async () => String(await channel.call('metrics', 'collect', []));
+const app = await buildApp({
+  settings,
+  stores,
+  log,
+  hostId: process.env.DARKROOM_HOST_ID ?? 'host',
+  processId,
+  now: () => new Date(),
+  ...(isEmbedded(settings.stores) && { storesOpenedAt: new Date(process.env.DARKROOM_STARTED_AT ?? 0) }),
+  tracing,
+  collectMetrics,
+});
+
+serving = app;
+const address = await app.server.listen({ host: settings.http.HOST, port: settings.http.PORT });
+const { port } = new URL(address);
+if (settings.http.METRICS_PORT !== 0) {
+  await serveMetrics(
+    { collect: collectMetrics, port: settings.http.METRICS_PORT, token: settings.http.METRICS_TOKEN },
+    settings.http.HOST,
+  );
+}
+tellPrimary({ type: 'listening', port: Number(port) });
+setInterval(() => tellPrimary({ type: 'alive' }), BEAT_MS).unref();
+
+/** Ends the process after its calls; one that does not listen yet has none, and ends at once. */
+async function drain(): Promise<void> {
+  await serving?.drain(settings.processes.DRAIN_TIMEOUT_MS);
+  if (serving) await stores.close();
+  await tracing.close().catch(() => undefined);
+  process.exit(0);
+}
+
+function tellPrimary(message: ProcessMessage): void {
+  process.send?.(message, undefined, undefined, () => undefined);
+}

@@ -1,0 +1,212 @@
+import { statSync } from 'node:fs';
+import type { Logger } from 'pino';
+import type { Settings } from '../../config/index.ts';
+import type { Pixels } from '../imaging/pixels/pixels.ts';
+import type { Renders } from '../imaging/renders/renders.ts';
+import type { Capacity } from '../platform/capacity/capacity.ts';
+import { openSignatures } from '../platform/http/signatures.ts';
+import type { Slice } from '../platform/http/slice.ts';
+import { createMail } from '../platform/mail/mail.ts';
+import type { Meters } from '../platform/metrics/meters.ts';
+import { MEGABYTE } from '../platform/names/units.ts';
+import { createOutbound } from '../platform/outbound/outbound.ts';
+import { tracedOutbound } from '../platform/outbound/traced.ts';
+import type { Coordination } from '../platform/stores/coordination/port.ts';
+import type { Documents } from '../platform/stores/documents/port.ts';
+import type { Objects } from '../platform/stores/objects/port.ts';
+import type { Tracing } from '../platform/tracing/tracing.ts';
+import { JOB_WAITS } from '../product/accounts/gate/gate.ts';
+import { type Accounts, openAccounts } from '../product/accounts/open.ts';
+import { type Assets, openAssets } from '../product/assets/open.ts';
+import { type Billing, openBilling } from '../product/billing/open.ts';
+import { planNamed, readPlans } from '../product/billing/plans.ts';
+import { openCatalogue } from '../product/catalogue/open.ts';
+import { openEvents } from '../product/events/open.ts';
+import { openFeedback } from '../product/feedback/open.ts';
+import { RUNNING_JOBS_PER_TYPE } from '../product/jobs/job.ts';
+import { type Jobs, openJobs } from '../product/jobs/open.ts';
+import { offeredModels, readModels } from '../product/models/models.ts';
+import { openModels } from '../product/models/open.ts';
+import { openPresets } from '../product/presets/open.ts';
+import { createAnswerSchemas } from '../product/providers/answer-schemas.ts';
+import { openProviders } from '../product/providers/open.ts';
+import { offeredBy } from '../product/providers/registry.ts';
+import { tracedProviders } from '../product/providers/traced.ts';
+import { openTemplates } from '../product/templates/open.ts';
+import { openImages } from '../product/transforms/open.ts';
+import { openWebhooks } from '../product/webhooks/open.ts';
+
+/** The stores of a process, its clock, its log and its end: what every slice may be given. */
+export interface Platform {
+  documents: Documents;
+  coordination: Coordination;
+  objects: Objects;
+  /** What the process counts; a slice may declare metrics of its own beside them. */
+  meters: Meters;
+  tracing: Tracing;
+  capacity: Capacity;
+  hostId: string;
+  processId: string;
+  /** Base of the links that the service gives out. */
+  publicUrl: () => string;
+  /** Aborts when the process stops taking calls: calls that wait are answered, and nothing new begins. */
+  draining: AbortSignal;
+  /** When the embedded stores were opened; absent where other hosts share the stores. */
+  storesOpenedAt?: Date;
+  now: () => Date;
+  log: Logger;
+}
+
+export interface SlicesOptions {
+  settings: Settings;
+  platform: Platform;
+  pixels: Pixels;
+  renders: Renders;
+}
+
+/** When this release was unpacked: the guidelines' date. */
+const INSTALLED_AT = statSync(new URL('../../package.json', import.meta.url)).mtime;
+
+/** Opens the slices, one statement each, in an order in which each finds what it needs. */
+export async function openSlices({ settings, platform, pixels, renders }: SlicesOptions) {
+  const { documents, publicUrl, log } = platform;
+  const all: Slice[] = [];
+  const added = <S extends Slice>(slice: S): S => {
+    all.push(slice);
+    return slice;
+  };
+
+  // A slice asks a later one through a function: it is called only when all of them are open.
+  const later = {
+    describeAccount: (accountId: string) => billing.describe(accountId),
+    storedAssets: (accountId: string) => assets.storedAssets(accountId),
+    usageSources: () => [jobs.usageSource],
+    usageOfPresets: (...presets: Parameters<Jobs['usageOf']>) => jobs.usageOf(...presets),
+    typicalSeconds: (op: string, model: string) => jobs.typicalSeconds(op, model),
+  };
+
+  const plans = readPlans();
+  const plan = (id: string) => planNamed(plans, id);
+  const models = offeredModels(readModels(), offeredBy(settings.providers));
+  const topUpUrl = () => settings.billing.TOP_UP_URL || `${publicUrl()}/docs`;
+  const signatures = await openSignatures(documents);
+  const outbound = tracedOutbound(
+    createOutbound({
+      allowedSubnets: settings.outbound.OUTBOUND_ALLOWED_SUBNETS,
+      allowsHttp: settings.outbound.OUTBOUND_ALLOW_HTTP,
+    }),
+    platform.tracing,
+  );
+  const answerSchemas = createAnswerSchemas();
+
+  const accounts: Accounts = added(
+    await openAccounts({
+      ...platform,
+      settings: { ...settings.http, ...settings.accounts },
+      describe: later.describeAccount,
+    }),
+  );
+  const { gate } = accounts;
+  const billing: Billing = added(
+    await openBilling({
+      ...platform,
+      gate,
+      plan,
+      topUpUrl,
+      accounts: accounts.store,
+      storedAssets: later.storedAssets,
+      usageSources: later.usageSources,
+      limits: {
+        syncConcurrency: settings.accounts.SYNC_CALLS_PER_ACCOUNT,
+        jobWaits: JOB_WAITS,
+        requestsPerMinute: settings.http.REQUESTS_PER_MINUTE,
+        runningJobsPerType: RUNNING_JOBS_PER_TYPE,
+      },
+    }),
+  );
+  const catalogue = added(
+    openCatalogue({ plans, models, installedAt: INSTALLED_AT, typicalSeconds: later.typicalSeconds }),
+  );
+  added(openModels({ models }));
+  added(await openFeedback({ ...platform, gate }));
+  const assets: Assets = added(
+    await openAssets({
+      ...platform,
+      gate,
+      pixels,
+      outbound,
+      signatures,
+      storedAssets: (id) => plan(id).storedAssets,
+      upgradeUrl: topUpUrl,
+    }),
+  );
+  const templates = added(await openTemplates({ ...platform, gate }));
+  const presets = added(
+    await openPresets({
+      ...platform,
+      gate,
+      models,
+      answerSchemas,
+      missingAssets: assets.missingAssets,
+      usageOf: later.usageOfPresets,
+    }),
+  );
+  const images = added(
+    openImages({
+      ...platform,
+      gate,
+      pixels,
+      renders,
+      outbound,
+      signatures,
+      templates,
+      presets,
+      allowance: billing.allowance,
+      readAsset: assets.readAsset,
+      settings: { ...settings.pixels, ...settings.renders },
+    }),
+  );
+  const events = await openEvents(platform);
+  // The webhooks stop after the jobs: the last events of jobs still become deliveries.
+  added(
+    await openWebhooks({
+      ...platform,
+      gate,
+      events,
+      outbound,
+      mail: createMail({ settings: settings.mail, log }),
+      emailOf: async (id) => (await accounts.store.find(id))?.email ?? null,
+      settings: { ...settings.webhooks, SWEEP_INTERVAL_MS: settings.processes.SWEEP_INTERVAL_MS },
+    }),
+  );
+  const providers = openProviders({
+    ...platform,
+    models,
+    pixels,
+    outbound,
+    answerSchemas,
+    settings: settings.providers,
+  });
+  const jobs: Jobs = added(
+    await openJobs({
+      ...platform,
+      gate,
+      models,
+      pixels,
+      renders,
+      signatures,
+      presets,
+      templates,
+      answerSchemas,
+      events,
+      plan,
+      assets: assets.jobs,
+      storedAssets: assets.storedAssets,
+      holds: billing.holds,
+      providers: tracedProviders(providers, platform.tracing),
+      upgradeUrl: topUpUrl,
+      keptBytesMax: settings.jobs.JOB_DOCUMENTS_MEGABYTES * MEGABYTE,
+    }),
+  );
+  return { all, gate, catalogue, images };
+}

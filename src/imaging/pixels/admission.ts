@@ -1,0 +1,218 @@
+import type { Clock } from '../../platform/clock/clock.ts';
+import { systemClock } from '../../platform/clock/clock.ts';
+import { createFairQueue } from '../../platform/fairness/fair-queue.ts';
+import { capacity } from './failures.ts';
+
+/** A call has somebody who waits for its answer; a job has not. */
+export type WorkClass = 'call' | 'job';
+
+/** A slot at work. */
+export interface Slot {
+  /** How long it was waited for. */
+  queueMs: number;
+  /** Gives it back, once the work has really ended. A second call does nothing. */
+  release(): void;
+}
+
+export interface SlotRequest {
+  /** Whose work this is; accounts are served in turn. */
+  accountId: string;
+  /** Calls are served first, but a job at least every fourth time; absent: a call. */
+  work?: WorkClass | undefined;
+  /** Memory the work is estimated to take. More than the whole budget is admitted alone. */
+  bytes: number;
+  /** Ends the waiting; acquire rejects with its reason. */
+  signal: AbortSignal;
+}
+
+export interface AdmissionStats {
+  slots: number;
+  /** At work now: more than there are slots while calls work beside jobs, or after a resize. */
+  busy: number;
+  /** Calls that wait. */
+  waiting: number;
+  /** Jobs that wait. */
+  jobsWaiting: number;
+  reservedBytes: number;
+  budgetBytes: number;
+  /** Recent mean of how long a slot was taken. */
+  meanServiceMs: number;
+  /** Recent mean of how long a slot was waited for. */
+  meanWaitMs: number;
+}
+
+/** A waiting room before a number of slots and a budget of memory: bounded for calls, without end for jobs. */
+export interface Admission {
+  /**
+   * Waits for a slot.
+   * @throws provider_unavailable (capacity, with Retry-After) when a call finds the waiting room full; the signal's reason
+   * when it aborts.
+   */
+  acquire(request: SlotRequest): Promise<Slot>;
+  /** When a slot is to be expected for a call that came now: whole seconds, 1 to 60. */
+  retryAfterSeconds(): number;
+  /**
+   * Changes the number of slots and the memory; work under way keeps its own, so that fewer come into force as work ends.
+   */
+  resize(size: { slots: number; budgetBytes?: number }): void;
+  /** Resolves when nobody works and nobody waits. */
+  idle(): Promise<void>;
+  stats(): AdmissionStats;
+}
+
+interface Waiter {
+  request: SlotRequest;
+  arrivedMs: number;
+  grant(slot: Slot): void;
+}
+
+/** A mean that forgets: how much the latest value weighs in it. */
+const LATEST_WEIGHT = 0.1;
+const withLatest = (mean: number, latest: number) => mean + LATEST_WEIGHT * (latest - mean);
+
+const FIRST_GUESS_MS = 200;
+const LONGEST_RETRY_SECONDS = 60;
+/** Calls that are served in a row while a job waits: the next turn is the job's. */
+const CALLS_IN_A_ROW = 3;
+
+export function createAdmission(options: {
+  slots: number;
+  budgetBytes: number;
+  /** Calls that may wait. */
+  queueLimit: number;
+  /**
+   * A call does not wait for the slots that jobs have: it works beside them, so that up to twice as many are at work as
+   * there are slots. A job takes a slot only where neither a call nor another job has it.
+   */
+  callsBesideJobs?: boolean;
+  clock?: Clock;
+}): Admission {
+  const { queueLimit, callsBesideJobs = false, clock = systemClock } = options;
+  let { slots, budgetBytes } = options;
+  const lines = { call: createFairQueue<Waiter>(), job: createFairQueue<Waiter>() };
+  /** Slots that each account has now. */
+  const held = new Map<string, number>();
+  let callsInARow = 0;
+  const atWork: Record<WorkClass, number> = { call: 0, job: 0 };
+  let reservedBytes = 0;
+  let meanServiceMs = FIRST_GUESS_MS;
+  let meanWaitMs = 0;
+  let idlers: (() => void)[] = [];
+
+  const slotsOf = (accountId: string) => held.get(accountId) ?? 0;
+  const waiting = () => lines.call.size + lines.job.size;
+  const busy = () => atWork.call + atWork.job;
+
+  function fits({ bytes, work }: SlotRequest): boolean {
+    const before = callsBesideJobs && work !== 'job' ? atWork.call : busy();
+    return before < slots && (busy() === 0 || reservedBytes + bytes <= budgetBytes);
+  }
+
+  function count(accountId: string, change: 1 | -1): void {
+    const slots = slotsOf(accountId) + change;
+    if (slots === 0) held.delete(accountId);
+    else held.set(accountId, slots);
+  }
+
+  function take({ accountId, bytes, work = 'call' }: SlotRequest, queueMs: number): Slot {
+    const takenMs = clock.elapsedMs();
+    let isHeld = true;
+    atWork[work] += 1;
+    reservedBytes += bytes;
+    count(accountId, 1);
+    meanWaitMs = withLatest(meanWaitMs, queueMs);
+    return {
+      queueMs,
+      release() {
+        if (!isHeld) return;
+        isHeld = false;
+        atWork[work] -= 1;
+        reservedBytes -= bytes;
+        count(accountId, -1);
+        meanServiceMs = withLatest(meanServiceMs, clock.elapsedMs() - takenMs);
+        admitNext();
+      },
+    };
+  }
+
+  /** Some job waits that a free slot would help. */
+  const jobsLack = () => lines.job.size > 0 && atWork.job < slots;
+
+  function classWhoseTurnItIs(): WorkClass {
+    if (lines.call.size === 0) return 'job';
+    return jobsLack() && callsInARow >= CALLS_IN_A_ROW ? 'job' : 'call';
+  }
+
+  /**
+   * The one whose turn it is goes first even when a smaller pass of another would fit: a large one that is overtaken for as
+   * long as small ones come would never run.
+   */
+  function admitNext(): void {
+    for (;;) {
+      const work = classWhoseTurnItIs();
+      const next = lines[work].next({ slotsOf });
+      if (next === undefined || !fits(next.waiter.request)) break;
+      callsInARow = work === 'call' && jobsLack() ? callsInARow + 1 : 0;
+      lines[work].serve(next.owner, next.waiter);
+      next.waiter.grant(take(next.waiter.request, clock.elapsedMs() - next.waiter.arrivedMs));
+    }
+    if (busy() > 0 || waiting() > 0) return;
+    for (const resolve of idlers) resolve();
+    idlers = [];
+  }
+
+  function wait(request: SlotRequest): Promise<Slot> {
+    const { accountId, signal, work = 'call' } = request;
+    return new Promise((resolve, reject) => {
+      const giveUp = () => {
+        lines[work].remove(accountId, waiter);
+        reject(signal.reason);
+        admitNext();
+      };
+      const waiter: Waiter = {
+        request,
+        arrivedMs: clock.elapsedMs(),
+        grant(slot) {
+          signal.removeEventListener('abort', giveUp);
+          resolve(slot);
+        },
+      };
+      lines[work].add(accountId, waiter);
+      signal.addEventListener('abort', giveUp, { once: true });
+      // A call may go before a job that waits for memory.
+      admitNext();
+    });
+  }
+
+  function retryAfterSeconds(): number {
+    const aheadMs = ((lines.call.size + busy()) / slots) * meanServiceMs;
+    return Math.min(LONGEST_RETRY_SECONDS, Math.max(1, Math.ceil(aheadMs / 1000)));
+  }
+
+  return {
+    async acquire(request) {
+      request.signal.throwIfAborted();
+      if (waiting() === 0 && fits(request)) return take(request, 0);
+      const isCall = request.work !== 'job';
+      if (isCall && lines.call.size >= queueLimit) throw capacity(retryAfterSeconds());
+      return wait(request);
+    },
+    retryAfterSeconds,
+    resize(size) {
+      ({ slots, budgetBytes = budgetBytes } = size);
+      admitNext();
+    },
+    idle: () =>
+      busy() === 0 && waiting() === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve)),
+    stats: () => ({
+      slots,
+      busy: busy(),
+      waiting: lines.call.size,
+      jobsWaiting: lines.job.size,
+      reservedBytes,
+      budgetBytes,
+      meanServiceMs,
+      meanWaitMs,
+    }),
+  };
+}

@@ -1,0 +1,63 @@
+import { choice, integer } from '../../platform/settings/setting.ts';
+
+export const pixelsSettings = {
+  IMAGE_THREADS: integer({
+    description:
+      'Threads of each API process that decode, process and encode images. As many processes work on items of large jobs while there are some, at a low priority.',
+    fallback: 1,
+    min: 1,
+    max: 64,
+  }),
+  IMAGE_ISOLATION: choice({
+    description:
+      'Where quick passes run: in a thread of the API process, or in a child process, which isolates the decoders and costs some milliseconds per call. Passes that may take longer than 2 s always run in a child process.',
+    fallback: 'thread',
+    values: ['thread', 'process'],
+  }),
+  IMAGE_HEAVY_SLOTS: integer({
+    description:
+      'Passes of each API process that may take longer than 2 s and run at once, at a low priority; an account has one while others wait.',
+    fallback: 2,
+    min: 1,
+    max: 64,
+  }),
+  IMAGE_PROCESS_MEMORY_MEGABYTES: integer({
+    description: 'Memory that a process which runs image passes may allocate.',
+    fallback: 4_096,
+    min: 256,
+    max: 65_536,
+  }),
+  IMAGE_QUEUE: integer({
+    description:
+      'Image calls of each API process that may wait for a thread; further ones are refused with 503 capacity.',
+    fallback: 64,
+    min: 0,
+    max: 10_000,
+  }),
+  IMAGE_MEMORY_MEGABYTES: integer({
+    description:
+      'Memory that the image calls running at once in an API process may take, as estimated before they start. Passes that may take longer than 2 s have half as much for themselves, and items of large jobs another half.',
+    fallback: 0,
+    defaultText: 'half of the memory of the machine, shared by its API processes',
+    min: 64,
+    max: 1_048_576,
+  }),
+  TRANSFORM_TIMEOUT_MS: integer({
+    description: 'Time that a transform or a metadata call may take, from the request to its answer.',
+    fallback: 10_000,
+    min: 100,
+    max: 60_000,
+  }),
+  VECTOR_TIMEOUT_MS: integer({
+    description: 'Time that one SVG may take to draw; its rasterizer is killed when it passes.',
+    fallback: 5_000,
+    min: 100,
+    max: 60_000,
+  }),
+  VECTOR_MEMORY_MEGABYTES: integer({
+    description: 'Memory that the rasterizer of an API process may allocate.',
+    fallback: 2_048,
+    min: 256,
+    max: 65_536,
+  }),
+};

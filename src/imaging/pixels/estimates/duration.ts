@@ -1,0 +1,167 @@
+import { operationNamed } from '../../../../workers/image/operations/index.ts';
+import { movingEffort, searchEffort, USUAL_EFFORT } from '../../../../workers/image/operations/parameter.ts';
+import type { Encode, OutputFormat, Pass } from '../../../../workers/protocol.ts';
+import type { Header } from '../header/header.ts';
+import { encodeOf, framesOf, sizesOf } from './following.ts';
+
+/*
+ * CPU milliseconds per megapixel on one core, as measured over photographs and noise (sharp 0.35): what an encoder may take
+ * depends on the picture, up to seven times for a palette, and these are nearer to the worst. What one host really takes
+ * corrects them: see pools/pace.ts.
+ */
+
+/** Opening a picture, and a task's way to its worker. */
+const BASE_MS = 5;
+/** What a frame costs beside its pixels. */
+const FRAME_MS = 5;
+const DECODE_MS: Readonly<Record<string, number>> = {
+  jpeg: 12,
+  png: 25,
+  webp: 25,
+  avif: 60,
+  gif: 20,
+  tiff: 20,
+};
+/** All scans of a progressive or interlaced file, or two bytes per channel. */
+const TWICE = 2;
+/** A description reads all pixels once or twice, and looks at a small copy. */
+const DESCRIBE_MS = 30;
+/** A trial of a search is decoded again and compared; SSIMULACRA 2 looks at it in six sizes. */
+const COMPARE_MS = 60;
+const SCORE_MS = 450;
+/** As counted over photographs: qualities are found in 3 trials in the mean and in 5 at most, palettes in 4. */
+const QUALITY_TRIALS = 4;
+const PALETTE_TRIALS = 4;
+const LOSSLESS_TRIALS = 2;
+
+type Known = Encode & { format: OutputFormat };
+/** What an effort of 0 to 9 costs, by efforts that rise; between two of them it lies on the line. */
+type Point = readonly [effort: number, ms: number];
+type ByEffort = readonly [Point, ...Point[]];
+
+const PALETTE_MS: ByEffort = [
+  [0, 450],
+  [5, 1_600],
+  [9, 3_200],
+];
+const ENCODE_MS: Readonly<Record<OutputFormat, ByEffort>> = {
+  jpeg: [
+    [0, 35],
+    [4, 80],
+    [6, 150],
+    [9, 320],
+  ],
+  png: [
+    [0, 10],
+    [3, 80],
+    [6, 105],
+    [9, 440],
+  ],
+  webp: [
+    [0, 60],
+    [3, 90],
+    [5, 190],
+    [7, 220],
+    [9, 640],
+  ],
+  avif: [
+    [1, 125],
+    [4, 460],
+    [7, 630],
+    [9, 1_400],
+  ],
+  gif: PALETTE_MS,
+  tiff: [[0, 105]],
+};
+const LOSSLESS_MS: Readonly<Partial<Record<OutputFormat, ByEffort>>> = {
+  webp: [
+    [0, 155],
+    [5, 670],
+    [9, 1_000],
+  ],
+  avif: [
+    [0, 430],
+    [5, 900],
+    [9, 1_600],
+  ],
+};
+/** Where nobody chose: of palettes and lossless files, about where the usual effort lies. */
+const ELSE_EFFORT = 5;
+const USUAL: Readonly<Partial<Record<OutputFormat, number>>> = { ...USUAL_EFFORT, png: 3 };
+/** Above this the AVIF encoder is kept to little effort: see workers/image/encode/effort.ts. */
+const LARGE_AVIF_MEGAPIXELS = 16;
+const LARGE_LOSSLESS_AVIF_MEGAPIXELS = 4;
+/** CPU time that a pass may take, in milliseconds; null is a description. */
+export function estimatedMs(header: Header, pass: Pass | null): number {
+  if (pass === null) return decodingMs(header, 1) + (header.pixels / 1e6) * DESCRIBE_MS;
+  const frames = framesOf(header, pass);
+  const megapixels = sizesOf(header, pass).map(({ width, height }) => (width * height * frames) / 1e6);
+  const encode = encodeOf(header, pass);
+  const written = { frames, megapixels: megapixels.at(-1) ?? 0 };
+  return (
+    decodingMs(header, readFrames(header, pass)) + stepsMs(pass, megapixels) + encodingMs(encode, written)
+  );
+}
+
+/** A frame of a GIF or WebP is drawn over all that are before it. */
+function readFrames(header: Header, pass: Pass): number {
+  const { frame } = pass.decode;
+  const isMoving = header.format === 'gif' || header.format === 'webp';
+  return isMoving && typeof frame === 'number' ? Math.min(frame + 1, header.frames) : framesOf(header, pass);
+}
+
+/** The whole file is read for a description, and for a pass over all its frames. */
+function decodingMs({ format, progressive, bitDepth, pixels, frames }: Header, wanted: number): number {
+  const once = DECODE_MS[format] ?? 0;
+  const perMegapixel = progressive || bitDepth > 8 ? once * TWICE : once;
+  return BASE_MS + wanted * FRAME_MS + ((pixels / 1e6) * perMegapixel * wanted) / frames;
+}
+
+/** @param megapixels of all frames, before the first step and after each. */
+function stepsMs({ steps }: Pass, megapixels: readonly number[]): number {
+  return steps.reduce((total, { operation: name, params }, index) => {
+    const operation = operationNamed(name);
+    if (operation?.kind !== 'step') return total;
+    const larger = Math.max(megapixels[index] ?? 0, megapixels[index + 1] ?? 0);
+    return total + operation.cpuMsPerMegapixel(params) * larger;
+  }, 0);
+}
+
+function encodingMs(encode: Known, written: { frames: number; megapixels: number }): number {
+  const { megapixels } = written;
+  const moving = movingEffort(encode, written);
+  const once = megapixels * (moving?.cpuMsPerMegapixel ?? atEffort(encode, megapixels));
+  if (encode.target === undefined) return once;
+  const compareMs = 'ssimulacra2' in encode.target ? SCORE_MS : COMPARE_MS;
+  return trialsOf(encode) * (once + megapixels * compareMs);
+}
+
+/** Of the searches of workers/image/search/target.ts. */
+function trialsOf({ format, lossless }: Known): number {
+  if (lossless) return LOSSLESS_TRIALS;
+  return format === 'png' || format === 'gif' ? PALETTE_TRIALS : QUALITY_TRIALS;
+}
+
+function atEffort(encode: Known, megapixels: number): number {
+  const points = scaleOf(encode);
+  const { format, lossless, effort = usualEffort(encode, megapixels) } = encode;
+  const largeAvif = lossless ? LARGE_LOSSLESS_AVIF_MEGAPIXELS : LARGE_AVIF_MEGAPIXELS;
+  const kept = format === 'avif' && megapixels > largeAvif ? 0 : effort;
+  const [first] = points;
+  const [low, lowMs] = points.findLast(([known]) => known <= kept) ?? first;
+  const [high, highMs] = points.find(([known]) => known >= kept) ?? points.at(-1) ?? first;
+  return high <= low ? lowMs : lowMs + ((highMs - lowMs) * (kept - low)) / (high - low);
+}
+
+/** What is taken where nobody chose. */
+function usualEffort({ format, lossless, palette, colors, target }: Known, megapixels: number): number {
+  const searched = target && searchEffort(format, megapixels);
+  const isPalette = palette ?? colors !== undefined;
+  return searched ?? (lossless || isPalette ? ELSE_EFFORT : (USUAL[format] ?? ELSE_EFFORT));
+}
+
+function scaleOf({ format, lossless, palette, colors, target }: Known): ByEffort {
+  const isPalette = palette ?? (colors !== undefined || target !== undefined);
+  if (format === 'png' && isPalette) return PALETTE_MS;
+  return (lossless && LOSSLESS_MS[format]) || ENCODE_MS[format];
+}

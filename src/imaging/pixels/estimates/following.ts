@@ -1,0 +1,54 @@
+import { operationNamed } from '../../../../workers/image/operations/index.ts';
+import type { Encode, OutputFormat, Pass } from '../../../../workers/protocol.ts';
+import type { Header } from '../header/header.ts';
+
+/** Follows a pass over its header, before a pixel is read: what estimates of memory and of time are made from. */
+
+const MOVING: readonly OutputFormat[] = ['webp', 'gif'];
+
+interface Size {
+  width: number;
+  height: number;
+}
+
+/** The size of a frame, as displayed, before the first step and after each: one more than there are steps. */
+export function sizesOf(header: Header, { steps }: Pass): Size[] {
+  const sizes = [upright(header)];
+  for (const { operation: name, params } of steps) {
+    const size = sizes.at(-1) as Size;
+    const operation = operationNamed(name);
+    sizes.push(operation?.kind === 'step' ? operation.size(size, params) : size);
+  }
+  return sizes;
+}
+
+/** How the result is written, whatever the steps of the pass say about it. */
+export function encodeOf(header: Header, { steps, encode }: Pass): Encode & { format: OutputFormat } {
+  const said = steps.map(({ operation: name, params }) => {
+    const operation = operationNamed(name);
+    return operation?.kind === 'setting' ? operation.settings(params).encode : {};
+  });
+  const whole: Encode = Object.assign({}, encode, ...said);
+  return { ...whole, format: whole.format ?? ownFormat(header) };
+}
+
+/** How many frames the pass reads: all of them only where the result moves, and every step does. */
+export function framesOf(header: Header, pass: Pass): number {
+  const { frame = 'all' } = pass.decode;
+  const moves = MOVING.includes(encodeOf(header, pass).format) && frame === 'all';
+  return moves && pass.steps.every(({ operation: name }) => isForMoving(name)) ? header.frames : 1;
+}
+
+function isForMoving(name: string): boolean {
+  const operation = operationNamed(name);
+  return operation?.kind !== 'step' || operation.frames !== 'first';
+}
+
+function upright({ width, height, orientation }: Header): Size {
+  return orientation >= 5 ? { width: height, height: width } : { width, height };
+}
+
+/** The input's own format where it can be written. */
+function ownFormat({ format }: Header): OutputFormat {
+  return format === 'svg' || format === 'heif' ? 'png' : format;
+}

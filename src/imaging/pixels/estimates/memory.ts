@@ -1,0 +1,67 @@
+import { totalmem } from 'node:os';
+import { operationNamed } from '../../../../workers/image/operations/index.ts';
+import type { OutputFormat, Pass } from '../../../../workers/protocol.ts';
+import { MEGABYTE } from '../../../platform/names/units.ts';
+import type { Header } from '../header/header.ts';
+import { encodeOf, sizesOf } from './following.ts';
+
+/**
+ * Memory that the image work of one API process may take at once: the setting, else its share of half the machine's
+ * (or container's) memory; the other half is for browsers, stores and everything else.
+ */
+export function memoryBudgetBytes(settingMegabytes: number, processes: number): number {
+  if (settingMegabytes > 0) return settingMegabytes * MEGABYTE;
+  const constrained = process.constrainedMemory();
+  const machineBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+  return machineBytes / 2 / processes;
+}
+
+/*
+ * The estimate is what 25-megapixel files were seen to take, in bytes per pixel (sharp 0.35, one thread): a thumbnail of a
+ * JPEG, WebP or PNG streams and takes next to nothing; of an AVIF 18, of a progressive JPEG or interlaced PNG 3; a rotation
+ * by any angle 15, everything else that looks at more than a line 3; and each encoder keeps its whole picture.
+ */
+const BASE_BYTES = 16 * MEGABYTE;
+const AVIF_DECODE = 18;
+const DESCRIBE = 4;
+const ENCODE: Readonly<Record<OutputFormat, number>> = {
+  jpeg: 7,
+  png: 6,
+  webp: 15,
+  avif: 35,
+  gif: 5,
+  tiff: 2,
+};
+/** Memory that a pass is estimated to take at its peak; null is a description. */
+export function estimatedBytes(header: Header, pass: Pass | null): number {
+  const decode = BASE_BYTES + decodeBytes(header);
+  if (pass === null) return decode + header.pixels * DESCRIBE;
+  const { copies, framePixels } = follow(header, pass);
+  return decode + copies + framePixels * ENCODE[encodeOf(header, pass).format];
+}
+
+function decodeBytes(header: Header): number {
+  if (header.format === 'avif') return header.pixels * AVIF_DECODE;
+  return header.progressive ? header.pixels * bytesPerPixel(header) : 0;
+}
+
+function bytesPerPixel({ channels, bitDepth }: Header): number {
+  return Math.max(3, channels) * Math.max(1, bitDepth / 8);
+}
+
+/** The largest copies on the way through the steps, and the pixels of a frame at its end. */
+function follow(header: Header, pass: Pass): { copies: number; framePixels: number } {
+  const sizes = sizesOf(header, pass);
+  const copyBytes = ({ width, height }: { width: number; height: number }, count: number) =>
+    count * width * height * header.frames * bytesPerPixel(header);
+  const turned = header.orientation !== 1 && pass.steps[0]?.operation !== 'resize' ? 1 : 0;
+  const copies = pass.steps.map(({ operation: name, params }, index) => {
+    const operation = operationNamed(name);
+    return copyBytes(sizes[index] ?? header, operation?.kind === 'step' ? operation.copies(params) : 0);
+  });
+  const last = sizes.at(-1) ?? header;
+  return {
+    copies: Math.max(copyBytes(header, turned), ...copies),
+    framePixels: last.width * last.height,
+  };
+}

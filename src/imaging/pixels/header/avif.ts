@@ -1,0 +1,94 @@
+import { type IsoBox, isoBox, isoBoxes, isoBrands, type Stretch } from '../../../../workers/formats/boxes.ts';
+import type { Bytes } from '../../../../workers/formats/bytes.ts';
+import { heifMeta } from '../../../../workers/formats/heif.ts';
+import type { Cicp } from '../../../../workers/protocol.ts';
+import type { Header } from './facts.ts';
+import { type Items, readItems } from './items.ts';
+
+const AVIF_BRANDS = ['avif', 'avis'];
+/** Of pictures that are not coded as AV1. */
+export const HEIF_BRANDS = ['heic', 'heix', 'hevc', 'hevx', 'heim', 'heis', 'mif1', 'msf1', 'mif2'];
+const ALPHA = /^urn:mpeg:(mpegB:cicp:systems:auxiliary:alpha|hevc:2015:auxid:1)/;
+
+/** A still picture is the primary item and its properties; a sequence is a track whose samples are the frames. */
+export function readAvif(bytes: Bytes): Header | null {
+  const format = readBrand(bytes);
+  if (format === null) return null;
+  const file = { start: 0, end: bytes.length };
+  const meta = heifMeta(bytes);
+  const items = meta === undefined ? null : readItems(bytes, meta);
+  const still = items === null ? null : readPrimary(bytes, items);
+  const frames = readSequence(bytes, file);
+  const size = still ?? frames;
+  if (size === null) return null;
+  const frameCount = frames?.count ?? items?.pages ?? 1;
+  const hasAlpha = items?.properties.some((property) => isAlpha(bytes, property)) ?? false;
+  return {
+    format,
+    mimeType: `image/${format}`,
+    width: size.width,
+    height: size.height,
+    frames: frameCount,
+    pixels: size.width * size.height * frameCount,
+    orientation: 1,
+    bitDepth: still?.bitDepth ?? 8,
+    channels: hasAlpha ? 4 : 3,
+    hasAlpha,
+    progressive: false,
+    animated: frames !== null,
+    ...(still?.cicp !== undefined && { cicp: still.cicp }),
+    ...(still === null && { stillMissing: true }),
+  };
+}
+
+function readBrand(bytes: Bytes): 'avif' | 'heif' | null {
+  const brands = isoBrands(bytes);
+  if (brands.some((brand) => AVIF_BRANDS.includes(brand))) return 'avif';
+  return brands.some((brand) => HEIF_BRANDS.includes(brand)) ? 'heif' : null;
+}
+
+interface Still {
+  width: number;
+  height: number;
+  bitDepth: number;
+  cicp?: Cicp;
+}
+
+/** Decoders turn and mirror the picture by its own properties, so the size is the one after that. A profile wins over code points. */
+function readPrimary(bytes: Bytes, items: Items): Still | null {
+  let size: { width: number; height: number } | null = null;
+  let bitDepth = 8;
+  let cicp: Cicp | undefined;
+  let hasProfile = false;
+  for (const { type, start } of items.primaryProperties) {
+    if (type === 'ispe') size = { width: bytes.u32(start + 4), height: bytes.u32(start + 8) };
+    if (type === 'pixi') bitDepth = bytes.u8(start + 5);
+    if (type === 'irot' && bytes.u8(start) % 2 === 1 && size !== null) {
+      size = { width: size.height, height: size.width };
+    }
+    if (type !== 'colr') continue;
+    if (bytes.text(start, 4) === 'nclx')
+      cicp = { primaries: bytes.u16(start + 4), transfer: bytes.u16(start + 6) };
+    else hasProfile = true;
+  }
+  if (size === null) return null;
+  return { ...size, bitDepth, ...(cicp !== undefined && !hasProfile && { cicp }) };
+}
+
+function isAlpha(bytes: Bytes, { type, start, end }: IsoBox): boolean {
+  return type === 'auxC' && ALPHA.test(bytes.text(start + 4, Math.min(end - start, 64)));
+}
+
+/** Size and samples of the first track that has a picture. */
+function readSequence(bytes: Bytes, file: Stretch): { width: number; height: number; count: number } | null {
+  const movie = isoBox(bytes, file, 'moov');
+  if (movie === undefined) return null;
+  for (const track of isoBoxes(bytes, movie)) {
+    const head = track.type === 'trak' ? isoBox(bytes, track, 'tkhd') : undefined;
+    const samples = head && isoBox(bytes, track, 'mdia', 'minf', 'stbl', 'stsz');
+    if (head === undefined || samples === undefined) continue;
+    const [width, height] = [bytes.u32(head.end - 8) >>> 16, bytes.u32(head.end - 4) >>> 16];
+    if (width > 0 && height > 0) return { width, height, count: bytes.u32(samples.start + 8) };
+  }
+  return null;
+}

@@ -1,0 +1,30 @@
+import type { Cicp } from '../../../../workers/protocol.ts';
+
+/** What a file says about itself, read without decoding a pixel. */
+export interface Header {
+  format: 'jpeg' | 'png' | 'webp' | 'gif' | 'avif' | 'heif' | 'tiff' | 'svg';
+  mimeType: string;
+  /** As stored, of the canvas or of the first page. 0 when a drawing does not say. */
+  width: number;
+  height: number;
+  /** Frames of an animation or pages of a document. */
+  frames: number;
+  /** Pixels of all frames together. */
+  pixels: number;
+  /** EXIF value, 1 to 8; 1 when absent. */
+  orientation: number;
+  bitDepth: number;
+  channels: number;
+  hasAlpha: boolean;
+  /** Interlaced or progressive: a decoder needs the whole picture before it has the first line of it. */
+  progressive: boolean;
+  animated: boolean;
+  /** Its pixels are few colours by number: a palette, or fewer than 8 bits of grey. */
+  indexed?: true;
+  /** What its colours mean, where it says so by code points and not by a profile. */
+  cicp?: Cicp;
+  /** An animation without a still picture of its own, which nothing here decodes. */
+  stillMissing?: true;
+  /** The file ends inside of a frame, which its decoder takes for all of it. */
+  cutShort?: true;
+}

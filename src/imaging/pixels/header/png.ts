@@ -1,0 +1,52 @@
+import type { Bytes } from '../../../../workers/formats/bytes.ts';
+import { type PngChunk, pngChunks } from '../../../../workers/formats/png.ts';
+import type { Cicp } from '../../../../workers/protocol.ts';
+import { present } from '../../../platform/names/present.ts';
+import { exifOrientation } from './exif.ts';
+import type { Header } from './facts.ts';
+
+/** Channels by colour type; a palette decodes to three. */
+const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 3, 4: 2, 6: 4 };
+const PALETTE = 3;
+
+/** IHDR comes first; transparency and EXIF are chunks after it. An animated PNG is read as its still picture. */
+export function readPng(bytes: Bytes): Header | null {
+  const [head, ...others] = pngChunks(bytes);
+  if (head?.type !== 'IHDR') return null;
+  const { start } = head;
+  const [width, height] = [bytes.u32(start), bytes.u32(start + 4)];
+  const [bitDepth, colourType] = [bytes.u8(start + 8), bytes.u8(start + 9)];
+  const channels = CHANNELS[colourType];
+  if (channels === undefined) return null;
+  const isInterlaced = bytes.u8(start + 12) === 1;
+  const isPalette = colourType === PALETTE;
+  const { orientation, isKeyed, cicp } = readOthers(bytes, others);
+  return {
+    format: 'png',
+    mimeType: 'image/png',
+    width,
+    height,
+    frames: 1,
+    pixels: width * height,
+    orientation,
+    bitDepth: isPalette ? 8 : bitDepth,
+    channels: isKeyed ? channels + 1 : channels,
+    hasAlpha: colourType === 4 || colourType === 6 || isKeyed,
+    progressive: isInterlaced,
+    animated: false,
+    ...present({ cicp }),
+    ...((isPalette || bitDepth < 8) && { indexed: true }),
+  };
+}
+
+function readOthers(bytes: Bytes, chunks: readonly PngChunk[]) {
+  let cicp: Cicp | undefined;
+  let orientation = 1;
+  let isKeyed = false;
+  for (const { type, start, end } of chunks) {
+    if (type === 'tRNS') isKeyed = true;
+    if (type === 'cICP') cicp = { primaries: bytes.u8(start), transfer: bytes.u8(start + 1) };
+    if (type === 'eXIf') orientation = exifOrientation(bytes.slice(start, end));
+  }
+  return { orientation, isKeyed, cicp };
+}

@@ -1,0 +1,55 @@
+import type { Bytes } from '../../../../workers/formats/bytes.ts';
+import { firstNumber, type TiffDirectory, tiffPages } from '../../../../workers/formats/tiff.ts';
+import { validOrientation } from './exif.ts';
+import type { Header } from './facts.ts';
+
+const TAG = {
+  width: 256,
+  height: 257,
+  bitsPerSample: 258,
+  orientation: 274,
+  samples: 277,
+  extraSamples: 338,
+} as const;
+/** Refused when the entries of a page are not all there: its size is anybody's guess. */
+export function readTiff(bytes: Bytes): Header | null {
+  let first: Header | null = null;
+  let frames = 0;
+  let pixels = 0;
+  for (const directory of tiffPages(bytes)) {
+    if (directory.truncated) return null;
+    const page = pageOf(numbersOf(bytes, directory));
+    first ??= page;
+    frames += 1;
+    pixels += page.pixels;
+  }
+  return first === null ? null : { ...first, frames, pixels };
+}
+
+/** The first value of each tag that is a whole number; of a repeated tag the first that has one stands. */
+function numbersOf(bytes: Bytes, directory: TiffDirectory): Map<number, number> {
+  const numbers = new Map<number, number>();
+  for (const entry of directory.entries) {
+    const number = numbers.has(entry.tag) ? undefined : firstNumber(bytes, directory, entry);
+    if (number !== undefined) numbers.set(entry.tag, number);
+  }
+  return numbers;
+}
+
+function pageOf(tags: Map<number, number>): Header {
+  const [width, height] = [tags.get(TAG.width) ?? 0, tags.get(TAG.height) ?? 0];
+  return {
+    format: 'tiff',
+    mimeType: 'image/tiff',
+    width,
+    height,
+    frames: 1,
+    pixels: width * height,
+    orientation: validOrientation(tags.get(TAG.orientation) ?? 1),
+    bitDepth: tags.get(TAG.bitsPerSample) ?? 1,
+    channels: tags.get(TAG.samples) ?? 1,
+    hasAlpha: tags.has(TAG.extraSamples),
+    progressive: false,
+    animated: false,
+  };
+}

@@ -1,0 +1,65 @@
+import type { Bytes } from '../../../../workers/formats/bytes.ts';
+import { type RiffChunk, riffChunks } from '../../../../workers/formats/riff.ts';
+import { exifOrientation } from './exif.ts';
+import type { Header } from './facts.ts';
+
+const ALPHA_FLAG = 0x10;
+const ANIMATION_FLAG = 0x02;
+
+interface Canvas {
+  width: number;
+  height: number;
+  hasAlpha: boolean;
+  animated: boolean;
+}
+
+/** The first chunk has the canvas; in the extended form the frames and EXIF are chunks behind it. */
+export function readWebp(bytes: Bytes): Header | null {
+  const chunks = [...riffChunks(bytes, 'WEBP')];
+  const canvas = readCanvas(bytes, chunks[0]);
+  if (canvas === null) return null;
+  const frames = chunks.filter(({ type }) => type === 'ANMF').length;
+  const exif = chunks.findLast(({ type }) => type === 'EXIF');
+  const frameCount = canvas.animated ? frames : 1;
+  return {
+    format: 'webp',
+    mimeType: 'image/webp',
+    ...canvas,
+    frames: frameCount,
+    pixels: canvas.width * canvas.height * frameCount,
+    orientation: exif === undefined ? 1 : exifOrientation(bytes.slice(exif.start, exif.end)),
+    bitDepth: 8,
+    channels: canvas.hasAlpha ? 4 : 3,
+    progressive: false,
+  };
+}
+
+function readCanvas(bytes: Bytes, chunk: RiffChunk | undefined): Canvas | null {
+  if (chunk === undefined) return null;
+  const { type, start: data } = chunk;
+  switch (type) {
+    case 'VP8 ': {
+      if (bytes.u24(data + 3) !== 0x9d012a) return null;
+      const [width, height] = [bytes.u16(data + 6, true) & 0x3fff, bytes.u16(data + 8, true) & 0x3fff];
+      return { width, height, hasAlpha: false, animated: false };
+    }
+    case 'VP8L': {
+      if (bytes.u8(data) !== 0x2f) return null;
+      const bits = bytes.u32(data + 1, true);
+      const [width, height] = [(bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1];
+      return { width, height, hasAlpha: ((bits >>> 28) & 1) === 1, animated: false };
+    }
+    case 'VP8X': {
+      const flags = bytes.u8(data);
+      const [width, height] = [bytes.u24(data + 4, true) + 1, bytes.u24(data + 7, true) + 1];
+      return {
+        width,
+        height,
+        hasAlpha: (flags & ALPHA_FLAG) !== 0,
+        animated: (flags & ANIMATION_FLAG) !== 0,
+      };
+    }
+    default:
+      return null;
+  }
+}

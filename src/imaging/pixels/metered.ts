@@ -1,0 +1,23 @@
+import type { PoolMeter } from '../../platform/metrics/pools.ts';
+import type { Pixels, Work } from './pixels.ts';
+
+/** The image pool, each piece of work of it counted with the time that it waited. */
+export function meteredPixels(pixels: Pixels, meter: PoolMeter): Pixels {
+  function counted<T extends { queueMs: number }>(
+    kind: string,
+    work: 'call' | 'job',
+    begun: Work<T>,
+  ): Work<T> {
+    const labels = { pool: 'image', work, kind };
+    begun.result.then(
+      ({ queueMs }) => meter.worked(labels, queueMs / 1000, 'done'),
+      () => meter.worked(labels, 0, 'failed'),
+    );
+    return begun;
+  }
+  return {
+    ...pixels,
+    transform: (call) => counted('transform', call.work ?? 'call', pixels.transform(call)),
+    describe: (call) => counted('describe', call.work ?? 'call', pixels.describe(call)),
+  };
+}

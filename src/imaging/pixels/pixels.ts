@@ -1,0 +1,324 @@
+import { createHash } from 'node:crypto';
+import type {
+  Compared,
+  CompareTask,
+  Described,
+  DescribeTask,
+  Failure,
+  ImageFacts,
+  ImageTask,
+  Pass,
+  RawPixels,
+  Transformed,
+  TransformTask,
+} from '../../../workers/protocol.ts';
+import type { Capacity } from '../../platform/capacity/capacity.ts';
+import { type Clock, systemClock } from '../../platform/clock/clock.ts';
+import type { ApiError } from '../../platform/http/errors.ts';
+import { present } from '../../platform/names/present.ts';
+import type { SettingsOf } from '../../platform/settings/setting.ts';
+import type { WorkClass } from './admission.ts';
+import type { pixelsSettings } from './config.ts';
+import { type Deadline, deadlineOf } from './deadline.ts';
+import { drawingSizeOf } from './drawing-size.ts';
+import { encodeOf, framesOf } from './estimates/following.ts';
+import { estimatedBytes } from './estimates/memory.ts';
+import { deadlineExceeded, refusalOf, tookTooLong } from './failures.ts';
+import type { Header } from './header/header.ts';
+import { hintOf, readingsOf } from './header/readings.ts';
+import { ownedBytes } from './owned.ts';
+import { type Arrival, openPools, type Pool } from './pools/pools.ts';
+import { readable } from './readable.ts';
+import { createSelfTest } from './self-test.ts';
+import { createRasterizer } from './vector.ts';
+
+export interface PixelCall {
+  /** The file. Handed over: transferred to a thread when it owns its memory, and not to be touched again. */
+  bytes: Uint8Array;
+  /** Its header, where it was read from these very bytes already. */
+  header?: Header | null;
+  /** Whose call it is; accounts take turns. */
+  accountId: string;
+  /** Jobs give way to calls, wait without end, and are never refused for want of room. Absent: a call. */
+  work?: WorkClass;
+  /** An item of a large job: it leaves the cores to everything else. It costs some milliseconds, and a process to start with. */
+  inBatch?: boolean;
+  /** Epoch milliseconds after which the caller gets deadline_exceeded. A job's moves by the time that it waits. */
+  deadlineMs: number;
+  /** Aborts when the client goes away; the result then rejects with its reason. */
+  signal?: AbortSignal;
+}
+
+export interface TransformCall extends PixelCall {
+  pass: Pass;
+  /** Files of the second assets that steps read, by asset id. */
+  layers?: Record<string, Uint8Array>;
+  /** Asks for the facts of the result as well: they are there where one task can make both. */
+  describes?: boolean;
+  /** Names a pass-relative parameter, such as `steps[0].params.width`, in the caller's words. */
+  paramOf?: (passParam: string) => string;
+}
+
+export interface CompareCall extends PixelCall {
+  /** The file of the other image. */
+  other: Uint8Array;
+  /** Names the parameter of the other image, `otherAssetId`, in the caller's words. */
+  paramOf?: (passParam: string) => string;
+}
+
+/** A call under way. */
+export interface Work<T> {
+  /**
+   * Rejects with ApiError: unsupported_format, invalid_param, or provider_unavailable with details.reason `capacity`,
+   * `deadline_exceeded` or `worker_unreachable` and a Retry-After.
+   */
+  result: Promise<T>;
+  /** Resolves when no thread works for the call any more: at a deadline that is later than the result. Never rejects. */
+  ended: Promise<void>;
+}
+
+/** Time from the call to its thread, waiting for a rasterizer included. */
+interface Queued {
+  queueMs: number;
+}
+
+export type PixelResult = Transformed & Queued;
+export type PixelFacts = Described & Queued;
+export type PixelComparison = Compared & Queued;
+
+export interface PixelStats {
+  /** Passes that may run at once. */
+  threads: number;
+  busy: number;
+  queued: number;
+  /** Mean wait of the last calls, in milliseconds. */
+  waitMs: number;
+  /** Estimated memory of the calls at work, and what it may be. */
+  reservedBytes: number;
+  budgetBytes: number;
+}
+
+/** The one door to the image threads. */
+export interface Pixels {
+  /** Runs one pass over one file. */
+  transform(call: TransformCall): Work<PixelResult>;
+  /** Reads what an image is and says. */
+  describe(call: PixelCall): Work<PixelFacts>;
+  /** Compares an image with another one of its size. */
+  compare(call: CompareCall): Work<PixelComparison>;
+  /** Of the passes that take a moment. */
+  stats(): PixelStats;
+  /** Of those that may take longer: their processes are called threads here. */
+  heavyStats(): PixelStats;
+  /** Of those that are items of large jobs, in processes as well. */
+  batchStats(): PixelStats;
+  /**
+   * A tiny transform that really runs; the answer to a call of the last seconds is the same proof, so that a busy process
+   * does not wait for its own queue. Rejects when it does not run.
+   */
+  selfTest(): Promise<void>;
+  /** Waits for the calls under way, then stops threads and rasterizer. */
+  close(): Promise<void>;
+}
+
+export interface PixelsOptions {
+  settings: SettingsOf<typeof pixelsSettings>;
+  /** The pools follow it, without a failed call. */
+  capacity: Capacity;
+  log: { warn(context: object, message: string): void };
+  clock?: Clock;
+  /** The modules that the threads and the processes run. */
+  threadFile?: URL;
+  processFile?: URL;
+}
+
+/** The input of a thread: the file, or the pixels of a drawing. */
+interface Source {
+  file: { input: Uint8Array<ArrayBuffer>; raw?: RawPixels };
+  /** The header of `file`; for an SVG that of its pixels. */
+  header: Header;
+  /** Time waited for the rasterizer. */
+  queueMs: number;
+}
+
+/** What goes with a call: how long it is wanted, and where it says which native work was begun for it. */
+interface Ending {
+  deadline: Deadline;
+  follow(native: Promise<unknown>): void;
+  /** Told when a slot is there and the work begins. @param instead what would take less time. */
+  working(instead: readonly string[]): void;
+  /** The refusal at the deadline: for want of a slot, or because the work took so long. */
+  late(): ApiError;
+}
+
+export function createPixels(options: PixelsOptions): Pixels {
+  const { settings, log, clock = systemClock } = options;
+  const onLost = (error: Error) => log.warn({ err: error }, 'An image worker was lost');
+  const pools = openPools({ ...options, clock, onLost });
+  const rasterizer = createRasterizer({
+    timeoutMs: settings.VECTOR_TIMEOUT_MS,
+    memoryMegabytes: settings.VECTOR_MEMORY_MEGABYTES,
+    queueLimit: settings.IMAGE_QUEUE,
+    clock,
+    onLost,
+  });
+
+  /** Runs a call under its deadline, and knows when the last native work for it has ended. */
+  function begin<T>(call: PixelCall, run: (ending: Ending) => Promise<T>): Work<T> {
+    const { deadlineMs, work, signal: client } = call;
+    const cameMs = clock.elapsedMs();
+    let underWay: { sinceMs: number; instead: readonly string[] } | undefined;
+    const working = (instead: readonly string[]) => {
+      underWay = { sinceMs: clock.elapsedMs(), instead };
+    };
+    const late = () => {
+      const retryAfterSeconds = pools.quick.retryAfterSeconds();
+      if (underWay === undefined) return deadlineExceeded(retryAfterSeconds);
+      // The waiting of a job is not counted.
+      const waitedMs = work === 'job' ? 0 : underWay.sinceMs - cameMs;
+      const isSlow = clock.elapsedMs() - underWay.sinceMs > waitedMs;
+      return isSlow ? tookTooLong(retryAfterSeconds, underWay.instead) : deadlineExceeded(retryAfterSeconds);
+    };
+    const deadline = deadlineOf({ deadlineMs, work, client, clock, late });
+    const begun: Promise<unknown>[] = [];
+    const follow = (native: Promise<unknown>) => begun.push(native);
+    const result = run({ deadline, follow, working, late }).finally(deadline.end);
+    const settled = result.then(ignore, ignore);
+    const ended = settled.then(() => Promise.allSettled(begun)).then(ignore);
+    return { result, ended };
+  }
+
+  /** A file as a thread reads it: itself, or the pixels of a drawing. */
+  async function sourceOf(call: PixelCall, pass: Pass | null, { deadline }: Ending): Promise<Source> {
+    const { accountId, work, bytes } = call;
+    const header = readable(bytes, call.header, (read) =>
+      pass === null ? read.frames : framesOf(read, pass),
+    );
+    if (header.format !== 'svg') return { file: { input: ownedBytes(bytes) }, header, queueMs: 0 };
+    const drawing = await rasterizer.draw({ bytes, ...drawingSizeOf(pass) }, { accountId, work, deadline });
+    const { width, height, channels, pixels, queueMs } = drawing;
+    return {
+      file: { input: pixels, raw: { width, height, channels } },
+      header: { ...header, width, height, pixels: width * height },
+      queueMs,
+    };
+  }
+
+  /** Runs a task in the pool that it belongs to by what it is estimated to take. */
+  async function runTask<T extends ImageTask>(
+    taskUntil: (deadlineMs: number) => T,
+    { accountId, work, inBatch = false }: PixelCall,
+    { header, pass }: { header: Header; pass: Pass | null },
+    ending: Ending,
+  ): Promise<Arrival<T>> {
+    const { pool, took } = pools.choose(header, pass, inBatch);
+    const slotRequest = { accountId, work, bytes: estimatedBytes(header, pass) };
+    const begin = (deadlineMs: number) => {
+      ending.working(insteadOf(header, pass, work));
+      return taskUntil(deadlineMs);
+    };
+    const arrival = await pool.run<T>({ taskUntil: begin, slotRequest, took, ...ending });
+    selfTest.answered();
+    return arrival;
+  }
+
+  /** A thread may notice the deadline before the clock here does: it is the same refusal. */
+  function refused(
+    failure: Failure,
+    { late }: Ending,
+    paramOf: (passParam: string) => string = (name) => name,
+  ): ApiError {
+    const isLate = failure.details?.reason === 'deadline_exceeded';
+    return isLate ? late() : refusalOf(failure, paramOf);
+  }
+
+  async function transform(call: TransformCall, ending: Ending): Promise<PixelResult> {
+    const { pass, layers, describes = false, paramOf = (name) => name } = call;
+    const source = await sourceOf(call, pass, ending);
+    const { file, header } = source;
+    const taskUntil = (deadlineMs: number): TransformTask => ({
+      kind: 'transform',
+      ...file,
+      ...hintOf(header),
+      ...readingsOf(header),
+      ...present({ layers }),
+      ...(describes && header.cicp === undefined && { describes }),
+      pass,
+      deadlineMs,
+    });
+    const { result, queueMs } = await runTask(taskUntil, call, { header, pass }, ending);
+    if (result.kind === 'failure') throw refused(result, ending, paramOf);
+    return { ...result, queueMs: queueMs + source.queueMs };
+  }
+
+  async function compare(call: CompareCall, ending: Ending): Promise<PixelComparison> {
+    const one = await sourceOf(call, null, ending);
+    const other = await sourceOf({ ...call, bytes: call.other }, null, ending);
+    const otherFile = { other: other.file.input, ...(other.file.raw && { otherRaw: other.file.raw }) };
+    const taskUntil = (deadlineMs: number): CompareTask => ({
+      ...{ kind: 'compare', deadlineMs },
+      ...one.file,
+      ...otherFile,
+    });
+    // Both lie decoded in memory at once.
+    const header = { ...one.header, pixels: one.header.pixels + 2 * other.header.pixels };
+    const { result, queueMs } = await runTask(taskUntil, call, { header, pass: null }, ending);
+    if (result.kind === 'failure') throw refused(result, ending, call.paramOf);
+    return { ...result, queueMs };
+  }
+
+  async function describe(call: PixelCall, ending: Ending): Promise<PixelFacts> {
+    const { bytes } = call;
+    const source = await sourceOf(call, null, ending);
+    const { file, header } = source;
+    const drawn = header.format === 'svg' ? drawingFacts(bytes) : {};
+    const taskUntil = (deadlineMs: number): DescribeTask => ({
+      kind: 'describe',
+      ...file,
+      ...readingsOf(header),
+      deadlineMs,
+    });
+    const { result, queueMs } = await runTask(taskUntil, call, { header, pass: null }, ending);
+    if (result.kind === 'failure') throw refused(result, ending);
+    return { ...result, image: { ...result.image, ...drawn }, queueMs: queueMs + source.queueMs };
+  }
+
+  const selfTest = createSelfTest(clock, (call) => begin(call, (ending) => transform(call, ending)).result);
+
+  return {
+    transform: (call) => begin(call, (ending) => transform(call, ending)),
+    describe: (call) => begin(call, (ending) => describe(call, ending)),
+    compare: (call) => begin(call, (ending) => compare(call, ending)),
+    stats: () => statsOf(pools.quick),
+    heavyStats: () => statsOf(pools.heavy),
+    batchStats: () => statsOf(pools.batch),
+    selfTest: selfTest.run,
+    async close() {
+      await Promise.all([pools.close(), rasterizer.close()]);
+    },
+  };
+}
+
+function ignore(): void {}
+
+/** What would take less time than a pass over such a file. */
+function insteadOf(header: Header, pass: Pass | null, work: WorkClass | undefined): string[] {
+  const moves = pass !== null && framesOf(header, pass) > 1;
+  const canHurry = pass !== null && (encodeOf(header, pass).effort ?? 1) > 0;
+  return [
+    ...(canHurry ? ['effort=0'] : []),
+    moves ? 'fewer frames (frame=first)' : 'a smaller image',
+    ...(work === 'job' ? [] : ['a job, which has 60 s (POST /api/v1/jobs)']),
+  ];
+}
+
+/** What the pixels of a drawing cannot tell about its file. */
+function drawingFacts(bytes: Uint8Array): Partial<ImageFacts> {
+  const sha1 = createHash('sha1').update(bytes).digest('hex');
+  return { format: 'svg', mimeType: 'image/svg+xml', bytes: bytes.length, sha1 };
+}
+
+function statsOf(pool: Pool): PixelStats {
+  const { slots, busy, waiting, meanWaitMs, reservedBytes, budgetBytes } = pool.stats();
+  return { threads: slots, busy, queued: waiting, waitMs: meanWaitMs, reservedBytes, budgetBytes };
+}

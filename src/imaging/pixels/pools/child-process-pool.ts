@@ -1,0 +1,145 @@
+import type { Clock } from '../../../platform/clock/clock.ts';
+import type { ApiError } from '../../../platform/http/errors.ts';
+import { MEGABYTE } from '../../../platform/names/units.ts';
+import { type AdmissionStats, createAdmission, type WorkClass } from '../admission.ts';
+import type { Deadline } from '../deadline.ts';
+import { unsupportedFormat, workerUnreachable } from '../failures.ts';
+import {
+  type ChildProcessOptions,
+  ProcessDeath,
+  startTaskProcess,
+  type TaskProcess,
+} from './child-process.ts';
+
+export { ProcessDeath };
+
+/** Work for a process that can be killed. */
+export interface ChildProcessCall<Task> {
+  accountId: string;
+  work?: WorkClass | undefined;
+  /** Memory that it is estimated to take. */
+  bytes: number;
+  deadline: Pick<Deadline, 'signal' | 'waiting'>;
+  /** Called when a slot is there. Its signal ends the work: the process is killed. */
+  begin(): { task: Task; signal: AbortSignal };
+}
+
+export interface ChildProcessResult<Reply> {
+  reply: Reply;
+  /** Owns the whole of its memory. */
+  data: Uint8Array<ArrayBuffer>;
+  queueMs: number;
+}
+
+/** A few slots for work that nothing stops but a kill, each with a process of its own. */
+export interface ChildProcessPool<Task extends { input: Uint8Array }, Reply> {
+  /**
+   * Settles when the work has really ended: its slot is free again, and a killed process is gone.
+   * @throws provider_unavailable capacity; ProcessDeath; the reason of the signal that ended the waiting or the work.
+   */
+  run(request: ChildProcessCall<Task>): Promise<ChildProcessResult<Reply>>;
+  retryAfterSeconds(): number;
+  stats(): AdmissionStats;
+  /** Changes the number of slots and the memory for all of them; a process that is one too many ends when it had no work for a while. */
+  resize(size: { slots: number; budgetBytes: number }): void;
+  /** Waits for the work under way, then ends the processes. */
+  close(): Promise<void>;
+}
+
+export interface ChildProcessPoolOptions extends ChildProcessOptions {
+  slots: number;
+  budgetBytes: number;
+  queueLimit: number;
+  clock: Clock;
+  /** Told of a process that nobody ended. */
+  onLost: (error: Error) => void;
+}
+
+/** A process that did larger work than this is replaced: what it has not given back yet would be the next one's. */
+const LARGE_BYTES = 256 * MEGABYTE;
+/** The same for a result. */
+const LARGE_RESULT_BYTES = 64 * MEGABYTE;
+/** A process without work for as long is ended. */
+const IDLE_MS = 60_000;
+
+export function createChildProcessPool<Task extends { input: Uint8Array }, Reply>(
+  options: ChildProcessPoolOptions,
+): ChildProcessPool<Task, Reply> {
+  const { slots, clock, onLost } = options;
+  const admission = createAdmission({ ...options, slots });
+  /** Processes without work, and what stops the clock that ends them. */
+  const idle = new Map<TaskProcess, () => void>();
+
+  function start(): TaskProcess {
+    const started = startTaskProcess(options);
+    void started.gone.then(() => {
+      idle.get(started)?.();
+      idle.delete(started);
+    });
+    return started;
+  }
+
+  function takeProcess(): TaskProcess {
+    const [first] = idle;
+    if (first === undefined) return start();
+    const [process, stopClock] = first;
+    stopClock();
+    idle.delete(process);
+    return process;
+  }
+
+  function putBack(process: TaskProcess): void {
+    const end = () => {
+      idle.delete(process);
+      void process.kill();
+    };
+    idle.set(process, clock.after(IDLE_MS, end));
+  }
+
+  /** Asks a process, which a signal kills. */
+  async function work(process: TaskProcess, task: Task, signal: AbortSignal, isLarge: boolean) {
+    const kill = () => void process.kill();
+    signal.addEventListener('abort', kill, { once: true });
+    try {
+      const answer = await process.ask<Task, Reply>(task);
+      if (isLarge || signal.aborted || answer.data.length > LARGE_RESULT_BYTES) await process.kill();
+      else putBack(process);
+      return answer;
+    } catch (error) {
+      await process.kill();
+      if (signal.aborted) throw signal.reason;
+      onLost(error as Error);
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', kill);
+    }
+  }
+
+  return {
+    async run({ accountId, work: workClass, bytes, deadline, begin }) {
+      const { signal, waiting } = deadline;
+      const slot = await waiting(admission.acquire({ accountId, work: workClass, bytes, signal }));
+      try {
+        signal.throwIfAborted();
+        const begun = begin();
+        begun.signal.throwIfAborted();
+        const answer = await work(takeProcess(), begun.task, begun.signal, bytes > LARGE_BYTES);
+        return { ...answer, queueMs: slot.queueMs };
+      } finally {
+        slot.release();
+      }
+    },
+    retryAfterSeconds: admission.retryAfterSeconds,
+    stats: admission.stats,
+    resize: ({ slots, budgetBytes }) => admission.resize({ slots: slots, budgetBytes }),
+    async close() {
+      await admission.idle();
+      await Promise.all([...idle.keys()].map((process) => process.kill()));
+    },
+  };
+}
+
+/** @param byTask what is said when the task itself ended its process: the same call would do it again. */
+export function refusalOfDeath(death: ProcessDeath, byTask: string): ApiError {
+  return death.byTask ? unsupportedFormat(byTask) : workerUnreachable(death);
+}

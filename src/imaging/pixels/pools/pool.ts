@@ -1,0 +1,127 @@
+import type { ImageTask } from '../../../../workers/protocol.ts';
+import type { Clock } from '../../../platform/clock/clock.ts';
+import { type AdmissionStats, createAdmission, type SlotRequest } from '../admission.ts';
+import { type Deadline, unlessAborted } from '../deadline.ts';
+import { capacity, workerUnreachable } from '../failures.ts';
+import { createChildProcessPool, ProcessDeath, refusalOfDeath } from './child-process-pool.ts';
+import { createThreads, type ResultOf } from './threads.ts';
+
+/** A task on its way to a worker. */
+export interface Ride<T extends ImageTask> {
+  /** Known only once a slot is there: a job's deadline counts its work alone. */
+  taskUntil(deadlineMs: number): T;
+  slotRequest: Omit<SlotRequest, 'signal'>;
+  deadline: Deadline;
+  /** Is handed the work as soon as it is begun; it settles when the work has really ended. */
+  follow(native: Promise<unknown>): void;
+  /** Told how long a worker was busy with it, were its caller answered long before, and whether it succeeded. */
+  took(tookMs: number, succeeded: boolean): void;
+}
+
+export interface Arrival<T extends ImageTask> {
+  result: ResultOf<T>;
+  queueMs: number;
+}
+
+/** A way to run image tasks: a number of slots, taken in turns, and workers behind them. */
+export interface Pool {
+  /** @throws ApiError provider_unavailable, unsupported_format; the deadline's reason when it ends. */
+  run<T extends ImageTask>(ride: Ride<T>): Promise<Arrival<T>>;
+  stats(): AdmissionStats;
+  retryAfterSeconds(): number;
+  /** Changes the number of slots and the memory for all of them, without a failed call. */
+  resize(size: { slots: number; budgetBytes: number }): void;
+  close(): Promise<void>;
+}
+
+interface PoolOptions {
+  slots: number;
+  budgetBytes: number;
+  queueLimit: number;
+  clock: Clock;
+  onLost: (error: Error) => void;
+}
+
+/** Said of a pass that ended its process. */
+const TOO_MUCH =
+  'The image needs more memory for this than a pass may take, or broke its decoder; send a smaller one.';
+
+/**
+ * Threads of this process: the quickest way, but nothing stops what has been begun. So a call does not wait until a job's item
+ * has ended: the thread works on both, and the cores are shared between them.
+ */
+export function createThreadPool(options: PoolOptions & { threadFile: URL }): Pool {
+  const { slots, onLost, threadFile, clock } = options;
+  const admission = createAdmission({ ...options, slots: slots, callsBesideJobs: true });
+  const workers = createThreads({ threads: slots, threadFile, onLost });
+  return {
+    async run({ taskUntil, slotRequest, deadline, follow, took }) {
+      const { signal } = deadline;
+      const slot = await deadline.waiting(admission.acquire({ ...slotRequest, signal }));
+      if (signal.aborted) {
+        slot.release();
+        throw signal.reason;
+      }
+      const startedMs = clock.elapsedMs();
+      const native = workers.run(taskUntil(deadline.deadlineMs())).finally(slot.release);
+      follow(native.then((result) => took(clock.elapsedMs() - startedMs, result.kind !== 'failure')));
+      const reached = native.catch((cause: Error) => {
+        onLost(cause);
+        throw workerUnreachable(cause);
+      });
+      return { result: await unlessAborted(reached, signal), queueMs: slot.queueMs };
+    },
+    stats: admission.stats,
+    retryAfterSeconds: admission.retryAfterSeconds,
+    resize({ slots, budgetBytes }) {
+      workers.resize(slots);
+      admission.resize({ slots, budgetBytes });
+    },
+    async close() {
+      await admission.idle();
+      await workers.close();
+    },
+  };
+}
+
+/**
+ * Processes that are killed when their time is over, with a clean environment and bounded memory: for what takes long, or
+ * for all passes of an operator who wants a wall around the decoders.
+ */
+export function createProcessPool(
+  options: PoolOptions & { processFile: URL; memoryMegabytes: number; niceness: number },
+): Pool {
+  const processes = createChildProcessPool<ImageTask, ResultOf<ImageTask>>({
+    ...options,
+    file: options.processFile,
+  });
+
+  /** Past its deadline before it had a slot: there was no room for it. */
+  function withoutSlot(error: unknown, begun: boolean): unknown {
+    const isLate = (error as { details?: { reason?: unknown } })?.details?.reason === 'deadline_exceeded';
+    return isLate && !begun ? capacity(processes.retryAfterSeconds()) : error;
+  }
+
+  return {
+    async run<T extends ImageTask>({ taskUntil, slotRequest, deadline, follow }: Ride<T>) {
+      let begun = false;
+      const begin = () => {
+        begun = true;
+        return { task: taskUntil(deadline.deadlineMs()), signal: deadline.signal };
+      };
+      const native = processes.run({ ...slotRequest, deadline, begin });
+      follow(native);
+      try {
+        const { reply, data, queueMs } = await native;
+        const result = reply.kind === 'transformed' ? { ...reply, data } : reply;
+        return { result: result as ResultOf<T>, queueMs };
+      } catch (error) {
+        throw error instanceof ProcessDeath ? refusalOfDeath(error, TOO_MUCH) : withoutSlot(error, begun);
+      }
+    },
+    stats: processes.stats,
+    retryAfterSeconds: processes.retryAfterSeconds,
+    resize: processes.resize,
+    close: processes.close,
+  };
+}

@@ -1,0 +1,115 @@
+import type { Pass } from '../../../../workers/protocol.ts';
+import type { Capacity } from '../../../platform/capacity/capacity.ts';
+import type { Clock } from '../../../platform/clock/clock.ts';
+import type { SettingsOf } from '../../../platform/settings/setting.ts';
+import type { pixelsSettings } from '../config.ts';
+import { estimatedMs } from '../estimates/duration.ts';
+import { encodeOf } from '../estimates/following.ts';
+import { memoryBudgetBytes } from '../estimates/memory.ts';
+import type { Header } from '../header/header.ts';
+import { createPace } from './pace.ts';
+import { createProcessPool, createThreadPool, type Pool } from './pool.ts';
+
+export type { Arrival, Pool } from './pool.ts';
+
+/** Passes that take a moment, and those that may take longer. */
+export interface Pools {
+  quick: Pool;
+  heavy: Pool;
+  /** Items of large jobs that take a moment. */
+  batch: Pool;
+  /** The pool of a pass (null is a description), and where to tell how long it took. */
+  choose(
+    header: Header,
+    pass: Pass | null,
+    inBatch: boolean,
+  ): { pool: Pool; took: (tookMs: number, succeeded: boolean) => void };
+  close(): Promise<void>;
+}
+
+export interface PoolsOptions {
+  settings: SettingsOf<typeof pixelsSettings>;
+  capacity: Capacity;
+  clock: Clock;
+  onLost: (error: Error) => void;
+  threadFile?: URL;
+  processFile?: URL;
+}
+
+/** No thread is busy for longer than about this with a pass that nobody may want any more. */
+const HEAVY_FROM_MS = 2_000;
+/** A tenth of a core that others want too, and all that they leave: less would starve it on a busy host. */
+const HEAVY_NICENESS = 10;
+/**
+ * A quarter of a core that calls want too, so that a batch always goes on, and all that they leave. The threads of a call
+ * are scheduled some six times within its few milliseconds: at equal priority each time waits for a batch's turn to end.
+ */
+const BATCH_NICENESS = 5;
+const IMAGE_THREAD = new URL('../../../../workers/image/thread.ts', import.meta.url);
+const IMAGE_PROCESS = new URL('../../../../workers/image/process.ts', import.meta.url);
+
+/**
+ * Nothing stops a thread inside libvips: what may take longer than 2 s runs in a process that can be killed, so that no
+ * account's pass holds up the calls of the others. Items of a large job run in a process for another reason: libuv's threads
+ * are shared by all that a process does, so only a process of its own can have a priority of its own.
+ */
+export function openPools(options: PoolsOptions): Pools {
+  const { settings, capacity, threadFile = IMAGE_THREAD, processFile = IMAGE_PROCESS } = options;
+  const budget = () => memoryBudgetBytes(settings.IMAGE_MEMORY_MEGABYTES, capacity.processes());
+  const budgetBytes = budget();
+  const shared = { ...options, queueLimit: settings.IMAGE_QUEUE };
+  const slots = capacity.imageThreads();
+  const inProcesses = { ...shared, processFile, memoryMegabytes: settings.IMAGE_PROCESS_MEMORY_MEGABYTES };
+  const quick =
+    settings.IMAGE_ISOLATION === 'process'
+      ? createProcessPool({ ...inProcesses, slots, budgetBytes, niceness: 0 })
+      : createThreadPool({ ...shared, slots, budgetBytes, threadFile });
+  const heavy = createProcessPool({
+    ...inProcesses,
+    slots: settings.IMAGE_HEAVY_SLOTS,
+    budgetBytes: budgetBytes / 2,
+    niceness: HEAVY_NICENESS,
+  });
+  const batch = createProcessPool({
+    ...inProcesses,
+    slots,
+    budgetBytes: budgetBytes / 2,
+    niceness: BATCH_NICENESS,
+  });
+  const pace = createPace();
+  capacity.onChange(() => {
+    const size = { slots: capacity.imageThreads(), budgetBytes: budget() };
+    quick.resize(size);
+    batch.resize({ ...size, budgetBytes: size.budgetBytes / 2 });
+    heavy.resize({ slots: settings.IMAGE_HEAVY_SLOTS, budgetBytes: size.budgetBytes / 2 });
+  });
+
+  return {
+    quick,
+    heavy,
+    batch,
+    choose(header, pass, inBatch) {
+      const kind = kindOf(header, pass);
+      const estimateMs = estimatedMs(header, pass);
+      const isHeavy = pace.corrected(kind, estimateMs) > HEAVY_FROM_MS;
+      const pool = isHeavy ? heavy : inBatch ? batch : quick;
+      return {
+        pool,
+        took(tookMs, succeeded) {
+          // A refusal comes early and says nothing of the pace.
+          if (succeeded || tookMs > estimateMs) pace.saw(kind, estimateMs, tookMs);
+        },
+      };
+    },
+    async close() {
+      await Promise.all([quick.close(), heavy.close(), batch.close()]);
+    },
+  };
+}
+
+/** What passes have in common that take as long beside their estimate: their encoder. */
+function kindOf(header: Header, pass: Pass | null): string {
+  if (pass === null) return 'description';
+  const { format, lossless } = encodeOf(header, pass);
+  return lossless ? `${format}, lossless` : format;
+}

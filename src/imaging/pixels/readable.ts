@@ -1,0 +1,64 @@
+import { LIMIT_PIXELS } from '../../../workers/protocol.ts';
+import { unsupportedFormat } from './failures.ts';
+import { type Header, readHeader } from './header/header.ts';
+import { type UnsupportedFile, unsupportedFile } from './unsupported-formats.ts';
+
+const READABLE = 'JPEG, PNG, WebP, GIF, AVIF, TIFF or SVG';
+/** Media types of the formats that are read. */
+export const READABLE_TYPES = [
+  'image/jpeg',
+  'image/png',
+  'image/webp',
+  'image/gif',
+  'image/avif',
+  'image/tiff',
+  'image/svg+xml',
+];
+
+/**
+ * The header of an image that the service reads, before anything is paid for it.
+ * @param known what was read from these bytes before.
+ * @param framesOf answers how many of its frames will be decoded, which are counted; absent: all.
+ * @throws unsupported_format when it is none, or these have more than 50 megapixels.
+ */
+export function readable(
+  bytes: Uint8Array,
+  known?: Header | null,
+  framesOf?: (header: Header) => number,
+): Header {
+  const header = known ?? readHeader(bytes);
+  if (header === null || header.format === 'heif') throw unread(unsupportedFile(bytes), bytes.length === 0);
+  if (header.stillMissing) {
+    throw unsupportedFormat(
+      'This AVIF is an animation, which is not supported; send a GIF or WebP, or its first frame.',
+      {
+        received: header.mimeType,
+      },
+    );
+  }
+  checkPixels(header, framesOf?.(header) ?? header.frames);
+  if (header.cutShort) throw unsupportedFormat('The image ends inside of a frame; send the whole file.');
+  return header;
+}
+
+function unread(file: UnsupportedFile | undefined, isEmpty: boolean) {
+  if (isEmpty) return unsupportedFormat('The image is empty: send its bytes.', undefined, 'file');
+  if (file === undefined) {
+    const message = `The bytes are no image that is read here: send ${READABLE}.`;
+    return unsupportedFormat(message, { supported: READABLE_TYPES }, 'file');
+  }
+  const message = `This is ${file.name}, which is not supported: ${file.instead}. Read: ${READABLE}.`;
+  return unsupportedFormat(message, { found: file.mediaType, supported: READABLE_TYPES }, 'file');
+}
+
+/** @throws unsupported_format when the frames that are wanted are above the limit. */
+function checkPixels({ pixels, frames, width, height }: Header, wanted: number): void {
+  const counted = wanted === 1 && frames > 1 ? width * height : pixels;
+  if (counted <= LIMIT_PIXELS) return;
+  const size = `The image has ${counted.toLocaleString('en')} pixels`;
+  const message =
+    wanted > 1
+      ? `${size}, its ${frames} frames together, and 50 megapixels are read: send one with fewer or smaller frames, or transform one of its frames (frame=first).`
+      : `${size}, and 50 megapixels are read: send a smaller one.`;
+  throw unsupportedFormat(message, { limit: LIMIT_PIXELS, received: counted });
+}

@@ -1,0 +1,61 @@
+import { isoBrands } from '../../../workers/formats/boxes.ts';
+import { Bytes } from '../../../workers/formats/bytes.ts';
+import { HEIF_BRANDS } from './header/avif.ts';
+
+/** A file that is known and not read here. */
+export interface UnsupportedFile {
+  /** As a person calls it. */
+  name: string;
+  mediaType: string;
+  /** What to do instead of sending it. */
+  instead: string;
+}
+
+const TEXT_BYTES = 512;
+
+const PHOTO = 'export it as JPEG';
+const SIGNATURES: ReadonlyArray<readonly [bytes: string, file: UnsupportedFile]> = [
+  ['\xff\x0a', { name: 'a JPEG XL file', mediaType: 'image/jxl', instead: PHOTO }],
+  ['\0\0\0\x0cJXL ', { name: 'a JPEG XL file', mediaType: 'image/jxl', instead: PHOTO }],
+  ['\0\0\0\x0cjP  ', { name: 'a JPEG 2000 file', mediaType: 'image/jp2', instead: PHOTO }],
+  ['BM', { name: 'a BMP file', mediaType: 'image/bmp', instead: 'export it as PNG' }],
+  ['\0\0\x01\0', { name: 'an ICO file', mediaType: 'image/x-icon', instead: 'export it as PNG' }],
+  ['8BPS', { name: 'a Photoshop file', mediaType: 'image/vnd.adobe.photoshop', instead: 'export it as PNG' }],
+  ['%PDF', { name: 'a PDF file', mediaType: 'application/pdf', instead: 'export its pages as PNG' }],
+  [
+    'PK\x03\x04',
+    { name: 'a ZIP file', mediaType: 'application/zip', instead: 'send the images in it one by one' },
+  ],
+];
+
+const HEIC: UnsupportedFile = { name: 'a HEIC file (iPhone photo)', mediaType: 'image/heic', instead: PHOTO };
+const VIDEO: UnsupportedFile = {
+  name: 'a video',
+  mediaType: 'video/mp4',
+  instead: 'send one of its frames as JPEG',
+};
+
+/** What a file is that is none of the images that are read here; undefined when its first bytes do not tell. */
+export function unsupportedFile(bytes: Uint8Array): UnsupportedFile | undefined {
+  const head = bytes.subarray(0, TEXT_BYTES);
+  const [brand] = isoBrands(new Bytes(head));
+  if (brand !== undefined) return HEIF_BRANDS.includes(brand) ? HEIC : VIDEO;
+  const start = Buffer.from(head.buffer, head.byteOffset, head.byteLength).toString('latin1');
+  const known = SIGNATURES.find(([signature]) => start.startsWith(signature));
+  return known?.[1] ?? textFile(start);
+}
+
+/** Text where an image should be is a page of an error, or an image that was encoded on the way. */
+function textFile(start: string): UnsupportedFile | undefined {
+  const text = start.trimStart();
+  if (/^data:image\/|^(\/9j\/|iVBORw0KGgo|UklGR|R0lGOD)/.test(text)) {
+    return { name: 'Base64 text', mediaType: 'text/plain', instead: 'decode it and send the bytes' };
+  }
+  if (/^<(!doctype html|html|head|body)/i.test(text)) {
+    return { name: 'an HTML page', mediaType: 'text/html', instead: 'send the image that it shows' };
+  }
+  const isText = start.length > 0 && /^[\t\n\r\x20-\x7e]*$/.test(start);
+  return isText
+    ? { name: 'text', mediaType: 'text/plain', instead: 'send the bytes of an image' }
+    : undefined;
+}

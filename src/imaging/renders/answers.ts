@@ -1,0 +1,101 @@
+import type { Timings } from '../../../workers/protocol.ts';
+import type { RenderAnswer, RenderFailure } from '../../../workers/render/protocol.ts';
+import type { Clock } from '../../platform/clock/clock.ts';
+import { ApiError, invalidParam } from '../../platform/http/errors.ts';
+import { LostThreadError } from './thread.ts';
+
+export interface RenderedPage {
+  /** A picture of exactly width × height. */
+  data: Uint8Array<ArrayBuffer>;
+  contentType: string;
+  width: number;
+  height: number;
+  timings: Timings & { queueMs: number };
+}
+
+/** A browser that an operator has to install is not there in a second. */
+const NO_BROWSER_RETRY_SECONDS = 60;
+
+/** What a page past its deadline is refused with: whether the renderer had no time for it, or it took its time. */
+export function lateness(
+  clock: Clock,
+  retryAfterSeconds: () => number,
+): { onDrawing: () => void; late: () => ApiError } {
+  const cameMs = clock.elapsedMs();
+  let turnMs = Number.POSITIVE_INFINITY;
+  return {
+    onDrawing() {
+      turnMs = clock.elapsedMs();
+    },
+    late() {
+      const drewLongerThanItWaited = clock.elapsedMs() - turnMs > turnMs - cameMs;
+      return drewLongerThanItWaited
+        ? deadlineExceeded(retryAfterSeconds())
+        : rendererBusy(retryAfterSeconds());
+    },
+  };
+}
+
+/** What a pool throws is complete, but for a thread that was lost. */
+export function rethrown(error: unknown): never {
+  if (!(error instanceof LostThreadError)) throw error;
+  throw unavailable('worker_unreachable', 'The renderer was lost; make the same call again.', 1, error);
+}
+
+export function pageOf(answer: RenderAnswer, queueMs: number, late: () => ApiError): RenderedPage {
+  if (answer.kind === 'rendered') {
+    const { data, contentType, width, height, timings } = answer;
+    return { data, contentType, width, height, timings: { ...timings, queueMs } };
+  }
+  if (answer.kind === 'render_failure') throw refusalOf(answer, late);
+  throw new Error('A render thread answered a render with something else.');
+}
+
+function refusalOf({ reason, message }: RenderFailure, late: () => ApiError): ApiError {
+  switch (reason) {
+    case 'load':
+      return invalidParam('templateId', `The renderer could not load this template: ${message}`);
+    case 'deadline':
+      return late();
+    case 'crash':
+      return unavailable(
+        'worker_unreachable',
+        'The browser was lost with the page; make the same call again.',
+        1,
+      );
+    case 'no_browser':
+      return unavailable(
+        'worker_unreachable',
+        'This server has no browser that starts, so it renders nothing; its log tells the operator how to mend that.',
+        NO_BROWSER_RETRY_SECONDS,
+      );
+  }
+}
+
+function deadlineExceeded(retryAfterSeconds: number): ApiError {
+  return unavailable(
+    'deadline_exceeded',
+    'The page was not drawn in time; make it simpler, or make the same call again later.',
+    retryAfterSeconds,
+  );
+}
+
+function rendererBusy(retryAfterSeconds: number): ApiError {
+  return unavailable(
+    'capacity',
+    'The renderer was busy with other pages until the time of this one was over; make the same call again later.',
+    retryAfterSeconds,
+  );
+}
+
+export function madeRoom(drawnMs: number, retryAfterSeconds: number): ApiError {
+  return unavailable(
+    'capacity',
+    `The page was stopped after ${drawnMs / 1000} s of drawing, because others waited: make it simpler, or make the same call again later.`,
+    retryAfterSeconds,
+  );
+}
+
+function unavailable(reason: string, message: string, retryAfterSeconds: number, cause?: unknown): ApiError {
+  return new ApiError('provider_unavailable', message, { details: { reason }, retryAfterSeconds, cause });
+}

@@ -1,0 +1,47 @@
+import { choice, integer, text } from '../../platform/settings/setting.ts';
+
+export const rendersSettings = {
+  RENDER_THREADS: integer({
+    description: 'Threads of each API process that draw templates, each with a browser of its own.',
+    fallback: 1,
+    min: 1,
+    max: 64,
+  }),
+  RENDER_QUEUE: integer({
+    description:
+      'Renders of each API process that may wait for a thread; further ones are refused with 503 capacity.',
+    fallback: 32,
+    min: 0,
+    max: 10_000,
+  }),
+  RENDER_TIMEOUT_MS: integer({
+    description:
+      'Time that a render may take, from the request to its answer; its browser is killed when it passes.',
+    fallback: 20_000,
+    min: 100,
+    max: 120_000,
+  }),
+  BROWSER_PATH: text({
+    description: 'The Chromium that draws templates, preferably chromium-headless-shell.',
+    defaultText: "Playwright's own install, else the system's, else the bundled one",
+    accepts: 'the path of a program is expected',
+  }),
+  RENDER_SANDBOX: choice({
+    description:
+      "Chromium's sandbox around templates: auto goes without it, with a warning, for root and where the kernel grants no user namespaces; required refuses renders there.",
+    fallback: 'auto',
+    values: ['auto', 'required'],
+  }),
+  RENDER_RECYCLE_PAGES: integer({
+    description: 'Pages that a browser draws before a fresh one takes its place.',
+    fallback: 1_000,
+    min: 1,
+    max: 1_000_000,
+  }),
+  RENDER_MEMORY_MEGABYTES: integer({
+    description: 'Memory of a browser above which a fresh one takes its place, looked at every 20 pages.',
+    fallback: 1_024,
+    min: 256,
+    max: 65_536,
+  }),
+};

@@ -1,0 +1,292 @@
+import type { RenderAnswer, RenderTask } from '../../../workers/render/protocol.ts';
+import type { Clock } from '../../platform/clock/clock.ts';
+import { createAdmission, type Slot, type WorkClass } from '../pixels/admission.ts';
+import { unlessAborted } from '../pixels/deadline.ts';
+import type { RenderThread } from './thread.ts';
+import { createUsualTime } from './usual-time.ts';
+
+export interface RenderPoolOptions {
+  threads: readonly RenderThread[];
+  /** Pages in a thread at once: one is drawn while the one before it is encoded. */
+  slotsPerThread: number;
+  queueLimit: number;
+  /** How long a page is drawn while pages of other accounts wait. */
+  fairDrawingMs: number;
+  /** A page of this account was stopped or taken out for others, or its time was over. */
+  onStopped: (accountId: string) => void;
+  /**
+   * Answers the thread that takes the place of one whose page is slow while others wait; null while there is none, and
+   * `review` is called once there is. Absent: others wait for a slow page until `fairDrawingMs`.
+   */
+  relieve?: (tired: RenderThread) => RenderThread | null;
+  clock: Clock;
+}
+
+/** What a page needs of its pool. */
+export interface PoolPage {
+  accountId: string;
+  work: WorkClass | undefined;
+  /** Ends the waiting and the drawing: its time is over, or its client went away. */
+  signal: AbortSignal;
+  /** Awaits the slot (see Deadline.waiting). */
+  waiting<T>(slot: Promise<T>): Promise<T>;
+  /** The task, made when its slot is there. */
+  task(): RenderTask;
+  /** Called when the drawing begins, and again when it is begun again. */
+  onDrawing(): void;
+}
+
+export type PoolOutcome =
+  | { kind: 'answered'; answer: RenderAnswer; queueMs: number }
+  /** It was drawn for so long that it made room for others. */
+  | { kind: 'stopped' }
+  /** It is to be drawn elsewhere, from its beginning: it was slow while others waited, or another page of its account was. */
+  | { kind: 'withdrawn' };
+
+/** Render threads with their waiting room, where no page keeps the others waiting for long. */
+export interface RenderPool {
+  /** @throws ApiError capacity when the waiting room is full; the signal's reason; Error when the thread was lost. */
+  draw(page: PoolPage): Promise<PoolOutcome>;
+  /** Takes out the pages of an account that are not drawn yet; their outcome is `withdrawn`. */
+  withdraw(accountId: string): void;
+  /** Looks again whether a page keeps others waiting. */
+  review(): void;
+  /** Those that draw now. */
+  threads(): readonly RenderThread[];
+  /** Draws with these threads from now on; one that is left out ends with the pages that it has. */
+  resize(threads: readonly RenderThread[]): void;
+  retryAfterSeconds(): number;
+  /** Slots taken, and calls that wait for one. */
+  stats(): { busy: number; waiting: number };
+  /** Resolves when nobody draws and nobody waits. */
+  idle(): Promise<void>;
+}
+
+/** A page that was killed sooner than this was no burden to others. */
+const BURDEN_FROM_MS = 1_000;
+
+/** A page is slow from here on, however quick the others are: starting to draw it elsewhere costs about as much. */
+const SLOW_FROM_MS = 300;
+/** And however slow the others are. */
+const SLOW_FROM_AT_MOST_MS = 2_000;
+const SLOW_FROM_USUAL_TIMES = 4;
+
+interface Visit {
+  accountId: string;
+  /** Where it is drawn, or will be after another page; null while it has no slot. */
+  thread: RenderThread | null;
+  /** Null while it waits, then when its drawing began. */
+  drawnSinceMs: number | null;
+  /** Ends it from within the pool. */
+  leaving: AbortController;
+  /** Takes it out of its thread. */
+  moving: AbortController;
+  endedAs: 'stopped' | 'withdrawn' | null;
+}
+
+export function createRenderPool(options: RenderPoolOptions): RenderPool {
+  const { fairDrawingMs, clock } = options;
+  let { threads } = options;
+  /** Threads that are taken out, and still have pages. */
+  const retiring = new Set<RenderThread>();
+  // Memory is bounded by the number of browsers, which draw a page at a time: nothing to reserve here.
+  const admission = createAdmission({
+    slots: threads.length * options.slotsPerThread,
+    budgetBytes: Number.MAX_SAFE_INTEGER,
+    queueLimit: options.queueLimit,
+    clock,
+  });
+  const usual = createUsualTime();
+  const visits = new Set<Visit>();
+  let cancelReview: (() => void) | undefined;
+
+  function end(visit: Visit, how: 'stopped' | 'withdrawn'): void {
+    if (visit.endedAs !== null) return;
+    visit.endedAs = how;
+    visit.leaving.abort();
+  }
+
+  /** Told at once: the thread goes on to the next page, which may be of the same account, before it answers this one. */
+  function stop(visit: Visit): void {
+    end(visit, 'stopped');
+    options.onStopped(visit.accountId);
+  }
+
+  /** Puts a fresh thread in the place of the one that draws a slow page: nobody else waits for it any longer. */
+  function takeOut(slow: Visit): boolean {
+    const { thread: tired } = slow;
+    const relief = tired === null ? null : (options.relieve?.(tired) ?? null);
+    if (relief === null) return false;
+    threads = threads.map((thread) => (thread === tired ? relief : thread));
+    end(slow, 'withdrawn');
+    options.onStopped(slow.accountId);
+    for (const visit of visits) if (visit.thread === tired) visit.moving.abort();
+    return true;
+  }
+
+  /** A page waits while it has no slot, or is behind another one in its thread: not while its own browser turns to it. */
+  const keepsOthersWaiting = ({ accountId, thread }: Visit) =>
+    visits
+      .values()
+      .some(
+        (other) =>
+          other.drawnSinceMs === null &&
+          other.accountId !== accountId &&
+          (other.thread === null || other.thread === thread),
+      );
+
+  function slowFromMs(): number {
+    const usualMs = SLOW_FROM_USUAL_TIMES * usual.medianMs();
+    return Math.min(SLOW_FROM_AT_MOST_MS, Math.max(SLOW_FROM_MS, usualMs));
+  }
+
+  /** How long this page may go on before it is looked at again; null when it is over. */
+  function leftMs(visit: Visit, drawnSinceMs: number): number | null {
+    const drawnMs = clock.elapsedMs() - drawnSinceMs;
+    const untilSlowMs = slowFromMs() - drawnMs;
+    if (untilSlowMs > 0) return Math.min(untilSlowMs, fairDrawingMs - drawnMs);
+    if (takeOut(visit)) return null;
+    return fairDrawingMs - drawnMs;
+  }
+
+  /** Ends the pages that have had their share while others wait, and comes again when the next one will have had it. */
+  function review(): void {
+    cancelReview?.();
+    cancelReview = undefined;
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const visit of visits) {
+      const { drawnSinceMs, endedAs } = visit;
+      if (drawnSinceMs === null || endedAs !== null || !keepsOthersWaiting(visit)) continue;
+      const visitLeftMs = leftMs(visit, drawnSinceMs);
+      if (visitLeftMs === null) continue;
+      if (visitLeftMs <= 0) stop(visit);
+      else nextMs = Math.min(nextMs, visitLeftMs);
+    }
+    if (nextMs !== Number.POSITIVE_INFINITY) cancelReview = clock.after(Math.ceil(nextMs), review);
+  }
+
+  /** The slot stays taken until the thread has really answered, however long its caller waits, or goes on without it. */
+  async function drawIn(
+    slot: Slot,
+    page: PoolPage,
+    visit: Visit,
+    ending: AbortSignal,
+  ): Promise<RenderAnswer> {
+    try {
+      for (;;) {
+        ending.throwIfAborted();
+        const answer = await drawOnce(page, visit, ending);
+        if (answer !== 'moved') return answer;
+      }
+    } finally {
+      slot.release();
+    }
+  }
+
+  async function drawOnce(
+    page: PoolPage,
+    visit: Visit,
+    ending: AbortSignal,
+  ): Promise<RenderAnswer | 'moved'> {
+    const thread = threads.reduce((least, other) => (other.busy < least.busy ? other : least));
+    const moving = new AbortController();
+    Object.assign(visit, { thread, moving, drawnSinceMs: null });
+    const onDrawing = () => {
+      if (moving.signal.aborted) return;
+      visit.drawnSinceMs ??= clock.elapsedMs();
+      page.onDrawing();
+      review();
+    };
+    const task = page.task();
+    const client = AbortSignal.any([ending, moving.signal]);
+    const answer = thread.call(task, task.deadlineMs, { client, onDrawing }).finally(() => {
+      if (retiring.has(thread)) endWhenFree(thread);
+    });
+    try {
+      return await unlessAborted(answer, moving.signal);
+    } catch (error) {
+      if (moving.signal.aborted) return 'moved';
+      throw error;
+    }
+  }
+
+  function endWhenFree(thread: RenderThread): void {
+    if (thread.busy > 0) return;
+    retiring.delete(thread);
+    void thread.stop();
+  }
+
+  /** A page whose browser was killed after a while, at its deadline or for a client that left, cost everybody time. */
+  function noteBurden({ accountId, drawnSinceMs }: Visit, answer: RenderAnswer): void {
+    const wasKilled = answer.kind === 'render_failure' && answer.reason === 'deadline';
+    if (!wasKilled || drawnSinceMs === null || clock.elapsedMs() - drawnSinceMs < BURDEN_FROM_MS) return;
+    options.onStopped(accountId);
+  }
+
+  function noteUsual({ accountId, drawnSinceMs }: Visit, answer: RenderAnswer): void {
+    if (answer.kind === 'rendered' && drawnSinceMs !== null)
+      usual.saw(accountId, clock.elapsedMs() - drawnSinceMs);
+  }
+
+  async function visitOf(page: PoolPage, visit: Visit): Promise<PoolOutcome> {
+    const { accountId, work } = page;
+    const ending = AbortSignal.any([page.signal, visit.leaving.signal]);
+    const slot = await page.waiting(admission.acquire({ accountId, work, bytes: 0, signal: ending }));
+    if (ending.aborted) {
+      slot.release();
+      ending.throwIfAborted();
+    }
+    const answer = await drawIn(slot, page, visit, ending);
+    noteBurden(visit, answer);
+    noteUsual(visit, answer);
+    if (visit.endedAs !== null && answer.kind !== 'rendered') return { kind: visit.endedAs };
+    return { kind: 'answered', answer, queueMs: slot.queueMs };
+  }
+
+  return {
+    async draw(page) {
+      const leaving = new AbortController();
+      const visit: Visit = {
+        accountId: page.accountId,
+        thread: null,
+        drawnSinceMs: null,
+        leaving,
+        moving: new AbortController(),
+        endedAs: null,
+      };
+      visits.add(visit);
+      review();
+      try {
+        return await visitOf(page, visit);
+      } catch (error) {
+        if (visit.endedAs !== null && error === leaving.signal.reason) return { kind: visit.endedAs };
+        throw error;
+      } finally {
+        visits.delete(visit);
+        review();
+      }
+    },
+    withdraw(accountId) {
+      for (const visit of visits) {
+        if (visit.accountId === accountId && visit.drawnSinceMs === null) end(visit, 'withdrawn');
+      }
+    },
+    resize(next) {
+      const left = threads.filter((thread) => !next.includes(thread));
+      threads = next;
+      admission.resize({ slots: next.length * options.slotsPerThread });
+      for (const thread of left) {
+        retiring.add(thread);
+        endWhenFree(thread);
+      }
+    },
+    review,
+    threads: () => threads,
+    retryAfterSeconds: () => admission.retryAfterSeconds(),
+    stats() {
+      const { busy, waiting } = admission.stats();
+      return { busy, waiting };
+    },
+    idle: () => admission.idle(),
+  };
+}

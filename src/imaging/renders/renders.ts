@@ -1,0 +1,232 @@
+import type { PageEncode, RenderTask } from '../../../workers/render/protocol.ts';
+import { type Clock, systemClock } from '../../platform/clock/clock.ts';
+import type { AdmissionStats, WorkClass } from '../pixels/admission.ts';
+import { deadlineOf, unlessAborted } from '../pixels/deadline.ts';
+import type { Work } from '../pixels/pixels.ts';
+import { lateness, madeRoom, pageOf, type RenderedPage, rethrown } from './answers.ts';
+import { createRenderPool, type PoolOutcome, type PoolPage, type RenderPool } from './pool.ts';
+import { createSlowAccounts } from './slow-accounts.ts';
+import { createStandby } from './standby.ts';
+import { createRenderThread, type RenderLog } from './thread.ts';
+
+export interface RendersOptions {
+  /** RENDER_THREADS. */
+  threads: number;
+  /** RENDER_QUEUE. */
+  queueLimit: number;
+  /** BROWSER_PATH; empty to look for a browser. */
+  browserPath: string;
+  /** Where the bundled browser is unpacked when the machine has none. */
+  cacheDir: string;
+  /** RENDER_RECYCLE_PAGES. */
+  recycleAfterPages: number;
+  /** RENDER_MEMORY_MEGABYTES, in bytes. */
+  recycleAboveBytes: number;
+  /** RENDER_SANDBOX. */
+  sandbox: 'auto' | 'required';
+  /** Whether the host lets a browser have its sandbox, as far as it is known before one was started. */
+  sandboxed: boolean;
+  /** How long a page is drawn while pages of other accounts wait; absent: 5 s. */
+  fairDrawingMs?: number;
+  log: RenderLog;
+  clock?: Clock;
+}
+
+export interface RenderRequest {
+  /** Whole document, every placeholder filled. */
+  html: string;
+  /** In CSS pixels. */
+  width: number;
+  height: number;
+  /** Pixels of the picture for each of them; absent: 1. */
+  scale?: number;
+  /** Absent: PNG. */
+  encode?: PageEncode;
+  accountId: string;
+  /** Jobs give way to calls and wait without end. Absent: a call. */
+  work?: WorkClass;
+  /** Assets that the page may load, by id: One that is not here does not load. */
+  assets: RenderTask['assets'];
+  /** Epoch milliseconds. A job's deadline moves by the time that it waits. */
+  deadlineMs: number;
+  /** Ends the waiting, and the page itself, when nobody wants the picture any more. */
+  signal?: AbortSignal;
+}
+
+export interface RendersStats extends Pick<AdmissionStats, 'busy' | 'waiting'> {
+  threads: number;
+}
+
+/** The one door to the render threads and their browsers. */
+export interface Renders {
+  /**
+   * Draws a page. A page of one account never shares a browser context with another account's. A page that takes longer than
+   * usual while pages of other accounts wait is restarted in a separate browser. For one minute all pages of its account go
+   * there, one at a time; there a page that keeps others waiting is drawn for 5 s at most.
+   *
+   * The result rejects with invalid_param on templateId when the document does not finish loading; provider_unavailable (details.reason
+   * capacity, deadline_exceeded, worker_unreachable; with Retry-After); the signal's reason when it aborts.
+   */
+  begin(request: RenderRequest): Work<RenderedPage>;
+  /** `begin().result`, for callers that hold nothing until the work has ended. */
+  render(request: RenderRequest): Promise<RenderedPage>;
+  /** Starts the browsers ahead of the first render. When none can start, the log says how to get one, and this resolves. */
+  warm(): Promise<void>;
+  stats(): RendersStats;
+  /** False where the browser has no sandbox. */
+  isSandboxed(): boolean;
+  /** Changes the number of render threads of this process, without a failed render. */
+  resize(threads: number): void;
+  /** Waits for the renders under way, then ends browsers and threads. */
+  close(): Promise<void>;
+}
+
+/** In a thread one page is drawn while the one before it is encoded. */
+const SLOTS_PER_THREAD = 2;
+/** How long a page is drawn while pages of other accounts wait. */
+const FAIR_DRAWING_MS = 5_000;
+/** The browser of the slow pool ends when nobody needed it for so long. */
+const SLOW_POOL_IDLE_MS = 60_000;
+/** A page of a slow account that takes this long keeps the account slow. */
+const LONG_MS = 1_000;
+/** The slow pool gives way: others have the CPU first. */
+const SLOW_NICENESS = 10;
+const WARM_TIMEOUT_MS = 90_000;
+
+export function createRenders(options: RendersOptions): Renders {
+  const { log, queueLimit, fairDrawingMs = FAIR_DRAWING_MS, clock = systemClock } = options;
+  const { browserPath, cacheDir, sandbox, recycleAfterPages, recycleAboveBytes } = options;
+  const browser = { browserPath, cacheDir, sandbox, recycleAfterPages, recycleAboveBytes };
+  let isSandboxed = options.sandboxed;
+  const onUnsandboxed = () => {
+    isSandboxed = false;
+  };
+  const newThread = (niceness?: number) =>
+    createRenderThread({ ...browser, ...(niceness && { niceness }) }, { log, onUnsandboxed });
+  const slowThread = newThread(SLOW_NICENESS);
+  const slowAccounts = createSlowAccounts(clock);
+  let slowPoolIdle: (() => void) | undefined;
+  let slowPoolRests: Promise<void> = Promise.resolve();
+
+  function onStopped(accountId: string): void {
+    slowAccounts.mark(accountId);
+    commonPool.withdraw(accountId);
+  }
+  const standby = createStandby({
+    newThread,
+    clock,
+    onReady: () => commonPool.review(),
+  });
+  const commonPool = createRenderPool({
+    threads: Array.from({ length: options.threads }, () => newThread()),
+    slotsPerThread: SLOTS_PER_THREAD,
+    queueLimit,
+    fairDrawingMs,
+    onStopped,
+    relieve: standby.relieve,
+    clock,
+  });
+  /** Where accounts go whose page was slow: one browser, one page at a time, isolated from those of others. */
+  const slowPool = createRenderPool({
+    threads: [slowThread],
+    slotsPerThread: 1,
+    queueLimit,
+    fairDrawingMs,
+    onStopped,
+    clock,
+  });
+
+  async function drawSlowly(page: PoolPage): Promise<PoolOutcome> {
+    slowPoolIdle?.();
+    await slowPoolRests;
+    try {
+      const outcome = await slowPool.draw(page);
+      if (tookLong(outcome)) slowAccounts.mark(page.accountId);
+      return outcome;
+    } finally {
+      slowPoolIdle?.();
+      slowPoolIdle = clock.after(SLOW_POOL_IDLE_MS, () => {
+        slowPoolRests = slowThread.rest();
+      });
+    }
+  }
+
+  async function drawIn(page: PoolPage): Promise<{ outcome: PoolOutcome; pool: RenderPool }> {
+    if (!slowAccounts.has(page.accountId)) {
+      const outcome = await commonPool.draw(page);
+      if (outcome.kind !== 'withdrawn') return { outcome, pool: commonPool };
+    }
+    return { outcome: await drawSlowly(page), pool: slowPool };
+  }
+
+  function begin({ html, signal: client, work, ...drawing }: RenderRequest): Work<RenderedPage> {
+    const { accountId, deadlineMs } = drawing;
+    const { onDrawing, late } = lateness(clock, () => commonPool.retryAfterSeconds());
+    const deadline = deadlineOf({ deadlineMs, work, client, clock, late });
+    const page: PoolPage = {
+      accountId,
+      work,
+      signal: deadline.signal,
+      waiting: deadline.waiting,
+      onDrawing,
+      task: () => ({
+        kind: 'render',
+        html,
+        ...drawing,
+        deadlineMs: deadline.deadlineMs(),
+      }),
+    };
+    const drawn = drawIn(page);
+
+    async function run(): Promise<RenderedPage> {
+      const { outcome, pool } = await unlessAborted(drawn, deadline.signal);
+      if (outcome.kind === 'answered') return pageOf(outcome.answer, outcome.queueMs, late);
+      throw madeRoom(fairDrawingMs, pool.retryAfterSeconds());
+    }
+
+    const result = run().catch(rethrown).finally(deadline.end);
+    const ended = result
+      .then(ignore, ignore)
+      .then(() => drawn)
+      .then(ignore, ignore);
+    return { result, ended };
+  }
+
+  return {
+    begin,
+    render: (request) => begin(request).result,
+    async warm() {
+      await Promise.allSettled(
+        commonPool.threads().map((thread) => thread.call({ kind: 'warm' }, clock.nowMs() + WARM_TIMEOUT_MS)),
+      );
+    },
+    stats() {
+      const [common, slow] = [commonPool.stats(), slowPool.stats()];
+      return {
+        threads: commonPool.threads().length,
+        busy: common.busy + slow.busy,
+        waiting: common.waiting + slow.waiting,
+      };
+    },
+    isSandboxed: () => isSandboxed,
+    resize(count) {
+      const threads = commonPool.threads();
+      const more = Array.from({ length: Math.max(0, count - threads.length) }, () => newThread());
+      commonPool.resize([...threads.slice(0, count), ...more]);
+    },
+    async close() {
+      await Promise.all([commonPool.idle(), slowPool.idle()]);
+      slowPoolIdle?.();
+      await Promise.all([...commonPool.threads(), slowThread, standby].map((thread) => thread.stop()));
+    },
+  };
+}
+
+/** Whether it is to be isolated the next time, too. */
+function tookLong(outcome: PoolOutcome): boolean {
+  if (outcome.kind !== 'answered' || outcome.answer.kind !== 'rendered') return false;
+  const { decodeMs, processMs } = outcome.answer.timings;
+  return decodeMs + processMs >= LONG_MS;
+}
+
+function ignore(): void {}

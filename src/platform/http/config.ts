@@ -1,0 +1,81 @@
+import { choice, integer, text } from '../settings/setting.ts';
+
+export const httpSettings = {
+  HOST: text({ description: 'Address to listen on.', fallback: '127.0.0.1' }),
+  PORT: integer({
+    description: 'Port to listen on; 0 takes a free one.',
+    fallback: 3000,
+    min: 0,
+    max: 65535,
+  }),
+  PUBLIC_URL: text({
+    description: 'Base of the links that the service gives out, without a slash at the end.',
+    pattern: /^https?:\/\/[^\s/]+(\/\S*[^/\s])?$/,
+    accepts: 'an http or https address without a slash at its end is expected',
+    defaultText: 'http://HOST:PORT',
+  }),
+  CORS_ORIGINS: text({
+    description:
+      'Origins (comma-separated, such as https://app.example.com, or *) whose pages may call the interface with a key; none keeps to signed links and public reads, which every origin may read.',
+    pattern: /^(\*|https?:\/\/[^\s/,*]+(,https?:\/\/[^\s/,*]+)*)$/,
+    accepts: '* or a comma-separated list of origins without a slash at their ends is expected',
+  }),
+  LOG_LEVEL: choice({
+    description: 'Least severe log line that is written.',
+    fallback: 'info',
+    values: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+  }),
+  TRUST_PROXY: text({
+    description:
+      'Proxies (comma-separated addresses or CIDRs) whose X-Forwarded-For names the client; none trusts nobody.',
+  }),
+  REQUESTS_PER_MINUTE: integer({
+    description: 'Requests an account (or an address without a credential) may make in 60 s on this host.',
+    fallback: 600,
+    min: 1,
+    max: 1_000_000,
+  }),
+  FAILED_AUTHENTICATIONS_PER_MINUTE: integer({
+    description: 'Wrong credentials from one address in 60 s, after which every request from it is refused.',
+    fallback: 60,
+    min: 1,
+    max: 1_000_000,
+  }),
+  METRICS_PORT: integer({
+    description: 'Separate port for /metrics on HOST; 0 serves it on PORT beside the API.',
+    fallback: 0,
+    min: 0,
+    max: 65535,
+  }),
+  METRICS_TOKEN: text({
+    description:
+      'Token that /metrics asks for, as "Authorization: Bearer TOKEN"; none lets everybody read it.',
+    pattern: /^[\x21-\x7e]{16,256}$/,
+    accepts: '16 to 256 printable characters without spaces are expected',
+    secret: true,
+  }),
+  HEADERS_TIMEOUT_MS: integer({
+    description: 'Time a client has to send its request headers.',
+    fallback: 10_000,
+    min: 100,
+    max: 600_000,
+  }),
+  BODY_TIMEOUT_MS: integer({
+    description: 'Time a client has to send a whole request.',
+    fallback: 60_000,
+    min: 100,
+    max: 3_600_000,
+  }),
+  STALL_TIMEOUT_MS: integer({
+    description: 'A connection on which no byte moves in either direction for this time is closed.',
+    fallback: 120_000,
+    min: 100,
+    max: 3_600_000,
+  }),
+  IDLE_TIMEOUT_MS: integer({
+    description: 'Time a connection may stay open between two requests.',
+    fallback: 75_000,
+    min: 100,
+    max: 3_600_000,
+  }),
+};

@@ -1,0 +1,74 @@
+import { maxHeaderSize } from 'node:http';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import type { Logger } from 'pino';
+import type { SettingsOf } from '../settings/setting.ts';
+import { installBodies } from './bodies/parsing.ts';
+import type { httpSettings } from './config.ts';
+import { refuseSecondHost } from './connection/one-host.ts';
+import { refuseExpectations, refuseTunnels, refuseUnreadable } from './connection/unreadable.ts';
+import { warnOfUntrustedProxy } from './connection/untrusted-proxy.ts';
+import { asApiError, installFailures, sendFailure } from './error-answers/failures.ts';
+import { installUnknownRoutes } from './error-answers/unknown-routes.ts';
+import { installValidation } from './error-answers/validation.ts';
+import { installAccessLog } from './hooks/access-log.ts';
+import { installCaching } from './hooks/caching.ts';
+import { installCompression } from './hooks/compression.ts';
+import { installCors } from './hooks/cors.ts';
+import { installIgnoredQuery } from './hooks/ignored-query.ts';
+import { installNegotiation } from './hooks/negotiation.ts';
+import { installRequestIds, requestIdOf } from './hooks/request-ids.ts';
+import { RequestLog } from './hooks/request-log.ts';
+
+/** A server without routes, with the hooks that every route has, and every refusal too. */
+export function createServer(settings: SettingsOf<typeof httpSettings>, log: Logger): FastifyInstance {
+  const server = bareServer(settings, log);
+  installRequestIds(server);
+  refuseSecondHost(server);
+  installCors(server, settings.CORS_ORIGINS);
+  warnOfUntrustedProxy(server, settings.TRUST_PROXY);
+  installUnknownRoutes(server);
+  installFailures(server);
+  installValidation(server);
+  installNegotiation(server);
+  installBodies(server);
+  installAccessLog(server, log);
+  installCaching(server);
+  installCompression(server);
+  installIgnoredQuery(server);
+  refuseExpectations(server.server);
+  refuseTunnels(server.server);
+  return server;
+}
+
+function bareServer(http: SettingsOf<typeof httpSettings>, log: Logger): FastifyInstance {
+  return Fastify({
+    // Fastify asks it for a child a request. A factory of one's own would have each child looked through for the methods of a logger.
+    loggerInstance: new RequestLog(log as FastifyBaseLogger, {}, {}) as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    requestIdHeader: false,
+    genReqId: requestIdOf,
+    trustProxy: http.TRUST_PROXY === '' ? false : http.TRUST_PROXY.split(','),
+    requestTimeout: http.BODY_TIMEOUT_MS,
+    keepAliveTimeout: http.IDLE_TIMEOUT_MS,
+    connectionTimeout: http.STALL_TIMEOUT_MS,
+    clientErrorHandler: refuseUnreadable,
+    http: {
+      headersTimeout: http.HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: 1_000,
+      requireHostHeader: false,
+    },
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    bodyLimit: Number.MAX_SAFE_INTEGER,
+    // As long as a path can be: the route itself refuses what is not an id.
+    routerOptions: { maxParamLength: maxHeaderSize, ignoreTrailingSlash: false },
+    frameworkErrors: (error, request, reply) => sendFailure(request, reply, asApiError(error)),
+  });
+}
+
+/** Where the server really listens, when no public address was set. */
+export function addressOf(server: FastifyInstance, host: string): string {
+  const address = server.server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

@@ -1,0 +1,53 @@
+import type { SettingsOf } from '../settings/setting.ts';
+import type { mailSettings } from './config.ts';
+
+export interface Message {
+  /** The same for every try to send one message: what the receiver's server may deduplicate by. */
+  id: string;
+  to: string;
+  subject: string;
+  text: string;
+}
+
+/** The way out for mails to owners. */
+export interface Mail {
+  /** Resolves when the mail server has taken it. @throws Error of the mail server or the way to it. */
+  send(message: Message): Promise<void>;
+}
+
+export interface MailOptions {
+  settings: SettingsOf<typeof mailSettings>;
+  log: { info(context: object, message: string): void };
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const ANSWER_TIMEOUT_MS = 30_000;
+
+/** Mails through the operator's SMTP server, or into the log where none is set. */
+export function createMail({ settings: { SMTP_URL, MAIL_FROM }, log }: MailOptions): Mail {
+  if (SMTP_URL === '') {
+    return {
+      async send({ to, subject, text }) {
+        log.info({ to, subject, text }, 'A mail was not sent, because SMTP_URL is not set');
+      },
+    };
+  }
+  return {
+    async send({ id, to, subject, text }) {
+      // Loaded when it is needed: most processes never send a mail.
+      const { createTransport } = await import('nodemailer');
+      const transport = createTransport({
+        url: SMTP_URL,
+        connectionTimeout: CONNECT_TIMEOUT_MS,
+        greetingTimeout: CONNECT_TIMEOUT_MS,
+        socketTimeout: ANSWER_TIMEOUT_MS,
+      });
+      try {
+        const messageId = `<${id.replaceAll(/[^\w.-]/g, '-')}@darkroom>`;
+        await transport.sendMail({ from: MAIL_FROM, to, subject, text, messageId });
+      } finally {
+        transport.close();
+      }
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import { integer, text } from '../settings/setting.ts';
+
+export const storesSettings = {
+  DATA_DIR: text({
+    description: 'Directory of the embedded stores and of objects kept as files.',
+    fallback: './data',
+  }),
+  STORAGE_RESERVE_MEGABYTES: integer({
+    description:
+      'Space on the disk of DATA_DIR (at most a tenth of it) kept free: uploads, jobs, presets and templates are refused there, so that deletes and the database go on.',
+    fallback: 256,
+    min: 0,
+    max: 1_048_576,
+  }),
+  MONGODB_URL: text({
+    description:
+      'Documents on MongoDB 6 or later instead of the embedded store; REDIS_URL goes with it. FerretDB and DocumentDB are refused.',
+    pattern: /^mongodb(\+srv)?:\/\//,
+    accepts: 'a mongodb:// or mongodb+srv:// address is expected',
+    secret: true,
+  }),
+  REDIS_URL: text({
+    description: 'Coordination on Redis instead of the embedded store; MONGODB_URL goes with it.',
+    pattern: /^rediss?:\/\//,
+    accepts: 'a redis:// or rediss:// address is expected',
+    secret: true,
+  }),
+  REDIS_PREFIX: text({
+    description:
+      'Begins the names of all keys and channels on Redis. Deployments that share one Redis differ in it, or in the database number of REDIS_URL: then neither hears the other, nor its operators. The hosts of one deployment have the same.',
+    fallback: 'darkroom',
+    pattern: /^[A-Za-z0-9._-]{1,64}$/,
+    accepts: '1 to 64 letters, digits, dots, hyphens and underscores are expected',
+  }),
+  S3_BUCKET: text({ description: 'Bucket for objects; none keeps them as files under DATA_DIR.' }),
+  S3_ENDPOINT: text({
+    description: 'Address of an S3-compatible service other than AWS.',
+    pattern: /^https?:\/\//,
+    accepts: 'an http or https address is expected',
+  }),
+  S3_REGION: text({ description: 'Region of the bucket.', fallback: 'us-east-1' }),
+};

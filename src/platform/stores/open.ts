@@ -1,0 +1,164 @@
+import { join } from 'node:path';
+import { present } from '../names/present.ts';
+import { MEGABYTE } from '../names/units.ts';
+import type { SettingsOf } from '../settings/setting.ts';
+import type { storesSettings } from './config.ts';
+import type { ListenerLog } from './coordination/listeners.ts';
+import { coordinationOverChannel, provideCoordination } from './coordination/over-channel.ts';
+import type { Coordination } from './coordination/port.ts';
+import { timedCoordination } from './coordination/timed.ts';
+import { documentsOverChannel, provideDocuments } from './documents/over-channel.ts';
+import type { Documents, ListedDocuments } from './documents/port.ts';
+import { timedDocuments } from './documents/timed.ts';
+import type { Channel, ChannelHost } from './embedded/channel.ts';
+import { openDataDirectory } from './embedded/data-directory.ts';
+import { FileObjects } from './objects/files.ts';
+import type { Objects } from './objects/port.ts';
+import { createStoreTimeout } from './store-timeout.ts';
+
+export type StoresSettings = SettingsOf<typeof storesSettings>;
+
+/** Within DATA_DIR. */
+export const DOCUMENTS_FILE = 'documents.sqlite';
+
+/** The three stores, whichever implementations the settings chose. */
+export interface Stores {
+  documents: Documents;
+  coordination: Coordination;
+  objects: Objects;
+  close(): Promise<void>;
+}
+
+/** Whether documents and coordination live in the primary. */
+export function isEmbedded(settings: StoresSettings): boolean {
+  return settings.MONGODB_URL === '';
+}
+
+/**
+ * Opens the stores in the primary. What is not chosen is not loaded: clients and engines are most of the start. Embedded ones are provided to the API processes over `host`.
+ * @throws Error with one sentence when the data directory is held by another server.
+ */
+export async function openStores(
+  settings: StoresSettings,
+  host: ChannelHost,
+  log?: ListenerLog,
+): Promise<Stores> {
+  if (!isEmbedded(settings)) {
+    const { connectMongoDocuments } = await import('./documents/mongodb.ts');
+    const documents = await connectMongoDocuments(settings.MONGODB_URL);
+    return together(documents, await connectCoordination(settings, log), await openObjects(settings));
+  }
+  const { EmbeddedCoordination } = await import('./coordination/embedded.ts');
+  const { openEmbeddedDocuments } = await import('./documents/embedded/actor.ts');
+  const directory = openDataDirectory(settings.DATA_DIR);
+  const documents = openEmbeddedDocuments(join(directory.path, DOCUMENTS_FILE));
+  const coordination = await EmbeddedCoordination.open(documents, Date.now, log);
+  provideDocuments(host, documents);
+  provideCoordination(host, coordination);
+  const stores = together(documents, coordination, await openObjects(settings));
+  return { ...stores, close: () => stores.close().finally(() => directory.close()) };
+}
+
+/** Documents and objects alone, for a copy of them while no service runs on them. */
+export interface StoresToCopy {
+  documents: ListedDocuments;
+  objects: Objects;
+  close(): Promise<void>;
+}
+
+/**
+ * @param environment names the credentials of the bucket; without them the SDK finds them itself.
+ * @throws Error with one sentence when the data directory is held by another server.
+ */
+export async function openToCopy(
+  settings: StoresSettings,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<StoresToCopy> {
+  const objects = await openObjects(settings, environment);
+  if (!isEmbedded(settings)) {
+    const { connectMongoDocuments } = await import('./documents/mongodb.ts');
+    const documents = await connectMongoDocuments(settings.MONGODB_URL);
+    return { documents, objects, close: () => closeAll(documents, objects) };
+  }
+  const { openEmbeddedDocuments } = await import('./documents/embedded/actor.ts');
+  const directory = openDataDirectory(settings.DATA_DIR);
+  const documents = openEmbeddedDocuments(join(directory.path, DOCUMENTS_FILE));
+  return {
+    documents,
+    objects,
+    close: () => closeAll(documents, objects).finally(() => directory.close()),
+  };
+}
+
+async function closeAll(documents: Documents, objects: Objects): Promise<void> {
+  await Promise.all([documents.close(), objects.close()]);
+}
+
+/** Reaches the stores from an API process; `channel` leads to its primary, which keeps the embedded ones. */
+export async function connectStores(
+  settings: StoresSettings,
+  channel: Channel,
+  log?: ListenerLog,
+): Promise<Stores> {
+  const objects = await openObjects(settings);
+  if (isEmbedded(settings)) {
+    const { readingDirectly } = await import('./documents/embedded/direct-reader.ts');
+    const asked = timedDocuments(documentsOverChannel(channel), createStoreTimeout(OF_THE_PRIMARY));
+    const documents = readingDirectly(asked, join(settings.DATA_DIR, DOCUMENTS_FILE));
+    const coordination = timedCoordination(
+      coordinationOverChannel(channel, log),
+      createStoreTimeout(OF_THE_PRIMARY),
+    );
+    return together(documents, coordination, objects);
+  }
+  const { connectMongoDocuments } = await import('./documents/mongodb.ts');
+  const connected = await connectMongoDocuments(settings.MONGODB_URL, { makesIndexes: false });
+  const documents = timedDocuments(connected, createStoreTimeout(OF_MONGODB));
+  return together(documents, await connectCoordination(settings, log), objects);
+}
+
+/** The primary's disk may be slow; it is never away without its processes. */
+const OF_THE_PRIMARY = { name: 'The primary process', longestMs: 10_000, silentMs: 1_000 };
+const OF_MONGODB = { name: 'MongoDB', longestMs: 5_000, silentMs: 500 };
+
+/** Coordination of a cluster. */
+export async function connectCoordination(
+  { REDIS_URL, REDIS_PREFIX }: StoresSettings,
+  log?: ListenerLog,
+): Promise<Coordination> {
+  const { RedisCoordination } = await import('./coordination/redis.ts');
+  return new RedisCoordination({
+    url: REDIS_URL,
+    keyPrefix: `${REDIS_PREFIX}:`,
+    ...(log && { log }),
+  });
+}
+
+async function openObjects(
+  settings: StoresSettings,
+  environment: Readonly<Record<string, string | undefined>> = {},
+): Promise<Objects> {
+  if (settings.S3_BUCKET === '')
+    return new FileObjects(join(settings.DATA_DIR, 'objects'), settings.STORAGE_RESERVE_MEGABYTES * MEGABYTE);
+  const { credentialsIn, S3Objects } = await import('./objects/s3.ts');
+  const credentials = credentialsIn(environment);
+  return new S3Objects({
+    bucket: settings.S3_BUCKET,
+    region: settings.S3_REGION,
+    ...(settings.S3_ENDPOINT === '' ? {} : { endpoint: settings.S3_ENDPOINT }),
+    ...present({ credentials }),
+  });
+}
+
+/** Stores that close in the right order: coordination first, which may lie upon the documents. */
+export function together(documents: Documents, coordination: Coordination, objects: Objects): Stores {
+  return {
+    documents,
+    coordination,
+    objects,
+    async close() {
+      await coordination.close();
+      await Promise.all([documents.close(), objects.close()]);
+    },
+  };
+}

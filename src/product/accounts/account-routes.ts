@@ -1,0 +1,24 @@
+import type { FastifyInstance } from 'fastify';
+import { envelopeOf, success } from '../../platform/http/envelope.ts';
+import type { Gate } from './gate/gate.ts';
+import { Account } from './schema.ts';
+
+export interface AccountRoutesOptions {
+  gate: Gate;
+  /** Tells an account with its money, which is known elsewhere. */
+  describe: (accountId: string) => Promise<Account>;
+}
+
+/** The account behind the credential. */
+export async function accountRoutes(
+  app: FastifyInstance,
+  { gate, describe }: AccountRoutesOptions,
+): Promise<void> {
+  app.get(
+    '/account',
+    {
+      schema: { summary: 'Read your account', tags: ['Accounts'], response: { 200: envelopeOf(Account) } },
+    },
+    async (request) => success('Account read.', await describe(gate.callerOf(request).accountId)),
+  );
+}

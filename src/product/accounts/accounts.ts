@@ -1,0 +1,70 @@
+import { ApiError } from '../../platform/http/errors.ts';
+import { newId } from '../../platform/names/ids.ts';
+import { DuplicateKeyError } from '../../platform/stores/documents/port.ts';
+import { keyHint, newKeyText, secretHash } from './keys.ts';
+import { hashPassword } from './sign-in/passwords.ts';
+import type { AccountDocument, AccountsStore, ApiKeyDocument } from './store.ts';
+
+export interface NewAccount {
+  email: string;
+  password: string;
+  name?: string;
+  plan: string;
+  /** The first account, until its secrets were shown. */
+  unfinished?: true;
+}
+
+/**
+ * Makes an account without credits. E-mail addresses are unique whatever their case.
+ * @throws ApiError invalid_param on `email` when it is taken.
+ */
+export async function createAccount(
+  store: AccountsStore,
+  account: NewAccount,
+  now: Date,
+): Promise<AccountDocument> {
+  const email = account.email.toLowerCase();
+  const document: AccountDocument = {
+    _id: newId('acc', now.getTime()),
+    email,
+    name: account.name ?? email,
+    plan: account.plan,
+    passwordHash: await hashPassword(account.password),
+    createdAt: now.toISOString(),
+    ...(account.unfinished && { unfinished: true }),
+  };
+  try {
+    await store.insert(document);
+  } catch (error) {
+    if (!(error instanceof DuplicateKeyError)) throw error;
+    throw new ApiError('invalid_param', `An account with the e-mail ${email} exists already: use another.`, {
+      param: 'email',
+    });
+  }
+  return document;
+}
+
+/**
+ * Makes an API key; its text is in the answer and nowhere else.
+ * @param text a given key text (the operator's), else a new one.
+ */
+export async function createKey(
+  store: AccountsStore,
+  accountId: string,
+  name: string,
+  now: Date,
+  text: string = newKeyText(),
+): Promise<{ apiKey: ApiKeyDocument; key: string }> {
+  const apiKey: ApiKeyDocument = {
+    _id: newId('key', now.getTime()),
+    accountId,
+    name,
+    hash: secretHash(text),
+    hint: keyHint(text),
+    createdAt: now.toISOString(),
+    lastUsedAt: null,
+    revokedAt: null,
+  };
+  await store.insertKey(apiKey);
+  return { apiKey, key: text };
+}

@@ -1,0 +1,195 @@
+import type { FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
+import { ApiError } from '../../platform/http/errors.ts';
+import { KEY_CHARACTERS, looksLikeKey, secretHash } from './keys.ts';
+import { CREDENTIAL_CACHE_MS } from './revocations.ts';
+import type { AccountsStore, ApiKeyDocument } from './store.ts';
+
+/** Who calls: an account, by one of its API keys or by a console session. */
+export interface Caller {
+  accountId: string;
+  plan: string;
+  apiKeyId: string | null;
+  sessionId: string | null;
+  /** The operator stopped the account: the gate refuses its calls. */
+  isSuspended?: boolean;
+}
+
+const CACHED_CREDENTIALS = 10_000;
+const LAST_USED_RESOLUTION_MS = 60_000;
+const SCHEME = /^(apikey|bearer) +(\S+)$/i;
+
+export interface Authentication {
+  /**
+   * The caller behind the Authorization header; null when there is none.
+   * @throws ApiError 401 unauthorized for a credential that is not accepted.
+   */
+  callerOf(request: FastifyRequest): Promise<Caller | null>;
+  /** The same where this process knows it without a question; null where it does not, or there is nothing to accept. */
+  knownCallerOf(request: FastifyRequest): Caller | null;
+  /** Forgets a credential in this process: it was revoked, or its account changed. */
+  forget(credentialId: string): void;
+}
+
+/** What an Authorization header brings, read. */
+interface Credential {
+  header: string;
+  isSession: boolean;
+  /** Empty where there is none. */
+  secret: string;
+  /** Of the secret: see secretHash. */
+  hash: string;
+}
+
+interface Cached {
+  caller: Caller;
+  /** A session ends by itself; a key does not. */
+  expiresAtMs: number;
+}
+
+/**
+ * Looks credentials up by their SHA-256, so that no comparison of secrets happens in text, and keeps what it found for
+ * at most 30 s.
+ */
+export function createAuthentication(store: AccountsStore, now: () => number): Authentication {
+  const keys = cacheOfCallers(now);
+  const sessions = cacheOfCallers(now);
+
+  /**
+   * What each connection sent last: it sends the same with its next call, which needs no second hash. It is compared with what this very
+   * connection sent, so time tells nothing about the secret of another.
+   */
+  const lastSent = new WeakMap<object, Credential>();
+
+  function credentialOf(request: FastifyRequest, header: string): Credential {
+    const last = lastSent.get(request.socket);
+    if (last?.header === header) return last;
+    const [, scheme = '', secret = ''] = SCHEME.exec(header.trim()) ?? [];
+    const isSession = scheme.toLowerCase() === 'bearer';
+    const credential = { header, isSession, secret, hash: secret === '' ? '' : secretHash(secret) };
+    if (request.socket) lastSent.set(request.socket, credential);
+    return credential;
+  }
+
+  function cached({ isSession, hash }: Credential): Cached | undefined {
+    return (isSession ? sessions : keys).get(hash);
+  }
+
+  async function keyCaller(hash: string): Promise<Cached | null> {
+    const key = await store.findKeyByHash(hash);
+    if (key === null || key.revokedAt !== null) return null;
+    noteUse(key);
+    const standing = await store.standingOf(key.accountId);
+    if (standing === null) return null;
+    const { plan, isSuspended } = standing;
+    const caller = { accountId: key.accountId, plan, apiKeyId: key._id, sessionId: null, isSuspended };
+    return { caller, expiresAtMs: Number.POSITIVE_INFINITY };
+  }
+
+  async function sessionCaller(hash: string): Promise<Cached | null> {
+    const session = await store.findSessionByHash(hash);
+    if (session === null) return null;
+    const standing = await store.standingOf(session.accountId);
+    if (standing === null) return null;
+    const { plan, isSuspended } = standing;
+    const caller = {
+      accountId: session.accountId,
+      plan,
+      apiKeyId: null,
+      sessionId: session._id,
+      isSuspended,
+    };
+    return { caller, expiresAtMs: Date.parse(session.expiresAt) };
+  }
+
+  /** At most one write per minute; its loss costs nothing. */
+  function noteUse(key: ApiKeyDocument): void {
+    if (key.lastUsedAt !== null && now() - Date.parse(key.lastUsedAt) < LAST_USED_RESOLUTION_MS) return;
+    store.noteKeyUse(key, new Date(now())).catch(() => undefined);
+  }
+
+  return {
+    async callerOf(request) {
+      const header = request.headers.authorization;
+      if (header === undefined) return null;
+      const credential = credentialOf(request, header);
+      const { isSession, secret, hash } = credential;
+      if (secret === '') throw looksLikeKey(header.trim()) ? keyWithoutScheme() : notAccepted(isSession);
+      if (isSession && looksLikeKey(secret)) throw keyAsBearer();
+      let found: Cached | null | undefined = cached(credential);
+      if (found === undefined) {
+        found = await (isSession ? sessionCaller(hash) : keyCaller(hash));
+        if (found !== null) (isSession ? sessions : keys).set(hash, found);
+      }
+      if (found === null && looksLikeKey(secret) && secret.length !== KEY_CHARACTERS)
+        throw wrongLength(secret.length);
+      if (found === null || found.expiresAtMs <= now()) throw notAccepted(isSession);
+      return found.caller;
+    },
+    knownCallerOf(request) {
+      const header = request.headers.authorization;
+      const found = header === undefined ? undefined : cached(credentialOf(request, header));
+      return found !== undefined && found.expiresAtMs > now() ? found.caller : null;
+    },
+    forget(credentialId) {
+      for (const cache of [keys, sessions]) {
+        for (const [hash, { caller }] of cache.entries()) {
+          if (caller.apiKeyId === credentialId || caller.sessionId === credentialId) cache.delete(hash);
+        }
+      }
+    },
+  };
+}
+
+/** Callers by the hash of what they sent. */
+function cacheOfCallers(now: () => number): LRUCache<string, Cached> {
+  return new LRUCache({
+    max: CACHED_CREDENTIALS,
+    ttl: CREDENTIAL_CACHE_MS,
+    perf: { now },
+    // Else the cache starts a timer per millisecond, to spare itself readings of the clock.
+    ttlResolution: 0,
+  });
+}
+
+/** The habit of other services. Which key it is, and whether it is good, is not looked at. */
+function keyAsBearer(): ApiError {
+  return new ApiError('unauthorized', 'An API key was sent as Bearer: send "Authorization: ApiKey …".', {
+    param: 'Authorization',
+  });
+}
+
+function keyWithoutScheme(): ApiError {
+  return new ApiError(
+    'unauthorized',
+    'The Authorization header holds an API key alone: write ApiKey before it, as in "Authorization: ApiKey drk_…".',
+    { param: 'Authorization' },
+  );
+}
+
+/** What was cut off when a key was copied. Every key has the same length, so nothing is learnt from it. */
+function wrongLength(received: number): ApiError {
+  return new ApiError(
+    'unauthorized',
+    `An API key has ${KEY_CHARACTERS} characters and this one has ${received}: copy it whole.`,
+    { param: 'Authorization', details: { received, expected: KEY_CHARACTERS } },
+  );
+}
+
+/** 401 for a credential that is wrong, revoked or malformed: one answer a kind, so that nothing is learnt from it. */
+function notAccepted(isSession: boolean): ApiError {
+  return new ApiError(
+    'unauthorized',
+    isSession
+      ? 'This session is not accepted or is over: sign in again at POST /api/v1/auth/sign-in.'
+      : 'This credential is not accepted: send "Authorization: ApiKey <API_KEY>" with a key that was not revoked.',
+    { param: 'Authorization' },
+  );
+}
+
+/** 403: the credential is right, and its account was stopped by the operator. */
+export function accountSuspended(): ApiError {
+  return new ApiError('forbidden', 'This account is suspended: ask the operator of this service.', {
+    details: { reason: 'account_suspended' },
+  });
+}

@@ -1,0 +1,87 @@
+import { randomText } from '../../platform/names/ids.ts';
+import { createAccount, createKey } from './accounts.ts';
+import { newKeyText, secretHash } from './keys.ts';
+import { hashPassword } from './sign-in/passwords.ts';
+import type { AccountDocument, AccountsStore } from './store.ts';
+
+const PLAN = 'scale';
+export const BOOTSTRAP_CREDITS = 10_000;
+
+export interface BootstrapSettings {
+  BOOTSTRAP_EMAIL: string;
+  BOOTSTRAP_PASSWORD: string;
+  BOOTSTRAP_API_KEY: string;
+}
+
+export interface BootstrapOptions {
+  store: AccountsStore;
+  settings: BootstrapSettings;
+  /** Gives the account its first credits; a second time it does nothing. */
+  grant: (accountId: string, credits: number) => Promise<void>;
+  /** Whether this host may make the account now: of several that start at once, one may. */
+  mayMake: () => Promise<boolean>;
+  now: Date;
+}
+
+/** What the first start made; a secret is there only when it was made up here, to be printed once. */
+export interface Bootstrapped {
+  account: AccountDocument;
+  password: string | null;
+  key: string | null;
+  /** Call it when the secrets were printed. A start that ends before that is repeated by the next one, with new secrets. */
+  finish(): Promise<void>;
+}
+
+/**
+ * Makes the first account and its key on an empty store, or finishes what a start that was cut short left of it. Null when
+ * there is an account already.
+ */
+export async function bootstrap({
+  store,
+  settings,
+  grant,
+  mayMake,
+  now,
+}: BootstrapOptions): Promise<Bootstrapped | null> {
+  const known = await store.findByEmail(settings.BOOTSTRAP_EMAIL.toLowerCase());
+  const isToMake = known === null ? await store.isEmpty() : known.unfinished === true;
+  if (!isToMake || !(await mayMake())) return null;
+  const password = settings.BOOTSTRAP_PASSWORD || randomText(20);
+  const key = settings.BOOTSTRAP_API_KEY || newKeyText();
+  const account = known ?? (await createFirst(store, settings.BOOTSTRAP_EMAIL, password, now));
+  if (account === null) return null;
+  if (known !== null) await store.change(account._id, { passwordHash: await hashPassword(password) });
+  await grant(account._id, BOOTSTRAP_CREDITS);
+  await giveKey(store, account._id, key, now);
+  return {
+    account,
+    password: settings.BOOTSTRAP_PASSWORD === '' ? password : null,
+    key: settings.BOOTSTRAP_API_KEY === '' ? key : null,
+    finish: () => store.finish(account._id),
+  };
+}
+
+/** Null when another host made it in this moment: the e-mail is unique. */
+async function createFirst(
+  store: AccountsStore,
+  email: string,
+  password: string,
+  now: Date,
+): Promise<AccountDocument | null> {
+  try {
+    return await createAccount(store, { email, password, plan: PLAN, unfinished: true }, now);
+  } catch (error) {
+    if ((error as { param?: string }).param === 'email') return null;
+    throw error;
+  }
+}
+
+/** Keys that an earlier try made were shown to nobody: they end, but for the one that the operator set. */
+async function giveKey(store: AccountsStore, accountId: string, text: string, now: Date): Promise<void> {
+  const earlier = await store.findLiveKeys(accountId);
+  const isThere = earlier.some(({ hash }) => hash === secretHash(text));
+  for (const { _id, hash } of earlier) {
+    if (hash !== secretHash(text)) await store.revokeKey(accountId, _id, now);
+  }
+  if (!isThere) await createKey(store, accountId, 'first key', now, text);
+}

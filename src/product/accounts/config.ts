@@ -1,0 +1,29 @@
+import { integer, text } from '../../platform/settings/setting.ts';
+
+export const accountsSettings = {
+  BOOTSTRAP_EMAIL: text({
+    description: 'E-mail of the account made at the first start on an empty store.',
+    fallback: 'owner@localhost',
+    pattern: /^[^\s@]+@[^\s@]+$/,
+    accepts: 'an e-mail address is expected',
+  }),
+  BOOTSTRAP_PASSWORD: text({
+    description: 'Its password; none makes one and prints it once.',
+    pattern: /^.{8,200}$/,
+    accepts: '8 to 200 characters are expected',
+    secret: true,
+  }),
+  BOOTSTRAP_API_KEY: text({
+    description: 'Its first API key; none makes one and prints it once.',
+    pattern: /^drk_[0-9A-Za-z]{32,128}$/,
+    accepts: '"drk_" and 32 to 128 letters or digits are expected',
+    secret: true,
+  }),
+  SYNC_CALLS_PER_ACCOUNT: integer({
+    description:
+      'Synchronous image calls an account may have in flight: transform, render and metadata together.',
+    fallback: 4,
+    min: 1,
+    max: 10_000,
+  }),
+};

@@ -1,0 +1,72 @@
+import type { FastifyContextConfig, FastifyRequest } from 'fastify';
+import { ApiError } from '../../../platform/http/errors.ts';
+import type { RateAnswer } from '../../../platform/stores/coordination/port.ts';
+import type { SlotKind } from './slots.ts';
+
+/** What a route's own check refuses, kept until the windows have been asked. */
+export function refusalOf(request: FastifyRequest, { check }: FastifyContextConfig): ApiError | null {
+  try {
+    check?.(request);
+    return null;
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+}
+
+/** Where other services take a key. */
+const OTHER_HEADERS = ['x-api-key', 'api-key', 'apikey', 'x-auth-token'];
+const OTHER_QUERY_FIELDS = ['apiKey', 'api_key', 'apikey', 'key', 'token', 'access_token'];
+
+export function missingCredential(request: FastifyRequest): ApiError {
+  return new ApiError(
+    'unauthorized',
+    `${whereItIsNotRead(request)}: send the header "Authorization: ApiKey <API_KEY>".`,
+    { param: 'Authorization' },
+  );
+}
+
+function whereItIsNotRead({ headers, query }: FastifyRequest): string {
+  const header = OTHER_HEADERS.find((name) => headers[name] !== undefined);
+  if (header !== undefined) return `A credential is missing, and the header ${header} is not read`;
+  const field = OTHER_QUERY_FIELDS.find((name) => Object.hasOwn(query as object, name));
+  if (field !== undefined) return `A credential is missing, and the query field ${field} is not read`;
+  return 'A credential is missing';
+}
+
+export function consoleOnly(): ApiError {
+  return new ApiError(
+    'forbidden',
+    'Only a signed-in console session may call this endpoint, not an API key: sign in at POST /api/v1/auth/sign-in.',
+    { param: 'Authorization' },
+  );
+}
+
+export function tooManyRequests(rate: RateAnswer): ApiError {
+  return new ApiError('rate_limited', 'Too many requests in this minute: wait for Retry-After seconds.', {
+    details: { reason: 'request_rate' },
+    retryAfterSeconds: rate.resetMs / 1000,
+  });
+}
+
+export function noSlotLeft(kind: SlotKind, limit: number): ApiError {
+  const what =
+    kind === 'calls'
+      ? 'synchronous calls of this account are in flight'
+      : 'waits for jobs of this account are open';
+  return new ApiError('rate_limited', `${limit} ${what}: wait for one to end.`, {
+    details: { reason: 'account_concurrency', limit },
+    retryAfterSeconds: 1,
+  });
+}
+
+export function blocked(blockedMs: number): ApiError {
+  return new ApiError(
+    'rate_limited',
+    'Too many wrong credentials came from this address: wait for Retry-After seconds.',
+    {
+      details: { reason: 'failed_authentications' },
+      retryAfterSeconds: blockedMs / 1000,
+    },
+  );
+}

@@ -1,0 +1,301 @@
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
+import { networkOf } from '../../../platform/http/connection/client-network.ts';
+import { ApiError } from '../../../platform/http/errors.ts';
+import type {
+  AdmitAnswer,
+  AdmitQuestion,
+  Coordination,
+  RateAnswer,
+} from '../../../platform/stores/coordination/port.ts';
+import { type Authentication, accountSuspended, type Caller } from '../authentication.ts';
+import { invalidateCredentials } from '../revocations.ts';
+import { createAdmissionCache } from './admission-cache.ts';
+import { type Budget, sendBudget } from './budget.ts';
+import { callerIfAny, setCaller } from './callers.ts';
+import { blocked, consoleOnly, missingCredential, noSlotLeft, refusalOf, tooManyRequests } from './errors.ts';
+import { type CallSlot, createSlots, type SlotKind } from './slots.ts';
+
+/** Waits for jobs that an account may have open. */
+export const JOB_WAITS = 8;
+
+const WINDOW_MS = 60_000;
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Who may call; default `any`: a key or a console session. A credential sent to a public route must still be good. */
+    access?: 'public' | 'any' | 'session';
+    /** On a public route: whatever credential comes along is not looked at. */
+    ignoresCredential?: (request: FastifyRequest) => boolean;
+    /** The call takes one of the account's slots of this kind; null for a call that takes none after all. */
+    slot?: SlotKind | ((request: FastifyRequest) => SlotKind | null);
+    /** Refuses by path and query alone, before a slot is taken or the body is read. */
+    check?: (request: FastifyRequest) => void;
+  }
+}
+
+export interface GateOptions {
+  coordination: Coordination;
+  authentication: Authentication;
+  /** Rate windows are counted per host, over all of its processes. */
+  hostId: string;
+  /** Distinguishes the slots that this process holds. */
+  processId: string;
+  requestsPerMinute: number;
+  failedAuthenticationsPerMinute: number;
+  /** Slots of an account by their kind. */
+  slots: Record<SlotKind, number>;
+  /** Epoch milliseconds. */
+  now: () => number;
+}
+
+export interface Gate {
+  /** Puts the gate before every route of `app` and of the plugins registered in it. */
+  install(app: FastifyInstance): void;
+  /** The caller of a route that is not public. */
+  callerOf(request: FastifyRequest): Caller;
+  /** The caller, or null on a public route without a credential. */
+  callerIfAny(request: FastifyRequest): Caller | null;
+  /** Keeps the account's slot until `work` has really ended, though the answer may go out earlier. */
+  keepSlotUntil(request: FastifyRequest, work: Promise<unknown>): void;
+  /** Ends a credential: when this resolves, wherever its mark is seen (on this host, at least); within 30 s elsewhere. */
+  revoke(credentialId: string): Promise<void>;
+  /** Counts a wrong credential; 429 instead of the given refusal once the window is full. */
+  strike(request: FastifyRequest, refusal: ApiError): Promise<ApiError>;
+  /** Counts a credential as wrong before it is judged. @throws ApiError 429 when the window was full. */
+  strikeFirst(request: FastifyRequest): Promise<Strike>;
+}
+
+/** A credential that counts as wrong until it is known to be right. */
+export interface Strike {
+  /** It was right, or was not judged. */
+  giveBack(): Promise<void>;
+  /** It was wrong: the refusal to throw. */
+  failed(refusal: ApiError): ApiError;
+}
+
+/**
+ * The gate of /api, for every request in this order: the failed-authentication window of the address, the
+ * credential, the rate window, the route's own check, the slot. Windows and slot are asked in one trip, and a call asks
+ * nothing where the last word on its caller still holds (see admissionCache.ts) and a slot, if it takes one, has just come back.
+ */
+export function createGate(options: GateOptions): Gate {
+  const { coordination, authentication, now } = options;
+  const slots = createSlots(coordination, `${options.hostId}/${options.processId}`);
+  const admissionCache = createAdmissionCache();
+  /** Addresses known to be blocked, so that a flood of wrong keys costs no look-up. Values are epoch milliseconds. */
+  const blockedUntil = new LRUCache<string, number>({ max: 10_000 });
+
+  /**
+   * Most calls of a busy caller: nothing about them has to be asked, so they wait for nothing either. Whatever else there is to decide,
+   * each refusal included, is `admit`'s.
+   */
+  function passesAtOnce(request: FastifyRequest, reply: FastifyReply, config: FastifyContextConfig): boolean {
+    if (config.ignoresCredential || config.check || config.slot) return false;
+    const caller = authentication.knownCallerOf(request);
+    if (caller === null || caller.isSuspended || isWrongAccess(config, caller)) return false;
+    const network = networkOf(request.ip);
+    const rate = blockedMsOf(network) > 0 ? null : admissionCache.pass(caller, network);
+    if (rate === null) return false;
+    setCaller(request, caller);
+    sendBudget(reply, budgetOf(caller, rate));
+    return true;
+  }
+
+  async function admit(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    config: FastifyContextConfig,
+  ): Promise<void> {
+    refuseBlocked(blockedMsOf(networkOf(request.ip)));
+    let caller = await authenticate(request, config);
+    const refusal = refusalOf(request, config);
+    const kind = refusal === null && caller !== null ? kindOf(request, config) : null;
+    let answer = await ask(request, reply, caller, { kind });
+    if (answer.marked) {
+      caller = await authenticateAnew(request, config, caller);
+      answer = await ask(request, reply, caller, { kind, ignoresMark: true });
+    }
+    if (caller !== null) setCaller(request, caller);
+    if (caller !== null && answer.rate !== null) sendBudget(reply, budgetOf(caller, answer.rate));
+    refuseBlocked(answer.blockedMs);
+    if (answer.rate?.allowed === false) throw tooManyRequests(answer.rate);
+    if (caller?.isSuspended) throw accountSuspended();
+    refuseWrongAccess(request, config, caller);
+    if (refusal !== null) throw refusal;
+    if (!answer.slot) throw noSlotLeft(kind ?? 'calls', options.slots[kind ?? 'calls']);
+  }
+
+  async function authenticate(request: FastifyRequest, config: FastifyContextConfig): Promise<Caller | null> {
+    if (config.ignoresCredential?.(request)) return null;
+    try {
+      return await authentication.callerOf(request);
+    } catch (error) {
+      throw error instanceof ApiError && error.code === 'unauthorized'
+        ? await gate.strike(request, error)
+        : error;
+    }
+  }
+
+  async function ask(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    caller: Caller | null,
+    { kind, ignoresMark = false }: { kind: SlotKind | null; ignoresMark?: boolean },
+  ): Promise<AdmitAnswer> {
+    const network = networkOf(request.ip);
+    const slot =
+      kind === null || caller === null || caller.isSuspended
+        ? null
+        : slots.slotFor(`${kind}/${caller.accountId}`, options.slots[kind]);
+    const askCoordination = (ahead: number) =>
+      slots.ask(questionOf(network, caller, { ahead, ignoresMark }), slot);
+    if (caller === null || ignoresMark) return withSlot(request, reply, slot, await askCoordination(0));
+    const mustAsk = slot !== null && !slots.isHeld(slot);
+    const answer = await admissionCache.admit(caller, network, { ask: askCoordination, mustAsk });
+    return withSlot(request, reply, slot, answer);
+  }
+
+  function questionOf(
+    network: string,
+    caller: Caller | null,
+    { ahead, ignoresMark }: { ahead: number; ignoresMark: boolean },
+  ): AdmitQuestion {
+    const credentialId = caller?.apiKeyId ?? caller?.sessionId;
+    return {
+      blocked: { key: strikeKey(network), limit: options.failedAuthenticationsPerMinute },
+      ...(credentialId && !ignoresMark ? { marked: credentialId } : {}),
+      rate: {
+        key: `${options.hostId}/${caller?.accountId ?? network}`,
+        limit: options.requestsPerMinute,
+        windowMs: WINDOW_MS,
+        ahead,
+      },
+    };
+  }
+
+  /** The slot is the call's where nothing refused it, after further looks where none was free. */
+  async function withSlot(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    slot: CallSlot | null,
+    answer: AdmitAnswer,
+  ): Promise<AdmitAnswer> {
+    if (slot === null) return answer;
+    if (answer.blockedMs > 0 || answer.marked || !answer.rate?.allowed) {
+      slots.giveBack(slot);
+      return answer;
+    }
+    const taken = answer.slot || (await slots.takeSoon(slot));
+    if (taken) slots.hold(request, reply, slot);
+    return { ...answer, slot: taken };
+  }
+
+  function refuseWrongAccess(
+    request: FastifyRequest,
+    config: FastifyContextConfig,
+    caller: Caller | null,
+  ): void {
+    if (caller === null && config.access !== 'public') throw missingCredential(request);
+    if (isWrongAccess(config, caller)) throw consoleOnly();
+  }
+
+  /** Something changed about a marked credential or its account: what this process knows of it is looked up again. */
+  async function authenticateAnew(
+    request: FastifyRequest,
+    config: FastifyContextConfig,
+    caller: Caller | null,
+  ): Promise<Caller | null> {
+    const credentialId = caller?.apiKeyId ?? caller?.sessionId;
+    if (credentialId) authentication.forget(credentialId);
+    return authenticate(request, config);
+  }
+
+  function strikeKey(network: string): string {
+    return `${options.hostId}/${network}`;
+  }
+
+  /** What was counted ahead and not made yet is left to the caller as well. */
+  function budgetOf({ accountId }: Caller, { allowed, remaining, resetMs }: RateAnswer): Budget {
+    return {
+      limit: options.requestsPerMinute,
+      windowMs: WINDOW_MS,
+      remaining: allowed ? remaining + admissionCache.prepaidRequests(accountId) : 0,
+      resetMs,
+    };
+  }
+
+  /** From now on a flood of wrong credentials costs no look-up. */
+  function noteFailure(
+    request: FastifyRequest,
+    { count, resetMs }: { count: number; resetMs: number },
+  ): void {
+    if (count < options.failedAuthenticationsPerMinute) return;
+    blockedUntil.set(networkOf(request.ip), now() + resetMs);
+  }
+
+  /** As far as this process knows. */
+  function blockedMsOf(network: string): number {
+    if (blockedUntil.size === 0) return 0;
+    return Math.max(0, (blockedUntil.get(network) ?? 0) - now());
+  }
+
+  function refuseBlocked(blockedMs: number): void {
+    if (blockedMs > 0) throw blocked(blockedMs);
+  }
+
+  const gate: Gate = {
+    install(app) {
+      // Answers a promise only where something has to be asked.
+      app.addHook('onRequest', (request, reply, done) => {
+        // A look at the options of a route makes a copy of them.
+        const { config } = request.routeOptions;
+        if (!passesAtOnce(request, reply, config)) return admit(request, reply, config);
+        done();
+      });
+    },
+    callerOf(request) {
+      const caller = callerIfAny(request);
+      if (caller === null) throw missingCredential(request);
+      return caller;
+    },
+    callerIfAny,
+    keepSlotUntil: slots.keepUntil,
+    async revoke(credentialId) {
+      authentication.forget(credentialId);
+      await invalidateCredentials(coordination, [credentialId]);
+    },
+    async strike(request, refusal) {
+      const counted = await coordination.strike(strikeKey(networkOf(request.ip)), WINDOW_MS);
+      noteFailure(request, counted);
+      return counted.count > options.failedAuthenticationsPerMinute ? blocked(counted.resetMs) : refusal;
+    },
+    async strikeFirst(request) {
+      const key = strikeKey(networkOf(request.ip));
+      const counted = await coordination.strike(key, WINDOW_MS);
+      const giveBack = () => coordination.giveBackStrike(key);
+      if (counted.count > options.failedAuthenticationsPerMinute) {
+        await giveBack();
+        throw blocked(counted.resetMs);
+      }
+      return {
+        giveBack,
+        failed(refusal) {
+          noteFailure(request, counted);
+          return refusal;
+        },
+      };
+    },
+  };
+  return gate;
+}
+
+/** A key where a session has to call. */
+function isWrongAccess({ access }: FastifyContextConfig, caller: Caller | null): boolean {
+  return access === 'session' && caller?.sessionId === null;
+}
+
+/** The kind of slot that a call takes. */
+function kindOf(request: FastifyRequest, { slot }: FastifyContextConfig): SlotKind | null {
+  return typeof slot === 'function' ? slot(request) : (slot ?? null);
+}

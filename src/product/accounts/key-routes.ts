@@ -1,0 +1,110 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance } from 'fastify';
+import { envelopeOf, success } from '../../platform/http/envelope.ts';
+import { ApiError } from '../../platform/http/errors.ts';
+import { present } from '../../platform/names/present.ts';
+import { createKey } from './accounts.ts';
+import type { Gate } from './gate/gate.ts';
+import { ApiKey, KeyPath, NewApiKey, NewApiKeyBody } from './schema.ts';
+import type { AccountsStore, ApiKeyDocument } from './store.ts';
+
+export interface KeyRoutesOptions {
+  store: AccountsStore;
+  gate: Gate;
+  now: () => Date;
+}
+
+/** API keys: issued, listed and revoked from a console session; a key may only revoke itself. */
+export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyRoutesOptions): Promise<void> {
+  app.delete(
+    '/api-keys/self',
+    {
+      config: { idempotency: 'kept' },
+      schema: {
+        summary: 'Revoke the key that makes this call',
+        tags: ['API keys'],
+        response: { 204: Type.Null() },
+      },
+    },
+    async (request, reply) => {
+      const { accountId, apiKeyId } = gate.callerOf(request);
+      if (apiKeyId === null) throw noKeyToRevoke();
+      await store.revokeKey(accountId, apiKeyId, now());
+      await gate.revoke(apiKeyId);
+      return reply.code(204).send();
+    },
+  );
+
+  app.get(
+    '/api-keys',
+    {
+      config: { access: 'session' },
+      schema: {
+        summary: 'List API keys',
+        tags: ['API keys'],
+        response: { 200: envelopeOf(Type.Array(ApiKey)) },
+      },
+    },
+    async (request) => {
+      const keys = await store.findLiveKeys(gate.callerOf(request).accountId);
+      return success('API keys listed.', keys.map(apiKeyOf));
+    },
+  );
+
+  app.post<{ Body: NewApiKeyBody }>(
+    '/api-keys',
+    {
+      // A key needs no name, and a call that gives none needs no body.
+      config: { access: 'session', idempotency: 'unkept', body: 'optional' },
+      schema: {
+        summary: 'Issue an API key',
+        tags: ['API keys'],
+        body: NewApiKeyBody,
+        response: { 201: envelopeOf(NewApiKey) },
+      },
+    },
+    async (request, reply) => {
+      const { accountId } = gate.callerOf(request);
+      const { apiKey, key } = await createKey(store, accountId, request.body.name ?? '', now());
+      return reply
+        .code(201)
+        .send(success('API key issued; it is shown only now.', { ...apiKeyOf(apiKey), key }));
+    },
+  );
+
+  app.delete<{ Params: KeyPath }>(
+    '/api-keys/:keyId',
+    {
+      config: { access: 'session', idempotency: 'kept' },
+      schema: {
+        summary: 'Revoke an API key',
+        tags: ['API keys'],
+        params: KeyPath,
+        response: { 204: Type.Null() },
+      },
+    },
+    async (request, reply) => {
+      const { keyId } = request.params;
+      const revoked = await store.revokeKey(gate.callerOf(request).accountId, keyId, now());
+      if (!revoked)
+        throw new ApiError('not_found', 'There is no such API key: GET /api/v1/api-keys lists them.', {
+          param: 'keyId',
+        });
+      await gate.revoke(keyId);
+      return reply.code(204).send();
+    },
+  );
+}
+
+/** A key as the API shows it: without its secret. */
+function apiKeyOf(key: ApiKeyDocument): ApiKey {
+  const { _id: id, name, hint, createdAt, lastUsedAt } = key;
+  return { id, name, hint, createdAt, ...present({ lastUsedAt }) };
+}
+
+function noKeyToRevoke(): ApiError {
+  return new ApiError(
+    'invalid_state',
+    'A console session has no key behind it: revoke a key by DELETE /api/v1/api-keys/{keyId}.',
+  );
+}

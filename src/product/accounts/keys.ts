@@ -1,0 +1,28 @@
+import { hash } from 'node:crypto';
+import { randomText } from '../../platform/names/ids.ts';
+
+const PREFIX = 'drk_';
+const SECRET_CHARACTERS = 40;
+
+/** How long the text of every API key is that the service made. */
+export const KEY_CHARACTERS = PREFIX.length + SECRET_CHARACTERS;
+
+/** A new API key's text (238 bits). It is shown once; only its hash is stored. */
+export function newKeyText(): string {
+  return PREFIX + randomText(SECRET_CHARACTERS);
+}
+
+/** Whether a text is meant as an API key. */
+export function looksLikeKey(text: string): boolean {
+  return text.startsWith(PREFIX);
+}
+
+/** What is stored and looked up instead of a secret: its SHA-256, base64url. */
+export function secretHash(secret: string): string {
+  return hash('sha256', secret, 'base64url');
+}
+
+/** What a listing shows of a key: its prefix and the last 4 characters. */
+export function keyHint(key: string): string {
+  return `${PREFIX}…${key.slice(-4)}`;
+}

@@ -1,0 +1,84 @@
+import { randomText } from '../../platform/names/ids.ts';
+import type { Coordination } from '../../platform/stores/coordination/port.ts';
+import { invalidateCredentials } from './revocations.ts';
+import { hashPassword } from './sign-in/passwords.ts';
+import type { AccountsStore } from './store.ts';
+
+export interface OperatorOptions {
+  store: AccountsStore;
+  coordination: Coordination;
+  now: () => Date;
+}
+
+/**
+ * What the operator does to an account. A change is seen by every process at once: its credentials are marked, and whoever
+ * meets a mark looks them up again. Each answers false when there is no such account.
+ */
+export interface Operator {
+  /** The old password and every session of the account end. */
+  changePassword(accountId: string, password: string): Promise<boolean>;
+  /** Its calls are refused until it is resumed. Work that was accepted before goes on. */
+  suspend(accountId: string): Promise<boolean>;
+  resume(accountId: string): Promise<boolean>;
+  setPlan(accountId: string, plan: string): Promise<boolean>;
+  /** Ends the account for good: its keys, its sessions and its sign-in. The e-mail is free again. */
+  close(accountId: string): Promise<boolean>;
+  /** Answers how many sessions ended. */
+  endSessions(accountId: string): Promise<number>;
+}
+
+export function createOperator({ store, coordination, now }: OperatorOptions): Operator {
+  async function markAllOf(accountId: string): Promise<void> {
+    const [keys, sessions] = await Promise.all([
+      store.findLiveKeys(accountId),
+      store.findSessions(accountId),
+    ]);
+    await invalidateCredentials(coordination, idsOf([...keys, ...sessions]));
+  }
+
+  async function endSessions(accountId: string): Promise<number> {
+    const sessions = await store.findSessions(accountId);
+    await store.removeSessions(accountId);
+    await invalidateCredentials(coordination, idsOf(sessions));
+    return sessions.length;
+  }
+
+  async function changed(
+    accountId: string,
+    change: Parameters<AccountsStore['change']>[1],
+  ): Promise<boolean> {
+    const isThere = await store.change(accountId, change);
+    if (isThere) await markAllOf(accountId);
+    return isThere;
+  }
+
+  return {
+    endSessions,
+    async changePassword(accountId, password) {
+      const isThere = await store.change(accountId, { passwordHash: await hashPassword(password) });
+      if (isThere) await endSessions(accountId);
+      return isThere;
+    },
+    suspend: (accountId) => changed(accountId, { suspendedAt: now().toISOString() }),
+    resume: (accountId) => changed(accountId, { suspendedAt: null }),
+    setPlan: (accountId, plan) => changed(accountId, { plan }),
+    async close(accountId) {
+      const keys = await store.findLiveKeys(accountId);
+      const isThere = await store.change(accountId, {
+        email: `${accountId}@deleted.invalid`,
+        name: 'deleted',
+        passwordHash: await hashPassword(randomText(20)),
+        deletedAt: now().toISOString(),
+      });
+      if (!isThere) return false;
+      for (const { _id } of keys) await store.revokeKey(accountId, _id, now());
+      await invalidateCredentials(coordination, idsOf(keys));
+      await endSessions(accountId);
+      return true;
+    },
+  };
+}
+
+function idsOf(documents: ReadonlyArray<{ _id: string }>): string[] {
+  return documents.map(({ _id }) => _id);
+}

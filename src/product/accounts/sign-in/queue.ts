@@ -1,0 +1,122 @@
+import { ApiError } from '../../../platform/http/errors.ts';
+
+export interface SignInQueueOptions {
+  /** Passwords judged at once. */
+  atOnce: number;
+  /** Sign-ins that wait, over all networks. */
+  mostWaiting: number;
+  /** Of these, from one network. */
+  mostOfNetwork: number;
+  /** Milliseconds until a sign-in that still waits is given up. */
+  mostWaitMs: number;
+}
+
+/**
+ * A bounded waiting room before the costly judging of passwords. The network that came last is served first: a flood
+ * that waits already does not delay somebody new. A network that was served goes behind all others.
+ */
+export interface SignInQueue {
+  /**
+   * Waits for a turn; the answer ends it.
+   * @throws ApiError 429 rate_limited, reason sign_in_queue, when there is no room or it waited too long; the
+   *   signal's reason when it aborts.
+   */
+  enter(network: string, signal: AbortSignal): Promise<() => void>;
+}
+
+interface Waiter {
+  admit(): void;
+  refuse(): void;
+}
+
+interface Line {
+  network: string;
+  waiters: Waiter[];
+}
+
+const RETRY_AFTER_SECONDS = 2;
+
+export function createSignInQueue(options: SignInQueueOptions): SignInQueue {
+  const { atOnce, mostWaiting, mostOfNetwork, mostWaitMs } = options;
+  /** The last line is served next. */
+  let lines: Line[] = [];
+  let running = 0;
+
+  const waiting = () => lines.reduce((sum, { waiters }) => sum + waiters.length, 0);
+  const lineOf = (network: string) => lines.find((line) => line.network === network);
+
+  function leave(): void {
+    running -= 1;
+    const line = lines.pop();
+    const next = line?.waiters.shift();
+    if (line === undefined || next === undefined) return;
+    if (line.waiters.length > 0) lines.unshift(line);
+    running += 1;
+    next.admit();
+  }
+
+  function add(network: string, waiter: Waiter): void {
+    const line = lineOf(network);
+    if (line === undefined) lines.push({ network, waiters: [waiter] });
+    else line.waiters.push(waiter);
+  }
+
+  function remove(network: string, waiter: Waiter): void {
+    const line = lineOf(network);
+    if (line === undefined) return;
+    line.waiters = line.waiters.filter((other) => other !== waiter);
+    lines = lines.filter(({ waiters }) => waiters.length > 0);
+  }
+
+  /** Makes room for a network that does not wait yet; a network that waits has its slot already. */
+  function makeRoom(network: string): void {
+    const line = lineOf(network);
+    if (line !== undefined && line.waiters.length >= mostOfNetwork) throw noRoom();
+    if (waiting() < mostWaiting) return;
+    if (line !== undefined) throw noRoom();
+    lines[0]?.waiters.at(-1)?.refuse();
+  }
+
+  function wait(network: string, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const end = (settle: () => void) => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', giveUp);
+        remove(network, waiter);
+        settle();
+      };
+      const giveUp = () => end(() => reject(signal.reason));
+      const waiter: Waiter = {
+        admit: () => end(resolve),
+        refuse: () => end(() => reject(noRoom())),
+      };
+      const timer = setTimeout(waiter.refuse, mostWaitMs);
+      add(network, waiter);
+      signal.addEventListener('abort', giveUp, { once: true });
+    });
+  }
+
+  return {
+    async enter(network, signal) {
+      signal.throwIfAborted();
+      if (running < atOnce) running += 1;
+      else {
+        makeRoom(network);
+        await wait(network, signal);
+      }
+      let left = false;
+      return () => {
+        if (!left) leave();
+        left = true;
+      };
+    },
+  };
+}
+
+function noRoom(): ApiError {
+  return new ApiError(
+    'rate_limited',
+    'Too many sign-ins are under way: wait for Retry-After seconds, and sign in again.',
+    { details: { reason: 'sign_in_queue' }, retryAfterSeconds: RETRY_AFTER_SECONDS },
+  );
+}

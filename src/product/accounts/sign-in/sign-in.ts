@@ -1,0 +1,73 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { clientGoneSignal } from '../../../platform/http/connection/client-gone.ts';
+import { networkOf } from '../../../platform/http/connection/client-network.ts';
+import { ApiError } from '../../../platform/http/errors.ts';
+import type { Coordination } from '../../../platform/stores/coordination/port.ts';
+import { accountSuspended } from '../authentication.ts';
+import type { Gate } from '../gate/gate.ts';
+import type { SignInBody } from '../schema.ts';
+import type { AccountDocument, AccountsStore } from '../store.ts';
+import { createGuesses } from './guesses.ts';
+import { passwordMatches } from './passwords.ts';
+import { createSignInQueue } from './queue.ts';
+
+/**
+ * A derivation takes 128 MB, 0.3 s and a thread of libuv: a flood of sign-ins waits, and image work does not wait behind
+ * it. Everybody has an answer within 5 s: who waited 4 s is given up, and a derivation takes less than the rest.
+ */
+const QUEUE = { atOnce: 2, mostWaiting: 32, mostOfNetwork: 8, mostWaitMs: 4_000 };
+
+export interface SignInOptions {
+  store: AccountsStore;
+  gate: Gate;
+  coordination: Coordination;
+}
+
+/**
+ * Judges an e-mail and a password. A guess counts before it is judged, for its address and for its account, and is given
+ * back when it was right: however many come at once, no more are judged than may be wrong.
+ * @returns the account.
+ * @throws ApiError 401 unauthorized, 403 forbidden for a suspended account, 429 rate_limited.
+ */
+export function createSignIn({ store, gate, coordination }: SignInOptions) {
+  const queue = createSignInQueue(QUEUE);
+  const guesses = createGuesses(coordination);
+
+  async function judged(
+    { email, password }: SignInBody,
+    network: string,
+    signal: AbortSignal,
+  ): Promise<AccountDocument | null> {
+    const leave = await queue.enter(network, signal);
+    try {
+      const account = await store.findByEmail(email.toLowerCase());
+      const matches = await passwordMatches(password, account?.passwordHash ?? null);
+      return matches ? account : null;
+    } finally {
+      leave();
+    }
+  }
+
+  return async (
+    request: FastifyRequest<{ Body: SignInBody }>,
+    reply: FastifyReply,
+  ): Promise<AccountDocument> => {
+    const network = networkOf(request.ip);
+    const strike = await gate.strikeFirst(request);
+    // A guess that comes too early stays counted for its address.
+    const guess = await guesses.begin(request.body.email.toLowerCase(), network);
+    const account = await judged(request.body, network, clientGoneSignal(reply)).catch(async (error) => {
+      await Promise.all([strike.giveBack(), guess.unjudged()]);
+      throw error;
+    });
+    if (account === null) throw strike.failed(wrongPassword());
+    await Promise.all([strike.giveBack(), guess.succeeded()]);
+    if (account.suspendedAt != null) throw accountSuspended();
+    return account;
+  };
+}
+
+/** One answer for an unknown e-mail and a wrong password, after the same work. */
+function wrongPassword(): ApiError {
+  return new ApiError('unauthorized', 'The e-mail or the password is wrong: check both and sign in again.');
+}

@@ -1,0 +1,230 @@
+import { deleteExpired } from '../../platform/stores/documents/expiry.ts';
+import type { Collection, DeclaredCollection, Documents } from '../../platform/stores/documents/port.ts';
+
+/** Who an account is. The same document carries its money, which is billing's alone (see billing/store.ts). */
+export interface AccountDocument {
+  _id: string;
+  email: string;
+  name: string;
+  plan: string;
+  passwordHash: string;
+  createdAt: string;
+  /** When the operator stopped it; null or missing: it is not stopped. */
+  suspendedAt?: string | null;
+  /** When the operator deleted it, for good; missing: it was not. */
+  deletedAt?: string;
+  /** The first account until its key was shown: a start that was cut short is finished by the next one. */
+  unfinished?: true;
+}
+
+/** How an account stands towards its callers. */
+export interface Standing {
+  plan: string;
+  isSuspended: boolean;
+}
+
+export interface ApiKeyDocument {
+  _id: string;
+  accountId: string;
+  name: string;
+  hash: string;
+  hint: string;
+  createdAt: string;
+  lastUsedAt: string | null;
+  revokedAt: string | null;
+}
+
+/** A console session. Its token is stored as a hash alone. */
+export interface SessionDocument {
+  _id: string;
+  accountId: string;
+  hash: string;
+  createdAt: string;
+  expiresAt: string;
+}
+
+/** The money of a new account, in the fields that billing counts on from then on. */
+const NO_MONEY = {
+  balance: 0,
+  held: 0,
+  movement: null,
+  processing: { period: '', used: 0, reservations: [] },
+};
+
+type StoredAccount = AccountDocument & Partial<typeof NO_MONEY>;
+
+const HASH = { name: 'hash', fields: [['hash', 1]], unique: true } as const;
+
+/** An account's end is its own command's: the document stays as a mark, and its credentials are revoked. */
+export const ACCOUNTS: DeclaredCollection = {
+  name: 'accounts',
+  indexes: [{ name: 'email', fields: [['email', 1]], unique: true }],
+  onAccountDeletion: 'keep',
+};
+export const API_KEYS: DeclaredCollection = {
+  name: 'apiKeys',
+  indexes: [
+    HASH,
+    // A session's caller lists its live keys; the embedded store reads by one index what its fields say whole.
+    {
+      name: 'account',
+      fields: [
+        ['accountId', 1],
+        ['revokedAt', 1],
+        ['_id', 1],
+      ],
+    },
+  ],
+  onAccountDeletion: 'keep',
+};
+export const SESSIONS: DeclaredCollection = {
+  name: 'sessions',
+  indexes: [
+    HASH,
+    {
+      name: 'account',
+      fields: [
+        ['accountId', 1],
+        ['_id', 1],
+      ],
+    },
+    { name: 'expiresAt', fields: [['expiresAt', 1]] },
+  ],
+  onAccountDeletion: 'keep',
+};
+
+/**
+ * Accounts, their keys and their sessions. A finder takes the account first; the others look up what a caller proves to
+ * know (an e-mail, a secret's hash), or are the operator's, and say so in their names.
+ */
+export class AccountsStore {
+  readonly #accounts: Collection<StoredAccount>;
+  readonly #keys: Collection<ApiKeyDocument>;
+  readonly #sessions: Collection<SessionDocument>;
+
+  private constructor(
+    accounts: Collection<StoredAccount>,
+    keys: Collection<ApiKeyDocument>,
+    sessions: Collection<SessionDocument>,
+  ) {
+    this.#accounts = accounts;
+    this.#keys = keys;
+    this.#sessions = sessions;
+  }
+
+  static async open(documents: Documents): Promise<AccountsStore> {
+    const [accounts, keys, sessions] = await Promise.all([
+      documents.collection<StoredAccount>(ACCOUNTS),
+      documents.collection<ApiKeyDocument>(API_KEYS),
+      documents.collection<SessionDocument>(SESSIONS),
+    ]);
+    return new AccountsStore(accounts, keys, sessions);
+  }
+
+  /** @throws DuplicateKeyError when the e-mail is taken. */
+  async insert(account: AccountDocument): Promise<void> {
+    await this.#accounts.insertOne({ ...account, ...NO_MONEY });
+  }
+
+  find(accountId: string): Promise<AccountDocument | null> {
+    return this.#accounts.findOne({ _id: accountId });
+  }
+
+  /** Null when there is no such account any more. */
+  async standingOf(accountId: string): Promise<Standing | null> {
+    const fields = ['plan', 'suspendedAt', 'deletedAt'];
+    const account = await this.#accounts.findOne({ _id: accountId }, { fields });
+    if (account === null || account.deletedAt !== undefined) return null;
+    return { plan: account.plan, isSuspended: account.suspendedAt != null };
+  }
+
+  /** @param email in lower case. */
+  findByEmail(email: string): Promise<AccountDocument | null> {
+    return this.#accounts.findOne({ email });
+  }
+
+  /** For the operator: changes an account that was not deleted; false when there is none. */
+  async change(accountId: string, change: Partial<Omit<AccountDocument, '_id'>>): Promise<boolean> {
+    const { matched } = await this.#accounts.updateOne(
+      { _id: accountId, deletedAt: { $exists: false } },
+      { $set: change },
+    );
+    return matched === 1;
+  }
+
+  /** Ends the first start: what it made was shown. */
+  async finish(accountId: string): Promise<void> {
+    await this.#accounts.updateOne({ _id: accountId }, { $unset: { unfinished: true } });
+  }
+
+  /** For the operator: every account, oldest first. */
+  findEveryAccount(): Promise<AccountDocument[]> {
+    return this.#accounts.find({}, { sort: [['_id', 1]] });
+  }
+
+  /** For the operator: whether nobody has an account yet. */
+  async isEmpty(): Promise<boolean> {
+    return (await this.#accounts.findOne({}, { fields: ['_id'] })) === null;
+  }
+
+  async insertKey(key: ApiKeyDocument): Promise<void> {
+    await this.#keys.insertOne(key);
+  }
+
+  /** The keys of an account that were not revoked, oldest first. */
+  findLiveKeys(accountId: string): Promise<ApiKeyDocument[]> {
+    return this.#keys.find({ accountId, revokedAt: null }, { sort: [['_id', 1]] });
+  }
+
+  /** The key whose text has this hash, revoked or not. */
+  findKeyByHash(hash: string): Promise<ApiKeyDocument | null> {
+    return this.#keys.findOne({ hash });
+  }
+
+  /** Marks a key revoked for good; false when there is no such live key of this account. */
+  async revokeKey(accountId: string, keyId: string, now: Date): Promise<boolean> {
+    const change = { $set: { revokedAt: now.toISOString() } };
+    const { modified } = await this.#keys.updateOne({ _id: keyId, accountId, revokedAt: null }, change);
+    return modified === 1;
+  }
+
+  /** For the operator: marks a key of any account revoked; false when there is no such live key. */
+  async revokeAnyKey(keyId: string, now: Date): Promise<boolean> {
+    const change = { $set: { revokedAt: now.toISOString() } };
+    const { modified } = await this.#keys.updateOne({ _id: keyId, revokedAt: null }, change);
+    return modified === 1;
+  }
+
+  /** Writes when a key was used, unless another process wrote it since `key` was read. */
+  async noteKeyUse({ accountId, _id, lastUsedAt }: ApiKeyDocument, now: Date): Promise<void> {
+    const change = { $set: { lastUsedAt: now.toISOString() } };
+    await this.#keys.updateOne({ _id, accountId, lastUsedAt }, change);
+  }
+
+  async insertSession(session: SessionDocument): Promise<void> {
+    await this.#sessions.insertOne(session);
+  }
+
+  /** The session whose token has this hash; it may be over. */
+  findSessionByHash(hash: string): Promise<SessionDocument | null> {
+    return this.#sessions.findOne({ hash });
+  }
+
+  async removeSession(accountId: string, sessionId: string): Promise<void> {
+    await this.#sessions.deleteOne({ _id: sessionId, accountId });
+  }
+
+  /** Sessions of an account, those that are over included. */
+  findSessions(accountId: string): Promise<SessionDocument[]> {
+    return this.#sessions.find({ accountId });
+  }
+
+  async removeSessions(accountId: string): Promise<void> {
+    await this.#sessions.deleteMany({ accountId });
+  }
+
+  /** Deletes a batch of sessions that are over; answers how many. */
+  sweepSessions(now: Date): Promise<number> {
+    return deleteExpired(this.#sessions, now);
+  }
+}

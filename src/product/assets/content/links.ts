@@ -1,0 +1,43 @@
+import type { Signatures } from '../../../platform/http/signatures.ts';
+
+export interface LinksOptions {
+  signatures: Signatures;
+  publicUrl: () => string;
+  now: () => Date;
+}
+
+/** What a link grants: reading an asset's content, or putting it. */
+type Grant = 'asset-content' | 'asset-put';
+
+/** What a link carries in its query. */
+export interface LinkQueryPart {
+  owner?: string;
+  expires?: string;
+  signature?: string;
+}
+
+/** Links to an asset's content that need no credential: they carry the account, and are signed over it. */
+export function createLinks({ signatures, publicUrl, now }: LinksOptions) {
+  return {
+    sign(grant: Grant, accountId: string, assetId: string, expiresAt: Date): string {
+      const signed = signatures.sign(grant, subject(accountId, assetId), expiresAt);
+      return `${publicUrl()}/api/v1/assets/${assetId}/content?owner=${accountId}&${signed}`;
+    },
+
+    /**
+     * The account that a link was made for.
+     * @throws ApiError 403 forbidden with details.reason link_expired or link_invalid.
+     */
+    ownerOf(grant: Grant, assetId: string, query: LinkQueryPart): string {
+      const { owner = '' } = query;
+      signatures.verify(grant, subject(owner, assetId), query, now());
+      return owner;
+    },
+  };
+}
+
+export type Links = ReturnType<typeof createLinks>;
+
+function subject(accountId: string, assetId: string): string {
+  return `${accountId}/${assetId}`;
+}

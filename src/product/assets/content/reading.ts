@@ -1,0 +1,60 @@
+import { StoreUnavailableError } from '../../../platform/stores/documents/port.ts';
+import type { Objects, StoredObject } from '../../../platform/stores/objects/port.ts';
+import type { AssetDocument } from '../asset.ts';
+import { assetNotFound, storageUnreadable, withoutContent } from '../errors.ts';
+import type { AssetsStore } from '../store.ts';
+
+/** An asset that has its bytes. */
+export interface DoneAsset extends AssetDocument {
+  objectKey: string;
+  digest: string;
+  image: NonNullable<AssetDocument['image']>;
+}
+
+/**
+ * The asset, whatever its status.
+ * @throws ApiError asset_not_found
+ */
+export async function findAsset(
+  store: AssetsStore,
+  accountId: string,
+  assetId: string,
+): Promise<AssetDocument> {
+  const asset = await store.find(accountId, assetId);
+  if (asset === null) throw assetNotFound(assetId);
+  return asset;
+}
+
+/**
+ * An asset that has its bytes.
+ * @throws ApiError asset_not_found; invalid_state while it is PENDING, and when it FAILED.
+ */
+export async function findDone(store: AssetsStore, accountId: string, assetId: string): Promise<DoneAsset> {
+  const asset = await findAsset(store, accountId, assetId);
+  if (!isDone(asset)) throw withoutContent(asset.status);
+  return asset;
+}
+
+function isDone(asset: AssetDocument): asset is DoneAsset {
+  const { status, objectKey, digest, image } = asset;
+  return status === 'DONE' && objectKey !== null && digest !== null && image !== null;
+}
+
+/**
+ * An asset's bytes as a stream, all of them or a range.
+ * @throws ApiError provider_unavailable with reason storage_read
+ */
+export async function openContent(
+  objects: Objects,
+  { objectKey }: Pick<DoneAsset, 'objectKey'>,
+  range: { start: number; end: number } | null,
+): Promise<StoredObject> {
+  const object = await objects.get(objectKey, range ?? undefined).catch(unreadable);
+  if (object === null) throw storageUnreadable();
+  return object;
+}
+
+/** Refuses what the store of objects did not give; any other failure passes through as it is. */
+export function unreadable(cause: unknown): never {
+  throw cause instanceof StoreUnavailableError ? storageUnreadable(cause) : cause;
+}

@@ -1,0 +1,93 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { answerPreflight, openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';
+import { isFresh } from '../../../platform/http/hooks/freshness.ts';
+import type { Objects } from '../../../platform/stores/objects/port.ts';
+import type { Gate } from '../../accounts/gate/gate.ts';
+import { AssetPath, ContentQuery } from '../schema.ts';
+import type { AssetsStore } from '../store.ts';
+import { cacheControl, disposition, rangeOf } from './content.ts';
+import type { Links } from './links.ts';
+import { findDone, openContent } from './reading.ts';
+
+export interface ContentRoutesOptions {
+  gate: Gate;
+  store: AssetsStore;
+  objects: Objects;
+  links: Links;
+  now: () => Date;
+}
+
+/** An SVG that somebody uploaded, opened in a browser, runs nothing and loads nothing. */
+const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
+
+/** GET /assets/{id}/content: the bytes, for their owner, and for anybody who has a link. */
+export async function contentRoutes(
+  app: FastifyInstance,
+  { gate, store, objects, links, now }: ContentRoutesOptions,
+): Promise<void> {
+  openToEveryOrigin(app, isLink);
+  answerPreflight(app, '/assets/:assetId/content', { methods: ['GET', 'HEAD', 'PUT'], isSigned: isLink });
+
+  app.get<{ Params: AssetPath; Querystring: ContentQuery }>(
+    '/assets/:assetId/content',
+    {
+      config: { access: 'public', ignoresCredential: isLink, answers: 'image/*' },
+      schema: {
+        summary: 'Read the bytes of an asset',
+        description: 'With a credential, or without one by a signed link. Answers single ranges and ETags.',
+        tags: ['Assets'],
+        security: [{ apiKey: [] }, { session: [] }, {}],
+        params: AssetPath,
+        querystring: ContentQuery,
+      },
+    },
+    async (request, reply) => {
+      const asset = await findDone(store, readerOf(request), request.params.assetId);
+      const { mimeType, bytes: sizeBytes } = asset.image;
+      const etag = `"${asset.digest}"`;
+      reply
+        .header('etag', etag)
+        .header('cache-control', cacheControl(endsOf(asset, request.query), now().getTime()))
+        .header(
+          'content-disposition',
+          disposition(request.query.download === true ? 'attachment' : 'inline', asset),
+        )
+        .header('accept-ranges', 'bytes')
+        .header('x-content-type-options', 'nosniff')
+        .header('content-security-policy', CONTENT_POLICY);
+      if (isFresh(request.headers['if-none-match'], etag)) return reply.code(304).send();
+
+      const { headers } = request;
+      const range = rangeOf(headers.range, headers['if-range']?.toString(), { sizeBytes, etag });
+      const { body } = await openContent(objects, asset, range);
+      reply.type(mimeType);
+      if (range === null) return reply.header('content-length', String(sizeBytes)).send(body);
+      const { start, end } = range;
+      return reply
+        .code(206)
+        .header('content-range', `bytes ${start}-${end}/${sizeBytes}`)
+        .header('content-length', String(end - start + 1))
+        .send(body);
+    },
+  );
+
+  /** The account whose asset may be read: the link's, else the caller's. */
+  function readerOf(request: FastifyRequest<{ Params: AssetPath; Querystring: ContentQuery }>): string {
+    const { params, query } = request;
+    if (!isLink(request)) return gate.callerOf(request).accountId;
+    return links.ownerOf('asset-content', params.assetId, query);
+  }
+}
+
+/** When the asset ends, and the link that it is read by. */
+function endsOf(
+  { expiresAt }: { expiresAt: string | null },
+  { expires }: ContentQuery,
+): Array<number | null> {
+  return [expiresAt === null ? null : Date.parse(expiresAt), expires === undefined ? null : Number(expires)];
+}
+
+function isLink({ query }: FastifyRequest): boolean {
+  const { signature, expires } = query as ContentQuery;
+  return signature !== undefined || expires !== undefined;
+}

@@ -1,0 +1,64 @@
+import { ApiError } from '../../platform/http/errors.ts';
+import { otherKindHint } from '../../platform/names/ids.ts';
+import type { AssetStatus } from './asset.ts';
+
+/** None, or another account's: the two are never told apart. */
+export function assetNotFound(assetId: string): ApiError {
+  const hint = otherKindHint(assetId, 'ast');
+  return new ApiError('asset_not_found', `There is no such asset: GET /api/v1/assets lists yours.${hint}`, {
+    param: 'assetId',
+  });
+}
+
+export function collectionNotFound(): ApiError {
+  return new ApiError('not_found', 'There is no such collection: GET /api/v1/collections lists yours.', {
+    param: 'name',
+  });
+}
+
+/** The asset has no bytes: they have not come yet, or were no image. */
+export function withoutContent(status: AssetStatus): ApiError {
+  const reason =
+    status === 'PENDING'
+      ? 'has not finished uploading: put its bytes to the upload url first'
+      : 'got bytes that are no readable image: upload another one';
+  return new ApiError('invalid_state', `This asset ${reason}.`, { param: 'assetId', details: { status } });
+}
+
+/** A reserved asset takes one PUT. */
+export function alreadyPut(status: AssetStatus): ApiError {
+  return new ApiError(
+    'invalid_state',
+    'This upload url was used: reserve another asset by POST /api/v1/assets.',
+    {
+      param: 'assetId',
+      details: { status },
+    },
+  );
+}
+
+export function assetCountExceeded(limit: number, left: number, upgradeUrl: string): ApiError {
+  return new ApiError(
+    'asset_count_exceeded',
+    `The plan stores ${limit} assets, and ${left} places are left: delete some, or change the plan.`,
+    { details: { limit, left, upgradeUrl } },
+  );
+}
+
+/** The bytes are recorded, and the store of objects did not give them. */
+export function storageUnreadable(cause?: unknown): ApiError {
+  return new ApiError(
+    'provider_unavailable',
+    'The stored bytes of the asset could not be read: make the same call again.',
+    { details: { reason: 'storage_read' }, retryAfterSeconds: 2, cause },
+  );
+}
+
+/** Other uploads were ahead of this one for too long. */
+export function tooManyUploads(): ApiError {
+  return new ApiError(
+    'provider_unavailable',
+    'The upload was not done in time, for many others are under way: make the same call again later.',
+    { details: { reason: 'deadline_exceeded' }, retryAfterSeconds: 5 },
+  );
+}

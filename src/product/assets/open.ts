@@ -1,0 +1,143 @@
+import type { Readable } from 'node:stream';
+import type { FastifyInstance } from 'fastify';
+import type { Pixels } from '../../imaging/pixels/pixels.ts';
+import type { Capacity } from '../../platform/capacity/capacity.ts';
+import type { Signatures } from '../../platform/http/signatures.ts';
+import type { Slice } from '../../platform/http/slice.ts';
+import type { Outbound } from '../../platform/outbound/outbound.ts';
+import type { Coordination } from '../../platform/stores/coordination/port.ts';
+import type { Documents } from '../../platform/stores/documents/port.ts';
+import type { Objects } from '../../platform/stores/objects/port.ts';
+import type { SweepTask } from '../../platform/sweeping/sweeper.ts';
+import type { Gate } from '../accounts/gate/gate.ts';
+import type { AssetStatus } from './asset.ts';
+import { AssetCollections } from './collections/collections.ts';
+import { collectionRoutes } from './collections/routes.ts';
+import { createLinks } from './content/links.ts';
+import { createAssetReader } from './content/reader.ts';
+import { openContent } from './content/reading.ts';
+import { contentRoutes } from './content/routes.ts';
+import { UPLOAD_LIMIT_BYTES, URL_LIMIT_BYTES } from './limits.ts';
+import { AssetQuota } from './quota/asset-quota.ts';
+import { JobQuota } from './quota/job-quota.ts';
+import { openAssetRecords } from './records.ts';
+import { createRemoval } from './removal.ts';
+import { assetRoutes } from './routes.ts';
+import { AssetsStore } from './store.ts';
+import { createAssetSweeps } from './sweeps.ts';
+import { createIncoming } from './uploads/incoming.ts';
+import { createIntake } from './uploads/intake.ts';
+import { createOutputs, type Outputs } from './uploads/outputs.ts';
+import { uploadRoutes } from './uploads/routes.ts';
+import { createArrivals } from './uploads/uploads.ts';
+
+export interface AssetsOptions {
+  gate: Gate;
+  documents: Documents;
+  coordination: Coordination;
+  objects: Objects;
+  pixels: Pixels;
+  outbound: Outbound;
+  signatures: Signatures;
+  capacity: Capacity;
+  /** Assets that a plan stores. */
+  storedAssets: (plan: string) => number;
+  publicUrl: () => string;
+  /** Where a plan is changed; part of the refusal for want of quota. */
+  upgradeUrl: () => string;
+  /** See AssetSweepsOptions. */
+  storesOpenedAt?: Date;
+  now: () => Date;
+  log: { warn(context: object, message: string): void };
+}
+
+export interface Assets extends Slice {
+  sweeps: readonly SweepTask[];
+  /** Reads an asset for a synchronous call; see reading.ts for what it throws. */
+  readAsset: ReturnType<typeof createAssetReader>;
+  /** How many assets an account has, those on their way in and out included. */
+  storedAssets(accountId: string): Promise<number>;
+  /** Those of the ids that are no DONE asset of the account. */
+  missingAssets(accountId: string, assetIds: readonly string[]): Promise<string[]>;
+  jobs: AssetsForJobs;
+}
+
+/** What jobs ask of assets: their inputs, the places of their outputs, and the outputs. */
+export interface AssetsForJobs {
+  /** Reads an input, which may be as large as an upload. */
+  read: ReturnType<typeof createAssetReader>;
+  /** Those of the ids that are assets of the account, with their status. */
+  statuses(accountId: string, assetIds: readonly string[]): Promise<Map<string, AssetStatus>>;
+  /** Pictures of the account, by id: those that have their bytes. */
+  pictures(accountId: string, assetIds: readonly string[]): Promise<Map<string, StoredPicture>>;
+  /**
+   * The bytes of a picture.
+   * @throws ApiError provider_unavailable with reason storage_read
+   */
+  open(picture: StoredPicture): Promise<Readable>;
+  quota: JobQuota;
+  outputs: Outputs;
+}
+
+/** What a download needs to know of an asset. */
+export interface StoredPicture {
+  name: string | null;
+  format: string;
+  sizeBytes: number;
+  /** SHA-256 of the bytes, in hexadecimal. */
+  digest: string;
+  objectKey: string;
+}
+
+/** Uploads, collections, content and links. */
+export async function openAssets(options: AssetsOptions): Promise<Assets> {
+  const { documents, objects, gate, now, log } = options;
+  const store = await AssetsStore.open(documents, now);
+  const quota = await AssetQuota.open(documents, now);
+  const collections = await AssetCollections.open(documents, store, now);
+  const intake = createIntake(options);
+  const incoming = createIncoming(options.outbound);
+  const links = createLinks(options);
+  const records = await openAssetRecords(store, options.coordination);
+  const removal = createRemoval({ store, records, quota, objects, log });
+  const arrivals = createArrivals({ ...options, store, quota, collections, intake, removal });
+  const outputs = createOutputs({ store, collections, removal, objects, pixels: options.pixels, now });
+
+  return {
+    async routes(app: FastifyInstance) {
+      await app.register(uploadRoutes, { gate, arrivals, incoming, links });
+      await app.register(assetRoutes, { gate, store, removal, links, now });
+      await app.register(contentRoutes, { gate, store, objects, links, now });
+      await app.register(collectionRoutes, { gate, collections });
+    },
+
+    readAsset: createAssetReader(records, objects, URL_LIMIT_BYTES),
+
+    storedAssets: (accountId) => quota.stored(accountId),
+
+    async missingAssets(accountId, assetIds) {
+      const there = new Set(await store.findDone(accountId, assetIds));
+      return assetIds.filter((id) => !there.has(id));
+    },
+
+    jobs: {
+      read: createAssetReader(records, objects, UPLOAD_LIMIT_BYTES),
+      statuses: (accountId, ids) => store.statuses(accountId, ids),
+      pictures: async (accountId, ids) => {
+        const pictures = new Map<string, StoredPicture>();
+        for (const asset of await store.findMany(accountId, ids)) {
+          const { _id, name, image, digest, objectKey } = asset;
+          if (image === null || digest === null || objectKey === null) continue;
+          pictures.set(_id, { name, format: image.format, sizeBytes: image.bytes, digest, objectKey });
+        }
+        return pictures;
+      },
+      open: async (picture) => (await openContent(objects, picture, null)).body,
+      quota: await JobQuota.open(documents, now),
+      outputs,
+    },
+
+    sweeps: createAssetSweeps({ storesOpenedAt: options.storesOpenedAt, store, quota, removal, arrivals }),
+    stop: async () => records.close(),
+  };
+}

@@ -1,0 +1,112 @@
+import { randomText } from '../../../platform/names/ids.ts';
+import type { Collection, Documents } from '../../../platform/stores/documents/port.ts';
+import { ASSET_QUOTA } from './asset-quota.ts';
+
+/** What a job does to the count: `in` takes places for it, `out` gives back those that it left empty. */
+interface Mark {
+  jobId: string;
+  way: 'in' | 'out';
+  /** Names one giving back among several that were begun; the job document says which one counts. */
+  token: string;
+  count: number;
+  at: string;
+}
+
+/** The view that jobs have of an account's quota; see asset-quota.ts for the document. */
+interface JobQuotaDocument {
+  _id: string;
+  stored: number;
+  marks?: Mark[];
+}
+
+/**
+ * The places of outputs that jobs will make. A job takes them all before it may run, so that no output finds the plan
+ * full, and gives back at its end those that it left empty. As with single assets, each step is marked until the job
+ * document knows of it, so that a crash between the two neither loses a place nor gives it back twice:
+ *
+ *   in:  reserve (counts, marks `in`) · the job is shown, with its number of places · confirm (unmarks)
+ *   out: announce (marks `out`, under a token) · the job notes the first token · giveBack (uncounts that one, unmarks all)
+ */
+export class JobQuota {
+  readonly #quota: Collection<JobQuotaDocument>;
+  readonly #now: () => Date;
+
+  private constructor(quota: Collection<JobQuotaDocument>, now: () => Date) {
+    this.#quota = quota;
+    this.#now = now;
+  }
+
+  static async open(documents: Documents, now: () => Date): Promise<JobQuota> {
+    return new JobQuota(await documents.collection<JobQuotaDocument>(ASSET_QUOTA), now);
+  }
+
+  /** Takes places for a job's outputs, all or none; false when the plan has not so many left. */
+  async reserve(accountId: string, jobId: string, count: number, limit: number): Promise<boolean> {
+    if (count === 0) return true;
+    const take = () =>
+      this.#quota.updateOne(
+        { _id: accountId, stored: { $lte: limit - count }, 'marks.jobId': { $ne: jobId } },
+        { $inc: { stored: count }, $push: { marks: this.#mark(jobId, 'in', count) } },
+      );
+    if ((await take()).modified === 1) return true;
+    const begin = { $setOnInsert: { stored: 0, moving: [] } };
+    const quota = await this.#quota.findOneAndUpdate({ _id: accountId }, begin, { upsert: true });
+    if (marked(quota, jobId) !== undefined) return true;
+    return (await take()).modified === 1;
+  }
+
+  /** The job has noted its quota. */
+  async confirm(accountId: string, jobId: string): Promise<void> {
+    await this.#quota.updateOne({ _id: accountId }, { $pull: { marks: { jobId, way: 'in' } } });
+  }
+
+  /** Marks places that are about to be given back, under a token of who gives them. */
+  async announce(accountId: string, jobId: string, token: string, count: number): Promise<void> {
+    await this.#quota.updateOne(
+      { _id: accountId },
+      { $push: { marks: { ...this.#mark(jobId, 'out', count), token } } },
+    );
+  }
+
+  /** Gives back the places of the mark that counts, and forgets the other marks of the job. */
+  async giveBack(accountId: string, jobId: string, token: string): Promise<void> {
+    const quota = await this.#quota.findOne({ _id: accountId }, { fields: ['marks'] });
+    const mark = quota?.marks?.find((other) => other.jobId === jobId && other.token === token);
+    if (mark !== undefined) {
+      await this.#quota.updateOne(
+        { _id: accountId, 'marks.token': token },
+        { $inc: { stored: -mark.count }, $pull: { marks: { token } } },
+      );
+    }
+    await this.withdraw(accountId, jobId);
+  }
+
+  /** Gives back what a job reserved that was never shown. */
+  async undo(accountId: string, jobId: string): Promise<void> {
+    const quota = await this.#quota.findOne({ _id: accountId }, { fields: ['marks'] });
+    const mark = marked(quota, jobId);
+    if (mark?.way === 'in') await this.giveBack(accountId, jobId, mark.token);
+  }
+
+  /** Forgets the marks of a job whose places are where they belong. */
+  async withdraw(accountId: string, jobId: string): Promise<void> {
+    await this.#quota.updateOne({ _id: accountId }, { $pull: { marks: { jobId } } });
+  }
+
+  /** For the sweep: jobs of any account whose marks were made before an instant. */
+  async leftOver(before: Date): Promise<Array<{ accountId: string; jobId: string }>> {
+    const instant = before.toISOString();
+    const quota = await this.#quota.find({ 'marks.at': { $lt: instant } });
+    return quota.flatMap(({ _id: accountId, marks = [] }) =>
+      marks.filter(({ at }) => at < instant).map(({ jobId }) => ({ accountId, jobId })),
+    );
+  }
+
+  #mark(jobId: string, way: Mark['way'], count: number): Mark {
+    return { jobId, way, token: randomText(12), count, at: this.#now().toISOString() };
+  }
+}
+
+function marked(quota: JobQuotaDocument | null, jobId: string): Mark | undefined {
+  return quota?.marks?.find((mark) => mark.jobId === jobId);
+}

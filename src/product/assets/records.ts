@@ -1,0 +1,52 @@
+import { LRUCache } from 'lru-cache';
+import type { Coordination } from '../../platform/stores/coordination/port.ts';
+import { type DoneAsset, findDone } from './content/reading.ts';
+import type { AssetsStore } from './store.ts';
+
+const GONE = 'assets/gone';
+const MOST_RECORDS = 10_000;
+/** How long a record is kept where the message of its end was lost. */
+const KEEP_MS = 30_000;
+
+/**
+ * What is known of assets that were read lately. Nothing about an asset that has its bytes changes but its end, which
+ * every process hears of; and a reader that finds no bytes behind a record asks for it again.
+ */
+export interface AssetRecords {
+  /** @throws ApiError asset_not_found, invalid_state */
+  find(accountId: string, assetId: string): Promise<DoneAsset>;
+  /** As find, from the store itself. */
+  findAnew(accountId: string, assetId: string): Promise<DoneAsset>;
+  /** Tells every process that an asset has ended. */
+  ended(accountId: string, assetId: string): Promise<void>;
+  close(): void;
+}
+
+export async function openAssetRecords(
+  store: AssetsStore,
+  coordination: Coordination,
+): Promise<AssetRecords> {
+  const records = new LRUCache<string, DoneAsset>({ max: MOST_RECORDS, ttl: KEEP_MS });
+  const close = await coordination.subscribe(GONE, (key) => records.delete(key));
+  const keyOf = (accountId: string, assetId: string) => `${accountId}/${assetId}`;
+
+  async function findAnew(accountId: string, assetId: string): Promise<DoneAsset> {
+    const key = keyOf(accountId, assetId);
+    records.delete(key);
+    const asset = await findDone(store, accountId, assetId);
+    records.set(key, asset);
+    return asset;
+  }
+
+  return {
+    findAnew,
+    find: async (accountId, assetId) =>
+      records.get(keyOf(accountId, assetId)) ?? findAnew(accountId, assetId),
+    async ended(accountId, assetId) {
+      const key = keyOf(accountId, assetId);
+      records.delete(key);
+      await coordination.publish(GONE, key);
+    },
+    close,
+  };
+}

@@ -1,0 +1,90 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance } from 'fastify';
+import { envelopeOf, pageOf, success } from '../../platform/http/envelope.ts';
+import type { Gate } from '../accounts/gate/gate.ts';
+import { assetOf } from './asset.ts';
+import type { Links } from './content/links.ts';
+import { findAsset, findDone } from './content/reading.ts';
+import { assetNotFound } from './errors.ts';
+import type { Removal } from './removal.ts';
+import { Asset, AssetListQuery, AssetPath, Link, LinkQuery } from './schema.ts';
+import type { AssetsStore } from './store.ts';
+
+export interface AssetRoutesOptions {
+  gate: Gate;
+  store: AssetsStore;
+  removal: Removal;
+  links: Links;
+  now: () => Date;
+}
+
+const LINK_LIFE_SECONDS = 300;
+const tags = ['Assets'];
+
+/** Assets: images that are kept, listed, linked to and deleted. How they come is in upload-routes.ts. */
+export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOptions): Promise<void> {
+  const { gate, store, removal, links, now } = options;
+
+  app.get<{ Querystring: AssetListQuery }>(
+    '/assets',
+    {
+      schema: {
+        summary: 'List assets',
+        description: 'Newest first.',
+        tags,
+        querystring: AssetListQuery,
+        response: { 200: pageOf(Asset) },
+      },
+    },
+    async (request) => {
+      const { rows, meta } = await store.list(gate.callerOf(request).accountId, request.query);
+      return success('Assets listed.', rows.map(assetOf), meta);
+    },
+  );
+
+  app.get<{ Params: AssetPath }>(
+    '/assets/:assetId',
+    {
+      schema: { summary: 'Read an asset', tags, params: AssetPath, response: { 200: envelopeOf(Asset) } },
+    },
+    async (request) => {
+      const { accountId } = gate.callerOf(request);
+      return success('Asset read.', assetOf(await findAsset(store, accountId, request.params.assetId)));
+    },
+  );
+
+  app.get<{ Params: AssetPath; Querystring: LinkQuery }>(
+    '/assets/:assetId/link',
+    {
+      schema: {
+        summary: 'Make a link to the content of an asset',
+        tags,
+        params: AssetPath,
+        querystring: LinkQuery,
+        response: { 200: envelopeOf(Link) },
+      },
+    },
+    async (request) => {
+      const { accountId } = gate.callerOf(request);
+      const { _id } = await findDone(store, accountId, request.params.assetId);
+      const { expiresIn = LINK_LIFE_SECONDS } = request.query;
+      const expiresAt = new Date(now().getTime() + expiresIn * 1000);
+      const url = links.sign('asset-content', accountId, _id, expiresAt);
+      return success('Link made.', { url, expiresAt: expiresAt.toISOString() });
+    },
+  );
+
+  app.delete<{ Params: AssetPath }>(
+    '/assets/:assetId',
+    {
+      config: { idempotency: 'kept' },
+      schema: { summary: 'Delete an asset', tags, params: AssetPath, response: { 204: Type.Null() } },
+    },
+    async (request, reply) => {
+      const { accountId } = gate.callerOf(request);
+      if (!(await removal.remove(accountId, request.params.assetId)))
+        throw assetNotFound(request.params.assetId);
+      return reply.code(204).send();
+    },
+  );
+}

@@ -1,0 +1,40 @@
+import { invalidParam } from '../../platform/http/errors.ts';
+import { NAME_MAX_CHARACTERS } from './schema.ts';
+
+const COLLECTION_MAX_CHARACTERS = 64;
+const CONTROL_CHARACTER = /\p{Cc}/u;
+const CONTROL_CHARACTERS = /\p{Cc}/gu;
+
+/**
+ * The name of a collection, as it was sent.
+ * @param param what the caller calls it.
+ * @throws ApiError invalid_param
+ */
+export function collectionName(name: string, param: 'collection' | 'name'): string {
+  const length = [...name].length;
+  const fits = length >= 1 && length <= COLLECTION_MAX_CHARACTERS && name === name.trim();
+  if (fits && !CONTROL_CHARACTER.test(name)) return name;
+  throw invalidParam(
+    param,
+    `The name of a collection is 1 to ${COLLECTION_MAX_CHARACTERS} characters, without control characters and without a space at either end.`,
+  );
+}
+
+/** What the caller called an asset, else the name of the file that it came from; null when neither says anything. */
+export function assetName(given: string | undefined, filename: string | null): string | null {
+  for (const name of [given, filename]) {
+    const shown = (name ?? '').replace(CONTROL_CHARACTERS, '').trim();
+    if (shown !== '') return [...shown].slice(0, NAME_MAX_CHARACTERS).join('');
+  }
+  return null;
+}
+
+/** The last part of a URL's path, unescaped; null when it has none. */
+export function filenameIn(url: string): string | null {
+  const last = URL.parse(url)?.pathname.split('/').at(-1) ?? '';
+  try {
+    return decodeURIComponent(last) || null;
+  } catch {
+    return last;
+  }
+}

@@ -1,0 +1,146 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { ImageObject, ImageTags } from '../../imaging/pixels/image-object.ts';
+import { READABLE_TYPES } from '../../imaging/pixels/readable.ts';
+import { HTTP_ADDRESS } from '../../platform/http/documented.ts';
+import { PagingQuery } from '../../platform/http/lists/paging.ts';
+
+export const NAME_MAX_CHARACTERS = 255;
+
+const AssetStatus = Type.Unsafe<'PENDING' | 'DONE' | 'FAILED'>({
+  type: 'string',
+  enum: ['PENDING', 'DONE', 'FAILED'],
+});
+const AssetOrigin = Type.Unsafe<'upload' | 'job'>({ type: 'string', enum: ['upload', 'job'] });
+
+export const Asset = Type.Object(
+  {
+    id: Type.String(),
+    status: AssetStatus,
+    name: Type.Optional(Type.String()),
+    collection: Type.Optional(Type.String()),
+    origin: AssetOrigin,
+    jobId: Type.Optional(Type.String()),
+    itemIndex: Type.Optional(Type.Integer()),
+    image: Type.Optional(ImageObject),
+    metadata: Type.Optional(ImageTags),
+    createdAt: Type.String({ format: 'date-time' }),
+    expiresAt: Type.Optional(
+      Type.String({ format: 'date-time', description: 'When it is deleted; absent on one that stays.' }),
+    ),
+  },
+  { title: 'Asset' },
+);
+export type Asset = Static<typeof Asset>;
+
+const name = Type.String({ maxLength: NAME_MAX_CHARACTERS, description: 'What downloads are called.' });
+/** No control characters, and no space at either end. */
+const COLLECTION_NAME = {
+  minLength: 1,
+  maxLength: 64,
+  pattern: '^[^\\s\\x00-\\x1f\\x7f-\\x9f]([^\\x00-\\x1f\\x7f-\\x9f]*[^\\s\\x00-\\x1f\\x7f-\\x9f])?$',
+};
+const collection = Type.String({
+  description: '1 to 64 characters; one that does not exist is created.',
+  documented: COLLECTION_NAME,
+});
+
+export const UploadQuery = Type.Object({
+  collection: Type.Optional(collection),
+  name: Type.Optional(name),
+});
+export type UploadQuery = Static<typeof UploadQuery>;
+
+/** The JSON form of an upload. */
+export const UrlUpload = Type.Object(
+  { url: Type.String({ minLength: 1, documented: HTTP_ADDRESS }) },
+  { title: 'UrlUpload', examples: [{ url: 'https://example.com/photo.jpg' }] },
+);
+
+export const Reservation = Type.Object(
+  {
+    contentType: Type.String({ enum: READABLE_TYPES }),
+    name: Type.Optional(name),
+    collection: Type.Optional(collection),
+  },
+  {
+    title: 'Reservation',
+    additionalProperties: false,
+    examples: [{ contentType: 'image/jpeg', name: 'photo.jpg', collection: 'products' }],
+  },
+);
+export type Reservation = Static<typeof Reservation>;
+
+export const Reserved = Type.Object(
+  {
+    asset: Asset,
+    upload: Type.Object({
+      method: Type.Literal('PUT'),
+      url: Type.String({ description: 'Signed and for a single use: no credential is sent with it.' }),
+      headers: Type.Record(Type.String(), Type.String()),
+      expiresAt: Type.String({ format: 'date-time' }),
+    }),
+  },
+  { title: 'Reserved' },
+);
+
+export const AssetPath = Type.Object({ assetId: Type.String() });
+export type AssetPath = Static<typeof AssetPath>;
+
+export const AssetListQuery = Type.Object({
+  collection: Type.Optional(Type.String()),
+  status: Type.Optional(AssetStatus),
+  origin: Type.Optional(AssetOrigin),
+  jobId: Type.Optional(Type.String()),
+  ...PagingQuery,
+});
+export type AssetListQuery = Static<typeof AssetListQuery>;
+
+/** What a signed link carries beside its subject. */
+const Signed = {
+  owner: Type.Optional(Type.String()),
+  expires: Type.Optional(Type.String()),
+  signature: Type.Optional(Type.String()),
+};
+
+export const PutQuery = Type.Object(Signed);
+export type PutQuery = Static<typeof PutQuery>;
+
+export const ContentQuery = Type.Object({
+  download: Type.Optional(Type.Boolean({ description: 'true names the file in Content-Disposition.' })),
+  ...Signed,
+});
+export type ContentQuery = Static<typeof ContentQuery>;
+
+export const LinkQuery = Type.Object({
+  expiresIn: Type.Optional(
+    Type.Integer({ minimum: 60, maximum: 604_800, description: 'Seconds; default 300.' }),
+  ),
+});
+export type LinkQuery = Static<typeof LinkQuery>;
+
+export const Link = Type.Object(
+  {
+    url: Type.String({ description: 'Readable without a credential until then.' }),
+    expiresAt: Type.String({ format: 'date-time' }),
+  },
+  { title: 'Link' },
+);
+
+export const AssetCollection = Type.Object(
+  {
+    name: Type.String(),
+    assets: Type.Integer(),
+    updatedAt: Type.String({ format: 'date-time', description: 'When it was made, or last got an asset.' }),
+  },
+  { title: 'AssetCollection' },
+);
+export type AssetCollection = Static<typeof AssetCollection>;
+
+export const NewCollection = Type.Object(
+  { name: Type.String({ documented: COLLECTION_NAME }) },
+  { title: 'NewCollection', additionalProperties: false, examples: [{ name: 'products' }] },
+);
+export type NewCollection = Static<typeof NewCollection>;
+
+export const CollectionPath = Type.Object({ name: Type.String() });
+export type CollectionPath = Static<typeof CollectionPath>;

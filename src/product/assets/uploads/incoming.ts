@@ -1,0 +1,99 @@
+import type { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
+import { type Admission, createAdmission } from '../../../imaging/pixels/admission.ts';
+import { mediaTypeOf } from '../../../platform/http/bodies/image-body.ts';
+import { JSON_BODY_LIMIT_BYTES, parseJson } from '../../../platform/http/bodies/json.ts';
+import { openMultipart } from '../../../platform/http/bodies/multipart.ts';
+import { announcedBytes, collect, tooLarge, within } from '../../../platform/http/bodies/streamed-body.ts';
+import { checkOf } from '../../../platform/http/error-answers/validation.ts';
+import type { Outbound } from '../../../platform/outbound/outbound.ts';
+import { UPLOAD_LIMIT_BYTES, URL_FETCHES, URL_LIMIT_BYTES, URL_TIMEOUT_MS } from '../limits.ts';
+import { filenameIn } from '../rules.ts';
+import { UrlUpload } from '../schema.ts';
+
+/** Whose upload it is, and what ends when its sender has gone away. */
+interface Sender {
+  accountId: string;
+  client: AbortSignal;
+}
+
+/** An image on its way in. It is disposed of whether it came or not. */
+export interface IncomingImage extends Disposable {
+  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  /** What its sender calls it. */
+  filename: string | null;
+  /**
+   * To be called when the bytes were read: reads what comes behind them, and gives back what the image held.
+   * @throws ApiError of what is wrong behind them.
+   */
+  end(): Promise<void>;
+}
+
+const MOST_WAITING_FETCHES = 1_000;
+const checkUrlUpload = checkOf(UrlUpload, 'body');
+
+/** Opens the image of a request's body, to be read while it comes: raw bytes, a multipart `file` part, or a JSON url. */
+export function createIncoming(outbound: Outbound) {
+  // A fetched image is in memory as a whole: few at once, accounts in turn.
+  const fetches: Admission = createAdmission({
+    slots: URL_FETCHES,
+    budgetBytes: URL_FETCHES * URL_LIMIT_BYTES,
+    queueLimit: MOST_WAITING_FETCHES,
+  });
+
+  async function openUrl(url: string, { accountId, client }: Sender): Promise<IncomingImage> {
+    const { release } = await fetches.acquire({ accountId, bytes: URL_LIMIT_BYTES, signal: client });
+    try {
+      const options = { limitBytes: URL_LIMIT_BYTES, timeoutMs: URL_TIMEOUT_MS, signal: client };
+      const { bytes } = await outbound.fetchImage(url, options);
+      const end = async () => release();
+      return { bytes: [bytes], filename: filenameIn(url), end, [Symbol.dispose]: release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  return {
+    /** @throws ApiError payload_too_large on `file` or `body`; invalid_param; of the fetcher. */
+    async open(request: FastifyRequest, sender: Sender): Promise<IncomingImage> {
+      const body = request.body as Readable;
+      switch (mediaTypeOf(request)) {
+        case 'application/json': {
+          const json = await collect(body, request, JSON_BODY_LIMIT_BYTES, 'body');
+          return openUrl(checkUrlUpload(parseJson(json)).url, sender);
+        }
+        case 'multipart/form-data':
+          return openPart(request, body);
+        default:
+          return openRaw(request, body);
+      }
+    },
+  };
+}
+
+export type IncomingImages = ReturnType<typeof createIncoming>;
+
+/**
+ * Raw bytes, whatever they are called.
+ * @throws ApiError payload_too_large on `file`.
+ */
+export function openRaw(request: FastifyRequest, body: Readable): IncomingImage {
+  if ((announcedBytes(request) ?? 0) > UPLOAD_LIMIT_BYTES) throw tooLarge('file', UPLOAD_LIMIT_BYTES);
+  const bytes = within(body, UPLOAD_LIMIT_BYTES, 'file');
+  return { bytes, filename: null, end: async () => undefined, [Symbol.dispose]: () => undefined };
+}
+
+async function openPart(request: FastifyRequest, body: Readable): Promise<IncomingImage> {
+  const limits = { bodyLimitBytes: UPLOAD_LIMIT_BYTES, fileLimitBytes: UPLOAD_LIMIT_BYTES };
+  const multipart = await openMultipart(request, body, limits);
+  const { bytes, filename } = multipart.file;
+  return {
+    bytes,
+    filename,
+    async end() {
+      await multipart.fields();
+    },
+    [Symbol.dispose]: () => multipart[Symbol.dispose](),
+  };
+}

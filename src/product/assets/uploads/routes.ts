@@ -1,0 +1,112 @@
+import type { FastifyInstance } from 'fastify';
+import { checkImageBody } from '../../../platform/http/bodies/image-body.ts';
+import { clientGoneSignal } from '../../../platform/http/connection/client-gone.ts';
+import { envelopeOf, success } from '../../../platform/http/envelope.ts';
+import { openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';
+import type { Gate } from '../../accounts/gate/gate.ts';
+import { assetOf } from '../asset.ts';
+import type { Links } from '../content/links.ts';
+import { PUT_LIFE_MS } from '../limits.ts';
+import { assetName, collectionName } from '../rules.ts';
+import { Asset, AssetPath, PutQuery, Reservation, Reserved, UploadQuery, UrlUpload } from '../schema.ts';
+import { type IncomingImages, openRaw } from './incoming.ts';
+import type { Arrivals } from './uploads.ts';
+
+export interface UploadRoutesOptions {
+  gate: Gate;
+  arrivals: Arrivals;
+  incoming: IncomingImages;
+  links: Links;
+}
+
+const tags = ['Assets'];
+
+/** How images become assets: sent, fetched from a url, or put later under a signed one. */
+export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOptions): Promise<void> {
+  const { gate, arrivals, incoming, links } = options;
+  openToEveryOrigin(app, ({ method }) => method === 'PUT');
+
+  app.post<{ Querystring: UploadQuery }>(
+    '/assets/upload',
+    {
+      config: { body: 'stream', reference: UrlUpload, check: checkImageBody, fixedWord: true },
+      schema: {
+        summary: 'Upload an image',
+        description:
+          'Takes raw bytes with their own Content-Type, a multipart `file` part, or JSON with a `url`. Bytes that were uploaded before are that asset, answered with 200.',
+        tags,
+        querystring: UploadQuery,
+        response: { 200: envelopeOf(Asset), 201: envelopeOf(Asset) },
+      },
+    },
+    async (request, reply) => {
+      const caller = gate.callerOf(request);
+      const client = clientGoneSignal(reply);
+      const labels = { ...labelsOf(request.query), expiresAt: null };
+      using image = await incoming.open(request, { accountId: caller.accountId, client });
+      const { asset, isNew } = await arrivals.receive(caller, labels, { image, client });
+      const message = isNew ? 'Image stored.' : 'These bytes are an asset already.';
+      return reply.code(isNew ? 201 : 200).send(success(message, assetOf(asset)));
+    },
+  );
+
+  app.post<{ Body: Reservation }>(
+    '/assets',
+    {
+      config: { idempotency: 'kept', uploadsAt: 'POST /api/v1/assets/upload' },
+      schema: {
+        summary: 'Reserve an asset',
+        description: 'Answers a signed url to put the bytes to, within 15 minutes and without a credential.',
+        tags,
+        body: Reservation,
+        response: { 201: envelopeOf(Reserved) },
+      },
+    },
+    async (request, reply) => {
+      const caller = gate.callerOf(request);
+      const { contentType } = request.body;
+      const asset = await arrivals.reserve(caller, labelsOf(request.body));
+      const expiresAt = new Date(Date.parse(asset.createdAt) + PUT_LIFE_MS);
+      const upload = {
+        method: 'PUT',
+        url: links.sign('asset-put', asset.accountId, asset._id, expiresAt),
+        headers: { 'content-type': contentType },
+        expiresAt: expiresAt.toISOString(),
+      };
+      return reply.code(201).send(success('Asset reserved.', { asset: assetOf(asset), upload }));
+    },
+  );
+
+  app.put<{ Params: AssetPath; Querystring: PutQuery }>(
+    '/assets/:assetId/content',
+    {
+      config: { access: 'public', ignoresCredential: () => true, body: 'stream' },
+      schema: {
+        summary: 'Put the bytes of a reserved asset',
+        description: 'Under its signed upload url alone, once.',
+        tags,
+        params: AssetPath,
+        querystring: PutQuery,
+        response: { 200: envelopeOf(Asset) },
+      },
+    },
+    async (request, reply) => {
+      const { assetId } = request.params;
+      const accountId = links.ownerOf('asset-put', assetId, request.query);
+      using image = openRaw(request, request.raw);
+      const asset = await arrivals.put(accountId, assetId, { image, client: clientGoneSignal(reply) });
+      return success('Image stored.', assetOf(asset));
+    },
+  );
+}
+
+/** What an uploaded asset is called, and where it is kept. */
+function labelsOf({ name, collection }: UploadQuery) {
+  return {
+    name: assetName(name, null),
+    collection: collection === undefined ? null : collectionName(collection, 'collection'),
+    origin: 'upload',
+    jobId: null,
+    itemIndex: null,
+  } as const;
+}

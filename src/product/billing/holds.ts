@@ -1,0 +1,228 @@
+import { DAY_MS } from '../../platform/names/units.ts';
+import { insufficientCredit } from './errors.ts';
+import type { Movement, Movements, Seen } from './movements.ts';
+import { periodOf, turnPeriod } from './period.ts';
+import type { PlanTerms } from './plan-terms.ts';
+import type { BillingStore, LedgerRow, Money } from './store.ts';
+
+/** What a job asks of its account before it may run. */
+export interface JobNeed {
+  /** Runs against the processing allowance. */
+  runs: number;
+  /** Credits for models, at most. */
+  credits: number;
+}
+
+/** What was taken for a job. It stands in the job document; the account keeps counters and its last movement alone. */
+export interface JobHold extends JobNeed {
+  /** `YYYY-MM`: the billing period that the runs were counted in. */
+  period: string;
+  /** Runs beyond the allowance, each held at `overageCredits`. */
+  past: number;
+  overageCredits: number;
+}
+
+/** What a job used of its hold, and what that costs. */
+export interface JobCharge {
+  credits: number;
+  overage: number;
+}
+
+/** What a job would find, if it were submitted now. */
+export interface JobOutlook {
+  balance: number;
+  sufficientCredit: boolean;
+  /** Runs left of the allowance before the job; -1 on a plan without a limit. */
+  processCountLeft: number;
+  overageRuns: number;
+  overageCredits: number;
+}
+
+export interface HoldsOptions {
+  store: BillingStore;
+  movements: Movements;
+  plan: (id: string) => PlanTerms;
+  topUpUrl: () => string;
+  now: () => Date;
+}
+
+const UNLIMITED = -1;
+
+/**
+ * The money of jobs. A submit holds what the whole job may cost, in one movement under `hold/<jobId>`; the settlement
+ * charges what was used (`charge/<jobId>` for models, `overage/<jobId>` for runs beyond the allowance) and gives the
+ * rest back (`release/<jobId>`). Each is made once, however often it is asked for.
+ */
+export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOptions) {
+  /** The hold as the account allows it: the allowance first, credits for what is past it. */
+  function holdOf(account: Money, { runs, credits }: JobNeed, period: string): JobHold {
+    const { processLimit, overageCredits } = plan(account.plan);
+    const left = processLimit === UNLIMITED ? runs : Math.max(0, processLimit - account.processing.used);
+    const ours = account.processing.period > period ? account.processing.period : period;
+    return {
+      runs,
+      credits,
+      period: ours,
+      past: Math.max(0, runs - left),
+      overageCredits: overageCredits ?? 0,
+    };
+  }
+
+  return {
+    /** Reads the account for the hold of a job that is still to be made. */
+    see: movements.see,
+
+    /**
+     * Takes what a job may cost.
+     * @param seen the account before there was the job; it spares a look for an earlier hold.
+     * @throws ApiError 402 insufficient_credit
+     */
+    async take(accountId: string, jobId: string, need: JobNeed, seen: Seen | null = null): Promise<JobHold> {
+      const period = periodOf(now());
+      if (need.runs === 0 && need.credits === 0) return { ...need, period, past: 0, overageCredits: 0 };
+      let hold: JobHold | null = null;
+      const planned = (account: Money): Movement => {
+        if (account.processing.period < period) throw new PeriodIsOver();
+        hold = holdOf(account, need, period);
+        const isUnlimited = plan(account.plan).processLimit === UNLIMITED;
+        return { ...holdMovement(jobId, hold), isUnlimited };
+      };
+      const outcome = await movements.move(accountId, planned, seen).catch(async (error: unknown) => {
+        if (!(error instanceof PeriodIsOver)) throw error;
+        await turnPeriod(store, accountId, period);
+        return movements.move(accountId, planned);
+      });
+      if (outcome === 'moved' && hold !== null) return hold;
+      if (outcome === 'already') throw new Error(`The hold of ${jobId} was given up before it was taken.`);
+      throw tooDear(hold, topUpUrl());
+    },
+
+    /** Whether the account as it was read can pay for a job. It is no promise: what is taken meanwhile comes first. */
+    affords({ account }: Seen, need: JobNeed): boolean {
+      if (account === null) return false;
+      const hold = holdOf(inPeriod(account, periodOf(now())), need, periodOf(now()));
+      return hold.past === 0 && account.balance - account.held >= heldBy(hold);
+    },
+
+    /** What a job may cost at most, in credits, for the account as it was read. */
+    priceSeen({ account }: Seen, need: JobNeed): number {
+      return account === null ? 0 : heldBy(holdOf(inPeriod(account, periodOf(now())), need, periodOf(now())));
+    },
+
+    /** What `take` would find, for a dry run. */
+    async outlook(accountId: string, need: JobNeed): Promise<JobOutlook> {
+      const account = await store.find(accountId);
+      if (account === null) throw new Error(`The account ${accountId} is gone.`);
+      const period = periodOf(now());
+      const current = inPeriod(account, period);
+      const { used } = current.processing;
+      const hold = holdOf(current, need, period);
+      const { processLimit } = plan(account.plan);
+      return {
+        balance: account.balance,
+        sufficientCredit: account.balance - account.held >= heldBy(hold),
+        processCountLeft: processLimit === UNLIMITED ? UNLIMITED : Math.max(0, processLimit - used),
+        overageRuns: hold.past,
+        overageCredits: hold.past * hold.overageCredits,
+      };
+    },
+
+    /** Charges what a job used, and gives the rest back. */
+    async settle(accountId: string, jobId: string, hold: JobHold, used: JobNeed): Promise<void> {
+      const { credits, overage } = chargeOf(hold, used);
+      if (credits > 0) await movements.move(accountId, payment(jobId, 'charge', credits));
+      if (overage > 0) await movements.move(accountId, payment(jobId, 'overage', overage));
+      const rest = heldBy(hold) - credits - overage;
+      const unused = hold.runs - used.runs;
+      if (rest > 0 || unused > 0) await movements.move(accountId, releaseMovement(jobId, hold, rest, unused));
+    },
+
+    /** Gives back what a submit that was not finished took, and sees to it that it takes nothing later. */
+    async undo(accountId: string, jobId: string): Promise<void> {
+      const reference = `hold/${jobId}`;
+      const nothing = { reference, type: 'hold', credits: 0, heldChange: 0, jobId } as const;
+      if ((await movements.move(accountId, nothing)) !== 'already') return;
+      const row = await movements.rowOfJob(accountId, reference);
+      if (row !== null) await this.settle(accountId, jobId, heldUnder(row), { runs: 0, credits: 0 });
+    },
+
+    /** For the sweep: notes of runs whose job is long over. */
+    async sweep(): Promise<number> {
+      return store.forgetRunMovements(new Date(now().getTime() - NOTE_LIFE_MS));
+    },
+  };
+}
+
+export type Holds = ReturnType<typeof createHolds>;
+
+/** The account as a period finds it: the count of one that is over says nothing of it. */
+function inPeriod(account: Money, period: string): Money {
+  const { processing } = account;
+  return processing.period < period ? { ...account, processing: { ...processing, used: 0 } } : account;
+}
+
+/** The count of the account is of a month that is over. */
+class PeriodIsOver extends Error {}
+
+/** Longer than any job can run: a note of runs guards against a repeat of its movement. */
+const NOTE_LIFE_MS = 400 * DAY_MS;
+
+/** What a job pays for what it used: runs fill the allowance first. */
+export function chargeOf(hold: JobHold, used: JobNeed): JobCharge {
+  const inside = hold.runs - hold.past;
+  return {
+    credits: used.credits,
+    overage: Math.max(0, used.runs - inside) * hold.overageCredits,
+  };
+}
+
+export function heldBy({ credits, past, overageCredits }: JobHold): number {
+  return credits + past * overageCredits;
+}
+
+function holdMovement(jobId: string, hold: JobHold): Movement {
+  return {
+    reference: `hold/${jobId}`,
+    type: 'hold',
+    credits: 0,
+    heldChange: heldBy(hold),
+    jobId,
+    runs: { period: hold.period, change: hold.runs, past: hold.past },
+  };
+}
+
+function releaseMovement(jobId: string, { period }: JobHold, credits: number, runs: number): Movement {
+  return {
+    reference: `release/${jobId}`,
+    type: 'release',
+    credits: 0,
+    heldChange: -credits,
+    jobId,
+    runs: { period, change: -runs, past: 0 },
+  };
+}
+
+function payment(jobId: string, type: 'charge' | 'overage', credits: number): Movement {
+  return { reference: `${type}/${jobId}`, type, credits: -credits, heldChange: -credits, jobId };
+}
+
+/** The hold that a row noted. How it is made up of credits and runs matters to a charge alone, and there is none. */
+function heldUnder({ held, runs }: LedgerRow): JobHold {
+  return {
+    runs: runs?.change ?? 0,
+    credits: held,
+    period: runs?.period ?? '',
+    past: 0,
+    overageCredits: 0,
+  };
+}
+
+function tooDear(hold: JobHold | null, topUpUrl: string) {
+  const required = hold === null ? 0 : heldBy(hold);
+  const { past = 0, overageCredits = 0 } = hold ?? {};
+  return insufficientCredit(
+    `The job needs ${required} credits, which the balance does not cover: top up, or send fewer items.`,
+    topUpUrl,
+    { required, ...(past > 0 && { overageRuns: past, overageCredits: past * overageCredits }) },
+  );
+}

@@ -1,0 +1,36 @@
+import { DAY_MS } from '../../platform/names/units.ts';
+import type { BillingStore } from './store.ts';
+
+/** `YYYY-MM`: the billing period of an instant, which is the calendar month in UTC. */
+export function periodOf(instant: Date): string {
+  return instant.toISOString().slice(0, 7);
+}
+
+/** First instant of the period and of the next one. */
+export function boundsOf(period: string): { start: Date; end: Date } {
+  const start = new Date(`${period}-01T00:00:00.000Z`);
+  const end = new Date(start);
+  end.setUTCMonth(end.getUTCMonth() + 1);
+  return { start, end };
+}
+
+/** Restarts an account's count when its period is over; false when it was begun already. */
+export function turnPeriod(store: BillingStore, accountId: string, period: string): Promise<boolean> {
+  return store.change(
+    accountId,
+    { 'processing.period': { $lt: period } },
+    { $set: { 'processing.period': period, 'processing.used': 0 } },
+  );
+}
+
+/** How far the clocks of two hosts may differ. */
+const LARGEST_SKEW_MS = DAY_MS;
+
+/**
+ * Turns counts back that a clock which was ahead has begun: their period is none that any host could be in by now, and
+ * would take every later run until then. What was counted meanwhile stays counted.
+ */
+export function turnBackPeriods(store: BillingStore, now: Date): Promise<number> {
+  const latest = periodOf(new Date(now.getTime() + LARGEST_SKEW_MS));
+  return store.turnBackPeriods(latest, periodOf(now));
+}

@@ -1,0 +1,55 @@
+import { type Static, Type } from '@sinclair/typebox';
+import data from '../../../config/plans.json' with { type: 'json' };
+import { checkedData } from '../../platform/settings/checked-data.ts';
+
+const Plan = Type.Object(
+  {
+    id: Type.String({ minLength: 1 }),
+    processLimit: Type.Integer({
+      minimum: -1,
+      description: 'Deterministic runs per calendar month; -1 is unlimited.',
+    }),
+    overageCredits: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+      description: 'Credits for each run past the limit; null where there is no limit.',
+    }),
+    storedAssets: Type.Integer({ minimum: 0 }),
+    retentionDays: Type.Integer({ minimum: 1, description: 'How long jobs and what they made are kept.' }),
+  },
+  { additionalProperties: false },
+);
+export type Plan = Static<typeof Plan>;
+
+/**
+ * Reads plans.json.
+ * @throws Error that names every violation: a field amiss, an id given twice, a limit without its overageCredits.
+ */
+export function readPlans(plans: unknown = data): readonly Plan[] {
+  const checked = checkedData('config/plans.json', Type.Array(Plan, { minItems: 1 }), plans);
+  for (const [index, plan] of checked.entries()) {
+    if (checked.findIndex(({ id }) => id === plan.id) !== index) {
+      throw new Error(`config/plans.json names the plan ${plan.id} twice.`);
+    }
+    if (plan.processLimit !== -1 && plan.overageCredits === null) {
+      throw new Error(
+        `config/plans.json limits the plan ${plan.id}, but says no overageCredits for runs past it.`,
+      );
+    }
+  }
+  return checked;
+}
+
+/** The plan of this id, or undefined. */
+export function findPlan(plans: readonly Plan[], id: string): Plan | undefined {
+  return plans.find((plan) => plan.id === id);
+}
+
+/**
+ * The plan of an account.
+ * @throws Error when the operator took it out of plans.json while accounts are on it.
+ */
+export function planNamed(plans: readonly Plan[], id: string): Plan {
+  const plan = findPlan(plans, id);
+  if (plan === undefined)
+    throw new Error(`An account is on the plan ${id}, which config/plans.json does not have.`);
+  return plan;
+}

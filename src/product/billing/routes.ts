@@ -1,0 +1,75 @@
+import type { FastifyInstance } from 'fastify';
+import { envelopeOf, pageOf, success } from '../../platform/http/envelope.ts';
+import type { Gate } from '../accounts/gate/gate.ts';
+import { Credits } from '../accounts/schema.ts';
+import { creditsOf, entryOf } from './answers.ts';
+import type { Movements } from './movements.ts';
+import { LedgerEntry, LedgerQuery, Usage, UsageQuery } from './schema.ts';
+import type { BillingStore } from './store.ts';
+import { readUsage, type UsageSource } from './usage.ts';
+import { readWindow } from './usage-window.ts';
+
+export interface BillingRoutesOptions {
+  store: BillingStore;
+  movements: Movements;
+  /** Has every process write down what it answered. */
+  catchUp: () => Promise<void>;
+  /** Every kind of work that usage tells of. */
+  usageSources: () => readonly UsageSource[];
+  gate: Gate;
+  now: () => Date;
+}
+
+/** What an account has, what moved it, and what it did. */
+export async function billingRoutes(app: FastifyInstance, options: BillingRoutesOptions): Promise<void> {
+  const { store, movements, catchUp, usageSources, gate, now } = options;
+
+  app.get(
+    '/credits',
+    {
+      schema: { summary: 'Read the credits', tags: ['Credits'], response: { 200: envelopeOf(Credits) } },
+    },
+    async (request) => {
+      const { accountId } = gate.callerOf(request);
+      return success('Credits read.', creditsOf(await store.findCredits(accountId)));
+    },
+  );
+
+  app.get<{ Querystring: LedgerQuery }>(
+    '/credits/ledger',
+    {
+      schema: {
+        summary: 'List the movements of credits',
+        description: 'Newest first. Their credits always sum to the balance.',
+        tags: ['Credits'],
+        querystring: LedgerQuery,
+        response: { 200: pageOf(LedgerEntry) },
+      },
+    },
+    async (request) => {
+      const { accountId } = gate.callerOf(request);
+      await movements.writeOut(accountId);
+      const { rows, meta } = await store.listRows(accountId, request.query);
+      return success('Movements listed.', rows.map(entryOf), meta);
+    },
+  );
+
+  app.get<{ Querystring: UsageQuery }>(
+    '/usage',
+    {
+      schema: {
+        summary: 'Read the usage of a window',
+        description: 'At most 366 days, by op, by API key or by day (UTC).',
+        tags: ['Usage'],
+        querystring: UsageQuery,
+        response: { 200: envelopeOf(Usage) },
+      },
+    },
+    async (request) => {
+      const { accountId } = gate.callerOf(request);
+      const window = readWindow(request.query, now());
+      await catchUp();
+      return success('Usage read.', await readUsage(usageSources(), accountId, window));
+    },
+  );
+}

@@ -1,0 +1,82 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { DATE_OR_INSTANT } from '../../platform/http/documented.ts';
+import { PagingQuery } from '../../platform/http/lists/paging.ts';
+
+const count = (description: string) => Type.Integer({ format: 'int64', description });
+
+/** A movement as the API shows it. */
+export const LedgerEntry = Type.Object(
+  {
+    id: Type.String(),
+    type: Type.String({ description: 'grant, charge, overage, hold or release.' }),
+    credits: count('Signed change of the balance; 0 on hold and release.'),
+    held: count('The amount, on hold and release; else 0.'),
+    balanceAfter: count('The balance behind this movement.'),
+    jobId: Type.Optional(Type.String()),
+    note: Type.Optional(Type.String()),
+    createdAt: Type.String({ format: 'date-time' }),
+  },
+  { title: 'LedgerEntry' },
+);
+export type LedgerEntry = Static<typeof LedgerEntry>;
+
+export const LedgerQuery = Type.Object(PagingQuery);
+export type LedgerQuery = Static<typeof LedgerQuery>;
+
+const sums = {
+  jobs: count('Jobs created in the window.'),
+  credits: count('Credits charged for those jobs.'),
+  items: count('Items of those jobs that settled.'),
+  sync: count('Successful synchronous calls that counted against the allowance.'),
+};
+
+/** The sum over a whole window. */
+export const UsageTotal = Type.Object(sums);
+export type UsageTotal = Static<typeof UsageTotal>;
+
+/** The part of a window that has one key. */
+export const UsageBucket = Type.Object(
+  {
+    key: Type.String({ description: 'An op, an API key id or `console`, or a UTC date.' }),
+    ...sums,
+  },
+  { title: 'UsageBucket' },
+);
+export type UsageBucket = Static<typeof UsageBucket>;
+
+export const Usage = Type.Object(
+  {
+    from: Type.String({ format: 'date-time', description: 'Inclusive; a whole minute.' }),
+    to: Type.String({ format: 'date-time', description: 'Exclusive; a whole minute.' }),
+    groupBy: Type.String(),
+    groups: Type.Array(UsageBucket, { description: 'Ordered by key; only those with usage.' }),
+    total: UsageTotal,
+  },
+  { title: 'Usage' },
+);
+export type Usage = Static<typeof Usage>;
+
+/** Read as text: usage-window.ts says what is accepted. */
+export const UsageQuery = Type.Object({
+  from: Type.Optional(
+    Type.String({
+      description:
+        'YYYY-MM-DD or an ISO-8601 instant, rounded down to a whole minute; 30 days before `to` when left out.',
+      documented: DATE_OR_INSTANT,
+    }),
+  ),
+  to: Type.Optional(
+    Type.String({
+      description:
+        'YYYY-MM-DD or an ISO-8601 instant, rounded down to a whole minute; the end of the present minute when left out.',
+      documented: DATE_OR_INSTANT,
+    }),
+  ),
+  groupBy: Type.Optional(
+    Type.String({
+      description: 'op (when left out), key or day.',
+      documented: { enum: ['op', 'key', 'day'] },
+    }),
+  ),
+});
+export type UsageQuery = Static<typeof UsageQuery>;

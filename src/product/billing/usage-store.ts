@@ -1,0 +1,176 @@
+import { deleteExpired } from '../../platform/stores/documents/expiry.ts';
+import {
+  type Collection,
+  type DeclaredCollection,
+  type Documents,
+  DuplicateKeyError,
+  type Filter,
+} from '../../platform/stores/documents/port.ts';
+import type { Range } from './usage-window.ts';
+
+/**
+ * Counted calls of one account, op and API key within one hour or one day. What is stored grows with the hours in which
+ * calls were made, and not with the calls.
+ */
+interface UsageCount {
+  /** `account/start/op/key`: one document for all of these, whichever process counts first. */
+  _id: string;
+  accountId: string;
+  op: string;
+  /** Null for a console session. */
+  apiKeyId: string | null;
+  /** `YYYY-MM-DD`, UTC. */
+  day: string;
+  /** All calls of the hour or the day. */
+  sync: number;
+  /** The last batch of each process that was added, by the process's name: a repeated batch adds nothing. */
+  batches: Record<string, number>;
+  /** The end of the hour or the day, and the plan's retention after it. */
+  expiresAt: string;
+}
+
+export interface UsageHour extends UsageCount {
+  /** `YYYY-MM-DDTHH`, UTC. */
+  hour: string;
+  /** Calls of each minute that has any, by `m00` to `m59`. */
+  minutes: Record<string, number>;
+}
+
+export type UsageDay = UsageCount;
+
+/** Which batch a count belongs to. A process numbers its batches upwards and ends one before it begins the next. */
+export interface BatchMark {
+  /** Names the process; no dots. */
+  writer: string;
+  sequence: number;
+}
+
+/** What counts are told by. */
+export type CountKey = 'op' | 'apiKeyId' | 'day';
+
+export interface KeyCount {
+  key: string | null;
+  sync: number;
+}
+
+export const USAGE_HOURS: DeclaredCollection = {
+  name: 'usageHours',
+  indexes: indexesBy('hour'),
+  onAccountDeletion: 'keep',
+};
+export const USAGE_DAYS: DeclaredCollection = {
+  name: 'usageDays',
+  indexes: indexesBy('day'),
+  onAccountDeletion: 'keep',
+};
+
+/** How often accounts called. */
+export class UsageStore {
+  readonly #hours: Collection<UsageHour>;
+  readonly #days: Collection<UsageDay>;
+
+  private constructor(hours: Collection<UsageHour>, days: Collection<UsageDay>) {
+    this.#hours = hours;
+    this.#days = days;
+  }
+
+  static async open(documents: Documents): Promise<UsageStore> {
+    const [hours, days] = await Promise.all([
+      documents.collection<UsageHour>(USAGE_HOURS),
+      documents.collection<UsageDay>(USAGE_DAYS),
+    ]);
+    return new UsageStore(hours, days);
+  }
+
+  /** Adds the calls of an hour once for a batch, however often it is repeated. */
+  addHour(counted: UsageHour, mark: BatchMark): Promise<void> {
+    const minutes = Object.entries(counted.minutes).map(([name, calls]) => [`minutes.${name}`, calls]);
+    return add(this.#hours, counted, Object.fromEntries(minutes), mark);
+  }
+
+  /** Adds the calls of a day once for a batch, however often it is repeated. */
+  addDay(counted: UsageDay, mark: BatchMark): Promise<void> {
+    return add(this.#days, counted, {}, mark);
+  }
+
+  /** Calls of whole days, `YYYY-MM-DD`. */
+  callsOfDays(accountId: string, range: Range, key: CountKey): Promise<KeyCount[]> {
+    return sumOf(this.#days, { accountId, day: within(range) }, key);
+  }
+
+  /** Calls of whole hours, `YYYY-MM-DDTHH`. */
+  callsOfHours(accountId: string, range: Range, key: CountKey): Promise<KeyCount[]> {
+    return sumOf(this.#hours, { accountId, hour: within(range) }, key);
+  }
+
+  /** The counts of these hours, with their minutes. */
+  findHours(accountId: string, hours: readonly string[]): Promise<UsageHour[]> {
+    return this.#hours.find({ accountId, hour: { $in: hours } });
+  }
+
+  sweepHours(now: Date): Promise<number> {
+    return deleteExpired(this.#hours, now);
+  }
+
+  sweepDays(now: Date): Promise<number> {
+    return deleteExpired(this.#days, now);
+  }
+}
+
+/**
+ * Adds to a count. Its document remembers the last batch of every process, so that a batch may be written again after a
+ * failure, whatever part of it had arrived.
+ */
+async function add<T extends UsageDay>(
+  collection: Collection<T>,
+  counted: T,
+  minutes: Record<string, number>,
+  { writer, sequence }: BatchMark,
+): Promise<void> {
+  const place = `batches.${writer}`;
+  const addOnce = async () => {
+    const { matched } = await collection.updateOne(
+      { _id: counted._id, [place]: { $not: { $gte: sequence } } },
+      {
+        $inc: { sync: counted.sync, ...minutes },
+        $set: { [place]: sequence },
+        $max: { expiresAt: counted.expiresAt },
+      },
+    );
+    return matched === 1;
+  };
+  if (await addOnce()) return;
+  try {
+    await collection.insertOne({ ...counted, batches: { [writer]: sequence } });
+  } catch (error) {
+    if (!(error instanceof DuplicateKeyError)) throw error;
+    // Another process made the document meanwhile, or this batch was added before.
+    await addOnce();
+  }
+}
+
+async function sumOf<T extends UsageDay>(
+  collection: Collection<T>,
+  filter: Filter,
+  field: CountKey,
+): Promise<KeyCount[]> {
+  const rows = await collection.group({ filter, by: { key: field }, sums: { sync: 'sync' } });
+  return rows.map((row) => ({ key: row.key === null ? null : String(row.key), sync: Number(row.sync) }));
+}
+
+function within({ from, to }: Range) {
+  return { $gte: from, $lt: to };
+}
+
+function indexesBy(start: string) {
+  return [
+    {
+      name: 'account',
+      fields: [
+        ['accountId', 1],
+        [start, 1],
+      ] as const,
+    },
+    { name: 'expiresAt', fields: [['expiresAt', 1]] as const },
+  ];
+}

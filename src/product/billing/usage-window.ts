@@ -1,0 +1,118 @@
+import { type ApiError, invalidParam } from '../../platform/http/errors.ts';
+import { readDate, readInstant } from '../../platform/http/instants.ts';
+import { DAY_MS, HOUR_MS } from '../../platform/names/units.ts';
+import type { UsageQuery } from './schema.ts';
+
+const MINUTE_MS = 60_000;
+const DEFAULT_DAYS = 30;
+const LONGEST_DAYS = 366;
+const GROUPINGS = ['op', 'key', 'day'] as const;
+
+export type Grouping = (typeof GROUPINGS)[number];
+
+/** What GET /usage looks at: from inclusive, to exclusive, both whole minutes. */
+export interface UsageWindow {
+  from: Date;
+  to: Date;
+  groupBy: Grouping;
+}
+
+/**
+ * Reads the window that a query names. Usage is kept by the minute: both ends are rounded down to whole ones, and a
+ * missing `to` is the end of the present minute.
+ * @throws ApiError invalid_param on groupBy, on from or to (no date or instant), or on from (not before to, or too far).
+ */
+export function readWindow({ groupBy = 'op', from, to }: UsageQuery, now: Date): UsageWindow {
+  const grouping = GROUPINGS.find((known) => known === groupBy);
+  if (grouping === undefined) {
+    throw invalidParam('groupBy', `groupBy must be one of ${GROUPINGS.join(', ')}.`, { allowed: GROUPINGS });
+  }
+  const end = to === undefined ? minuteAfter(now) : minuteOf(readBound('to', to));
+  const start =
+    from === undefined ? new Date(end.getTime() - DEFAULT_DAYS * DAY_MS) : minuteOf(readBound('from', from));
+  if (start >= end) {
+    throw invalidParam('from', 'from must be before to, both rounded down to whole minutes.');
+  }
+  if (end.getTime() - start.getTime() > LONGEST_DAYS * DAY_MS) throw tooLong();
+  return { from: start, to: end, groupBy: grouping };
+}
+
+function minuteOf(instant: Date): Date {
+  return floor(instant, MINUTE_MS);
+}
+
+function minuteAfter(instant: Date): Date {
+  return new Date(minuteOf(instant).getTime() + MINUTE_MS);
+}
+
+/** A date is its first instant, UTC. */
+function readBound(param: 'from' | 'to', text: string): Date {
+  const instant = readDate(text) ?? readInstant(text);
+  if (instant === null) throw malformed(param);
+  return instant;
+}
+
+function malformed(param: string): ApiError {
+  return invalidParam(
+    param,
+    `${param} must be a date (2026-01-31) or an instant with its zone (2026-01-31T12:00:00Z).`,
+  );
+}
+
+function tooLong(): ApiError {
+  return invalidParam('from', `The window spans more than ${LONGEST_DAYS} days: move from closer to to.`, {
+    limit: LONGEST_DAYS,
+  });
+}
+
+/** From inclusive, to exclusive; texts that sort as the time does. */
+export interface Range {
+  from: string;
+  to: string;
+}
+
+/** A window in the units that usage is kept in: whole days, whole hours beside them, and hours that it cuts through. */
+export interface CutWindow {
+  /** `YYYY-MM-DD`. */
+  days: Range;
+  /** `YYYY-MM-DDTHH`. */
+  hours: Range[];
+  /** `YYYY-MM-DDTHH`, of which only some minutes lie within. */
+  cutHours: string[];
+}
+
+/** Takes a window apart, so that no minute is in two parts. */
+export function cutWindow({ from, to }: UsageWindow): CutWindow {
+  const [firstDay, lastDay] = [ceiling(from, DAY_MS), floor(to, DAY_MS)];
+  const [firstHour, lastHour] = [ceiling(from, HOUR_MS), floor(to, HOUR_MS)];
+  const hasDays = firstDay < lastDay;
+  const hours = hasDays
+    ? [hourRange(firstHour, firstDay), hourRange(lastDay, lastHour)]
+    : [hourRange(firstHour, lastHour)];
+  const cut = [...(firstHour > from ? [hourName(from)] : []), ...(lastHour < to ? [hourName(to)] : [])];
+  return {
+    days: { from: dayName(firstDay), to: dayName(hasDays ? lastDay : firstDay) },
+    hours: hours.filter((range) => range.from < range.to),
+    cutHours: [...new Set(cut)],
+  };
+}
+
+function hourRange(from: Date, to: Date): Range {
+  return { from: hourName(from), to: hourName(to) };
+}
+
+function dayName(instant: Date): string {
+  return instant.toISOString().slice(0, 10);
+}
+
+function hourName(instant: Date): string {
+  return instant.toISOString().slice(0, 13);
+}
+
+function floor(instant: Date, unitMs: number): Date {
+  return new Date(Math.floor(instant.getTime() / unitMs) * unitMs);
+}
+
+function ceiling(instant: Date, unitMs: number): Date {
+  return new Date(Math.ceil(instant.getTime() / unitMs) * unitMs);
+}

@@ -1,0 +1,47 @@
+import { Type } from '@sinclair/typebox';
+import { invalidParam } from '../../../platform/http/errors.ts';
+import { isObject } from '../../../platform/names/json.ts';
+import { OPS } from '../index.ts';
+import { type Checked, isPixelOp, type Op } from '../op.ts';
+import { firstViolation } from './contract.ts';
+import { parametersInOwnSpelling } from './spelling.ts';
+
+const ANY_OBJECT = Type.Object({}, { additionalProperties: true });
+
+/**
+ * Holds parameters against their op's contract, and brings a deterministic op's into the service's own spelling. What it
+ * answers is what is stored and run; the parameters of a model's op go on as they were sent. An AI
+ * image op's only have to be an object.
+ * @param where goes before the name of the parameter at fault: '' for query keys, `parameters.` for a job,
+ *   `steps[2].parameters.` for a preset's step. A function answers it for each name: variants inherit parameters.
+ * @throws ApiError invalid_param naming the parameter, with details of what was received and what is allowed.
+ */
+export function checkParameters(
+  op: Op,
+  given: unknown = {},
+  where: string | ((key: string) => string) = '',
+): Checked {
+  const schema = op.runs === 'model' && op.parametersAsSent ? ANY_OBJECT : op.parameters;
+  const own = isObject(given) ? parametersInOwnSpelling(op, given) : given;
+  const violation = firstViolation(schema, own, op.op) ?? op.rule?.(own as Checked);
+  if (violation === undefined) return own as Checked;
+  const before = typeof where === 'string' ? where : where(violation.key);
+  const param =
+    violation.key === '' ? before.replace(/\.$/, '') || 'parameters' : `${before}${violation.key}`;
+  throw invalidParam(param, `${violation.message}${takenElsewhere(op, violation.key)}`, violation.details);
+}
+
+/** Ops that are named where a parameter belongs to others. */
+const MOST_NAMED = 3;
+
+/** Where a parameter belongs that a deterministic op does not take, as a sentence of its own; '' where no op takes it. */
+function takenElsewhere(op: Op, key: string): string {
+  if (!isPixelOp(op) || key === '' || Object.hasOwn(op.parameters.properties, key)) return '';
+  const takers = Object.values<Op>(OPS).filter(
+    (other) => isPixelOp(other) && Object.hasOwn(other.parameters.properties, key),
+  );
+  const named = takers.slice(0, MOST_NAMED).map((other) => other.op);
+  if (named.length === 0) return '';
+  const take = named.length === 1 ? 'takes' : 'take';
+  return ` ${named.join(', ')} ${take} it: save several ops as the steps of a preset (POST /api/v1/presets).`;
+}

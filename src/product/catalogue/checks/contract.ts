@@ -1,0 +1,101 @@
+import type { TSchema } from '@sinclair/typebox';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { COLOUR_NOTATIONS } from '../../../../workers/image/operations/parameter.ts';
+import {
+  type Contract,
+  mismatch,
+  missing,
+  pathOf,
+  spell,
+  undeclared,
+} from '../../../platform/http/error-answers/violations.ts';
+import { didYouMean } from '../../../platform/names/nearest.ts';
+import { present } from '../../../platform/names/present.ts';
+import type { Violation } from '../op.ts';
+import { isColour } from './colour.ts';
+
+/** Nothing is coerced and nothing is filled in: what is stored is what was sent. */
+const ajv = new Ajv({
+  strict: true,
+  strictTypes: false,
+  verbose: true,
+  formats: { 'css-color': isColour },
+});
+const FORMAT_WORDS = { 'css-color': `a CSS colour such as ${COLOUR_NOTATIONS}` };
+const validators = new WeakMap<TSchema, ValidateFunction>();
+
+/**
+ * The first thing in `value` that breaks the schema, or undefined. Each schema is compiled once, when first used.
+ * @param owner whose contract it is, for the message: an op or a registry operation.
+ * @returns a violation whose key is the outermost parameter at fault ('' when the value itself is).
+ */
+export function firstViolation(schema: TSchema, value: unknown, owner: string): Violation | undefined {
+  const validate = validatorOf(schema);
+  if (validate(value)) return undefined;
+  // A misspelt name is worth more than the one that is missing for it.
+  const unknown = unknownKey(schema, value);
+  if (unknown !== undefined) return undeclaredKey([unknown], schema, owner);
+  // Of a choice between schemas, the failures of each come first and the choice's own comes last.
+  const error = validate.errors?.at(-1);
+  return error && violationOf(error, owner);
+}
+
+function validatorOf(schema: TSchema): ValidateFunction {
+  const known = validators.get(schema);
+  if (known !== undefined) return known;
+  const compiled = ajv.compile(schema);
+  validators.set(schema, compiled);
+  return compiled;
+}
+
+function violationOf(error: ErrorObject, owner: string): Violation {
+  const path = pathOf(error);
+  const { missingProperty, additionalProperty } = error.params as Record<string, string | undefined>;
+  const schema = error.parentSchema as TSchema;
+  if (missingProperty !== undefined) {
+    const message = missing(spell(path), schema.properties?.[missingProperty], contractOf(owner));
+    return { key: path[0] ?? '', message, details: { missing: [spell(path)] } };
+  }
+  if (additionalProperty !== undefined) {
+    return undeclaredKey(path, schema, spell(path.slice(0, -1)) || owner);
+  }
+  const place = spell(path) || `What is sent to ${owner}`;
+  const message = `${mismatch(place, error.data, schema, contractOf(owner))}${hintFor(error.data, schema)}`;
+  return {
+    key: path[0] ?? '',
+    message,
+    details: { received: error.data, expected: schema.type, ...boundsOf(schema) },
+  };
+}
+
+function contractOf(owner: string): Contract {
+  return { owner, noun: 'parameter', formats: FORMAT_WORDS };
+}
+
+function unknownKey(schema: TSchema, value: unknown): string | undefined {
+  if (schema.additionalProperties !== false || typeof value !== 'object' || value === null) return undefined;
+  if (Array.isArray(value)) return undefined;
+  return Object.keys(value).find((key) => !Object.hasOwn(schema.properties ?? {}, key));
+}
+
+function undeclaredKey(path: readonly string[], schema: TSchema, owner: string): Violation {
+  const message = undeclared(spell(path), path.at(-1) ?? '', schema, contractOf(owner));
+  return { key: path[0] ?? '', message, details: { allowed: Object.keys(schema.properties ?? {}) } };
+}
+
+/** What such a value is most often meant to be, as a sentence of its own. */
+function hintFor(value: unknown, schema: TSchema): string {
+  if (typeof value !== 'string') return '';
+  if (schema.format === 'css-color' && value === '') return ' In a URL write # as %23, as in %23ff8800.';
+  if (schema.type === 'array' || schema.type === 'object') return ' In a URL or a form it is JSON text.';
+  const words: unknown[] = schema.enum ?? [];
+  if (value.toLowerCase() === 'auto' && words.includes('jpeg'))
+    return ' No format is chosen by the service: leave it out for the format of the input, or see the op compress.';
+  return didYouMean(value, words.map(String));
+}
+
+/** What is accepted, as data that a program can act on. */
+function boundsOf(schema: TSchema): Record<string, unknown> {
+  const { enum: allowed, minimum: min, maximum: max } = schema;
+  return present({ allowed, min, max });
+}

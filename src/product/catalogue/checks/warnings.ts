@@ -1,0 +1,166 @@
+import { operationNamed, type StepOperation } from '../../../../workers/image/operations/index.ts';
+import type { Step } from '../../../../workers/protocol.ts';
+import type { CompiledStep, DeterministicStep } from '../plan/compiled-step.ts';
+import { segmentsOf } from '../plan/segments.ts';
+import { isTranslucent } from './colour.ts';
+
+/** An advisory finding: the steps run, but they say something that they do not mean. */
+export interface StepWarning {
+  code: (typeof WARNING_CODES)[number];
+  /** One sentence naming steps by index. */
+  message: string;
+  /** The redundant one first. */
+  steps: number[];
+}
+
+export const WARNING_CODES = [
+  'format_shadowed',
+  'resize_shadowed',
+  'metadata_dropped',
+  'alpha_lost',
+  'enlarge_ignored',
+  'no_effect',
+] as const;
+
+type Pass = readonly DeterministicStep[];
+
+/** Everything worth a word about a list of steps that passed its checks; each finding looks at one pass. */
+export function warningsOf(steps: readonly CompiledStep[]): StepWarning[] {
+  const segments = segmentsOf(steps);
+  return segments.flatMap((segment, place) => {
+    const pass = segment.filter((step) => step.kind === 'deterministic');
+    return [
+      ...formatShadowed(pass),
+      ...resizesOf(pass),
+      ...metadataDropped(pass),
+      ...alphaLost(pass, segments[place - 1]?.at(-1)),
+      ...noEffect(pass),
+    ];
+  });
+}
+
+function formatShadowed(pass: Pass): StepWarning[] {
+  const setting = pass.filter(({ fragment }) => fragment.encode.format !== undefined);
+  return setting.slice(0, -1).map((step, place) => {
+    const later = setting[place + 1] ?? step;
+    const format = step.fragment.encode.format;
+    const message = `Step ${step.index} sets the format ${format}, but step ${later.index} of the same pass sets it again.`;
+    return { code: 'format_shadowed', message, steps: [step.index, later.index] };
+  });
+}
+
+/** Each resize of a pass after a step that says its size, with nothing between them that depends on it. */
+function resizesOf(pass: Pass): StepWarning[] {
+  const found: StepWarning[] = [];
+  let earlier: { index: number; step: Step } | undefined;
+  for (const { index, fragment } of pass) {
+    for (const step of fragment.steps) {
+      const sizeAfter = operationOf(step)?.sizeAfter;
+      if (sizeAfter === 'said') {
+        if (earlier !== undefined && step.operation === 'resize')
+          found.push(...resizedTwice(earlier, { index, step }));
+        earlier = { index, step };
+      } else if (sizeAfter !== 'kept') {
+        earlier = undefined;
+      }
+    }
+  }
+  return found;
+}
+
+function resizedTwice(
+  earlier: { index: number; step: Step },
+  later: { index: number; step: Step },
+): StepWarning[] {
+  const found: StepWarning[] = [];
+  if (isPlain(earlier.step)) {
+    const message = `Step ${earlier.index} resizes what step ${later.index} of the same pass resizes again.`;
+    found.push({ code: 'resize_shadowed', message, steps: [earlier.index, later.index] });
+  }
+  if (asksForMore(earlier.step, later.step)) {
+    const message = `Step ${later.index} asks for more pixels than step ${earlier.index} leaves, and without enlarge it gets none.`;
+    found.push({ code: 'enlarge_ignored', message, steps: [later.index, earlier.index] });
+  }
+  return found;
+}
+
+/** A resize that neither crops nor pads: repeated, only the last one counts. */
+function isPlain({ operation, params }: Step): boolean {
+  return operation === 'resize' && params.fit !== 'cover' && params.fit !== 'contain';
+}
+
+function asksForMore(earlier: Step, later: Step): boolean {
+  if (later.params.enlarge === true || earlier.params.fit === 'outside') return false;
+  const wanted = (['width', 'height'] as const).filter((edge) => later.params[edge] !== undefined);
+  return wanted.every(
+    (edge) => Number(later.params[edge]) > Number(earlier.params[edge] ?? Number.POSITIVE_INFINITY),
+  );
+}
+
+/** Formats that have no room for EXIF, XMP or rights. */
+const WITHOUT_METADATA = ['gif'];
+
+function metadataDropped(pass: Pass): StepWarning[] {
+  const writer = writerOf(pass);
+  const keeper = pass.find(
+    ({ fragment: { encode } }) => encode.metadata === 'keep' || encode.metadata === 'copyright',
+  );
+  if (writer === undefined || keeper === undefined || !WITHOUT_METADATA.includes(writer.format)) return [];
+  const message = `Step ${keeper.index} keeps metadata, but step ${writer.index} writes ${writer.format}, which cannot carry it.`;
+  return [{ code: 'metadata_dropped', message, steps: distinct(keeper.index, writer.index) }];
+}
+
+/** AI ops whose result is transparent. */
+const CUTS_OUT = ['remove_background'];
+
+/** @param before the step that the pass goes on from. */
+function alphaLost(pass: Pass, before: CompiledStep | undefined): StepWarning[] {
+  const writer = writerOf(pass);
+  const chosen = pass.some(
+    ({ fragment: { encode } }) => encode.background !== undefined && !isTranslucent(encode.background),
+  );
+  if (writer?.format !== 'jpeg' || chosen) return [];
+  const touching = pass.flatMap(({ index, fragment }) =>
+    fragment.steps.map((step) => ({ index, transparent: operationOf(step)?.transparentAfter(step.params) })),
+  );
+  if (before?.kind === 'ai' && CUTS_OUT.includes(before.op ?? ''))
+    touching.unshift({ index: before.index, transparent: true });
+  const last = touching.findLast(({ transparent }) => transparent !== undefined);
+  if (last?.transparent !== true) return [];
+  const message = `Step ${last.index} makes the picture transparent, but step ${writer.index} writes jpeg, which cannot be.`;
+  return [{ code: 'alpha_lost', message, steps: distinct(last.index, writer.index) }];
+}
+
+function noEffect(pass: Pass): StepWarning[] {
+  return pass
+    .filter(({ fragment: { decode, steps, encode, compareWith } }) => {
+      const silent = Object.keys(decode).length === 0 && Object.keys(encode).length === 0;
+      return (
+        silent &&
+        compareWith === undefined &&
+        steps.every((step) => operationOf(step)?.changesNothing(step.params))
+      );
+    })
+    .map(({ index }) => ({
+      code: 'no_effect',
+      message: `Step ${index} changes nothing as it is written.`,
+      steps: [index],
+    }));
+}
+
+/** The step that has the last word on the format, and its format. */
+function writerOf(pass: Pass) {
+  const step = pass.findLast(({ fragment }) => fragment.encode.format !== undefined);
+  const format = step?.fragment.encode.format;
+  return step === undefined || format === undefined ? undefined : { index: step.index, format };
+}
+
+function distinct(...indexes: number[]): number[] {
+  return [...new Set(indexes)];
+}
+
+/** What the registry knows of a step; undefined for what only says how a file is read or written. */
+function operationOf({ operation: name }: Step): StepOperation | undefined {
+  const operation = operationNamed(name);
+  return operation?.kind === 'step' ? operation : undefined;
+}

@@ -1,0 +1,107 @@
+import { operationNamed } from '../../../workers/image/operations/index.ts';
+import { lossyWriter } from '../../../workers/image/operations/parameter.ts';
+import type { Encode, Pass } from '../../../workers/protocol.ts';
+import { present } from '../../platform/names/present.ts';
+import type { Fragment } from './op.ts';
+import { isStill } from './pass-parameters.ts';
+
+/** A step that cannot join the pass: `index` counts within the fragments, `key` is the parameter at fault. */
+export interface Conflict {
+  index: number;
+  key: 'frame' | 'density' | 'metadata' | 'lossless';
+  message: string;
+}
+
+export type Merged =
+  | { pass: Pass; compareWith?: string; conflict?: never }
+  | { conflict: Conflict; pass?: never };
+
+/**
+ * Joins adjacent deterministic steps into one pass. A later step's encoder settings win over an earlier one's; how the
+ * input is read, and which metadata stays, can be said in one way only.
+ */
+export function mergeFragments(fragments: readonly Fragment[]): Merged {
+  const conflict = firstTwoValued(fragments) ?? allFrames(fragments) ?? losslessInLossy(fragments);
+  if (conflict !== undefined) return { conflict };
+  const pass: Pass = {
+    decode: Object.assign({}, ...fragments.map((fragment) => fragment.decode)),
+    steps: fragments.flatMap((fragment) => fragment.steps),
+    encode: encodeOf(fragments),
+  };
+  const compareWith = fragments.at(-1)?.compareWith;
+  return compareWith === undefined ? { pass } : { pass, compareWith };
+}
+
+function encodeOf(fragments: readonly Fragment[]): Encode {
+  return fragments.map((fragment) => fragment.encode).reduce(overrule, {});
+}
+
+/** The format that a pass of these steps writes; undefined when it follows the input. */
+function formatOf(fragments: readonly Fragment[]): Encode['format'] {
+  return fragments.findLast((fragment) => fragment.encode.format !== undefined)?.encode.format;
+}
+
+/** A changed format drops encoder settings that were given for the earlier one; metadata and background concern any. */
+function overrule(earlier: Encode, later: Encode): Encode {
+  const changed =
+    earlier.format !== undefined && later.format !== undefined && earlier.format !== later.format;
+  if (!changed) return { ...earlier, ...later };
+  const { metadata, background } = earlier;
+  return {
+    ...present({ metadata, background }),
+    ...later,
+  };
+}
+
+function firstTwoValued(fragments: readonly Fragment[]): Conflict | undefined {
+  const seen = new Map<Conflict['key'], { value: unknown; index: number }>();
+  for (const [index, { decode, encode }] of fragments.entries()) {
+    const values = { frame: decode.frame, density: decode.density, metadata: encode.metadata };
+    for (const key of ['frame', 'density', 'metadata'] as const) {
+      const value = values[key];
+      if (value === undefined) continue;
+      const first = seen.get(key);
+      if (first === undefined) seen.set(key, { value, index });
+      else if (!isSame(key, first.value, value)) {
+        const message = `${key} is ${value}, but an earlier step of the same pass says ${first.value}: the pass has one ${key}, give one value.`;
+        return { index, key, message };
+      }
+    }
+  }
+  return undefined;
+}
+
+/** The first frame has a name and an index. */
+function isSame(key: Conflict['key'], one: unknown, other: unknown): boolean {
+  const plain = (value: unknown) => (key === 'frame' && value === 'first' ? 0 : value);
+  return plain(one) === plain(other);
+}
+
+/** All frames need a format that holds them, and steps that work on each. */
+function allFrames(fragments: readonly Fragment[]): Conflict | undefined {
+  const index = fragments.findIndex((fragment) => fragment.decode.frame === 'all');
+  if (index === -1) return undefined;
+  const format = formatOf(fragments);
+  if (isStill(format)) {
+    const message = `frame is all, but the pass writes ${format}, which holds one picture: write gif or webp, or take one frame.`;
+    return { index, key: 'frame', message };
+  }
+  const maker = fragments.flatMap(({ steps }) => steps).find(({ operation }) => makesOnePicture(operation));
+  if (maker === undefined) return undefined;
+  const message = `frame is all, but ${maker.operation} makes one picture of the first frame: leave it out, or take one frame.`;
+  return { index, key: 'frame', message };
+}
+
+function makesOnePicture(name: string): boolean {
+  const operation = operationNamed(name);
+  return operation?.kind === 'step' && operation.frames === 'first';
+}
+
+/** What was meant for another format is void by now; what is left was said without one. */
+function losslessInLossy(fragments: readonly Fragment[]): Conflict | undefined {
+  const lossy = lossyWriter(encodeOf(fragments));
+  if (lossy === undefined) return undefined;
+  const index = fragments.findLastIndex(({ encode }) => encode.lossless === true);
+  const message = `lossless is true, but ${lossy}: have the pass write webp, avif or png.`;
+  return { index, key: 'lossless', message };
+}

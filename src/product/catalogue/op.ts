@@ -1,0 +1,97 @@
+import type { TObject, TProperties } from '@sinclair/typebox';
+import type { Decode, Encode, Step } from '../../../workers/protocol.ts';
+import type { ModelCategory } from '../models/models.ts';
+
+/** Parameters as sent; only `checkParameters` makes them `Checked`. */
+export type Given = Readonly<Record<string, unknown>>;
+
+declare const checked: unique symbol;
+/** Parameters that kept their op's contract: nothing unchecked is ever compiled. */
+export type Checked = Given & { readonly [checked]: true };
+
+/** What a rule across several parameters found wrong: the parameter to name, and how to mend it. */
+export interface Violation {
+  key: string;
+  message: string;
+  details?: Record<string, unknown>;
+}
+
+/** A partial pass: what one deterministic step asks of the pass that it becomes part of. */
+export interface Fragment {
+  decode: Decode;
+  steps: Step[];
+  encode: Encode;
+  /** The pass ends in a comparison with this asset instead of an image. */
+  compareWith?: string;
+}
+
+interface OpBase<N extends string> {
+  op: N;
+  /** What an item of it is at work: a pass over pixels, a page that is drawn, a model, or an endpoint's answer. */
+  runs: 'pass' | 'render' | 'model' | 'answer';
+  /** One sentence that says what the op does, for an agent that has to choose. */
+  description: string;
+  /** Contract of the job's `parameters`. */
+  parameters: TObject;
+  /** Fields that the op takes beside `parameters` in a job body, such as prompt or templateId. */
+  fields: TProperties;
+  /** What one schema per parameter cannot say: checked after each parameter alone is fine. */
+  rule?: (given: Given) => Violation | undefined;
+  produces: 'image' | 'json';
+  requiresAssets: boolean;
+  requiresPrompt: boolean;
+}
+
+/** An image pipeline on one image: compiles to a part of a pass. */
+export interface PixelOp<N extends string = string> extends OpBase<N> {
+  runs: 'pass';
+  kind: 'deterministic';
+  jobType: 'process';
+  syncEndpoint?: string;
+  example: { parameters: Given };
+  /** Which of its parameters stand for an argument of the registry that has another name, the likeliest first. */
+  renamed: Readonly<Record<string, readonly string[]>>;
+  compile(params: Checked): Fragment;
+}
+
+/** Draws a template: deterministic, but no step of a pass. */
+export interface RenderOp<N extends string = string> extends OpBase<N> {
+  runs: 'render';
+  /** What the endpoint takes that draws one row while the caller waits. */
+  syncFields: TProperties;
+  syncExample: Given;
+  kind: 'deterministic';
+  jobType: 'render';
+  syncEndpoint: string;
+  example: Given;
+}
+
+/** Answered by an endpoint of its own, never a job. */
+export interface SyncOp<N extends string = string> extends OpBase<N> {
+  runs: 'answer';
+  kind: 'sync';
+  endpoint: string;
+}
+
+/** Runs a model. */
+export interface AiOp<N extends ModelCategory = ModelCategory> extends OpBase<N> {
+  runs: 'model';
+  kind: 'ai';
+  jobType: 'ai-generate' | 'ai-edit' | 'parse';
+  modelCategory: ModelCategory;
+  /** Its parameters go to the model as sent: the contract describes them, and the model has the last word. */
+  parametersAsSent: boolean;
+  example: Given;
+  /** The instruction when none is sent. */
+  defaultPrompt?: string;
+  /** JSON Schema of the answer when none is sent. */
+  defaultSchema?: Record<string, unknown>;
+}
+
+export type Op = PixelOp | RenderOp | SyncOp | AiOp;
+export type JobType = (PixelOp | RenderOp | AiOp)['jobType'];
+
+/** Whether the op is a step of a pass, and so compiles. */
+export function isPixelOp(op: Op): op is PixelOp {
+  return op.runs === 'pass';
+}

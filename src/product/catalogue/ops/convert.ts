@@ -1,0 +1,26 @@
+import { operations } from '../../../../workers/image/operations/index.ts';
+import { present } from '../../../platform/names/present.ts';
+import { choice } from '../parameter.ts';
+import { OUTPUT_FORMATS } from '../pass-parameters.ts';
+import { pixelOp } from '../pixel-op.ts';
+
+const { progressive, palette, colors } = operations.png.declared;
+const { chroma } = operations.jpeg.declared;
+
+export const convert = pixelOp({
+  op: 'convert',
+  description: 'Writes the picture in another format, with control over how the encoder works.',
+  parameters: {
+    format: choice(OUTPUT_FORMATS, 'Format of the result.'),
+    progressive,
+    palette,
+    colors,
+    chroma,
+  },
+  example: { format: 'webp', quality: 80 },
+  compile({ progressive, palette, colors, chroma }) {
+    return {
+      encode: present({ progressive, palette, colors, chroma }),
+    };
+  },
+});

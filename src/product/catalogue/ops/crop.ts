@@ -1,0 +1,65 @@
+import { operations } from '../../../../workers/image/operations/index.ts';
+import { adapted, optional } from '../parameter.ts';
+import { pixelOp, step } from '../pixel-op.ts';
+import { focalViolation } from './resize.ts';
+
+const RECTANGLE = operations.extract.declared;
+const SHAPE = operations.crop.declared;
+const EDGES = ['x', 'y', 'width', 'height'] as const;
+
+export const crop = pixelOp({
+  op: 'crop',
+  description: 'Cuts out a rectangle given in pixels, or the largest one of an aspect ratio.',
+  parameters: {
+    x: RECTANGLE.left,
+    y: RECTANGLE.top,
+    width: optional(
+      adapted(RECTANGLE.width, { description: 'Width of the rectangle in pixels; comes with height.' }),
+    ),
+    height: optional(
+      adapted(RECTANGLE.height, { description: 'Height of the rectangle in pixels; comes with width.' }),
+    ),
+    aspect: optional(
+      adapted(SHAPE.aspect, {
+        description:
+          'Shape of the largest rectangle to keep, such as 16:9; instead of x, y, width and height.',
+      }),
+    ),
+    gravity: adapted(SHAPE.gravity, {
+      description: 'With aspect, the part that is kept; center when left out.',
+    }),
+    focalX: SHAPE.focalX,
+    focalY: SHAPE.focalY,
+  },
+  example: { aspect: '16:9', gravity: 'attention' },
+  rule(given) {
+    const rectangle = EDGES.find((name) => given[name] !== undefined);
+    if (given.aspect !== undefined && rectangle !== undefined) {
+      return {
+        key: rectangle,
+        message: `${rectangle} stands beside aspect: send a rectangle or an aspect, not both.`,
+      };
+    }
+    if (given.aspect !== undefined) return focalViolation(given);
+    const missing = (['width', 'height'] as const).filter((name) => given[name] === undefined);
+    if (missing[0] !== undefined) {
+      return {
+        key: missing[0],
+        message: `${missing.join(' and ')} missing: a crop takes x, y, width and height, or aspect.`,
+        details: { missing },
+      };
+    }
+    const aimed = (['gravity', 'focalX', 'focalY'] as const).find((name) => given[name] !== undefined);
+    return aimed && { key: aimed, message: `${aimed} works with aspect only: leave it out, or send aspect.` };
+  },
+  renamed: { left: ['x'], top: ['y'] },
+  compile({ x, y, width, height, aspect, gravity, focalX, focalY }) {
+    // A crop without an aspect has both: the rule has seen to it.
+    const rectangle = { left: x, top: y, width: width as number, height: height as number };
+    return {
+      steps: [
+        aspect === undefined ? step('extract', rectangle) : step('crop', { aspect, gravity, focalX, focalY }),
+      ],
+    };
+  },
+});

@@ -1,0 +1,39 @@
+import { operations } from '../../../../workers/image/operations/index.ts';
+import { integer, optional } from '../parameter.ts';
+import { pixelOp, step } from '../pixel-op.ts';
+
+const MAX_PIXELS = 8192;
+const SIDES = ['top', 'right', 'bottom', 'left'] as const;
+
+export const pad = pixelOp({
+  op: 'pad',
+  description: 'Adds room around the picture, filled with a colour or with what lies at its edges.',
+  parameters: {
+    top: optional(integer(0, MAX_PIXELS, 'Pixels to add above.')),
+    right: optional(integer(0, MAX_PIXELS, 'Pixels to add on the right.')),
+    bottom: optional(integer(0, MAX_PIXELS, 'Pixels to add below.')),
+    left: optional(integer(0, MAX_PIXELS, 'Pixels to add on the left.')),
+    all: optional(integer(0, MAX_PIXELS, 'Pixels to add on every side; instead of naming sides.')),
+    mode: operations.extend.declared.extendWith,
+  },
+  example: { all: 24, background: '#ffffff' },
+  rule(given) {
+    const side = SIDES.find((name) => given[name] !== undefined);
+    if (given.all !== undefined && side !== undefined) {
+      return { key: side, message: `${side} stands beside all: name sides or send all, not both.` };
+    }
+    if (given.all === undefined && side === undefined) {
+      return {
+        key: 'all',
+        message: 'No side is named: send all, or at least one of top, right, bottom and left.',
+        details: { missing: ['all', ...SIDES] },
+      };
+    }
+    return undefined;
+  },
+  renamed: { top: ['all'], right: ['all'], bottom: ['all'], left: ['all'], extendWith: ['mode'] },
+  compile({ top, right, bottom, left, all = 0, mode, background }) {
+    const sides = { top: top ?? all, right: right ?? all, bottom: bottom ?? all, left: left ?? all };
+    return { steps: [step('extend', { ...sides, extendWith: mode, background })] };
+  },
+});

@@ -1,0 +1,50 @@
+import { operations } from '../../../../workers/image/operations/index.ts';
+import type { Violation } from '../op.ts';
+import { EDGE_LIMIT_PX, number } from '../parameter.ts';
+import { pixelOp, step, violationOf } from '../pixel-op.ts';
+
+const { background: _, ...OWN } = operations.resize.declared;
+
+export const resize = pixelOp({
+  op: 'resize',
+  description: operations.resize.description,
+  parameters: {
+    ...OWN,
+    dpr: number(1, 5, 'Pixels of the screen for each pixel asked for: multiplies width and height.', {
+      default: 1,
+    }),
+  },
+  example: { width: 800, height: 600, fit: 'cover', gravity: 'attention', format: 'webp' },
+  rule(given): Violation | undefined {
+    const refused = violationOf(operations.resize.rule(given));
+    if (refused !== undefined) return refused;
+    const largest = Math.max(given.width ?? 0, given.height ?? 0) * (given.dpr ?? 1);
+    if (largest > EDGE_LIMIT_PX) {
+      return {
+        key: 'dpr',
+        message: `dpr makes an edge of ${Math.round(largest)} pixels, but at most ${EDGE_LIMIT_PX} are allowed: send a smaller dpr or size.`,
+        details: { received: given.dpr, limit: EDGE_LIMIT_PX },
+      };
+    }
+    return focalViolation(given);
+  },
+  compile({ width, height, dpr, fit, gravity, focalX, focalY, kernel, enlarge, linear, background }) {
+    const scaled = (edge: number | undefined) => edge && Math.round(edge * dpr);
+    const params = { fit, gravity, focalX, focalY, kernel, enlarge, linear, background };
+    return { steps: [step('resize', { width: scaled(width), height: scaled(height), ...params })] };
+  },
+});
+
+/** A focal point and a gravity both say what a crop keeps: only one may. */
+export function focalViolation(given: {
+  gravity?: string | undefined;
+  focalX?: number | undefined;
+  focalY?: number | undefined;
+}): Violation | undefined {
+  if (given.gravity === undefined || (given.focalX === undefined && given.focalY === undefined))
+    return undefined;
+  return {
+    key: 'gravity',
+    message: 'gravity stands beside a focal point: send gravity, or focalX and focalY.',
+  };
+}

@@ -1,0 +1,19 @@
+import { operations } from '../../../../workers/image/operations/index.ts';
+import { adapted } from '../parameter.ts';
+import { pixelOp, step } from '../pixel-op.ts';
+
+/** Of sharp's scale: more than this only makes noise. */
+const MAX_STRENGTH = 100;
+
+export const sharpen = pixelOp({
+  op: 'sharpen',
+  description: 'Sharpens edges, with separate strength for flat and for detailed areas.',
+  parameters: {
+    sigma: operations.sharpen.declared.sigma,
+    flat: adapted(operations.sharpen.declared.m1, { maximum: MAX_STRENGTH }),
+    jagged: adapted(operations.sharpen.declared.m2, { maximum: MAX_STRENGTH }),
+  },
+  example: { sigma: 1.5 },
+  renamed: { m1: ['flat'], m2: ['jagged'] },
+  compile: ({ sigma, flat, jagged }) => ({ steps: [step('sharpen', { sigma, m1: flat, m2: jagged })] }),
+});

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import { JSON_BOUNDS } from '../../../platform/http/bodies/json.ts';
+import { PASS_PARAMETERS } from '../pass-parameters.ts';
+import type { Guidelines, OpDefinition } from '../schema.ts';
+import { parameterLine, syncCall } from './page.ts';
+
+/** How the service is used; every command in it runs as it stands, where KEY and BASE are set. */
+const RULES = `# Darkroom: guidelines for agents
+
+Paths are whole: put the address of the service (BASE) before them. Send \`Authorization: ApiKey <key>\` with every call.
+
+## One image now
+
+Nothing is stored, and the pixels come back. Parameters go into the query; POST /api/v1/images/transform runs one op:
+
+\`\`\`sh
+curl -H "Authorization: ApiKey $KEY" -H "Content-Type: image/jpeg" --data-binary @photo.jpg \\
+  "$BASE/api/v1/images/transform?op=resize&width=300" -o small.jpg
+\`\`\`
+
+The image comes as raw bytes with their own Content-Type, as a multipart part named file, or as JSON with url or assetId. JSON may hold op and parameters too:
+
+\`\`\`sh
+curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/transform?op=compress&maxBytes=40000&format=webp" -o small.webp
+curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
+  -d "{\\"assetId\\": \\"$ASSET\\", \\"op\\": \\"redact\\", \\"parameters\\": {\\"regions\\": [{\\"x\\": 10, \\"y\\": 10, \\"width\\": 80, \\"height\\": 40}]}}" \\
+  "$BASE/api/v1/images/transform" -o redacted.jpg
+\`\`\`
+
+What an image is and says (free): \`data.image\` has width, height, dominantColor, …; \`data.metadata\` has exif, iptc, ….
+
+\`\`\`sh
+curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/metadata"
+\`\`\`
+
+Several ops on one image: save them as a preset, then run it. They are decoded and encoded once and count as one run.
+
+\`\`\`sh
+curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
+  -d '{"name": "Avatar", "slug": "avatar", "steps": [{"op": "thumbnail", "parameters": {"size": 300}}, {"op": "round_corners", "parameters": {"radius": "50%", "format": "png"}}]}' \\
+  "$BASE/api/v1/presets"
+curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/transform?preset=avatar" -o avatar.png
+\`\`\`
+
+A picture of words: a template and one row of data. This one takes eyebrow, title, subtitle, author, site, image and accent; GET /api/v1/templates lists all with their variables. A template loads \`data:\` URIs and \`asset://<assetId>\` alone: upload other pictures first.
+
+\`\`\`sh
+curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
+  -d "{\\"templateId\\": \\"builtin-template-social-card\\", \\"data\\": {\\"title\\": \\"Hello\\", \\"image\\": \\"asset://$ASSET\\"}}" "$BASE/api/v1/images/render" -o card.png
+\`\`\`
+
+An image to keep: \`data.id\` of the upload is its assetId; the link can be read without a key.
+
+\`\`\`sh
+curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/assets/upload?name=photo.jpg"
+curl -H "Authorization: ApiKey $KEY" "$BASE/api/v1/assets/$ASSET/link?expiresIn=3600"
+\`\`\`
+
+## Many images, or a model
+
+A job runs an op, a preset (presetId) or inline steps over up to 10,000 assets. Price it first: the same body with dryRun=true answers every refusal and the price, and runs nothing.
+
+\`\`\`sh
+curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
+  -d "{\\"op\\": \\"resize\\", \\"assetIds\\": [\\"$ASSET\\"], \\"parameters\\": {\\"width\\": 64}}" "$BASE/api/v1/jobs?dryRun=true"
+curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Idempotency-Key: resize-1" \\
+  -d "{\\"op\\": \\"resize\\", \\"assetIds\\": [\\"$ASSET\\"], \\"parameters\\": {\\"width\\": 64}}" "$BASE/api/v1/jobs?wait=30"
+\`\`\`
+
+- wait (at most 60 s) holds the answer of a job of one item; read any other by GET /api/v1/jobs/{jobId}?wait=60, again until its status is COMPLETED, FAILED or CANCELLED. FAILED is an end too: completed items are kept, and POST /api/v1/jobs/{jobId}/resume retries the rest. \`outcome\` of an ended job is \`all\`, \`some\` or \`none\` of its items completed.
+- Each item of \`data.items\` has resultAssetId (an image) or output (JSON of analyze, compare), or errorCode and retryable. Past 100 items read GET /api/v1/jobs/{jobId}/items. GET /api/v1/jobs/{jobId}/results.zip is all pictures of a job that has ended in one download; GET /api/v1/jobs/{jobId}/results/link makes a link to it.
+- maxCredits in a submit or a resume is the most that it may cost: above it the call is 402 with details.price, and nothing runs. A resume with dryRun=true is priced only; notRetryableItems names items that will most likely fail again.
+- Instead of waiting, register POST /api/v1/webhook-endpoints with an https url; keep the secret, which is shown once. A delivery is genuine when v1 of Service-Signature (\`t=…,v1=…\`) is the HMAC-SHA256 in hex of \`<t>.<raw body>\` under the whole secret and t is within 300 s. The webhook-* headers follow Standard Webhooks, so its libraries verify too; code for Node and Python stands at POST /api/v1/webhook-endpoints in /openapi.json. Answer 2xx within 10 s, and drop repeats by Service-Event-Id.
+- AI ops are priced in credits per item and run on their defaultModel unless model names another of GET /api/v1/ai-models.
+
+## Rules
+
+1. A deterministic op refuses a parameter that it does not declare. Bounds and defaults of each op stand below, whole in GET /api/v1/ops/{op}.
+2. On success look at the header X-Service-Warnings: \`unknown_variable:titel\`, \`empty_variable:title\`, \`missing_asset:<id>\`, \`blocked_resource:https\`, \`no_effect\`, \`ignored_parameter:limit\` (a query field that the endpoint does not read), \`not_enlarged:768\` (a resize left the picture 768 px wide or high: send enlarge=true), \`larger_than_input\` and the like say that the answer may not be what was meant.
+3. On failure branch on error.code, never on the message. Repeat the call only when error.retryable is true, after Retry-After seconds. Otherwise mend the field in error.param; error.details has what is allowed.
+4. Send an Idempotency-Key with every write, and the same key again when you repeat it after a time-out. Synchronous image calls and uploads need none.
+5. At most 4 synchronous calls at a time and 600 requests per minute and account; RateLimit-Remaining says what is left.
+6. In a URL write # as %23. Lists and objects are JSON text there. Formats, places and colours are read by usual names: jpg, bottom-right, ff8800.
+7. GET /api/v1/credits says what is left to spend, GET /api/v1/account what the plan leaves, GET /api/v1/usage what was used.
+8. When the service lacks something, say so: POST /api/v1/feedback with kind capability_gap and message.
+9. ${JSON_BOUNDS}
+`;
+
+/**
+ * The operating rules, and the catalogue in short, made from what answers /ops.
+ * @param updatedAt when this release was installed.
+ */
+export function guidelinesOf(definitions: readonly OpDefinition[], updatedAt: Date): Guidelines {
+  const document = [RULES, sharedSection(definitions), '## Ops\n', ...definitions.map(opSection)].join('\n');
+  const version = createHash('sha256').update(document).digest('hex').slice(0, 12);
+  return { version, updatedAt: updatedAt.toISOString(), document };
+}
+
+/** What most ops take, said once. */
+function sharedSection(definitions: readonly OpDefinition[]): string {
+  const { params = {}, pricing } = definitions.find(({ op }) => op === 'resize') ?? {};
+  const lines = Object.keys(PASS_PARAMETERS).flatMap((name) => {
+    const parameter = params[name];
+    return parameter === undefined ? [] : [`- ${name}: ${parameterLine(parameter)}`];
+  });
+  return [
+    '## Parameters of every op that writes an image\n',
+    ...lines,
+    '',
+    `Deterministic ops: ${pricing?.summary ?? ''}\n`,
+  ].join('\n');
+}
+
+function opSection(definition: OpDefinition): string {
+  const { op, kind, description, params, pricing, jobType } = definition;
+  const own = Object.entries(params).filter(([name]) => !isShared(definition, name));
+  const call = syncCall(definition);
+  return [
+    `### ${op}\n`,
+    `${description}${jobsOnly(definition) ? ` In jobs alone, of type ${jobType}.` : ''}`,
+    ...(kind === 'ai' ? [pricing.summary] : []),
+    ...(call === undefined ? [] : [`\`${call}\``]),
+    ...own.map(([name, parameter]) => `- ${name}: ${parameterLine(parameter)}`),
+    '',
+  ].join('\n');
+}
+
+function jobsOnly({ endpoint, syncEndpoint }: OpDefinition): boolean {
+  return endpoint === undefined && syncEndpoint === undefined;
+}
+
+/** Whether the parameter is the one that all of them have, as it was said above. */
+function isShared({ params, kind }: OpDefinition, name: string): boolean {
+  const shared = (PASS_PARAMETERS as Record<string, { description?: string }>)[name];
+  return kind === 'deterministic' && shared !== undefined && params[name]?.description === shared.description;
+}

@@ -1,0 +1,54 @@
+import type { Plan } from '../../billing/plans.ts';
+import { defaultModelFor, type Models } from '../../models/models.ts';
+import { imageModelPrice, lowestCredits } from '../../models/prices.ts';
+import type { AiOp, Op } from '../op.ts';
+import type { OpPricing } from '../schema.ts';
+
+const EXACT_PRICE =
+  'Send the same body to POST /api/v1/jobs?dryRun=true: it answers with the credits and runs nothing.';
+
+/** What the op costs, as data. */
+export function pricingOf(op: Op, plans: readonly Plan[], models: Models): OpPricing {
+  switch (op.kind) {
+    case 'sync':
+      return { basis: 'free', summary: 'Free; it does not count against the processing allowance.' };
+    case 'deterministic':
+      return quotaPricing(plans);
+    case 'ai':
+      return itemPricing(op, models);
+  }
+}
+
+function quotaPricing(plans: readonly Plan[]): OpPricing {
+  const overage = plans.flatMap(({ id, overageCredits }) =>
+    overageCredits === null ? [] : [[id, overageCredits]],
+  );
+  return {
+    basis: 'process_quota',
+    processLimit: Object.fromEntries(plans.map(({ id, processLimit }) => [id, processLimit])),
+    overageCredits: Object.fromEntries(overage),
+    exactPrice: EXACT_PRICE,
+    summary:
+      "Each item counts once against the plan's monthly allowance; past it, a run costs overageCredits.",
+  };
+}
+
+function itemPricing(op: AiOp, models: Models): OpPricing {
+  const model = defaultModelFor(models, op.modelCategory);
+  const shared = {
+    basis: 'per_item' as const,
+    markup: models.markup,
+    creditsPerUsd: models.creditsPerUsd,
+    exactPrice: EXACT_PRICE,
+  };
+  if (model === undefined) {
+    const summary = 'Priced per item by its model; no model is offered by default, so name one.';
+    return { ...shared, summary };
+  }
+  const credits = lowestCredits(models, model);
+  return {
+    ...shared,
+    defaultModel: imageModelPrice(models, model),
+    summary: `From ${credits} ${credits === 1 ? 'credit' : 'credits'} per item on ${model.id}; only items that complete are charged.`,
+  };
+}

@@ -1,0 +1,39 @@
+import type { TInteger, TNumber, TSchema } from '@sinclair/typebox';
+import { text } from '../../../workers/image/operations/parameter.ts';
+
+export {
+  assetId,
+  choice,
+  colour,
+  contract,
+  EDGE_LIMIT_PX,
+  FOCAL,
+  flag,
+  gravity,
+  integer,
+  number,
+  optional,
+  position,
+  text,
+} from '../../../workers/image/operations/parameter.ts';
+
+interface Wording {
+  description?: string;
+  examples?: readonly unknown[];
+}
+
+/** A parameter of the registry as an op says it: with tighter bounds or in other words. Its type and default stay. */
+export function adapted<S extends TSchema>(
+  schema: S,
+  changes: S extends TInteger | TNumber ? Wording & { minimum?: number; maximum?: number } : Wording,
+): S {
+  return { ...schema, ...changes };
+}
+
+/** The longest instruction that a model is given, its subjects' descriptors included. */
+export const PROMPT_MAX_CHARACTERS = 32_000;
+
+/** The instruction that an AI op takes beside its parameters. */
+export function prompt(description: string, options?: { default: string }) {
+  return text(1, PROMPT_MAX_CHARACTERS, description, options);
+}

@@ -1,0 +1,69 @@
+import type { Static } from '@sinclair/typebox';
+import { operations } from '../../../workers/image/operations/index.ts';
+import { lossyWriter } from '../../../workers/image/operations/parameter.ts';
+import type { Decode, Encode } from '../../../workers/protocol.ts';
+import { present } from '../../platform/names/present.ts';
+import type { Given, Violation } from './op.ts';
+import { choice, optional } from './parameter.ts';
+
+const { quality, lossless, effort, background } = operations.webp.declared;
+const { frame, density } = operations.decode.declared;
+
+export const OUTPUT_FORMATS = ['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff'] as const;
+
+/** What every op that writes an image takes: how the input is read and how the result is written. */
+export const PASS_PARAMETERS = {
+  format: optional(
+    choice(
+      OUTPUT_FORMATS,
+      "Format of the result; the input's own when left out and it can be written, else png. 16-bit png and tiff keep their bits through resize, crop, flip and turns by right angles, one after the other too; most other ops work on 8 bits, and X-Service-Bit-Depth says what came out.",
+    ),
+  ),
+  quality,
+  lossless,
+  effort,
+  metadata: optional(
+    choice(
+      ['strip', 'keep', 'copyright'],
+      'What stays of EXIF, XMP, IPTC and the ICC profile: strip (the default) nothing, keep everything but previews, copyright the rights fields. IPTC stays in jpeg and tiff only; gif carries nothing.',
+    ),
+  ),
+  frame,
+  density,
+  background,
+};
+
+/** Passes of these formats can move; frame=all makes no sense in any other. */
+const MOVING_FORMATS: readonly string[] = ['gif', 'webp'];
+
+/** Whether `format` holds a single picture. An absent one is not known to. */
+export function isStill(format: string | undefined): boolean {
+  return format !== undefined && !MOVING_FORMATS.includes(format);
+}
+
+export type PassParameters = {
+  [Name in keyof typeof PASS_PARAMETERS]?: Static<(typeof PASS_PARAMETERS)[Name]>;
+};
+
+/** The part of a pass that the shared parameters stand for. */
+export function passPartsOf(params: PassParameters): { decode: Decode; encode: Encode } {
+  const { frame, density, ...encode } = pick(params);
+  return {
+    decode: present({ frame, density }),
+    encode,
+  };
+}
+
+/** Refuses what no encoder can do at once; what other steps of the pass have a say in is left to the merge. */
+export function passRule(given: Given): Violation | undefined {
+  const lossy = lossyWriter(given as Encode);
+  if (lossy === undefined) return undefined;
+  return { key: 'lossless', message: `lossless is true, but ${lossy}: ask for webp, avif or png.` };
+}
+
+function pick(params: PassParameters): PassParameters {
+  const entries = Object.entries(params).filter(
+    ([name, value]) => name in PASS_PARAMETERS && value !== undefined,
+  );
+  return Object.fromEntries(entries) as PassParameters;
+}

@@ -1,0 +1,120 @@
+import type { TProperties } from '@sinclair/typebox';
+import {
+  type ArgumentsOf,
+  operations,
+  type StepName,
+  type StepOperation,
+} from '../../../workers/image/operations/index.ts';
+import { contract, type Filled, filler, type Sent } from '../../../workers/image/operations/parameter.ts';
+import type { Encode, Step } from '../../../workers/protocol.ts';
+import { present } from '../../platform/names/present.ts';
+import type { Checked, Given, PixelOp, Violation } from './op.ts';
+import { PASS_PARAMETERS, type PassParameters, passPartsOf, passRule } from './pass-parameters.ts';
+
+type Shared<P extends TProperties> = Omit<PassParameters, keyof P>;
+
+/** What every op on pixels says of itself; `pixelOp` adds what all of them share. */
+interface Source<N extends string, P extends TProperties> {
+  op: N;
+  example: Sent<P> & Shared<P>;
+  /** What one schema per parameter cannot say. */
+  rule?(given: Sent<P> & Shared<P>): Violation | undefined;
+  /** false: the op reads a second asset and runs in jobs only. */
+  sync?: boolean;
+}
+
+interface PixelOpSource<N extends string, P extends TProperties, S extends StepOf<object>>
+  extends Source<N, P> {
+  description: string;
+  /** The op's own parameters; they hide a shared one of the same name. */
+  parameters: P;
+  /** The op's steps, and what it asks of the encoder beyond the shared parameters. Defaults are filled in. */
+  compile: (params: Filled<P> & Shared<P>) => { steps?: readonly S[]; encode?: Encode };
+}
+
+/** A step whose arguments were held against its operation by the compiler. */
+interface StepOf<A> {
+  operation: StepName;
+  params: A;
+}
+
+type ArgumentNames<S> = S extends StepOf<infer A> ? keyof A & string : never;
+
+/** Arguments of the op's steps that are called otherwise than its parameters. */
+type Foreign<P extends TProperties, S> = Exclude<ArgumentNames<S>, keyof P | keyof PassParameters>;
+
+/**
+ * The parameters that an argument of a step is made of, for refusals that a worker makes in the argument's name. An
+ * argument that has the name of a parameter may be left out; one that the op alone decides is made of none.
+ */
+type Renamed<P extends TProperties, S> = [Foreign<P, S>] extends [never]
+  ? { renamed?: Partial<Record<ArgumentNames<S>, readonly (keyof P & string)[]>> }
+  : {
+      renamed: Record<Foreign<P, S>, readonly (keyof P & string)[]> &
+        Partial<Record<ArgumentNames<S>, readonly (keyof P & string)[]>>;
+    };
+
+/** A deterministic op on one image, with the parameters that all of them share declared and handled here, once. */
+export function pixelOp<const N extends string, P extends TProperties, S extends StepOf<object>>(
+  source: PixelOpSource<N, P, S> & Renamed<P, S>,
+): PixelOp<N> {
+  const { op, description, rule, renamed = {}, compile, sync = true } = source;
+  const filled = filler(source.parameters);
+  return {
+    op,
+    runs: 'pass',
+    kind: 'deterministic',
+    description,
+    parameters: contract({ ...PASS_PARAMETERS, ...source.parameters }),
+    fields: {},
+    rule: (given) => rule?.(given as Parameters<typeof rule>[0]) ?? passRule(given),
+    produces: 'image',
+    requiresAssets: true,
+    requiresPrompt: false,
+    jobType: 'process',
+    ...(sync && { syncEndpoint: '/images/transform' }),
+    example: { parameters: source.example as Given },
+    renamed,
+    compile(given: Checked) {
+      const params = filled(given) as Filled<P> & PassParameters;
+      const { decode, encode } = passPartsOf(params);
+      const made = compile(params);
+      return { decode, steps: [...(made.steps ?? [])] as Step[], encode: { ...encode, ...made.encode } };
+    },
+  };
+}
+
+/** An op that is one operation of the registry. Its parameters are the operation's; its sentence and rule are so where it has none. */
+export function operationOp<const N extends string, O extends StepName>(
+  operation: O,
+  source: Source<N, (typeof operations)[O]['declared']> & { description?: string },
+): PixelOp<N> {
+  const { description, declared, rule } = operations[operation];
+  const own = Object.keys(declared);
+  return pixelOp<N, TProperties, StepOf<object>>({
+    description,
+    parameters: declared,
+    rule: (given) => violationOf(rule(given)),
+    ...(source as unknown as Source<N, TProperties>),
+    compile(params) {
+      const sent = own.filter((name) => params[name] !== undefined).map((name) => [name, params[name]]);
+      return { steps: [{ operation, params: Object.fromEntries(sent) }] };
+    },
+  });
+}
+
+/** What an operation refuses, as an op says it. */
+export function violationOf(refused: ReturnType<StepOperation['rule']>): Violation | undefined {
+  if (refused === undefined) return undefined;
+  const { key, message, details } = refused;
+  return { key, message, ...present({ details }) };
+}
+
+/** One registry step; arguments that are undefined are left out. An argument that the operation lacks does not compile. */
+export function step<O extends StepName, const A extends ArgumentsOf<O>>(
+  operation: O,
+  params: A & Readonly<Record<Exclude<keyof A, keyof ArgumentsOf<O>>, never>>,
+): StepOf<A> {
+  const sent = Object.entries(params).filter(([, value]) => value !== undefined);
+  return { operation, params: Object.fromEntries(sent) as unknown as A };
+}

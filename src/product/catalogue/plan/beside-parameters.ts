@@ -1,0 +1,28 @@
+import { isDeepStrictEqual } from 'node:util';
+import { invalidParam } from '../../../platform/http/errors.ts';
+import type { AiOp, Given } from '../op.ts';
+
+/**
+ * Reads fields of a model's op (`prompt`, `count`) that were sent within its parameters as if they stood beside the op: the
+ * catalogue lists both together, and callers send them so.
+ * @param where goes before the name of a parameter in an error, such as `steps[0].parameters.`
+ * @throws ApiError invalid_param on the parameter when both places say something and differ.
+ */
+export function besideParameters<T extends { parameters?: unknown }>(op: AiOp, sent: T, where: string): T {
+  const { parameters } = sent;
+  if (typeof parameters !== 'object' || parameters === null) return sent;
+  const names = Object.keys(op.fields).filter((name) => Object.hasOwn(parameters, name));
+  if (names.length === 0) return sent;
+  const left: Record<string, unknown> = { ...parameters };
+  const fields: Record<string, unknown> = {};
+  for (const name of names) {
+    const beside = (sent as Given)[name];
+    if (beside !== undefined && !isDeepStrictEqual(beside, left[name])) {
+      const message = `${name} is sent beside the op and within its parameters, and the two differ: send it once, beside the op.`;
+      throw invalidParam(`${where}${name}`, message);
+    }
+    fields[name] = left[name];
+    delete left[name];
+  }
+  return { ...sent, ...fields, parameters: left };
+}

@@ -1,0 +1,170 @@
+import { invalidParam } from '../../../platform/http/errors.ts';
+import { present } from '../../../platform/names/present.ts';
+import { chosenModel } from '../../models/choice.ts';
+import type { Models } from '../../models/models.ts';
+import { checkParameters } from '../checks/check.ts';
+import { firstViolation } from '../checks/contract.ts';
+import { warningsOf } from '../checks/warnings.ts';
+import { findOp, OPS } from '../index.ts';
+import {
+  type AiOp,
+  type Given,
+  isPixelOp,
+  type Op,
+  type PixelOp,
+  type RenderOp,
+  type SyncOp,
+} from '../op.ts';
+import { contract } from '../parameter.ts';
+import { checkAiStep, type SentSchema, schemasOf } from './ai-step.ts';
+import { besideParameters } from './beside-parameters.ts';
+import type { CheckedJob, CheckedVariant, JobWork } from './checked-job.ts';
+import type { CompiledStep } from './compiled-step.ts';
+import { assetsOfStep, type NamedAsset } from './named-assets.ts';
+import { lonePixelStep } from './pixel-step.ts';
+import { planOf } from './plan.ts';
+import { checkMentions } from './subjects.ts';
+import { type MergedVariant, mergedVariants } from './variants.ts';
+
+type JobOp = Exclude<Op, SyncOp>;
+
+/** The op that a raw type means. */
+const OP_OF_TYPE: Record<string, JobOp> = {
+  render: OPS.render_template,
+  'ai-generate': OPS.generate,
+  'ai-edit': OPS.edit,
+  parse: OPS.analyze,
+};
+
+/** Ops that run as jobs, in the catalogue's order. */
+const JOB_OPS = Object.values<Op>(OPS).filter((op): op is JobOp => op.runs !== 'answer');
+
+/**
+ * The op that a job names, or means by its raw type.
+ * @throws ApiError invalid_param on op when there is none or it is no job; on steps for a type that is made of steps.
+ */
+export function opOf({ op: name, type }: JobWork): JobOp {
+  if (name !== undefined) return opNamed(name);
+  if (type === undefined) {
+    throw invalidParam('op', 'op is missing: send an op, a presetId, steps, or a type.', { missing: ['op'] });
+  }
+  const op = OP_OF_TYPE[type];
+  if (op !== undefined) return op;
+  throw invalidParam('steps', `steps are missing: a job of type ${type} is made of steps.`, {
+    missing: ['steps'],
+  });
+}
+
+/**
+ * The body of a job with the fields of its op beside it, wherever they were sent: see besideParameters. A job that is made
+ * of steps or of a preset is answered as it is.
+ */
+export function withFieldsBesideOp<T extends JobWork>(body: T): T {
+  if (body.steps !== undefined || body.presetId !== undefined) return body;
+  const op = body.op === undefined ? OP_OF_TYPE[body.type ?? ''] : findOp(body.op);
+  return op?.runs === 'model' ? besideParameters(op, body, 'parameters.') : body;
+}
+
+function opNamed(name: string): JobOp {
+  const op = findOp(name);
+  if (op !== undefined && op.runs !== 'answer') return op;
+  const allowed = JOB_OPS.map((candidate) => candidate.op);
+  const problem =
+    op === undefined
+      ? `There is no op ${JSON.stringify(name)}`
+      : `${name} is no job: POST ${op.endpoint} answers it`;
+  throw invalidParam('op', `${problem}; the ops that run as jobs are ${allowed.join(', ')}.`, {
+    received: name,
+    allowed,
+  });
+}
+
+/**
+ * Holds the body of a job that runs one op against its contract, for each variant.
+ * @throws ApiError invalid_param on the field at fault, in a variant as `variants[i].parameters.<name>`.
+ */
+export function checkOpJob(body: JobWork, op: JobOp, models: Models): CheckedJob {
+  const named = body.op === undefined ? {} : { op: op.op };
+  if (op.runs === 'render') return { ...named, ...renderJob(body, op) };
+  const fields = Object.keys(OPS.render_template.fields) as ('templateId' | 'items')[];
+  refuse(body, fields, `${op.op} draws no template`);
+  if (isPixelOp(op)) refuse(body, ['model', 'prompt'], `${op.op} is deterministic and runs no model`);
+  const checked = mergedVariants(body).map((variant) =>
+    isPixelOp(op) ? pixelVariant(op, variant) : modelVariant(op, body, variant, models),
+  );
+  return {
+    ...named,
+    type: op.jobType,
+    takes: op.requiresAssets ? 'assets' : 'nothing',
+    count: 1,
+    variants: checked.map(({ variant }) => variant),
+    subjects: [],
+    references: [],
+    named: checked.flatMap(({ assets }) => assets),
+    schemas: checked.flatMap(({ schemas }) => schemas),
+    warnings: checked.flatMap(({ compiled }) => warningsOf([compiled])),
+    produces: op.produces,
+  };
+}
+
+interface CheckedOp {
+  variant: CheckedVariant;
+  compiled: CompiledStep;
+  assets: NamedAsset[];
+  schemas: SentSchema[];
+}
+
+function pixelVariant(op: PixelOp, { parameters: sent, name, placeOf }: MergedVariant): CheckedOp {
+  const { step, parameters } = lonePixelStep(op, sent, placeOf);
+  const assets = assetsOfStep(step, (key) => `${placeOf(key)}${key}`);
+  return { ...walked(step, parameters, name), assets, schemas: [] };
+}
+
+function modelVariant(
+  op: AiOp,
+  { prompt, model: named }: JobWork,
+  { parameters, name, placeOf }: MergedVariant,
+  models: Models,
+): CheckedOp {
+  const model = chosenModel(models, named, op.modelCategory, 'model');
+  const sent = { parameters, ...present({ prompt }) };
+  const step = checkAiStep(op, model, sent, { before: '', parameters: placeOf });
+  checkMentions(step.prompt, [], 'prompt');
+  const schemas = schemasOf(step.parameters, `${placeOf('schema')}schema`);
+  return { ...walked({ kind: 'ai', index: 0, ...step }, parameters, name), assets: [], schemas };
+}
+
+function walked(compiled: CompiledStep, parameters: Given, name: string | undefined) {
+  const variant = { parameters, segments: planOf([compiled]), ...present({ name }) };
+  return { variant, compiled };
+}
+
+/** Rows come instead of assets and variants. */
+function renderJob(body: JobWork, op: RenderOp): Omit<CheckedJob, 'op'> {
+  refuse(body, ['model', 'prompt'], 'a render runs no model');
+  refuse(body, ['variants'], 'a render makes one image of each of its items');
+  checkParameters(op, body.parameters, 'parameters.');
+  const { templateId, items } = body;
+  const sent = Object.fromEntries(
+    Object.entries({ templateId, items }).filter(([, value]) => value !== undefined),
+  );
+  const violation = firstViolation(contract(op.fields), sent, op.op);
+  if (violation !== undefined) throw invalidParam(violation.key, violation.message, violation.details);
+  return {
+    type: op.jobType,
+    takes: 'rows',
+    count: 1,
+    variants: [{ parameters: {}, segments: [] }],
+    subjects: [],
+    references: [],
+    named: [],
+    schemas: [],
+    warnings: [],
+    produces: op.produces,
+  };
+}
+
+function refuse(body: JobWork, fields: readonly (keyof JobWork)[], why: string): void {
+  const sent = fields.find((field) => body[field] !== undefined);
+  if (sent !== undefined) throw invalidParam(sent, `${sent} must be left out: ${why}.`);
+}

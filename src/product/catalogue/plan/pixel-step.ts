@@ -1,0 +1,29 @@
+import { invalidParam } from '../../../platform/http/errors.ts';
+import { checkParameters } from '../checks/check.ts';
+import { mergeFragments } from '../merge.ts';
+import type { Checked, Given, PixelOp } from '../op.ts';
+import type { DeterministicStep } from './compiled-step.ts';
+
+/** A deterministic op that runs alone, checked and compiled. */
+export interface LonePixelStep {
+  step: DeterministicStep;
+  /** In the service's own spelling: what is shown, stored and run. */
+  parameters: Checked;
+}
+
+/**
+ * Holds the parameters of an op against its contract, and its pass against itself; for a call and a job alike.
+ * @param placeOf what goes before a parameter's name in a refusal.
+ * @throws ApiError invalid_param on the parameter at fault.
+ */
+export function lonePixelStep(
+  op: PixelOp,
+  given: Given,
+  placeOf: (key: string) => string = () => '',
+): LonePixelStep {
+  const parameters = checkParameters(op, given, placeOf);
+  const fragment = op.compile(parameters);
+  const { conflict } = mergeFragments([fragment]);
+  if (conflict !== undefined) throw invalidParam(`${placeOf(conflict.key)}${conflict.key}`, conflict.message);
+  return { step: { kind: 'deterministic', index: 0, fragment }, parameters };
+}

@@ -1,0 +1,124 @@
+import type { Pass } from '../../../../workers/protocol.ts';
+import { present } from '../../../platform/names/present.ts';
+import { findOp } from '../index.ts';
+import { mergeFragments } from '../merge.ts';
+import type { AiOp, Given, JobType } from '../op.ts';
+import { type Layer, layersOf } from '../registry.ts';
+import type { AiStep, CompiledStep, DeterministicStep } from './compiled-step.ts';
+import { segmentsOf } from './segments.ts';
+
+/** Adjacent deterministic steps, joined: an item is decoded once and encoded once. */
+export interface PassSegment {
+  runs: 'pass';
+  /** Place among the segments, from 0. */
+  index: number;
+  /** Places of its steps in the list as sent. */
+  stepIndexes: number[];
+  pass: Pass;
+  /** The pass in the words of the processing registry, as a job shows it. */
+  pipeline: RegistryStep[];
+  /** The second assets that its steps read. */
+  layers: Layer[];
+  /** The pass ends in a comparison with this asset. */
+  compareWith?: string;
+  produces: 'image' | 'json';
+}
+
+/** One step that runs a model. */
+export interface ModelSegment {
+  runs: 'model';
+  index: number;
+  stepIndexes: number[];
+  op: AiOp['op'];
+  jobType: AiOp['jobType'];
+  model: string;
+  /** As sent: subjects are not yet expanded. */
+  prompt?: string;
+  parameters: Given;
+  /** JSON Schema of the answer; absent where an image is made. */
+  schema?: Given;
+  produces: 'image' | 'json';
+}
+
+/** What an item walks: plain data, so that a job keeps it as it was at submit. */
+export type Segment = PassSegment | ModelSegment;
+
+/** A step of a pipeline as a job shows it. */
+export interface RegistryStep {
+  operation: string;
+  params: Record<string, unknown>;
+}
+
+/** What an item is made of: an asset, one of `count`, or a row of data. */
+export type Taken = 'assets' | 'nothing' | 'rows';
+
+/** The segments that a checked list of steps runs as. */
+export function planOf(steps: readonly CompiledStep[]): Segment[] {
+  return segmentsOf(steps).map((segment, index) => {
+    const [first] = segment;
+    if (first?.kind === 'ai') return modelSegment(first, index);
+    return passSegment(
+      segment.filter((step): step is DeterministicStep => step.kind === 'deterministic'),
+      index,
+    );
+  });
+}
+
+/** The type of the job that runs these segments. */
+export function typeOf(segments: readonly Segment[]): JobType | 'chain' {
+  const [first, ...others] = segments;
+  if (first === undefined || others.length > 0) return 'chain';
+  return first.runs === 'pass' ? 'process' : first.jobType;
+}
+
+/** What an item of these segments is made of. */
+export function takenBy([first]: readonly Segment[]): Taken {
+  return first?.runs === 'model' && first.op === 'generate' ? 'nothing' : 'assets';
+}
+
+function modelSegment(step: AiStep, index: number): ModelSegment {
+  const { index: place, op, model, prompt, parameters, schema } = step;
+  const definition = findOp(op);
+  if (definition?.runs !== 'model') throw new Error(`${op} runs no model.`);
+  const { jobType, produces } = definition;
+  return {
+    ...{ runs: 'model', index, stepIndexes: [place], op, jobType, model, parameters, produces },
+    ...present({ prompt, schema }),
+  };
+}
+
+/** The one pass of steps that were checked, and what it ends in a comparison with. */
+export function passOf(steps: readonly DeterministicStep[]): { pass: Pass; compareWith?: string } {
+  const merged = mergeFragments(steps.map(({ fragment }) => fragment));
+  if (merged.conflict !== undefined) throw new Error(`Unchecked steps: ${merged.conflict.message}`);
+  return merged;
+}
+
+function passSegment(steps: readonly DeterministicStep[], index: number): PassSegment {
+  const { pass, compareWith } = passOf(steps);
+  return {
+    runs: 'pass',
+    index,
+    stepIndexes: steps.map((step) => step.index),
+    pass,
+    pipeline: pipelineOf(pass),
+    layers: layersOf(pass.steps),
+    ...present({ compareWith }),
+    produces: compareWith === undefined ? 'image' : 'json',
+  };
+}
+
+/**
+ * A pass as a list that reads in the order it runs: how the input is read, the steps, how the result is written. The last
+ * entry is named after the format; `encode` stands there when the result keeps the format of its input.
+ */
+function pipelineOf({ decode, steps, encode }: Pass): RegistryStep[] {
+  const { format, metadata, ...settings } = encode;
+  const hasSettings = format !== undefined || Object.keys(settings).length > 0;
+  return [
+    ...(Object.keys(decode).length > 0 ? [{ operation: 'decode', params: { ...decode } }] : []),
+    ...steps,
+    ...(metadata === undefined ? [] : [{ operation: 'keepMetadata', params: { metadata } }]),
+    ...(hasSettings ? [{ operation: format ?? 'encode', params: settings }] : []),
+  ];
+}

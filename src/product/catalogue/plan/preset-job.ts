@@ -1,0 +1,118 @@
+import { ApiError, invalidParam } from '../../../platform/http/errors.ts';
+import { present } from '../../../platform/names/present.ts';
+import type { Models } from '../../models/models.ts';
+import { findOp } from '../index.ts';
+import { schemasOf } from './ai-step.ts';
+import type { CheckedJob, JobWork } from './checked-job.ts';
+import type { CompiledStep } from './compiled-step.ts';
+import { assetsOfSteps, assetsOfSubjects } from './named-assets.ts';
+import { planOf } from './plan.ts';
+import type { PresetStep, Subject } from './step.ts';
+import { compileSteps } from './steps.ts';
+import { jobOfSteps } from './steps-job.ts';
+import { checkSubjectsAreUsed } from './subjects.ts';
+import { type MergedVariant, mergedVariants } from './variants.ts';
+
+/** A version of a preset, as it is stored. */
+export interface StoredSteps {
+  steps: readonly PresetStep[];
+  subjects: readonly Subject[];
+}
+
+/** Fields that override a preset's one AI step. */
+const OVERRIDES = ['model', 'prompt', 'parameters', 'variants'] as const;
+
+/**
+ * Holds a job that runs a preset against the catalogue as it is now: the steps were accepted when they were saved, but a
+ * model may not be offered any more, and an override may not fit.
+ * @throws ApiError invalid_param on the override at fault, on model, or on presetId for a step that is no longer accepted.
+ */
+export function checkPresetJob(body: JobWork, stored: StoredSteps, models: Models): CheckedJob {
+  const aiIndex = overriddenStep(body, stored.steps);
+  const subjects = [...stored.subjects];
+  const checked = mergedVariants(body).map((variant) => {
+    const steps = overridden(stored.steps, aiIndex, body, variant);
+    const compiled = atItsPlace(aiIndex, variant, () => {
+      const list = compileSteps(steps, models);
+      checkSubjectsAreUsed(list, subjects, models);
+      return list;
+    });
+    return { steps, compiled, variant };
+  });
+  // Variants differ in the parameters of one step alone: what follows from the steps is the same for all.
+  const { steps, compiled } = checked[0] ?? { steps: [], compiled: [] };
+  return {
+    ...jobOfSteps(body, compiled, subjects, 'the preset runs'),
+    variants: checked.map(({ compiled, variant: { name, parameters } }) => ({
+      ...present({ name }),
+      parameters,
+      segments: planOf(compiled),
+    })),
+    named: [...assetsOfSteps(steps, compiled, 'steps'), ...assetsOfSubjects(subjects, 'subjects')].map(
+      (asset) => ({ ...asset, param: 'presetId' }),
+    ),
+    // Those of the preset itself were compiled when it was saved.
+    schemas: checked.flatMap(({ variant: { parameters, placeOf } }) =>
+      schemasOf(parameters, `${placeOf('schema')}schema`),
+    ),
+  };
+}
+
+/** Place of the one AI step, where overrides were sent. */
+function overriddenStep(body: JobWork, steps: readonly PresetStep[]): number | undefined {
+  const override = OVERRIDES.find((field) => body[field] !== undefined);
+  if (override === undefined) return undefined;
+  const aiSteps = steps.flatMap(({ op }, index) => (findOp(op ?? '')?.runs === 'model' ? [index] : []));
+  const [only, ...others] = aiSteps;
+  if (only !== undefined && others.length === 0) return only;
+  const has = only === undefined ? 'no step that runs a model' : `${aiSteps.length} steps that run models`;
+  const message = `${override} overrides the one AI step of a preset, and this preset has ${has}: leave it out, or send steps.`;
+  throw invalidParam(override, message);
+}
+
+function overridden(
+  steps: readonly PresetStep[],
+  aiIndex: number | undefined,
+  { model, prompt }: JobWork,
+  { parameters }: MergedVariant,
+): PresetStep[] {
+  return steps.map((step, index) => {
+    if (index !== aiIndex) return step;
+    return {
+      ...step,
+      ...present({ model, prompt }),
+      parameters: { ...step.parameters, ...parameters },
+    };
+  });
+}
+
+/**
+ * Runs the check of the steps, and names what it refuses by the caller's own words: a model by `model`, an override by its
+ * field, anything else by `presetId`.
+ */
+function atItsPlace(
+  aiIndex: number | undefined,
+  { placeOf }: MergedVariant,
+  check: () => CompiledStep[],
+): CompiledStep[] {
+  try {
+    return check();
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.param === undefined) throw error;
+    const [, index, field = '', key = ''] = /^steps\[(\d+)\]\.(\w+)\.?(.*)$/.exec(error.param) ?? [];
+    const message = error.message.replaceAll(`steps[${index}].`, '');
+    if (field === 'model') throw invalidParam('model', message, error.details);
+    if (error.param === 'subjects') throw error;
+    if (aiIndex !== undefined && Number(index) === aiIndex) {
+      const param = field === 'parameters' ? `${placeOf(key)}${key}`.replace(/\.$/, '') : field;
+      throw invalidParam(param, message, error.details);
+    }
+    throw invalidParam(
+      'presetId',
+      `The preset has a step that is no longer accepted, save it again: ${message}`,
+      {
+        step: error.param,
+      },
+    );
+  }
+}

@@ -1,0 +1,42 @@
+import { invalidParam } from '../../../platform/http/errors.ts';
+import type { JobWork } from './checked-job.ts';
+import type { PresetStep } from './step.ts';
+
+/** Largest parameters of a job, or of one step, as JSON. */
+const PARAMETERS_MAX_BYTES = 64 * 1024;
+/** Largest parameters of all variants of a job together, as JSON. */
+const VARIANTS_MAX_BYTES = 256 * 1024;
+/** Largest list of steps, as JSON. */
+const STEPS_MAX_BYTES = 512 * 1024;
+
+/**
+ * Refuses a job that is more than a job may remember, before anything walks through it.
+ * @throws ApiError invalid_param on parameters, variants, steps, or the parameters or params of a step.
+ */
+export function checkJobSize({ parameters, variants, steps }: JobWork): void {
+  checkBytes(parameters, PARAMETERS_MAX_BYTES, 'parameters');
+  checkBytes(variants, VARIANTS_MAX_BYTES, 'variants');
+  if (steps === undefined) return;
+  checkStepSizes(steps, 'steps');
+  checkBytes(steps, STEPS_MAX_BYTES, 'steps');
+}
+
+/**
+ * Refuses steps that are larger than a step may be.
+ * @param where goes before the index of the step at fault, as in `steps[1].parameters`.
+ * @throws ApiError invalid_param on the parameters or params of the step at fault.
+ */
+export function checkStepSizes(steps: readonly PresetStep[], where: string): void {
+  for (const [index, { parameters, params }] of steps.entries()) {
+    checkBytes(parameters, PARAMETERS_MAX_BYTES, `${where}[${index}].parameters`);
+    checkBytes(params, PARAMETERS_MAX_BYTES, `${where}[${index}].params`);
+  }
+}
+
+function checkBytes(value: unknown, limit: number, param: string): void {
+  if (value === undefined) return;
+  const received = Buffer.byteLength(JSON.stringify(value));
+  if (received <= limit) return;
+  const message = `${param} is ${received} bytes of JSON, and at most ${limit} are allowed: send less.`;
+  throw invalidParam(param, message, { limit, received });
+}

@@ -1,0 +1,144 @@
+import { type ApiError, invalidParam } from '../../../platform/http/errors.ts';
+import { findModel, type Models } from '../../models/models.ts';
+import { PROMPT_MAX_CHARACTERS } from '../parameter.ts';
+import type { CompiledStep } from './compiled-step.ts';
+import {
+  DESCRIPTOR_MAX_CHARACTERS,
+  REFERENCES_MAX,
+  SUBJECT_NAME_PATTERN,
+  SUBJECTS_MAX,
+  type Subject,
+} from './step.ts';
+
+/** The ops whose model is shown the subjects. */
+const SUBJECT_OPS: readonly string[] = ['generate', 'edit'];
+
+const NAME = new RegExp(SUBJECT_NAME_PATTERN);
+
+/** Where a prompt names a subject. */
+const MENTION = /\{\{\s*subject\.([^{}]*?)\s*\}\}/g;
+
+/**
+ * The subjects that were sent, when they keep their rules; whether their images exist is for a store to tell.
+ * @param param `subjects`, or the place of an earlier version's subjects.
+ * @throws ApiError invalid_param on `param`.
+ */
+export function readSubjects(sent: readonly unknown[], param: string): Subject[] {
+  if (sent.length > SUBJECTS_MAX) throw tooMany(param, 'subjects', SUBJECTS_MAX, sent.length);
+  const subjects = sent.map((subject, index) => readSubject(subject, index, param));
+  const names = subjects.map(({ name }) => name);
+  const repeated = names.find((name, index) => names.indexOf(name) < index);
+  if (repeated !== undefined) {
+    throw invalidParam(param, `Two subjects have the name "${repeated}": give each its own.`, {
+      received: repeated,
+    });
+  }
+  const images = referencesOf(subjects).length;
+  if (images > REFERENCES_MAX) throw tooMany(param, 'reference images', REFERENCES_MAX, images);
+  return subjects;
+}
+
+function readSubject(sent: unknown, index: number, param: string): Subject {
+  const { name, referenceAssetIds, descriptor } = (sent ?? {}) as Record<string, unknown>;
+  const refused = (problem: string, details?: Record<string, unknown>) =>
+    invalidParam(param, `${param}[${index}] ${problem}`, { index, ...details });
+  if (typeof name !== 'string' || !NAME.test(name)) {
+    throw refused(
+      'needs a name of 1 to 40 lowercase letters, digits, "_" and "-" that begins with a letter or digit.',
+    );
+  }
+  if (!isListOfIds(referenceAssetIds)) {
+    throw refused('needs referenceAssetIds: a list of one to four ids of your own assets.');
+  }
+  if (descriptor === undefined) return { name, referenceAssetIds };
+  if (typeof descriptor !== 'string' || [...descriptor].length > DESCRIPTOR_MAX_CHARACTERS) {
+    throw refused(`has a descriptor that is not text of at most ${DESCRIPTOR_MAX_CHARACTERS} characters.`, {
+      limit: DESCRIPTOR_MAX_CHARACTERS,
+    });
+  }
+  return { name, referenceAssetIds, descriptor };
+}
+
+function isListOfIds(value: unknown): value is string[] {
+  return Array.isArray(value) && value.length > 0 && value.every((id) => typeof id === 'string' && id !== '');
+}
+
+/**
+ * Refuses subjects that no step shows to a model or that are more pictures than a model takes, and prompts that name a
+ * subject there is not.
+ * @param where goes before `subjects` and `steps[i].prompt`.
+ * @throws ApiError invalid_param on either.
+ */
+export function checkSubjectsAreUsed(
+  steps: readonly CompiledStep[],
+  subjects: readonly Subject[],
+  models: Models,
+  where = '',
+): void {
+  if (subjects.length > 0 && !steps.some(showsSubjects)) {
+    const message = 'Only generate and edit steps show subjects to a model: add one, or leave subjects out.';
+    throw invalidParam(`${where}subjects`, message);
+  }
+  for (const step of steps) {
+    if (step.kind !== 'ai') continue;
+    checkMentions(step.prompt, subjects, `${where}steps[${step.index}].prompt`);
+    if (showsSubjects(step)) checkReferenceCount(step, subjects, models, `${where}subjects`);
+  }
+}
+
+/**
+ * Refuses a prompt that names a subject there is not, or that the descriptors make too long.
+ * @throws ApiError invalid_param on `param`.
+ */
+export function checkMentions(prompt = '', subjects: readonly Subject[], param: string): void {
+  const names = subjects.map(({ name }) => name);
+  for (const [, name = ''] of prompt.matchAll(MENTION)) {
+    if (names.includes(name)) continue;
+    const message = `The prompt names the subject "${name}", which is not among the subjects.`;
+    throw invalidParam(param, message, { received: name, allowed: names });
+  }
+  const { length } = expandPrompt(prompt, subjects);
+  if (prompt.length > PROMPT_MAX_CHARACTERS || length <= PROMPT_MAX_CHARACTERS) return;
+  throw invalidParam(
+    param,
+    `The prompt has ${length} characters once the descriptors stand for its subjects, and a model is given at most ${PROMPT_MAX_CHARACTERS}: name them less often, or shorten the descriptors.`,
+    { limit: PROMPT_MAX_CHARACTERS, received: length },
+  );
+}
+
+/** The prompt as the model receives it: a subject stands in it by its descriptor, and without one by its name. */
+export function expandPrompt(prompt: string, subjects: readonly Subject[]): string {
+  const words = new Map(subjects.map(({ name, descriptor }) => [name, descriptor ?? name]));
+  return prompt.replace(MENTION, (mention, name: string) => words.get(name) ?? mention);
+}
+
+/** The assets that every call of generate and edit is shown, in order. */
+export function referencesOf(subjects: readonly Subject[]): string[] {
+  return subjects.flatMap(({ referenceAssetIds }) => referenceAssetIds);
+}
+
+/** Whether the step's model is shown the subjects' pictures. */
+export function showsSubjects(step: { op?: string } | CompiledStep): boolean {
+  return 'op' in step && step.op !== undefined && SUBJECT_OPS.includes(step.op);
+}
+
+/** The picture that is edited counts as one of those that the model takes. */
+function checkReferenceCount(
+  step: CompiledStep,
+  subjects: readonly Subject[],
+  models: Models,
+  param: string,
+): void {
+  if (step.kind !== 'ai') return;
+  const images = referencesOf(subjects).length + (step.op === 'edit' ? 1 : 0);
+  const limit = findModel(models, step.model)?.maxInputImages ?? 0;
+  if (subjects.length === 0 || images <= limit) return;
+  const takes = limit === 0 ? 'takes no image' : `takes at most ${limit} images`;
+  const message = `${step.op} on ${step.model} would be shown ${images} images, and the model ${takes}: send fewer references, or name another model.`;
+  throw invalidParam(param, message, { limit, received: images });
+}
+
+function tooMany(param: string, what: string, limit: number, received: number): ApiError {
+  const message = `${param} has ${received} ${what}: at most ${limit} are allowed across the preset.`;
+  return invalidParam(param, message, { limit, received });
+}

@@ -1,0 +1,60 @@
+import { invalidParam } from '../../../platform/http/errors.ts';
+import { isObject } from '../../../platform/names/json.ts';
+import { present } from '../../../platform/names/present.ts';
+import type { Given } from '../op.ts';
+import type { JobWork } from './checked-job.ts';
+
+/** A variant as it runs: its parameters merged over the job's. */
+export interface MergedVariant {
+  /** Its name, or its index as text; absent where no variants were sent. */
+  name?: string;
+  parameters: Given;
+  /** What goes before a parameter's name in a refusal: where it was sent, or where it is missing. */
+  placeOf: (key: string) => string;
+}
+
+const VARIANTS_MAX = 20;
+const NAME_MAX_CHARACTERS = 100;
+
+/**
+ * What each item of an asset runs with: one variant where none were sent.
+ * @throws ApiError invalid_param on variants, or on parameters that are no object.
+ */
+export function mergedVariants({ parameters = {}, variants }: JobWork): MergedVariant[] {
+  if (variants === undefined) return [{ parameters, placeOf: () => 'parameters.' }];
+  if (!isObject(parameters)) throw invalidParam('parameters', 'parameters must be an object.');
+  if (!Array.isArray(variants) || variants.length < 1 || variants.length > VARIANTS_MAX) {
+    const message = `variants must be a list of 1 to ${VARIANTS_MAX} objects with parameters.`;
+    throw invalidParam('variants', message, { min: 1, max: VARIANTS_MAX });
+  }
+  return variants.map((variant: unknown, index) => {
+    const { name, parameters: own = {} } = readVariant(variant, index);
+    const placeOf = (key: string) =>
+      Object.hasOwn(parameters, key) && !Object.hasOwn(own, key)
+        ? 'parameters.'
+        : `variants[${index}].parameters.`;
+    return { name: name ?? String(index), parameters: { ...parameters, ...own }, placeOf };
+  });
+}
+
+function readVariant(variant: unknown, index: number): { name?: string; parameters?: Given } {
+  const at = `variants[${index}]`;
+  if (!isObject(variant)) throw invalidParam(at, `${at} must be an object with parameters.`);
+  const { name, parameters, ...others } = variant;
+  const [unknownField] = Object.keys(others);
+  if (unknownField !== undefined) {
+    throw invalidParam(`${at}.${unknownField}`, `${at} takes name and parameters alone.`, {
+      allowed: ['name', 'parameters'],
+    });
+  }
+  if (name !== undefined && !isName(name)) {
+    throw invalidParam(`${at}.name`, `${at}.name must be text of 1 to ${NAME_MAX_CHARACTERS} characters.`);
+  }
+  if (parameters !== undefined && !isObject(parameters))
+    throw invalidParam(`${at}.parameters`, `${at}.parameters must be an object.`);
+  return present({ name, parameters });
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && [...value].length <= NAME_MAX_CHARACTERS;
+}

@@ -1,0 +1,63 @@
+import type { TSchema } from '@sinclair/typebox';
+import { invalidParam } from '../../platform/http/errors.ts';
+import type { Op } from './op.ts';
+
+const WHOLE = /^-?\d+$/;
+const DECIMAL = /^-?\d+(\.\d+)?$/;
+
+/**
+ * Reads an op's parameters from the text of a query or of multipart fields, each as its declared type. Text that is
+ * not of that type stays text, and undeclared keys stay as they are: `checkParameters` refuses both, in its words.
+ * @param query the op's own keys only; op, preset, response and the like are the caller's.
+ * @throws ApiError invalid_param on a key that is given more than once.
+ */
+export function parametersFromQuery(
+  op: Op,
+  query: Readonly<Record<string, string | readonly string[] | undefined>>,
+): Record<string, unknown> {
+  const given: [string, unknown][] = [];
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined) continue;
+    if (typeof value !== 'string') {
+      throw invalidParam(name, `${name} is given ${value.length} times: send it once.`, { received: value });
+    }
+    given.push([name, coerce(op.parameters.properties[name], value)]);
+  }
+  return Object.fromEntries(given);
+}
+
+function coerce(schema: TSchema | undefined, text: string): unknown {
+  if (schema === undefined) return text;
+  const alternatives: TSchema[] = schema.anyOf ?? [schema];
+  for (const { type } of alternatives) {
+    const value = read(type, text);
+    if (value !== undefined) return value;
+  }
+  return text;
+}
+
+/** The value that the text spells in a JSON type, or undefined when it spells none. */
+function read(type: string | undefined, text: string): unknown {
+  switch (type) {
+    case 'integer':
+      return WHOLE.test(text) ? Number(text) : undefined;
+    case 'number':
+      return DECIMAL.test(text) ? Number(text) : undefined;
+    case 'boolean':
+      // Other spellings of the two are read with those of formats and colours.
+      return text === 'true' ? true : text === 'false' ? false : undefined;
+    case 'array':
+    case 'object':
+      return parsed(text);
+    default:
+      return undefined;
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,43 @@
+import { operationNamed, operations } from '../../../workers/image/operations/index.ts';
+import type { Step } from '../../../workers/protocol.ts';
+import { invalidParam } from '../../platform/http/errors.ts';
+import { firstViolation } from './checks/contract.ts';
+import type { Fragment } from './op.ts';
+
+/**
+ * Holds a step of the form `operation` + `params` against the processing registry, and compiles it.
+ * @param where goes before the names of the two fields, such as `steps[2].`.
+ * @throws ApiError invalid_param on `<where>operation` when the registry has no such key, with those that it has in
+ *   details.allowed; on `<where>params` when it refuses the arguments.
+ */
+export function checkRegistryStep(operation: unknown, params: unknown = {}, where = ''): Fragment {
+  const entry = typeof operation === 'string' ? operationNamed(operation) : undefined;
+  if (entry === undefined) {
+    const allowed = Object.keys(operations);
+    const message = `The registry has no operation ${JSON.stringify(operation)}: it has ${allowed.join(', ')}.`;
+    throw invalidParam(`${where}operation`, message, { received: operation, allowed });
+  }
+  const violation = firstViolation(entry.parameters, params, String(operation));
+  if (violation !== undefined) throw invalidParam(`${where}params`, violation.message, violation.details);
+  const checked = params as Step['params'];
+  if (entry.kind === 'setting') return { decode: {}, encode: {}, ...entry.settings(checked), steps: [] };
+  const refusal = entry.rule(checked);
+  if (refusal !== undefined) throw invalidParam(`${where}params`, refusal.message, refusal.details);
+  return { decode: {}, steps: [{ operation: String(operation), params: checked }], encode: {} };
+}
+
+/** A second asset that a step reads beside the picture. */
+export interface Layer {
+  assetId: string;
+  /** The parameter that names it, for a refusal. */
+  key: string;
+}
+
+/** The second assets that these steps read, in order; a pass that has any runs in jobs only. */
+export function layersOf(steps: readonly Step[]): Layer[] {
+  return steps.flatMap(({ operation, params }) => {
+    const entry = operationNamed(operation);
+    const key = entry?.kind === 'step' ? entry.readsSecondAsset : undefined;
+    return key === undefined ? [] : [{ assetId: String(params[key]), key }];
+  });
+}

@@ -1,0 +1,127 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance } from 'fastify';
+import { envelopeOf, success } from '../../platform/http/envelope.ts';
+import { ApiError } from '../../platform/http/errors.ts';
+import { tagOfData } from '../../platform/http/hooks/compression.ts';
+import type { Plan } from '../billing/plans.ts';
+import type { Models } from '../models/models.ts';
+import { imageModelPrice } from '../models/prices.ts';
+import { OP_NAMES, OPS } from './index.ts';
+import { definitionOf } from './pages/definition.ts';
+import { guidelinesOf } from './pages/guidelines.ts';
+import { opPage } from './pages/page.ts';
+import { Guidelines, OpDefinition, PriceList } from './schema.ts';
+
+export interface CatalogueOptions {
+  plans: readonly Plan[];
+  models: Models;
+  /** When this release was installed: the guidelines' updatedAt. */
+  installedAt: Date;
+  /** How long an item of an op typically takes on a model, in whole seconds; undefined while too few are known. */
+  typicalSeconds: (op: string, model: string) => number | undefined;
+}
+
+/** The pages of the documentation that the catalogue writes, by their path below /docs and without `.md`. */
+export function cataloguePages(options: CatalogueOptions): Record<string, string> {
+  const definitions = definitionsOf(options);
+  const ops = definitions.map((definition) => [`ops/${definition.op}`, opPage(definition)]);
+  const { document } = guidelinesOf(definitions, options.installedAt);
+  return { guidelines: document, ...Object.fromEntries(ops) };
+}
+
+/** GET /ops, /ops/{op} and /agent-guidelines: public, and the same for everybody. */
+export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOptions): Promise<void> {
+  const definitions = definitionsOf(options);
+  const byName = new Map(definitions.map((definition) => [definition.op, definition]));
+  const measured = (definition: OpDefinition) => withTypicalSeconds(definition, options.typicalSeconds);
+  const guidelines = guidelinesOf(definitions, options.installedAt);
+
+  app.get(
+    '/ops',
+    {
+      config: { access: 'public', compress: true },
+      schema: {
+        summary: 'List every op',
+        tags: ['Ops'],
+        response: { 200: envelopeOf(Type.Array(OpDefinition)) },
+      },
+    },
+    async (_request, reply) => {
+      const listed = definitions.map(measured);
+      reply.header('etag', tagOfData(listed)).header('cache-control', 'no-cache');
+      return success(`${listed.length} ops.`, listed);
+    },
+  );
+
+  app.get<{ Params: { op: string } }>(
+    '/ops/:op',
+    {
+      config: { access: 'public' },
+      schema: {
+        summary: 'Read one op',
+        tags: ['Ops'],
+        params: Type.Object({ op: Type.String({ description: "The op's name." }) }),
+        response: { 200: envelopeOf(OpDefinition) },
+      },
+    },
+    async (request) => {
+      const definition = byName.get(request.params.op);
+      if (definition === undefined) throw unknownOp(request.params.op);
+      return success(`The op ${definition.op}.`, measured(definition));
+    },
+  );
+
+  app.get(
+    '/agent-guidelines',
+    {
+      config: { access: 'public', compress: true },
+      schema: {
+        summary: 'Read the operating rules for agents',
+        tags: ['Ops'],
+        response: { 200: envelopeOf(Guidelines) },
+      },
+    },
+    async (_request, reply) => {
+      reply.header('etag', tagOfData(guidelines)).header('cache-control', 'no-cache');
+      return success('The guidelines for agents.', guidelines);
+    },
+  );
+}
+
+/** GET /pricing/image-models, which lies under /api and not under /api/v1. */
+export async function priceListRoutes(app: FastifyInstance, options: CatalogueOptions): Promise<void> {
+  const { models } = options;
+  const list: PriceList = {
+    models: models.models.map((model) => imageModelPrice(models, model)),
+    ops: definitionsOf(options).map(({ op, pricing: { basis, summary } }) => ({ op, basis, summary })),
+    creditsPerUsd: models.creditsPerUsd,
+    markup: models.markup,
+  };
+  app.get(
+    '/pricing/image-models',
+    {
+      config: { access: 'public' },
+      schema: { summary: 'Read the price list', tags: ['Models'], response: { 200: envelopeOf(PriceList) } },
+    },
+    async () => success('The price list.', list),
+  );
+}
+
+function definitionsOf({ plans, models }: CatalogueOptions): OpDefinition[] {
+  return Object.values(OPS).map((op) => definitionOf(op, plans, models));
+}
+
+/** What is measured changes while the service runs; the rest of a definition does not. */
+function withTypicalSeconds(
+  definition: OpDefinition,
+  typicalSeconds: CatalogueOptions['typicalSeconds'],
+): OpDefinition {
+  const { op, defaultModel } = definition;
+  const seconds = defaultModel === undefined ? undefined : typicalSeconds(op, defaultModel);
+  return seconds === undefined ? definition : { ...definition, typicalSeconds: seconds };
+}
+
+function unknownOp(name: string): ApiError {
+  const message = `There is no op ${JSON.stringify(name)}: the ops are ${OP_NAMES.join(', ')}.`;
+  return new ApiError('not_found', message, { param: 'op', details: { allowed: OP_NAMES } });
+}

@@ -1,0 +1,59 @@
+import type { Collection, DeclaredCollection, Documents } from '../../platform/stores/documents/port.ts';
+import { bodyOf, type EventType, type OutboxEvent } from './event.ts';
+
+/** An event as it lies in the outbox. Its body is kept as text: keys in it are the caller's, and no store need bear them. */
+export interface OutboxDocument {
+  _id: string;
+  accountId: string;
+  type: EventType;
+  createdAt: string;
+  sequence: number;
+  body: string;
+}
+
+const OLDEST_FIRST = [
+  ['createdAt', 1],
+  ['sequence', 1],
+] as const;
+
+export const OUTBOX: DeclaredCollection = {
+  name: 'outbox',
+  indexes: [{ name: 'oldest', fields: OLDEST_FIRST }],
+  onAccountDeletion: 'keep',
+};
+
+/** Events that were not yet made into deliveries. */
+export class Outbox {
+  readonly #events: Collection<OutboxDocument>;
+
+  private constructor(events: Collection<OutboxDocument>) {
+    this.#events = events;
+  }
+
+  static async open(documents: Documents): Promise<Outbox> {
+    return new Outbox(await documents.collection(OUTBOX));
+  }
+
+  /** Stores what is not there yet. An id that is there already is the same event, written again after a crash. */
+  async insert(events: readonly OutboxEvent[]): Promise<OutboxDocument[]> {
+    const documents = events.map((event) => ({
+      _id: event.id,
+      accountId: event.accountId,
+      type: event.type,
+      createdAt: event.createdAt,
+      sequence: event.sequence,
+      body: bodyOf(event),
+    }));
+    if (documents.length > 0) await this.#events.insertMany(documents);
+    return documents;
+  }
+
+  /** The oldest events of before an instant. */
+  async oldest(before: Date, limit: number): Promise<OutboxDocument[]> {
+    return this.#events.find({ createdAt: { $lte: before.toISOString() } }, { sort: OLDEST_FIRST, limit });
+  }
+
+  async remove(ids: readonly string[]): Promise<void> {
+    await this.#events.deleteMany({ _id: { $in: [...ids] } });
+  }
+}

@@ -1,0 +1,68 @@
+import { LRUCache } from 'lru-cache';
+import type { Coordination } from '../../platform/stores/coordination/port.ts';
+import type { Collection, Documents } from '../../platform/stores/documents/port.ts';
+import type { EventType } from './event.ts';
+
+/** What this room reads of an endpoint, which belongs to the webhooks slice. */
+interface Subscription {
+  _id: string;
+  accountId: string;
+  enabled: boolean;
+  events: EventType[];
+}
+
+/** The collection of endpoints, read here and written by the webhooks slice alone. */
+export const ENDPOINTS_COLLECTION = 'webhookEndpoints';
+
+const CHANGED = 'webhooks/subscriptions';
+/** How long an answer is kept where the message of a change was lost. */
+const KEEP_MS = 2_000;
+const MOST_ACCOUNTS = 10_000;
+
+export interface Subscriptions {
+  /**
+   * Whether an enabled endpoint of the account subscribes to this type. A yes may be outdated, which costs an event that
+   * goes nowhere. A no is never older than 2 s: the outcomes of an endpoint's first 2 s may go unannounced where the
+   * message of its registration was lost, and with the message those of the few milliseconds that it travels.
+   */
+  isWanted(accountId: string, type: EventType): Promise<boolean>;
+  /** Tells every process that the account's endpoints changed. */
+  changed(accountId: string): Promise<void>;
+  close(): void;
+}
+
+export async function openSubscriptions(
+  documents: Documents,
+  coordination: Coordination,
+): Promise<Subscriptions> {
+  const endpoints: Collection<Subscription> = await documents.collection({
+    name: ENDPOINTS_COLLECTION,
+    indexes: [],
+  });
+  const wanted = new LRUCache<string, Promise<ReadonlySet<EventType>>>({ max: MOST_ACCOUNTS, ttl: KEEP_MS });
+  const close = await coordination.subscribe(CHANGED, (accountId) => wanted.delete(accountId));
+
+  async function read(accountId: string): Promise<ReadonlySet<EventType>> {
+    const enabled = await endpoints.find({ accountId, enabled: true }, { fields: ['events'] });
+    return new Set(enabled.flatMap(({ events }) => events));
+  }
+
+  function typesOf(accountId: string): Promise<ReadonlySet<EventType>> {
+    const kept = wanted.get(accountId);
+    if (kept !== undefined) return kept;
+    const types = read(accountId);
+    wanted.set(accountId, types);
+    // A failed look is forgotten, so that the next call looks again.
+    types.catch(() => wanted.delete(accountId));
+    return types;
+  }
+
+  return {
+    isWanted: async (accountId, type) => (await typesOf(accountId)).has(type),
+    async changed(accountId) {
+      wanted.delete(accountId);
+      await coordination.publish(CHANGED, accountId);
+    },
+    close,
+  };
+}

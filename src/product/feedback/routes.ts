@@ -1,0 +1,56 @@
+import type { FastifyInstance } from 'fastify';
+import { envelopeOf, pageOf, success } from '../../platform/http/envelope.ts';
+import type { Gate } from '../accounts/gate/gate.ts';
+import { reportOf } from './rules.ts';
+import { Feedback, FeedbackQuery, FeedbackRequest } from './schema.ts';
+import type { FeedbackStore } from './store.ts';
+
+export interface FeedbackRoutesOptions {
+  store: FeedbackStore;
+  gate: Gate;
+  now: () => Date;
+}
+
+const tags = ['Feedback'];
+
+/** Reports of what is missing or broken, from the agents and people who meet it. */
+export async function feedbackRoutes(
+  app: FastifyInstance,
+  { store, gate, now }: FeedbackRoutesOptions,
+): Promise<void> {
+  app.get<{ Querystring: FeedbackQuery }>(
+    '/feedback',
+    {
+      schema: {
+        summary: 'List your reports',
+        description: 'Newest first.',
+        tags,
+        querystring: FeedbackQuery,
+        response: { 200: pageOf(Feedback) },
+      },
+    },
+    async (request) => {
+      const { rows, meta } = await store.list(gate.callerOf(request).accountId, request.query);
+      return success('Reports listed.', rows, meta);
+    },
+  );
+
+  app.post<{ Body: FeedbackRequest }>(
+    '/feedback',
+    {
+      config: { idempotency: 'kept' },
+      schema: {
+        summary: 'Report a gap or a bug',
+        description: 'Free: it costs no credit and starts no job.',
+        tags,
+        body: FeedbackRequest,
+        response: { 201: envelopeOf(Feedback) },
+      },
+    },
+    async (request, reply) => {
+      const report = reportOf(request.body);
+      const feedback = await store.insert(gate.callerOf(request), report, now());
+      return reply.code(201).send(success('Report filed.', feedback));
+    },
+  );
+}

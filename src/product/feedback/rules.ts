@@ -1,0 +1,53 @@
+import { invalidParam } from '../../platform/http/errors.ts';
+import {
+  CONTEXT_MAX_CHARACTERS,
+  type Feedback,
+  type FeedbackRequest,
+  KINDS,
+  MESSAGE_MAX_CHARACTERS,
+} from './schema.ts';
+
+/** What is kept of a report. */
+export type Report = Pick<Feedback, 'kind' | 'message' | 'op' | 'context'>;
+
+/**
+ * A report as it is kept: its kind in lower case, its message trimmed.
+ * @throws ApiError invalid_param on kind, message or context.
+ */
+export function reportOf({ kind, message, ...rest }: FeedbackRequest): Report {
+  const report = { ...rest, kind: kindOf(kind), message: messageOf(message) };
+  if (rest.context !== undefined) checkContext(rest.context);
+  return report;
+}
+
+function kindOf(sent: string): Feedback['kind'] {
+  const kind = KINDS.find((known) => known === sent.toLowerCase());
+  if (kind === undefined) {
+    throw invalidParam('kind', `kind must be one of ${KINDS.join(', ')}.`, { allowed: KINDS });
+  }
+  return kind;
+}
+
+function messageOf(sent: string): string {
+  const message = sent.trim();
+  if (message === '')
+    throw invalidParam('message', 'message is blank: say what happened or what is missing.');
+  if (charactersOf(message) > MESSAGE_MAX_CHARACTERS) throw tooLong('message', MESSAGE_MAX_CHARACTERS);
+  return message;
+}
+
+function checkContext(context: Record<string, unknown>): void {
+  if (charactersOf(JSON.stringify(context)) > CONTEXT_MAX_CHARACTERS) {
+    throw tooLong('context', CONTEXT_MAX_CHARACTERS);
+  }
+}
+
+/** As a person counts them, and as the schemas do: an emoji beyond the basic plane is one. */
+function charactersOf(text: string): number {
+  return Array.from(text).length;
+}
+
+function tooLong(param: 'message' | 'context', limit: number) {
+  const measured = param === 'context' ? 'context as JSON' : 'message';
+  return invalidParam(param, `${measured} is too long: at most ${limit} characters are allowed.`, { limit });
+}

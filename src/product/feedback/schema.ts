@@ -1,0 +1,60 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { NOT_BLANK } from '../../platform/http/documented.ts';
+import { PagingQuery } from '../../platform/http/lists/paging.ts';
+
+export const KINDS = ['capability_gap', 'bug', 'other'] as const;
+export const MESSAGE_MAX_CHARACTERS = 4000;
+const OP_MAX_CHARACTERS = 64;
+export const CONTEXT_MAX_CHARACTERS = 4000;
+
+const op = Type.String({
+  maxLength: OP_MAX_CHARACTERS,
+  description: 'The op that it is about; not checked against the catalogue.',
+});
+const context = Type.Record(Type.String(), Type.Unknown(), {
+  description: `Whatever helps; at most ${CONTEXT_MAX_CHARACTERS} characters as JSON.`,
+});
+
+export const FeedbackRequest = Type.Object(
+  {
+    kind: Type.String({
+      description: `${KINDS.join(', ')}, in any case.`,
+      documented: { pattern: `^(${KINDS.map(inAnyCase).join('|')})$` },
+    }),
+    message: Type.String({
+      description: `At most ${MESSAGE_MAX_CHARACTERS} characters without the space around it; not blank.`,
+      documented: { ...NOT_BLANK, maxLength: MESSAGE_MAX_CHARACTERS },
+    }),
+    op: Type.Optional(op),
+    context: Type.Optional(context),
+  },
+  {
+    title: 'FeedbackRequest',
+    additionalProperties: false,
+    examples: [{ kind: 'capability_gap', message: 'HEIC files are not read.' }],
+  },
+);
+export type FeedbackRequest = Static<typeof FeedbackRequest>;
+
+function inAnyCase(word: string): string {
+  return [...word].map((letter) => (letter === '_' ? letter : `[${letter}${letter.toUpperCase()}]`)).join('');
+}
+
+export const Feedback = Type.Object(
+  {
+    id: Type.String(),
+    kind: Type.Union(KINDS.map((kind) => Type.Literal(kind))),
+    message: Type.String(),
+    op: Type.Optional(op),
+    context: Type.Optional(context),
+    apiKeyId: Type.Optional(
+      Type.String({ description: 'The key it was filed with; absent for a console session.' }),
+    ),
+    createdAt: Type.String({ format: 'date-time' }),
+  },
+  { title: 'Feedback' },
+);
+export type Feedback = Static<typeof Feedback>;
+
+export const FeedbackQuery = Type.Object(PagingQuery);
+export type FeedbackQuery = Static<typeof FeedbackQuery>;

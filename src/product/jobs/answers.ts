@@ -1,0 +1,123 @@
+import { present } from '../../platform/names/present.ts';
+import type { Segment } from '../catalogue/plan/plan.ts';
+import { expandPrompt } from '../catalogue/plan/subjects.ts';
+import type { Definition } from './definitions/definition.ts';
+import { type ItemDocument, isTerminal, type JobDocument } from './job.ts';
+import { outcomeOf } from './rules.ts';
+import { INLINE_ITEMS, type Job, type JobItem, type JobSummary } from './schema.ts';
+
+/** A job as the API shows it in a listing. */
+export function summaryOf(job: JobDocument): JobSummary {
+  const { _id: id, status, type, totalItems, completedItems, failedItems, cancelledItems } = job;
+  const { op, model, collection, presetId, presetName, presetVersion } = job;
+  const { actualCredits, errorCode, errorMessage, retryable, attemptNumber, parentJobId, rootJobId } = job;
+  const { createdAt, completedAt, expiresAt } = job;
+  const outcome = outcomeOf(job);
+  return {
+    object: 'job',
+    id,
+    status,
+    type,
+    totalItems,
+    completedItems,
+    failedItems,
+    cancelledItems,
+    ...present({ outcome, op, model, collection, presetId, presetName, presetVersion }),
+    actualCredits,
+    ...(errorCode !== null && { errorCode, retryable: retryable ?? false }),
+    ...present({ errorMessage }),
+    attemptNumber,
+    ...present({ parentJobId }),
+    rootJobId,
+    createdAt,
+    ...present({ completedAt }),
+    expiresAt,
+  };
+}
+
+/** A job as the API shows it, with its first items. */
+export function jobOf(job: JobDocument, definition: Definition, items: readonly ItemDocument[]): Job {
+  const { prompt, references, variants } = definition;
+  const parameters = parametersOf(definition, items);
+  return {
+    ...summaryOf(job),
+    ...present({ prompt, parameters }),
+    ...(references.length > 0 && { references }),
+    ...(job.type === 'process' && { pipelines: variants.map(pipelineOf) }),
+    ...(job.type === 'chain' && { segments: (variants[0]?.segments ?? []).map(segmentOf(definition)) }),
+    items: items.slice(0, INLINE_ITEMS).map((item) => itemOf(item, job, definition)),
+    ...(job.totalItems > INLINE_ITEMS && { itemsTruncated: true }),
+  };
+}
+
+/** The rows of a render stand in its items: those that are shown inline are shown here too. */
+function parametersOf({ takes, parameters }: Definition, items: readonly ItemDocument[]) {
+  if (takes !== 'rows') return parameters;
+  return { items: items.map(({ row = '{}' }) => JSON.parse(row) as unknown) };
+}
+
+function pipelineOf({ name, segments: [segment] }: Definition['variants'][number]) {
+  const steps = segment?.runs === 'pass' ? segment.pipeline : [];
+  return { ...present({ variant: name }), steps };
+}
+
+function segmentOf({ subjects }: Definition) {
+  return (segment: Segment) => {
+    const { index, stepIndexes } = segment;
+    if (segment.runs === 'pass') return { index, type: 'process', pipeline: segment.pipeline, stepIndexes };
+    const { jobType: type, op, model, prompt, parameters } = segment;
+    return {
+      index,
+      type,
+      op,
+      model,
+      ...(prompt !== undefined && { prompt: expandPrompt(prompt, subjects) }),
+      parameters,
+      stepIndexes,
+    };
+  };
+}
+
+/**
+ * An item as the API shows it. One whose outcome is counted already is shown with it, though its own status is only about to
+ * follow.
+ */
+export function itemOf(item: ItemDocument, job: JobDocument, { variants }: Definition): JobItem {
+  const { index, assetId, startedAt, progress } = item;
+  const isCounted = job.settlement?.items.some((settled) => settled.index === index) ?? false;
+  const isSettled = item.queue === undefined || (item.queue === 'decided' && isCounted);
+  const outcome = isSettled ? item.outcome : undefined;
+  const variant = variants[item.variant]?.name;
+  const { resultAssetId, output, achieved, errorCode, retryable, errorMessage, failedStep } = outcome ?? {};
+  const wasHandedOut = startedAt !== undefined;
+  return {
+    index,
+    status: outcome?.status ?? item.status,
+    ...present({ assetId, variant, resultAssetId }),
+    ...(output !== undefined && { output: JSON.parse(output) }),
+    ...present({ achieved }),
+    ...(errorCode !== undefined && { errorCode, retryable: retryable ?? false }),
+    ...present({ errorMessage }),
+    ...(job.type === 'chain' && stepOf(outcome !== undefined, progress?.segment ?? 0, failedStep, variants)),
+    ...present({ failedStep }),
+    ...(outcome !== undefined && wasHandedOut && { durationMs: outcome.durationMs }),
+    ...(wasHandedOut && { startedAt }),
+    ...(outcome !== undefined && { completedAt: outcome.completedAt }),
+  };
+}
+
+/** The segment that an item is in: the one that failed, the last one of a finished item. */
+function stepOf(
+  isSettled: boolean,
+  next: number,
+  failedStep: number | undefined,
+  variants: Definition['variants'],
+) {
+  const last = (variants[0]?.segments.length ?? 1) - 1;
+  return { step: failedStep ?? (isSettled ? Math.min(next, last) : next) };
+}
+
+/** The one line that answers a submit or a wait. */
+export function messageOf({ status }: JobDocument): string {
+  return isTerminal(status) ? 'The job has ended: read its status.' : 'The job is under way.';
+}

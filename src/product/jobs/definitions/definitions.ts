@@ -1,0 +1,36 @@
+import { LRUCache } from 'lru-cache';
+import { MEGABYTE } from '../../../platform/names/units.ts';
+import type { JobsStore } from '../store.ts';
+import type { Definition } from './definition.ts';
+import { definitionIn } from './stored-definition.ts';
+
+/** Definitions of the jobs at work; each stays the same for ever. In characters of their text. */
+const MOST_CHARACTERS = 16 * MEGABYTE;
+
+/** Reads definitions, and keeps those of the last jobs. */
+export function createDefinitions(jobs: JobsStore) {
+  const kept = new LRUCache<string, { definition: Definition; size: number }>({
+    maxSize: MOST_CHARACTERS,
+    sizeCalculation: ({ size }) => size,
+  });
+  function keep(jobId: string, text: string): Definition {
+    const definition = definitionIn(text);
+    kept.set(jobId, { definition, size: Math.max(1, text.length) });
+    return definition;
+  }
+
+  return {
+    async of(jobId: string): Promise<Definition> {
+      const known = kept.get(jobId);
+      if (known !== undefined) return known.definition;
+      const text = await jobs.definition(jobId);
+      if (text === null) throw new Error(`The definition of ${jobId} is gone.`);
+      return keep(jobId, text);
+    },
+
+    /** Keeps one that was just stored: its items are mostly worked on here, too. */
+    keep,
+  };
+}
+
+export type Definitions = ReturnType<typeof createDefinitions>;

@@ -1,0 +1,89 @@
+import { present } from '../../../platform/names/present.ts';
+import type { EventType, OutboxEvent } from '../../events/event.ts';
+import type { ItemDocument, JobDocument, Outcome, OutcomeStatus, Settlement } from '../job.ts';
+import { outcomeOf } from '../rules.ts';
+
+/** The event that tells of an item's outcome; an item that a cancel stopped has none. */
+export function itemEventTypeOf(status: OutcomeStatus): EventType | null {
+  if (status === 'CANCELLED') return null;
+  return status === 'COMPLETED' ? 'job.item.completed' : 'job.item.failed';
+}
+
+/** The event that tells of a job's end. */
+export function jobEventTypeOf(status: OutcomeStatus): EventType {
+  return status === 'COMPLETED' ? 'job.completed' : 'job.failed';
+}
+
+type Told = Pick<ItemDocument, 'index' | 'assetId' | 'outcome' | 'progress'>;
+
+/** The events of a settlement's items, each with how many items had settled by then. */
+export function itemEventsOf(
+  job: JobDocument,
+  settlement: Settlement,
+  documents: ReadonlyArray<Partial<Told>>,
+): OutboxEvent[] {
+  const byIndex = new Map(documents.map((item) => [item.index, item]));
+  let settledItems = settlement.before;
+  return settlement.items.flatMap(({ index, status, event }) => {
+    if (status !== 'CANCELLED') settledItems += 1;
+    const item = byIndex.get(index);
+    if (event === undefined || item?.outcome === undefined) return [];
+    return {
+      id: event.id,
+      accountId: job.accountId,
+      type: event.type,
+      createdAt: settlement.at,
+      sequence: settledItems,
+      data: itemData(job, { ...item, index, outcome: item.outcome }, settledItems),
+    };
+  });
+}
+
+function itemData(
+  job: JobDocument,
+  { index, assetId, outcome, progress }: Partial<Told> & { index: number; outcome: Outcome },
+  settledItems: number,
+): Record<string, unknown> {
+  const { resultAssetId, output, errorCode, retryable, errorMessage, failedStep } = outcome;
+  const isChain = job.type === 'chain';
+  return {
+    jobId: job._id,
+    type: job.type,
+    status: outcome.status,
+    totalItems: job.totalItems,
+    itemIndex: index,
+    settledItems,
+    ...(typeof assetId === 'string' && { sourceAssetId: assetId }),
+    ...present({ resultAssetId }),
+    ...(output !== undefined && outcome.status === 'COMPLETED' && { output: JSON.parse(output) }),
+    ...(isChain && { step: failedStep ?? progress?.segment ?? 0 }),
+    ...present({ failedStep, errorCode, retryable, error: errorMessage }),
+  };
+}
+
+/** The event of a job's end. */
+export function jobEventOf(job: JobDocument, id: string): OutboxEvent {
+  const { accountId, type, totalItems, completedItems, failedItems, chargedCredits } = job;
+  const { errorCode, retryable, completedAt, createdAt } = job;
+  const outcome = outcomeOf(job);
+  const status = job.status as OutcomeStatus;
+  const eventType = jobEventTypeOf(status);
+  return {
+    id,
+    accountId,
+    type: eventType,
+    createdAt: completedAt ?? createdAt,
+    sequence: totalItems + 1,
+    data: {
+      jobId: job._id,
+      type,
+      status,
+      totalItems,
+      completedItems,
+      failedItems,
+      ...present({ outcome }),
+      creditsCharged: chargedCredits,
+      ...(errorCode !== null && eventType === 'job.failed' && { errorCode, retryable: retryable ?? false }),
+    },
+  };
+}

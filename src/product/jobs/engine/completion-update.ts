@@ -1,0 +1,103 @@
+import { newId } from '../../../platform/names/ids.ts';
+import type { Filter, Update } from '../../../platform/stores/documents/port.ts';
+import { chargeOf } from '../../billing/holds.ts';
+import type { Events } from '../../events/open.ts';
+import type { ItemsStore } from '../items-store.ts';
+import type { JobDocument, OutcomeStatus } from '../job.ts';
+import { errorMessageOf, finalStatusOf, isOver, type Tally } from '../rules.ts';
+import { jobEventTypeOf } from './announcements.ts';
+
+/** The update that completes a job, and what must still be true of the job for it. */
+export interface CompletionUpdate {
+  asItIs: Filter;
+  set: Record<string, unknown>;
+  unset: NonNullable<Update['$unset']>;
+}
+
+export interface CompletionUpdates {
+  /** The update that completes a job as it was read. */
+  of(job: JobDocument): Promise<CompletionUpdate>;
+  /**
+   * The update that completes a job together with the recording of its last outcomes. Null where more is to be read first:
+   * failures, and what a cancel stopped, stand in the items only once their outcomes are published.
+   */
+  ofRecording(job: JobDocument, tally: Tally): Promise<CompletionUpdate | null>;
+}
+
+/** The final status, error and charge of a job whose items have all ended. */
+export function createCompletionUpdates(options: {
+  items: ItemsStore;
+  events: Events;
+  now: () => Date;
+}): CompletionUpdates {
+  const { items, events, now } = options;
+
+  /** What items that a cancel stopped between two segments of a chain had used by then. */
+  async function usedByCancelled({ _id, type, status }: JobDocument) {
+    if (status !== 'CANCELLING' || type !== 'chain') return { runs: 0, credits: 0 };
+    return items.usedByCancelled(_id);
+  }
+
+  async function errorOf(job: JobDocument): Promise<Partial<JobDocument>> {
+    if (job.failedItems === 0) return {};
+    const failure = await items.firstFailure(job._id);
+    if (failure?.outcome?.errorCode === undefined) return {};
+    const { errorCode, errorMessage: message = '', retryable = false } = failure.outcome;
+    return {
+      errorCode,
+      retryable,
+      errorMessage: errorMessageOf(job, { index: failure.index, message }),
+    };
+  }
+
+  async function eventIdFor(job: JobDocument, status: OutcomeStatus): Promise<string | null> {
+    const wanted = await events.isWanted(job.accountId, jobEventTypeOf(status));
+    return wanted ? newId('evt', now().getTime()) : null;
+  }
+
+  async function updateOf(job: JobDocument): Promise<CompletionUpdate> {
+    const { status, hold } = job;
+    const finalStatus = finalStatusOf(job);
+    const [more, error, endEventId, cancelledItems] = await Promise.all([
+      usedByCancelled(job),
+      errorOf(job),
+      eventIdFor(job, finalStatus),
+      status === 'CANCELLING' ? items.count(job._id, 'CANCELLED') : 0,
+    ]);
+    const used = { runs: job.usedRuns + more.runs, credits: job.usedCredits + more.credits };
+    const { credits, overage } = chargeOf(hold, used);
+    const at = now().toISOString();
+    return {
+      asItIs: { phase: 'open', status },
+      set: {
+        ...error,
+        ...(status === 'CANCELLING' && { usedRuns: used.runs, usedCredits: used.credits }),
+        status: finalStatus,
+        cancelledItems,
+        actualCredits: credits,
+        chargedCredits: credits + overage,
+        endEventId,
+        completedAt: at,
+        phase: 'ended',
+        phaseAt: at,
+      },
+      unset: { slot: '' },
+    };
+  }
+
+  return {
+    of: updateOf,
+
+    async ofRecording(job, tally) {
+      const counted = {
+        ...job,
+        completedItems: job.completedItems + tally.completedItems,
+        failedItems: job.failedItems + tally.failedItems,
+        usedRuns: job.usedRuns + tally.usedRuns,
+        usedCredits: job.usedCredits + tally.usedCredits,
+      };
+      const isComplete = counted.status === 'PROCESSING' && counted.failedItems === 0 && isOver(counted);
+      return isComplete ? updateOf(counted) : null;
+    },
+  };
+}

@@ -1,0 +1,168 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { randomText } from '../../../platform/names/ids.ts';
+import type { JobQuota } from '../../assets/quota/job-quota.ts';
+import type { Holds } from '../../billing/holds.ts';
+import type { Events } from '../../events/open.ts';
+import type { ItemsStore } from '../items-store.ts';
+import { isTerminal, type JobDocument, type JobType } from '../job.ts';
+import { isOver } from '../rules.ts';
+import type { JobsStore } from '../store.ts';
+import { jobEventOf } from './announcements.ts';
+import type { CompletionUpdates } from './completion-update.ts';
+import type { Outcomes } from './outcomes.ts';
+
+export interface CompletionOptions {
+  jobs: JobsStore;
+  items: ItemsStore;
+  outcomes: Outcomes;
+  updates: CompletionUpdates;
+  holds: Holds;
+  quota: JobQuota;
+  events: Events;
+  deleteObject: (key: string) => Promise<void>;
+  /** Answers the calls of this process that wait for the job. */
+  notifyHere: (job: JobDocument) => void;
+  /** Wakes the calls of all processes that wait for the job. */
+  notifyAll: (job: JobDocument) => void;
+  /** Starts jobs that waited for the slot of one that has ended. */
+  startWaiting: (accountId: string, type: JobType) => Promise<void>;
+}
+
+const OBJECTS_AT_A_TIME = 100;
+
+/**
+ * Completes jobs, each once. One conditional update gives a job its final status and its charge: the one that records its last
+ * outcomes where all of them succeeded (outcomes.ts), else one of its own. The clean-up follows from the document alone: charge,
+ * quota, then the event. Each of its steps is guarded by a key of its own, so that the sweep may repeat them.
+ */
+export interface Completion {
+  /** Completes a job whose items have all ended, and cleans up; answers any other job as it is. */
+  completeIfOver(job: JobDocument): Promise<JobDocument>;
+  /** The same for a job whose last outcomes were just recorded and published. */
+  completeRecorded(job: JobDocument): Promise<JobDocument>;
+  /** Cleans up after a job that has ended. Doing it twice is doing it once. */
+  cleanUp(job: JobDocument): Promise<void>;
+}
+
+export function createCompletion(options: CompletionOptions): Completion {
+  const { jobs, items, outcomes, updates, holds, quota, events } = options;
+  const { deleteObject, notifyHere, notifyAll, startWaiting } = options;
+  /** Clean-ups of this process, by job. */
+  const underWay = new Map<string, Promise<void>>();
+
+  /** The one update that completes a job. Null when the job is no longer as it was read. */
+  async function complete(job: JobDocument): Promise<JobDocument | null> {
+    const { completedItems, failedItems } = job;
+    const { asItIs, set, unset } = await updates.of(job);
+    return jobs.updateIf(job._id, { ...asItIs, completedItems, failedItems }, { $set: set, $unset: unset });
+  }
+
+  /** Gives back the room for outputs that were not made. */
+  async function returnQuota(job: JobDocument): Promise<void> {
+    const { _id, accountId } = job;
+    const left = job.places - job.outputs;
+    if (left === 0) return;
+    const token = job.placesToken ?? randomText(12);
+    if (job.placesToken === null) {
+      await quota.confirm(accountId, _id);
+      await quota.announce(accountId, _id, token, left);
+    }
+    // Where several processes come this far at once, the token of the first one counts.
+    await jobs.updateIf(_id, { placesToken: null }, { $set: { placesToken: token } });
+    const counting = (await jobs.get(_id))?.placesToken ?? token;
+    await quota.giveBack(accountId, _id, counting);
+  }
+
+  /** Deletes the intermediates of items that are finished: no segment needs them any more. */
+  async function deleteIntermediates(jobId: string): Promise<void> {
+    for (;;) {
+      const finished = await items.finishedWithObject(jobId, OBJECTS_AT_A_TIME);
+      if (finished.length === 0) return;
+      await Promise.all(finished.map(({ progress }) => deleteObject(progress?.objectKey ?? '')));
+      await items.forgetObjects(finished.map(({ _id }) => _id));
+    }
+  }
+
+  async function announce(job: JobDocument): Promise<void> {
+    if (job.endEventId !== null) await events.write([jobEventOf(job, job.endEventId)]);
+  }
+
+  /** The part of the clean-up that a client finds done when it learns of the end. */
+  async function charge(job: JobDocument): Promise<void> {
+    const { _id, accountId, hold, usedRuns, usedCredits } = job;
+    await Promise.all([
+      holds.settle(accountId, _id, hold, { runs: usedRuns, credits: usedCredits }),
+      returnQuota(job),
+    ]);
+  }
+
+  /** The part that no answer depends on: items of the last settlement are shown by it already. The event of the end is last. */
+  async function tidy(job: JobDocument): Promise<void> {
+    await Promise.all([
+      outcomes.publish(job),
+      job.type === 'chain' ? deleteIntermediates(job._id) : undefined,
+    ]);
+    await announce(job);
+    await jobs.movePhase(job._id, 'ended', 'done');
+  }
+
+  /** Runs a clean-up, or joins the one that is under way in this process. */
+  function once(job: JobDocument, steps: () => Promise<void>): Promise<void> {
+    const known = underWay.get(job._id);
+    if (known !== undefined) return known;
+    const cleaning = steps().finally(() => underWay.delete(job._id));
+    underWay.set(job._id, cleaning);
+    return cleaning;
+  }
+
+  function cleanUp(job: JobDocument): Promise<void> {
+    return once(job, async () => {
+      await charge(job);
+      await tidy(job);
+    });
+  }
+
+  /** The clean-up of a job that has just ended: who waits for it here is answered between its two parts. */
+  function cleanUpAndNotify(job: JobDocument): Promise<void> {
+    return once(job, async () => {
+      try {
+        await charge(job);
+        notifyHere(job);
+        await nextTurn();
+        await tidy(job);
+      } finally {
+        notifyAll(job);
+      }
+    });
+  }
+
+  async function followUp(ended: JobDocument): Promise<JobDocument> {
+    await Promise.all([cleanUpAndNotify(ended), startWaiting(ended.accountId, ended.type)]);
+    return ended;
+  }
+
+  /** Whether all items of an open job have ended. What a job that is being cancelled has not handed out ends here. */
+  async function isDue(job: JobDocument): Promise<boolean> {
+    if (job.phase !== 'open' || isTerminal(job.status)) return false;
+    if (job.status !== 'CANCELLING') return isOver(job);
+    await items.cancelWaiting(job._id);
+    return !(await items.hasOpen(job._id));
+  }
+
+  async function completeAfter(job: JobDocument, publish: () => Promise<void>): Promise<JobDocument> {
+    if (job.phase === 'ended') return followUp(job);
+    if (!(await isDue(job))) return job;
+    await publish();
+    const ended = await complete(job);
+    if (ended !== null) return followUp(ended);
+    const other = (await jobs.get(job._id)) ?? job;
+    if (other.phase === 'ended') await cleanUp(other);
+    return other;
+  }
+
+  return {
+    completeIfOver: (job) => completeAfter(job, () => outcomes.publish(job)),
+    completeRecorded: (job) => completeAfter(job, async () => undefined),
+    cleanUp,
+  };
+}

@@ -1,0 +1,345 @@
+import { createFairQueue } from '../../../platform/fairness/fair-queue.ts';
+import { randomText } from '../../../platform/names/ids.ts';
+import { throughOutages } from '../../../platform/stores/outages.ts';
+import type { Perform } from '../item-work.ts';
+import type { ItemsStore } from '../items-store.ts';
+import {
+  type Claimed,
+  type ItemDocument,
+  JOB_TYPES,
+  type JobDocument,
+  type JobType,
+  type Outcome,
+} from '../job.ts';
+import { type Failure, failed, isForgiven, retryAfterMs, waitMs } from '../rules.ts';
+import type { JobsStore } from '../store.ts';
+import { ActiveJob, type Slot, type WorkKind, workKindOf } from './active-job.ts';
+import type { OutcomeBatcher } from './outcome-batcher.ts';
+import { createPreclaim, type Preclaim } from './preclaim.ts';
+import { Prefetch } from './prefetch.ts';
+
+export interface RunnerOptions {
+  /** Names this process among all that share the stores. */
+  owner: string;
+  jobs: JobsStore;
+  items: ItemsStore;
+  batcher: OutcomeBatcher;
+  perform: Perform;
+  /** Removes what was made for an item whose claim was lost. */
+  discard: (accountId: string, assetId: string) => Promise<void>;
+  /** Items that can be worked on at once. */
+  widths: Record<WorkKind, () => number>;
+  draining: AbortSignal;
+  metrics: RunnerMetrics;
+  now: () => Date;
+  log: { warn(context: object, message: string): void };
+}
+
+/** What an operator sees of the runner, by the type of the jobs. */
+export interface RunnerMetrics {
+  claimed(type: string, items: number): void;
+  retried(type: string): void;
+  /** A store was away for an item. */
+  waited(type: string): void;
+  lost(type: string): void;
+}
+
+/**
+ * Claims items of running jobs, works on them and has their outcomes recorded. One runs in every API process; each knows of the
+ * others by the items that are claimed already.
+ */
+export interface Runner {
+  /** Looks at a job that may have items to claim. */
+  wake(jobId: string): void;
+  /**
+   * Takes up a job that was just read.
+   * @returns whether all of it is begun here at once, so that others need not look at it.
+   */
+  start(job: JobDocument): boolean;
+  /**
+   * Claims the only item of a job that is about to be stored.
+   * @returns null where it would not be worked on at once.
+   */
+  preclaim(item: ItemDocument, type: JobType): Preclaim | null;
+  /** Claims no more items of a job that is being cancelled, while its waiting items are cancelled step by step. */
+  leave(jobId: string): void;
+  /** Looks at every running job, for wake-ups that were lost. */
+  lookAround(): Promise<void>;
+  /** Items at work here, by the type of their jobs. */
+  itemsAtWork(): Record<string, number>;
+  /** Lets work under way end for some seconds, and gives the rest back to others. */
+  stop(): Promise<void>;
+}
+
+/** How long a claim is good, and how often it is renewed. */
+const LEASE_MS = 30_000;
+const RENEW_MS = 10_000;
+/** How long work goes on once its process ends, before it is given back. */
+const FINISH_MS = 8_000;
+const MOST_JOBS = 500;
+/** Items at a time whose pauses have ended. */
+const MOST_PROMOTED = 2_000;
+
+export function createRunner(options: RunnerOptions): Runner {
+  const { jobs, items, batcher, perform, discard, widths, draining, metrics, now, log } = options;
+  const owner = `${options.owner}/${randomText(8)}`;
+  const prefetches: Record<WorkKind, Prefetch> = {
+    pixels: new Prefetch(widths.pixels),
+    batches: new Prefetch(widths.batches),
+    pages: new Prefetch(widths.pages),
+    models: new Prefetch(widths.models),
+  };
+  const active = new Map<string, ActiveJob>();
+  /** The account that was served least recently is next, with its job that was served least recently. */
+  const queue = createFairQueue<ActiveJob>();
+  /** Items whose claims are ours, until their outcome is recorded. */
+  const ours = new Map<string, Claimed>();
+  const abandoning = new AbortController();
+  let idlers: Array<() => void> = [];
+
+  const renewing = setInterval(() => {
+    if (ours.size === 0) return;
+    items.renew(owner, [...ours.keys()], LEASE_MS).catch(warn('Leases of items were not renewed'));
+  }, RENEW_MS);
+  renewing.unref();
+
+  function warn(message: string): (error: unknown) => void {
+    return (error) => log.warn({ err: error }, message);
+  }
+
+  function activate(activeJob: ActiveJob): void {
+    const { _id, accountId } = activeJob.job;
+    active.set(_id, activeJob);
+    queue.add(accountId, activeJob);
+  }
+
+  /** A job that has nothing to claim is found again when it has. */
+  function forgetIfIdle(activeJob: ActiveJob): void {
+    const { _id, accountId } = activeJob.job;
+    if (!activeJob.isIdle || active.get(_id) !== activeJob) return;
+    active.delete(_id);
+    queue.remove(accountId, activeJob);
+  }
+
+  /** Claims for as long as there are both room and work. */
+  function claimMore(): void {
+    while (!draining.aborted) {
+      const next = queue.next({ canServe: (activeJob) => activeJob.canClaim(performance.now()) });
+      if (next === undefined) return;
+      const { owner: accountId, waiter: activeJob } = next;
+      queue.serve(accountId, activeJob);
+      queue.add(accountId, activeJob);
+      void claim(activeJob).finally(claimMore);
+    }
+  }
+
+  function claimMoreAfter(restMs: number): void {
+    if (restMs > 0) setTimeout(claimMore, restMs).unref();
+  }
+
+  async function claim(activeJob: ActiveJob): Promise<void> {
+    const { job, prefetch } = activeJob;
+    const startedMs = performance.now();
+    const count = Math.min(prefetch.batch, activeJob.room);
+    activeJob.isClaiming = true;
+    claimMoreAfter(prefetch.begin(startedMs));
+    activeJob.reserve(count);
+    let claimed: Claimed[] | null = [];
+    try {
+      claimed = await items.claim(job._id, count, owner, LEASE_MS);
+    } catch (error) {
+      warn('Items could not be claimed')(error);
+      rest(prefetch, startedMs);
+    }
+    activeJob.isClaiming = false;
+    // Who was given the whole job need not ask whether there is more.
+    activeJob.isExhausted = claimed === null || claimed.length === job.totalItems;
+    const taken = claimed ?? [];
+    activeJob.reserve(taken.length - count);
+    if (taken.length > 0) metrics.claimed(job.type, taken.length);
+    for (const item of taken) void work(activeJob, item);
+    forgetIfIdle(activeJob);
+  }
+
+  /** Claims no more of this kind for a while: a store is away that its items need. */
+  function rest(prefetch: Prefetch, startedMs: number): void {
+    claimMoreAfter(prefetch.rest(startedMs, performance.now()));
+  }
+
+  /** Works on an item whose slot is reserved, until nothing is left to do for it here. */
+  async function work(activeJob: ActiveJob, item: Claimed, begun?: ReturnType<Perform>): Promise<void> {
+    const slot = activeJob.slot(() => {
+      forgetIfIdle(activeJob);
+      claimMore();
+    });
+    ours.set(item._id, item);
+    await attempt(activeJob, item, slot, begun);
+    disown(item);
+    slot.release();
+  }
+
+  function disown(item: Claimed): void {
+    ours.delete(item._id);
+    if (ours.size > 0) return;
+    for (const resolve of idlers) resolve();
+    idlers = [];
+  }
+
+  /** Works on an item and records its outcome. Whatever goes wrong here, its lease runs out and another takes it. */
+  async function attempt(
+    { job, prefetch }: ActiveJob,
+    item: Claimed,
+    slot: Slot,
+    begun: ReturnType<Perform> | undefined,
+  ): Promise<void> {
+    const startedMs = performance.now();
+    try {
+      const result = await (begun ?? perform(item, job, abandoning.signal));
+      prefetch.took(startedMs, performance.now());
+      if ('outage' in result) rest(prefetch, startedMs);
+      else if (prefetch.reached()) void endWaits();
+      if ('outcome' in result) await record(job, item, result.outcome, slot);
+      else if (abandoning.signal.aborted) await items.giveBack(item);
+      else if ('failure' in result) await fail(job, item, result.failure, slot);
+      else if ('outage' in result) await waitOut(job, item, result.outage);
+      else await later(item, result.putBackMs, null);
+    } catch (error) {
+      warn('An item was left for its lease to run out')(error);
+    }
+  }
+
+  async function record(job: JobDocument, item: Claimed, outcome: Outcome, slot: Slot): Promise<void> {
+    const { signal } = abandoning;
+    const isOurs = await batcher.record({ job, item, outcome, slot, signal });
+    if (isOurs) return;
+    metrics.lost(job.type);
+    if (outcome.resultAssetId !== undefined) await discard(job.accountId, outcome.resultAssetId);
+  }
+
+  async function fail(job: JobDocument, item: Claimed, failure: Failure, slot: Slot): Promise<void> {
+    if (isForgiven(failure, item)) {
+      metrics.waited(job.type);
+      return later(item, waitMs(item), 'waits');
+    }
+    const pauseMs = retryAfterMs(failure, item.tries);
+    if (pauseMs === null) return record(job, item, failed(failure, item, now()), slot);
+    metrics.retried(job.type);
+    await later(item, pauseMs, 'tries');
+  }
+
+  async function waitOut(job: JobDocument, item: Claimed, cause: unknown): Promise<void> {
+    metrics.waited(job.type);
+    warn('A store was away for an item, which waits for it')(cause);
+    await later(item, waitMs(item), 'waits');
+  }
+
+  async function later(item: Claimed, pauseMs: number, counted: 'tries' | 'waits' | null): Promise<void> {
+    const notBefore = () => new Date(now().getTime() + pauseMs);
+    await throughOutages(() => items.retryLater(item, notBefore(), counted), abandoning.signal);
+    setTimeout(() => void wakeRetried(), pauseMs).unref();
+    await batcher.completeIfCancelled(item.jobId);
+  }
+
+  /** The stores answer again: items that wait for them need not wait out their pauses. */
+  async function endWaits(): Promise<void> {
+    await items.endWaits().catch(warn('Items that wait for a store wait out their pauses'));
+    await wakeRetried();
+  }
+
+  async function wakeRetried(): Promise<void> {
+    try {
+      for (const jobId of await items.promote(MOST_PROMOTED)) await look(jobId);
+    } catch (error) {
+      warn('Items that wait to be tried again are left for the sweep')(error);
+    }
+  }
+
+  function add(job: JobDocument): void {
+    const known = active.get(job._id);
+    if (known === undefined) activate(new ActiveJob(job, prefetches[workKindOf(job)]));
+    else known.isExhausted = false;
+  }
+
+  async function look(jobId: string): Promise<void> {
+    if (draining.aborted) return;
+    const job = active.get(jobId)?.job ?? (await jobs.get(jobId));
+    if (job === null || job.phase !== 'open' || job.status !== 'PROCESSING') return;
+    add(job);
+    claimMore();
+  }
+
+  return {
+    wake: (jobId) => void look(jobId).catch(warn('A job was not looked at; the sweep finds it')),
+
+    start(job) {
+      const isAllOurs = job.totalItems === 1 && prefetches[workKindOf(job)].isIdle && !draining.aborted;
+      add(job);
+      claimMore();
+      return isAllOurs;
+    },
+
+    preclaim(item, type) {
+      const prefetch = prefetches[workKindOf({ type, totalItems: 1 })];
+      if (!prefetch.isIdle || draining.aborted) return null;
+      const claimed = items.claimed(item, owner, LEASE_MS);
+      ours.set(item._id, claimed);
+      prefetch.claimed += 1;
+      const giveUpRoom = () => {
+        prefetch.claimed -= 1;
+      };
+      return createPreclaim(claimed, {
+        prepare: (job, unwanted, accepted) =>
+          perform(claimed, job, AbortSignal.any([abandoning.signal, unwanted]), accepted),
+        work(job, prepared) {
+          giveUpRoom();
+          const activeJob = new ActiveJob(job, prefetch);
+          activeJob.isExhausted = true;
+          activeJob.reserve(1);
+          activate(activeJob);
+          metrics.claimed(type, 1);
+          void work(activeJob, claimed, prepared);
+        },
+        unclaim: () => items.unclaim(claimed),
+        release() {
+          giveUpRoom();
+          disown(claimed);
+          claimMore();
+        },
+      });
+    },
+
+    leave(jobId) {
+      const activeJob = active.get(jobId);
+      if (activeJob === undefined) return;
+      activeJob.isCancelling = true;
+      forgetIfIdle(activeJob);
+    },
+
+    async lookAround() {
+      if (draining.aborted) return;
+      for (const job of await jobs.running(MOST_JOBS)) add(job);
+      claimMore();
+    },
+
+    itemsAtWork() {
+      const counts = Object.fromEntries(JOB_TYPES.map((type) => [type, 0]));
+      for (const { job, claimed } of active.values()) counts[job.type] = (counts[job.type] ?? 0) + claimed;
+      return counts;
+    },
+
+    async stop() {
+      const idle = new Promise<void>((resolve) => {
+        if (ours.size === 0) resolve();
+        else idlers.push(resolve);
+      });
+      const timeout = setTimeout(() => abandoning.abort(), FINISH_MS);
+      const abandoned = new Promise<void>((resolve) =>
+        abandoning.signal.addEventListener('abort', () => resolve(), { once: true }),
+      );
+      await Promise.race([idle, abandoned]);
+      clearTimeout(timeout);
+      clearInterval(renewing);
+      await Promise.all(Array.from(ours.values(), (item) => items.giveBack(item)));
+    },
+  };
+}

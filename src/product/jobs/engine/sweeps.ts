@@ -1,0 +1,175 @@
+import { HOUR_MS } from '../../../platform/names/units.ts';
+import type { Objects } from '../../../platform/stores/objects/port.ts';
+import type { SweepTask } from '../../../platform/sweeping/sweeper.ts';
+import type { AssetsForJobs } from '../../assets/open.ts';
+import { createIntermediatesRemoval } from '../intermediates.ts';
+import type { ItemsStore } from '../items-store.ts';
+import { type Claimed, type ItemDocument, itemId, type JobDocument } from '../job.ts';
+import { endOfLease, isPoison, isUndone, poisoned } from '../rules.ts';
+import type { JobsStore } from '../store.ts';
+import type { JobAdmission } from './admission.ts';
+import type { Completion } from './completion.ts';
+import type { Decided, Outcomes } from './outcomes.ts';
+
+export interface JobSweepsOptions {
+  jobs: JobsStore;
+  items: ItemsStore;
+  outcomes: Outcomes;
+  completion: Completion;
+  admission: JobAdmission;
+  assets: AssetsForJobs;
+  objects: Objects;
+  /** Tells every process of a job that has items to claim. */
+  announceWork: (jobId: string) => void;
+  onExpiredLease: (died: 'again' | 'poison') => void;
+}
+
+const INTERVAL_MS = 15_000;
+/** What is younger is at work in a process that lives. */
+const RECORDING_MS = 10_000;
+/** A process that lives has removed a job by then. */
+const REMOVING_MS = 5 * 60_000;
+/** Longer than any item is worked on. */
+const WORKING_MS = HOUR_MS;
+/** Owners renew their claims within this time of a silence that is over. */
+const RENEWING_MS = 12_000;
+const MOST_AT_A_TIME = 200;
+const ITEMS_AT_A_TIME = 500;
+
+/**
+ * What dead processes, lost messages and time leave of jobs. Each may run anywhere, twice and at once: it repeats steps
+ * that are made once by their own conditions.
+ */
+export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
+  const { jobs, items, outcomes, completion, admission, assets, announceWork } = options;
+  const removeIntermediates = createIntermediatesRemoval(options);
+
+  async function recordStale(stale: readonly ItemDocument[]): Promise<void> {
+    const byJob = Map.groupBy(stale, ({ jobId }) => jobId);
+    for (const [jobId, decided] of byJob) {
+      const batch = decided.filter((item): item is ItemDocument & Decided => item.outcome !== undefined);
+      const job = await outcomes.record(jobId, batch);
+      if (job !== null) await completion.completeIfOver(job);
+    }
+  }
+
+  let lookedMs = performance.now();
+  let wasSilent = false;
+  let sparesUntilMs = 0;
+
+  /**
+   * Claims whose lease is over. Where the documents were silent, or this process stood still itself, their owners could
+   * not renew them, and are given the time to: until then only claims of processes that were seen to end are taken.
+   */
+  async function overdue(): Promise<Claimed[]> {
+    const stoodStill = performance.now() - lookedMs > 2 * INTERVAL_MS;
+    if (wasSilent || stoodStill) sparesUntilMs = performance.now() + RENEWING_MS;
+    lookedMs = performance.now();
+    wasSilent = true;
+    const expired = await items.expiredLeases(MOST_AT_A_TIME);
+    wasSilent = false;
+    if (performance.now() >= sparesUntilMs) return expired;
+    return expired.filter((item) => endOfLease(item) === 'deaths');
+  }
+
+  /** Claims of processes that died or stand still: their items go to others, or are given up. */
+  async function leases(now: Date): Promise<number> {
+    const expired = await overdue();
+    const woken = new Set<string>();
+    for (const item of expired) {
+      if (isPoison(item)) {
+        options.onExpiredLease('poison');
+        const outcome = poisoned(item, now);
+        // An owner that stood still may finish a segment just now, which is to be paid: the next sweep bills that too.
+        const asRead = { 'progress.segment': item.progress?.segment ?? null };
+        if (await items.decide(item, outcome, asRead)) await recordStale([{ ...item, outcome }]);
+        continue;
+      }
+      options.onExpiredLease('again');
+      await items.giveBack(item, endOfLease(item));
+      woken.add(item.jobId);
+    }
+    for (const jobId of woken) {
+      const job = await jobs.get(jobId);
+      if (job?.status === 'CANCELLING') await completion.completeIfOver(job);
+      else announceWork(jobId);
+    }
+    return expired.length;
+  }
+
+  async function retries(): Promise<number> {
+    const woken = await items.promote(ITEMS_AT_A_TIME);
+    for (const jobId of woken) announceWork(jobId);
+    return woken.length;
+  }
+
+  async function settlements(now: Date): Promise<number> {
+    const stale = await items.decidedBefore(ago(now, RECORDING_MS), MOST_AT_A_TIME);
+    await recordStale(stale);
+    return stale.length;
+  }
+
+  /** Jobs that wait though there is a place, and running ones that nobody takes items of. */
+  async function admissions(): Promise<number> {
+    for (const { accountId, type } of await jobs.waitingGroups())
+      await admission.startWaiting(accountId, type);
+    return 0;
+  }
+
+  async function endings(now: Date): Promise<number> {
+    for (const job of await jobs.perhapsOver(MOST_AT_A_TIME)) await completion.completeIfOver(job);
+    const ended = await jobs.standing('ended', ago(now, RECORDING_MS), MOST_AT_A_TIME);
+    for (const job of ended) await completion.cleanUp(job);
+    return ended.length;
+  }
+
+  /** Outputs that were made for a claim that was lost together with its process. */
+  async function outputs(now: Date): Promise<number> {
+    const made = await assets.outputs.leftOver(ago(now, WORKING_MS), MOST_AT_A_TIME);
+    for (const { _id, accountId, jobId, itemIndex } of made) {
+      const [item] = await items.some(jobId ?? '', [itemIndex ?? 0]);
+      const isItsOutcome =
+        item?._id === itemId(jobId ?? '', itemIndex ?? 0) && item.outcome?.resultAssetId === _id;
+      if (!isItsOutcome) await assets.outputs.discard(accountId, _id);
+    }
+    return 0;
+  }
+
+  /** Removes a job whose record has ended, with what it made, in steps. */
+  async function remove(job: JobDocument): Promise<void> {
+    while ((await assets.outputs.removeOf(job.accountId, job._id, MOST_AT_A_TIME)) > 0);
+    await removeIntermediates(job);
+    while ((await items.erase(job._id, ITEMS_AT_A_TIME)) > 0);
+    await jobs.erase(job._id);
+  }
+
+  async function expired(now: Date): Promise<number> {
+    const leaving = await jobs.standing('leaving', ago(now, REMOVING_MS), MOST_AT_A_TIME);
+    for (const job of leaving) if (!isUndone(job)) await remove(job);
+    const over = await jobs.expired(now, 10);
+    for (const { _id } of over) {
+      const leaving = await jobs.movePhase(_id, 'done', 'leaving', { shown: 0 });
+      if (leaving !== null) await remove(leaving);
+    }
+    return over.length;
+  }
+
+  const every = (name: string, sweep: SweepTask['sweep']): SweepTask => ({
+    name,
+    sweep,
+    intervalMs: INTERVAL_MS,
+  });
+  return [
+    every('leases of items', leases),
+    every('retries of items', retries),
+    every('settlements of items', settlements),
+    every('waiting jobs', admissions),
+    every('ended jobs', endings),
+    every('outputs without an item', outputs),
+    every('expired jobs', expired),
+  ];
+}
+
+function ago(now: Date, ms: number): Date {
+  return new Date(now.getTime() - ms);
+}

@@ -1,0 +1,145 @@
+import { ApiError, invalidParam } from '../../platform/http/errors.ts';
+import { otherKindHint } from '../../platform/names/ids.ts';
+import type { JobStatus } from './job.ts';
+
+/** Attempts that may follow a first one. */
+export const MOST_RESUMES = 5;
+
+/** None, another account's, or one whose record has expired: never told apart. */
+export function jobNotFound(jobId: string): ApiError {
+  const hint = otherKindHint(jobId, 'job');
+  return new ApiError('job_not_found', `There is no such job: GET /api/v1/jobs lists yours.${hint}`, {
+    param: 'jobId',
+  });
+}
+
+export function notCancellable(status: JobStatus): ApiError {
+  const message = `The job is ${status}: only one that is PENDING or PROCESSING can be cancelled.`;
+  return new ApiError('invalid_state', message, { param: 'jobId', details: { status } });
+}
+
+export function notResumableNow(status: JobStatus): ApiError {
+  const message = `The job is ${status}: only one that is FAILED or CANCELLED can be resumed.`;
+  return new ApiError('invalid_state', message, { param: 'jobId', details: { status } });
+}
+
+export function resultsNotReady(status: JobStatus): ApiError {
+  const message = `The job is ${status}: its results can be downloaded when it has ended; wait by GET /api/v1/jobs/{jobId}?wait=60.`;
+  return new ApiError('invalid_state', message, { param: 'jobId', details: { status } });
+}
+
+export function noResults(): ApiError {
+  const message =
+    'The job has no picture to download: none was made, or all were deleted since; answers in JSON stand in its items.';
+  return new ApiError('invalid_state', message, { param: 'jobId' });
+}
+
+export function tooManyResults(limit: number): ApiError {
+  const message = `The job made more than ${limit} pictures, and one archive holds at most ${limit}: read GET /api/v1/assets?jobId= page by page.`;
+  return new ApiError('invalid_state', message, { param: 'jobId', details: { limit } });
+}
+
+export function nothingToResume(status: JobStatus): ApiError {
+  const message = 'The job has no item that failed or was cancelled: there is nothing to resume.';
+  return new ApiError('invalid_state', message, { param: 'jobId', details: { status } });
+}
+
+export function notLatestAttempt(): ApiError {
+  const message =
+    'This attempt was resumed already: resume the latest one, which GET /api/v1/jobs?rootJobId= lists first.';
+  return new ApiError('job_not_resumable', message, {
+    param: 'jobId',
+    details: { reason: 'NOT_LATEST_ATTEMPT', job: { maxResumes: MOST_RESUMES } },
+  });
+}
+
+/** Another call is making the next attempt; it may still be refused, or its process may have died. */
+export function beingResumed(): ApiError {
+  const message = 'Another call is resuming this attempt: make the same call again after a moment.';
+  return new ApiError('request_in_progress', message, { param: 'jobId', retryAfterSeconds: 1 });
+}
+
+export function resumedTooOften(): ApiError {
+  const message = `The job was resumed ${MOST_RESUMES} times: submit what is left as a new one.`;
+  return new ApiError('job_not_resumable', message, {
+    param: 'jobId',
+    details: { reason: 'RESUME_LIMIT_EXCEEDED', job: { maxResumes: MOST_RESUMES } },
+  });
+}
+
+/** 402: the price is above what the caller allows, in credits. */
+export function aboveMaxCredits(price: number, maxCredits: number): ApiError {
+  const message = `The job costs ${price} credits, and maxCredits is ${maxCredits}: raise it, or send fewer items.`;
+  return new ApiError('insufficient_credit', message, {
+    param: 'maxCredits',
+    details: { price, maxCredits },
+  });
+}
+
+/** @param missing every id that is no asset of the account. */
+export function assetsMissing(missing: readonly string[]): ApiError {
+  const [first, ...others] = missing;
+  const more = others.length === 0 ? '' : ` and ${others.length} more, listed in details.missing`;
+  return new ApiError('asset_not_found', `There is no asset ${first}${more}: send ids of your own assets.`, {
+    param: 'assetIds',
+    details: { missing: [...missing] },
+  });
+}
+
+/** @param index of the first asset without bytes. */
+export function assetUnready(index: number, status: string): ApiError {
+  const message = `assetIds[${index}] has no picture yet, or got none: it is ${status}; leave it out until it is DONE.`;
+  return new ApiError('invalid_state', message, { param: 'assetIds', details: { index, status } });
+}
+
+export function secondAssetMissing(param: string, assetId: string): ApiError {
+  return new ApiError('not_found', `${param} names ${assetId}, which is no asset of yours.`, {
+    param,
+    details: { missing: [assetId] },
+  });
+}
+
+export function secondAssetUnready(param: string, assetId: string, status: string): ApiError {
+  const message = `${param} names ${assetId}, whose bytes have not come or are no image: it is ${status}.`;
+  return new ApiError('invalid_state', message, { param, details: { status } });
+}
+
+export function referenceMissing(param: string, missing: readonly string[]): ApiError {
+  const message = `${param} refers to ${missing.join(', ')}: send ids of your own assets with status DONE.`;
+  return invalidParam(param, message, { missing: [...missing] });
+}
+
+/** 422: the outputs would pass the plan's places. */
+export function outputsExceedQuota(places: number, left: number, upgradeUrl: string): ApiError {
+  return new ApiError(
+    'asset_count_exceeded',
+    `The job would make ${places} assets, and ${left} places are left on the plan: delete some, or change the plan.`,
+    { details: { left, upgradeUrl } },
+  );
+}
+
+/** 422: the jobs of the account keep as much as they may. */
+export function jobsKeepTooMuch(sentBytes: number, keptBytes: number, limit: number): ApiError {
+  return new ApiError(
+    'resource_limit_exceeded',
+    `Your jobs keep ${keptBytes} bytes of parameters, steps, rows and items, this one would add ${sentBytes}, and ${limit} are allowed: wait until earlier jobs expire (expiresAt), or send less.`,
+    { details: { limit, kept: keptBytes, received: sentBytes } },
+  );
+}
+
+/** 503: so many calls wait for jobs on this host. */
+export function tooManyWaits(): ApiError {
+  return new ApiError(
+    'provider_unavailable',
+    'Too many calls wait for jobs here: make the same call again, or read the job without waiting.',
+    { details: { reason: 'capacity' }, retryAfterSeconds: 5 },
+  );
+}
+
+/** The submit took longer than any may, and was given up meanwhile. */
+export function submitGivenUp(): ApiError {
+  return new ApiError('internal_error', 'The job took too long to be stored: submit it again.', {
+    details: { reason: 'store_unavailable' },
+    retryAfterSeconds: 5,
+  });
+}

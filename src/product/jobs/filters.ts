@@ -1,0 +1,55 @@
+import { invalidParam } from '../../platform/http/errors.ts';
+import { readDate, readInstant } from '../../platform/http/instants.ts';
+import { present } from '../../platform/names/present.ts';
+import { parseReference } from '../../platform/names/slugs.ts';
+import { DAY_MS } from '../../platform/names/units.ts';
+import type { Presets } from '../presets/open.ts';
+import type { JobFilterQuery } from './schema.ts';
+import type { JobFilters } from './store.ts';
+
+const EPOCH_MS = /^-?\d{1,15}$/;
+const LAST_OF_DAY_MS = DAY_MS - 1;
+/** Instants are compared as text, and the text of a later year is longer. */
+const LAST_MS = Date.UTC(10_000, 0) - 1;
+
+/**
+ * Reads the filters that listing and counts share.
+ * @throws ApiError invalid_param on createdFrom or createdTo; invalid_param or preset_not_found on preset.
+ */
+export async function readFilters(
+  accountId: string,
+  { preset, op, rootJobId, createdFrom, createdTo }: JobFilterQuery,
+  presets: Pick<Presets, 'find'>,
+): Promise<JobFilters> {
+  return {
+    ...(preset !== undefined && (await presetFilter(accountId, preset, presets))),
+    ...present({ op, rootJobId }),
+    ...(createdFrom !== undefined && { createdFrom: readBound('createdFrom', createdFrom, 0) }),
+    ...(createdTo !== undefined && { createdTo: readBound('createdTo', createdTo, LAST_OF_DAY_MS) }),
+  };
+}
+
+async function presetFilter(accountId: string, reference: string, presets: Pick<Presets, 'find'>) {
+  const { preset, version } = await presets.find(accountId, reference, 'preset');
+  const namesVersion = parseReference(reference)?.version !== undefined;
+  return { presetId: preset._id, ...(namesVersion && { presetVersion: version.version }) };
+}
+
+/** @param intoDayMs what is added to a bare date. */
+function readBound(param: 'createdFrom' | 'createdTo', text: string, intoDayMs: number): string {
+  const atMs = EPOCH_MS.test(text) ? Number(text) : isoMs(text, intoDayMs);
+  const instant = new Date(Math.min(atMs, LAST_MS));
+  if (Number.isNaN(instant.getTime())) {
+    throw invalidParam(
+      param,
+      `${param} must be epoch milliseconds, a date (2026-01-31) or an instant (2026-01-31T12:00:00Z).`,
+    );
+  }
+  return instant.toISOString();
+}
+
+/** Without a zone an instant is read as UTC. */
+function isoMs(text: string, intoDayMs: number): number {
+  const day = readDate(text);
+  return day === null ? (readInstant(text, 'Z')?.getTime() ?? Number.NaN) : day.getTime() + intoDayMs;
+}

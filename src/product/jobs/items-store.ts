@@ -1,0 +1,329 @@
+import { type Page, type PagingQuery, readPage } from '../../platform/http/lists/paging.ts';
+import { randomText } from '../../platform/names/ids.ts';
+import { present } from '../../platform/names/present.ts';
+import type { Collection, Documents, Filter, Update } from '../../platform/stores/documents/port.ts';
+import { JOB_ITEMS } from './item-indexes.ts';
+import {
+  type Claimed,
+  type ItemDocument,
+  type ItemStatus,
+  itemId,
+  type Outcome,
+  type OutcomeStatus,
+  type Progress,
+} from './job.ts';
+
+const IDS_A_CALL = 500;
+/** So many times more items than are claimed are looked at: who claims beside us takes others of them. */
+const CANDIDATES_PER_CLAIM = 4;
+/** The end of a lease that is over by every clock. */
+const OVER = new Date(0).toISOString();
+/** What a claim leaves behind in an item that nobody owns any more. */
+const UNCLAIMED = { owner: '', claim: '', leaseUntil: '', ownerEnded: '' } as const;
+
+type ClaimKey = Pick<ItemDocument, '_id' | 'epoch'>;
+
+/** The items of the jobs. A job is known to be its account's before its items are asked for. */
+export class ItemsStore {
+  readonly #items: Collection<ItemDocument>;
+  readonly #now: () => Date;
+
+  private constructor(items: Collection<ItemDocument>, now: () => Date) {
+    this.#items = items;
+    this.#now = now;
+  }
+
+  static async open(documents: Documents, now: () => Date): Promise<ItemsStore> {
+    return new ItemsStore(await documents.collection<ItemDocument>(JOB_ITEMS), now);
+  }
+
+  /** One page in item order. */
+  async list(jobId: string, status: ItemStatus | undefined, query: PagingQuery): Promise<Page<ItemDocument>> {
+    const filter = { jobId, ...present({ status }) };
+    const listing = { name: 'job-items', filters: { jobId, status }, sort: [['index', 1]] as const };
+    return readPage(this.#items, filter, listing, query);
+  }
+
+  /** The first items of a job. */
+  async first(jobId: string, limit: number): Promise<ItemDocument[]> {
+    return this.#items.find({ jobId }, { sort: [['index', 1]], limit });
+  }
+
+  /** Items of these statuses after an index, in order. */
+  async after(
+    jobId: string,
+    index: number,
+    statuses: readonly ItemStatus[],
+    limit: number,
+  ): Promise<ItemDocument[]> {
+    const filter = { jobId, index: { $gt: index }, status: { $in: statuses } };
+    return this.#items.find(filter, { sort: [['index', 1]], limit });
+  }
+
+  async some(jobId: string, indexes: readonly number[]): Promise<ItemDocument[]> {
+    return this.#items.find({ _id: { $in: indexes.map((index) => itemId(jobId, index)) } });
+  }
+
+  async insert(items: readonly ItemDocument[]): Promise<void> {
+    await this.#items.insertMany(items);
+  }
+
+  async count(jobId: string, status: ItemStatus): Promise<number> {
+    return this.#items.count({ jobId, status });
+  }
+
+  /** Whether any item of the job is still to settle. */
+  async hasOpen(jobId: string): Promise<boolean> {
+    const open = { jobId, status: { $in: ['PENDING', 'PROCESSING'] } };
+    return (await this.#items.findOne(open, { fields: ['_id'] })) !== null;
+  }
+
+  /** What items that were stopped between two segments had used by then. */
+  async usedByCancelled(jobId: string): Promise<{ runs: number; credits: number }> {
+    const [row] = await this.#items.group({
+      filter: { jobId, status: 'CANCELLED' },
+      by: { jobId: 'jobId' },
+      sums: { runs: 'progress.runs', credits: 'progress.credits' },
+    });
+    return { runs: Number(row?.runs ?? 0), credits: Number(row?.credits ?? 0) };
+  }
+
+  /** The failure that a job tells as its own: of the first item that could succeed if tried again, else of the first. */
+  async firstFailure(jobId: string): Promise<ItemDocument | null> {
+    const failed = { jobId, status: 'FAILED' };
+    const first = { sort: [['index', 1]] as const };
+    const passing = await this.#items.findOne({ ...failed, 'outcome.retryable': true }, first);
+    return passing ?? this.#items.findOne(failed, first);
+  }
+
+  /**
+   * Claims up to `count` items of a job for `leaseMs`.
+   * @returns null when none is ready; an empty list when others claimed those that were looked at.
+   */
+  async claim(jobId: string, count: number, owner: string, leaseMs: number): Promise<Claimed[] | null> {
+    const ready = { jobId, queue: 'ready' };
+    const claim = randomText(12);
+    const taken = this.#taken(owner, claim, leaseMs);
+    if (count === 1) {
+      const item = await this.#items.findOneAndUpdate(ready, taken, { sort: [['index', 1]] });
+      return item === null ? null : [item as Claimed];
+    }
+    const candidates = await this.#items.find(ready, {
+      sort: [['index', 1]],
+      limit: count * CANDIDATES_PER_CLAIM,
+      fields: ['_id'],
+    });
+    const start = Math.floor(Math.random() * Math.max(1, candidates.length - count + 1));
+    const ids = candidates.slice(start, start + count).map(({ _id }) => _id);
+    if (ids.length === 0) return null;
+    const { modified } = await this.#items.updateMany({ _id: { $in: ids }, queue: 'ready' }, taken);
+    if (modified === 0) return [];
+    return (await this.#items.find({ _id: { $in: ids }, claim })) as Claimed[];
+  }
+
+  #taken(owner: string, claim: string, leaseMs: number): Update {
+    return { $set: this.#claimOf(owner, claim, leaseMs), $inc: { epoch: 1 } };
+  }
+
+  #claimOf(owner: string, claim: string, leaseMs: number) {
+    const now = this.#now();
+    const leaseUntil = new Date(now.getTime() + leaseMs).toISOString();
+    const startedAt = now.toISOString();
+    return { queue: 'claimed', status: 'PROCESSING', owner, claim, leaseUntil, startedAt } as const;
+  }
+
+  /** A new item as its owner stores it who works on it at once: storing it is the claim. */
+  claimed(item: ItemDocument, owner: string, leaseMs: number): Claimed {
+    return { ...item, ...this.#claimOf(owner, randomText(12), leaseMs), epoch: 1 };
+  }
+
+  /** Makes an item ready that was claimed as it was stored, and never begun. */
+  async unclaim({ _id, epoch }: ClaimKey): Promise<void> {
+    await this.#items.updateOne(
+      { _id, epoch, queue: 'claimed' },
+      { $set: { queue: 'ready', status: 'PENDING' }, $unset: { ...UNCLAIMED, startedAt: '' } },
+    );
+  }
+
+  /** Extends the leases of claims that are still their owner's. */
+  async renew(owner: string, ids: readonly string[], leaseMs: number): Promise<void> {
+    const leaseUntil = new Date(this.#now().getTime() + leaseMs).toISOString();
+    for (let start = 0; start < ids.length; start += IDS_A_CALL) {
+      const part = ids.slice(start, start + IDS_A_CALL);
+      await this.#items.updateMany({ _id: { $in: part }, owner, queue: 'claimed' }, { $set: { leaseUntil } });
+    }
+  }
+
+  /** Ends the leases of a process that is gone, so that its items need not wait for their end. @param owner begins its name. */
+  async endLeasesOf(owner: string): Promise<void> {
+    const ofOwner = { $gte: `${owner}/`, $lt: `${owner}0` };
+    await this.#items.updateMany(
+      { leaseUntil: { $gt: '' }, queue: 'claimed', owner: ofOwner },
+      { $set: { leaseUntil: OVER, ownerEnded: true } },
+    );
+  }
+
+  /** Decides what became of an item. False when the claim is no longer the one that is named, or the item is not `asRead`. */
+  async decide({ _id, epoch }: ClaimKey, outcome: Outcome, asRead: Filter = {}): Promise<boolean> {
+    const decidedAt = this.#now().toISOString();
+    const { modified } = await this.#items.updateOne(
+      { _id, epoch, queue: 'claimed', ...asRead },
+      { $set: { queue: 'decided', outcome, decidedAt }, $unset: { ...UNCLAIMED, requestId: '' } },
+    );
+    const { status, completedAt, resultAssetId = null } = outcome;
+    const decided = { status, completedAt, resultAssetId };
+    return modified === 1 || this.#is({ _id, epoch, ...under('outcome', decided) });
+  }
+
+  /** Gives an item back to be taken up again after an instant: behind a try, for want of a store, or of a place alone. */
+  async retryLater(
+    { _id, epoch }: ClaimKey,
+    notBefore: Date,
+    counted: 'tries' | 'waits' | null,
+  ): Promise<boolean> {
+    const { modified } = await this.#items.updateOne(
+      { _id, epoch, queue: 'claimed' },
+      {
+        $set: {
+          ...{ queue: 'later', status: 'PENDING', notBefore: notBefore.toISOString() },
+          ...(counted === 'waits' && { awaitsStore: true }),
+        },
+        ...(counted !== null && { $inc: { [counted]: 1 } }),
+        $unset: { ...UNCLAIMED, ...(counted === 'tries' && { requestId: '' }) },
+      },
+    );
+    return modified === 1;
+  }
+
+  /** Gives an item back as it was, because its process ends before it; or it ended with it, or lost the claim. */
+  async giveBack({ _id, epoch }: ClaimKey, counted: 'deaths' | 'lapses' | null = null): Promise<boolean> {
+    const { modified } = await this.#items.updateOne(
+      { _id, epoch, queue: 'claimed' },
+      {
+        $set: { queue: 'ready', status: 'PENDING' },
+        $unset: UNCLAIMED,
+        ...(counted !== null && { $inc: { [counted]: 1 } }),
+      },
+    );
+    return modified === 1;
+  }
+
+  /** Notes how far an item of a chain has come. False when the claim is lost. */
+  async noteProgress({ _id, epoch }: ClaimKey, progress: Progress): Promise<boolean> {
+    const { modified } = await this.#items.updateOne(
+      { _id, epoch, queue: 'claimed' },
+      { $set: { progress }, $unset: { requestId: '' } },
+    );
+    return modified === 1 || this.#is({ _id, epoch, queue: 'claimed', ...under('progress', progress) });
+  }
+
+  /** Notes a request that is under way at a provider. False when the claim is lost. */
+  async noteRequest({ _id, epoch }: ClaimKey, requestId: string): Promise<boolean> {
+    const { modified } = await this.#items.updateOne(
+      { _id, epoch, queue: 'claimed' },
+      { $set: { requestId } },
+    );
+    return modified === 1 || this.#is({ _id, epoch, queue: 'claimed', requestId });
+  }
+
+  /** Whether an item is as a step of its owner leaves it: then the step was carried out before, and its answer lost. */
+  async #is(asLeft: Filter): Promise<boolean> {
+    return (await this.#items.findOne(asLeft, { fields: ['_id'] })) !== null;
+  }
+
+  /** Those of the items whose outcome is decided and not counted yet. */
+  async uncountedAmong(ids: readonly string[]): Promise<Set<string>> {
+    const decided = await this.#items.find({ _id: { $in: ids }, queue: 'decided' }, { fields: ['_id'] });
+    return new Set(decided.map(({ _id }) => _id));
+  }
+
+  /** Gives items their final status, once their outcomes are counted. */
+  async finalize(ids: readonly string[], status: OutcomeStatus): Promise<void> {
+    if (ids.length === 0) return;
+    await this.#items.updateMany(
+      { _id: { $in: ids }, queue: 'decided' },
+      { $set: { status }, $unset: { queue: '', decidedAt: '' } },
+    );
+  }
+
+  /** Stops what was not handed out. In steps: one update of a hundred thousand items keeps the store from all others. */
+  async cancelWaiting(jobId: string): Promise<void> {
+    const completedAt = this.#now().toISOString();
+    const outcome = { status: 'CANCELLED', durationMs: 0, completedAt, runs: 0, credits: 0 };
+    const cancel = {
+      $set: { status: 'CANCELLED', outcome },
+      $unset: { queue: '', notBefore: '', awaitsStore: '' },
+    };
+    for (const queue of ['ready', 'later']) {
+      for (;;) {
+        const waiting = { sort: [['index', 1]] as const, fields: ['index'] };
+        const first = await this.#items.findOne({ jobId, queue }, waiting);
+        if (first === null) break;
+        const part = { $gte: first.index, $lt: first.index + IDS_A_CALL };
+        await this.#items.updateMany({ jobId, queue, index: part }, cancel);
+      }
+    }
+  }
+
+  /** For the sweep: claims whose lease has run out. */
+  async expiredLeases(limit: number): Promise<Claimed[]> {
+    const before = this.#now().toISOString();
+    return (await this.#items.find({ leaseUntil: { $lt: before } }, { limit })) as Claimed[];
+  }
+
+  /** For the sweep: items that were decided before an instant and not counted since. */
+  async decidedBefore(before: Date, limit: number): Promise<ItemDocument[]> {
+    return this.#items.find({ decidedAt: { $lt: before.toISOString() } }, { limit });
+  }
+
+  /** Ends the pauses of all items that wait for a store. */
+  async endWaits(): Promise<void> {
+    await this.#items.updateMany(
+      { awaitsStore: true, queue: 'later' },
+      { $set: { notBefore: this.#now().toISOString() } },
+    );
+  }
+
+  /** Makes items ready again whose pause is over; answers of which jobs. */
+  async promote(limit: number): Promise<string[]> {
+    const due = await this.#items.find(
+      { notBefore: { $lte: this.#now().toISOString() } },
+      { limit, fields: ['jobId'] },
+    );
+    if (due.length === 0) return [];
+    await this.#items.updateMany(
+      { _id: { $in: due.map(({ _id }) => _id) }, queue: 'later' },
+      { $set: { queue: 'ready' }, $unset: { notBefore: '', awaitsStore: '' } },
+    );
+    return [...new Set(due.map(({ jobId }) => jobId))];
+  }
+
+  /** Some finished items of a chain that still have what their last segment but one made. */
+  async finishedWithObject(jobId: string, limit: number): Promise<ItemDocument[]> {
+    const filter = { jobId, status: 'COMPLETED', 'progress.objectKey': { $gt: '' } };
+    return this.#items.find(filter, { limit, fields: ['progress'] });
+  }
+
+  /** Forgets objects that are gone. */
+  async forgetObjects(ids: readonly string[]): Promise<void> {
+    await this.#items.updateMany({ _id: { $in: ids } }, { $set: { 'progress.objectKey': null } });
+  }
+
+  /** Keys of the objects that the items of a job took over from the attempt before. */
+  async inheritedBy(jobId: string): Promise<string[]> {
+    const heirs = await this.#items.find({ jobId, inherits: { $gt: '' } }, { fields: ['inherits'] });
+    return heirs.flatMap(({ inherits }) => inherits ?? []);
+  }
+
+  /** Removes items of a job, and answers how many of at most `limit`. */
+  async erase(jobId: string, limit: number): Promise<number> {
+    const items = await this.#items.find({ jobId }, { limit, fields: ['_id'] });
+    if (items.length > 0) await this.#items.deleteMany({ _id: { $in: items.map(({ _id }) => _id) } });
+    return items.length;
+  }
+}
+
+/** A filter for fields of a part of the document. */
+function under(part: string, fields: object): Filter {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [`${part}.${name}`, value]));
+}

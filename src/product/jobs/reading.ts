@@ -1,0 +1,89 @@
+import type { Static } from '@sinclair/typebox';
+import type { Page, PagingQuery } from '../../platform/http/lists/paging.ts';
+import type { Completion } from './engine/completion.ts';
+import type { Outcomes } from './engine/outcomes.ts';
+import { jobNotFound } from './errors.ts';
+import type { JobDocument } from './job.ts';
+import type { JobCount } from './schema.ts';
+import type { JobFilters, JobsStore } from './store.ts';
+
+/**
+ * Jobs as their callers read them. A caller sees the end of a job only after its clean-up: a read that finds one between the two,
+ * or after the death of the process that ended it, cleans up first. Other reads cost nothing more.
+ */
+export function createReading(options: {
+  jobs: JobsStore;
+  outcomes: Pick<Outcomes, 'finalizeItems'>;
+  completion: Pick<Completion, 'cleanUp'>;
+}) {
+  const { jobs, outcomes, completion } = options;
+
+  /** The same job, cleaned up where it has ended. */
+  async function cleanedUp(job: JobDocument): Promise<JobDocument> {
+    if (job.phase === 'ended') await completion.cleanUp(job);
+    return job;
+  }
+
+  async function findIfAny(accountId: string, jobId: string): Promise<JobDocument | null> {
+    const job = await jobs.find(accountId, jobId);
+    return job && cleanedUp(job);
+  }
+
+  /** @throws ApiError job_not_found */
+  async function find(accountId: string, jobId: string): Promise<JobDocument> {
+    const job = await findIfAny(accountId, jobId);
+    if (job === null) throw jobNotFound(jobId);
+    return job;
+  }
+
+  /** Cleans up the account's jobs that have ended, where rows that were counted by phase show any. */
+  async function cleanUpCounted(accountId: string, rows: ReadonlyArray<Record<string, unknown>>) {
+    if (!rows.some(({ phase }) => phase === 'ended')) return;
+    await Promise.all((await jobs.ended(accountId)).map(completion.cleanUp));
+  }
+
+  return {
+    cleanedUp,
+    findIfAny,
+    find,
+
+    /**
+     * A job whose items are about to be chosen by their status: those that are counted have their final one by then.
+     * @throws ApiError job_not_found
+     */
+    async findWithStatuses(accountId: string, jobId: string): Promise<JobDocument> {
+      const job = await find(accountId, jobId);
+      // Of one that has ended they have it since its end.
+      if (job.phase === 'open') await outcomes.finalizeItems(job);
+      return job;
+    },
+
+    /** One page, newest first. */
+    async list(accountId: string, filters: JobFilters, query: PagingQuery): Promise<Page<JobDocument>> {
+      const page = await jobs.list(accountId, filters, query);
+      await Promise.all(page.rows.map(cleanedUp));
+      return page;
+    },
+
+    /** How many jobs of each status and type there are. */
+    async counts(accountId: string, filters: JobFilters): Promise<Array<Static<typeof JobCount>>> {
+      const rows = await jobs.counts(accountId, filters);
+      await cleanUpCounted(accountId, rows);
+      const counts = new Map<string, Static<typeof JobCount>>();
+      for (const { status, type, count } of rows) {
+        const key = `${status}/${type}`;
+        counts.set(key, { status, type, count: (counts.get(key)?.count ?? 0) + count });
+      }
+      return [...counts.values()];
+    },
+
+    /** Sums over the jobs created in a window, by one of their fields; a key may have several rows. */
+    async sums(accountId: string, window: { from: string; to: string }, by: 'usageKey' | 'apiKeyId' | 'day') {
+      const rows = await jobs.sums(accountId, window, by);
+      await cleanUpCounted(accountId, rows);
+      return rows;
+    },
+  };
+}
+
+export type Reading = ReturnType<typeof createReading>;

@@ -1,0 +1,105 @@
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { envelopeOf, success } from '../../../platform/http/envelope.ts';
+import { isFresh } from '../../../platform/http/hooks/freshness.ts';
+import type { Signatures } from '../../../platform/http/signatures.ts';
+import type { Gate } from '../../accounts/gate/gate.ts';
+import { cacheControl, rangeOf } from '../../assets/content/content.ts';
+import { Link, LinkQuery } from '../../assets/schema.ts';
+import type { Reading } from '../reading.ts';
+import { JobPath, ResultsQuery } from '../schema.ts';
+import { ARCHIVE_FILES_MAX, type Results } from './results.ts';
+
+export interface ResultRoutesOptions {
+  gate: Gate;
+  reading: Reading;
+  results: Results;
+  signatures: Signatures;
+  publicUrl: () => string;
+  now: () => Date;
+}
+
+const GRANT = 'job-results';
+const LINK_LIFE_SECONDS = 300;
+const TYPE = 'application/zip';
+const tags = ['Jobs'];
+
+/** All pictures that a job made, in one download. */
+export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOptions): Promise<void> {
+  const { gate, reading, results, signatures, publicUrl, now } = options;
+
+  app.get<{ Params: JobPath; Querystring: ResultsQuery }>(
+    '/jobs/:jobId/results.zip',
+    {
+      config: { access: 'public', ignoresCredential: isLink, answers: TYPE, fixedWord: true },
+      schema: {
+        summary: 'Download all results of a job',
+        description: `One ZIP archive of the pictures that a job made once it has ended, stored as they are, named by index and by the name of their source; at most ${ARCHIVE_FILES_MAX} files. With a credential, or without one by a signed link. Answers single ranges, so that a download can go on where it broke off.`,
+        tags,
+        security: [{ apiKey: [] }, { session: [] }, {}],
+        params: JobPath,
+        querystring: ResultsQuery,
+      },
+    },
+    async (request, reply) => {
+      const job = await reading.find(readerOf(request), request.params.jobId);
+      const { sizeBytes, etag, stream } = await results.archiveOf(job);
+      const { expires } = request.query;
+      const ends = [Date.parse(job.expiresAt), expires === undefined ? null : Number(expires)];
+      reply
+        .type(TYPE)
+        .header('etag', etag)
+        .header('cache-control', cacheControl(ends, now().getTime()))
+        .header('content-disposition', `attachment; filename="${job._id}.zip"`)
+        .header('accept-ranges', 'bytes');
+      if (isFresh(request.headers['if-none-match'], etag)) return reply.code(304).send();
+      const { range: asked, 'if-range': ifRange } = request.headers;
+      const range = rangeOf(asked, ifRange?.toString(), { sizeBytes, etag });
+      const { start, end } = range ?? { start: 0, end: sizeBytes - 1 };
+      if (range !== null) reply.code(206).header('content-range', `bytes ${start}-${end}/${sizeBytes}`);
+      reply.header('content-length', String(end - start + 1));
+      // Of a HEAD the server would read the whole stream, to throw it away.
+      return reply.send(request.method === 'HEAD' ? Readable.from([]) : stream(range));
+    },
+  );
+
+  app.get<{ Params: JobPath; Querystring: LinkQuery }>(
+    '/jobs/:jobId/results/link',
+    {
+      schema: {
+        summary: 'Make a link to the results of a job',
+        description: 'The link downloads results.zip without a credential until it expires.',
+        tags,
+        params: JobPath,
+        querystring: LinkQuery,
+        response: { 200: envelopeOf(Link) },
+      },
+    },
+    async (request) => {
+      const { accountId } = gate.callerOf(request);
+      const { _id } = await reading.find(accountId, request.params.jobId);
+      const { expiresIn = LINK_LIFE_SECONDS } = request.query;
+      const expiresAt = new Date(now().getTime() + expiresIn * 1_000);
+      const signed = signatures.sign(GRANT, subject(accountId, _id), expiresAt);
+      const url = `${publicUrl()}/api/v1/jobs/${_id}/results.zip?owner=${accountId}&${signed}`;
+      return success('Link made.', { url, expiresAt: expiresAt.toISOString() });
+    },
+  );
+
+  /** The account whose job may be read: the link's, else the caller's. */
+  function readerOf(request: FastifyRequest<{ Params: JobPath; Querystring: ResultsQuery }>): string {
+    if (!isLink(request)) return gate.callerOf(request).accountId;
+    const { owner = '', ...signed } = request.query;
+    signatures.verify(GRANT, subject(owner, request.params.jobId), signed, now());
+    return owner;
+  }
+}
+
+function subject(accountId: string, jobId: string): string {
+  return `${accountId}/${jobId}`;
+}
+
+function isLink({ query }: FastifyRequest): boolean {
+  const { signature, expires } = query as ResultsQuery;
+  return signature !== undefined || expires !== undefined;
+}

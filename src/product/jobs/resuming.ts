@@ -1,0 +1,191 @@
+import { setImmediate as giveWay, setTimeout as pause } from 'node:timers/promises';
+import { ApiError } from '../../platform/http/errors.ts';
+import { present } from '../../platform/names/present.ts';
+import type { Caller } from '../accounts/authentication.ts';
+import type { AssetStatus } from '../assets/asset.ts';
+import type { AssetsForJobs } from '../assets/open.ts';
+import type { Definition } from './definitions/definition.ts';
+import type { Definitions } from './definitions/definitions.ts';
+import {
+  assetsMissing,
+  beingResumed,
+  MOST_RESUMES,
+  nothingToResume,
+  notLatestAttempt,
+  notResumableNow,
+  resumedTooOften,
+} from './errors.ts';
+import type { ItemsStore } from './items-store.ts';
+import type { ItemDocument, JobDocument } from './job.ts';
+import type { ItemSeed, Order } from './order.ts';
+import type { Reading } from './reading.ts';
+import { isResumable } from './rules.ts';
+import type { JobsStore } from './store.ts';
+import type { SubmitKey, SubmitTerms, Submitted, Submitting } from './submit/submitting.ts';
+
+export interface ResumingOptions {
+  jobs: JobsStore;
+  reading: Reading;
+  items: ItemsStore;
+  definitions: Definitions;
+  assets: AssetsForJobs;
+  submit: Submitting;
+}
+
+export interface ResumeTerms {
+  key: SubmitKey | null;
+  /** The caller's own limit on the price, in credits. */
+  maxCredits?: number | undefined;
+}
+
+export interface Resumed extends Submitted {
+  /** Indexes in the parent of items that failed for a reason that does not pass, at most 100. */
+  notRetryableItems: readonly number[];
+}
+
+const MOST_NAMED_ITEMS = 100;
+/** Read and checked in slices, and other calls are served between them. */
+const ITEMS_A_READ = 200;
+/** An attempt is mostly made within milliseconds; one whose process died stays half made for minutes. */
+const LOOK_MS = 50;
+const MOST_LOOKS = 40;
+
+/** Makes a new attempt of a job over the items that failed or were cancelled. */
+export function createResuming({ jobs, reading, items, definitions, assets, submit }: ResumingOptions) {
+  async function parentOf(accountId: string, jobId: string): Promise<JobDocument> {
+    const job = await reading.find(accountId, jobId);
+    if (!isResumable(job.status)) throw notResumableNow(job.status);
+    return job;
+  }
+
+  /** The items that are left to do, in their old order. */
+  async function leftOf({ _id }: JobDocument): Promise<ItemDocument[]> {
+    const left: ItemDocument[] = [];
+    for (let after = -1; ; ) {
+      const part = await items.after(_id, after, ['FAILED', 'CANCELLED'], ITEMS_A_READ);
+      left.push(...part);
+      const last = part.at(-1);
+      if (last === undefined || part.length < ITEMS_A_READ) return left;
+      after = last.index;
+      await giveWay();
+    }
+  }
+
+  /** Drops items whose source was deleted since; that of a chain is needed in its first segment alone. */
+  async function withSources(accountId: string, left: readonly ItemDocument[]): Promise<ItemDocument[]> {
+    const needed = left.filter(({ progress }) => progress === undefined);
+    const ids = needed.flatMap(({ assetId }) => assetId ?? []);
+    if (ids.length === 0) return [...left];
+    const statuses = new Map<string, AssetStatus>();
+    for (let start = 0; start < ids.length; start += ITEMS_A_READ) {
+      const part = await assets.statuses(accountId, ids.slice(start, start + ITEMS_A_READ));
+      for (const [id, status] of part) statuses.set(id, status);
+      await giveWay();
+    }
+    const isThere = ({ assetId, progress }: ItemDocument) =>
+      assetId === null || progress !== undefined || statuses.has(assetId);
+    const kept = left.filter(isThere);
+    if (kept.length > 0) return kept;
+    throw assetsMissing([...new Set(ids)].filter((id) => !statuses.has(id)));
+  }
+
+  /** Refuses a job that was resumed. An attempt that is being made may still come to nothing: that is waited for. */
+  async function refuseResumed(accountId: string, jobId: string, key: SubmitKey | null): Promise<void> {
+    for (let looks = 1; ; looks += 1) {
+      const child = await jobs.findChild(accountId, jobId);
+      // A repeat of the request that made the child is answered with it further on, by its key.
+      if (child === null || (key !== null && child.idempotencyKey === key.key)) return;
+      const isHalfMade = child.shown === 0 && child.completedAt === null;
+      if (!isHalfMade) throw notLatestAttempt();
+      if (looks === MOST_LOOKS) throw beingResumed();
+      await pause(LOOK_MS);
+    }
+  }
+
+  /** Submits the new attempt. Where another one came first, that one decides. */
+  async function submitNext(caller: Caller, jobId: string, order: Order, terms: Required<SubmitTerms>) {
+    for (;;) {
+      try {
+        return await submit(caller, order, terms);
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.code !== 'job_not_resumable') throw error;
+        await refuseResumed(caller.accountId, jobId, terms.key);
+      }
+    }
+  }
+
+  /** What a new attempt would run; refuses what cannot be resumed. */
+  async function orderFor(
+    { accountId }: Caller,
+    jobId: string,
+    { key, maxCredits }: ResumeTerms,
+  ): Promise<{ parent: JobDocument; order: Order }> {
+    const parent = await parentOf(accountId, jobId);
+    await refuseResumed(accountId, jobId, key);
+    if (parent.attemptNumber > MOST_RESUMES) throw resumedTooOften();
+    const left = await leftOf(parent);
+    if (left.length === 0) throw nothingToResume(parent.status);
+    const kept = await withSources(accountId, left);
+    const definition = await definitions.of(jobId);
+    const order = orderOf(parent, definition, kept);
+    return { parent, order: { ...order, maxCredits, notRetryableItems: notRetryableOf(kept) } };
+  }
+
+  return {
+    /** The order that `resume` would submit, for a dry run. */
+    async preview(caller: Caller, jobId: string): Promise<Order> {
+      const { order } = await orderFor(caller, jobId, { key: null });
+      return order;
+    },
+
+    async resume(caller: Caller, jobId: string, terms: ResumeTerms): Promise<Resumed> {
+      const { parent, order } = await orderFor(caller, jobId, terms);
+      const submitted = await submitNext(caller, jobId, order, { key: terms.key, parent });
+      return { ...submitted, notRetryableItems: order.notRetryableItems ?? [] };
+    },
+  };
+}
+
+export type Resuming = ReturnType<typeof createResuming>;
+
+function orderOf(parent: JobDocument, definition: Definition, left: readonly ItemDocument[]): Order {
+  const { type, op, model, collection, presetId, presetName, presetVersion } = parent;
+  const seeds = left.map(seedOf);
+  const need = { runs: 0, credits: 0 };
+  for (const { variant: index, progress } of seeds) {
+    const variant = definition.variants[index];
+    const from = progress?.segment ?? 0;
+    // What finished segments cost is paid: only those that are left are priced.
+    const segments = variant?.segments.slice(from) ?? [];
+    need.runs += type === 'render' ? 1 : segments.filter(({ runs }) => runs === 'pass').length;
+    need.credits += (variant?.credits ?? []).slice(from).reduce((sum, credits) => sum + credits, 0);
+  }
+  return {
+    head: { type, op, model, collection, presetId, presetName, presetVersion },
+    definition,
+    totalItems: seeds.length,
+    need,
+    places: definition.produces === 'image' ? seeds.length : 0,
+    seeds: () => seeds,
+    warnings: [],
+  };
+}
+
+function notRetryableOf(left: readonly ItemDocument[]): number[] {
+  const failedForGood = ({ outcome }: ItemDocument) =>
+    outcome?.status === 'FAILED' && outcome.retryable !== true;
+  return left
+    .filter(failedForGood)
+    .slice(0, MOST_NAMED_ITEMS)
+    .map(({ index }) => index);
+}
+
+function seedOf({ assetId, variant, row, progress }: ItemDocument): ItemSeed {
+  return {
+    assetId,
+    variant,
+    ...present({ row }),
+    ...(progress !== undefined && { progress: { ...progress, runs: 0, credits: 0 } }),
+    ...(typeof progress?.objectKey === 'string' && { inherits: progress.objectKey }),
+  };
+}

@@ -1,0 +1,311 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { clientGoneSignal } from '../../platform/http/connection/client-gone.ts';
+import { envelopeOf, oneOfObjects, pageOf, success } from '../../platform/http/envelope.ts';
+import { invalidParam } from '../../platform/http/errors.ts';
+import { keyOf } from '../../platform/http/hooks/idempotency.ts';
+import type { Caller } from '../accounts/authentication.ts';
+import type { Gate } from '../accounts/gate/gate.ts';
+import type { Holds } from '../billing/holds.ts';
+import type { Presets } from '../presets/open.ts';
+import { itemOf, jobOf, messageOf, summaryOf } from './answers.ts';
+import type { Cancelling } from './cancelling.ts';
+import type { Definitions } from './definitions/definitions.ts';
+import { estimateOf } from './estimate.ts';
+import { readFilters } from './filters.ts';
+import type { ItemsStore } from './items-store.ts';
+import { isTerminal, type JobDocument } from './job.ts';
+import type { Order } from './order.ts';
+import type { Reading } from './reading.ts';
+import type { Resuming } from './resuming.ts';
+import {
+  INLINE_ITEMS,
+  Job,
+  JobCount,
+  JobEstimate,
+  JobFilterQuery,
+  JobItem,
+  JobItemsQuery,
+  JobListQuery,
+  JobPath,
+  JobQuery,
+  JobRequest,
+  JobSummary,
+  ResumedJob,
+  ResumeQuery,
+  ResumeRequest,
+  SubmitQuery,
+} from './schema.ts';
+import type { Checking } from './submit/checking.ts';
+import type { Submitting } from './submit/submitting.ts';
+import { LONGEST_WAIT_MS, type Waits } from './waits.ts';
+
+export interface JobRoutesOptions {
+  gate: Gate;
+  reading: Reading;
+  items: ItemsStore;
+  definitions: Definitions;
+  presets: Pick<Presets, 'find'>;
+  checking: Checking;
+  submit: Submitting;
+  cancel: Cancelling;
+  resuming: Resuming;
+  waits: Waits;
+  holds: Holds;
+  /** Assets that the plan of an account still has room for. */
+  assetsLeft: (accountId: string, plan: string) => Promise<number>;
+}
+
+const tags = ['Jobs'];
+
+/** Asynchronous work: an op, a preset or steps over many assets at once. */
+export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions): Promise<void> {
+  const { gate, reading, items, definitions, checking, submit, waits } = options;
+
+  async function whole(job: JobDocument) {
+    const [definition, first] = await Promise.all([
+      definitions.of(job._id),
+      items.first(job._id, INLINE_ITEMS),
+    ]);
+    return jobOf(job, definition, first);
+  }
+
+  /** Waits for a job of one item; with a batch, or without a wait, answers it as it is. */
+  async function waited(request: FastifyRequest, reply: FastifyReply, job: JobDocument) {
+    const waitMs = waitOf(request);
+    const isHeld = waitMs > 0 && job.totalItems === 1;
+    if (!isHeld) return { job, code: 201 };
+    const look = () => reading.find(job.accountId, job._id);
+    const ended = await waits.untilEnded(job._id, waitMs, clientGoneSignal(reply), look).catch(() => job);
+    return { job: ended, code: isTerminal(ended.status) ? 200 : 202 };
+  }
+
+  async function estimated({ accountId, plan }: Caller, order: Order) {
+    const assetCountLeft = await options.assetsLeft(accountId, plan);
+    const estimate = await estimateOf(accountId, order, { holds: options.holds, assetCountLeft });
+    return success('Nothing was submitted: this is what it would cost.', estimate);
+  }
+
+  app.get<{ Querystring: JobListQuery }>(
+    '/jobs',
+    {
+      schema: {
+        summary: 'List jobs',
+        description: 'Newest first. All filters combine.',
+        tags,
+        querystring: JobListQuery,
+        response: { 200: pageOf(JobSummary) },
+      },
+    },
+    async (request) => {
+      const { accountId } = gate.callerOf(request);
+      const { status, type } = request.query;
+      const filters = { status, type, ...(await readFilters(accountId, request.query, options.presets)) };
+      const { rows, meta } = await reading.list(accountId, filters, request.query);
+      return success('Jobs listed.', rows.map(summaryOf), meta);
+    },
+  );
+
+  app.get<{ Querystring: JobFilterQuery }>(
+    '/jobs/counts',
+    {
+      schema: {
+        summary: 'Count jobs by status and type',
+        description: 'A row for each status and type that has any. Not paged.',
+        tags,
+        querystring: JobFilterQuery,
+        response: { 200: envelopeOf(Type.Array(JobCount)) },
+      },
+    },
+    async (request) => {
+      const { accountId } = gate.callerOf(request);
+      const filters = await readFilters(accountId, request.query, options.presets);
+      return success('Jobs counted.', await reading.counts(accountId, filters));
+    },
+  );
+
+  app.post<{ Body: JobRequest; Querystring: SubmitQuery }>(
+    '/jobs',
+    {
+      config: {
+        idempotency: (request) => (isDryRun(request) ? undefined : 'kept'),
+        needsRoom: (request) => !isDryRun(request),
+        async replayed(request, reply, { status, body }) {
+          // Only a submit that waited was answered so.
+          const jobId = status === 200 || status === 202 ? idIn(body) : undefined;
+          if (jobId === undefined) return undefined;
+          const job = await reading.findIfAny(gate.callerOf(request).accountId, jobId);
+          if (job === null) return undefined;
+          reply.code(isTerminal(job.status) ? 200 : 202);
+          return success(messageOf(job), await whole(job));
+        },
+      },
+      schema: {
+        summary: 'Submit a job',
+        description:
+          'Runs an op, a saved preset or inline steps over a batch of assets. With dryRun=true it is checked and priced only.',
+        tags,
+        querystring: SubmitQuery,
+        body: JobRequest,
+        response: {
+          200: envelopeOf(oneOfObjects([Job, JobEstimate])),
+          201: envelopeOf(Job),
+          202: envelopeOf(Job),
+        },
+      },
+      // The answer is one of two shapes, which a generated serializer cannot tell apart.
+      serializerCompiler: () => JSON.stringify,
+    },
+    async (request, reply) => {
+      const caller = gate.callerOf(request);
+      waitOf(request);
+      const order = await checking(caller, request.body, isDryRun(request));
+      if (isDryRun(request)) return estimated(caller, order);
+      const submitted = await submit(caller, order, { key: keyOf(request) });
+      if (submitted.isReplayed) reply.header('idempotency-replayed', 'true');
+      const { job, code } = await waited(request, reply, await reading.cleanedUp(submitted.job));
+      return reply.code(code).send(success(messageOf(job), await whole(job)));
+    },
+  );
+
+  app.get<{ Params: JobPath; Querystring: JobQuery }>(
+    '/jobs/:jobId',
+    {
+      config: { slot: (request) => (queriedWait(request) > 0 ? 'waits' : null) },
+      schema: {
+        summary: 'Read a job',
+        description: 'With wait, answers when it has ended or the time is over, as it stands then.',
+        tags,
+        params: JobPath,
+        querystring: JobQuery,
+        response: { 200: envelopeOf(Job) },
+      },
+    },
+    async (request, reply) => {
+      const { accountId } = gate.callerOf(request);
+      const look = () => reading.find(accountId, request.params.jobId);
+      const waitMs = readWait(request.query.wait);
+      const job = await waits.untilEnded(request.params.jobId, waitMs, clientGoneSignal(reply), look);
+      return success('Job read.', await whole(job));
+    },
+  );
+
+  app.get<{ Params: JobPath; Querystring: JobItemsQuery }>(
+    '/jobs/:jobId/items',
+    {
+      schema: {
+        summary: "List a job's items",
+        description: 'In item order.',
+        tags,
+        params: JobPath,
+        querystring: JobItemsQuery,
+        response: { 200: pageOf(JobItem) },
+      },
+    },
+    async (request) => {
+      const { params, query } = request;
+      const find = query.status === undefined ? reading.find : reading.findWithStatuses;
+      const job = await find(gate.callerOf(request).accountId, params.jobId);
+      const [definition, page] = await Promise.all([
+        definitions.of(job._id),
+        items.list(job._id, query.status, query),
+      ]);
+      const rows = page.rows.map((item) => itemOf(item, job, definition));
+      return success('Items listed.', rows, page.meta);
+    },
+  );
+
+  app.post<{ Params: JobPath }>(
+    '/jobs/:jobId/cancel',
+    {
+      config: { idempotency: 'kept' },
+      schema: {
+        summary: 'Cancel a job',
+        description: 'What was not handed out is cancelled at once; items that run are let finish.',
+        tags,
+        params: JobPath,
+        response: { 200: envelopeOf(Job) },
+      },
+    },
+    async (request) => {
+      const job = await options.cancel(gate.callerOf(request).accountId, request.params.jobId);
+      return success(`The job is ${job.status}.`, await whole(job));
+    },
+  );
+
+  app.post<{ Params: JobPath; Querystring: ResumeQuery; Body: ResumeRequest }>(
+    '/jobs/:jobId/resume',
+    {
+      config: {
+        idempotency: (request) => (isDryRun(request) ? undefined : 'kept'),
+        body: 'optional',
+        needsRoom: (request) => !isDryRun(request),
+      },
+      schema: {
+        summary: 'Resume a job',
+        description:
+          'Makes a new job over the items that failed or were cancelled, with the same op, parameters and assets. With dryRun=true it is checked and priced only.',
+        tags,
+        params: JobPath,
+        querystring: ResumeQuery,
+        body: ResumeRequest,
+        response: { 200: envelopeOf(JobEstimate), 201: envelopeOf(ResumedJob) },
+      },
+    },
+    async (request, reply) => {
+      const caller = gate.callerOf(request);
+      const { jobId } = request.params;
+      if (isDryRun(request)) return estimated(caller, await options.resuming.preview(caller, jobId));
+      const terms = { key: keyOf(request), maxCredits: request.body.maxCredits };
+      const { job, isReplayed, notRetryableItems } = await options.resuming.resume(caller, jobId, terms);
+      if (isReplayed) reply.header('idempotency-replayed', 'true');
+      const answer = await whole(await reading.cleanedUp(job));
+      return reply
+        .code(201)
+        .send(success(resumedMessage(notRetryableItems), withNotRetryable(answer, notRetryableItems)));
+    },
+  );
+}
+
+function resumedMessage({ length }: readonly number[]): string {
+  if (length === 0) return 'The job is resumed as a new one.';
+  return `The job is resumed as a new one; ${length} of its items failed for a reason that does not pass by itself (notRetryableItems), and will most likely fail again.`;
+}
+
+function withNotRetryable(job: Job, indexes: readonly number[]): ResumedJob {
+  return indexes.length === 0 ? job : { ...job, notRetryableItems: [...indexes] };
+}
+
+function isDryRun({ query }: FastifyRequest): boolean {
+  // Asked before the query is validated, too, when everything in it is text.
+  const { dryRun, dry_run } = query as Record<string, unknown>;
+  return String(dryRun) === 'true' || String(dry_run) === 'true';
+}
+
+/** Milliseconds that a submit shall wait: what the query says wins. */
+function waitOf({ query, body }: FastifyRequest): number {
+  const { wait } = query as SubmitQuery;
+  const inBody = readWait((body as JobRequest | undefined)?.wait);
+  return wait === undefined ? inBody : readWait(wait);
+}
+
+/** @throws ApiError invalid_param on wait */
+function readWait(seconds: number | undefined): number {
+  if (seconds === undefined) return 0;
+  if (!Number.isInteger(seconds)) {
+    throw invalidParam('wait', 'wait must be a whole number of seconds, at most 60.', { received: seconds });
+  }
+  return Math.min(LONGEST_WAIT_MS, Math.max(0, seconds * 1_000));
+}
+
+/** The wait of a query that was not validated yet; a value that is not a number is refused later. */
+function queriedWait({ query }: FastifyRequest): number {
+  const wait = Number((query as { wait?: unknown }).wait);
+  return Number.isFinite(wait) ? wait : 0;
+}
+
+/** The id of the job in a stored answer. */
+function idIn(body: string): string | undefined {
+  const { data } = JSON.parse(body) as { data?: { id?: unknown } };
+  return typeof data?.id === 'string' ? data.id : undefined;
+}

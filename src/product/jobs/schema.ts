@@ -1,0 +1,319 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { DATE_OR_INSTANT } from '../../platform/http/documented.ts';
+import { PagingQuery } from '../../platform/http/lists/paging.ts';
+import { SentSubjects, Steps } from '../catalogue/plan/step.ts';
+import { ITEM_STATUSES, JOB_STATUSES, JOB_TYPES } from './job.ts';
+
+const int32 = (description: string) => Type.Integer({ format: 'int32', description });
+const int64 = (description: string) => Type.Integer({ format: 'int64', description });
+const instant = (description: string) => Type.String({ format: 'date-time', description });
+const anyObject = (description: string) =>
+  Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, description });
+const anything = (description: string) => Type.Unsafe<unknown>({ description });
+const oneOf = <T extends string>(values: readonly T[], description: string) =>
+  Type.Unsafe<T>({ type: 'string', enum: [...values], description });
+
+const JobStatusText = oneOf(JOB_STATUSES, 'COMPLETED, FAILED and CANCELLED are final.');
+const JobTypeText = oneOf(JOB_TYPES, 'What kind of work it is; a chain has several segments.');
+const ItemStatusText = oneOf(ITEM_STATUSES, 'COMPLETED, FAILED and CANCELLED are final.');
+
+/** Epoch milliseconds, a date or an instant. */
+const MOMENT = {
+  anyOf: [
+    { type: 'string', pattern: '^\\d{1,13}$' },
+    { type: 'string', ...DATE_OR_INSTANT },
+  ],
+};
+
+/** Most assets, and most rows, of one job. */
+export const ITEMS_MAX = 10_000;
+/** Items that a job shows inline. */
+export const INLINE_ITEMS = 100;
+
+const maxCredits = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    description: 'Most credits that the job may cost, overage included; a higher price is refused with 402.',
+  }),
+);
+
+/** Body of POST /jobs. What runs is checked by the catalogue, which names the place at fault. */
+export const JobRequest = Type.Object(
+  {
+    op: Type.Optional(
+      Type.String({ description: 'An op of the catalogue; alone, it decides everything else.' }),
+    ),
+    type: Type.Optional(Type.String({ description: 'A raw type, only without op.' })),
+    assetIds: Type.Optional(
+      Type.Array(anything('An asset id.'), { description: `One item per asset; at most ${ITEMS_MAX}.` }),
+    ),
+    parameters: Type.Optional(anyObject("The op's parameters; at most 64 KB of JSON.")),
+    prompt: Type.Optional(Type.String({ description: 'AI ops; at most 32,000 characters.' })),
+    count: Type.Optional(Type.Unsafe<number>({ type: 'number', description: 'generate: 1 to 10 items.' })),
+    model: Type.Optional(Type.String({ description: "AI ops; the op's default when left out." })),
+    templateId: Type.Optional(
+      Type.String({ description: 'render_template: id or slug, optionally @version.' }),
+    ),
+    items: Type.Optional(
+      Type.Array(anything('A row of data.'), { description: 'render_template: one item per row.' }),
+    ),
+    presetId: Type.Optional(Type.String({ description: 'Id, slug or slug@version of a preset.' })),
+    steps: Type.Optional(Steps),
+    subjects: Type.Optional(SentSubjects),
+    collection: Type.Optional(Type.String({ description: 'Collection of the results.' })),
+    variants: Type.Optional(
+      Type.Array(anything('name and parameters.'), {
+        description:
+          '1 to 20, together at most 256 KB of JSON; each is merged over parameters and makes an item of every asset.',
+      }),
+    ),
+    maxCredits,
+    imageCount: Type.Optional(
+      Type.Unsafe<number>({
+        type: 'number',
+        description: 'Dry run: stands for this number of additional assetIds.',
+      }),
+    ),
+    wait: Type.Optional(
+      Type.Unsafe<number>({
+        type: 'number',
+        description: 'Seconds to wait for a job of one item; at most 60.',
+      }),
+    ),
+    mode: Type.Optional(
+      Type.Unsafe<unknown>({ description: 'Removed: leave it out.', documented: { not: {} } }),
+    ),
+  },
+  {
+    title: 'JobRequest',
+    additionalProperties: false,
+    elsewhere: 'what an op takes goes into parameters',
+    examples: [{ op: 'generate', prompt: 'A lighthouse at dusk' }],
+  },
+);
+export type JobRequest = Static<typeof JobRequest>;
+
+const wait = Type.Optional(
+  Type.Integer({ format: 'int32', description: 'Seconds to wait for the end of the job; at most 60.' }),
+);
+
+export const SubmitQuery = Type.Object({
+  dryRun: Type.Optional(Type.Boolean({ description: 'Checks and prices the job, and makes none.' })),
+  dry_run: Type.Optional(Type.Boolean({ description: 'The same as dryRun.' })),
+  wait,
+});
+export type SubmitQuery = Static<typeof SubmitQuery>;
+
+/** Body of POST /jobs/{jobId}/resume, which may be left out. */
+export const ResumeRequest = Type.Object(
+  { maxCredits },
+  {
+    title: 'ResumeRequest',
+    additionalProperties: false,
+    elsewhere:
+      'a resume repeats the job as it was submitted; for other parameters or assets submit a new job',
+    examples: [{ maxCredits: 50 }],
+  },
+);
+export type ResumeRequest = Static<typeof ResumeRequest>;
+
+export const ResumeQuery = Type.Object({
+  dryRun: Type.Optional(Type.Boolean({ description: 'Checks and prices the new attempt, and makes none.' })),
+  dry_run: Type.Optional(Type.Boolean({ description: 'The same as dryRun.' })),
+});
+export type ResumeQuery = Static<typeof ResumeQuery>;
+
+export const JobQuery = Type.Object({ wait });
+export type JobQuery = Static<typeof JobQuery>;
+
+/** What a signed link to the results carries. */
+export const ResultsQuery = Type.Object({
+  owner: Type.Optional(Type.String({ description: 'Of a signed link.' })),
+  expires: Type.Optional(Type.String({ description: 'Of a signed link.' })),
+  signature: Type.Optional(Type.String({ description: 'Of a signed link.' })),
+});
+export type ResultsQuery = Static<typeof ResultsQuery>;
+
+export const JobPath = Type.Object({ jobId: Type.String() });
+export type JobPath = Static<typeof JobPath>;
+
+const filters = {
+  preset: Type.Optional(Type.String({ description: 'Slug or id for every version, or slug@version.' })),
+  op: Type.Optional(Type.String({ description: 'Jobs that were submitted as this op.' })),
+  rootJobId: Type.Optional(Type.String({ description: 'Every attempt of one job.' })),
+  createdFrom: Type.Optional(
+    Type.String({
+      description: 'At or after: epoch milliseconds, or an ISO-8601 date or instant (UTC).',
+      documented: MOMENT,
+    }),
+  ),
+  createdTo: Type.Optional(
+    Type.String({
+      description: 'At or before, in the same forms; a bare date includes the whole day.',
+      documented: MOMENT,
+    }),
+  ),
+};
+
+export const JobFilterQuery = Type.Object(filters);
+export type JobFilterQuery = Static<typeof JobFilterQuery>;
+
+export const JobListQuery = Type.Object({
+  status: Type.Optional(JobStatusText),
+  type: Type.Optional(JobTypeText),
+  ...filters,
+  ...PagingQuery,
+});
+export type JobListQuery = Static<typeof JobListQuery>;
+
+export const JobItemsQuery = Type.Object({ status: Type.Optional(ItemStatusText), ...PagingQuery });
+export type JobItemsQuery = Static<typeof JobItemsQuery>;
+
+export const JobItem = Type.Object(
+  {
+    index: int32('From 0.'),
+    status: ItemStatusText,
+    assetId: Type.Optional(Type.String({ description: 'The asset that it works on.' })),
+    variant: Type.Optional(Type.String({ description: "The variant's name, or its index as text." })),
+    resultAssetId: Type.Optional(Type.String({ description: 'The asset that it made.' })),
+    output: Type.Optional(anything('The answer of an op that produces JSON.')),
+    achieved: Type.Optional(anyObject('compress: what was reached.')),
+    errorCode: Type.Optional(Type.String()),
+    retryable: Type.Optional(Type.Boolean()),
+    errorMessage: Type.Optional(Type.String()),
+    step: Type.Optional(int32('Chain: the segment that it is in.')),
+    failedStep: Type.Optional(int32('Chain: the segment that failed.')),
+    durationMs: Type.Optional(Type.Integer()),
+    startedAt: Type.Optional(instant('When its last try began.')),
+    completedAt: Type.Optional(instant('When it settled.')),
+  },
+  { title: 'JobItem' },
+);
+export type JobItem = Static<typeof JobItem>;
+
+const RegistryStep = Type.Object({ operation: Type.String(), params: anyObject('Its arguments.') });
+
+const JobPipeline = Type.Object(
+  {
+    variant: Type.Optional(Type.String()),
+    steps: Type.Array(RegistryStep),
+  },
+  { title: 'JobPipeline' },
+);
+
+const JobSegment = Type.Object(
+  {
+    index: int32('From 0.'),
+    type: Type.String(),
+    op: Type.Optional(Type.String()),
+    model: Type.Optional(Type.String()),
+    prompt: Type.Optional(Type.String()),
+    parameters: Type.Optional(anyObject('As the model receives them.')),
+    pipeline: Type.Optional(Type.Array(RegistryStep)),
+    stepIndexes: Type.Array(Type.Integer(), { description: 'The steps that it is made of.' }),
+  },
+  { title: 'JobSegment' },
+);
+
+const summary = {
+  object: Type.Literal('job', {
+    description: 'Distinguishes a job from the estimate that a dry run answers.',
+  }),
+  id: Type.String(),
+  status: JobStatusText,
+  type: JobTypeText,
+  totalItems: int32('Items of the job.'),
+  completedItems: int32('Items that made a result.'),
+  failedItems: int32('Items that failed.'),
+  cancelledItems: int32('Items that a cancel stopped.'),
+  outcome: Type.Optional(
+    Type.Unsafe<'all' | 'some' | 'none'>({
+      type: 'string',
+      enum: ['all', 'some', 'none'],
+      description: 'How many of its items completed; only on a job that has ended.',
+    }),
+  ),
+  op: Type.Optional(Type.String({ description: 'The op that it was submitted as.' })),
+  model: Type.Optional(Type.String()),
+  collection: Type.Optional(Type.String()),
+  presetId: Type.Optional(Type.String()),
+  presetName: Type.Optional(Type.String()),
+  presetVersion: Type.Optional(Type.Integer()),
+  actualCredits: int64('Credits charged for models; 0 until the job has ended.'),
+  errorCode: Type.Optional(Type.String()),
+  errorMessage: Type.Optional(Type.String()),
+  retryable: Type.Optional(Type.Boolean()),
+  attemptNumber: int32('1, and 1 more with each resume.'),
+  parentJobId: Type.Optional(Type.String()),
+  rootJobId: Type.String(),
+  createdAt: instant('When it was submitted.'),
+  completedAt: Type.Optional(instant('When it ended.')),
+  expiresAt: instant('When its record and what it made are removed.'),
+};
+
+export const JobSummary = Type.Object(summary, { title: 'JobSummary' });
+export type JobSummary = Static<typeof JobSummary>;
+
+export const Job = Type.Object(
+  {
+    ...summary,
+    prompt: Type.Optional(Type.String({ description: 'As the model receives it.' })),
+    parameters: Type.Optional(anyObject("What it runs with; a render's rows under items.")),
+    references: Type.Optional(Type.Array(Type.String())),
+    pipelines: Type.Optional(Type.Array(JobPipeline)),
+    segments: Type.Optional(Type.Array(JobSegment)),
+    items: Type.Array(JobItem, { description: `The first ${INLINE_ITEMS}.` }),
+    itemsTruncated: Type.Optional(Type.Boolean({ description: 'True when there are more.' })),
+  },
+  { title: 'Job' },
+);
+export type Job = Static<typeof Job>;
+
+const notRetryableItems = Type.Optional(
+  Type.Array(Type.Integer(), {
+    description:
+      'Indexes, in the attempt that is resumed, of items that failed for a reason that does not pass by itself: they will most likely fail again. At most 100.',
+  }),
+);
+
+/** The answer of a resume: the new job. */
+export const ResumedJob = Type.Object({ ...Job.properties, notRetryableItems }, { title: 'ResumedJob' });
+export type ResumedJob = Static<typeof ResumedJob>;
+
+export const JobCount = Type.Object(
+  { status: JobStatusText, type: JobTypeText, count: Type.Integer() },
+  { title: 'JobCount' },
+);
+
+const StepPrice = Type.Object({
+  index: int32('The segment, from 0.'),
+  type: Type.String(),
+  op: Type.Optional(Type.String()),
+  model: Type.Optional(Type.String()),
+  items: int32('Items that walk it.'),
+  credits: int64('For all of them.'),
+  processRuns: int32('Runs against the allowance.'),
+});
+
+export const JobEstimate = Type.Object(
+  {
+    object: Type.Literal('estimate', {
+      description: 'Distinguishes an estimate from the job that a submit answers.',
+    }),
+    type: JobTypeText,
+    totalItems: int32('Items of the job.'),
+    creditsPerItem: int64('The highest, where variants differ.'),
+    credits: int64('For models, in all.'),
+    balance: int64("The account's."),
+    sufficientCredit: Type.Boolean(),
+    assetCountLeft: int64('Places for assets before the job.'),
+    processCountLeft: int64('Runs left of the allowance before the job; -1 without a limit.'),
+    overageRuns: int64('Runs beyond the allowance.'),
+    overageCredits: int64('What those cost.'),
+    steps: Type.Optional(Type.Array(StepPrice, { description: 'With several segments: the price of each.' })),
+    warnings: Type.Optional(Type.Array(anyObject('A finding about the steps.'))),
+    notRetryableItems,
+  },
+  { title: 'JobEstimate' },
+);
+export type JobEstimate = Static<typeof JobEstimate>;

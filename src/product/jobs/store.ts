@@ -1,0 +1,325 @@
+import { type Page, type PagingQuery, readPage } from '../../platform/http/lists/paging.ts';
+import {
+  type Collection,
+  type DeclaredCollection,
+  type Documents,
+  DuplicateKeyError,
+  type Filter,
+  type IndexSpec,
+  type Update,
+} from '../../platform/stores/documents/port.ts';
+import { type JobDocument, type JobType, RUNNING_JOBS_PER_TYPE } from './job.ts';
+
+const ascending = (...names: string[]) => names.map((name) => [name, 1] as const);
+
+/** An index of a listing: equal fields first, newest first, and the expiry last, so that counts are made from the index alone. */
+const listed = (name: string, ...equal: string[]): IndexSpec => ({
+  name,
+  fields: [...ascending('accountId', 'shown', ...equal), ['_id', -1], ['expiresAt', 1]],
+});
+
+/** Listings filter by any of these: none of their counts costs a reading of the documents. */
+const INDEXES: readonly IndexSpec[] = [
+  listed('newest'),
+  listed('status', 'status'),
+  listed('type', 'type'),
+  listed('op', 'op'),
+  listed('preset', 'presetId', 'presetVersion'),
+  listed('root', 'rootJobId'),
+  { name: 'created', fields: ascending('accountId', 'shown', 'createdAt', 'expiresAt') },
+  { name: 'counts', fields: ascending('accountId', 'shown', 'status', 'type', 'phase', 'expiresAt') },
+  { name: 'waiting', fields: ascending('status', 'phase', 'accountId', 'type', '_id') },
+  { name: 'phase', fields: ascending('phase', 'phaseAt') },
+  { name: 'expiresAt', fields: ascending('expiresAt') },
+  { name: 'kept', fields: ascending('accountId', 'keptBytes'), whenPresent: ['keptBytes'] },
+  // The laws: so many run at once, an attempt is resumed once, a request makes one job.
+  { name: 'slot', fields: ascending('slot'), unique: true, whenPresent: ['slot'] },
+  { name: 'parent', fields: ascending('parentJobId'), unique: true, whenPresent: ['parentJobId'] },
+  {
+    name: 'idempotency',
+    fields: ascending('accountId', 'idempotencyKey'),
+    unique: true,
+    whenPresent: ['idempotencyKey'],
+  },
+];
+
+export const JOBS: DeclaredCollection = { name: 'jobs', indexes: INDEXES, onAccountDeletion: 'keep' };
+export const JOB_DEFINITIONS: DeclaredCollection = {
+  name: 'jobDefinitions',
+  indexes: [],
+  onAccountDeletion: 'keep',
+};
+
+/** What a job runs, frozen at its submit: JSON text, because keys in it are the callers' own. */
+interface DefinitionDocument {
+  _id: string;
+  accountId: string;
+  text: string;
+}
+
+/** Filters of the listing, as conditions over the documents. */
+export interface JobFilters {
+  status?: string | undefined;
+  type?: string | undefined;
+  op?: string | undefined;
+  presetId?: string | undefined;
+  presetVersion?: number | undefined;
+  rootJobId?: string | undefined;
+  createdFrom?: string | undefined;
+  createdTo?: string | undefined;
+}
+
+/** The jobs. Calls for one account take it first and see nothing of another's; those of the engine name the job. */
+export class JobsStore {
+  readonly #jobs: Collection<JobDocument>;
+  readonly #definitions: Collection<DefinitionDocument>;
+  readonly #now: () => Date;
+
+  private constructor(
+    jobs: Collection<JobDocument>,
+    definitions: Collection<DefinitionDocument>,
+    now: () => Date,
+  ) {
+    this.#jobs = jobs;
+    this.#definitions = definitions;
+    this.#now = now;
+  }
+
+  static async open(documents: Documents, now: () => Date): Promise<JobsStore> {
+    const [jobs, definitions] = await Promise.all([
+      documents.collection<JobDocument>(JOBS),
+      documents.collection<DefinitionDocument>(JOB_DEFINITIONS),
+    ]);
+    return new JobsStore(jobs, definitions, now);
+  }
+
+  /** A job that its account may see: shown, and not past its end, swept or not. */
+  async find(accountId: string, jobId: string): Promise<JobDocument | null> {
+    return this.#jobs.findOne({ _id: jobId, ...this.#seen(accountId) });
+  }
+
+  /** The job that was submitted under a key, shown or not. */
+  async findByKey(accountId: string, idempotencyKey: string): Promise<JobDocument | null> {
+    return this.#jobs.findOne({ accountId, idempotencyKey });
+  }
+
+  /** What the large jobs of an account keep, in bytes: summed of the jobs themselves, so that no crash makes it drift. */
+  async keptBytes(accountId: string): Promise<number> {
+    const [row] = await this.#jobs.group({
+      filter: { accountId, keptBytes: { $gt: 0 } },
+      by: { accountId: 'accountId' },
+      sums: { bytes: 'keptBytes' },
+    });
+    return Number(row?.bytes ?? 0);
+  }
+
+  /** Lets go of a key whose day is over. */
+  async forgetKey(accountId: string, jobId: string): Promise<void> {
+    await this.#jobs.updateOne({ _id: jobId, accountId }, { $unset: { idempotencyKey: '' } });
+  }
+
+  /** The attempt that resumes a job, shown or not. */
+  async findChild(accountId: string, parentJobId: string): Promise<JobDocument | null> {
+    return this.#jobs.findOne({ accountId, parentJobId });
+  }
+
+  /** One page, newest first. */
+  async list(accountId: string, filters: JobFilters, query: PagingQuery): Promise<Page<JobDocument>> {
+    const listing = { name: 'jobs', filters: { ...filters }, sort: [['_id', -1]] as const };
+    return readPage(this.#jobs, this.#filtered(accountId, filters), listing, query);
+  }
+
+  /** How many jobs of each status, type and phase there are. */
+  async counts(accountId: string, filters: JobFilters) {
+    const rows = await this.#jobs.group({
+      filter: this.#filtered(accountId, filters),
+      by: { status: 'status', type: 'type', phase: 'phase' },
+      sums: { count: 1 },
+    });
+    return rows as unknown as Array<Pick<JobDocument, 'status' | 'type' | 'phase'> & { count: number }>;
+  }
+
+  /** Jobs from whose end something is still to follow. */
+  async ended(accountId: string): Promise<JobDocument[]> {
+    return this.#jobs.find({ ...this.#seen(accountId), phase: 'ended' });
+  }
+
+  /** Sums over the jobs created in a window, by one of their fields and by their phase. */
+  async sums(accountId: string, window: { from: string; to: string }, by: 'usageKey' | 'apiKeyId' | 'day') {
+    return this.#jobs.group({
+      filter: { ...this.#seen(accountId), createdAt: { $gte: window.from, $lt: window.to } },
+      by: { key: by, phase: 'phase' },
+      sums: { jobs: 1, credits: 'chargedCredits', items: 'settledItems' },
+    });
+  }
+
+  /** How many jobs ran each of these presets. */
+  async runsOf(accountId: string, presetIds: readonly string[]) {
+    return this.#jobs.group({
+      filter: { ...this.#seen(accountId), presetId: { $in: presetIds } },
+      by: { presetId: 'presetId' },
+      sums: { runs: 1 },
+    });
+  }
+
+  async lastRunOf(accountId: string, presetId: string): Promise<string | null> {
+    const filter = { ...this.#seen(accountId), presetId };
+    const last = await this.#jobs.findOne(filter, { sort: [['_id', -1]], fields: ['createdAt'] });
+    return last?.createdAt ?? null;
+  }
+
+  /** @throws DuplicateKeyError when its parent is resumed already, or its key is taken. */
+  async insert(job: JobDocument): Promise<void> {
+    await this.#jobs.insertOne(job);
+  }
+
+  async insertDefinition({ _id, accountId }: JobDocument, text: string): Promise<void> {
+    await this.#definitions.insertOne({ _id, accountId, text });
+  }
+
+  async definition(jobId: string): Promise<string | null> {
+    return (await this.#definitions.findOne({ _id: jobId }))?.text ?? null;
+  }
+
+  /** For the engine: the job of any account, in any phase. */
+  async get(jobId: string): Promise<JobDocument | null> {
+    return this.#jobs.findOne({ _id: jobId });
+  }
+
+  /** Changes a job that is still as the filter says. Null when it is not. */
+  async updateIf(jobId: string, asItIs: Filter, update: Update): Promise<JobDocument | null> {
+    return this.#jobs.findOneAndUpdate({ _id: jobId, ...asItIs }, update);
+  }
+
+  /** Moves a job on in the life of its document. Null when somebody else did. */
+  async movePhase(
+    jobId: string,
+    from: JobDocument['phase'],
+    to: JobDocument['phase'],
+    set: Partial<JobDocument> = {},
+  ): Promise<JobDocument | null> {
+    const phaseAt = this.#now().toISOString();
+    return this.updateIf(jobId, { phase: from }, { $set: { ...set, phase: to, phaseAt } });
+  }
+
+  /** The job of an account and type that has waited longest. */
+  async oldestWaiting(accountId: string, type: JobType): Promise<JobDocument | null> {
+    const waiting = { status: 'PENDING', phase: 'open', accountId, type };
+    return this.#jobs.findOne(waiting, { sort: [['_id', 1]] });
+  }
+
+  /** Starts a waiting job in one of the slots of its account and type; null when none is free, or it has started. */
+  async start(job: JobDocument): Promise<JobDocument | null> {
+    const waiting = { status: 'PENDING', phase: 'open' };
+    return this.#inASlot(job, (running) => this.updateIf(job._id, waiting, { $set: running }));
+  }
+
+  /** Shows a hidden job that runs already; null when no slot is free, or it is hidden no more. */
+  async showRunning(job: JobDocument, set: Partial<JobDocument>): Promise<JobDocument | null> {
+    return this.#inASlot(job, (running) =>
+      this.movePhase(job._id, 'hidden', 'open', { ...set, ...running, shown: 1 }),
+    );
+  }
+
+  /** Tries the slots of a job's account and type, one after the other. */
+  async #inASlot(
+    { accountId, type }: JobDocument,
+    enter: (running: Partial<JobDocument>) => Promise<JobDocument | null>,
+  ): Promise<JobDocument | null> {
+    const startedAt = this.#now().toISOString();
+    for (let index = 0; index < RUNNING_JOBS_PER_TYPE; index += 1) {
+      const slot = `${accountId}/${type}/${index}`;
+      try {
+        return await enter({ status: 'PROCESSING', slot, startedAt });
+      } catch (error) {
+        if (!(error instanceof DuplicateKeyError)) throw error;
+      }
+    }
+    return null;
+  }
+
+  /** For the runners: jobs that may have items to claim, oldest first. */
+  async running(limit: number): Promise<JobDocument[]> {
+    return this.#jobs.find({ status: 'PROCESSING', phase: 'open' }, { sort: [['_id', 1]], limit });
+  }
+
+  /** For the sweep: running and cancelling jobs whose counters say that they are over, or may be. */
+  async perhapsOver(limit: number): Promise<JobDocument[]> {
+    const counted = { $add: ['$completedItems', '$failedItems'] };
+    const over = { status: 'PROCESSING', phase: 'open', $expr: { $gte: [counted, '$totalItems'] } };
+    const [ended, cancelling] = await Promise.all([
+      this.#jobs.find(over, { limit }),
+      this.#jobs.find({ status: 'CANCELLING', phase: 'open' }, { limit }),
+    ]);
+    return [...ended, ...cancelling];
+  }
+
+  /** For the sweep: accounts and types with waiting jobs. */
+  async waitingGroups(): Promise<Array<{ accountId: string; type: JobType }>> {
+    const rows = await this.#jobs.group({
+      filter: { status: 'PENDING', phase: 'open' },
+      by: { accountId: 'accountId', type: 'type' },
+      sums: {},
+    });
+    return rows.map(({ accountId, type }) => ({
+      accountId: String(accountId),
+      type: String(type) as JobType,
+    }));
+  }
+
+  /** For the sweep: jobs that have stood in a phase since before an instant. */
+  async standing(phase: JobDocument['phase'], before: Date, limit: number): Promise<JobDocument[]> {
+    return this.#jobs.find({ phase, phaseAt: { $lt: before.toISOString() } }, { limit });
+  }
+
+  /** For the sweep: finished jobs whose records have ended. */
+  async expired(now: Date, limit: number): Promise<JobDocument[]> {
+    return this.#jobs.find({ phase: 'done', expiresAt: { $lte: now.toISOString() } }, { limit });
+  }
+
+  /** For the metrics: how much of each type is left to do, and since when. */
+  async backlog(): Promise<Array<{ type: JobType; open: number; oldestAt: string }>> {
+    const open = { phase: 'open', status: { $in: ['PENDING', 'PROCESSING', 'CANCELLING'] } };
+    const rows = await this.#jobs.group({
+      filter: open,
+      by: { type: 'type' },
+      sums: { total: 'totalItems', settled: 'settledItems' },
+    });
+    const oldest = rows.map(async ({ type, total, settled }) => {
+      const first = await this.#jobs.findOne(
+        { ...open, type },
+        { sort: [['_id', 1]], fields: ['createdAt'] },
+      );
+      const oldestAt = first?.createdAt ?? this.#now().toISOString();
+      return { type: String(type) as JobType, open: Number(total) - Number(settled), oldestAt };
+    });
+    return Promise.all(oldest);
+  }
+
+  /** For the operator: jobs that run or wait, of every account. */
+  async unfinished(limit: number): Promise<JobDocument[]> {
+    return this.#jobs.find({ phase: 'open' }, { sort: [['_id', 1]], limit });
+  }
+
+  async erase(jobId: string): Promise<void> {
+    await this.#definitions.deleteOne({ _id: jobId });
+    await this.#jobs.deleteOne({ _id: jobId });
+  }
+
+  #seen(accountId: string): Filter {
+    return { accountId, shown: 1, expiresAt: { $gt: this.#now().toISOString() } };
+  }
+
+  #filtered(accountId: string, { createdFrom, createdTo, ...equal }: JobFilters): Filter {
+    const sent = Object.entries(equal).filter(([, value]) => value !== undefined);
+    const created = {
+      ...(createdFrom !== undefined && { $gte: createdFrom }),
+      ...(createdTo !== undefined && { $lte: createdTo }),
+    };
+    return {
+      ...this.#seen(accountId),
+      ...Object.fromEntries(sent),
+      ...(Object.keys(created).length > 0 && { createdAt: created }),
+    };
+  }
+}

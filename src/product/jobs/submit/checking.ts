@@ -1,0 +1,224 @@
+import { invalidParam } from '../../../platform/http/errors.ts';
+import { present } from '../../../platform/names/present.ts';
+import type { Caller } from '../../accounts/authentication.ts';
+import type { AssetsForJobs } from '../../assets/open.ts';
+import { collectionName } from '../../assets/rules.ts';
+import type { CheckedJob, JobWork, Variant } from '../../catalogue/plan/checked-job.ts';
+import { checkJob, refuseContradictions } from '../../catalogue/plan/job.ts';
+import type { NamedAsset } from '../../catalogue/plan/named-assets.ts';
+import { withFieldsBesideOp } from '../../catalogue/plan/op-job.ts';
+import { priceOf } from '../../catalogue/plan/price.ts';
+import { expandPrompt } from '../../catalogue/plan/subjects.ts';
+import type { Models } from '../../models/models.ts';
+import type { Presets } from '../../presets/open.ts';
+import type { AnswerSchemas } from '../../providers/answer-schemas.ts';
+import type { Templates } from '../../templates/open.ts';
+import { creditsOf, type Definition, runsOf } from '../definitions/definition.ts';
+import {
+  assetsMissing,
+  assetUnready,
+  referenceMissing,
+  secondAssetMissing,
+  secondAssetUnready,
+} from '../errors.ts';
+import type { ItemSeed, JobHead, Order } from '../order.ts';
+import { ITEMS_MAX, type JobRequest } from '../schema.ts';
+
+export interface CheckingOptions {
+  models: () => Models;
+  presets: Pick<Presets, 'find'>;
+  templates: Pick<Templates, 'findForRender'>;
+  assets: AssetsForJobs;
+  answerSchemas: AnswerSchemas;
+}
+
+/**
+ * Reads what a submit asks for, and refuses whatever is wrong about it: the same for a dry run. Money and places are for
+ * the submit itself.
+ */
+export function createChecking({ models, presets, templates, assets, answerSchemas }: CheckingOptions) {
+  async function presetOf(accountId: string, { presetId }: JobRequest) {
+    return presetId === undefined ? null : presets.find(accountId, presetId, 'presetId');
+  }
+
+  /** The template of a render, at its version of now. */
+  async function templateOf(accountId: string, job: CheckedJob, { templateId }: JobRequest) {
+    if (job.takes !== 'rows' || templateId === undefined) return undefined;
+    const { id, version } = await templates.findForRender(accountId, templateId);
+    return { id, version };
+  }
+
+  async function refuseMissing(
+    accountId: string,
+    assetIds: readonly string[],
+    named: readonly NamedAsset[],
+  ): Promise<void> {
+    const ids = [...assetIds, ...named.map(({ assetId }) => assetId)];
+    if (ids.length === 0) return;
+    const statuses = await assets.statuses(accountId, ids);
+    const missing = [...new Set(assetIds)].filter((id) => !statuses.has(id));
+    if (missing.length > 0) throw assetsMissing(missing);
+    const unready = assetIds.findIndex((id) => statuses.get(id) !== 'DONE');
+    if (unready !== -1) throw assetUnready(unready, statuses.get(assetIds[unready] ?? '') ?? 'FAILED');
+    for (const { assetId, param, role } of named) {
+      const status = statuses.get(assetId);
+      if (status === 'DONE') continue;
+      if (role === 'reference') throw referenceMissing(param, [assetId]);
+      throw status === undefined
+        ? secondAssetMissing(param, assetId)
+        : secondAssetUnready(param, assetId, status);
+    }
+  }
+
+  return async (caller: Caller, sent: JobRequest, isDryRun: boolean): Promise<Order> => {
+    const { accountId } = caller;
+    refuseRemoved(sent);
+    const body = withFieldsBesideOp(sent as JobRequest & JobWork) as JobRequest;
+    checkRows(body);
+    const collection = body.collection === undefined ? null : collectionName(body.collection, 'collection');
+    const work: JobWork = { ...body, variants: body.variants as readonly Variant[] | undefined };
+    refuseContradictions(work);
+    const found = await presetOf(accountId, body);
+    const checked = checkJob(work, { models: models(), stored: found?.version });
+    const imageCount = imageCountOf(body, checked, isDryRun);
+    const assetIds = assetIdsOf(body, checked, imageCount);
+    const template = await templateOf(accountId, checked, body);
+    await refuseMissing(accountId, assetIds, checked.named);
+    await answerSchemas.check(accountId, checked.schemas);
+
+    const definition: Definition = {
+      takes: checked.takes,
+      produces: checked.produces,
+      ...present({ steps: body.steps }),
+      ...promptOf(checked),
+      ...parametersOf(body, checked),
+      count: checked.count,
+      variants: checked.variants.map((variant) => ({
+        ...variant,
+        credits: variant.segments.map((segment) => priceOf(models(), segment)),
+      })),
+      subjects: checked.subjects,
+      references: checked.references,
+      ...present({ template }),
+    };
+    const rows = checked.takes === 'rows' ? (body.items ?? []) : [];
+    const perVariant =
+      checked.takes === 'assets'
+        ? assetIds.length + imageCount
+        : checked.takes === 'rows'
+          ? rows.length
+          : checked.count;
+    const head: JobHead = {
+      type: checked.type,
+      op: checked.op ?? null,
+      model: modelOf(checked),
+      collection,
+      presetId: found?.preset._id ?? null,
+      presetVersion: found?.version.version ?? null,
+      presetName: found?.preset.name ?? nameWithoutPreset(body, checked),
+    };
+    const { variants } = definition;
+    const totalItems = perVariant * variants.length;
+    return {
+      head,
+      definition,
+      totalItems,
+      need: {
+        runs: perVariant * variants.reduce((sum, variant) => sum + runsOf(variant), 0),
+        credits: perVariant * variants.reduce((sum, variant) => sum + creditsOf(variant), 0),
+      },
+      places: checked.produces === 'image' ? totalItems : 0,
+      seeds: () => seedsOf(checked, assetIds, rows, variants.length),
+      warnings: checked.warnings,
+      maxCredits: body.maxCredits,
+    };
+  };
+}
+
+export type Checking = ReturnType<typeof createChecking>;
+
+function refuseRemoved({ mode }: JobRequest): void {
+  if (mode !== undefined)
+    throw invalidParam('mode', 'mode was removed: leave it out, and send wait to wait.');
+}
+
+/** A render draws one page per row; how many there may be is the op's to say. */
+function checkRows({ items = [] }: JobRequest): void {
+  const index = items.findIndex((row) => typeof row !== 'object' || row === null || Array.isArray(row));
+  if (index === -1) return;
+  const message = `items[${index}] is no object: a row names the values of the template's variables.`;
+  throw invalidParam(`items[${index}]`, message, { index });
+}
+
+function imageCountOf({ imageCount }: JobRequest, { takes }: CheckedJob, isDryRun: boolean): number {
+  if (imageCount === undefined) return 0;
+  if (!isDryRun)
+    throw invalidParam('imageCount', 'imageCount is for a dry run: send dryRun=true, or assetIds.');
+  if (takes !== 'assets') {
+    const message = 'imageCount stands for assets, and this job takes none: leave it out.';
+    throw invalidParam('imageCount', message);
+  }
+  if (Number.isInteger(imageCount) && imageCount >= 0 && imageCount <= ITEMS_MAX) return imageCount;
+  const message = `imageCount must be a whole number from 0 to ${ITEMS_MAX}.`;
+  throw invalidParam('imageCount', message, { received: imageCount, min: 0, max: ITEMS_MAX });
+}
+
+/** The ids that were sent; equal ones are an item each. */
+function assetIdsOf({ assetIds = [] }: JobRequest, { takes }: CheckedJob, imageCount: number): string[] {
+  const ids = assetIds.map((id, index) => {
+    if (typeof id === 'string' && id.trim() !== '') return id;
+    throw invalidParam('assetIds', `assetIds[${index}] is no id: send ids of your own assets.`, { index });
+  });
+  const count = ids.length + imageCount;
+  if (count > ITEMS_MAX) {
+    const message = `assetIds has ${count} entries: at most ${ITEMS_MAX} are allowed in one job.`;
+    throw invalidParam('assetIds', message, { limit: ITEMS_MAX, received: count });
+  }
+  if (takes === 'assets' && count === 0) {
+    throw invalidParam('assetIds', 'assetIds is missing: send the ids of the assets to work on.', {
+      missing: ['assetIds'],
+    });
+  }
+  return ids;
+}
+
+function modelOf({ type, variants }: CheckedJob): string | null {
+  const [segment] = variants[0]?.segments ?? [];
+  return type !== 'chain' && segment?.runs === 'model' ? segment.model : null;
+}
+
+function promptOf({ type, variants, subjects }: CheckedJob): Pick<Definition, 'prompt'> {
+  const [segment] = variants[0]?.segments ?? [];
+  if (type === 'chain' || segment?.runs !== 'model' || segment.prompt === undefined) return {};
+  return { prompt: expandPrompt(segment.prompt, subjects) };
+}
+
+function parametersOf(body: JobRequest, { type, variants }: CheckedJob): Pick<Definition, 'parameters'> {
+  if (type === 'chain' || type === 'render' || body.steps !== undefined) return {};
+  const [segment] = variants[0]?.segments ?? [];
+  if (body.presetId !== undefined && segment?.runs === 'model')
+    return { parameters: { ...segment.parameters } };
+  return body.presetId === undefined ? { parameters: body.parameters ?? {} } : {};
+}
+
+function nameWithoutPreset({ steps }: JobRequest, { op, type }: CheckedJob): string | null {
+  if (steps !== undefined || type === 'render') return null;
+  return op === undefined ? 'Ad-hoc' : `op:${op}`;
+}
+
+/** The items: asset by asset, and within an asset variant by variant. */
+function* seedsOf(
+  { takes, count }: CheckedJob,
+  assetIds: readonly string[],
+  rows: readonly unknown[],
+  variants: number,
+): Generator<ItemSeed> {
+  if (takes === 'rows') {
+    for (const row of rows) yield { assetId: null, variant: 0, row: JSON.stringify(row) };
+    return;
+  }
+  const inputs = takes === 'assets' ? assetIds : Array.from({ length: count }, () => null);
+  for (const assetId of inputs) {
+    for (let variant = 0; variant < variants; variant += 1) yield { assetId, variant };
+  }
+}

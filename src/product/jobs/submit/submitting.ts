@@ -1,0 +1,356 @@
+import { setImmediate as giveWay } from 'node:timers/promises';
+import { inProgress, keyReused } from '../../../platform/http/hooks/idempotency.ts';
+import { newId } from '../../../platform/names/ids.ts';
+import { DAY_MS } from '../../../platform/names/units.ts';
+import { retryUntil } from '../../../platform/stores/coordination/retry-until.ts';
+import { DuplicateKeyError } from '../../../platform/stores/documents/port.ts';
+import type { Caller } from '../../accounts/authentication.ts';
+import type { JobQuota } from '../../assets/quota/job-quota.ts';
+import { type Holds, heldBy } from '../../billing/holds.ts';
+import type { Seen } from '../../billing/movements.ts';
+import type { Definitions } from '../definitions/definitions.ts';
+import { textOf } from '../definitions/stored-definition.ts';
+import type { JobAdmission } from '../engine/admission.ts';
+import type { Preclaim } from '../engine/preclaim.ts';
+import type { Runner } from '../engine/runner.ts';
+import {
+  aboveMaxCredits,
+  jobsKeepTooMuch,
+  notLatestAttempt,
+  outputsExceedQuota,
+  submitGivenUp,
+} from '../errors.ts';
+import type { ItemsStore } from '../items-store.ts';
+import { type ItemDocument, itemId, type JobDocument } from '../job.ts';
+import type { ItemSeed, Order } from '../order.ts';
+import { isUndone } from '../rules.ts';
+import type { JobsStore } from '../store.ts';
+import type { Undoing } from './undoing.ts';
+
+export interface SubmittingOptions {
+  jobs: JobsStore;
+  items: ItemsStore;
+  holds: Holds;
+  quota: JobQuota;
+  definitions: Definitions;
+  admission: JobAdmission;
+  preclaim: Runner['preclaim'];
+  undoing: Undoing;
+  plan: (id: string) => { retentionDays: number; storedAssets: number };
+  storedAssets: (accountId: string) => Promise<number>;
+  upgradeUrl: () => string;
+  keptBytesMax: number;
+  now: () => Date;
+}
+
+/** The Idempotency-Key of a submit, and what its request is. */
+export interface SubmitKey {
+  key: string;
+  /** Null for a body that is too large for one. */
+  fingerprint: string | null;
+}
+
+/** The attempt that a job resumes. */
+export type Parent = Pick<JobDocument, '_id' | 'rootJobId' | 'attemptNumber'>;
+
+export interface SubmitTerms {
+  key?: SubmitKey | null;
+  parent?: Parent | null;
+}
+
+export interface Submitted {
+  job: JobDocument;
+  /** The job was made by an earlier request under the same key. */
+  isReplayed: boolean;
+}
+
+/** The account, and the assets that it stores, before there was the job. */
+type Before = { seen: Seen; stored: number };
+
+/** Few, for the store does nothing else meanwhile. */
+const ITEMS_A_CALL = 200;
+/** Jobs that keep less are not counted: their number is bounded by the rate of calls, and most jobs are such. */
+const LEAST_KEPT_BYTES = 16 * 1024;
+/** What the document of an item and its index entries take, beside its row. */
+const BYTES_PER_ITEM = 512;
+/** Behind it the sweep undoes what is left. */
+const UNDOING_MS = 5 * 60_000;
+/** Up to so many items are stored while the money is still being held: a refusal then has little to undo. */
+const FEW_ITEMS = 100;
+/** Tries to store a job under a key that is freed meanwhile. */
+const MOST_ROUNDS = 3;
+
+/**
+ * Makes a job. Its document is first, and hidden; then it takes what the whole job may cost, and stores the items; only
+ * then is it shown. Whatever fails before that, or dies, leaves a hidden job, which is undone here or by the sweep: a
+ * submit makes a whole job or none.
+ */
+export function createSubmitting(options: SubmittingOptions) {
+  const { jobs, items, holds, quota, definitions, admission, undoing } = options;
+  const { plan, storedAssets, upgradeUrl, now } = options;
+
+  /** Stores a new job; answers the one that an earlier request under its key has made, where there is one. */
+  async function insertHidden(job: JobDocument): Promise<JobDocument | null> {
+    for (let round = 0; round < MOST_ROUNDS; round += 1) {
+      try {
+        await jobs.insert(job);
+        return null;
+      } catch (error) {
+        if (!(error instanceof DuplicateKeyError)) throw error;
+        // A repeated resume breaks both laws, and which of them a store names first is its own affair.
+        const earlier = await earlierJob(job);
+        if (earlier !== null) return earlier;
+        if (error.index === 'parent') throw notLatestAttempt();
+      }
+    }
+    throw inProgress();
+  }
+
+  /** The job that was made under this key; null when the key is free, or is now, because its day is over. */
+  async function earlierJob({ accountId, idempotencyKey, fingerprint }: JobDocument) {
+    const earlier = idempotencyKey === undefined ? null : await jobs.findByKey(accountId, idempotencyKey);
+    if (earlier === null) return null;
+    if (now().getTime() - Date.parse(earlier.createdAt) >= DAY_MS) {
+      await jobs.forgetKey(accountId, earlier._id);
+      return null;
+    }
+    if (fingerprint === undefined || earlier.fingerprint !== fingerprint) throw keyReused();
+    if (earlier.phase === 'leaving' && isUndone(earlier)) {
+      // Its own submit has ended, and released the key: what a store that was away kept of it goes now.
+      await undoing.finish(earlier);
+      return null;
+    }
+    if (earlier.phase === 'hidden' || earlier.phase === 'leaving') throw inProgress();
+    return earlier;
+  }
+
+  /** Assets that the account stores, as far as that matters to a job. */
+  async function storedBefore({ accountId, places: count }: JobDocument): Promise<number> {
+    return count === 0 ? 0 : storedAssets(accountId);
+  }
+
+  function leftOf({ plan: planId }: JobDocument, stored: number): number {
+    return Math.max(0, plan(planId).storedAssets - stored);
+  }
+
+  /** Refuses a job that does not fit before its credits are held: the ledger has no rows then of a job that never was. */
+  function refuseTooMany(job: JobDocument, stored: number): void {
+    const left = leftOf(job, stored);
+    if (job.places > left) throw outputsExceedQuota(job.places, left, upgradeUrl());
+  }
+
+  /** The hidden job is among those that are summed: of two at once neither is overlooked. */
+  async function refuseOverfull({ accountId, keptBytes }: JobDocument): Promise<void> {
+    if (keptBytes === undefined) return;
+    const all = await jobs.keptBytes(accountId);
+    const limit = options.keptBytesMax;
+    if (all > limit) throw jobsKeepTooMuch(keptBytes, all - keptBytes, limit);
+  }
+
+  async function reserveQuota(job: JobDocument): Promise<void> {
+    const { _id, accountId, plan: planId, places: count } = job;
+    if (await quota.reserve(accountId, _id, count, plan(planId).storedAssets)) return;
+    throw outputsExceedQuota(count, leftOf(job, await storedAssets(accountId)), upgradeUrl());
+  }
+
+  async function insertItems(
+    { _id: jobId, accountId }: JobDocument,
+    seeds: Iterable<ItemSeed>,
+  ): Promise<void> {
+    let batch: ItemDocument[] = [];
+    let index = 0;
+    for (const seed of seeds) {
+      batch.push(newItem(jobId, accountId, index, seed));
+      index += 1;
+      if (batch.length < ITEMS_A_CALL) continue;
+      await items.insert(batch);
+      batch = [];
+      await giveWay();
+    }
+    if (batch.length > 0) await items.insert(batch);
+  }
+
+  /** Stores what the job runs, and over what. */
+  async function storeWork(job: JobDocument, order: Order, claim: Preclaim | null): Promise<void> {
+    const definition = textOf(order.definition);
+    definitions.keep(job._id, definition);
+    const stored = claim === null ? insertItems(job, order.seeds()) : items.insert([claim.item]);
+    await allOf([jobs.insertDefinition(job, definition), stored]);
+  }
+
+  /** Takes everything that a hidden job needs, and shows it. */
+  async function startHidden(
+    job: JobDocument,
+    order: Order,
+    { seen, claim }: { seen: Seen; claim: Preclaim | null },
+  ): Promise<JobDocument> {
+    const { accountId, type } = job;
+    const money = allOf([holds.take(accountId, job._id, order.need, seen), reserveQuota(job)]);
+    if (order.totalItems > FEW_ITEMS) await money;
+    const [[hold], hasWaiting] = await allOf([
+      money,
+      admission.hasWaiting(accountId, type),
+      storeWork(job, order, claim),
+    ]);
+    refuseAbove(order, heldBy(hold));
+    const shown = await admission.show(job, { hold }, { isNext: !hasWaiting, preclaim: claim });
+    if (shown === null) throw submitGivenUp();
+    return shown;
+  }
+
+  /** Refuses a price above the caller's limit as far as the account was seen, before anything is held. */
+  function refuseForeseen(order: Order, seen: Seen): void {
+    refuseAbove(order, holds.priceSeen(seen, order.need));
+  }
+
+  /**
+   * Claims the only item of a job where this process can work on it at once, and begins the work beside the writes that
+   * accept the job. An account that will be refused, as it seems, has its item claimed only: nobody would pay the work.
+   */
+  function preclaim(job: JobDocument, order: Order, { seen, stored }: Before): Preclaim | null {
+    const [seed] = order.totalItems === 1 ? order.seeds() : [];
+    const claim = seed && options.preclaim(newItem(job._id, job.accountId, 0, seed), job.type);
+    if (!claim) return null;
+    if (holds.affords(seen, order.need) && job.places <= leftOf(job, stored)) {
+      definitions.keep(job._id, textOf(order.definition));
+      claim.prepare(job);
+    }
+    return claim;
+  }
+
+  /** Makes a hidden job whole, and shows it; what fails is undone. */
+  async function complete(
+    job: JobDocument,
+    order: Order,
+    { seen, stored, claim }: Before & { claim: Preclaim | null },
+  ): Promise<JobDocument> {
+    try {
+      refuseForeseen(order, seen);
+      refuseTooMany(job, stored);
+      await refuseOverfull(job);
+      const shown = await startHidden(job, order, { seen, claim });
+      await quota.confirm(job.accountId, job._id);
+      return shown;
+    } catch (error) {
+      claim?.drop();
+      await undo(job);
+      throw error;
+    }
+  }
+
+  /** Undoes it before its submit is answered; where a store is away, as soon as that is back. */
+  async function undo(job: JobDocument): Promise<void> {
+    const step = () => undoing.undo(job);
+    await step().catch(() => void retryUntil(step, UNDOING_MS).catch(() => undefined));
+  }
+
+  return async (
+    caller: Caller,
+    order: Order,
+    { key = null, parent = null }: SubmitTerms = {},
+  ): Promise<Submitted> => {
+    const job = newJob(caller, order, { key, parent, retentionDays: plan(caller.plan).retentionDays }, now());
+    const [seen, stored] = await Promise.all([holds.see(caller.accountId), storedBefore(job)]);
+    const claim = preclaim(job, order, { seen, stored });
+    try {
+      const earlier = await insertHidden(job);
+      if (earlier !== null) claim?.drop();
+      const made = earlier ?? (await complete(job, order, { seen, stored, claim }));
+      return { job: made, isReplayed: earlier !== null };
+    } catch (error) {
+      claim?.drop();
+      throw error;
+    }
+  };
+}
+
+/** Refuses a price, in credits, above the caller's own limit. */
+function refuseAbove({ maxCredits }: Order, price: number): void {
+  if (maxCredits !== undefined && price > maxCredits) throw aboveMaxCredits(price, maxCredits);
+}
+
+export type Submitting = ReturnType<typeof createSubmitting>;
+
+/** The values of works that are all over: nothing is undone while a part of it is still being done. */
+async function allOf<T extends readonly unknown[]>(
+  works: readonly [...{ [K in keyof T]: Promise<T[K]> }],
+): Promise<T> {
+  await Promise.allSettled(works);
+  return Promise.all(works) as unknown as Promise<T>;
+}
+
+function newItem(jobId: string, accountId: string, index: number, seed: ItemSeed): ItemDocument {
+  return {
+    _id: itemId(jobId, index),
+    jobId,
+    accountId,
+    index,
+    ...seed,
+    status: 'PENDING',
+    queue: 'ready',
+    epoch: 0,
+    tries: 0,
+    deaths: 0,
+  };
+}
+
+/** What a job stores of what was sent for it, and for its items. */
+function keptBytesOf({ definition, totalItems, seeds }: Order): number {
+  let bytes = Buffer.byteLength(textOf(definition)) + totalItems * BYTES_PER_ITEM;
+  if (definition.takes !== 'rows') return bytes;
+  for (const { row = '' } of seeds()) bytes += Buffer.byteLength(row);
+  return bytes;
+}
+
+function newJob(
+  { accountId, plan, apiKeyId }: Caller,
+  order: Order,
+  { key, parent, retentionDays }: { key: SubmitKey | null; parent: Parent | null; retentionDays: number },
+  now: Date,
+): JobDocument {
+  const _id = newId('job', now.getTime());
+  const createdAt = now.toISOString();
+  const { head, totalItems, need, places } = order;
+  const keptBytes = keptBytesOf(order);
+  return {
+    _id,
+    accountId,
+    plan,
+    apiKeyId,
+    phase: 'hidden',
+    phaseAt: createdAt,
+    shown: 0,
+    status: 'PENDING',
+    ...head,
+    usageKey: head.op ?? head.type,
+    totalItems,
+    completedItems: 0,
+    failedItems: 0,
+    cancelledItems: 0,
+    settledItems: 0,
+    usedRuns: 0,
+    usedCredits: 0,
+    outputs: 0,
+    hold: { ...need, period: '', past: 0, overageCredits: 0 },
+    ...(keptBytes >= LEAST_KEPT_BYTES && { keptBytes }),
+    places,
+    placesToken: null,
+    settlement: null,
+    errorCode: null,
+    errorMessage: null,
+    retryable: null,
+    actualCredits: 0,
+    chargedCredits: 0,
+    endEventId: null,
+    attemptNumber: (parent?.attemptNumber ?? 0) + 1,
+    ...(parent !== null && { parentJobId: parent._id }),
+    rootJobId: parent?.rootJobId ?? _id,
+    ...(key !== null && { idempotencyKey: key.key }),
+    ...(key !== null && key.fingerprint !== null && { fingerprint: key.fingerprint }),
+    createdAt,
+    day: createdAt.slice(0, 10),
+    startedAt: null,
+    completedAt: null,
+    expiresAt: new Date(now.getTime() + retentionDays * DAY_MS).toISOString(),
+  };
+}

@@ -1,0 +1,34 @@
+import { present } from '../../platform/names/present.ts';
+import { CONSOLE_KEY, type UsageSource } from '../billing/usage.ts';
+import type { UsageOf } from '../presets/answers.ts';
+import type { Reading } from './reading.ts';
+import type { JobsStore } from './store.ts';
+
+const FIELDS = { op: 'usageKey', key: 'apiKeyId', day: 'day' } as const;
+
+/** What jobs add to the usage of a window: by the instant of their submit. */
+export function jobUsage({ sums }: Reading): UsageSource {
+  return async (accountId, { from, to, groupBy }) => {
+    const window = { from: from.toISOString(), to: to.toISOString() };
+    const rows = await sums(accountId, window, FIELDS[groupBy]);
+    return rows.map(({ key, jobs: count, credits, items }) => ({
+      key: String(key ?? CONSOLE_KEY),
+      jobs: Number(count),
+      credits: Number(credits),
+      items: Number(items),
+    }));
+  };
+}
+
+/** How often presets ran, and when they did last. */
+export function presetUsage(jobs: JobsStore): UsageOf {
+  return async (accountId, presetIds) => {
+    const rows = await jobs.runsOf(accountId, presetIds);
+    const usages = rows.map(async ({ presetId, runs }) => {
+      const id = String(presetId);
+      const lastRunAt = await jobs.lastRunOf(accountId, id);
+      return [id, { runs: Number(runs), ...present({ lastRunAt }) }] as const;
+    });
+    return new Map(await Promise.all(usages));
+  };
+}

@@ -1,0 +1,67 @@
+import { present } from '../../../platform/names/present.ts';
+import { throughOutages } from '../../../platform/stores/outages.ts';
+import type { AssetsForJobs } from '../../assets/open.ts';
+import type { ModelSegment } from '../../catalogue/plan/plan.ts';
+import { expandPrompt, showsSubjects } from '../../catalogue/plan/subjects.ts';
+import type { Providers } from '../../providers/open.ts';
+import { Abandoned } from '../item-work.ts';
+import type { ItemsStore } from '../items-store.ts';
+import { type Input, type ItemCall, ItemFailure, type Made, PutBack } from './perform.ts';
+import type { TypicalSeconds } from './typical-seconds.ts';
+
+export interface ModelWorkOptions {
+  providers: Pick<Providers, 'run'>;
+  assets: AssetsForJobs;
+  items: ItemsStore;
+  typicalSeconds: TypicalSeconds;
+}
+
+/** Runs a model over an item: one try a claim. When to try again is for the provider to say. */
+export function createModelWork({ providers, assets, items, typicalSeconds }: ModelWorkOptions) {
+  async function referencesOf({ definition: { references }, job }: ItemCall, segment: ModelSegment) {
+    if (!showsSubjects(segment)) return [];
+    return Promise.all(references.map(async (id) => (await assets.read(job.accountId, id)).bytes));
+  }
+
+  return async (call: ItemCall, segment: ModelSegment, input: Input): Promise<Made> => {
+    const { item, job, definition, signal } = call;
+    const { op, model, prompt, parameters, schema } = segment;
+    const startedMs = performance.now();
+    const outcome = await providers.run(
+      {
+        ...{ op, model, parameters },
+        ...(prompt !== undefined && { prompt: expandPrompt(prompt, definition.subjects) }),
+        ...present({ schema }),
+        pictures: async () => {
+          const own = await input();
+          return [...(own === null ? [] : [own]), ...(await referencesOf(call, segment))];
+        },
+        itemIndex: item.index,
+        attempt: item.tries + 1,
+        accountId: job.accountId,
+        ...pickUpOf(item, segment),
+        async keep(requestId) {
+          // What it is asked for is paid, so that its id is worth waiting for a store.
+          if (await throughOutages(() => items.noteRequest(item, requestId), signal)) return;
+          throw new Abandoned('The claim was lost before the model was asked.');
+        },
+      },
+      signal,
+    );
+    if (outcome.kind === 'busy') throw new PutBack(outcome.retryAfterMs);
+    if (outcome.kind === 'failure') {
+      const { code, message, retryAfterMs } = outcome;
+      const again = retryAfterMs === undefined ? { isLast: true } : { isLast: false, retryAfterMs };
+      throw new ItemFailure({ code, message, mayPass: !again.isLast, ...again });
+    }
+    // A statistic: what was answered, and is paid, does not go with it.
+    await typicalSeconds.took(op, model, performance.now() - startedMs).catch(() => undefined);
+    return outcome;
+  };
+}
+
+/** A request that was kept belongs to the segment that the claim began with, and to none behind it. */
+function pickUpOf({ requestId, progress }: ItemCall['item'], { index }: ModelSegment): { pickUp?: string } {
+  if (requestId === undefined || index !== (progress?.segment ?? 0)) return {};
+  return { pickUp: requestId };
+}

@@ -1,0 +1,56 @@
+import type { Pixels } from '../../../imaging/pixels/pixels.ts';
+import type { Renders } from '../../../imaging/renders/renders.ts';
+import { ApiError } from '../../../platform/http/errors.ts';
+import type { AssetsForJobs } from '../../assets/open.ts';
+import { fill } from '../../templates/document.ts';
+import type { Templates } from '../../templates/open.ts';
+import { withAssetScheme } from '../../transforms/asset-references.ts';
+import { assetsOfPage } from '../../transforms/render.ts';
+import { type ItemCall, ItemFailure, type Made } from './perform.ts';
+
+export interface PageWorkOptions {
+  renders: Renders;
+  pixels: Pixels;
+  templates: Pick<Templates, 'findForRender'>;
+  assets: AssetsForJobs;
+  publicUrl: () => string;
+}
+
+/** Time that a page is drawn; waiting for a browser is not counted. */
+const DEADLINE_MS = 20_000;
+
+/** Draws the page of a render's row. */
+export function createPageWork({ renders, templates, assets, publicUrl, ...options }: PageWorkOptions) {
+  /** The template at the version of the submit, as long as it is there. */
+  async function templateOf({ job, definition: { template } }: ItemCall) {
+    if (template === undefined) throw new Error(`The render ${job._id} has no template.`);
+    try {
+      return await templates.findForRender(job.accountId, `${template.id}@${template.version}`);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'not_found') throw error;
+      const message = 'The template was deleted before this row was drawn.';
+      throw new ItemFailure({ code: 'invalid_state', message, mayPass: false, isUnstarted: true });
+    }
+  }
+
+  return async (call: ItemCall): Promise<Made> => {
+    const { job, item, signal } = call;
+    const { accountId } = job;
+    const template = await templateOf(call);
+    const html = withAssetScheme(fill(template, JSON.parse(item.row ?? '{}')), publicUrl());
+    const deadlineMs = Date.now() + DEADLINE_MS;
+    const { assets: pageAssets } = await assetsOfPage(html, {
+      ...options,
+      readAsset: assets.read,
+      accountId,
+      limits: { signal, deadlineMs },
+      work: 'job',
+      keepSlotUntil: () => undefined,
+    });
+    const { width, height } = template;
+    const page = { html, width, height, accountId, assets: pageAssets };
+    const work = renders.begin({ ...page, deadlineMs: Date.now() + DEADLINE_MS, signal, work: 'job' });
+    const { data, contentType } = await work.result;
+    return { kind: 'image', bytes: data, contentType };
+  };
+}

@@ -1,0 +1,96 @@
+import type { PixelResult, Pixels, TransformCall } from '../../../imaging/pixels/pixels.ts';
+import { ApiError } from '../../../platform/http/errors.ts';
+import type { OpMeter } from '../../../platform/metrics/ops.ts';
+import type { AssetsForJobs } from '../../assets/open.ts';
+import type { PassSegment } from '../../catalogue/plan/plan.ts';
+import { isBatch } from '../rules.ts';
+import type { ItemCall, Made } from './perform.ts';
+
+/** Time that an item is worked on; waiting for a thread is not counted. */
+const DEADLINE_MS = 60_000;
+
+export interface PassWorkOptions {
+  pixels: Pixels;
+  assets: AssetsForJobs;
+  meters: { ops: OpMeter };
+}
+
+/** Runs a pass over the picture of an item, with the second assets that its steps read. */
+export function createPassWork({ pixels, assets, meters }: PassWorkOptions) {
+  async function readSecond(accountId: string, assetId: string): Promise<Uint8Array<ArrayBuffer>> {
+    try {
+      return (await assets.read(accountId, assetId)).bytes;
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'asset_not_found') throw error;
+      throw new ApiError(
+        'not_found',
+        `The second asset ${assetId} is gone: send the job again with another.`,
+      );
+    }
+  }
+
+  function terms({ job, signal }: ItemCall) {
+    const inBatch = isBatch(job);
+    return {
+      ...{ accountId: job.accountId, deadlineMs: Date.now() + DEADLINE_MS, signal },
+      ...({ work: 'job', inBatch } as const),
+    };
+  }
+
+  async function transformed(
+    call: ItemCall,
+    pass: PassSegment['pass'],
+    { layers }: PassSegment,
+    bytes: Uint8Array<ArrayBuffer>,
+    wanted: Pick<TransformCall, 'describes'> = {},
+  ): Promise<PixelResult> {
+    const { accountId } = call.job;
+    const files: Record<string, Uint8Array> = {};
+    for (const { assetId } of layers) files[assetId] ??= await readSecond(accountId, assetId);
+    const bytesIn = bytes.length;
+    const second = layers.length > 0 ? { layers: files } : {};
+    const result = await pixels.transform({ ...terms(call), bytes, pass, ...second, ...wanted }).result;
+    const { queueMs, timings, data } = result;
+    const op = call.job.op ?? 'preset';
+    meters.ops.ran({ op, work: 'job', bytesIn, bytesOut: data.length, queueMs, ...timings });
+    return result;
+  }
+
+  /** Compares what the steps made of a picture, written without a loss, with another asset. */
+  async function compared(
+    call: ItemCall,
+    segment: PassSegment,
+    input: Uint8Array<ArrayBuffer>,
+    otherId: string,
+  ): Promise<Made> {
+    const pass = { ...segment.pass, encode: { format: 'png' as const } };
+    const bytes = pass.steps.length === 0 ? input : (await transformed(call, pass, segment, input)).data;
+    const other = await readSecond(call.job.accountId, otherId);
+    const { difference } = await pixels.compare({ ...terms(call), bytes, other }).result;
+    return { kind: 'json', output: difference };
+  }
+
+  return async (call: ItemCall, segment: PassSegment, bytes: Uint8Array<ArrayBuffer>): Promise<Made> => {
+    if (segment.compareWith !== undefined) return compared(call, segment, bytes, segment.compareWith);
+    const wanted = { describes: isLast(call, segment) };
+    const { data, contentType, achieved, facts } = await transformed(
+      call,
+      segment.pass,
+      segment,
+      bytes,
+      wanted,
+    );
+    return {
+      kind: 'image',
+      bytes: data,
+      contentType,
+      ...(facts && { facts }),
+      ...(achieved && { achieved: { ...achieved } }),
+    };
+  };
+}
+
+/** Whether what a segment makes is the output of the item, and no input of another segment. */
+function isLast({ item, definition }: ItemCall, { index }: PassSegment): boolean {
+  return definition.variants[item.variant]?.segments.length === index + 1;
+}

@@ -1,0 +1,246 @@
+import { asApiError } from '../../../platform/http/error-answers/failures.ts';
+import { ApiError } from '../../../platform/http/errors.ts';
+import { MEGABYTE } from '../../../platform/names/units.ts';
+import { StorageFullError } from '../../../platform/stores/documents/port.ts';
+import type { Objects } from '../../../platform/stores/objects/port.ts';
+import { isOutage, throughOutages } from '../../../platform/stores/outages.ts';
+import type { AssetsForJobs } from '../../assets/open.ts';
+import type { Facts } from '../../assets/uploads/intake.ts';
+import type { ModelSegment, PassSegment, Segment } from '../../catalogue/plan/plan.ts';
+import type { Definition } from '../definitions/definition.ts';
+import type { Definitions } from '../definitions/definitions.ts';
+import { newIntermediateKey } from '../intermediates.ts';
+import { Abandoned, type Perform, type WorkResult } from '../item-work.ts';
+import type { ItemsStore } from '../items-store.ts';
+import type { Claimed, JobDocument, Outcome, Progress } from '../job.ts';
+import { type Failure, failureOf, timesOf } from '../rules.ts';
+
+/** What a segment, or a page, made of an item. */
+export type Made =
+  | {
+      kind: 'image';
+      bytes: Uint8Array<ArrayBuffer>;
+      contentType: string;
+      /** What the bytes are, where it is known already. */
+      facts?: Facts;
+      achieved?: Record<string, number>;
+    }
+  | { kind: 'json'; output: unknown };
+
+/** Reads what a segment works on; null where an item is made of nothing. Called at most once, when it is needed. */
+export type Input = () => Promise<Uint8Array<ArrayBuffer> | null>;
+
+/** Everything that the work on one item is done with. */
+export interface ItemCall {
+  item: Claimed;
+  job: JobDocument;
+  definition: Definition;
+  signal: AbortSignal;
+  /** Resolves when the job is accepted, and rejects when it is not to be worked on. Every effect outside this process waits for it. */
+  accepted: Promise<unknown>;
+}
+
+export interface PerformOptions {
+  definitions: Definitions;
+  items: ItemsStore;
+  objects: Objects;
+  assets: AssetsForJobs;
+  runPass: (call: ItemCall, segment: PassSegment, input: Uint8Array<ArrayBuffer>) => Promise<Made>;
+  runModel: (call: ItemCall, segment: ModelSegment, input: Input) => Promise<Made>;
+  runPage: (call: ItemCall) => Promise<Made>;
+  /** Whether the job is being cancelled: an item then starts no further segment. */
+  isStopping: (jobId: string) => Promise<boolean>;
+  now: () => Date;
+  log: { warn(context: object, message: string): void };
+}
+
+/** Work that failed for a reason that is no refusal of the interface, such as one of a provider. */
+export class ItemFailure extends Error {
+  override readonly name = 'ItemFailure';
+  readonly failure: Failure;
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+/** There was no place for the work: it was not tried, and is to be taken up again after a pause. */
+export class PutBack extends Error {
+  override readonly name = 'PutBack';
+  readonly pauseMs: number;
+  constructor(pauseMs: number) {
+    super('There was no place for the work.');
+    this.pauseMs = pauseMs;
+  }
+}
+
+const LARGEST_INTERMEDIATE_BYTES = 256 * MEGABYTE;
+const NOTHING_DONE: Progress = { segment: 0, objectKey: null, runs: 0, credits: 0 };
+
+/**
+ * The work on an item: its page, or its segments in order. What a segment made is the input of the next; it is stored and
+ * noted in the item, so that a later try, and a resume, begins behind the last segment that was finished.
+ */
+export function createPerform(options: PerformOptions): Perform {
+  const { definitions, items, objects, assets, now, log } = options;
+
+  async function inputOf({ item }: ItemCall, progress: Progress): Promise<Uint8Array<ArrayBuffer> | null> {
+    if (progress.objectKey !== null) {
+      const bytes = await objects.read(progress.objectKey, LARGEST_INTERMEDIATE_BYTES);
+      if (bytes !== null) return new Uint8Array(bytes);
+      const message = 'What the segment before made could not be read.';
+      throw new ApiError('internal_error', message);
+    }
+    if (item.assetId === null) return null;
+    return (await assets.read(item.accountId, item.assetId)).bytes;
+  }
+
+  async function run(call: ItemCall, segment: Segment, input: Input): Promise<Made> {
+    if (segment.runs === 'model') {
+      await call.accepted;
+      return options.runModel(call, segment, input);
+    }
+    const bytes = await input();
+    if (bytes === null) throw new Error('A pass has an image to work on.');
+    return options.runPass(call, segment, bytes);
+  }
+
+  /** Keeps what a segment made for the next one. The object before it is of no use any more. */
+  async function keepIntermediate(
+    { item, signal }: ItemCall,
+    made: Made,
+    before: Progress,
+    after: Progress,
+    segment: Segment,
+  ) {
+    if (made.kind === 'json') throw new Error('Only the last segment answers JSON.');
+    const { bytes, contentType } = made;
+    const objectKey = newIntermediateKey(item.jobId);
+    const store = storing(segment, signal);
+    await store(() => objects.put(objectKey, bytes, contentType));
+    const progress = { ...after, objectKey };
+    if (!(await store(() => items.noteProgress(item, progress)))) {
+      await objects.delete(objectKey);
+      throw new Abandoned('The claim was lost between two segments.');
+    }
+    // What an attempt before this one made stays, for that attempt can be looked at and resumed by itself. What cannot be
+    // deleted now goes with the job.
+    if (before.objectKey !== null && before.objectKey !== item.inherits)
+      await objects.delete(before.objectKey).catch(() => undefined);
+    return progress;
+  }
+
+  async function outcomeOf(
+    { item, job, signal }: ItemCall,
+    made: Made,
+    { runs, credits }: Progress,
+    segment?: Segment,
+  ): Promise<Outcome> {
+    if (made.kind === 'json') {
+      const output = JSON.stringify(made.output);
+      return { status: 'COMPLETED', output, ...timesOf(item, now()), runs, credits };
+    }
+    const { collection, expiresAt, _id: jobId, accountId } = job;
+    const labels = { accountId, jobId, itemIndex: item.index, collection, expiresAt };
+    const asset = await assets.outputs.make(labels, made.bytes, signal, made.facts, storing(segment, signal));
+    const achieved = made.achieved && { achieved: made.achieved };
+    return {
+      status: 'COMPLETED',
+      resultAssetId: asset._id,
+      ...achieved,
+      ...timesOf(item, now()),
+      runs,
+      credits,
+    };
+  }
+
+  async function walk(call: ItemCall): Promise<Outcome> {
+    const { item, job, definition } = call;
+    const variant = definition.variants[item.variant];
+    if (variant === undefined) throw new Error(`Item ${item._id} has a variant that its job has not.`);
+    let progress = item.progress ?? NOTHING_DONE;
+    let input: Input = () => inputOf(call, progress);
+    for (const segment of variant.segments.slice(progress.segment)) {
+      const isFirst = segment.index === (item.progress?.segment ?? 0);
+      if (!isFirst && (await options.isStopping(job._id))) {
+        return { status: 'CANCELLED', ...timesOf(item, now()), runs: 0, credits: 0 };
+      }
+      try {
+        const made = await run(call, segment, input);
+        await call.accepted;
+        const after = {
+          segment: segment.index + 1,
+          objectKey: null,
+          runs: progress.runs + (segment.runs === 'pass' ? 1 : 0),
+          credits: progress.credits + (variant.credits[segment.index] ?? 0),
+        };
+        if (segment.index === variant.segments.length - 1) return await outcomeOf(call, made, after, segment);
+        progress = await keepIntermediate(call, made, progress, after, segment);
+        input = async () => (made.kind === 'image' ? made.bytes : null);
+      } catch (error) {
+        throw error instanceof PutBack || isOutage(error) ? error : atSegment(error, segment, progress, job);
+      }
+    }
+    throw new Error(`Item ${item._id} has no segment left to run.`);
+  }
+
+  async function page(call: ItemCall): Promise<Outcome> {
+    await call.accepted;
+    const made = await options.runPage(call).catch((error: unknown) => {
+      throw isOutage(error) ? error : atSegment(error, undefined, NOTHING_DONE, call.job);
+    });
+    return outcomeOf(call, made, { ...NOTHING_DONE, runs: 1 });
+  }
+
+  /** A failure with what its item used before it, and in a chain where it happened. */
+  function atSegment(
+    error: unknown,
+    segment: Segment | undefined,
+    { runs, credits }: Progress,
+    job: JobDocument,
+  ): ItemFailure {
+    const failure = failureIn(error, job);
+    // A run that was handed out is paid for, but when the reason is ours.
+    const isPaid = segment?.runs !== 'model' && !failure.mayPass && failure.isUnstarted !== true;
+    return new ItemFailure({
+      ...failure,
+      usage: { runs: runs + (isPaid ? 1 : 0), credits },
+      ...(job.type === 'chain' && segment !== undefined && { failedStep: segment.index }),
+    });
+  }
+
+  function failureIn(error: unknown, { type }: JobDocument): Failure {
+    if (error instanceof ItemFailure) return error.failure;
+    if (error instanceof ApiError) return failureOf(error);
+    if (error instanceof StorageFullError) return failureOf(asApiError(error));
+    if (!(error instanceof Abandoned)) log.warn({ err: error, type }, 'Work on an item failed unexpectedly');
+    return {
+      code: 'internal_error',
+      message: 'The item failed for a reason of the service itself; it can be resumed.',
+      mayPass: true,
+    };
+  }
+
+  return async (item, job, signal, accepted = Promise.resolve()): Promise<WorkResult> => {
+    try {
+      const definition = await definitions.of(job._id);
+      const call = { item, job, definition, signal, accepted };
+      return { outcome: await (definition.takes === 'rows' ? page(call) : walk(call)) };
+    } catch (error) {
+      if (error instanceof PutBack) return { putBackMs: error.pauseMs };
+      if (isOutage(error)) return { outage: error };
+      return { failure: failureIn(error, job) };
+    }
+  };
+}
+
+/**
+ * How what a segment made is stored. A model's answer is paid, so that it stays in the hand of its process until the stores
+ * take it; a pass is repeated by whoever takes the item up again.
+ */
+function storing(
+  segment: Segment | undefined,
+  signal: AbortSignal,
+): <T>(step: () => Promise<T>) => Promise<T> {
+  return (step) => (segment?.runs === 'model' ? throughOutages(step, signal) : step());
+}

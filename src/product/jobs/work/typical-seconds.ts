@@ -1,0 +1,62 @@
+import type { Collection, DeclaredCollection, Documents } from '../../../platform/stores/documents/port.ts';
+
+/** How long the last items of an op took on a model, over all accounts. */
+interface DurationsDocument {
+  /** `<op>/<model>` */
+  _id: string;
+  lastMs: number[];
+}
+
+export const OP_DURATIONS: DeclaredCollection = {
+  name: 'opDurations',
+  indexes: [],
+  onAccountDeletion: 'keep',
+};
+
+const REMEMBERED = 100;
+const FEWEST = 5;
+const FRESH_MS = 60_000;
+
+/** How long items of an op typically take on a model: for callers who plan their waits. */
+export class TypicalSeconds {
+  readonly #durations: Collection<DurationsDocument>;
+  readonly #medians = new Map<string, number>();
+  #readMs = 0;
+
+  private constructor(durations: Collection<DurationsDocument>) {
+    this.#durations = durations;
+  }
+
+  static async open(documents: Documents): Promise<TypicalSeconds> {
+    const typical = new TypicalSeconds(await documents.collection<DurationsDocument>(OP_DURATIONS));
+    await typical.refresh();
+    return typical;
+  }
+
+  /** Notes an item that was completed. */
+  async took(op: string, model: string, durationMs: number): Promise<void> {
+    const lastMs = { $each: [Math.round(durationMs)], $slice: -REMEMBERED };
+    await this.#durations.updateOne({ _id: `${op}/${model}` }, { $push: { lastMs } }, { upsert: true });
+  }
+
+  /** The median, in whole seconds rounded up; undefined while too few are known. At most a minute old, or a call. */
+  of(op: string, model: string): number | undefined {
+    if (performance.now() - this.#readMs > FRESH_MS) void this.refresh().catch(() => undefined);
+    return this.#medians.get(`${op}/${model}`);
+  }
+
+  /** Reads what every process has noted: a document for each op and model. */
+  async refresh(): Promise<void> {
+    this.#readMs = performance.now();
+    for (const { _id, lastMs } of await this.#durations.find({})) {
+      if (lastMs.length >= FEWEST) this.#medians.set(_id, Math.ceil(medianOf(lastMs) / 1_000));
+    }
+  }
+}
+
+function medianOf(values: readonly number[]): number {
+  const sorted = [...values].sort((one, other) => one - other);
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? 0;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
+}

@@ -1,0 +1,36 @@
+import { invalidParam } from '../../platform/http/errors.ts';
+import { present } from '../../platform/names/present.ts';
+import { defaultModelFor, type Model, type Models, modelsFor } from './models.ts';
+
+/**
+ * The model that a job or a step runs on: the one that it names, else the op's default.
+ * @param named undefined where none is named.
+ * @param category what the op asks of a model.
+ * @param param where the name was given, such as `model` or `steps[1].model`.
+ * @throws ApiError invalid_param with the fitting models in details.allowed.
+ */
+export function chosenModel(
+  models: Models,
+  named: string | undefined,
+  category: string,
+  param: string,
+): Model {
+  const fitting = modelsFor(models, category);
+  const model =
+    named === undefined ? defaultModelFor(models, category) : fitting.find(({ id }) => id === named);
+  if (model !== undefined) return model;
+  const allowed = fitting.map(({ id }) => id);
+  const verb = category.replaceAll('_', ' ');
+  const problem =
+    named === undefined
+      ? `${param} is missing, and no model is offered by default to ${verb}`
+      : `${param} is ${JSON.stringify(named)}, which is not offered to ${verb}`;
+  const mend =
+    allowed.length === 0
+      ? 'the operator of this service has configured no provider for it'
+      : `use one of ${allowed.join(', ')}`;
+  throw invalidParam(param, `${problem}: ${mend}.`, {
+    ...present({ received: named }),
+    allowed,
+  });
+}

@@ -1,0 +1,140 @@
+import { type Static, Type } from '@sinclair/typebox';
+import data from '../../../config/models.json' with { type: 'json' };
+import { checkedData } from '../../platform/settings/checked-data.ts';
+
+/** What an op asks of a model; each AI op asks for what it is called. */
+export type ModelCategory = 'generate' | 'edit' | 'upscale' | 'remove_background' | 'expand' | 'analyze';
+
+const Usd = Type.String({ pattern: '^\\d{1,5}(\\.\\d{1,8})?$', description: 'US dollars as a decimal.' });
+
+/** One choice that a model offers beyond its op's own parameters. */
+const ModelParameter = Type.Object(
+  {
+    key: Type.String({ minLength: 1 }),
+    label: Type.String({ minLength: 1 }),
+    type: Type.String({ enum: ['string', 'integer', 'number', 'boolean'] }),
+    defaultValue: Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]),
+    options: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Number()]), { minItems: 1 })),
+    min: Type.Optional(Type.Number()),
+    max: Type.Optional(Type.Number()),
+  },
+  { additionalProperties: false },
+);
+
+/** A list price per item before markup, with where it was read and when. */
+const Price = Type.Object(
+  {
+    by: Type.Array(Type.String(), {
+      description: 'The parameters that decide; none where one price is all.',
+    }),
+    rows: Type.Array(
+      Type.Object(
+        {
+          when: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()])),
+          usd: Usd,
+        },
+        { additionalProperties: false },
+      ),
+      { minItems: 1 },
+    ),
+    source: Type.String({ minLength: 1, description: "The provider's page that lists it." }),
+    asOf: Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'When it was listed so.' }),
+  },
+  { additionalProperties: false },
+);
+
+const Model = Type.Object(
+  {
+    id: Type.String({ minLength: 1 }),
+    name: Type.String({ minLength: 1 }),
+    description: Type.String({ minLength: 1 }),
+    series: Type.String({ minLength: 1 }),
+    provider: Type.Unsafe<'openai' | 'gemini' | 'replicate' | 'sandbox' | 'local'>({
+      type: 'string',
+      enum: ['openai', 'gemini', 'replicate', 'sandbox', 'local'],
+    }),
+    providerModel: Type.String({ minLength: 1, description: "The model's name at its provider." }),
+    fields: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description:
+          'What this model calls prompt, image and images, where its provider has no one name for them.',
+      }),
+    ),
+    mode: Type.Union([Type.Literal('ai_image'), Type.Literal('analyze')]),
+    categories: Type.Array(Type.String(), { minItems: 1 }),
+    price: Price,
+    created: Type.Integer({ description: 'Unix timestamp of its release, or of its first listing here.' }),
+    imageRequired: Type.Union([Type.Boolean(), Type.Null()], { description: 'null when it takes no image.' }),
+    inputModalities: Type.Array(Type.String(), { minItems: 1 }),
+    outputModalities: Type.Array(Type.String(), { minItems: 1 }),
+    maxInputEdge: Type.Optional(Type.Integer({ minimum: 1, description: 'Pixels.' })),
+    maxInputImages: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]),
+    parameters: Type.Array(ModelParameter),
+    promptPrice: Type.Optional(Usd),
+    completionPrice: Type.Optional(Usd),
+    contextLength: Type.Optional(Type.Integer({ minimum: 1 })),
+    structuredOutput: Type.Boolean(),
+    answerSchema: Type.Optional(
+      Type.Unsafe<Record<string, unknown>>({
+        type: 'object',
+        description: 'JSON Schema of its answers, where it has one of its own and takes none.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type Model = Static<typeof Model>;
+export type ModelMode = Model['mode'];
+export type ProviderName = Model['provider'];
+
+const Book = Type.Object(
+  {
+    creditsPerUsd: Type.Integer({ minimum: 1 }),
+    markup: Type.Number({ minimum: 0, description: 'Share added to the provider price.' }),
+    models: Type.Array(Model, { minItems: 1 }),
+  },
+  { additionalProperties: false },
+);
+
+/** The models that AI ops can run on, and how their prices become credits. */
+export type Models = Static<typeof Book>;
+
+/**
+ * Reads models.json.
+ * @throws Error that names every violation, or an id that is given twice.
+ */
+export function readModels(book: unknown = data): Models {
+  const checked = checkedData('config/models.json', Book, book);
+  const ids = checked.models.map(({ id }) => id);
+  const repeated = ids.find((id, index) => ids.indexOf(id) < index);
+  if (repeated !== undefined) throw new Error(`config/models.json names the model ${repeated} twice.`);
+  return checked;
+}
+
+/** The models of the providers that are offered; the others are in no listing, and naming one is refused. */
+export function offeredModels(book: Models, isOffered: (provider: ProviderName) => boolean): Models {
+  return { ...book, models: book.models.filter(({ provider }) => isOffered(provider)) };
+}
+
+/** The models of a mode, in the order of the file. */
+export function modelsOf({ models }: Models, mode: ModelMode): Model[] {
+  return models.filter((model) => model.mode === mode);
+}
+
+/** The model of this id, or undefined. */
+export function findModel({ models }: Models, id: string): Model | undefined {
+  return models.find((model) => model.id === id);
+}
+
+/** The models that run ops of this category. */
+export function modelsFor({ models }: Models, category: string): Model[] {
+  return models.filter((model) => model.categories.includes(category));
+}
+
+/**
+ * The model that an op runs on when none is named: the first of its category in the order of the file, where real ones
+ * stand before the sandbox's. Local models read one kind of thing only, and are never meant without being named.
+ */
+export function defaultModelFor(models: Models, category: string): Model | undefined {
+  return modelsFor(models, category).find(({ provider }) => provider !== 'local');
+}

@@ -1,0 +1,63 @@
+import { ApiError } from '../../platform/http/errors.ts';
+import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
+import { compileSteps } from '../catalogue/plan/steps.ts';
+import type { Models } from '../models/models.ts';
+import { isBuiltIn } from './builtins.ts';
+import type { Preset, PresetVersion } from './preset.ts';
+import type { PresetData, PresetUsage } from './schema.ts';
+
+/** How often each of these presets ran; one that is left out never did. */
+export type UsageOf = (
+  accountId: string,
+  presetIds: readonly string[],
+) => Promise<ReadonlyMap<string, PresetUsage>>;
+
+const NEVER_RAN: PresetUsage = { runs: 0 };
+
+/** A preset as the API shows it. */
+export function dataOf(preset: Preset): PresetData {
+  const { _id: id, name, slug, description, steps, subjects, version, createdAt, updatedAt } = preset;
+  return {
+    id,
+    builtIn: isBuiltIn(id),
+    name,
+    slug,
+    description,
+    steps,
+    subjects,
+    version,
+    versionCount: preset.superseded.length + 1,
+    createdAt,
+    updatedAt,
+  };
+}
+
+/** A preset as it is exported: with the versions that the current one superseded. */
+export function exportOf(preset: Preset, versions: PresetVersion[]): PresetData {
+  return { ...dataOf(preset), versions };
+}
+
+/** An earlier version as the API shows it: what it ran and when it was saved, under the preset's name. */
+export function earlierDataOf(preset: Preset, version: PresetVersion): PresetData {
+  return dataOf({ ...preset, ...version });
+}
+
+/** A preset as a write answers it. */
+export function savedDataOf(preset: Preset, versions: PresetVersion[], models: Models): PresetData {
+  return { ...exportOf(preset, versions), warnings: adviceOn(preset, models) };
+}
+
+/** A rename saves a preset whose steps are no longer accepted, when its model is not offered any more: no advice then. */
+function adviceOn({ steps }: Preset, models: Models): StepWarning[] {
+  try {
+    return warningsOf(compileSteps(steps, models));
+  } catch (error) {
+    if (error instanceof ApiError) return [];
+    throw error;
+  }
+}
+
+/** Adds what a read tells beside the preset itself. */
+export function withUsage(data: PresetData, usage: ReadonlyMap<string, PresetUsage>): PresetData {
+  return { ...data, usage: usage.get(data.id) ?? NEVER_RAN };
+}

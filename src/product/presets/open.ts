@@ -1,0 +1,40 @@
+import type { Slice } from '../../platform/http/slice.ts';
+import type { Documents } from '../../platform/stores/documents/port.ts';
+import type { Gate } from '../accounts/gate/gate.ts';
+import type { Models } from '../models/models.ts';
+import type { AnswerSchemas } from '../providers/answer-schemas.ts';
+import type { UsageOf } from './answers.ts';
+import type { MissingAssets } from './named-assets.ts';
+import { type FoundPreset, findPreset } from './reading.ts';
+import { presetRoutes } from './routes.ts';
+import { PresetsStore } from './store.ts';
+import { createPresetPass, type PresetPass } from './transform-pass.ts';
+
+export interface PresetsOptions {
+  documents: Documents;
+  gate: Gate;
+  models: Models;
+  missingAssets: MissingAssets;
+  answerSchemas: AnswerSchemas;
+  /** How often presets ran, which jobs know. */
+  usageOf: UsageOf;
+  now: () => Date;
+}
+
+export interface Presets extends Slice {
+  store: PresetsStore;
+  /** The one pass of a preset that runs while its caller waits; see transform-pass.ts for what it throws. */
+  passOf: PresetPass;
+  /** The preset that a call names, and the version of it; see reading.ts for what it throws. */
+  find(accountId: string, reference: string, param: string): Promise<FoundPreset>;
+}
+
+export async function openPresets({ documents, ...options }: PresetsOptions): Promise<Presets> {
+  const store = await PresetsStore.open(documents);
+  return {
+    store,
+    passOf: createPresetPass(store, options.models),
+    find: (accountId, reference, param) => findPreset(store, accountId, reference, param),
+    routes: (app) => presetRoutes(app, { store, ...options }),
+  };
+}

@@ -1,0 +1,229 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance } from 'fastify';
+import { envelopeOf, success } from '../../platform/http/envelope.ts';
+import { invalidParam } from '../../platform/http/errors.ts';
+import { importResultOf, sendImported } from '../../platform/http/lists/imports.ts';
+import { rowWriter, sendList } from '../../platform/http/lists/streamed-list.ts';
+import { slugFromName } from '../../platform/names/slugs.ts';
+import type { Gate } from '../accounts/gate/gate.ts';
+import { earlierDataOf, exportOf, savedDataOf, type UsageOf, withUsage } from './answers.ts';
+import { revisionOf } from './changing.ts';
+import { presetNotFound } from './errors.ts';
+import { sortEntries } from './importing.ts';
+import { listPresets } from './listing.ts';
+import type { Preset } from './preset.ts';
+import { checkWritable, pathReference, pathVersion, resolve } from './reading.ts';
+import { type ContentRules, checkedContent, checkName, checkSlug } from './rules.ts';
+import {
+  NewPreset,
+  PresetChange,
+  PresetData,
+  PresetEntries,
+  PresetListQuery,
+  PresetParams,
+  PresetReadQuery,
+  PresetVersionParams,
+} from './schema.ts';
+import type { PresetsStore } from './store.ts';
+
+export interface PresetRoutesOptions extends ContentRules {
+  store: PresetsStore;
+  gate: Gate;
+  usageOf: UsageOf;
+  now: () => Date;
+}
+
+const tags = ['Presets'];
+const writePreset = rowWriter(PresetData);
+
+/** Presets: lists of steps, versioned, checked when they are written, run by name. */
+export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOptions): Promise<void> {
+  const { store, gate, usageOf, now, models } = options;
+
+  /** A preset as a write answers it. */
+  async function saved(accountId: string, preset: Preset) {
+    const [versions = []] = await store.histories(accountId, [preset]);
+    return savedDataOf(preset, versions, models);
+  }
+
+  app.get<{ Querystring: PresetListQuery }>(
+    '/presets',
+    {
+      schema: {
+        summary: 'List presets',
+        description: 'Built-ins first, then your own, most recently updated first. Not paged.',
+        tags,
+        querystring: PresetListQuery,
+        response: { 200: envelopeOf(Type.Array(PresetData)) },
+      },
+    },
+    async (request, reply) => {
+      const { accountId } = gate.callerOf(request);
+      return sendList(
+        reply,
+        'Presets listed.',
+        await listPresets(store, accountId, request.query, usageOf),
+        writePreset,
+      );
+    },
+  );
+
+  app.post<{ Body: NewPreset }>(
+    '/presets',
+    {
+      config: { idempotency: 'kept', needsRoom: true },
+      schema: {
+        summary: 'Create a preset',
+        description: 'Steps are checked when they are written, so that a saved preset can run.',
+        tags,
+        body: NewPreset,
+        response: { 201: envelopeOf(PresetData) },
+      },
+    },
+    async (request, reply) => {
+      const { accountId } = gate.callerOf(request);
+      const { name, description = '', slug } = request.body;
+      checkName(name);
+      if (slug !== undefined) checkSlug(slug);
+      const content = await checkedContent(request.body, accountId, options);
+      const named = { slug: slug ?? slugFromName(name, 'preset'), takesSuffix: slug === undefined };
+      const draft = { name, description, version: 1, history: [], ...named, ...content };
+      const preset = await store.insertOne(accountId, draft, now());
+      return reply.code(201).send(success('Preset created.', await saved(accountId, preset)));
+    },
+  );
+
+  app.post<{ Body: unknown[] }>(
+    '/presets/import',
+    {
+      config: { idempotency: 'kept', needsRoom: true, fixedWord: true },
+      schema: {
+        summary: 'Import presets',
+        description:
+          'Takes presets as GET /api/v1/presets/{slug} answers them, with version and versions. Entries that break a rule are listed in errors; the others land.',
+        tags,
+        body: PresetEntries,
+        response: { 201: envelopeOf(importResultOf('PresetImport', PresetData)) },
+      },
+    },
+    async (request, reply) => {
+      const { accountId } = gate.callerOf(request);
+      const { drafts, errors } = await sortEntries(request.body, accountId, options, now());
+      const presets = await store.insert(accountId, drafts, now());
+      const data = presets.map((preset, index) =>
+        savedDataOf(preset, [...(drafts[index]?.history ?? [])], models),
+      );
+      return sendImported(reply, data, errors, { sent: request.body.length, of: 'presets' });
+    },
+  );
+
+  app.get<{ Params: PresetParams; Querystring: PresetReadQuery }>(
+    '/presets/:slug',
+    {
+      schema: {
+        summary: 'Read a preset',
+        description: 'As it can be imported, or one version of it by slug@version or ?version=.',
+        tags,
+        params: PresetParams,
+        querystring: PresetReadQuery,
+        response: { 200: envelopeOf(PresetData) },
+      },
+    },
+    async (request) => {
+      const { accountId } = gate.callerOf(request);
+      const { preset, version } = await resolve(
+        store,
+        accountId,
+        pathReference(request.params.slug, request.query.version),
+        'slug',
+      );
+      const isCurrent = version.version === preset.version;
+      const [usage, [versions = []]] = await Promise.all([
+        usageOf(accountId, [preset._id]),
+        isCurrent ? store.histories(accountId, [preset]) : [],
+      ]);
+      const data = isCurrent ? exportOf(preset, versions) : earlierDataOf(preset, version);
+      return success('Preset read.', withUsage(data, usage));
+    },
+  );
+
+  app.put<{ Params: PresetParams; Body: PresetChange }>(
+    '/presets/:slug',
+    {
+      config: { idempotency: 'kept', needsRoom: true },
+      schema: {
+        summary: 'Change a preset',
+        description:
+          'What is left out stays. Other steps or subjects are a new version; the one before stays readable as slug@version.',
+        tags,
+        params: PresetParams,
+        body: PresetChange,
+        response: { 200: envelopeOf(PresetData) },
+      },
+    },
+    async (request) => {
+      const { accountId } = gate.callerOf(request);
+      const { name, slug } = request.body;
+      checkWritable(request.params.slug);
+      if (name !== undefined) checkName(name);
+      if (slug !== undefined) checkSlug(slug);
+      const preset = await store.update(
+        accountId,
+        request.params.slug,
+        (current) => revisionOf(current, request.body, accountId, options),
+        now(),
+      );
+      if (preset === null) throw presetNotFound('slug');
+      return success('Preset changed.', await saved(accountId, preset));
+    },
+  );
+
+  app.delete<{ Params: PresetParams }>(
+    '/presets/:slug',
+    {
+      config: { idempotency: 'kept' },
+      schema: {
+        summary: 'Delete a preset',
+        description: 'Removes every version.',
+        tags,
+        params: PresetParams,
+        response: { 204: Type.Null() },
+      },
+    },
+    async (request, reply) => {
+      const { slug } = request.params;
+      checkWritable(slug);
+      const removed = await store.remove(gate.callerOf(request).accountId, slug);
+      if (!removed) throw presetNotFound('slug');
+      return reply.code(204).send();
+    },
+  );
+
+  app.delete<{ Params: PresetVersionParams }>(
+    '/presets/:slug/versions/:version',
+    {
+      config: { idempotency: 'kept' },
+      schema: {
+        summary: 'Delete a version of a preset',
+        description: 'The current version stays, and its number is never given again.',
+        tags,
+        params: PresetVersionParams,
+        response: { 204: Type.Null() },
+      },
+    },
+    async (request, reply) => {
+      const { accountId } = gate.callerOf(request);
+      const { slug } = request.params;
+      checkWritable(slug);
+      const version = pathVersion(request.params.version);
+      const preset = await store.find(accountId, slug);
+      if (preset === null) throw presetNotFound('slug');
+      if (version === preset.version) {
+        const message = `Version ${version} is the current one, which the preset runs: delete an earlier one.`;
+        throw invalidParam('version', message, { received: version });
+      }
+      if (!(await store.removeVersion(accountId, preset._id, version))) throw presetNotFound('version');
+      return reply.code(204).send();
+    },
+  );
+}

@@ -1,0 +1,103 @@
+import { invalidParam } from '../../platform/http/errors.ts';
+import { isReservedSlug, refusedSlug, SLUG_PATTERN } from '../../platform/names/slugs.ts';
+import { stepInOwnSpelling } from '../catalogue/checks/spelling.ts';
+import type { SentSchema } from '../catalogue/plan/ai-step.ts';
+import { assetsOfSteps, assetsOfSubjects, type NamedAsset } from '../catalogue/plan/named-assets.ts';
+import { checkStepSizes } from '../catalogue/plan/sizes.ts';
+import type { PresetStep } from '../catalogue/plan/step.ts';
+import { compileSteps, schemasOfSteps } from '../catalogue/plan/steps.ts';
+import { checkSubjectsAreUsed, readSubjects } from '../catalogue/plan/subjects.ts';
+import type { Models } from '../models/models.ts';
+import type { AnswerSchemas } from '../providers/answer-schemas.ts';
+import { checkNamedAssets, type MissingAssets } from './named-assets.ts';
+import type { Content } from './preset.ts';
+import { PRESET_SLUG_MAX_CHARACTERS } from './schema.ts';
+
+/** What steps and subjects are held against. */
+export interface ContentRules {
+  models: Models;
+  missingAssets: MissingAssets;
+  answerSchemas: Pick<AnswerSchemas, 'check'>;
+}
+
+/** Largest steps and subjects of a version, as JSON: an account may hold a thousand presets, and lists them unpaged. */
+const CONTENT_MAX_BYTES = 512 * 1024;
+
+const SLUG = new RegExp(SLUG_PATTERN);
+
+/** Steps and subjects as they are sent: whatever is wrong within them is still to be found. */
+export interface SentContent {
+  steps: PresetStep[];
+  subjects?: readonly unknown[] | undefined;
+}
+
+/**
+ * A version that keeps its rules, the assets that it runs on, whose existence is for a store to tell, and the schemas of answers, which
+ * are still to be compiled.
+ */
+export interface ReadContent {
+  content: Content;
+  named: NamedAsset[];
+  schemas: SentSchema[];
+}
+
+/**
+ * The content of one version, once it is known to run.
+ * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
+ */
+export async function checkedContent(
+  sent: SentContent,
+  accountId: string,
+  { models, missingAssets, answerSchemas }: ContentRules,
+): Promise<Content> {
+  const { content, named, schemas } = readContent(sent, models);
+  await checkNamedAssets(named, accountId, missingAssets);
+  await answerSchemas.check(accountId, schemas);
+  return content;
+}
+
+/**
+ * Holds the content of one version against all rules but the existence of its assets.
+ * @param where goes before the names of the fields: '', or `versions[2].` for an earlier version.
+ * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
+ */
+export function readContent(sent: SentContent, models: Models, where = ''): ReadContent {
+  checkStepSizes(sent.steps, `${where}steps`);
+  const steps = sent.steps.map(stepInOwnSpelling);
+  const compiled = compileSteps(steps, models, `${where}steps`);
+  const subjects = readSubjects(sent.subjects ?? [], `${where}subjects`);
+  checkSubjectsAreUsed(compiled, subjects, models, where);
+  checkSize({ steps, subjects }, where);
+  const named = [
+    ...assetsOfSteps(steps, compiled, `${where}steps`),
+    ...assetsOfSubjects(subjects, `${where}subjects`),
+  ];
+  return { content: { steps, subjects }, named, schemas: schemasOfSteps(compiled, `${where}steps`) };
+}
+
+/** @throws ApiError invalid_param on name. */
+export function checkName(name: string): void {
+  if (name.trim() === '') throw invalidParam('name', 'name is missing or blank: send one.');
+}
+
+/**
+ * Refuses a slug that no account may have; its form is the schema's.
+ * @throws ApiError invalid_param on slug.
+ */
+export function checkSlug(slug: string): void {
+  const refusal = refusedSlug(slug, 'presets');
+  if (refusal !== null) throw invalidParam('slug', refusal);
+}
+
+/** Whether what an import sent as slug can be one of the account's own; anything else is ignored there. */
+export function isOwnSlug(sent: unknown): sent is string {
+  if (typeof sent !== 'string' || sent.length > PRESET_SLUG_MAX_CHARACTERS) return false;
+  return SLUG.test(sent) && !isReservedSlug(sent);
+}
+
+function checkSize(content: Content, where: string): void {
+  const sizeBytes = Buffer.byteLength(JSON.stringify(content));
+  if (sizeBytes <= CONTENT_MAX_BYTES) return;
+  const message = `The steps and subjects are ${sizeBytes} bytes of JSON: at most ${CONTENT_MAX_BYTES} are allowed.`;
+  throw invalidParam(`${where}steps`, message, { limit: CONTENT_MAX_BYTES, received: sizeBytes });
+}

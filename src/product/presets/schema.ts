@@ -1,0 +1,181 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { NOT_BLANK, NOT_RESERVED, REFERENCE, VERSION } from '../../platform/http/documented.ts';
+import { SLUG_PATTERN } from '../../platform/names/slugs.ts';
+import { SentSubjects, Steps, SUBJECTS_MAX, Subject } from '../catalogue/plan/step.ts';
+
+/** Limits that only protect the store and its readers, far from what a preset needs. */
+const NAME_MAX_CHARACTERS = 1_000;
+const DESCRIPTION_MAX_CHARACTERS = 10_000;
+/** It only protects the store; a slug that is made from a name is far shorter (names/slugs.ts). */
+export const PRESET_SLUG_MAX_CHARACTERS = 1_000;
+
+/** Versions on record of one preset, the current one included. */
+export const VERSIONS_MAX = 50;
+/** Largest version that an import may carry: far from where the numbers that follow would leave an int32. */
+const IMPORTED_VERSION_MAX = 1_000_000_000;
+
+const subjects = Type.Array(Subject, { maxItems: SUBJECTS_MAX });
+
+const name = Type.String({
+  maxLength: NAME_MAX_CHARACTERS,
+  description: 'Not blank.',
+  documented: NOT_BLANK,
+});
+const description = Type.String({
+  maxLength: DESCRIPTION_MAX_CHARACTERS,
+  description: 'An empty string on PUT empties it.',
+});
+
+/** Body of POST /presets. Fields that an answer carries beside these are ignored. */
+export const NewPreset = Type.Object(
+  {
+    name,
+    steps: Steps,
+    description: Type.Optional(description),
+    subjects: Type.Optional(SentSubjects),
+    slug: Type.Optional(
+      Type.String({
+        pattern: SLUG_PATTERN,
+        maxLength: PRESET_SLUG_MAX_CHARACTERS,
+        description: 'Unique in the account. Made from the name when omitted; `builtin-` is reserved.',
+        documented: NOT_RESERVED,
+      }),
+    ),
+  },
+  {
+    title: 'NewPreset',
+    examples: [
+      {
+        name: 'Avatar',
+        steps: [
+          { op: 'thumbnail', parameters: { size: 300 } },
+          { op: 'round_corners', parameters: { radius: '50%', format: 'png' } },
+        ],
+      },
+    ],
+  },
+);
+export type NewPreset = Static<typeof NewPreset>;
+
+/** Body of PUT /presets/{slug}: what is left out stays. */
+export const PresetChange = Type.Partial(NewPreset, {
+  title: 'PresetChange',
+  examples: [{ name: 'Avatar, round' }],
+});
+export type PresetChange = Static<typeof PresetChange>;
+
+const version = Type.Integer({ minimum: 1, format: 'int32' });
+
+/** An entry of an import: a preset as it was exported. A slug that cannot be had is ignored. */
+export const PresetEntry = Type.Object({
+  ...NewPreset.properties,
+  slug: Type.Optional(Type.Unknown()),
+  version: Type.Optional(Type.Integer({ minimum: 1, maximum: IMPORTED_VERSION_MAX })),
+  versions: Type.Optional(
+    Type.Array(
+      Type.Object({
+        version: Type.Integer({ minimum: 1 }),
+        steps: Steps,
+        subjects: Type.Optional(SentSubjects),
+        updatedAt: Type.Optional(Type.String()),
+      }),
+    ),
+  ),
+});
+export type PresetEntry = Static<typeof PresetEntry>;
+
+/** Body of POST /presets/import. Each entry is checked on its own, because a refused one spares the others. */
+export const PresetEntries = Type.Array(
+  Type.Unsafe<unknown>({
+    description: 'A preset as GET /api/v1/presets/{slug} answers it, with its versions.',
+  }),
+  {
+    title: 'PresetEntries',
+    minItems: 1,
+    examples: [[{ name: 'Small', steps: [{ op: 'resize', parameters: { width: 300 } }] }]],
+  },
+);
+
+const savedAt = (description: string) => Type.String({ format: 'date-time', description });
+
+const PresetVersionData = Type.Object(
+  {
+    version,
+    steps: Steps,
+    subjects,
+    updatedAt: savedAt('When that version was saved.'),
+  },
+  { title: 'PresetVersionData' },
+);
+export type PresetVersionData = Static<typeof PresetVersionData>;
+
+export const PresetUsage = Type.Object(
+  {
+    runs: Type.Integer({
+      format: 'int64',
+      description: 'Jobs that ran it at any version, while they are on record.',
+    }),
+    lastRunAt: Type.Optional(savedAt('When the most recent was submitted.')),
+  },
+  { title: 'PresetUsage' },
+);
+export type PresetUsage = Static<typeof PresetUsage>;
+
+const StepWarning = Type.Object({
+  code: Type.String(),
+  message: Type.String(),
+  steps: Type.Array(Type.Integer(), { description: 'Indexes concerned, the redundant one first.' }),
+});
+
+/** A preset as answered. Reads carry usage, writes carry warnings. */
+export const PresetData = Type.Object(
+  {
+    id: Type.String({ description: '`pre_…`; of a built-in `builtin-…`.' }),
+    builtIn: Type.Boolean(),
+    name,
+    slug: Type.String(),
+    description,
+    steps: Steps,
+    subjects,
+    version,
+    versionCount: Type.Integer({ format: 'int32', description: 'Current and superseded versions.' }),
+    versions: Type.Optional(
+      Type.Array(PresetVersionData, { description: 'Superseded versions, oldest first.' }),
+    ),
+    usage: Type.Optional(PresetUsage),
+    warnings: Type.Optional(Type.Array(StepWarning)),
+    createdAt: savedAt('When the preset was created.'),
+    updatedAt: savedAt(
+      'When it was last saved, a rename included; of an earlier version, when that was saved.',
+    ),
+  },
+  { title: 'PresetData' },
+);
+export type PresetData = Static<typeof PresetData>;
+
+export const PresetListQuery = Type.Object({
+  filter: Type.Optional(Type.Unsafe<'builtin' | 'user'>({ type: 'string', enum: ['builtin', 'user'] })),
+  includeVersions: Type.Optional(Type.Boolean({ description: 'Whether rows carry their history.' })),
+});
+export type PresetListQuery = Static<typeof PresetListQuery>;
+
+export const PresetParams = Type.Object({
+  slug: Type.String({
+    description: 'Slug or id; where a version can be read, slug@version.',
+    documented: REFERENCE,
+  }),
+});
+export type PresetParams = Static<typeof PresetParams>;
+
+export const PresetReadQuery = Type.Object({
+  version: Type.Optional(
+    Type.String({ description: 'The same as slug@version; a positive integer.', documented: VERSION }),
+  ),
+});
+export type PresetReadQuery = Static<typeof PresetReadQuery>;
+
+export const PresetVersionParams = Type.Object({
+  ...PresetParams.properties,
+  version: Type.String({ description: 'A superseded version, a positive integer.', documented: VERSION }),
+});
+export type PresetVersionParams = Static<typeof PresetVersionParams>;

@@ -1,0 +1,281 @@
+import { newId } from '../../platform/names/ids.ts';
+import {
+  insertNamed,
+  NAMED_INDEXES,
+  type Named,
+  named,
+} from '../../platform/stores/documents/named-slots.ts';
+import {
+  type Collection,
+  type DeclaredCollection,
+  type Documents,
+  DuplicateKeyError,
+} from '../../platform/stores/documents/port.ts';
+import { slugTaken, tooContended, tooManyPresets, tooManyVersions } from './errors.ts';
+import { type Content, currentVersion, type Preset, type PresetVersion } from './preset.ts';
+import { VERSIONS_MAX } from './schema.ts';
+
+export const PRESETS_PER_ACCOUNT = 1000;
+
+const SLOT_LIMIT = {
+  limit: PRESETS_PER_ACCOUNT,
+  full: (left: number) => tooManyPresets(PRESETS_PER_ACCOUNT, left),
+  slugTaken,
+  contended: tooContended,
+};
+
+/** Of racing PUTs one wins every round, so only more of them than this at once can exhaust it. */
+const ROUNDS = 400;
+
+/**
+ * Steps and subjects are kept as JSON text: what is in them is the caller's (a schema's `$ref`, a key with a dot), and
+ * no store shall read its own language into it.
+ */
+type Kept<T extends Content> = Omit<T, keyof Content> & { content: string };
+
+interface PresetDocument extends Kept<Preset>, Named {
+  /** Rises with every save: what a change was based on. */
+  revision: number;
+}
+
+interface VersionDocument extends Kept<PresetVersion> {
+  /** `<preset id>@<version>`: the primary key makes a number the name of one content for ever. */
+  _id: string;
+  accountId: string;
+  presetId: string;
+}
+
+/** A preset to be stored, with the history it brings along. */
+export interface Draft extends Pick<Preset, 'name' | 'description' | 'version' | keyof Content> {
+  slug: string;
+  /** Whether the slug gets a numeric suffix when it is taken; else the draft is refused. */
+  takesSuffix: boolean;
+  /** Superseded versions, oldest first. */
+  history: readonly PresetVersion[];
+}
+
+/** What a save makes of a preset. */
+export type Revision = Pick<Preset, 'slug' | 'name' | 'description' | keyof Content>;
+
+export const PRESETS: DeclaredCollection = {
+  name: 'presets',
+  indexes: NAMED_INDEXES,
+  onAccountDeletion: 'delete',
+};
+export const PRESET_VERSIONS: DeclaredCollection = {
+  name: 'presetVersions',
+  indexes: [
+    {
+      name: 'preset',
+      fields: [
+        ['accountId', 1],
+        ['presetId', 1],
+        ['version', 1],
+      ],
+    },
+  ],
+  onAccountDeletion: 'delete',
+};
+
+/** The presets of the accounts. Every call takes the account first and sees nothing of another's. */
+export class PresetsStore {
+  readonly #presets: Collection<PresetDocument>;
+  readonly #versions: Collection<VersionDocument>;
+
+  private constructor(presets: Collection<PresetDocument>, versions: Collection<VersionDocument>) {
+    this.#presets = presets;
+    this.#versions = versions;
+  }
+
+  static async open(documents: Documents): Promise<PresetsStore> {
+    const presets = await documents.collection<PresetDocument>(PRESETS);
+    const versions = await documents.collection<VersionDocument>(PRESET_VERSIONS);
+    return new PresetsStore(presets, versions);
+  }
+
+  /** The preset of this id or slug. */
+  async find(accountId: string, idOrSlug: string): Promise<Preset | null> {
+    const found = await this.#presets.findOne({ accountId, ...named(idOrSlug) });
+    return found && presetOf(found);
+  }
+
+  /** The ids of an account's presets, most recently updated first. */
+  async ids(accountId: string): Promise<string[]> {
+    const sort = [
+      ['updatedAt', -1],
+      ['_id', -1],
+    ] as const;
+    const rows = await this.#presets.find({ accountId }, { sort, fields: ['_id'] });
+    return rows.map(({ _id }) => _id);
+  }
+
+  /** The presets of these ids that there still are, in the order of the ids. */
+  async findAll(accountId: string, ids: readonly string[]): Promise<Preset[]> {
+    const rows = await this.#presets.find({ accountId, _id: { $in: [...ids] } });
+    return rows.map(presetOf).sort((a, b) => ids.indexOf(a._id) - ids.indexOf(b._id));
+  }
+
+  /** One version of a preset, the current one included; null when it is not on record. */
+  async findVersion(accountId: string, preset: Preset, version: number): Promise<PresetVersion | null> {
+    if (version === preset.version) return currentVersion(preset);
+    if (!preset.superseded.includes(version)) return null;
+    const found = await this.#versions.findOne({ _id: versionId(preset._id, version), accountId });
+    return found && versionOf(found);
+  }
+
+  /** The superseded versions of each of these presets, in their order, oldest first. */
+  async histories(accountId: string, presets: readonly Preset[]): Promise<PresetVersion[][]> {
+    const ids = presets.filter(({ superseded }) => superseded.length > 0).map(({ _id }) => _id);
+    const filter = { accountId, presetId: { $in: ids } };
+    const rows = ids.length === 0 ? [] : await this.#versions.find(filter, { sort: [['version', 1]] });
+    return presets.map(({ _id, superseded }) =>
+      rows.filter(({ presetId, version }) => presetId === _id && superseded.includes(version)).map(versionOf),
+    );
+  }
+
+  /** Stores one draft, as `insert` does. */
+  async insertOne(accountId: string, draft: Draft, now: Date): Promise<Preset> {
+    const [preset] = await this.insert(accountId, [draft], now);
+    return preset as Preset;
+  }
+
+  /**
+   * Stores all of the drafts or none, in their order. Histories go first: a preset never names a version that is not
+   * kept, and without its preset no version is reachable.
+   * @throws ApiError resource_limit_exceeded; invalid_param on slug when one that takes no suffix is taken.
+   */
+  async insert(accountId: string, drafts: readonly Draft[], now: Date): Promise<Preset[]> {
+    const placed = drafts.map((draft) => ({
+      document: newDocument(draft, now),
+      slug: draft.slug,
+      takesSuffix: draft.takesSuffix,
+    }));
+    const versions = placed.flatMap(({ document: { _id } }, index) =>
+      (drafts[index]?.history ?? []).map((version) => versionDocument(accountId, _id, version)),
+    );
+    if (versions.length > 0) await this.#versions.insertMany(versions);
+    try {
+      return (await insertNamed(this.#presets, SLOT_LIMIT, accountId, placed)).map(presetOf);
+    } catch (error) {
+      if (versions.length > 0) {
+        await this.#versions.deleteMany({ accountId, _id: { $in: versions.map(({ _id }) => _id) } });
+      }
+      throw error;
+    }
+  }
+
+  /**
+   * Saves what `revise` makes of the current state; it is asked again when another writer was faster, and answers null
+   * when there is nothing to save. Another content is the next version. Null when there is no such preset.
+   *
+   * First the current version is written out under its own key, then the document moves on if nobody saved it since.
+   * A crash between the two leaves a row that the next save finds written. So a number is issued by one conditional
+   * update alone, and a version is never superseded before it is kept.
+   * @throws ApiError invalid_param on slug when another preset has it; resource_limit_exceeded on steps; what `revise`
+   *   throws.
+   */
+  async update(
+    accountId: string,
+    idOrSlug: string,
+    revise: (current: Preset) => Promise<{ revision: Revision; isNewVersion: boolean } | null>,
+    now: Date,
+  ): Promise<Preset | null> {
+    for (let round = 0; round < ROUNDS; round++) {
+      const document = await this.#presets.findOne({ accountId, ...named(idOrSlug) });
+      if (document === null) return null;
+      const current = presetOf(document);
+      const revised = await revise(current);
+      if (revised === null) return current;
+      const next = nextOf(current, revised, now);
+      if (revised.isNewVersion) await this.#keepVersion(accountId, current);
+      if (await this.#advance(document, next)) return next;
+    }
+    throw tooContended();
+  }
+
+  async #keepVersion(accountId: string, current: Preset): Promise<void> {
+    try {
+      await this.#versions.insertOne(versionDocument(accountId, current._id, currentVersion(current)));
+    } catch (error) {
+      if (!(error instanceof DuplicateKeyError)) throw error;
+    }
+  }
+
+  async #advance({ _id, accountId, revision }: PresetDocument, next: Preset): Promise<boolean> {
+    const { _id: _, ...fields } = kept(next);
+    try {
+      const update = { $set: { ...fields }, $inc: { revision: 1 } };
+      return (await this.#presets.updateOne({ _id, accountId, revision }, update)).matched === 1;
+    } catch (error) {
+      throw error instanceof DuplicateKeyError ? slugTaken(next.slug) : error;
+    }
+  }
+
+  /**
+   * Deletes a preset with every version; false when there is none. The document goes first: what a crash leaves behind
+   * is never seen again.
+   */
+  async remove(accountId: string, idOrSlug: string): Promise<boolean> {
+    const preset = await this.find(accountId, idOrSlug);
+    if (preset === null) return false;
+    const deleted = await this.#presets.deleteOne({ _id: preset._id, accountId });
+    await this.#versions.deleteMany({ accountId, presetId: preset._id });
+    return deleted === 1;
+  }
+
+  /** Takes a superseded version off the record; false when it is not on it. */
+  async removeVersion(accountId: string, presetId: string, version: number): Promise<boolean> {
+    const { matched } = await this.#presets.updateOne(
+      { _id: presetId, accountId, superseded: version },
+      { $pull: { superseded: version }, $inc: { revision: 1 } },
+    );
+    await this.#versions.deleteOne({ _id: versionId(presetId, version), accountId });
+    return matched === 1;
+  }
+}
+
+function newDocument(draft: Draft, now: Date): Omit<PresetDocument, 'accountId' | 'slug' | 'slot'> {
+  const { name, description, version, steps, subjects, history } = draft;
+  const at = now.toISOString();
+  const superseded = history.map((kept) => kept.version);
+  const instants = { versionSavedAt: at, createdAt: at, updatedAt: at };
+  const _id = newId('pre', now.getTime());
+  return {
+    ...kept({ _id, name, description, version, steps, subjects, superseded, ...instants }),
+    revision: 1,
+  };
+}
+
+/** @throws ApiError resource_limit_exceeded when one version more would be too many. */
+function nextOf(
+  current: Preset,
+  { revision, isNewVersion }: { revision: Revision; isNewVersion: boolean },
+  now: Date,
+): Preset {
+  const updatedAt = now.toISOString();
+  const renamed = { ...current, ...revision, updatedAt };
+  if (!isNewVersion) return renamed;
+  const superseded = [...current.superseded, current.version];
+  if (superseded.length >= VERSIONS_MAX) throw tooManyVersions();
+  return { ...renamed, version: current.version + 1, versionSavedAt: updatedAt, superseded };
+}
+
+function versionId(presetId: string, version: number): string {
+  return `${presetId}@${version}`;
+}
+
+function versionDocument(accountId: string, presetId: string, version: PresetVersion): VersionDocument {
+  return { _id: versionId(presetId, version.version), accountId, presetId, ...kept(version) };
+}
+
+function kept<T extends Content>({ steps, subjects, ...rest }: T): Kept<T> {
+  return { ...rest, content: JSON.stringify({ steps, subjects }) };
+}
+
+function presetOf({ content, accountId: _, slot: __, revision: ___, ...rest }: PresetDocument): Preset {
+  return { ...rest, ...(JSON.parse(content) as Content) };
+}
+
+function versionOf({ version, content, updatedAt }: VersionDocument): PresetVersion {
+  return { version, ...(JSON.parse(content) as Content), updatedAt };
+}

@@ -1,0 +1,69 @@
+import { LRUCache } from 'lru-cache';
+import type { Pass } from '../../../workers/protocol.ts';
+import { ApiError, invalidParam } from '../../platform/http/errors.ts';
+import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
+import type { CompiledStep } from '../catalogue/plan/compiled-step.ts';
+import { planOf } from '../catalogue/plan/plan.ts';
+import type { PresetStep } from '../catalogue/plan/step.ts';
+import { compileSteps } from '../catalogue/plan/steps.ts';
+import type { Models } from '../models/models.ts';
+import { findPreset } from './reading.ts';
+import type { PresetsStore } from './store.ts';
+
+/** Where a transform names its preset. */
+const PARAM = 'preset';
+
+/** Compiled versions that a process keeps: a few kilobytes each. */
+const KEPT_PASSES = 1_000;
+
+/** The one pass of a preset that runs while the caller waits, and what is worth a word about its steps. */
+interface PresetRun {
+  pass: Pass;
+  warnings: StepWarning[];
+}
+
+export type PresetPass = (accountId: string, reference: string) => Promise<PresetRun>;
+
+/**
+ * Makes passes of presets for POST /images/transform.
+ * The pass throws ApiError invalid_param on preset (a malformed version; an AI step and with it several segments; a step
+ * that reads a second asset), or preset_not_found.
+ */
+export function createPresetPass(store: PresetsStore, models: Models): PresetPass {
+  /** Under its number a version never changes, so it is compiled once. A version that is refused is compiled each time. */
+  const passes = new LRUCache<string, PresetRun>({ max: KEPT_PASSES });
+  return async (accountId, reference) => {
+    const { preset, version } = await findPreset(store, accountId, reference, PARAM);
+    const key = `${preset._id}@${version.version}`;
+    const kept = passes.get(key);
+    if (kept !== undefined) return kept;
+    const run = passOf(version.steps, models);
+    passes.set(key, run);
+    return run;
+  };
+}
+
+function passOf(steps: readonly PresetStep[], models: Models): PresetRun {
+  const checked = compiled(steps, models);
+  const segments = planOf(checked);
+  const [segment] = segments;
+  if (segment?.runs !== 'pass' || segments.length > 1) throw jobsOnly('has a step that runs a model');
+  if (segment.compareWith !== undefined || segment.layers.length > 0)
+    throw jobsOnly('has a step that reads a second asset');
+  return { pass: segment.pass, warnings: warningsOf(checked) };
+}
+
+/** Steps were checked when they were saved, but perhaps by an earlier release with other contracts. */
+function compiled(steps: readonly PresetStep[], models: Models): CompiledStep[] {
+  try {
+    return compileSteps(steps, models);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const message = `The preset has a step that is no longer accepted, save it again: ${error.message}`;
+    throw invalidParam(PARAM, message, { step: error.param });
+  }
+}
+
+function jobsOnly(what: string): ApiError {
+  return invalidParam(PARAM, `The preset ${what}, so it runs only as a job: send it to POST /api/v1/jobs.`);
+}

@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { SchemaResult, SchemaTask } from '../../../workers/models/protocol.ts';
+import { createFairQueue } from '../../platform/fairness/fair-queue.ts';
+import { ApiError, invalidParam } from '../../platform/http/errors.ts';
+import { lazyThreads } from './threads.ts';
+
+const THREAD = new URL('../../../workers/models/schemas.ts', import.meta.url);
+const THREAD_HEAP_MEGABYTES = 128;
+/** What the bounds of a schema allow takes a sixth of it on a quiet core. */
+const LIMIT_MS = 3_000;
+/** The thread may be slow only because the machine is busy: what was ended at the limit is tried again after this. */
+const REMEMBERED_MS = 60_000;
+const KNOWN_MAX = 1_000;
+/** Schemas that one account may have waiting for the thread of a process. */
+const WAITING_MAX = 100;
+const RETRY_SECONDS = 5;
+
+/** A schema that a caller sent, and the parameter that a refusal of it names. */
+export interface SentSchema {
+  schema: object;
+  param: string;
+}
+
+/** The JSON Schemas that callers give for the answers of models: compiled and checked in a thread, one at a time, by turns of accounts. */
+export interface AnswerSchemas {
+  /**
+   * Holds schemas to what can be used: draft 2020-12 is read as ajv reads it; `format` is a note and is not checked.
+   * @throws ApiError invalid_param on the first schema that does not compile in time; rate_limited for an account that has many waiting.
+   */
+  check(accountId: string, schemas: readonly SentSchema[]): Promise<void>;
+  /** How a value breaks a schema, in a sentence's end such as "/tags must be array"; undefined when it keeps it. */
+  problemOf(accountId: string, schema: object, value: unknown): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
+export function createAnswerSchemas(): AnswerSchemas {
+  const threads = lazyThreads<SchemaTask, SchemaResult>(THREAD, 1, { heapMegabytes: THREAD_HEAP_MEGABYTES });
+  /** What was found of a schema: its problem, or '' for none. */
+  const known = new LRUCache<string, string>({ max: KNOWN_MAX });
+  const turns = createFairQueue<() => void>();
+  let isBusy = false;
+
+  /** Resolves when it is the account's turn; the thread is its own until `endTurn`. */
+  async function takeTurn(accountId: string): Promise<void> {
+    if (isBusy) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      turns.add(accountId, resolve);
+      await promise;
+    }
+    isBusy = true;
+  }
+
+  function endTurn(): void {
+    const next = turns.next();
+    if (next === undefined) {
+      isBusy = false;
+      return;
+    }
+    turns.serve(next.owner, next.waiter);
+    next.waiter();
+  }
+
+  /** Does a task; undefined when it was ended at its limit of time or memory. */
+  async function inThread(accountId: string, task: SchemaTask): Promise<SchemaResult | undefined> {
+    await takeTurn(accountId);
+    try {
+      // The time of a task begins when its thread runs.
+      await threads.run({ kind: 'start' }, new AbortController().signal);
+      const limit = AbortSignal.timeout(LIMIT_MS);
+      return await threads.run(task, limit).catch((error: unknown) => {
+        if (limit.aborted || isOutOfMemory(error)) return undefined;
+        throw error;
+      });
+    } finally {
+      endTurn();
+    }
+  }
+
+  /** Remembers what was found; what took too long is remembered for a while. */
+  function remember(name: string, result: SchemaResult | undefined, work: 'compile' | 'check'): string {
+    const problem = result === undefined ? `takes too long to ${work}: simplify it` : (result.problem ?? '');
+    known.set(name, problem, result === undefined ? { ttl: REMEMBERED_MS } : {});
+    return problem;
+  }
+
+  async function problemOfSchema(accountId: string, schema: object): Promise<string> {
+    const text = JSON.stringify(schema);
+    const name = nameOf(text);
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    return remember(name, await inThread(accountId, { kind: 'check', schema: text }), 'compile');
+  }
+
+  return {
+    async check(accountId, schemas) {
+      if (turns.sizeOf(accountId) + schemas.length > WAITING_MAX) throw tooManyWaiting();
+      for (const { schema, param } of schemas) {
+        const problem = await problemOfSchema(accountId, schema);
+        if (problem !== '') throw invalidParam(param, `The schema ${problem}.`);
+      }
+    },
+
+    async problemOf(accountId, schema, value) {
+      const text = JSON.stringify(schema);
+      const name = nameOf(text);
+      let problem = known.get(name) ?? '';
+      if (problem !== '') return `the schema ${problem}`;
+      const task: SchemaTask = { kind: 'check', schema: text, value: JSON.stringify(value) };
+      const result = await inThread(accountId, task);
+      problem = remember(name, result, 'check');
+      return problem === '' ? result?.broken : `the schema ${problem}`;
+    },
+
+    close: threads.close,
+  };
+}
+
+function nameOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64');
+}
+
+function isOutOfMemory(error: unknown): boolean {
+  return (error as { code?: unknown }).code === 'ERR_WORKER_OUT_OF_MEMORY';
+}
+
+function tooManyWaiting(): ApiError {
+  return new ApiError(
+    'rate_limited',
+    `More than ${WAITING_MAX} of your answer schemas wait to be checked: send fewer at once.`,
+    { retryAfterSeconds: RETRY_SECONDS, details: { limit: WAITING_MAX } },
+  );
+}

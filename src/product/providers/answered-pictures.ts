@@ -1,0 +1,50 @@
+import { ApiError } from '../../platform/http/errors.ts';
+import { MEGABYTE } from '../../platform/names/units.ts';
+import type { Outbound } from '../../platform/outbound/outbound.ts';
+import { dial, isOk } from './dial.ts';
+import { bytesOf, type Endpoint, orFault } from './exchange.ts';
+import { unavailable } from './provider.ts';
+
+const PICTURE_MAX_BYTES = 64 * MEGABYTE;
+/** The call's own deadline is nearer as a rule. */
+const FETCH_TIMEOUT_MS = 60_000;
+
+/** Bytes of a picture in base64. @throws ProviderFault when it is none. */
+export function pictureInBase64(text: unknown): Uint8Array<ArrayBuffer> {
+  if (typeof text !== 'string' || text === '') throw unavailable('The model answered no image.');
+  return new Uint8Array(Buffer.from(text, 'base64'));
+}
+
+/**
+ * The picture behind an address that a provider answered: from the host of its base URL, which the operator trusts, or by
+ * the guarded fetcher, as if a stranger had given the address. No key goes along.
+ * @throws ProviderFault.
+ */
+export async function pictureAt(
+  url: string,
+  { baseUrl }: Endpoint,
+  outbound: Outbound,
+  signal: AbortSignal,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const [, inline] = /^data:image\/[\w.+-]+;base64,(.+)$/s.exec(url) ?? [];
+  if (inline !== undefined) return pictureInBase64(inline);
+  const address = URL.parse(url, `${baseUrl}/`);
+  if (address === null) throw unavailable('The model answered an address that is none.');
+  if (address.host === new URL(baseUrl).host) return fromItsHost(address, signal);
+  const options = { limitBytes: PICTURE_MAX_BYTES, timeoutMs: FETCH_TIMEOUT_MS, signal };
+  try {
+    return (await outbound.fetchImage(address.href, options)).bytes;
+  } catch (error) {
+    if (error instanceof ApiError) throw unavailable('The picture that the model made could not be fetched.');
+    throw error;
+  }
+}
+
+async function fromItsHost(address: URL, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
+  const response = await orFault(signal, () => dial(address, { method: 'GET', headers: {} }, signal));
+  if (!isOk(response)) {
+    response.destroy();
+    throw unavailable(`The picture that the model made could not be fetched (HTTP ${response.statusCode}).`);
+  }
+  return new Uint8Array(await orFault(signal, () => bytesOf(response, PICTURE_MAX_BYTES)));
+}

@@ -1,0 +1,59 @@
+import { readHeader } from '../../imaging/pixels/header/header.ts';
+import { isObject } from '../../platform/names/json.ts';
+import { readJson } from './json.ts';
+import { type ModelRequest, type RawAnswer, unavailable } from './provider.ts';
+
+/** What a model made, once it was checked. */
+export type ModelAnswer =
+  | { kind: 'image'; bytes: Uint8Array<ArrayBuffer>; contentType: string }
+  | { kind: 'json'; output: Record<string, unknown> };
+
+const PICTURES = ['png', 'jpeg', 'webp', 'avif', 'gif'];
+const OUTPUT_MAX_BYTES = 256 * 1024;
+const LONGEST_PROBLEM_CHARACTERS = 200;
+const FENCE = '```';
+
+/**
+ * Holds an answer against what was asked for. A model that answered nonsense may answer better the next time.
+ * @param problemOf how a value breaks a schema.
+ * @throws ProviderFault unavailable: no picture, no object, or one that breaks the schema.
+ */
+export async function checkedAnswer(
+  answer: RawAnswer,
+  { op, schema = {} }: ModelRequest,
+  problemOf: (schema: object, value: unknown) => Promise<string | undefined>,
+): Promise<ModelAnswer> {
+  if (op === 'analyze') {
+    const output = outputOf(answer);
+    const problem = await problemOf(schema, output);
+    if (problem === undefined) return { kind: 'json', output };
+    const shortened = problem.slice(0, LONGEST_PROBLEM_CHARACTERS);
+    throw unavailable(`The model's answer does not fit the schema: ${shortened}.`);
+  }
+  const header = answer.kind === 'image' ? readHeader(answer.bytes) : null;
+  if (answer.kind !== 'image' || header === null || !PICTURES.includes(header.format))
+    throw unavailable('The answer of the model is not an image.');
+  return { kind: 'image', bytes: answer.bytes, contentType: header.mimeType };
+}
+
+function outputOf(answer: RawAnswer): Record<string, unknown> {
+  const value = answer.kind === 'json' ? answer.value : undefined;
+  if (!isObject(value)) throw unavailable('The answer of the model is not a JSON object.');
+  if (Buffer.byteLength(JSON.stringify(value)) > OUTPUT_MAX_BYTES)
+    throw unavailable(`The model answered more than ${OUTPUT_MAX_BYTES} bytes of JSON.`);
+  return value;
+}
+
+/**
+ * The JSON that a model wrote; small models put it between fences though they are asked not to.
+ * @throws ProviderFault when there is none.
+ */
+export function jsonIn(content: unknown): unknown {
+  const text = typeof content === 'string' ? content.trim() : '';
+  return readJson(Buffer.from(withoutFences(text)), 'The answer of the model');
+}
+
+function withoutFences(text: string): string {
+  if (text.length < 2 * FENCE.length || !text.startsWith(FENCE) || !text.endsWith(FENCE)) return text;
+  return text.slice(FENCE.length, -FENCE.length).replace(/^json/, '');
+}

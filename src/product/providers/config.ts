@@ -1,0 +1,70 @@
+import type { Setting } from '../../platform/settings/setting.ts';
+import { choice, integer, text } from '../../platform/settings/setting.ts';
+
+const URL_OR_NOTHING = /^https?:\/\/[^\s@]+$/;
+
+const baseUrl = (description: string) =>
+  text({
+    description,
+    pattern: URL_OR_NOTHING,
+    accepts: 'an http or https URL without credentials is expected',
+  });
+
+const key = (description: string) =>
+  text({ description, pattern: /^\S+$/, accepts: 'text without spaces is expected', secret: true });
+
+const RETRY_SECONDS_MAX = 300;
+const RETRIES_MAX = 10;
+
+export const providersSettings = {
+  OPENAI_API_KEY: key(
+    'Key of OpenAI, or of a server that speaks its interface; its models are offered when this or OPENAI_BASE_URL is set.',
+  ),
+  OPENAI_BASE_URL: baseUrl(
+    'Where the OpenAI interface is spoken: https://api.openai.com/v1 when unset; vLLM, LocalAI or Ollama work without a key. http and private addresses are allowed.',
+  ),
+  GEMINI_API_KEY: key('Key of the Gemini API; its models are offered when this or GEMINI_BASE_URL is set.'),
+  GEMINI_BASE_URL: baseUrl(
+    'Where the Gemini API is spoken: https://generativelanguage.googleapis.com/v1beta when unset.',
+  ),
+  REPLICATE_API_TOKEN: key(
+    'Token of Replicate; its models are offered when this or REPLICATE_BASE_URL is set.',
+  ),
+  REPLICATE_BASE_URL: baseUrl("Where Replicate's API is spoken: https://api.replicate.com/v1 when unset."),
+  SANDBOX_MODELS: choice({
+    description:
+      "Whether the sandbox's models are offered: they need no key, and draw and measure with plain image processing.",
+    fallback: 'on',
+    values: ['on', 'off'],
+  }),
+  PROVIDER_CONCURRENCY: integer({
+    description:
+      'Calls that one host has open to one provider. One account has all of them while it is alone; when another one asked in the last minute, it gets no more than half, rounded up.',
+    fallback: 8,
+    min: 1,
+    max: 1_000,
+  }),
+  PROVIDER_TIMEOUT_SECONDS: integer({
+    description: 'How long one try of a model call may take, waiting for its picture included.',
+    fallback: 120,
+    min: 1,
+    max: 3_600,
+  }),
+  PROVIDER_RETRY_SECONDS: retrySeconds(),
+};
+
+/** A schedule: the n-th number is the wait before try n + 1. */
+function retrySeconds(): Setting<readonly number[]> {
+  return {
+    description:
+      'Waits before each further try of a model call that failed for a reason that may pass, in seconds.',
+    accepts: `1 to ${RETRIES_MAX} whole numbers from 0 to ${RETRY_SECONDS_MAX}, separated by commas, are expected`,
+    defaultText: '10,65',
+    fallback: [10, 65],
+    parse(value) {
+      const waits = value.split(',').map((part) => part.trim());
+      const isFine = waits.every((wait) => /^\d{1,3}$/.test(wait) && Number(wait) <= RETRY_SECONDS_MAX);
+      return isFine && waits.length <= RETRIES_MAX ? waits.map(Number) : undefined;
+    },
+  };
+}

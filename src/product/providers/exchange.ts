@@ -1,0 +1,143 @@
+import type { IncomingMessage } from 'node:http';
+import { MEGABYTE } from '../../platform/names/units.ts';
+import { OutboundError } from '../../platform/outbound/errors.ts';
+import { type Dialled, dial, isOk } from './dial.ts';
+import { faultOf, sayable } from './error-class.ts';
+import { readJson } from './json.ts';
+import { misconfigured, ProviderFault, unavailable } from './provider.ts';
+import { retryAfterMsOf } from './retrying.ts';
+
+/** Where a provider is spoken to. It is the operator's choice: http and private addresses are allowed. */
+export interface Endpoint {
+  /** Without a slash at its end. */
+  baseUrl: string;
+  /** Sent with every call; no redirect is followed, so they reach this host alone. */
+  headers: Readonly<Record<string, string>>;
+  /** What must be in no message. */
+  secrets: readonly string[];
+}
+
+/** An answer that may hold a picture in base64: far above any. */
+export const PICTURE_ANSWER_MAX_BYTES = 64 * MEGABYTE;
+/** Every other answer: what a model says about a picture is kept up to a quarter of it. */
+const ANSWER_MAX_BYTES = MEGABYTE;
+const REFUSAL_MAX_BYTES = 64 * 1024;
+
+/**
+ * An operator's base URL, completed: one that is a host alone gets the path that the provider's clients add.
+ * @param fallback the provider's own, when none was set.
+ */
+export function endpointUrl(set: string, fallback: string): string {
+  if (set === '') return fallback;
+  const url = new URL(set);
+  if (url.pathname === '/') url.pathname = new URL(fallback).pathname;
+  return url.href.replace(/\/+$/, '');
+}
+
+interface Call {
+  path: string;
+  method?: 'GET' | 'POST';
+  json?: unknown;
+  form?: FormData;
+  /** Of the answer; what JSON without pictures needs, unless said. */
+  maxBytes?: number;
+}
+
+/**
+ * One call with a JSON answer.
+ * @throws ProviderFault for every answer that is no 2xx with JSON, and for none at all; the signal's reason when it aborted.
+ */
+export async function ask(
+  { baseUrl, headers, secrets }: Endpoint,
+  call: Call,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const sent = await dialledOf(call, headers);
+  const response = await orFault(signal, () => dial(new URL(`${baseUrl}${call.path}`), sent, signal));
+  if (!isOk(response)) throw await refusalOf(response, secrets, signal);
+  const body = await orFault(signal, () => bytesOf(response, call.maxBytes ?? ANSWER_MAX_BYTES));
+  return readJson(body, 'The answer of the provider');
+}
+
+async function dialledOf({ method = 'POST', json, form }: Call, own: Endpoint['headers']): Promise<Dialled> {
+  const headers = { accept: 'application/json', ...own };
+  if (json !== undefined)
+    return {
+      method,
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify(json),
+    };
+  if (form === undefined) return { method, headers };
+  // A Response knows how a form is written, and its boundary.
+  const written = new Response(form);
+  const type = written.headers.get('content-type') ?? '';
+  return { method, headers: { ...headers, 'content-type': type }, body: await written.bytes() };
+}
+
+/** The body of an answer, counted while it streams. @throws ProviderFault when it is larger. */
+export async function bytesOf(response: IncomingMessage, limitBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    sizeBytes += chunk.byteLength;
+    if (sizeBytes > limitBytes) throw unavailable(`The provider answered more than ${limitBytes} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Whatever a socket does is the provider's fault for now; an abort stays what it is. */
+export async function orFault<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    if (error instanceof ProviderFault) throw error;
+    if (error instanceof OutboundError) throw unavailable(`The provider's ${error.message}.`);
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (typeof code !== 'string') throw error;
+    throw unavailable(`The provider could not be reached, or cut the connection (${code}).`);
+  }
+}
+
+async function refusalOf(
+  response: IncomingMessage,
+  secrets: readonly string[],
+  signal: AbortSignal,
+): Promise<Error> {
+  const { statusCode: status = 0, headers } = response;
+  if (status >= 300 && status < 400) {
+    response.destroy();
+    return misconfigured(`The provider answers HTTP ${status}: its base URL leads elsewhere.`);
+  }
+  const text = await orFault(signal, () => bytesOf(response, REFUSAL_MAX_BYTES)).then(String, () => '');
+  signal.throwIfAborted();
+  const { message, kind } = readRefusal(text);
+  const retryAfterMs = retryAfterMsOf(headers['retry-after'] ?? null, Date.now());
+  return faultOf({ status, kind, message: sayable(message, secrets), retryAfterMs });
+}
+
+/** What the error objects of OpenAI, Gemini and Replicate have in common: a text, and words that name the kind. */
+function readRefusal(text: string): { message: string; kind: string } {
+  const body = objectOf(parsed(text));
+  const error = objectOf(body.error);
+  const said = [error.message, body.error, body.detail, body.message].find((one) => typeof one === 'string');
+  const reasons = (Array.isArray(error.details) ? error.details : []).map(
+    (detail) => objectOf(detail).reason,
+  );
+  const words = [error.code, error.type, error.status, body.code, body.type, body.title, ...reasons];
+  return { message: String(said ?? ''), kind: words.filter((word) => typeof word === 'string').join(' ') };
+}
+
+/** The value as an object; anything else has no fields. */
+export function objectOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,55 @@
+import { MEGABYTE } from '../../platform/names/units.ts';
+import { unavailable } from './provider.ts';
+
+/** Lists and objects within each other: code that walks them by itself has a stack that ends. */
+const DEEPEST = 100;
+/** Bytes outside of texts. A picture is one long text; what a model answers besides is far smaller. */
+const MARKS_MAX = MEGABYTE;
+
+const QUOTE = 0x22;
+const [BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('\\[]{}');
+
+/**
+ * JSON that a provider or a model wrote, measured before it is parsed: parsing takes much longer for each value than for
+ * each byte of a text.
+ * @param what begins the sentence of a refusal, such as "The answer of the provider".
+ * @throws ProviderFault unavailable when it is none, is nested too deeply or has too many values.
+ */
+export function readJson(json: Buffer, what: string): unknown {
+  const problem = problemOf(json);
+  if (problem !== undefined) throw unavailable(`${what} ${problem}.`);
+  try {
+    return JSON.parse(json.toString());
+  } catch {
+    throw unavailable(`${what} is not JSON.`);
+  }
+}
+
+function problemOf(json: Buffer): string | undefined {
+  let depth = 0;
+  let marks = 0;
+  let isInText = false;
+  for (let at = 0; at < json.length; at += 1) {
+    marks += 1;
+    if (marks > MARKS_MAX) return `has more than ${MARKS_MAX} bytes of JSON outside of its texts`;
+    if (isInText) {
+      at = json.indexOf(QUOTE, at);
+      if (at === -1) return undefined;
+      isInText = isEscaped(json, at);
+      continue;
+    }
+    const byte = json[at];
+    if (byte === QUOTE) isInText = true;
+    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) depth += 1;
+    else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1;
+    if (depth > DEEPEST) return `has more than ${DEEPEST} lists and objects within each other`;
+  }
+  return undefined;
+}
+
+/** Whether an odd number of backslashes stands before a byte. */
+function isEscaped(json: Buffer, at: number): boolean {
+  let first = at;
+  while (json[first - 1] === BACKSLASH) first -= 1;
+  return (at - first) % 2 === 1;
+}

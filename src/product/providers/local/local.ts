@@ -1,0 +1,41 @@
+import type { CodesRead, CodesTask } from '../../../../workers/models/protocol.ts';
+import { type Provider, rejected } from '../provider.ts';
+import { lazyThreads } from '../threads.ts';
+import { createTextReader } from './text.ts';
+
+const CODES_THREAD = new URL('../../../../workers/models/codes.ts', import.meta.url);
+const THREADS = 1;
+const HEAP_MEGABYTES = 512;
+
+/** What the readers are made of; an installation may leave them out. */
+const PACKAGES = ['tesseract.js', '@tesseract.js-data/eng/package.json', 'zxing-wasm/reader'];
+
+/** Whether the packages of the local models are there. */
+export function isLocalInstalled(): boolean {
+  try {
+    for (const name of PACKAGES) import.meta.resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Models that run on this machine and read one kind of thing: writing, or bar and QR codes. */
+export function createLocal(): Provider {
+  const text = createTextReader();
+  const codes = lazyThreads<CodesTask, CodesRead>(CODES_THREAD, THREADS, { heapMegabytes: HEAP_MEGABYTES });
+  return {
+    async run({ providerModel, pictures: [picture] }, { signal }) {
+      if (picture === undefined) throw rejected('A picture is needed to read from.');
+      const { width, height, bytes } = picture;
+      const value =
+        providerModel === 'text'
+          ? { width, height, ...(await text.read(bytes, signal)) }
+          : await codes.run({ picture: bytes }, signal);
+      return { kind: 'json', value };
+    },
+    async close() {
+      await Promise.all([text.close(), codes.close()]);
+    },
+  };
+}

@@ -1,0 +1,235 @@
+import type { Pixels } from '../../imaging/pixels/pixels.ts';
+import { ApiError, type ErrorCode } from '../../platform/http/errors.ts';
+import { present } from '../../platform/names/present.ts';
+import type { Outbound } from '../../platform/outbound/outbound.ts';
+import type { SettingsOf } from '../../platform/settings/setting.ts';
+import type { Coordination } from '../../platform/stores/coordination/port.ts';
+import {
+  findModel,
+  type Model,
+  type ModelCategory,
+  type Models,
+  type ProviderName,
+} from '../models/models.ts';
+import { pricedParameters } from '../models/prices.ts';
+import type { AnswerSchemas } from './answer-schemas.ts';
+import { checkedAnswer, type ModelAnswer } from './answers.ts';
+import type { providersSettings } from './config.ts';
+import { createProviderMeter } from './meter.ts';
+import { preparedPicture } from './pictures.ts';
+import {
+  type CallContext,
+  type ModelRequest,
+  type Provider,
+  ProviderFault,
+  unavailable,
+} from './provider.ts';
+import { providersOf } from './registry.ts';
+import { nextTryMs } from './retrying.ts';
+import { createSlots } from './slots.ts';
+
+/** One try of one item on a model. */
+export interface ModelCall {
+  op: ModelCategory;
+  /** Id of the model. */
+  model: string;
+  /** With its subjects expanded. */
+  prompt?: string;
+  /** As sent. */
+  parameters: Readonly<Record<string, unknown>>;
+  /** JSON Schema of the answer; analyze alone has one. */
+  schema?: Readonly<Record<string, unknown>>;
+  /**
+   * The item's picture first, where it has one, then those that are shown with every call. Asked for once there is a slot
+   * at the provider, and handed over: not to be touched again.
+   */
+  pictures(): Promise<readonly Uint8Array<ArrayBuffer>[]>;
+  /** Index of the item in its job, from 0. */
+  itemIndex: number;
+  /** Of this item, from 1. */
+  attempt: number;
+  accountId: string;
+  /** The id that an earlier owner of the item kept, if any. */
+  pickUp?: string;
+  /** Called and awaited before a request is waited for, where the provider can be asked for it later. */
+  keep(requestId: string): Promise<void>;
+}
+
+export type ModelOutcome =
+  | ModelAnswer
+  /** Every slot at the provider is taken: come again, this was no try. */
+  | { kind: 'busy'; retryAfterMs: number }
+  | {
+      kind: 'failure';
+      code: ErrorCode;
+      /** For the caller, without keys. */
+      message: string;
+      /** Milliseconds until the item is tried again; absent when this was its last try. */
+      retryAfterMs?: number;
+    };
+
+/** The one door to models. */
+export interface Providers {
+  /** Items that are in work or wait for a slot at once, at the most: a caller with more in its hand gets `busy`. */
+  width: number;
+  /** Never rejects, but with the signal's reason when that aborted, or when `keep` or `pictures` rejected. */
+  run(call: ModelCall, signal: AbortSignal): Promise<ModelOutcome>;
+  /** Ends the threads of models that run here. */
+  stop(): Promise<void>;
+}
+
+export interface ProvidersOptions {
+  settings: SettingsOf<typeof providersSettings>;
+  models: Models;
+  pixels: Pixels;
+  outbound: Outbound;
+  answerSchemas: AnswerSchemas;
+  coordination: Coordination;
+  hostId: string;
+  processId: string;
+  log: { error(context: object, message: string): void };
+}
+
+/** How soon a call is repeated that found no slot. */
+const BUSY_MS = 1_000;
+const SANDBOX_WAIT_MS = 100;
+
+const CODES = {
+  rejected: 'provider_rejected',
+  unavailable: 'provider_unavailable',
+  misconfigured: 'service_misconfigured',
+} as const;
+
+export function openProviders(options: ProvidersOptions): Providers {
+  const { settings, models, pixels, answerSchemas, log } = options;
+  const { PROVIDER_TIMEOUT_SECONDS, PROVIDER_CONCURRENCY, PROVIDER_RETRY_SECONDS } = settings;
+  const providers = providersOf(options);
+  const measured = createProviderMeter();
+  const slots = createSlots({ ...options, limit: PROVIDER_CONCURRENCY });
+
+  return {
+    width: 2 * PROVIDER_CONCURRENCY * Object.keys(providers).length,
+    async run(call, signal) {
+      const model = findModel(models, call.model);
+      const provider = model && providers[model.provider];
+      if (model === undefined || provider === undefined) return notOffered(call.model);
+      const done = await slots.run(model.provider, call.accountId, () =>
+        tried(call, model, provider, signal),
+      );
+      return done === undefined ? { kind: 'busy', retryAfterMs: BUSY_MS } : done.done;
+    },
+    async stop() {
+      await Promise.all([
+        answerSchemas.close(),
+        ...Object.values(providers).map((provider) => provider.close?.()),
+      ]);
+    },
+  };
+
+  async function tried(
+    call: ModelCall,
+    model: Model,
+    provider: Provider,
+    signal: AbortSignal,
+  ): Promise<ModelOutcome> {
+    const startedMs = performance.now();
+    const deadline = AbortSignal.timeout(PROVIDER_TIMEOUT_SECONDS * 1_000);
+    const ended = AbortSignal.any([deadline, signal]);
+    const outcome = await attempt(call, model, provider, ended).catch((error: unknown) => {
+      if (signal.aborted) throw signal.reason;
+      const late = unavailable(`The model did not answer within ${PROVIDER_TIMEOUT_SECONDS} s.`);
+      return failureOf(deadline.aborted ? late : error, call, model.provider);
+    });
+    const verdict = outcome.kind === 'failure' ? outcome.code : 'answered';
+    measured(model.provider, verdict, performance.now() - startedMs);
+    return outcome;
+  }
+
+  async function attempt(
+    call: ModelCall,
+    model: Model,
+    provider: Provider,
+    signal: AbortSignal,
+  ): Promise<ModelAnswer> {
+    const request = await requestOf(call, model, signal);
+    const { pickUp } = call;
+    const context: CallContext = {
+      signal,
+      ...present({ pickUp }),
+      keep: (id) => lostWhenRejected(() => call.keep(id)),
+    };
+    const problemOf = (schema: object, value: unknown) =>
+      answerSchemas.problemOf(call.accountId, schema, value);
+    return checkedAnswer(await provider.run(request, context), request, problemOf);
+  }
+
+  async function requestOf(call: ModelCall, model: Model, signal: AbortSignal): Promise<ModelRequest> {
+    const { op, prompt, parameters, schema, itemIndex, attempt, accountId } = call;
+    const files = await lostWhenRejected(() => call.pictures());
+    return {
+      ...{ op, itemIndex, attempt },
+      providerModel: model.providerModel,
+      fields: model.fields ?? {},
+      ...present({ prompt, schema }),
+      parameters: { ...parameters, ...pricedParameters(model, parameters) },
+      pictures: await Promise.all(
+        files.map((bytes) => preparedPicture(bytes, model, { pixels, accountId, signal })),
+      ),
+    };
+  }
+
+  function failureOf(error: unknown, { attempt }: ModelCall, name: ProviderName): ModelOutcome {
+    if (error instanceof LostItem) throw error.cause;
+    if (error instanceof ApiError) return refusedInput(error, attempt);
+    if (!(error instanceof ProviderFault)) {
+      log.error({ err: error, provider: name }, 'A model call failed for no known reason');
+      return failure(
+        'internal_error',
+        'The model call failed.',
+        nextTryMs(attempt, waitsFor(name), undefined),
+      );
+    }
+    const { errorClass, message, retryAfterMs } = error;
+    if (errorClass === 'misconfigured')
+      log.error(
+        { provider: name, says: message },
+        'A provider refuses this service: see its key, account and model names',
+      );
+    const again = errorClass === 'unavailable' ? nextTryMs(attempt, waitsFor(name), retryAfterMs) : undefined;
+    return failure(CODES[errorClass], message, again);
+  }
+
+  /** A picture that cannot be prepared: the item's own fault, or the pixels' for now. */
+  function refusedInput({ code, message, retryable }: ApiError, attempt: number): ModelOutcome {
+    return failure(code, message, retryable ? nextTryMs(attempt, waitsFor('sandbox'), undefined) : undefined);
+  }
+
+  function waitsFor(name: ProviderName): readonly number[] {
+    const isHere = name === 'sandbox' || name === 'local';
+    return PROVIDER_RETRY_SECONDS.map((seconds) => (isHere ? SANDBOX_WAIT_MS : seconds * 1_000));
+  }
+}
+
+/** A function of the caller's rejected, such as for an item that has another owner by now. */
+class LostItem extends Error {
+  constructor(cause: unknown) {
+    super('The item was lost', { cause });
+  }
+}
+
+/** What the caller's own functions reject with is the caller's to read. */
+async function lostWhenRejected<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new LostItem(error);
+  }
+}
+
+function notOffered(model: string): ModelOutcome {
+  return failure('service_misconfigured', `The model ${model} is no longer offered.`);
+}
+
+function failure(code: ErrorCode, message: string, retryAfterMs?: number): ModelOutcome {
+  return { kind: 'failure', code, message, ...present({ retryAfterMs }) };
+}

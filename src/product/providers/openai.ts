@@ -1,0 +1,117 @@
+import type { Outbound } from '../../platform/outbound/outbound.ts';
+import { pictureAt, pictureInBase64 } from './answered-pictures.ts';
+import { jsonIn } from './answers.ts';
+import { sayable } from './error-class.ts';
+import { ask, type Endpoint, endpointUrl, objectOf, PICTURE_ANSWER_MAX_BYTES } from './exchange.ts';
+import { dataUrl } from './pictures.ts';
+import { type ModelRequest, type Provider, type RawAnswer, rejected } from './provider.ts';
+
+/** What this service decides itself: one picture per call, answered whole. */
+const RESERVED = [
+  'model',
+  'prompt',
+  'n',
+  'image',
+  'image[]',
+  'mask',
+  'stream',
+  'partial_images',
+  'response_format',
+];
+
+/**
+ * The interface of OpenAI, and of the servers that speak it too (vLLM, LocalAI, Ollama): images/generations, images/edits
+ * and chat/completions. One guarded call instead of the `openai` package: it retries, redirects and reads the
+ * environment by itself, and three calls do not need its size.
+ * Reference: https://platform.openai.com/docs/api-reference/images
+ */
+export function createOpenAi(settings: { key: string; baseUrl: string; outbound: Outbound }): Provider {
+  const { key, outbound } = settings;
+  const endpoint: Endpoint = {
+    baseUrl: endpointUrl(settings.baseUrl, 'https://api.openai.com/v1'),
+    headers: key === '' ? {} : { authorization: `Bearer ${key}` },
+    secrets: [key],
+  };
+  return {
+    async run(request, { signal }) {
+      if (request.op === 'analyze') {
+        const answer = await ask(endpoint, { path: '/chat/completions', json: chatOf(request) }, signal);
+        return readChat(answer, endpoint);
+      }
+      const call =
+        request.pictures.length === 0
+          ? { path: '/images/generations', json: generationOf(request) }
+          : { path: '/images/edits', form: editOf(request) };
+      const answer = await ask(endpoint, { ...call, maxBytes: PICTURE_ANSWER_MAX_BYTES }, signal);
+      return readImage(answer, signal);
+    },
+  };
+
+  async function readImage(answer: unknown, signal: AbortSignal): Promise<RawAnswer> {
+    const { data } = objectOf(answer);
+    const { b64_json: base64, url } = objectOf(Array.isArray(data) ? data[0] : undefined);
+    if (typeof url === 'string' && base64 === undefined)
+      return { kind: 'image', bytes: await pictureAt(url, endpoint, outbound, signal) };
+    return { kind: 'image', bytes: pictureInBase64(base64) };
+  }
+}
+
+function generationOf(request: ModelRequest): Record<string, unknown> {
+  return { ...ownParameters(request), model: request.providerModel, prompt: request.prompt ?? '', n: 1 };
+}
+
+function editOf(request: ModelRequest): FormData {
+  const form = new FormData();
+  const fields = {
+    ...ownParameters(request),
+    model: request.providerModel,
+    prompt: request.prompt ?? '',
+    n: 1,
+  };
+  for (const [name, value] of Object.entries(fields))
+    form.append(name, typeof value === 'object' ? JSON.stringify(value) : String(value));
+  const name = request.pictures.length === 1 ? 'image' : 'image[]';
+  for (const [index, picture] of request.pictures.entries()) {
+    const extension = picture.mimeType.slice('image/'.length);
+    form.append(name, new Blob([picture.bytes], { type: picture.mimeType }), `picture-${index}.${extension}`);
+  }
+  return form;
+}
+
+function ownParameters({ parameters }: ModelRequest): Record<string, unknown> {
+  const own = Object.entries(parameters).filter(
+    ([name, value]) => !RESERVED.includes(name) && value !== null,
+  );
+  return Object.fromEntries(own);
+}
+
+function chatOf({
+  providerModel,
+  prompt = '',
+  pictures,
+  schema = {},
+}: ModelRequest): Record<string, unknown> {
+  return {
+    model: providerModel,
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: prompt },
+          ...pictures.map((picture) => ({ type: 'image_url', image_url: { url: dataUrl(picture) } })),
+        ],
+      },
+    ],
+    response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, strict: false } },
+  };
+}
+
+function readChat(answer: unknown, { secrets }: Endpoint): RawAnswer {
+  const { choices } = objectOf(answer);
+  const choice = objectOf(Array.isArray(choices) ? choices[0] : undefined);
+  const { content, refusal } = objectOf(choice.message);
+  if (typeof refusal === 'string' && refusal !== '') throw rejected(sayable(refusal, secrets));
+  if (choice.finish_reason === 'content_filter')
+    throw rejected('The model withheld its answer: content filter.');
+  return { kind: 'json', value: jsonIn(content) };
+}

@@ -1,0 +1,62 @@
+import { readHeader } from '../../imaging/pixels/header/header.ts';
+import type { Pixels } from '../../imaging/pixels/pixels.ts';
+import type { Model } from '../models/models.ts';
+import type { Picture } from './provider.ts';
+
+/** Formats that every provider reads; others are re-encoded. */
+const READ_BY_ALL = ['jpeg', 'png', 'webp'] as const;
+type ReadByAll = (typeof READ_BY_ALL)[number];
+
+const QUALITY = 92;
+const PREPARE_TIMEOUT_MS = 60_000;
+
+/**
+ * A picture as this model takes it. One that is larger than its max_input_edge is turned upright, scaled down and sent as
+ * WebP without metadata; so is one that lies on its side, moves, or has a format that not every provider reads. Any other
+ * goes as it is, to the byte.
+ * @throws ApiError unsupported_format, or whatever the pixels refuse it for.
+ */
+export async function preparedPicture(
+  bytes: Uint8Array<ArrayBuffer>,
+  { maxInputEdge }: Model,
+  { pixels, accountId, signal }: { pixels: Pixels; accountId: string; signal: AbortSignal },
+): Promise<Picture> {
+  const asIs = pictureAsIs(bytes, maxInputEdge);
+  if (asIs !== undefined) return asIs;
+  const edge = maxInputEdge ?? Number.POSITIVE_INFINITY;
+  const shrink = Number.isFinite(edge)
+    ? [{ operation: 'resize', params: { width: edge, height: edge, fit: 'inside' } }]
+    : [];
+  const { result } = pixels.transform({
+    bytes,
+    accountId,
+    work: 'job',
+    deadlineMs: Date.now() + PREPARE_TIMEOUT_MS,
+    signal,
+    pass: {
+      decode: { frame: 'first' },
+      steps: shrink,
+      encode: { format: 'webp', quality: QUALITY, metadata: 'strip' },
+    },
+  });
+  const { data, width, height } = await result;
+  return { bytes: data, mimeType: 'image/webp', width, height };
+}
+
+function pictureAsIs(bytes: Uint8Array<ArrayBuffer>, maxInputEdge: number | undefined): Picture | undefined {
+  const header = readHeader(bytes);
+  if (header === null || !isReadByAll(header.format) || header.orientation !== 1 || header.frames > 1)
+    return undefined;
+  const { width, height, format } = header;
+  if (maxInputEdge !== undefined && Math.max(width, height) > maxInputEdge) return undefined;
+  return { bytes, mimeType: `image/${format}`, width, height };
+}
+
+function isReadByAll(format: string): format is ReadByAll {
+  return (READ_BY_ALL as readonly string[]).includes(format);
+}
+
+/** A picture inside of a JSON body. */
+export function dataUrl({ mimeType, bytes }: Picture): string {
+  return `data:${mimeType};base64,${Buffer.from(bytes).toString('base64')}`;
+}

@@ -1,0 +1,54 @@
+import type { Outbound } from '../../platform/outbound/outbound.ts';
+import type { SettingsOf } from '../../platform/settings/setting.ts';
+import type { ProviderName } from '../models/models.ts';
+import type { providersSettings } from './config.ts';
+import { createGemini } from './gemini.ts';
+import { createLocal, isLocalInstalled } from './local/local.ts';
+import { createOpenAi } from './openai.ts';
+import type { Provider } from './provider.ts';
+import { createReplicate } from './replicate.ts';
+import { createSandbox } from './sandbox/sandbox.ts';
+
+type Configured = SettingsOf<typeof providersSettings>;
+
+/** Whether a provider's models are offered: when it has a key or a base URL; the sandbox unless it is switched off; local models where their packages are. */
+export function offeredBy(settings: Configured): (provider: ProviderName) => boolean {
+  const offered: Record<ProviderName, boolean> = {
+    openai: isSet(settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL),
+    gemini: isSet(settings.GEMINI_API_KEY, settings.GEMINI_BASE_URL),
+    replicate: isSet(settings.REPLICATE_API_TOKEN, settings.REPLICATE_BASE_URL),
+    sandbox: settings.SANDBOX_MODELS === 'on',
+    local: isLocalInstalled(),
+  };
+  return (provider) => offered[provider];
+}
+
+/** A way to the models of each provider that is offered. */
+export function providersOf(options: {
+  settings: Configured;
+  outbound: Outbound;
+}): Partial<Record<ProviderName, Provider>> {
+  const { settings: set, outbound } = options;
+  const isOffered = offeredBy(set);
+  return {
+    ...(isOffered('openai') && {
+      openai: createOpenAi({ key: set.OPENAI_API_KEY, baseUrl: set.OPENAI_BASE_URL, outbound }),
+    }),
+    ...(isOffered('gemini') && {
+      gemini: createGemini({ key: set.GEMINI_API_KEY, baseUrl: set.GEMINI_BASE_URL }),
+    }),
+    ...(isOffered('replicate') && {
+      replicate: createReplicate({
+        token: set.REPLICATE_API_TOKEN,
+        baseUrl: set.REPLICATE_BASE_URL,
+        outbound,
+      }),
+    }),
+    ...(isOffered('sandbox') && { sandbox: createSandbox() }),
+    ...(isOffered('local') && { local: createLocal() }),
+  };
+}
+
+function isSet(...values: readonly string[]): boolean {
+  return values.some((value) => value !== '');
+}

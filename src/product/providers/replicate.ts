@@ -1,0 +1,164 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Outbound } from '../../platform/outbound/outbound.ts';
+import { pictureAt } from './answered-pictures.ts';
+import { sayable } from './error-class.ts';
+import { ask, type Endpoint, endpointUrl, objectOf, PICTURE_ANSWER_MAX_BYTES } from './exchange.ts';
+import { dataUrl } from './pictures.ts';
+import {
+  type CallContext,
+  type ModelRequest,
+  type Provider,
+  ProviderFault,
+  type RawAnswer,
+  rejected,
+  unavailable,
+} from './provider.ts';
+
+/** What this service decides itself: one picture per call. */
+const RESERVED = ['num_outputs', 'num_images', 'number_of_images'];
+const CONTENT = /nsfw|safety|sensitive|flagged|moderation|content policy|prohibited/i;
+/** The wait between two looks at a prediction grows from the first to the last. */
+const POLL_MS = { first: 200, factor: 1.4, last: 3_000 };
+const CANCEL_TIMEOUT_MS = 5_000;
+/** A look that fails is repeated: what was submitted goes on, and is paid. */
+const LOOKS_LOST_AT_MOST = 5;
+
+/**
+ * Replicate and what speaks like it: a prediction is submitted, asked for until it ended, and cancelled when it takes too
+ * long. Its id is kept before it is waited for, so that a process that takes over asks for it instead of submitting again.
+ * Reference: https://replicate.com/docs/reference/http
+ */
+export function createReplicate(settings: { token: string; baseUrl: string; outbound: Outbound }): Provider {
+  const { token, outbound } = settings;
+  const endpoint: Endpoint = {
+    baseUrl: endpointUrl(settings.baseUrl, 'https://api.replicate.com/v1'),
+    headers: token === '' ? {} : { authorization: `Bearer ${token}` },
+    secrets: [token],
+  };
+  return {
+    async run(request, context) {
+      const begun = (await pickedUp(context)) ?? (await submitted(request, context));
+      const ended = await untilEnded(begun, context);
+      return read(ended, context.signal);
+    },
+  };
+
+  async function submitted(request: ModelRequest, { signal, keep }: CallContext): Promise<Prediction> {
+    const prediction = predictionIn(
+      await ask(endpoint, { ...submissionOf(request), maxBytes: PICTURE_ANSWER_MAX_BYTES }, signal),
+    );
+    try {
+      await keep(prediction.id);
+    } catch (error) {
+      // Nobody would ever ask for it.
+      await cancel(prediction.id);
+      throw error;
+    }
+    return prediction;
+  }
+
+  /** The prediction of an earlier owner; undefined when there is none, or the provider knows it no more. */
+  async function pickedUp({ pickUp, signal }: CallContext): Promise<Prediction | undefined> {
+    if (pickUp === undefined) return undefined;
+    try {
+      return await look(pickUp, signal);
+    } catch (error) {
+      if (error instanceof ProviderFault && error.errorClass !== 'unavailable') return undefined;
+      throw error;
+    }
+  }
+
+  async function look(id: string, signal: AbortSignal): Promise<Prediction> {
+    const call = { path: `/predictions/${encodeURIComponent(id)}`, method: 'GET' } as const;
+    // A finished prediction may hold its picture.
+    return predictionIn(await ask(endpoint, { ...call, maxBytes: PICTURE_ANSWER_MAX_BYTES }, signal));
+  }
+
+  async function untilEnded(begun: Prediction, { signal }: CallContext): Promise<Prediction> {
+    let prediction = begun;
+    let lost = 0;
+    try {
+      for (
+        let waitMs = POLL_MS.first;
+        isRunning(prediction);
+        waitMs = Math.min(waitMs * POLL_MS.factor, POLL_MS.last)
+      ) {
+        await sleep(waitMs, undefined, { signal });
+        try {
+          prediction = await look(begun.id, signal);
+          lost = 0;
+        } catch (error) {
+          lost += 1;
+          const passes = error instanceof ProviderFault && error.errorClass === 'unavailable';
+          if (!passes || lost >= LOOKS_LOST_AT_MOST) throw error;
+          await sleep(error.retryAfterMs ?? 0, undefined, { signal });
+        }
+      }
+      return prediction;
+    } catch (error) {
+      if (isLate(signal) || !signal.aborted) await cancel(begun.id);
+      throw error;
+    }
+  }
+
+  /** At its deadline, or when it is given up: when the process stops, another one goes on with the same prediction. */
+  async function cancel(id: string): Promise<void> {
+    const path = `/predictions/${encodeURIComponent(id)}/cancel`;
+    await ask(endpoint, { path }, AbortSignal.timeout(CANCEL_TIMEOUT_MS)).catch(() => undefined);
+  }
+
+  async function read({ status, error, output }: Prediction, signal: AbortSignal): Promise<RawAnswer> {
+    if (status !== 'succeeded') {
+      const said = sayable(
+        typeof error === 'string' && error !== '' ? error : `The prediction ended as ${status}.`,
+        endpoint.secrets,
+      );
+      throw CONTENT.test(said) ? rejected(said) : unavailable(said);
+    }
+    const [first] = Array.isArray(output) ? output : [output];
+    if (typeof first !== 'string') throw unavailable('The model answered no image.');
+    return { kind: 'image', bytes: await pictureAt(first, endpoint, outbound, signal) };
+  }
+}
+
+interface Prediction {
+  id: string;
+  status: string;
+  error: unknown;
+  output: unknown;
+}
+
+function predictionIn(answer: unknown): Prediction {
+  const { id, status, error, output } = objectOf(answer);
+  if (typeof id !== 'string' || typeof status !== 'string')
+    throw unavailable('The answer of the provider is not a prediction.');
+  return { id, status, error, output };
+}
+
+function isRunning({ status }: Prediction): boolean {
+  return status === 'starting' || status === 'processing' || status === 'queued';
+}
+
+function isLate({ aborted, reason }: AbortSignal): boolean {
+  return aborted && reason instanceof DOMException && reason.name === 'TimeoutError';
+}
+
+/** `owner/name` runs an official model at its path; `owner/name:version` and a bare version are named in the body. */
+function submissionOf({ providerModel, fields, prompt, parameters, pictures }: ModelRequest) {
+  const own = Object.entries(parameters).filter(
+    ([name, value]) => !RESERVED.includes(name) && value !== null,
+  );
+  const [image, ...others] = pictures;
+  const several = fields.images !== undefined;
+  const input = {
+    ...Object.fromEntries(own),
+    ...(prompt !== undefined && fields.prompt !== '' && { [fields.prompt ?? 'prompt']: prompt }),
+    ...(several && pictures.length > 0 && { [fields.images ?? 'images']: pictures.map(dataUrl) }),
+    ...(!several && image !== undefined && { [fields.image ?? 'image']: dataUrl(image) }),
+  };
+  if (!several && others.length > 0) throw rejected('This model takes one picture.');
+  const [name = '', version] = providerModel.split(':');
+  if (version === undefined && name.includes('/'))
+    return { path: `/models/${name}/predictions`, json: { input } };
+  return { path: '/predictions', json: { version: version ?? name, input } };
+}

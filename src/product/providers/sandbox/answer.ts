@@ -1,0 +1,192 @@
+import type { Measures } from '../../../../workers/models/protocol.ts';
+import { targetOf } from '../../models/references.ts';
+import { ProviderFault } from '../provider.ts';
+import { answerBudget, type Budget } from './budget.ts';
+
+type Schema = Readonly<Record<string, unknown>>;
+type Facts = Readonly<Record<string, unknown>>;
+
+/** Deep enough for any schema that is accepted; a schema that refers to itself ends here. */
+const DEEPEST = 12;
+
+/** What the sandbox knows about a picture, by the names that an answer may ask for. */
+export function factsOf(measures: Measures): Facts {
+  const { width, height, dominantColor, hasText } = measures;
+  const tags = tagsOf(measures);
+  const description = `A ${tags.slice(0, 2).join(', ')} picture of ${width} by ${height} pixels, mostly ${dominantColor}.`;
+  return { description, width, height, dominantColor, hasText, tags };
+}
+
+function tagsOf({ width, height, brightness, colourfulness, isTransparent }: Measures): string[] {
+  const shape = width === height ? 'square' : width > height ? 'landscape' : 'portrait';
+  const light = brightness < 0.33 ? 'dark' : brightness > 0.66 ? 'bright' : 'balanced';
+  const colour = colourfulness < 0.05 ? 'grey' : colourfulness > 0.4 ? 'colourful' : 'muted';
+  return [shape, light, colour, ...(isTransparent ? ['transparent'] : [])];
+}
+
+/**
+ * An object that fits the schema: facts under their own names, and the least that fits for everything else. Where all
+ * properties together are more than an answer may have, it has those that the schema requires.
+ * @throws ProviderFault rejected when these are too many as well.
+ */
+export function answerFor(schema: Schema, facts: Facts): unknown {
+  const answer = (onlyRequired: boolean) =>
+    valueFor(schema, {
+      ...{ root: schema, targets: new Map(), resolved: new Map() },
+      ...{ facts, onlyRequired, budget: answerBudget(), name: '', depth: 0 },
+    });
+  try {
+    return answer(false);
+  } catch (error) {
+    if (!(error instanceof ProviderFault)) throw error;
+    return answer(true);
+  }
+}
+
+interface Place {
+  root: Schema;
+  /** What each reference leads to. */
+  targets: Map<string, unknown>;
+  /** What each schema says once its references are followed. */
+  resolved: Map<Schema, Schema>;
+  facts: Facts;
+  onlyRequired: boolean;
+  budget: Budget;
+  /** Of the property that is filled. */
+  name: string;
+  depth: number;
+}
+
+function valueFor(schema: unknown, place: Place): unknown {
+  place.budget.spend({ values: 1, bytes: place.name.length });
+  if (typeof schema !== 'object' || schema === null) return paidFor(place.facts[place.name] ?? null, place);
+  const resolved = resolvedOnce(schema as Schema, place);
+  if (resolved.const !== undefined) return paidFor(resolved.const, place);
+  if (Array.isArray(resolved.enum)) return paidFor(resolved.enum[0], place);
+  const fact = place.facts[place.name];
+  const { type } = resolved;
+  if (fact !== undefined && fits(fact, type))
+    return type === 'array' ? listFor(resolved, place, fact as unknown[]) : paidFor(fact, place);
+  switch (type) {
+    case 'object':
+      return objectFor(resolved, place);
+    case 'array':
+      return listFor(resolved, place, []);
+    case 'string':
+      return textFor(resolved, place);
+    case 'integer':
+    case 'number':
+      return numberFor(resolved);
+    case 'boolean':
+      return false;
+    default:
+      return null;
+  }
+}
+
+/** A value that is given as it is: a fact, or one that the schema itself holds. */
+function paidFor(value: unknown, { budget }: Place): unknown {
+  budget.spend({ bytes: JSON.stringify(value)?.length ?? 0 });
+  return value;
+}
+
+function objectFor(schema: Schema, place: Place): Record<string, unknown> {
+  const properties = (schema.properties ?? {}) as Record<string, unknown>;
+  const required = (schema.required ?? []) as string[];
+  // Where a schema goes round in circles, only what it insists on is filled.
+  const fillsAll = !place.onlyRequired && place.depth < DEEPEST;
+  const names = fillsAll ? [...Object.keys(properties), ...required] : required;
+  if (place.depth > 2 * DEEPEST) return {};
+  return Object.fromEntries(
+    [...new Set(names)].map((name) => [
+      name,
+      valueFor(properties[name] ?? true, { ...place, name, depth: place.depth + 1 }),
+    ]),
+  );
+}
+
+function listFor(schema: Schema, place: Place, found: unknown[]): unknown[] {
+  const least = Number(schema.minItems ?? 0);
+  const most = Number(schema.maxItems ?? Number.POSITIVE_INFINITY);
+  const entry = () => valueFor(schema.items ?? true, { ...place, name: '', depth: place.depth + 1 });
+  const entries = found.slice(0, most);
+  while (entries.length < least) entries.push(entry());
+  return entries;
+}
+
+function textFor(schema: Schema, { facts, budget }: Place): string {
+  const most = Number(schema.maxLength ?? Number.POSITIVE_INFINITY);
+  const text = String(facts.description ?? '');
+  const least = Number(schema.minLength ?? 0);
+  budget.spend({ bytes: Math.max(least, text.length) });
+  return [...text.padEnd(least, '.')].slice(0, most).join('');
+}
+
+function numberFor({ minimum, exclusiveMinimum, maximum, multipleOf }: Schema): number {
+  const least = exclusiveMinimum === undefined ? Number(minimum ?? 0) : Number(exclusiveMinimum) + 1;
+  const value = maximum === undefined ? least : Math.min(least, Number(maximum));
+  const step = Number(multipleOf ?? 1);
+  return multipleOf === undefined ? value : Math.ceil(value / step) * step;
+}
+
+function resolvedOnce(schema: Schema, place: Place): Schema {
+  const known = place.resolved.get(schema);
+  if (known !== undefined) return known;
+  const joined = resolve(schema, place);
+  const resolved = { ...joined, type: typeOf(joined) };
+  place.resolved.set(schema, resolved);
+  return resolved;
+}
+
+/** Follows references within the document and takes the first of a choice; what all must hold is joined. */
+function resolve(schema: Schema, place: Place, hops = 0): Schema {
+  if (hops > DEEPEST) return {};
+  const { $ref, allOf, anyOf, oneOf, ...own } = schema;
+  const parts = [
+    ...(typeof $ref === 'string' ? [referredBy($ref, place)] : []),
+    ...(Array.isArray(allOf) ? allOf : []),
+    ...(Array.isArray(anyOf) ? anyOf.slice(0, 1) : []),
+    ...(Array.isArray(oneOf) ? oneOf.slice(0, 1) : []),
+  ];
+  const joined = parts
+    .filter((part): part is Schema => typeof part === 'object' && part !== null)
+    .map((part) => resolve(part, place, hops + 1));
+  const all = [...joined, own];
+  const counted = [...all, ...all.map((part) => part.properties), ...all.map((part) => part.required), parts];
+  place.budget.spend({ keywords: counted.reduce<number>((sum, one) => sum + 1 + sizeOf(one), 0) });
+  return {
+    ...Object.assign({}, ...all),
+    properties: Object.assign({}, ...all.map(({ properties }) => properties)),
+    required: all.flatMap(({ required }) => (Array.isArray(required) ? (required as string[]) : [])),
+  };
+}
+
+/** Entries of a list or fields of an object. */
+function sizeOf(value: unknown): number {
+  if (Array.isArray(value)) return value.length;
+  return typeof value === 'object' && value !== null ? Object.keys(value).length : 0;
+}
+
+function referredBy(reference: string, { root, targets }: Place): unknown {
+  if (!targets.has(reference)) targets.set(reference, targetOf(root, reference));
+  return targets.get(reference);
+}
+
+function typeOf(schema: Schema): string | undefined {
+  const { type } = schema;
+  if (typeof type === 'string') return type;
+  if (Array.isArray(type)) return type.find((one) => one !== 'null') ?? 'null';
+  if (schema.items !== undefined || schema.minItems !== undefined) return 'array';
+  if (schema.minLength !== undefined || schema.pattern !== undefined) return 'string';
+  if (schema.minimum !== undefined || schema.maximum !== undefined) return 'number';
+  const isObject =
+    Object.keys((schema.properties ?? {}) as object).length > 0 || (schema.required as string[])?.length > 0;
+  return isObject ? 'object' : undefined;
+}
+
+function fits(fact: unknown, type: unknown): boolean {
+  if (type === undefined) return true;
+  if (type === 'array') return Array.isArray(fact);
+  if (type === 'integer') return Number.isInteger(fact);
+  return typeof fact === type;
+}

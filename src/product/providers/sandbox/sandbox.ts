@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SandboxResult, SandboxTask } from '../../../../workers/models/protocol.ts';
+import {
+  type CallContext,
+  type ModelRequest,
+  type Provider,
+  type RawAnswer,
+  rejected,
+  unavailable,
+} from '../provider.ts';
+import { lazyThreads } from '../threads.ts';
+import { answerFor, factsOf } from './answer.ts';
+import { steeringOf } from './words.ts';
+
+const THREAD = new URL('../../../../workers/models/sandbox.ts', import.meta.url);
+const THREADS = 1;
+
+const SIZE = /^(\d{1,5})x(\d{1,5})$/;
+const SIDE = { min: 64, max: 2_048 };
+const GROWTH_MAX = 2_000;
+const SEED_MAX = 4_294_967_295;
+
+/**
+ * The stand-in for a provider: no key, no network, the same answer for the same request. Its pictures are real transforms
+ * and drawings, its facts are real, and words in the prompt make it fail the way providers do.
+ */
+export function createSandbox(): Provider {
+  const threads = lazyThreads<SandboxTask, SandboxResult>(THREAD, THREADS);
+  return {
+    async run(request, context) {
+      const { prompt = '', itemIndex, attempt } = request;
+      const steering = steeringOf(prompt, itemIndex, attempt);
+      if (steering.waitMs > 0) await sleep(steering.waitMs, undefined, { signal: context.signal });
+      if (steering.rejects) throw rejected('The sandbox was told to reject this item.');
+      if (steering.fails) throw unavailable('The sandbox was told to fail this item.');
+      if (steering.answersGarbage) return garbageFor(request);
+      return answerOf(request, steering.text, context);
+    },
+    close: threads.close,
+  };
+
+  async function answerOf(request: ModelRequest, text: string, { signal }: CallContext): Promise<RawAnswer> {
+    if (request.op === 'analyze') {
+      const result = await threads.run({ kind: 'measure', picture: inputOf(request) }, signal);
+      const facts = factsOf((result as { measures: Parameters<typeof factsOf>[0] }).measures);
+      return { kind: 'json', value: answerFor(request.schema ?? {}, facts) };
+    }
+    const result = await threads.run(taskOf(request, text), signal);
+    return { kind: 'image', bytes: (result as { png: Uint8Array<ArrayBuffer> }).png };
+  }
+}
+
+function garbageFor({ op }: ModelRequest): RawAnswer {
+  if (op === 'analyze') return { kind: 'json', value: 'no object at all' };
+  return { kind: 'image', bytes: new TextEncoder().encode('This is no picture.') };
+}
+
+function taskOf(request: ModelRequest, text: string): SandboxTask {
+  const { op, parameters, itemIndex, prompt = '' } = request;
+  switch (op) {
+    case 'generate': {
+      oneOf(parameters.quality, 'quality', ['low', 'high']);
+      const seed = seedOf(`${prompt}\n${whole(parameters.seed ?? 0, 'seed', 0, SEED_MAX)}\n${itemIndex}`);
+      return { kind: 'draw', text: text === '' ? prompt : text, seed, ...sizeOf(parameters.size) };
+    }
+    case 'edit': {
+      const references = request.pictures
+        .slice(1)
+        .map(({ bytes }) => createHash('sha256').update(bytes).digest('hex'));
+      const seed = seedOf(
+        [prompt, whole(parameters.seed ?? 0, 'seed', 0, SEED_MAX), ...references].join('\n'),
+      );
+      return { kind: 'recolour', picture: inputOf(request), seed };
+    }
+    case 'upscale':
+      return { kind: 'enlarge', picture: inputOf(request), scale: scaleOf(parameters.scale) };
+    case 'expand':
+      return { kind: 'expand', picture: inputOf(request), ...growthOf(parameters) };
+    default:
+      return { kind: 'cut-out', picture: inputOf(request) };
+  }
+}
+
+function inputOf({ op, pictures: [input] }: ModelRequest): Uint8Array {
+  if (input === undefined) throw rejected(`${op} needs a picture.`);
+  return input.bytes;
+}
+
+function sizeOf(size: unknown = '512x512'): { width: number; height: number } {
+  const [, width, height] = SIZE.exec(String(size)) ?? [];
+  const sides = { width: Number(width), height: Number(height) };
+  const isFine = Object.values(sides).every((side) => side >= SIDE.min && side <= SIDE.max);
+  if (typeof size !== 'string' || !isFine)
+    throw rejected(`size must be WxH with sides from ${SIDE.min} to ${SIDE.max}, such as 512x512.`);
+  return sides;
+}
+
+function scaleOf(scale: unknown = 2): number {
+  oneOf(scale, 'scale', [2, 4]);
+  return Number(scale);
+}
+
+function growthOf(parameters: ModelRequest['parameters']) {
+  const grown = (side: string) => whole(parameters[side] ?? 0, side, 0, GROWTH_MAX);
+  const growth = { top: grown('top'), right: grown('right'), bottom: grown('bottom'), left: grown('left') };
+  if (Object.values(growth).every((pixels) => pixels === 0))
+    throw rejected('One of top, right, bottom and left must be above 0.');
+  return growth;
+}
+
+function whole(value: unknown, name: string, min: number, max: number): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
+  throw rejected(`${name} must be a whole number from ${min} to ${max}.`);
+}
+
+function oneOf(value: unknown, name: string, allowed: readonly unknown[]): void {
+  if (value === undefined || allowed.includes(value)) return;
+  throw rejected(`${name} must be one of ${allowed.join(', ')}.`);
+}
+
+/** Four bytes of a hash: like requests get like pictures, others get others. */
+function seedOf(text: string): number {
+  return createHash('sha256').update(text).digest().readUInt32BE(0);
+}

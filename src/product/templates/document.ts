@@ -1,0 +1,46 @@
+import { invalidParam } from '../../platform/http/errors.ts';
+import { MEGABYTE } from '../../platform/names/units.ts';
+import { FilledTooLargeError, fillPlaceholders, type Row } from './placeholders.ts';
+
+/** What a page is made of. */
+export interface Page {
+  html: string;
+  css: string;
+}
+
+/** Longest filled html, and longest filled css, in UTF-16 units: a page of many embedded pictures still fits. */
+const FILLED_MAX_CHARACTERS = 24 * MEGABYTE;
+
+/** The page begins at the corner of the picture and paints nothing of its own, so that it is transparent. */
+const BASE_CSS = 'html,body{margin:0;padding:0}';
+
+/**
+ * The whole HTML document of a template filled with one row. A template that is itself a whole document may be
+ * put into the body as it is: the HTML parser merges the attributes of its html and body tags and drops the tags.
+ * Throws 400 invalid_param on data when the filled page would be too large to render.
+ */
+export function fill(template: Page, row: Row): string {
+  try {
+    const html = fillPlaceholders(template.html, row, FILLED_MAX_CHARACTERS);
+    const css = fillPlaceholders(template.css, row, FILLED_MAX_CHARACTERS);
+    return documentOf({ html, css });
+  } catch (error) {
+    if (!(error instanceof FilledTooLargeError)) throw error;
+    const message = 'The data make the filled template larger than 24 MB; send smaller values.';
+    throw invalidParam('data', message, { limit: FILLED_MAX_CHARACTERS });
+  }
+}
+
+function documentOf({ html, css }: Page): string {
+  return [
+    '<!doctype html>',
+    '<html>',
+    '<head>',
+    '<meta charset="utf-8">',
+    `<style>${BASE_CSS}</style>`,
+    `<style>${css}</style>`,
+    '</head>',
+    `<body>${html}</body>`,
+    '</html>',
+  ].join('\n');
+}

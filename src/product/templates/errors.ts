@@ -1,0 +1,62 @@
+import { ApiError, invalidParam } from '../../platform/http/errors.ts';
+
+/** 404: no such template or version, or another account's; the two are never told apart. */
+export function templateNotFound(): ApiError {
+  return new ApiError(
+    'not_found',
+    'No template of this account has this id, slug or version: GET /api/v1/templates lists them.',
+    {
+      param: 'templateId',
+    },
+  );
+}
+
+/** 400: what follows the `@` is not a version. */
+export function malformedVersion(): ApiError {
+  return invalidParam('templateId', 'The version after the @ of templateId must be a whole number from 1.');
+}
+
+/** 403: built-ins are read only. */
+export function builtInReadOnly(): ApiError {
+  return new ApiError(
+    'forbidden',
+    'A built-in template cannot be changed or deleted: create your own from its html and css.',
+    {
+      param: 'templateId',
+    },
+  );
+}
+
+/** 400: another template of the account has this slug. */
+export function slugTaken(slug: string): ApiError {
+  return invalidParam(
+    'slug',
+    `slug "${slug}" is already one of your templates': send another, or none to have one made.`,
+  );
+}
+
+/** 422: the account would hold more templates than it may. */
+export function tooManyTemplates(limit: number, left: number): ApiError {
+  return new ApiError(
+    'resource_limit_exceeded',
+    `An account holds at most ${limit} templates and ${left} are left: delete some, or send fewer.`,
+    { details: { limit, left } },
+  );
+}
+
+/** 422: an import of far more entries than an account can hold. None of them is looked at. */
+export function tooManyEntries(limit: number, received: number): ApiError {
+  return new ApiError(
+    'resource_limit_exceeded',
+    `The import has ${received} entries, and at most ${limit} are read: nothing was imported, send fewer.`,
+    { details: { limit, received } },
+  );
+}
+
+/** 500, retryable: other writers of the same account won every attempt. */
+export function tooContended(): ApiError {
+  return new ApiError('internal_error', 'Too many writes met over the same template: repeat the same call.', {
+    details: { reason: 'contention' },
+    retryAfterSeconds: 1,
+  });
+}

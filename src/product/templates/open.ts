@@ -1,0 +1,25 @@
+import type { Slice } from '../../platform/http/slice.ts';
+import type { Documents } from '../../platform/stores/documents/port.ts';
+import type { Gate } from '../accounts/gate/gate.ts';
+import { findForRender, type RenderTemplate } from './reading.ts';
+import { templateRoutes } from './routes.ts';
+import { TemplatesStore } from './store.ts';
+
+export interface TemplatesOptions {
+  documents: Documents;
+  gate: Gate;
+  now: () => Date;
+}
+
+export interface Templates extends Slice {
+  /** The template that a render names; see reading.ts for what it throws. */
+  findForRender(accountId: string, reference: string): Promise<RenderTemplate>;
+}
+
+export async function openTemplates({ documents, gate, now }: TemplatesOptions): Promise<Templates> {
+  const store = await TemplatesStore.open(documents);
+  return {
+    routes: (app) => templateRoutes(app, { store, gate, now }),
+    findForRender: (accountId, reference) => findForRender(store, accountId, reference),
+  };
+}

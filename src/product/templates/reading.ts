@@ -1,0 +1,92 @@
+import { parseReference, type Reference } from '../../platform/names/slugs.ts';
+import { dataOf, versionDataOf } from './answers.ts';
+import { findBuiltIn } from './builtins/index.ts';
+import type { Page } from './document.ts';
+import { builtInReadOnly, malformedVersion, templateNotFound } from './errors.ts';
+import type { TemplateData } from './schema.ts';
+import type { TemplatesStore } from './store.ts';
+import { type Template, type TemplateVersion, versionOf } from './template.ts';
+
+/** What a render needs of a template. */
+export interface RenderTemplate extends Page {
+  /** The template's id, without a version. */
+  id: string;
+  version: number;
+  /** Pixels of the picture. */
+  width: number;
+  height: number;
+  /** Names that a row may have. */
+  variables: readonly string[];
+}
+
+/**
+ * The template that a call names by id, own slug, or either with `@version`, as the API shows it.
+ * @throws ApiError invalid_param or not_found on templateId.
+ */
+export async function readTemplate(
+  store: TemplatesStore,
+  accountId: string,
+  text: string,
+): Promise<TemplateData> {
+  const reference = referenceOf(text);
+  const found = await resolve(store, accountId, reference);
+  return 'templateId' in found ? versionDataOf(found) : dataOf(found);
+}
+
+/**
+ * The template that a render names by id, own slug, or either with `@version`.
+ * @throws ApiError invalid_param or not_found on templateId.
+ */
+export async function findForRender(
+  store: TemplatesStore,
+  accountId: string,
+  text: string,
+): Promise<RenderTemplate> {
+  const found = await resolve(store, accountId, referenceOf(text));
+  const { version, html, css, width, height, variables } = found;
+  const id = 'templateId' in found ? found.templateId : found._id;
+  return { id, version, html, css, width, height, variables };
+}
+
+/**
+ * The template that a path names as a whole: a version of it is nothing there.
+ * @throws ApiError not_found on templateId.
+ */
+export async function findWhole(
+  store: TemplatesStore,
+  accountId: string,
+  idOrSlug: string,
+): Promise<Template> {
+  const template = findBuiltIn(idOrSlug) ?? (await store.find(accountId, idOrSlug));
+  if (template === null) throw templateNotFound();
+  return template;
+}
+
+/**
+ * Refuses to write a built-in.
+ * @throws ApiError forbidden
+ */
+export function refuseBuiltIn(idOrSlug: string): void {
+  if (findBuiltIn(idOrSlug) !== undefined) throw builtInReadOnly();
+}
+
+function referenceOf(text: string): Reference {
+  const reference = parseReference(text);
+  if (reference === null) throw malformedVersion();
+  return reference;
+}
+
+async function resolve(
+  store: TemplatesStore,
+  accountId: string,
+  { idOrSlug, version }: Reference,
+): Promise<Template | TemplateVersion> {
+  if (version === undefined) return findWhole(store, accountId, idOrSlug);
+  const builtIn = findBuiltIn(idOrSlug);
+  const found =
+    builtIn === undefined
+      ? await store.findVersion(accountId, idOrSlug, version)
+      : version === builtIn.version && versionOf(builtIn);
+  if (!found) throw templateNotFound();
+  return found;
+}

@@ -1,0 +1,181 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance } from 'fastify';
+import { envelopeOf, pageOf, success } from '../../platform/http/envelope.ts';
+import { importResultOf, sendImported } from '../../platform/http/lists/imports.ts';
+import { rowWriter, sendList } from '../../platform/http/lists/streamed-list.ts';
+import type { Gate } from '../accounts/gate/gate.ts';
+import { dataOf } from './answers.ts';
+import { templateNotFound } from './errors.ts';
+import { historyOf } from './history.ts';
+import { sortEntries } from './importing.ts';
+import { listTemplates } from './listing.ts';
+import { findWhole, readTemplate, refuseBuiltIn } from './reading.ts';
+import { changedContent, checkSlug, newContent } from './rules.ts';
+import {
+  NewTemplate,
+  TemplateChange,
+  TemplateData,
+  TemplateEntries,
+  TemplateListQuery,
+  TemplateParams,
+  TemplateSummary,
+} from './schema.ts';
+import type { TemplatesStore } from './store.ts';
+
+export interface TemplateRoutesOptions {
+  store: TemplatesStore;
+  gate: Gate;
+  now: () => Date;
+}
+
+const tags = ['Templates'];
+const writeVersion = rowWriter(TemplateData);
+
+/** Templates: HTML and CSS with placeholders, versioned, drawn by POST /images/render and by render jobs. */
+export async function templateRoutes(
+  app: FastifyInstance,
+  { store, gate, now }: TemplateRoutesOptions,
+): Promise<void> {
+  app.get<{ Querystring: TemplateListQuery }>(
+    '/templates',
+    {
+      schema: {
+        summary: 'List templates',
+        description:
+          'Built-ins first, then your own, most recently updated first. Rows carry no html and css.',
+        tags,
+        querystring: TemplateListQuery,
+        response: { 200: pageOf(TemplateSummary) },
+      },
+    },
+    async (request) => {
+      const { rows, meta } = await listTemplates(store, gate.callerOf(request).accountId, request.query);
+      return success('Templates listed.', rows, meta);
+    },
+  );
+
+  app.post<{ Body: NewTemplate }>(
+    '/templates',
+    {
+      config: { idempotency: 'kept', needsRoom: true },
+      schema: {
+        summary: 'Create a template',
+        tags,
+        body: NewTemplate,
+        response: { 201: envelopeOf(TemplateData) },
+      },
+    },
+    async (request, reply) => {
+      const { slug } = request.body;
+      if (slug !== undefined) checkSlug(slug);
+      const content = newContent(request.body);
+      const template = await store.insertOne(gate.callerOf(request).accountId, { content, slug }, now());
+      return reply.code(201).send(success('Template created.', dataOf(template)));
+    },
+  );
+
+  app.post<{ Body: unknown[] }>(
+    '/templates/import',
+    {
+      config: { idempotency: 'kept', needsRoom: true, fixedWord: true },
+      schema: {
+        summary: 'Import templates',
+        description: 'Entries that break a rule are listed in errors; the others land, each at version 1.',
+        tags,
+        body: TemplateEntries,
+        response: { 201: envelopeOf(importResultOf('TemplateImport', TemplateData)) },
+      },
+    },
+    async (request, reply) => {
+      const { drafts, errors } = sortEntries(request.body);
+      const templates = await store.insert(gate.callerOf(request).accountId, drafts, now());
+      const sent = request.body.length;
+      return sendImported(reply, templates.map(dataOf), errors, { sent, of: 'templates' });
+    },
+  );
+
+  app.get<{ Params: TemplateParams }>(
+    '/templates/:templateId',
+    {
+      schema: {
+        summary: 'Read a template',
+        tags,
+        params: TemplateParams,
+        response: { 200: envelopeOf(TemplateData) },
+      },
+    },
+    async (request) => {
+      const { accountId } = gate.callerOf(request);
+      return success('Template read.', await readTemplate(store, accountId, request.params.templateId));
+    },
+  );
+
+  app.put<{ Params: TemplateParams; Body: TemplateChange }>(
+    '/templates/:templateId',
+    {
+      config: { idempotency: 'kept', needsRoom: true },
+      schema: {
+        summary: 'Change a template',
+        description:
+          'What is left out stays. Every PUT is a new version; the one before stays readable as id@version.',
+        tags,
+        params: TemplateParams,
+        body: TemplateChange,
+        response: { 200: envelopeOf(TemplateData) },
+      },
+    },
+    async (request) => {
+      const { templateId } = request.params;
+      const { slug } = request.body;
+      refuseBuiltIn(templateId);
+      if (slug !== undefined) checkSlug(slug);
+      const template = await store.update(
+        gate.callerOf(request).accountId,
+        templateId,
+        (current) => ({ ...changedContent(current, request.body), slug: slug ?? current.slug }),
+        now(),
+      );
+      if (template === null) throw templateNotFound();
+      return success('Template changed.', dataOf(template));
+    },
+  );
+
+  app.delete<{ Params: TemplateParams }>(
+    '/templates/:templateId',
+    {
+      config: { idempotency: 'kept' },
+      schema: {
+        summary: 'Delete a template',
+        description: 'Removes every version.',
+        tags,
+        params: TemplateParams,
+        response: { 204: Type.Null() },
+      },
+    },
+    async (request, reply) => {
+      const { templateId } = request.params;
+      refuseBuiltIn(templateId);
+      const removed = await store.remove(gate.callerOf(request).accountId, templateId);
+      if (!removed) throw templateNotFound();
+      return reply.code(204).send();
+    },
+  );
+
+  app.get<{ Params: TemplateParams }>(
+    '/templates/:templateId/versions',
+    {
+      schema: {
+        summary: 'List the versions of a template',
+        description: 'Newest first, each whole, with the id `<id>@<version>`. Not paged.',
+        tags,
+        params: TemplateParams,
+        response: { 200: envelopeOf(Type.Array(TemplateData)) },
+      },
+    },
+    async (request, reply) => {
+      const { accountId } = gate.callerOf(request);
+      const template = await findWhole(store, accountId, request.params.templateId);
+      return sendList(reply, 'Versions listed.', historyOf(store, accountId, template), writeVersion);
+    },
+  );
+}

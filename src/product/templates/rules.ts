@@ -1,0 +1,94 @@
+import { checkOf } from '../../platform/http/error-answers/validation.ts';
+import { invalidParam } from '../../platform/http/errors.ts';
+import { refusedSlug } from '../../platform/names/slugs.ts';
+import { VARIABLE_PATTERN, variablesOf } from './placeholders.ts';
+import {
+  CSS_MAX_BYTES,
+  HTML_MAX_BYTES,
+  type NewTemplate,
+  type TemplateChange,
+  TemplateEntry,
+  VARIABLES_MAX,
+} from './schema.ts';
+
+/** What one version of a template says. */
+export interface Content {
+  name: string;
+  description: string;
+  html: string;
+  css: string;
+  width: number;
+  height: number;
+  variables: string[];
+}
+
+const VARIABLE = new RegExp(VARIABLE_PATTERN);
+const checkEntry = checkOf(TemplateEntry, 'entry');
+
+/**
+ * The content of a new template, its defaults filled in.
+ * @throws ApiError invalid_param on the field that breaks a rule.
+ */
+export function newContent(sent: NewTemplate | TemplateEntry): Content {
+  const { name, html, width, height, description = '', css = '' } = sent;
+  const variables = sent.variables ?? variablesOf(html, css);
+  return checked({ name, description, html, css, width, height, variables });
+}
+
+/**
+ * The content of one entry of an import, which is checked like a create and may be anything.
+ * @throws ApiError invalid_param on the field that breaks a rule.
+ */
+export function importedContent(entry: unknown): Content {
+  return newContent(checkEntry(entry));
+}
+
+/**
+ * What a PUT makes of the current content: sent fields win. Variables that were not sent stay unless html or css
+ * became another text, and are then derived again.
+ * @throws ApiError invalid_param on the field that breaks a rule.
+ */
+export function changedContent(current: Content, change: TemplateChange): Content {
+  const { name, html, css, description, width, height } = { ...current, ...change };
+  const sameText = html === current.html && css === current.css;
+  const variables = change.variables ?? (sameText ? current.variables : variablesOf(html, css));
+  return checked({ name, description, html, css, width, height, variables });
+}
+
+/**
+ * Refuses a slug that no account may have; its form is the schema's.
+ * @throws ApiError invalid_param on slug.
+ */
+export function checkSlug(slug: string): void {
+  const refusal = refusedSlug(slug, 'templates');
+  if (refusal !== null) throw invalidParam('slug', refusal);
+}
+
+/** The rules that a schema cannot say. */
+function checked(content: Content): Content {
+  if (content.name.trim() === '') throw invalidParam('name', 'name is missing or blank: send one.');
+  checkSize('html', content.html, HTML_MAX_BYTES);
+  checkSize('css', content.css, CSS_MAX_BYTES);
+  checkVariables(content.variables);
+  return content;
+}
+
+function checkSize(param: 'html' | 'css', text: string, limitBytes: number): void {
+  const sizeBytes = Buffer.byteLength(text);
+  if (sizeBytes <= limitBytes) return;
+  throw invalidParam(param, `${param} is ${sizeBytes} bytes of UTF-8: at most ${limitBytes} are allowed.`, {
+    limit: limitBytes,
+    received: sizeBytes,
+  });
+}
+
+function checkVariables(names: readonly string[]): void {
+  if (names.length > VARIABLES_MAX) {
+    const message = `variables has ${names.length} names: at most ${VARIABLES_MAX} are allowed, those of the placeholders too.`;
+    throw invalidParam('variables', message, { limit: VARIABLES_MAX, received: names.length });
+  }
+  const index = names.findIndex((name) => typeof name !== 'string' || !VARIABLE.test(name));
+  if (index === -1) return;
+  const message = `variables holds a name, at index ${index}, that is not text of letters, digits, "_" and "." alone.`;
+  throw invalidParam('variables', message, { index });
+}

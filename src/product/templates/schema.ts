@@ -1,0 +1,150 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { NOT_BLANK, NOT_RESERVED, REFERENCE } from '../../platform/http/documented.ts';
+import { PagingQuery } from '../../platform/http/lists/paging.ts';
+import { SLUG_MAX_CHARACTERS, SLUG_PATTERN } from '../../platform/names/slugs.ts';
+
+export const NAME_MAX_CHARACTERS = 200;
+export const HTML_MAX_BYTES = 256 * 1024;
+export const CSS_MAX_BYTES = 128 * 1024;
+const SIDE_MAX_PX = 4096;
+export const VARIABLES_MAX = 100;
+
+const side = (name: string) =>
+  Type.Integer({
+    minimum: 1,
+    maximum: SIDE_MAX_PX,
+    format: 'int32',
+    description: `${name} of the picture, 1 to ${SIDE_MAX_PX} px.`,
+  });
+
+const content = {
+  name: Type.String({ maxLength: NAME_MAX_CHARACTERS, description: 'Not blank.', documented: NOT_BLANK }),
+  description: Type.String({ description: 'Free text, not rendered. An empty string on PUT empties it.' }),
+  html: Type.String({
+    minLength: 1,
+    description: `At most ${HTML_MAX_BYTES} bytes of UTF-8. \`{{ name }}\` is filled escaped, \`{{{ name }}}\` raw. Scripts never run; only data: URIs and the account's own assets are loaded.`,
+  }),
+  css: Type.String({
+    description: `At most ${CSS_MAX_BYTES} bytes of UTF-8; placeholders are filled here too. An empty string on PUT empties it.`,
+  }),
+  width: side('Width'),
+  height: side('Height'),
+  variables: Type.Array(Type.String(), {
+    maxItems: VARIABLES_MAX,
+    description:
+      'Names of the placeholders: letters, digits, `_` and `.`. Derived from html and css when omitted.',
+  }),
+};
+
+const slug = Type.String({
+  pattern: SLUG_PATTERN,
+  maxLength: SLUG_MAX_CHARACTERS,
+  description: 'Unique in the account. Made from the name when omitted; `builtin-` is reserved.',
+  documented: NOT_RESERVED,
+});
+
+/** Variables as sent: names are checked in rules.ts, so that errors point at `variables`. */
+const sentVariables = Type.Array(
+  Type.Unsafe<string>({
+    description: 'A name, as text.',
+    documented: { type: 'string', pattern: '^[A-Za-z0-9_.]+$' },
+  }),
+  {
+    maxItems: VARIABLES_MAX,
+    description: content.variables.description ?? '',
+  },
+);
+
+/** A template without its slug: what an entry of an import may carry. Other fields are ignored. */
+export const TemplateEntry = Type.Object({
+  name: content.name,
+  description: Type.Optional(content.description),
+  html: content.html,
+  css: Type.Optional(content.css),
+  width: content.width,
+  height: content.height,
+  variables: Type.Optional(sentVariables),
+});
+export type TemplateEntry = Static<typeof TemplateEntry>;
+
+/** Body of POST /templates. */
+export const NewTemplate = Type.Object(
+  { ...TemplateEntry.properties, slug: Type.Optional(slug) },
+  {
+    title: 'NewTemplate',
+    examples: [{ name: 'Card', html: '<h1>{{ title }}</h1>', width: 600, height: 300 }],
+  },
+);
+export type NewTemplate = Static<typeof NewTemplate>;
+
+/** Body of PUT /templates/{id}: what is left out stays. */
+export const TemplateChange = Type.Partial(NewTemplate, {
+  title: 'TemplateChange',
+  examples: [{ name: 'Card, wide' }],
+});
+export type TemplateChange = Static<typeof TemplateChange>;
+
+/** Body of POST /templates/import. Each entry is checked on its own, because a refused one spares the others. */
+export const TemplateEntries = Type.Array(
+  Type.Unsafe<unknown>({
+    description: 'As the body of POST /api/v1/templates. Slug, version and history are not carried over.',
+  }),
+  {
+    title: 'TemplateEntries',
+    minItems: 1,
+    examples: [[{ name: 'Card', html: '<h1>{{ title }}</h1>', width: 600, height: 300 }]],
+  },
+);
+
+const identity = {
+  id: Type.String({
+    description: '`tpl_…`; of a built-in `builtin-template-…`; of one version `<id>@<version>`.',
+  }),
+  builtIn: Type.Boolean(),
+  version: Type.Integer({ format: 'int32' }),
+  createdAt: Type.String({ format: 'date-time' }),
+};
+const updatedAt = Type.String({ format: 'date-time', description: 'When the current version was saved.' });
+
+/** A template as answered. One read as id@version has no slug, description or updatedAt. */
+export const TemplateData = Type.Object(
+  {
+    ...identity,
+    ...content,
+    slug: Type.Optional(Type.String()),
+    description: Type.Optional(content.description),
+    updatedAt: Type.Optional(updatedAt),
+  },
+  { title: 'TemplateData' },
+);
+export type TemplateData = Static<typeof TemplateData>;
+
+/** A row of the listing: a template without html and css. */
+export const TemplateSummary = Type.Object(
+  {
+    ...identity,
+    name: content.name,
+    slug: Type.String(),
+    description: content.description,
+    width: content.width,
+    height: content.height,
+    variables: content.variables,
+    updatedAt,
+  },
+  { title: 'TemplateSummary' },
+);
+export type TemplateSummary = Static<typeof TemplateSummary>;
+
+export const TemplateListQuery = Type.Object({
+  filter: Type.Optional(Type.Unsafe<'builtin' | 'user'>({ type: 'string', enum: ['builtin', 'user'] })),
+  ...PagingQuery,
+});
+export type TemplateListQuery = Static<typeof TemplateListQuery>;
+
+export const TemplateParams = Type.Object({
+  templateId: Type.String({
+    description: 'Template id or own slug; where one version can be read, id@version.',
+    documented: REFERENCE,
+  }),
+});
+export type TemplateParams = Static<typeof TemplateParams>;

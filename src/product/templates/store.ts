@@ -1,0 +1,227 @@
+import { newId } from '../../platform/names/ids.ts';
+import { slugFromName } from '../../platform/names/slugs.ts';
+import {
+  insertNamed,
+  NAMED_INDEXES,
+  type Named,
+  named,
+} from '../../platform/stores/documents/named-slots.ts';
+import {
+  type Collection,
+  type DeclaredCollection,
+  type Documents,
+  DuplicateKeyError,
+  type Filter,
+} from '../../platform/stores/documents/port.ts';
+import { slugTaken, tooContended, tooManyTemplates } from './errors.ts';
+import type { Content } from './rules.ts';
+import {
+  type StoredSummary,
+  SUMMARY_FIELDS,
+  type Template,
+  type TemplateVersion,
+  versionOf,
+} from './template.ts';
+
+export const TEMPLATES_PER_ACCOUNT = 200;
+
+const SLOT_LIMIT = {
+  limit: TEMPLATES_PER_ACCOUNT,
+  full: (left: number) => tooManyTemplates(TEMPLATES_PER_ACCOUNT, left),
+  slugTaken,
+  contended: tooContended,
+};
+
+/** Of racing PUTs one wins every round, so only more of them than this at once can exhaust it. */
+const ROUNDS = 400;
+
+type TemplateDocument = Template & Named;
+
+interface VersionDocument extends TemplateVersion {
+  accountId: string;
+}
+
+/** A template to be stored; without a slug of its own it gets one from its name. */
+export interface Draft {
+  content: Content;
+  slug?: string | undefined;
+}
+
+/** Where a listing goes on: after this row, in the order of the listing. */
+export interface After {
+  updatedAt: string;
+  id: string;
+}
+
+export const TEMPLATES: DeclaredCollection = {
+  name: 'templates',
+  indexes: NAMED_INDEXES,
+  onAccountDeletion: 'delete',
+};
+export const TEMPLATE_VERSIONS: DeclaredCollection = {
+  name: 'templateVersions',
+  indexes: [
+    {
+      name: 'template',
+      fields: [
+        ['accountId', 1],
+        ['templateId', 1],
+        ['version', -1],
+      ],
+    },
+  ],
+  onAccountDeletion: 'delete',
+};
+
+/** The templates of the accounts. Every call takes the account first and sees nothing of another's. */
+export class TemplatesStore {
+  readonly #templates: Collection<TemplateDocument>;
+  readonly #versions: Collection<VersionDocument>;
+
+  private constructor(templates: Collection<TemplateDocument>, versions: Collection<VersionDocument>) {
+    this.#templates = templates;
+    this.#versions = versions;
+  }
+
+  static async open(documents: Documents): Promise<TemplatesStore> {
+    const templates = await documents.collection<TemplateDocument>(TEMPLATES);
+    const versions = await documents.collection<VersionDocument>(TEMPLATE_VERSIONS);
+    return new TemplatesStore(templates, versions);
+  }
+
+  /** The template of this id or slug. */
+  async find(accountId: string, idOrSlug: string): Promise<Template | null> {
+    return this.#templates.findOne({ accountId, ...named(idOrSlug) });
+  }
+
+  /** Stores one draft, as `insert` does. */
+  async insertOne(accountId: string, draft: Draft, now: Date): Promise<Template> {
+    const [template] = await this.insert(accountId, [draft], now);
+    return template as Template;
+  }
+
+  /**
+   * Stores all of the drafts or none, in their order, each at version 1. A crash in the middle of an import leaves what
+   * was stored of it.
+   * @throws ApiError resource_limit_exceeded; invalid_param on slug when a sent one is taken.
+   */
+  async insert(accountId: string, drafts: readonly Draft[], now: Date): Promise<Template[]> {
+    const createdAt = now.toISOString();
+    const placed = drafts.map(({ content, slug }) => ({
+      document: {
+        _id: newId('tpl', now.getTime()),
+        version: 1,
+        createdAt,
+        updatedAt: createdAt,
+        ...content,
+      },
+      slug: slug ?? slugFromName(content.name, 'template'),
+      takesSuffix: slug === undefined,
+    }));
+    return insertNamed(this.#templates, SLOT_LIMIT, accountId, placed);
+  }
+
+  /**
+   * Saves the next version: `revise` answers what the current one becomes, and is asked again when another writer
+   * was faster. Null when there is no such template.
+   *
+   * First the current version is written out under its own key, then the document moves on if it still is at that
+   * version. A crash between the two leaves a row equal to the current version, which the next PUT finds written
+   * and which no reader mistakes for an older one. So a number is issued by one conditional update alone, and a
+   * version is never superseded before it is kept.
+   * @throws ApiError invalid_param on slug when another template has it; whatever `revise` throws.
+   */
+  async update(
+    accountId: string,
+    idOrSlug: string,
+    revise: (current: Template) => Content & { slug: string },
+    now: Date,
+  ): Promise<Template | null> {
+    for (let round = 0; round < ROUNDS; round++) {
+      const current = await this.find(accountId, idOrSlug);
+      if (current === null) return null;
+      const { slug, name, description, html, css, width, height, variables } = revise(current);
+      const said = { slug, name, description, html, css, width, height, variables };
+      const next = { ...said, version: current.version + 1, updatedAt: now.toISOString() };
+      await this.#keepVersion(accountId, current);
+      if (await this.#advance(accountId, current, next)) return { ...current, ...next };
+    }
+    throw tooContended();
+  }
+
+  async #keepVersion(accountId: string, current: Template): Promise<void> {
+    try {
+      await this.#versions.insertOne({ accountId, ...versionOf(current) });
+    } catch (error) {
+      if (!(error instanceof DuplicateKeyError)) throw error;
+    }
+  }
+
+  async #advance(
+    accountId: string,
+    current: Template,
+    next: Omit<Template, '_id' | 'createdAt'>,
+  ): Promise<boolean> {
+    const { _id, version } = current;
+    try {
+      const { matched } = await this.#templates.updateOne({ _id, accountId, version }, { $set: { ...next } });
+      return matched === 1;
+    } catch (error) {
+      throw error instanceof DuplicateKeyError ? slugTaken(next.slug) : error;
+    }
+  }
+
+  /**
+   * Deletes a template with every version; false when there is none. The document goes first: without it no version
+   * is reachable, so what a crash leaves behind is never seen again.
+   */
+  async remove(accountId: string, idOrSlug: string): Promise<boolean> {
+    const template = await this.find(accountId, idOrSlug);
+    if (template === null) return false;
+    const deleted = await this.#templates.deleteOne({ _id: template._id, accountId });
+    await this.#versions.deleteMany({ accountId, templateId: template._id });
+    return deleted === 1;
+  }
+
+  /** One version of a template, the current one included; null when it is not on record. */
+  async findVersion(accountId: string, idOrSlug: string, version: number): Promise<TemplateVersion | null> {
+    const current = await this.find(accountId, idOrSlug);
+    if (current === null) return null;
+    if (current.version === version) return versionOf(current);
+    return this.#versions.findOne({ accountId, templateId: current._id, version });
+  }
+
+  /** At most `limit` versions of a template below a number, newest first. */
+  async versionsBelow(
+    accountId: string,
+    templateId: string,
+    version: number,
+    limit: number,
+  ): Promise<TemplateVersion[]> {
+    const filter = { accountId, templateId, version: { $lt: version } };
+    return this.#versions.find(filter, { sort: [['version', -1]], limit });
+  }
+
+  /** Rows of the listing, most recently updated first, from a row on or after skipping some. */
+  async list(
+    accountId: string,
+    from: { after: After } | { skip: number },
+    limit: number,
+  ): Promise<StoredSummary[]> {
+    const filter: Filter = 'after' in from ? { $and: [{ accountId }, below(from.after)] } : { accountId };
+    const skip = 'skip' in from ? from.skip : 0;
+    const sort = [
+      ['updatedAt', -1],
+      ['_id', -1],
+    ] as const;
+    return this.#templates.find(filter, { sort, skip, limit, fields: SUMMARY_FIELDS });
+  }
+
+  async count(accountId: string): Promise<number> {
+    return this.#templates.count({ accountId });
+  }
+}
+
+function below({ updatedAt, id }: After): Filter {
+  return { $or: [{ updatedAt: { $lt: updatedAt } }, { updatedAt, _id: { $lt: id } }] };
+}

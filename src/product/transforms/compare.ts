@@ -1,0 +1,166 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { readable } from '../../imaging/pixels/readable.ts';
+import { checkImageBody, mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
+import { JSON_BODY_LIMIT_BYTES, parseJson } from '../../platform/http/bodies/json.ts';
+import { openMultipart } from '../../platform/http/bodies/multipart.ts';
+import { collect } from '../../platform/http/bodies/streamed-body.ts';
+import { envelopeOf, success } from '../../platform/http/envelope.ts';
+import { ApiError, invalidParam } from '../../platform/http/errors.ts';
+import type { Caller } from '../accounts/authentication.ts';
+import { addressOf, type Input, textOf, wholePart } from './input.ts';
+import { IMAGE_LIMIT_BYTES, MULTIPART_LIMIT_BYTES } from './limits.ts';
+import { bring, type CallLimits, counted, limitsOf, type MeteredCallOptions } from './metered-call.ts';
+import { runOf, sendTiming } from './timing.ts';
+import { CompareReference } from './transform-schema.ts';
+
+/** Two images, and what a caller calls the second one. */
+interface Pair {
+  one: Input;
+  other: Input;
+  otherParam: string;
+}
+
+/** POST /images/compare: how two images of one size differ, while the caller waits. */
+export async function compareRoutes(app: FastifyInstance, options: MeteredCallOptions): Promise<void> {
+  const { gate, pixels } = options;
+
+  app.post(
+    '/images/compare',
+    {
+      config: {
+        ...{ slot: 'calls', body: 'stream', reference: CompareReference, secondFile: 'other' },
+        check: checkPairBody,
+      },
+      schema: {
+        summary: 'Compare two images',
+        description:
+          'How two images of one size differ: multipart parts `file` and `other`, or a JSON reference with assetId or url and otherAssetId or otherUrl. The answer is that of the op compare. A success counts one run.',
+        tags: ['Images'],
+        response: { 200: envelopeOf(Difference) },
+      },
+    },
+    async (request, reply) => {
+      const caller = gate.callerOf(request);
+      const limits = limitsOf(reply, options.timeoutMs);
+      const admitMs = reply.elapsedTime;
+      const pair = await readPair(request);
+      const done = await counted(options.allowance, caller, 'compare', async () => {
+        const one = await bring(pair.one, caller, options, limits);
+        const other = await bringOther(pair, caller, limits);
+        const fetchMs = reply.elapsedTime - admitMs;
+        const bytesIn = one.bytes.length + other.bytes.length;
+        const { accountId } = caller;
+        const paramOf = () => pair.otherParam;
+        const work = pixels.compare({ ...one, other: other.bytes, accountId, ...limits, paramOf });
+        gate.keepSlotUntil(request, work.ended);
+        return { fetchMs, bytesIn, ...(await work.result) };
+      });
+      sendTiming(reply, { admitMs, ...done, ...done.timings });
+      options.meters.ops.ran(runOf('compare', { admitMs, ...done }));
+      return success('Images compared.', done.difference);
+    },
+  );
+
+  /** The second image: what is wrong with it is said by its name. */
+  async function bringOther({ other, otherParam }: Pair, caller: Caller, limits: CallLimits) {
+    try {
+      const image = await bring(other, caller, options, limits);
+      readable(image.bytes, image.header);
+      return image;
+    } catch (error) {
+      throw ofOther(error, otherParam);
+    }
+  }
+}
+
+const Difference = Type.Object(
+  {
+    ssim: Type.Number({ description: 'Likeness of the brightness, at most 1; 1 when they are the same.' }),
+    changedShare: Type.Number({
+      description: 'Share of the pixels of which a channel differs by more than 8 of 255.',
+    }),
+    maxDifference: Type.Integer({ description: 'Largest difference of a channel, 0 to 255.' }),
+    regions: Type.Array(
+      Type.Object({
+        x: Type.Integer(),
+        y: Type.Integer(),
+        width: Type.Integer(),
+        height: Type.Integer(),
+      }),
+      { description: 'Where changed pixels are; at most 100, the largest first, none over another.' },
+    ),
+  },
+  { title: 'Difference' },
+);
+
+/** One picture alone cannot be compared: bytes of one are refused before they are read. */
+function checkPairBody(request: FastifyRequest): void {
+  checkImageBody(request);
+  if (mediaTypeOf(request).startsWith('image/')) throw missingOther();
+}
+
+function missingOther(): ApiError {
+  return invalidParam(
+    'other',
+    'The second image is missing: send both as multipart parts (curl: -F file=@one.jpg -F other=@two.jpg), or as JSON with assetId and otherAssetId.',
+    { missing: ['other'] },
+  );
+}
+
+async function readPair(request: FastifyRequest): Promise<Pair> {
+  const body = request.body as Parameters<typeof collect>[0];
+  if (mediaTypeOf(request) === 'application/json')
+    return pairOf(parseJson(await collect(body, request, JSON_BODY_LIMIT_BYTES, 'body')));
+  using multipart = await openMultipart(request, body, {
+    bodyLimitBytes: MULTIPART_LIMIT_BYTES,
+    fileLimitBytes: IMAGE_LIMIT_BYTES,
+    second: 'other',
+  });
+  const file = await wholePart(multipart.file);
+  const other = await multipart.second();
+  if (other === null) throw missingOther();
+  const [field] = Object.keys(await multipart.fields());
+  if (field !== undefined) throw unknownField(field);
+  return {
+    one: { kind: 'bytes', ...file, fields: {} },
+    other: { kind: 'bytes', ...other, fields: {} },
+    otherParam: 'other',
+  };
+}
+
+function pairOf(body: unknown): Pair {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw invalidParam('body', 'The body must be a JSON object with two references.');
+  const { assetId, url, otherAssetId, otherUrl, ...others } = body as Record<string, unknown>;
+  const [field] = Object.keys(others);
+  if (field !== undefined) throw unknownField(field);
+  const one = referenceOf({ assetId, url }, { assetId: 'assetId', url: 'url' });
+  const names = { assetId: 'otherAssetId', url: 'otherUrl' };
+  const other = referenceOf({ assetId: otherAssetId, url: otherUrl }, names);
+  return { one, other, otherParam: other.kind === 'url' ? names.url : names.assetId };
+}
+
+function referenceOf(
+  { assetId, url }: { assetId: unknown; url: unknown },
+  names: { assetId: string; url: string },
+): Input {
+  if (assetId !== undefined && url !== undefined)
+    throw invalidParam(names.url, `Give ${names.assetId} or ${names.url}, not both.`);
+  if (url !== undefined) return { kind: 'url', url: addressOf(url, names.url), fields: {} };
+  if (assetId !== undefined) return { kind: 'asset', assetId: textOf(names.assetId, assetId), fields: {} };
+  throw invalidParam(names.url, `An image is missing: give ${names.url} or ${names.assetId}.`, {
+    missing: [names.url, names.assetId],
+  });
+}
+
+function unknownField(name: string): ApiError {
+  const message = `${name} is not a field of this call: it takes two images and nothing else.`;
+  return invalidParam(name, message, { allowed: ['assetId', 'url', 'otherAssetId', 'otherUrl'] });
+}
+
+/** The same refusal of another parameter. */
+function ofOther(error: unknown, param: string): unknown {
+  if (!(error instanceof ApiError) || error.status >= 500) return error;
+  return new ApiError(error.code, error.message, { param, details: error.details });
+}

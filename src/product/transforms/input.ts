@@ -1,0 +1,139 @@
+import type { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
+import { mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
+import { JSON_BODY_LIMIT_BYTES, parseJson } from '../../platform/http/bodies/json.ts';
+import { type FilePart, openMultipart, wholeOf } from '../../platform/http/bodies/multipart.ts';
+import { collect } from '../../platform/http/bodies/streamed-body.ts';
+import { type ApiError, invalidParam } from '../../platform/http/errors.ts';
+import { didYouMean } from '../../platform/names/nearest.ts';
+import { IMAGE_LIMIT_BYTES, MULTIPART_LIMIT_BYTES } from './limits.ts';
+
+/** What a call may say in a JSON body or in multipart fields, beside the image. The query wins over it. */
+export interface BodyFields {
+  op?: string;
+  preset?: string;
+  parameters?: Record<string, unknown>;
+  /** The op's own parameters as multipart fields, each the text of its value. */
+  texts?: Record<string, string>;
+}
+
+/** Where the image of a call comes from, and what the body said beside it. */
+export type Input =
+  | { kind: 'bytes'; bytes: Uint8Array<ArrayBuffer>; declaredType: string | null; fields: BodyFields }
+  | { kind: 'url'; url: string; fields: BodyFields }
+  | { kind: 'asset'; assetId: string; fields: BodyFields };
+
+/**
+ * Reads the body of a synchronous call: raw bytes, a multipart `file` part, or a JSON reference.
+ * @throws ApiError payload_too_large on `file` or `body`, invalid_param on the field at fault.
+ */
+export async function readInput(request: FastifyRequest): Promise<Input> {
+  const type = mediaTypeOf(request);
+  const body = request.body as Readable;
+  if (type === 'application/json')
+    return referenceOf(parseJson(await collect(body, request, JSON_BODY_LIMIT_BYTES, 'body')));
+  if (type === 'multipart/form-data') {
+    using multipart = await openMultipart(request, body, {
+      bodyLimitBytes: MULTIPART_LIMIT_BYTES,
+      fileLimitBytes: IMAGE_LIMIT_BYTES,
+    });
+    const file = await wholePart(multipart.file);
+    return { kind: 'bytes', ...file, fields: multipartFields(await multipart.fields()) };
+  }
+  const bytes = await collect(body, request, IMAGE_LIMIT_BYTES, 'file');
+  return { kind: 'bytes', bytes, declaredType: type, fields: {} };
+}
+
+export async function wholePart({ bytes, declaredType }: FilePart) {
+  return { bytes: wholeOf(await Array.fromAsync(bytes)), declaredType };
+}
+
+/** The fields that a JSON body may have; transform-schema.ts says what each takes. */
+const FIELDS = ['assetId', 'url', 'op', 'parameters', 'preset'];
+
+/** A JSON body: exactly one of `url` and `assetId`, and perhaps op, preset and parameters. */
+function referenceOf(body: unknown): Input {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw invalidParam('body', 'The body must be a JSON object with url or assetId.');
+  }
+  const { assetId, url, op, preset, parameters, ...others } = body as Record<string, unknown>;
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw unknownField(other);
+  const fields = checkedFields({ op, preset, parameters });
+  if (assetId !== undefined && url !== undefined) throw invalidParam('url', 'Give assetId or url, not both.');
+  if (url !== undefined) return { kind: 'url', url: addressOf(url), fields };
+  if (assetId !== undefined) return { kind: 'asset', assetId: textOf('assetId', assetId), fields };
+  throw invalidParam('url', 'The image is missing: give its url, or the assetId of one of your assets.');
+}
+
+/** What people send in a body because another call, or another service, takes it there. */
+const ELSEWHERE = new Map<string, string>(
+  Object.entries({
+    steps:
+      'steps are not read here: save them as a preset (POST /api/v1/presets) and send preset, or call op by op.',
+    assetIds: 'assetIds belong to a job; this call takes assetId, one id as text.',
+    image:
+      'An image within JSON is not read: send its bytes as the body, as a multipart file, or send a url.',
+    file: 'A file within JSON is not read: send its bytes as the body, as a multipart file, or send a url.',
+    response: 'response goes into the query, as ?response=url.',
+    base64: 'Base64 is not read: send the bytes as the body, as a multipart file, or send a url.',
+  }),
+);
+
+function unknownField(name: string): ApiError {
+  const why = `${name} is not a field of this call: the parameters of op go into parameters, or into the query.`;
+  const message = ELSEWHERE.get(name) ?? why + didYouMean(name, FIELDS);
+  return invalidParam(name, message, { allowed: FIELDS });
+}
+
+/** The scheme is judged here, where it can be told what to do instead; hosts are judged by the fetcher. */
+export function addressOf(value: unknown, param = 'url'): string {
+  const url = textOf(param, value);
+  if (/^https?:\/\//i.test(url)) return url;
+  const message = /^data:/i.test(url)
+    ? 'A data: URL is not read: send the bytes themselves as the body or as a multipart file.'
+    : `${param} must begin with https:// or http://.`;
+  throw invalidParam(param, message, { allowed: ['https', 'http'] });
+}
+
+function multipartFields({ op, preset, parameters, ...texts }: Record<string, string>): BodyFields {
+  if (texts.steps !== undefined) throw unknownField('steps');
+  const named = checkedFields({
+    op,
+    preset,
+    parameters: parameters === undefined ? undefined : parsed('parameters', parameters),
+  });
+  return { ...named, texts };
+}
+
+function checkedFields({
+  op,
+  preset,
+  parameters,
+}: Record<'op' | 'preset' | 'parameters', unknown>): BodyFields {
+  return {
+    ...(op === undefined ? {} : { op: textOf('op', op) }),
+    ...(preset === undefined ? {} : { preset: textOf('preset', preset) }),
+    ...(parameters === undefined ? {} : { parameters: objectOf('parameters', parameters) }),
+  };
+}
+
+export function textOf(param: string, value: unknown): string {
+  if (typeof value === 'string' && value !== '') return value;
+  throw invalidParam(param, `${param} must be a text that is not empty.`);
+}
+
+function objectOf(param: string, value: unknown): Record<string, unknown> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>;
+  throw invalidParam(param, `${param} must be a JSON object.`);
+}
+
+function parsed(param: string, text: string): unknown {
+  try {
+    return parseJson(Buffer.from(text));
+  } catch (error) {
+    const why = (error as Error).message.replace('The body', param);
+    throw invalidParam(param, `${param} must be the text of a JSON object. ${why}`);
+  }
+}

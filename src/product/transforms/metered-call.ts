@@ -1,0 +1,104 @@
+import type { FastifyReply } from 'fastify';
+import type { Pixels } from '../../imaging/pixels/pixels.ts';
+import { clientGoneSignal } from '../../platform/http/connection/client-gone.ts';
+import type { OpMeter } from '../../platform/metrics/ops.ts';
+import type { Outbound } from '../../platform/outbound/outbound.ts';
+import type { Caller } from '../accounts/authentication.ts';
+import type { Gate } from '../accounts/gate/gate.ts';
+import type { Allowance, Run } from '../billing/allowance.ts';
+import type { PixelOp } from '../catalogue/op.ts';
+import { asDeclared, type CheckedImage, type DeclaredImage, servedType } from './declared-type.ts';
+import type { Input } from './input.ts';
+import { IMAGE_LIMIT_BYTES } from './limits.ts';
+
+/** Reads an asset of the account: bytes and type, by the errors of the interface. */
+export type ReadAsset = (accountId: string, assetId: string) => Promise<DeclaredImage>;
+
+export interface MeteredCallOptions {
+  gate: Gate;
+  pixels: Pixels;
+  outbound: Outbound;
+  allowance: Allowance;
+  readAsset: ReadAsset;
+  meters: { ops: OpMeter };
+  /** Wall clock of a call, from the request to its answer. */
+  timeoutMs: number;
+  now: () => Date;
+}
+
+/** Ends when the client goes away before its answer, or when the deadline passes. */
+export interface CallLimits {
+  signal: AbortSignal;
+  deadlineMs: number;
+}
+
+/** Limits of the call that this reply answers, from its first byte on. */
+export function limitsOf(reply: FastifyReply, durationMs: number): CallLimits {
+  return {
+    signal: clientGoneSignal(reply),
+    deadlineMs: Date.now() - Math.round(reply.elapsedTime) + durationMs,
+  };
+}
+
+/**
+ * Brings the image that a call names.
+ * @throws ApiError of the fetcher, of the asset, or unsupported_format for bytes that are not what they are said to be.
+ */
+export async function bring(
+  input: Input,
+  caller: Caller,
+  { outbound, readAsset }: Pick<MeteredCallOptions, 'outbound' | 'readAsset'>,
+  { signal, deadlineMs }: CallLimits,
+): Promise<CheckedImage> {
+  switch (input.kind) {
+    case 'bytes':
+      return asDeclared(input);
+    case 'asset':
+      return { ...(await readAsset(caller.accountId, input.assetId)), header: null };
+    case 'url': {
+      const timeoutMs = Math.max(1, deadlineMs - Date.now());
+      const { bytes, contentType, extension } = await outbound.fetchImage(input.url, {
+        limitBytes: IMAGE_LIMIT_BYTES,
+        timeoutMs,
+        signal,
+      });
+      return asDeclared({ bytes, declaredType: servedType(contentType, extension) });
+    }
+  }
+}
+
+/**
+ * Runs work that counts against the allowance: let in before it starts, counted when it succeeded, given back when not.
+ * @throws ApiError 402 insufficient_credit, or what the work throws.
+ */
+export async function counted<T>(
+  allowance: Allowance,
+  caller: Caller,
+  op: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const run: Run = await allowance.begin(caller);
+  try {
+    const result = await work();
+    await run.succeed({ op, apiKeyId: caller.apiKeyId });
+    return result;
+  } catch (error) {
+    await run.release();
+    throw error;
+  }
+}
+
+/**
+ * The name of a pass-relative parameter in the words of the op that was called: rather one that was sent than one that
+ * may be.
+ */
+export function namedAs(
+  { parameters: { properties: declared }, renamed }: Pick<PixelOp, 'parameters' | 'renamed'>,
+  given: Record<string, unknown>,
+): (passParam: string) => string {
+  return (passParam) => {
+    const name = passParam.split('.').at(-1) ?? passParam;
+    const names = [name, ...(renamed[name] ?? [])];
+    return names.find((known) => known in given) ?? names.find((known) => known in declared) ?? 'op';
+  };
+}

@@ -1,0 +1,41 @@
+import type { FastifyInstance } from 'fastify';
+import type { Signatures } from '../../platform/http/signatures.ts';
+import type { Slice } from '../../platform/http/slice.ts';
+import type { Objects } from '../../platform/stores/objects/port.ts';
+import type { Presets } from '../presets/open.ts';
+import { compareRoutes } from './compare.ts';
+import { metadataRoutes } from './metadata.ts';
+import type { MeteredCallOptions } from './metered-call.ts';
+import { type RenderOptions, renderRoutes } from './render.ts';
+import { createResults, resultRoutes } from './results.ts';
+import { transformRoutes } from './transform.ts';
+
+export interface ImagesOptions
+  extends Omit<MeteredCallOptions, 'timeoutMs'>,
+    Pick<RenderOptions, 'renders' | 'templates' | 'publicUrl'> {
+  objects: Objects;
+  signatures: Signatures;
+  presets: Pick<Presets, 'passOf'>;
+  settings: { TRANSFORM_TIMEOUT_MS: number; RENDER_TIMEOUT_MS: number };
+}
+
+export interface Images extends Slice {
+  /** Results behind signed links, which lie below / and need no credential. */
+  resultRoutes(app: FastifyInstance): Promise<void>;
+}
+
+/** The synchronous calls (transform, metadata, compare and render), each answered while its caller waits. */
+export function openImages({ presets, settings, ...options }: ImagesOptions): Images {
+  const results = createResults(options);
+  const timeoutMs = settings.TRANSFORM_TIMEOUT_MS;
+  return {
+    async routes(app) {
+      await app.register(transformRoutes, { ...options, timeoutMs, results, presetPass: presets.passOf });
+      await app.register(compareRoutes, { ...options, timeoutMs });
+      await app.register(metadataRoutes, { ...options, timeoutMs });
+      await app.register(renderRoutes, { ...options, timeoutMs: settings.RENDER_TIMEOUT_MS });
+    },
+    resultRoutes: (app) => resultRoutes(app, options),
+    sweeps: [{ name: 'results', sweep: () => results.sweep() }],
+  };
+}

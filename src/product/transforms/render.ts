@@ -1,0 +1,211 @@
+import { type Static, Type } from '@sinclair/typebox';
+import type { FastifyInstance } from 'fastify';
+import type { Pass } from '../../../workers/protocol.ts';
+import type { RenderRequest, Renders } from '../../imaging/renders/renders.ts';
+import { REFERENCE } from '../../platform/http/documented.ts';
+import { ApiError, invalidParam } from '../../platform/http/errors.ts';
+import { addWarnings } from '../../platform/http/hooks/warnings.ts';
+import { present } from '../../platform/names/present.ts';
+import { MEGABYTE } from '../../platform/names/units.ts';
+import { fill } from '../templates/document.ts';
+import { blockedWarnings, variableWarnings } from '../templates/findings.ts';
+import type { Templates } from '../templates/open.ts';
+import { assetIdsIn, withAssetScheme } from './asset-references.ts';
+import type { DeclaredImage } from './declared-type.ts';
+import { type CallLimits, counted, limitsOf, type MeteredCallOptions } from './metered-call.ts';
+import { runOf, sendTiming } from './timing.ts';
+
+export interface RenderOptions
+  extends Pick<MeteredCallOptions, 'gate' | 'pixels' | 'allowance' | 'readAsset' | 'meters' | 'timeoutMs'> {
+  renders: Renders;
+  templates: Pick<Templates, 'findForRender'>;
+  publicUrl: () => string;
+}
+
+const FORMATS = ['png', 'jpeg', 'webp', 'avif'] as const;
+const EDGE_LIMIT_PX = 4096;
+
+const RenderBody = Type.Object(
+  {
+    templateId: Type.String({ description: 'Id, slug, or either with @version.', documented: REFERENCE }),
+    data: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), { description: 'The row: variable name to value.' }),
+    ),
+    format: Type.Optional(
+      Type.Unsafe<(typeof FORMATS)[number]>({
+        type: 'string',
+        enum: FORMATS,
+        description: 'Of the picture; png when left out.',
+      }),
+    ),
+    quality: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 100, description: 'Of a jpeg, webp or avif; png has none.' }),
+    ),
+    scale: Type.Optional(
+      Type.Number({
+        minimum: 1,
+        maximum: 3,
+        description:
+          'Pixels of the picture for each pixel of the template, which is drawn that fine; at most 4096 per edge. 1 when left out.',
+      }),
+    ),
+  },
+  {
+    title: 'RenderRequest',
+    examples: [{ templateId: 'builtin-template-social-card', data: { title: 'Hello' } }],
+    additionalProperties: false,
+    elsewhere: "the values of the template's variables go into data",
+  },
+);
+type RenderBody = Static<typeof RenderBody>;
+
+/** POST /images/render: one template and one row of data to one picture, while the caller waits. */
+export async function renderRoutes(app: FastifyInstance, options: RenderOptions): Promise<void> {
+  const { gate, renders, templates } = options;
+
+  app.post<{ Body: RenderBody }>(
+    '/images/render',
+    {
+      config: { slot: 'calls', answers: 'image/*' },
+      schema: { summary: 'Render a template to a picture', tags: ['Images'], body: RenderBody },
+    },
+    async (request, reply) => {
+      const caller = gate.callerOf(request);
+      const limits = limitsOf(reply, options.timeoutMs);
+      const admitMs = reply.elapsedTime;
+      const template = await templates.findForRender(caller.accountId, request.body.templateId);
+      const drawing = drawingOf(request.body, template);
+      const row = request.body.data ?? {};
+      const html = withAssetScheme(fill(template, row), options.publicUrl());
+      const picture = await counted(options.allowance, caller, 'render_template', async () => {
+        const { accountId } = caller;
+        const keepSlotUntil = (work: Promise<void>) => gate.keepSlotUntil(request, work);
+        const { assets, missing } = await assetsOfPage(html, {
+          ...options,
+          accountId,
+          limits,
+          keepSlotUntil,
+        });
+        const fetchMs = reply.elapsedTime - admitMs;
+        const work = renders.begin({ html, ...drawing, accountId, assets, ...limits });
+        keepSlotUntil(work.ended);
+        return { ...(await work.result), fetchMs, missing };
+      });
+      addWarnings(reply, [
+        ...variableWarnings(template, row),
+        ...blockedWarnings(html),
+        ...picture.missing.map((name) => ({ code: 'missing_asset', name })),
+      ]);
+      sendTiming(reply, { admitMs, fetchMs: picture.fetchMs, ...picture.timings });
+      options.meters.ops.ran(runOf('render_template', { admitMs, ...picture, bytesIn: html.length }));
+      const { data, width, height } = picture;
+      reply.header('x-service-width', String(width)).header('x-service-height', String(height));
+      return reply.type(picture.contentType).send(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
+    },
+  );
+}
+
+/**
+ * How large a page is drawn, and how its picture is written.
+ * @throws ApiError invalid_param on `scale` or `quality`.
+ */
+function drawingOf(
+  { format = 'png', quality, scale = 1 }: RenderBody,
+  { width, height }: { width: number; height: number },
+) {
+  const edge = Math.round(Math.max(width, height) * scale);
+  if (edge > EDGE_LIMIT_PX) {
+    const message = `scale makes an edge of ${edge} pixels, but at most ${EDGE_LIMIT_PX} are drawn: send a smaller one.`;
+    throw invalidParam('scale', message, { received: scale, limit: EDGE_LIMIT_PX });
+  }
+  if (quality !== undefined && format === 'png')
+    throw invalidParam(
+      'quality',
+      'quality is for jpeg, webp and avif, and a PNG has none: send a format, or leave it out.',
+    );
+  return { width, height, scale, encode: { format, ...present({ quality }) } };
+}
+
+const MOST_ASSETS = 50;
+const MOST_ASSET_BYTES = 64 * MEGABYTE;
+
+/** Formats that the service reads and a browser does not draw. */
+const UNDRAWN: readonly (string | null)[] = ['image/tiff'];
+
+/** What a call brings its assets with. */
+interface Bringing extends Pick<RenderOptions, 'pixels' | 'readAsset'> {
+  accountId: string;
+  /** Which class of work waits for the threads; default `call`. */
+  work?: 'call' | 'job';
+  limits: CallLimits;
+  /** Keeps the account's slot until this work for the call has ended. */
+  keepSlotUntil(work: Promise<void>): void;
+}
+
+/**
+ * The account's own assets that a document names. One that is not there, or not the account's, does not load, and the
+ * page is drawn without it.
+ * @param html as withAssetScheme made it
+ * @returns the assets by id, and the ids of those that are missing.
+ */
+export async function assetsOfPage(
+  html: string,
+  bringing: Bringing,
+): Promise<{ assets: RenderRequest['assets']; missing: string[] }> {
+  const ids = assetIdsIn(html);
+  if (ids.length > MOST_ASSETS) {
+    throw invalidParam('data', `The page names ${ids.length} assets: at most ${MOST_ASSETS} are loaded.`, {
+      limit: MOST_ASSETS,
+    });
+  }
+  const assets: RenderRequest['assets'] = {};
+  const missing: string[] = [];
+  let sizeBytes = 0;
+  for (const id of ids) {
+    const asset = await bringing.readAsset(bringing.accountId, id).catch(unlessAbsent);
+    if (asset === null) {
+      missing.push(id);
+      continue;
+    }
+    const drawable = await drawableOf(id, asset, bringing);
+    sizeBytes += drawable.data.length;
+    if (sizeBytes > MOST_ASSET_BYTES) {
+      throw invalidParam(
+        'data',
+        `The assets of the page are larger than ${MOST_ASSET_BYTES} bytes together.`,
+        { limit: MOST_ASSET_BYTES },
+      );
+    }
+    assets[id] = drawable;
+  }
+  return { assets, missing };
+}
+
+/**
+ * An asset as a browser draws it: its file, or a PNG of its first picture.
+ * @throws ApiError invalid_param on data when no PNG can be made of it; provider_unavailable.
+ */
+async function drawableOf(
+  id: string,
+  { bytes, declaredType }: DeclaredImage,
+  { pixels, accountId, limits, work: kind = 'call', keepSlotUntil }: Bringing,
+): Promise<RenderRequest['assets'][string]> {
+  if (!UNDRAWN.includes(declaredType)) {
+    return { data: bytes, contentType: declaredType ?? 'application/octet-stream' };
+  }
+  const work = pixels.transform({ bytes, pass: AS_PNG, accountId, ...limits, work: kind });
+  keepSlotUntil(work.ended);
+  const { data, contentType } = await work.result.catch((error) => {
+    if (!(error instanceof ApiError) || error.status >= 500) throw error;
+    throw invalidParam('data', `The page names ${id}, of which no picture can be made: ${error.message}`);
+  });
+  return { data, contentType };
+}
+
+const AS_PNG: Pass = { decode: { frame: 'first' }, steps: [], encode: { format: 'png' } };
+
+function unlessAbsent(error: unknown): null {
+  if (error instanceof ApiError && (error.code === 'asset_not_found' || error.code === 'invalid_state'))
+    return null;
+  throw error;
+}

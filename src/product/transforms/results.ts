@@ -1,0 +1,80 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance } from 'fastify';
+import { ApiError } from '../../platform/http/errors.ts';
+import { answerPreflight, openToEveryOrigin } from '../../platform/http/hooks/cors.ts';
+import type { Signatures } from '../../platform/http/signatures.ts';
+import { randomText } from '../../platform/names/ids.ts';
+import { HOUR_MS } from '../../platform/names/units.ts';
+import type { Objects } from '../../platform/stores/objects/port.ts';
+import { RESULT_LIFE_SECONDS } from './limits.ts';
+
+const RESULTS_PREFIX = 'results/';
+/** Long after its link has ended. */
+const RESULT_KEPT_MS = HOUR_MS;
+const SWEPT_AT_ONCE = 100;
+
+export interface ResultsOptions {
+  objects: Objects;
+  signatures: Signatures;
+  publicUrl: () => string;
+  now: () => Date;
+}
+
+/** Results behind `response=url`: a temporary object and a link that reads it for 5 minutes without a credential. */
+export function createResults({ objects, signatures, publicUrl, now }: ResultsOptions) {
+  return {
+    /** Stores the bytes and answers their signed link. */
+    async store({ data, contentType }: { data: Uint8Array; contentType: string }): Promise<string> {
+      const name = randomText(24);
+      await objects.put(RESULTS_PREFIX + name, data, contentType);
+      const expiresAt = new Date(now().getTime() + RESULT_LIFE_SECONDS * 1000);
+      return `${publicUrl()}/results/${name}?${signatures.sign('result', name, expiresAt)}`;
+    },
+
+    /** Deletes a batch of results that nobody can read any more; answers how many. */
+    async sweep(): Promise<number> {
+      const keys = await objects.listOlder(RESULTS_PREFIX, now().getTime() - RESULT_KEPT_MS, SWEPT_AT_ONCE);
+      await Promise.all(keys.map((key) => objects.delete(key)));
+      return keys.length;
+    },
+  };
+}
+
+export type Results = ReturnType<typeof createResults>;
+
+/** GET /results/{name}: what a signed link points at. */
+export async function resultRoutes(
+  app: FastifyInstance,
+  { objects, signatures, now }: ResultsOptions,
+): Promise<void> {
+  openToEveryOrigin(app, () => true);
+  answerPreflight(app, '/results/:name', { methods: ['GET', 'HEAD'], isSigned: () => true });
+
+  app.get<{ Params: { name: string }; Querystring: { expires?: string; signature?: string } }>(
+    '/results/:name',
+    {
+      config: { answers: 'image/*' },
+      schema: {
+        summary: 'Read a result by its signed link',
+        tags: ['Images'],
+        params: Type.Object({ name: Type.String() }),
+        querystring: Type.Object({
+          expires: Type.Optional(Type.String()),
+          signature: Type.Optional(Type.String()),
+        }),
+      },
+    },
+    async (request, reply) => {
+      const { name } = request.params;
+      signatures.verify('result', name, request.query, now());
+      const object = await objects.get(RESULTS_PREFIX + name);
+      if (object === null) throw new ApiError('not_found', 'This result is gone: make the call again.');
+      return reply
+        .type(object.contentType)
+        .header('content-length', String(object.sizeBytes))
+        .header('cache-control', 'private, max-age=300, immutable')
+        .header('x-content-type-options', 'nosniff')
+        .send(object.body);
+    },
+  );
+}

@@ -1,0 +1,49 @@
+import type { FastifyReply } from 'fastify';
+import type { Timings } from '../../../workers/protocol.ts';
+import type { OpRun } from '../../platform/metrics/ops.ts';
+
+/** Where the time of a synchronous call went, in milliseconds. */
+export interface CallTiming extends Partial<Timings> {
+  /** From the request to its admission. */
+  admitMs: number;
+  /** Reading the body, or fetching the image. */
+  fetchMs: number;
+  /** Waiting for a thread. */
+  queueMs: number;
+}
+
+/** `Server-Timing: admit;dur=0.4, fetch;dur=3.1, …` beside the worker's time alone. */
+export function sendTiming(reply: FastifyReply, timing: CallTiming): void {
+  const { admitMs, fetchMs, queueMs, decodeMs = 0, processMs = 0, encodeMs = 0 } = timing;
+  const parts = {
+    admit: admitMs,
+    fetch: fetchMs,
+    queue: queueMs,
+    decode: decodeMs,
+    process: processMs,
+    encode: encodeMs,
+  };
+  const text = Object.entries(parts).map(([name, ms]) => `${name};dur=${ms.toFixed(1)}`);
+  reply.header('server-timing', text.join(', '));
+  reply.header('x-service-duration-ms', String(workerMs(timing)));
+}
+
+/** Time in the worker, whole milliseconds. */
+export function workerMs({ decodeMs = 0, processMs = 0, encodeMs = 0 }: Partial<Timings>): number {
+  return Math.round(decodeMs + processMs + encodeMs);
+}
+
+/** A synchronous run as the meter counts it. */
+export function runOf(
+  op: string,
+  run: Pick<CallTiming, 'admitMs' | 'fetchMs'> & {
+    bytesIn: number;
+    data?: Uint8Array;
+    queueMs?: number;
+    timings: Partial<Timings>;
+  },
+): OpRun {
+  const { admitMs, fetchMs, bytesIn, data, queueMs = 0, timings } = run;
+  const bytesOut = data?.length ?? 0;
+  return { op, work: 'call', admitMs, fetchMs, bytesIn, bytesOut, queueMs, ...timings };
+}

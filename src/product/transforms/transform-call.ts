@@ -1,0 +1,141 @@
+import { LRUCache } from 'lru-cache';
+import type { Pass } from '../../../workers/protocol.ts';
+import { invalidParam } from '../../platform/http/errors.ts';
+import { didYouMean } from '../../platform/names/nearest.ts';
+import { checkParameters } from '../catalogue/checks/check.ts';
+import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
+import { findOp } from '../catalogue/index.ts';
+import { type Given, isPixelOp, type Op, type PixelOp } from '../catalogue/op.ts';
+import { lonePixelStep } from '../catalogue/plan/pixel-step.ts';
+import { passOf } from '../catalogue/plan/plan.ts';
+import { parametersFromQuery } from '../catalogue/query.ts';
+import type { BodyFields } from './input.ts';
+import { TRANSFORM_OPS } from './transform-schema.ts';
+
+export type Query = Readonly<Record<string, string | string[] | undefined>>;
+
+/** What a transform shall do: one op, or one preset by reference. */
+export type TransformCall =
+  | { kind: 'op'; op: PixelOp; given: Given; pass: Pass; warnings: StepWarning[] }
+  | { kind: 'preset'; reference: string };
+
+/** Calls by the text of their query: programs send the same few again and again. Longer texts are rarely the same. */
+const compiled = new LRUCache<string, TransformCall>({ max: 1_000 });
+const LONGEST_KEPT_TEXT = 500;
+
+/** Query keys that are no parameter of an op. */
+const OWN_KEYS = ['op', 'preset', 'response'];
+
+/**
+ * Whether query and body together say one thing to do. What the query says wins, key by key.
+ * @throws ApiError invalid_param on op, preset or the parameter at fault.
+ */
+export function readCall(query: Query, body: BodyFields): TransformCall {
+  if (Array.isArray(query.response)) textOf('response', query.response);
+  const op = textOf('op', query.op) ?? (query.preset === undefined ? body.op : undefined);
+  const preset = textOf('preset', query.preset) ?? (query.op === undefined ? body.preset : undefined);
+  if (op !== undefined && preset !== undefined) {
+    throw invalidParam('preset', 'op and preset exclude each other: send one of them.');
+  }
+  if (preset !== undefined) return presetCall(preset, query, body);
+  if (op === undefined) {
+    const message =
+      'op is missing: name one, such as op=resize (GET /api/v1/ops lists them all), or a saved preset.';
+    throw invalidParam('op', message, { allowed: transformOps() });
+  }
+  return opCall(syncOp(op), query, body);
+}
+
+/**
+ * What the query alone says, as `readCall`: compiled once for each distinct text.
+ * @param text the query as it was sent.
+ */
+export function readQuery(text: string, query: Query): TransformCall {
+  const known = compiled.get(text);
+  if (known !== undefined) return known;
+  const call = readCall(query, {});
+  if (text.length <= LONGEST_KEPT_TEXT) compiled.set(text, call);
+  return call;
+}
+
+/**
+ * Refuses by the query alone what no body can mend: before a slot is taken and before the body is read.
+ * @throws ApiError as `readCall`.
+ */
+export function checkQuery(text: string, query: Query, bodyMaySayMore: boolean): void {
+  if (!bodyMaySayMore || compiled.has(text)) {
+    readQuery(text, query);
+    return;
+  }
+  const op = textOf('op', query.op);
+  const preset = textOf('preset', query.preset);
+  if (op !== undefined && preset !== undefined) readCall(query, {});
+  if (op !== undefined) checkKeys(syncOp(op), query);
+}
+
+function opCall(op: PixelOp, query: Query, body: BodyFields): TransformCall {
+  const given: Given = {
+    ...body.parameters,
+    ...parametersFromQuery(op, body.texts ?? {}),
+    ...parametersFromQuery(op, parametersOf(query)),
+  };
+  const { step, parameters } = lonePixelStep(op, given);
+  return { kind: 'op', op, given: parameters, pass: passOf([step]).pass, warnings: warningsOf([step]) };
+}
+
+function presetCall(reference: string, query: Query, body: BodyFields): TransformCall {
+  const given = { ...body.parameters, ...body.texts, ...parametersOf(query) };
+  const beside = Object.keys(given)[0];
+  if (beside !== undefined) {
+    throw invalidParam(
+      beside,
+      `${beside} may not accompany preset: a preset runs as it was saved. Leave it out.`,
+    );
+  }
+  return { kind: 'preset', reference };
+}
+
+/** A query that alone is fine up to what a body may still add: only keys that the op does not declare are refused. */
+function checkKeys(op: PixelOp, query: Query): void {
+  for (const name of Object.keys(parametersOf(query))) {
+    if (!(name in op.parameters.properties)) checkParameters(op, { [name]: query[name] });
+  }
+}
+
+/** An op that runs while the caller waits, here. */
+function syncOp(name: string): PixelOp {
+  const op = findOp(name);
+  if (op === undefined) {
+    const hint = didYouMean(name, transformOps());
+    const message = `There is no op "${name}": GET /api/v1/ops lists them all.${hint}`;
+    throw invalidParam('op', message, { received: name, allowed: transformOps() });
+  }
+  if (isPixelOp(op) && op.syncEndpoint !== undefined) return op;
+  throw invalidParam('op', `The op ${name} ${whereItRuns(op)}: it has no form here.`, {
+    received: name,
+    allowed: transformOps(),
+  });
+}
+
+function whereItRuns(op: Op): string {
+  if (op.kind === 'sync') return `is answered by POST /api/v1${op.endpoint}`;
+  const endpoint = 'syncEndpoint' in op ? op.syncEndpoint : undefined;
+  return endpoint === undefined
+    ? 'runs only as a job (POST /api/v1/jobs)'
+    : `is answered by POST /api/v1${endpoint}`;
+}
+
+function transformOps(): string[] {
+  return TRANSFORM_OPS.map(({ op }) => op);
+}
+
+function parametersOf(query: Query): Record<string, string | string[] | undefined> {
+  return Object.fromEntries(Object.entries(query).filter(([key]) => !OWN_KEYS.includes(key)));
+}
+
+function textOf(param: string, value: string | string[] | undefined): string | undefined {
+  if (Array.isArray(value))
+    throw invalidParam(param, `${param} is given ${value.length} times: send it once.`);
+  if (value === '') throw invalidParam(param, `${param} is empty: name one.`);
+  return value;
+}

@@ -1,0 +1,155 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Pass } from '../../../workers/protocol.ts';
+import type { PixelResult } from '../../imaging/pixels/pixels.ts';
+import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
+import { envelopeOf, success } from '../../platform/http/envelope.ts';
+import { addWarnings, type Warning } from '../../platform/http/hooks/warnings.ts';
+import type { Caller } from '../accounts/authentication.ts';
+import { type BodyFields, readInput } from './input.ts';
+import { RESULT_LIFE_SECONDS } from './limits.ts';
+import { bring, counted, limitsOf, type MeteredCallOptions, namedAs } from './metered-call.ts';
+import type { Results } from './results.ts';
+import { runOf, sendTiming } from './timing.ts';
+import { checkQuery, type Query, readCall, readQuery, type TransformCall } from './transform-call.ts';
+import { transformQuery, transformReference } from './transform-schema.ts';
+
+/** What runs, and what its caller should know of it. */
+interface Planned {
+  pass: Pass;
+  warnings: readonly Warning[];
+}
+
+export interface TransformOptions extends MeteredCallOptions {
+  results: Results;
+  /** The one pass of a preset that runs here. Throws by the interface's preset errors. */
+  presetPass: (accountId: string, reference: string) => Promise<Planned>;
+}
+
+/** POST /images/transform: one op or one preset on one image, while the caller waits. */
+export async function transformRoutes(app: FastifyInstance, options: TransformOptions): Promise<void> {
+  const { gate, pixels, results, presetPass } = options;
+
+  app.post<{ Querystring: Query }>(
+    '/images/transform',
+    {
+      config: {
+        slot: 'calls',
+        body: 'stream',
+        reference: transformReference(),
+        answers: 'image/*',
+        check: checkBeforeBody,
+      },
+      schema: {
+        summary: 'Transform an image',
+        description:
+          'Runs one op of the catalogue, or one saved preset without an AI step, on one image: raw bytes with their own Content-Type, a multipart `file` part, or a JSON reference with `url` or `assetId`. Nothing is stored.',
+        tags: ['Images'],
+        querystring: transformQuery(),
+        response: { 200: envelopeOf(ResultLink) },
+      },
+      // The catalogue checks the query: each op has its own contract.
+      validatorCompiler: () => () => true,
+    },
+    async (request, reply) => {
+      const caller = gate.callerOf(request);
+      const limits = limitsOf(reply, options.timeoutMs);
+      const admitMs = reply.elapsedTime;
+      const input = await readInput(request);
+      const call = isEmpty(input.fields)
+        ? readQuery(queryTextOf(request), request.query)
+        : readCall(request.query, input.fields);
+      const { pass, warnings } = await planOf(call, caller);
+      const done = await counted(options.allowance, caller, nameOf(call), async () => {
+        const image = await bring(input, caller, options, limits);
+        const fetchMs = reply.elapsedTime - admitMs;
+        const bytesIn = image.bytes.length;
+        const { accountId } = caller;
+        const work = pixels.transform({ ...image, pass, accountId, ...limits, paramOf: paramOf(call) });
+        gate.keepSlotUntil(request, work.ended);
+        const result = await work.result;
+        const link = request.query.response === 'url' ? await results.store(result) : null;
+        return { fetchMs, bytesIn, link, ...result };
+      });
+      sendTiming(reply, { admitMs, ...done, ...done.timings });
+      options.meters.ops.ran(runOf(nameOf(call), { admitMs, ...done }));
+      addWarnings(reply, [...warnings.map(({ code }) => ({ code })), ...(done.warnings ?? [])]);
+      sendAchieved(reply, done.achieved);
+      sendHashes(reply, done.hashes);
+      if (done.bitDepth !== undefined) reply.header('x-service-bit-depth', String(done.bitDepth));
+      return done.link === null ? answerBytes(reply, done) : answerLink(done.link, done);
+    },
+  );
+
+  async function planOf(call: TransformCall, caller: Caller): Promise<Planned> {
+    return call.kind === 'op' ? call : presetPass(caller.accountId, call.reference);
+  }
+}
+
+const ResultLink = Type.Object(
+  {
+    url: Type.String({ format: 'uri', description: 'Signed, good for 5 minutes.' }),
+    contentType: Type.String(),
+    bytes: Type.Integer(),
+    expiresInSeconds: Type.Integer(),
+    width: Type.Integer(),
+    height: Type.Integer(),
+  },
+  { title: 'ResultLink' },
+);
+
+function checkBeforeBody(request: FastifyRequest): void {
+  checkImageBody(request);
+  const type = request.headers['content-type'] ?? '';
+  checkQuery(queryTextOf(request), request.query as Query, !type.startsWith('image/'));
+}
+
+function queryTextOf({ url }: FastifyRequest): string {
+  const start = url.indexOf('?');
+  return start === -1 ? '' : url.slice(start + 1);
+}
+
+function isEmpty({ texts = {}, ...fields }: BodyFields): boolean {
+  return Object.keys(fields).length === 0 && Object.keys(texts).length === 0;
+}
+
+function answerLink(url: string, { data, contentType, width, height }: PixelResult) {
+  return success('Image transformed.', {
+    url,
+    contentType,
+    bytes: data.length,
+    expiresInSeconds: RESULT_LIFE_SECONDS,
+    width,
+    height,
+  });
+}
+
+/** What a search for a target came to; of each, what applies. */
+function sendAchieved(reply: FastifyReply, achieved: PixelResult['achieved']): void {
+  if (achieved === undefined) return;
+  const { quality, ssim, ssimulacra2, trials } = achieved;
+  if (quality !== undefined) reply.header('x-service-quality', String(quality));
+  if (ssim !== undefined) reply.header('x-service-ssim', String(ssim));
+  if (ssimulacra2 !== undefined) reply.header('x-service-ssimulacra2', String(ssimulacra2));
+  reply.header('x-service-trials', String(trials));
+}
+
+/** What the picture behind a placeholder looks like. */
+function sendHashes(reply: FastifyReply, hashes: PixelResult['hashes']): void {
+  if (hashes === undefined) return;
+  reply.header('x-service-thumbhash', hashes.thumbhash).header('x-service-blurhash', hashes.blurhash);
+}
+
+function answerBytes(reply: FastifyReply, { data, contentType, width, height }: PixelResult) {
+  reply.header('x-service-width', String(width)).header('x-service-height', String(height));
+  return reply.type(contentType).send(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
+}
+
+function nameOf(call: TransformCall): string {
+  return call.kind === 'op' ? call.op.op : 'preset';
+}
+
+function paramOf(call: TransformCall): (passParam: string) => string {
+  if (call.kind === 'op') return namedAs(call.op, call.given);
+  return (passParam) => (passParam === 'frame' ? 'frame' : 'preset');
+}

@@ -1,0 +1,42 @@
+import { OutboundError } from '../../../platform/outbound/errors.ts';
+import type { Outbound } from '../../../platform/outbound/outbound.ts';
+import type { EndpointDocument } from '../endpoints/endpoint.ts';
+import { signedHeaders } from '../endpoints/signing.ts';
+import type { DeliveryDocument } from './delivery.ts';
+
+/** From the connection to the end of the answer's headers. The connection itself has 5 s, see the outbound room. */
+const ANSWER_TIMEOUT_MS = 10_000;
+/** No attempt takes longer: time to connect and time to answer, one after the other, and some for a busy process. */
+export const ATTEMPT_LIMIT_MS = 5_000 + ANSWER_TIMEOUT_MS + 3_000;
+
+/** How one attempt ended. `error` is null when a 2xx came. */
+export interface AttemptResult {
+  responseStatus: number | null;
+  error: string | null;
+}
+
+export type Attempt = (delivery: DeliveryDocument, endpoint: EndpointDocument) => Promise<AttemptResult>;
+
+export interface AttemptOptions {
+  outbound: Pick<Outbound, 'postWebhook'>;
+  /** Hears of every attempt before it is made, for an operator who looks on. */
+  onAttempt: (endpointId: string, headers: Record<string, string>, body: string) => void;
+  now: () => Date;
+}
+
+/** Makes one attempt with the endpoint's secret and address of now. It never rejects: every end is a result. */
+export function createAttempt({ outbound, onAttempt, now }: AttemptOptions): Attempt {
+  return async (delivery, { _id, url, secret }) => {
+    const headers = signedHeaders(delivery, secret, now());
+    onAttempt(_id, headers, delivery.body);
+    try {
+      const body = Buffer.from(delivery.body);
+      const status = await outbound.postWebhook(url, { headers, body, answerTimeoutMs: ANSWER_TIMEOUT_MS });
+      const isDelivered = status >= 200 && status < 300;
+      return { responseStatus: status, error: isDelivered ? null : `HTTP ${status}` };
+    } catch (error) {
+      const responseStatus = error instanceof OutboundError ? (error.status ?? null) : null;
+      return { responseStatus, error: error instanceof Error ? error.message : String(error) };
+    }
+  };
+}

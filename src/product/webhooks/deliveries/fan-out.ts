@@ -1,0 +1,92 @@
+import type { Coordination } from '../../../platform/stores/coordination/port.ts';
+import type { Outbox, OutboxDocument } from '../../events/outbox.ts';
+import type { EndpointsStore } from '../endpoints/store.ts';
+import { newDelivery } from './delivery.ts';
+import { scheduleNow } from './schedule.ts';
+import type { DeliveriesStore } from './store.ts';
+
+const BATCH = 200;
+/** Younger events are still with the process that wrote them. */
+const LEFT_BEHIND_MS = 3_000;
+
+export interface FanOutOptions {
+  outbox: Outbox;
+  endpoints: EndpointsStore;
+  deliveries: DeliveriesStore;
+  coordination: Coordination;
+  now: () => Date;
+  log: { warn(context: object, message: string): void };
+}
+
+export interface FanOut {
+  /** Takes events that this process just wrote. */
+  take(events: readonly OutboxDocument[]): void;
+  /** Spreads a batch of the outbox, whichever process wrote it. */
+  takeOthers(): void;
+  /** Spreads a batch that a dead process left behind; answers how many there were. */
+  sweep(now: Date): Promise<number>;
+  /** Resolves when everything taken is spread. */
+  idle(): Promise<void>;
+}
+
+/**
+ * Makes one delivery of each event for each endpoint that wants it, then takes the event off the outbox. Everything may
+ * run twice: a delivery's id follows from event and endpoint, and a crash before the last step repeats the batch.
+ */
+export function createFanOut(options: FanOutOptions): FanOut {
+  const { outbox, endpoints, deliveries, coordination, now, log } = options;
+  let waiting: OutboxDocument[] = [];
+  let work: Promise<void> | null = null;
+
+  async function spread(events: readonly OutboxDocument[]): Promise<void> {
+    const accounts = new Set(events.map(({ accountId }) => accountId));
+    const enabled = await endpoints.enabledOf([...accounts]);
+    const queued = events.flatMap((event) =>
+      enabled
+        .filter(({ accountId, events: types, enabledAt }) => {
+          // An event of before the endpoint took any, as one that is written again after a crash, is not for it.
+          return accountId === event.accountId && types.includes(event.type) && enabledAt <= event.createdAt;
+        })
+        .map((endpoint) => newDelivery(event, endpoint, now())),
+    );
+    await deliveries.insert(queued);
+    await scheduleNow(coordination, queued);
+    await outbox.remove(events.map(({ _id }) => _id));
+  }
+
+  /** In batches, so that what arrives while one is being written goes into the next together. */
+  async function spreadWaiting(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, BATCH);
+      waiting = waiting.slice(BATCH);
+      await spread(batch).catch((error) =>
+        log.warn({ err: error }, 'Events could not be made into deliveries; they wait in the outbox'),
+      );
+    }
+    work = null;
+  }
+
+  function take(events: readonly OutboxDocument[]): void {
+    waiting.push(...events);
+    if (events.length > 0) work ??= spreadWaiting();
+  }
+
+  return {
+    take,
+    takeOthers() {
+      outbox
+        .oldest(now(), BATCH)
+        .then(take)
+        .catch((error) =>
+          log.warn({ err: error }, 'The outbox cannot be read; it is looked into again later'),
+        );
+    },
+    async sweep(instant) {
+      const before = new Date(instant.getTime() - LEFT_BEHIND_MS);
+      const events = await outbox.oldest(before, BATCH);
+      if (events.length > 0) await spread(events);
+      return events.length;
+    },
+    idle: async () => void (await work),
+  };
+}

@@ -1,0 +1,64 @@
+import type { Coordination } from '../../../platform/stores/coordination/port.ts';
+import type { DeliveriesStore } from './store.ts';
+
+/** The due set: one member for each endpoint that has anything queued. */
+export const SCHEDULE = 'webhooks';
+/** Wakes the dispatchers of every process. */
+export const WAKE = 'webhooks/wake';
+
+/** Deliveries due within this time are looked for: longer than the time between two looks. */
+const HORIZON_MS = 60_000;
+
+export interface Scheduled {
+  accountId: string;
+  endpointId: string;
+}
+
+function memberOf({ accountId, endpointId }: Scheduled): string {
+  return `${accountId}/${endpointId}`;
+}
+
+export function ownersOf(member: string): [accountId: string, endpointId: string] {
+  const [accountId = '', endpointId = ''] = member.split('/');
+  return [accountId, endpointId];
+}
+
+/** Makes endpoints due at once and wakes those who work on them. */
+export async function scheduleNow(
+  coordination: Coordination,
+  endpoints: readonly Scheduled[],
+): Promise<void> {
+  const members = new Set(endpoints.map(memberOf));
+  if (members.size === 0) return;
+  await coordination.schedule(
+    SCHEDULE,
+    Array.from(members, (member) => ({ member, afterMs: 0 })),
+  );
+  await coordination.publish(WAKE, '');
+}
+
+/** Hands the endpoints that a dead process has worked on to others, at once. */
+export async function releaseEndpointsOf(coordination: Coordination, holderPrefix: string): Promise<void> {
+  await coordination.releaseDueOf(SCHEDULE, holderPrefix);
+  await coordination.publish(WAKE, '');
+}
+
+/**
+ * Schedules every endpoint with a delivery that is due, or soon will be. Nothing changes where the schedule knows of
+ * them; after a loss of it, everything due is back within a round, and later retries before they are due.
+ */
+export async function rebuildSchedule(
+  coordination: Coordination,
+  deliveries: DeliveriesStore,
+  now: Date,
+): Promise<void> {
+  const until = new Date(now.getTime() + HORIZON_MS);
+  let due = await deliveries.nextEndpointDue('', until);
+  const isAny = due !== null;
+  while (due !== null) {
+    const afterMs = Date.parse(due.dueAt ?? '') - now.getTime();
+    await coordination.schedule(SCHEDULE, [{ member: memberOf(due), afterMs: Math.max(afterMs, 0) }]);
+    due = await deliveries.nextEndpointDue(due.endpointId, until);
+  }
+  if (isAny) await coordination.publish(WAKE, '');
+}

@@ -1,0 +1,143 @@
+import { type Listing, type Page, type PagingQuery, readPage } from '../../../platform/http/lists/paging.ts';
+import { deleteExpired } from '../../../platform/stores/documents/expiry.ts';
+import type {
+  Collection,
+  DeclaredCollection,
+  Documents,
+  IndexSpec,
+} from '../../../platform/stores/documents/port.ts';
+import type { DeliveryDocument } from './delivery.ts';
+
+const LISTING: Listing = {
+  name: 'webhook-deliveries',
+  filters: {},
+  sort: [
+    ['createdAt', -1],
+    ['_id', -1],
+  ],
+};
+
+/** Oldest due first; of one instant in the order of their outcomes. */
+const LANE = [
+  ['dueAt', 1],
+  ['sequence', 1],
+] as const;
+
+const INDEXES: readonly IndexSpec[] = [
+  { name: 'worker', fields: [['endpointId', 1], ...LANE], whenPresent: ['dueAt'] },
+  { name: 'due', fields: [['dueAt', 1]], whenPresent: ['dueAt'] },
+  {
+    name: 'listing',
+    fields: [
+      ['endpointId', 1],
+      ['createdAt', -1],
+      ['_id', -1],
+    ],
+  },
+  { name: 'expiry', fields: [['expiresAt', 1]] },
+];
+
+export const DELIVERIES: DeclaredCollection = {
+  name: 'webhookDeliveries',
+  indexes: INDEXES,
+  onAccountDeletion: 'delete',
+};
+
+/** What an attempt, or a closing, made of a delivery. */
+export type Settlement = Pick<DeliveryDocument, 'status' | 'deliveredAt' | 'responseStatus' | 'error'> & {
+  /** When it is tried again: while PENDING alone. */
+  dueAt: string | null;
+};
+
+const CLOSED_ERROR = 'endpoint disabled';
+
+/** The deliveries of every endpoint: what is queued, and the records of 14 days. */
+export class DeliveriesStore {
+  readonly #deliveries: Collection<DeliveryDocument>;
+
+  private constructor(deliveries: Collection<DeliveryDocument>) {
+    this.#deliveries = deliveries;
+  }
+
+  static async open(documents: Documents): Promise<DeliveriesStore> {
+    return new DeliveriesStore(await documents.collection(DELIVERIES));
+  }
+
+  /** Stores those that are not there yet. */
+  async insert(deliveries: readonly DeliveryDocument[]): Promise<void> {
+    if (deliveries.length > 0) await this.#deliveries.insertMany(deliveries);
+  }
+
+  async find(accountId: string, endpointId: string, id: string): Promise<DeliveryDocument | null> {
+    return this.#deliveries.findOne({ _id: id, accountId, endpointId });
+  }
+
+  /** Newest first. */
+  async list(accountId: string, endpointId: string, query: PagingQuery): Promise<Page<DeliveryDocument>> {
+    const listing = { ...LISTING, filters: { endpointId } };
+    return readPage(this.#deliveries, { accountId, endpointId }, listing, query);
+  }
+
+  /** What the worker of an endpoint turns to next, due or not, oldest due first. */
+  async queue(accountId: string, endpointId: string, limit: number): Promise<DeliveryDocument[]> {
+    const filter = { accountId, endpointId, dueAt: { $gt: '' } };
+    return this.#deliveries.find(filter, { sort: LANE, limit });
+  }
+
+  /**
+   * Records an attempt. False when the delivery is not as it was: another recorded an attempt, or it is gone. One that
+   * was closed while its attempt was in flight takes the attempt's end, and is not tried again.
+   */
+  async settle(
+    { accountId, endpointId, _id, attempts }: DeliveryDocument,
+    { dueAt, ...result }: Settlement,
+  ): Promise<boolean> {
+    const unchanged = { _id, accountId, endpointId, attempts };
+    const recorded = { ...result, attempts: attempts + 1 };
+    const { matched } = await this.#deliveries.updateOne(
+      { ...unchanged, dueAt: { $gt: '' } },
+      dueAt === null ? { $set: recorded, $unset: { dueAt: '' } } : { $set: { ...recorded, dueAt } },
+    );
+    if (matched === 1) return true;
+    const status = result.status === 'DELIVERED' ? 'DELIVERED' : 'FAILED';
+    const closed = await this.#deliveries.updateOne(
+      { ...unchanged, status: 'FAILED' },
+      { $set: { ...recorded, status } },
+    );
+    return closed.matched === 1;
+  }
+
+  /** Closes what was queued for an endpoint up to a generation: it is never sent. Answers how many. */
+  async close(accountId: string, endpointId: string, generation: number): Promise<number> {
+    const { matched } = await this.#deliveries.updateMany(
+      { accountId, endpointId, dueAt: { $gt: '' }, generation: { $lte: generation } },
+      { $set: { status: 'FAILED', error: CLOSED_ERROR }, $unset: { dueAt: '' } },
+    );
+    return matched;
+  }
+
+  /** The first endpoint, by id after another, with anything due until an instant; null after the last. */
+  async nextEndpointDue(
+    afterId: string,
+    until: Date,
+  ): Promise<Pick<DeliveryDocument, 'accountId' | 'endpointId' | 'dueAt'> | null> {
+    const filter = { endpointId: { $gt: afterId }, dueAt: { $gt: '', $lte: until.toISOString() } };
+    const sort = [['endpointId', 1], ...LANE] as const;
+    return this.#deliveries.findOne(filter, { sort, fields: ['accountId', 'endpointId', 'dueAt'] });
+  }
+
+  /** How many deliveries of all endpoints are due. */
+  async countDue(now: Date): Promise<number> {
+    return this.#deliveries.count({ dueAt: { $lte: now.toISOString() } });
+  }
+
+  /** What is queued for one endpoint. */
+  async countQueued(accountId: string, endpointId: string): Promise<number> {
+    return this.#deliveries.count({ accountId, endpointId, dueAt: { $gt: '' } });
+  }
+
+  /** Deletes a batch of records that are past their 14 days. */
+  async deleteExpired(now: Date): Promise<number> {
+    return deleteExpired(this.#deliveries, now);
+  }
+}

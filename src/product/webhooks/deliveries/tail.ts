@@ -1,0 +1,71 @@
+import type { Coordination } from '../../../platform/stores/coordination/port.ts';
+import type { Documents } from '../../../platform/stores/documents/port.ts';
+import { EndpointsStore } from '../endpoints/store.ts';
+
+const LISTENERS = 'webhooks/listeners';
+/** A listener says again and again that it is there; one that fell silent is forgotten. */
+const FORGOTTEN_MS = 15_000;
+const SAID_EVERY_MS = 4_000;
+
+/** What a listener hears of one attempt. */
+export interface HeardAttempt {
+  headers: Record<string, string>;
+  body: string;
+}
+
+export interface Tail {
+  /** Tells those who listen to the endpoint. Costs nothing while nobody does. */
+  onAttempt(endpointId: string, headers: Record<string, string>, body: string): void;
+  close(): void;
+}
+
+/** The side of the processes that make attempts. */
+export async function openTail(coordination: Coordination): Promise<Tail> {
+  const listenedUntil = new Map<string, number>();
+  const close = await coordination.subscribe(LISTENERS, (endpointId) => {
+    listenedUntil.set(endpointId, performance.now() + FORGOTTEN_MS);
+  });
+  return {
+    onAttempt(endpointId, headers, body) {
+      const untilMs = listenedUntil.get(endpointId);
+      if (untilMs === undefined) return;
+      if (untilMs < performance.now()) listenedUntil.delete(endpointId);
+      // What a listener does not hear is no loss: it changes nothing of the delivery.
+      else void tell(coordination, endpointId, { headers, body }).catch(() => undefined);
+    },
+    close,
+  };
+}
+
+async function tell(coordination: Coordination, endpointId: string, attempt: HeardAttempt): Promise<void> {
+  await coordination.publish(attemptsOf(endpointId), JSON.stringify(attempt));
+}
+
+/**
+ * The operator's side: hears the attempts to one endpoint from every process, until closed. It queues nothing and
+ * changes no record.
+ * @throws Error when there is no such endpoint.
+ */
+export async function listenTo(
+  { documents, coordination }: { documents: Documents; coordination: Coordination },
+  endpointId: string,
+  onAttempt: (attempt: HeardAttempt) => void,
+): Promise<() => void> {
+  const endpoints = await EndpointsStore.open(documents);
+  if (!(await endpoints.isThere(endpointId)))
+    throw new Error(`There is no webhook endpoint ${endpointId}: \`webhooks\` lists them.`);
+  const end = await coordination.subscribe(attemptsOf(endpointId), (message) =>
+    onAttempt(JSON.parse(message) as HeardAttempt),
+  );
+  const say = () => void coordination.publish(LISTENERS, endpointId).catch(() => undefined);
+  await coordination.publish(LISTENERS, endpointId);
+  const timer = setInterval(say, SAID_EVERY_MS);
+  return () => {
+    clearInterval(timer);
+    end();
+  };
+}
+
+function attemptsOf(endpointId: string): string {
+  return `webhooks/attempts/${endpointId}`;
+}

@@ -1,0 +1,76 @@
+import type { Mail } from '../../../platform/mail/mail.ts';
+import { DAY_MS } from '../../../platform/names/units.ts';
+import type { EndpointDocument } from './endpoint.ts';
+import type { EndpointsStore } from './store.ts';
+
+export interface NoticesOptions {
+  endpoints: EndpointsStore;
+  mail: Mail;
+  /** Null when the account is gone. */
+  emailOf: (accountId: string) => Promise<string | null>;
+  now: () => Date;
+  log: { warn(context: object, message: string): void };
+}
+
+export interface Notices {
+  /** Sends what is owed, soon and beside. */
+  wake(): void;
+  /** Sends one mail that is owed; answers 0 when there is none. A duty of the sweeper too, after a crash or an outage. */
+  sendNext(): Promise<number>;
+  /** Resolves when nothing is being sent. */
+  idle(): Promise<void>;
+}
+
+/** Between two tries of one mail. */
+const TRY_AGAIN_MS = 10 * 60 * 1000;
+/** A mail that could not be sent for so long is given up: the owner sees the state on the endpoint. */
+const GIVE_UP_MS = DAY_MS;
+
+/**
+ * The mail that tells an owner, once, that an endpoint was disabled. It is claimed before it is sent and struck off
+ * after: a crash between the two sends it again ten minutes later, under the same Message-ID.
+ */
+export function createNotices({ endpoints, mail, emailOf, now, log }: NoticesOptions): Notices {
+  let sending: Promise<unknown> = Promise.resolve();
+
+  async function sendNext(): Promise<number> {
+    const endpoint = await endpoints.takeNotice(now(), new Date(now().getTime() + TRY_AGAIN_MS));
+    if (endpoint === null) return 0;
+    const isLate = Date.parse(endpoint.disabledAt ?? '') + GIVE_UP_MS < now().getTime();
+    const to = isLate ? null : await emailOf(endpoint.accountId);
+    if (to !== null) await mail.send({ to, ...noticeOf(endpoint) });
+    await endpoints.noticed(endpoint.accountId, endpoint._id);
+    return 1;
+  }
+
+  async function sendAll(): Promise<void> {
+    while ((await sendNext()) > 0);
+  }
+
+  return {
+    wake() {
+      sending = sending
+        .then(sendAll)
+        .catch((error) =>
+          log.warn({ err: error }, 'The owner of a disabled endpoint could not be mailed yet'),
+        );
+    },
+    sendNext,
+    idle: async () => void (await sending),
+  };
+}
+
+function noticeOf({ _id, url, disabledAt, disabledReason }: EndpointDocument) {
+  const { host } = new URL(url);
+  return {
+    id: `${_id}.${disabledAt}`,
+    subject: `Your webhook endpoint on ${host} was disabled`,
+    text: [
+      `Your webhook endpoint ${_id} (${url}) was disabled at ${disabledAt}.`,
+      `Reason: ${disabledReason}.`,
+      '',
+      'Deliveries that were queued for it are closed, and events of the time until you enable it again are not sent.',
+      `When the receiver answers again, enable it with PUT /api/v1/webhook-endpoints/${_id} and {"enabled": true}.`,
+    ].join('\n'),
+  };
+}

@@ -1,0 +1,165 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance } from 'fastify';
+import { envelopeOf, success } from '../../../platform/http/envelope.ts';
+import { present } from '../../../platform/names/present.ts';
+import type { Outbound } from '../../../platform/outbound/outbound.ts';
+import type { Gate } from '../../accounts/gate/gate.ts';
+import { endpointNotFound } from '../errors.ts';
+import { Endpoint, EndpointChange, EndpointParams, EndpointWithSecret, NewEndpoint } from '../schema.ts';
+import type { Disabling } from './disabling.ts';
+import { endpointOf } from './endpoint.ts';
+import { eventsOf } from './rules.ts';
+import { newSecret } from './signing.ts';
+import type { EndpointsStore } from './store.ts';
+import { VERIFICATION } from './verification.ts';
+
+export interface EndpointRoutesOptions {
+  endpoints: EndpointsStore;
+  disabling: Disabling;
+  outbound: Pick<Outbound, 'checkWebhook'>;
+  subscriptionsChanged: (accountId: string) => Promise<void>;
+  gate: Gate;
+  now: () => Date;
+}
+
+const tags = ['Webhooks'];
+
+/** Webhook endpoints: where an account wants to hear of its jobs. */
+export async function endpointRoutes(
+  app: FastifyInstance,
+  { endpoints, disabling, outbound, subscriptionsChanged, gate, now }: EndpointRoutesOptions,
+): Promise<void> {
+  app.get(
+    '/webhook-endpoints',
+    {
+      schema: {
+        summary: 'List webhook endpoints',
+        description: 'Newest first, without their secrets. Not paged.',
+        tags,
+        response: { 200: envelopeOf(Type.Array(Endpoint)) },
+      },
+    },
+    async (request) => {
+      const found = await endpoints.list(gate.callerOf(request).accountId);
+      return success('Webhook endpoints listed.', found.map(endpointOf));
+    },
+  );
+
+  app.post<{ Body: NewEndpoint }>(
+    '/webhook-endpoints',
+    {
+      config: { idempotency: 'unkept' },
+      schema: {
+        summary: 'Register a webhook endpoint',
+        description: `The answer carries the signing secret, this once. The url is checked now and before every attempt.\n\n${VERIFICATION}`,
+        tags,
+        body: NewEndpoint,
+        response: { 201: envelopeOf(EndpointWithSecret) },
+      },
+    },
+    async (request, reply) => {
+      const { accountId } = gate.callerOf(request);
+      const { url, description = '', enabled = true } = request.body;
+      const events = eventsOf(request.body.events);
+      await outbound.checkWebhook(url);
+      const secret = newSecret();
+      const wish = { url, description, events, enabled, secret };
+      const endpoint = await endpoints.insert(accountId, wish, now());
+      await subscriptionsChanged(accountId);
+      return reply
+        .code(201)
+        .send(success('Webhook endpoint registered.', { ...endpointOf(endpoint), secret }));
+    },
+  );
+
+  app.get<{ Params: EndpointParams }>(
+    '/webhook-endpoints/:endpointId',
+    {
+      schema: {
+        summary: 'Read a webhook endpoint',
+        tags,
+        params: EndpointParams,
+        response: { 200: envelopeOf(Endpoint) },
+      },
+    },
+    async (request) => {
+      const { accountId } = gate.callerOf(request);
+      const endpoint = await endpoints.read(accountId, request.params.endpointId);
+      return success('Webhook endpoint read.', endpointOf(endpoint));
+    },
+  );
+
+  app.put<{ Params: EndpointParams; Body: EndpointChange }>(
+    '/webhook-endpoints/:endpointId',
+    {
+      config: { idempotency: 'kept' },
+      schema: {
+        summary: 'Change a webhook endpoint',
+        description:
+          'What is left out stays. `enabled: true` clears the failures; `enabled: false` closes what is queued.',
+        tags,
+        params: EndpointParams,
+        body: EndpointChange,
+        response: { 200: envelopeOf(Endpoint) },
+      },
+    },
+    async (request) => {
+      const { accountId } = gate.callerOf(request);
+      const { url, description, events, enabled } = request.body;
+      const wish = {
+        ...present({ url, description }),
+        ...(events === undefined ? {} : { events: eventsOf(events) }),
+        ...present({ enabled }),
+      };
+      if (url !== undefined) await outbound.checkWebhook(url);
+      const endpoint = await endpoints.change(accountId, request.params.endpointId, wish, now());
+      if (endpoint === null) throw endpointNotFound();
+      if (endpoint.enabled) await subscriptionsChanged(accountId);
+      else await disabling.closeQueue(endpoint);
+      return success('Webhook endpoint changed.', endpointOf(endpoint));
+    },
+  );
+
+  app.delete<{ Params: EndpointParams }>(
+    '/webhook-endpoints/:endpointId',
+    {
+      config: { idempotency: 'kept' },
+      schema: {
+        summary: 'Delete a webhook endpoint',
+        description: 'What is queued is not sent, and its delivery records can no longer be read.',
+        tags,
+        params: EndpointParams,
+        response: { 204: Type.Null() },
+      },
+    },
+    async (request, reply) => {
+      const { accountId } = gate.callerOf(request);
+      const endpoint = await endpoints.read(accountId, request.params.endpointId);
+      if (!(await endpoints.remove(accountId, endpoint._id))) throw endpointNotFound();
+      await disabling.closeQueue(endpoint);
+      return reply.code(204).send();
+    },
+  );
+
+  app.post<{ Params: EndpointParams }>(
+    '/webhook-endpoints/:endpointId/rotate-secret',
+    {
+      config: { idempotency: 'unkept' },
+      schema: {
+        summary: 'Replace the signing secret',
+        description:
+          'The answer carries the new secret, this once. Every later attempt is signed with it, retries too.',
+        tags,
+        params: EndpointParams,
+        response: { 200: envelopeOf(EndpointWithSecret) },
+      },
+    },
+    async (request) => {
+      const { accountId } = gate.callerOf(request);
+      const secret = newSecret();
+      const endpoint = await endpoints.rotate(accountId, request.params.endpointId, secret, now());
+      if (endpoint === null) throw endpointNotFound();
+      return success('Secret replaced.', { ...endpointOf(endpoint), secret });
+    },
+  );
+}

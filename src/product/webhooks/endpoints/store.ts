@@ -1,0 +1,223 @@
+import { newId } from '../../../platform/names/ids.ts';
+import {
+  type Collection,
+  type DeclaredCollection,
+  type Documents,
+  DuplicateKeyError,
+  type IndexSpec,
+} from '../../../platform/stores/documents/port.ts';
+import { ENDPOINTS_COLLECTION } from '../../events/subscriptions.ts';
+import { endpointNotFound, tooContended, tooManyEndpoints } from '../errors.ts';
+import { ENDPOINTS_PER_ACCOUNT } from '../schema.ts';
+import type { EndpointDocument } from './endpoint.ts';
+
+/** Deliveries in a row that run out of retries until an endpoint is disabled. */
+export const MOST_CONSECUTIVE_FAILURES = 5;
+
+const INDEXES: readonly IndexSpec[] = [
+  {
+    name: 'slot',
+    fields: [
+      ['accountId', 1],
+      ['slot', 1],
+    ],
+    unique: true,
+  },
+  { name: 'disabled', fields: [['enabled', 1]] },
+  { name: 'notice', fields: [['noticeDueAt', 1]], whenPresent: ['noticeDueAt'] },
+];
+
+export const ENDPOINTS: DeclaredCollection = {
+  name: ENDPOINTS_COLLECTION,
+  indexes: INDEXES,
+  onAccountDeletion: 'delete',
+};
+
+/** What its owner says of an endpoint. */
+export type EndpointWish = Pick<EndpointDocument, 'url' | 'description' | 'events' | 'enabled'>;
+
+/** The endpoints of the accounts. Calls for owners take the account first and see nothing of another's. */
+export class EndpointsStore {
+  readonly #endpoints: Collection<EndpointDocument>;
+
+  private constructor(endpoints: Collection<EndpointDocument>) {
+    this.#endpoints = endpoints;
+  }
+
+  static async open(documents: Documents): Promise<EndpointsStore> {
+    return new EndpointsStore(await documents.collection(ENDPOINTS));
+  }
+
+  /** @throws ApiError resource_limit_exceeded when the account's slots are taken. */
+  async insert(
+    accountId: string,
+    wish: EndpointWish & { secret: string },
+    now: Date,
+  ): Promise<EndpointDocument> {
+    // Of racing writers one wins every round, so only more writers than this at once can exhaust it.
+    for (let round = 0; round < 2 * ENDPOINTS_PER_ACCOUNT; round += 1) {
+      const endpoint = newEndpoint(accountId, await this.#freeSlot(accountId), wish, now);
+      try {
+        await this.#endpoints.insertOne(endpoint);
+        return endpoint;
+      } catch (error) {
+        if (!(error instanceof DuplicateKeyError)) throw error;
+      }
+    }
+    throw tooContended();
+  }
+
+  async #freeSlot(accountId: string): Promise<number> {
+    const held = await this.#endpoints.find({ accountId }, { fields: ['slot'] });
+    const taken = new Set(held.map(({ slot }) => slot));
+    const free = Array.from({ length: ENDPOINTS_PER_ACCOUNT }, (_, slot) => slot).find(
+      (slot) => !taken.has(slot),
+    );
+    if (free === undefined) throw tooManyEndpoints();
+    return free;
+  }
+
+  /** Newest first. */
+  async list(accountId: string): Promise<EndpointDocument[]> {
+    return this.#endpoints.find({ accountId }, { sort: [['_id', -1]] });
+  }
+
+  async find(accountId: string, id: string): Promise<EndpointDocument | null> {
+    return this.#endpoints.findOne({ _id: id, accountId });
+  }
+
+  /** The endpoint that a call names. @throws ApiError not_found */
+  async read(accountId: string, id: string): Promise<EndpointDocument> {
+    const endpoint = await this.find(accountId, id);
+    if (endpoint === null) throw endpointNotFound();
+    return endpoint;
+  }
+
+  /** The enabled endpoints of several accounts, for what was announced to each. */
+  async enabledOf(accountIds: readonly string[]): Promise<EndpointDocument[]> {
+    return this.#endpoints.find({ accountId: { $in: [...accountIds] }, enabled: true });
+  }
+
+  /** Changes what was sent; null when there is none. Enabling clears the failures, also of one that is enabled. */
+  async change(
+    accountId: string,
+    id: string,
+    wish: Partial<EndpointWish>,
+    now: Date,
+  ): Promise<EndpointDocument | null> {
+    const $set = { ...wish, updatedAt: now.toISOString() };
+    if (wish.enabled !== true) return this.#update(accountId, id, {}, { $set });
+    const cleared = { ...$set, consecutiveFailures: 0, disabledAt: null, disabledReason: null };
+    const $unset = { noticeDueAt: '' };
+    const enabled = await this.#update(
+      accountId,
+      id,
+      { enabled: false },
+      { $set: { ...cleared, enabledAt: now.toISOString() }, $inc: { generation: 1 }, $unset },
+    );
+    return enabled ?? this.#update(accountId, id, { enabled: true }, { $set: cleared, $unset });
+  }
+
+  async rotate(accountId: string, id: string, secret: string, now: Date): Promise<EndpointDocument | null> {
+    return this.#update(accountId, id, {}, { $set: { secret, updatedAt: now.toISOString() } });
+  }
+
+  async remove(accountId: string, id: string): Promise<boolean> {
+    return (await this.#endpoints.deleteOne({ _id: id, accountId })) === 1;
+  }
+
+  /** Any delivery that came through ends the row of failures. */
+  async clearFailures(accountId: string, id: string): Promise<void> {
+    const filter = { _id: id, accountId, consecutiveFailures: { $gt: 0 } };
+    await this.#endpoints.updateOne(filter, { $set: { consecutiveFailures: 0 } });
+  }
+
+  /** Counts a delivery that ran out of retries, once however often it is said, and not on a disabled endpoint. */
+  async countFailure(accountId: string, id: string, deliveryId: string): Promise<EndpointDocument | null> {
+    return this.#update(
+      accountId,
+      id,
+      { enabled: true, lastFailureId: { $ne: deliveryId } },
+      { $inc: { consecutiveFailures: 1 }, $set: { lastFailureId: deliveryId } },
+    );
+  }
+
+  /** Disables an endpoint that failed too often, and owes its owner a mail. Null when another was faster. */
+  async disable(accountId: string, id: string, reason: string, now: Date): Promise<EndpointDocument | null> {
+    const disabledAt = now.toISOString();
+    return this.#update(
+      accountId,
+      id,
+      { enabled: true, consecutiveFailures: { $gte: MOST_CONSECUTIVE_FAILURES } },
+      {
+        $set: {
+          enabled: false,
+          disabledAt,
+          disabledReason: reason,
+          noticeDueAt: disabledAt,
+          updatedAt: disabledAt,
+        },
+      },
+    );
+  }
+
+  /** Takes one endpoint whose owner must be mailed; it is due again at `againAt` unless `noticed` is said before. */
+  async takeNotice(now: Date, againAt: Date): Promise<EndpointDocument | null> {
+    return this.#endpoints.findOneAndUpdate(
+      { noticeDueAt: { $lte: now.toISOString() } },
+      { $set: { noticeDueAt: againAt.toISOString() } },
+      { sort: [['noticeDueAt', 1]] },
+    );
+  }
+
+  async noticed(accountId: string, id: string): Promise<void> {
+    await this.#endpoints.updateOne({ _id: id, accountId }, { $unset: { noticeDueAt: '' } });
+  }
+
+  /** For the operator: every endpoint of every account, oldest first. */
+  async findEveryEndpoint(): Promise<EndpointDocument[]> {
+    return this.#endpoints.find({}, { sort: [['_id', 1]] });
+  }
+
+  /** For the operator: whether there is such an endpoint, whosever it is. */
+  async isThere(id: string): Promise<boolean> {
+    return (await this.#endpoints.findOne({ _id: id }, { fields: ['_id'] })) !== null;
+  }
+
+  /** How many endpoints of all accounts are disabled, for whatever reason. */
+  async countDisabled(): Promise<number> {
+    return this.#endpoints.count({ enabled: false });
+  }
+
+  #update(
+    accountId: string,
+    id: string,
+    condition: Record<string, unknown>,
+    update: Parameters<Collection<EndpointDocument>['findOneAndUpdate']>[1],
+  ): Promise<EndpointDocument | null> {
+    return this.#endpoints.findOneAndUpdate({ _id: id, accountId, ...condition }, update);
+  }
+}
+
+function newEndpoint(
+  accountId: string,
+  slot: number,
+  wish: EndpointWish & { secret: string },
+  now: Date,
+): EndpointDocument {
+  const createdAt = now.toISOString();
+  return {
+    _id: newId('whe', now.getTime()),
+    accountId,
+    slot,
+    ...wish,
+    generation: 1,
+    enabledAt: createdAt,
+    consecutiveFailures: 0,
+    lastFailureId: null,
+    disabledAt: null,
+    disabledReason: null,
+    createdAt,
+    updatedAt: createdAt,
+  };
+}

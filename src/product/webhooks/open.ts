@@ -1,0 +1,127 @@
+import type { FastifyInstance } from 'fastify';
+import type { Capacity } from '../../platform/capacity/capacity.ts';
+import type { Slice } from '../../platform/http/slice.ts';
+import type { Mail } from '../../platform/mail/mail.ts';
+import type { Outbound } from '../../platform/outbound/outbound.ts';
+import type { SettingsOf } from '../../platform/settings/setting.ts';
+import type { Coordination } from '../../platform/stores/coordination/port.ts';
+import type { Documents } from '../../platform/stores/documents/port.ts';
+import type { Gate } from '../accounts/gate/gate.ts';
+import { type OpenEvents, WRITTEN } from '../events/open.ts';
+import type { webhooksSettings } from './config.ts';
+import { createAttempt } from './deliveries/attempt.ts';
+import { createDispatcher } from './deliveries/dispatcher.ts';
+import { createEndpointWorker } from './deliveries/endpoint-worker.ts';
+import { createFanOut } from './deliveries/fan-out.ts';
+import { createWebhookMetrics } from './deliveries/metrics.ts';
+import { deliveryRoutes } from './deliveries/routes.ts';
+import { rebuildSchedule, scheduleNow } from './deliveries/schedule.ts';
+import { DeliveriesStore } from './deliveries/store.ts';
+import { openTail } from './deliveries/tail.ts';
+import { createTesting } from './deliveries/testing.ts';
+import { createDisabling } from './endpoints/disabling.ts';
+import { createNotices } from './endpoints/notices.ts';
+import { endpointRoutes } from './endpoints/routes.ts';
+import { EndpointsStore } from './endpoints/store.ts';
+
+/** How long an event waits that its writer, which died, did not make into deliveries. */
+const OUTBOX_INTERVAL_MS = 5_000;
+/** A schedule that was lost is back within this time. */
+const SCHEDULE_INTERVAL_MS = 15_000;
+
+export interface WebhooksOptions {
+  documents: Documents;
+  coordination: Coordination;
+  capacity: Capacity;
+  events: OpenEvents;
+  outbound: Outbound;
+  mail: Mail;
+  gate: Gate;
+  /** The address of an account's owner; null when the account is gone. */
+  emailOf: (accountId: string) => Promise<string | null>;
+  settings: SettingsOf<typeof webhooksSettings> & { SWEEP_INTERVAL_MS: number };
+  hostId: string;
+  processId: string;
+  /** Aborts when the process stops taking calls. */
+  draining: AbortSignal;
+  now: () => Date;
+  log: { warn(context: object, message: string): void };
+}
+
+/** Webhooks, put together: the routes of owners, and what sends their events. */
+export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
+  const { documents, coordination, capacity, events, outbound, mail, gate, emailOf, settings, now, log } =
+    options;
+  const { WEBHOOK_CONCURRENCY, WEBHOOK_CONCURRENCY_PER_ACCOUNT } = settings;
+  const { subscriptionsChanged } = events;
+  const endpoints = await EndpointsStore.open(documents);
+  const deliveries = await DeliveriesStore.open(documents);
+  const listening = await openTail(coordination);
+  const metrics = createWebhookMetrics({
+    due: () => deliveries.countDue(now()),
+    disabledEndpoints: () => endpoints.countDisabled(),
+  });
+
+  const notices = createNotices({ endpoints, mail, emailOf, now, log });
+  const disabling = createDisabling({ endpoints, deliveries, notices, subscriptionsChanged, now });
+  const attempt = createAttempt({ outbound, onAttempt: listening.onAttempt, now });
+  const atMost = (intervalMs: number) => Math.min(intervalMs, settings.SWEEP_INTERVAL_MS);
+  const shareOf = (slots: number) => () => Math.max(1, Math.floor(slots / capacity.processes()));
+  const dispatcher = createDispatcher({
+    coordination,
+    worker: createEndpointWorker({ endpoints, deliveries, disabling, attempt, metrics, now }),
+    holderPrefix: `${options.hostId}/${options.processId}/`,
+    workers: shareOf(WEBHOOK_CONCURRENCY),
+    lanesOfAccount: shareOf(WEBHOOK_CONCURRENCY_PER_ACCOUNT),
+    log,
+  });
+  const fanOut = createFanOut({ ...options, outbox: events.outbox, endpoints, deliveries });
+  events.onWritten(fanOut.take);
+  const stopHearing = await coordination.subscribe(WRITTEN, fanOut.takeOthers);
+  options.draining.addEventListener('abort', () => void dispatcher.stop(), { once: true });
+  await dispatcher.start();
+  // What was left when the service stopped is taken up at once: embedded, the schedule ended with it.
+  fanOut.takeOthers();
+  rebuildSchedule(coordination, deliveries, now()).catch((error) =>
+    log.warn({ err: error }, 'The schedule of webhooks is rebuilt in the next round'),
+  );
+
+  return {
+    async routes(app: FastifyInstance): Promise<void> {
+      await app.register(endpointRoutes, { endpoints, disabling, outbound, subscriptionsChanged, gate, now });
+      await app.register(deliveryRoutes, {
+        endpoints,
+        deliveries,
+        sendTest: createTesting({ attempt, deliveries, now }),
+        takeSlot: dispatcher.takeSlot,
+        attemptsPerAccount: WEBHOOK_CONCURRENCY_PER_ACCOUNT,
+        schedule: (scheduled) => scheduleNow(coordination, scheduled),
+        gate,
+        now,
+      });
+    },
+
+    sweeps: [
+      { name: 'outbox', intervalMs: atMost(OUTBOX_INTERVAL_MS), sweep: fanOut.sweep },
+      {
+        name: 'webhook schedule',
+        intervalMs: atMost(SCHEDULE_INTERVAL_MS),
+        batches: 1,
+        sweep: async (instant: Date) => {
+          await rebuildSchedule(coordination, deliveries, instant);
+          return 0;
+        },
+      },
+      { name: 'webhook notices', sweep: () => notices.sendNext() },
+      { name: 'webhook records', sweep: (instant: Date) => deliveries.deleteExpired(instant) },
+    ],
+
+    /** Ends when what was announced by this process is queued and its attempts under way have ended. */
+    async stop(): Promise<void> {
+      await Promise.all([fanOut.idle(), dispatcher.stop(), notices.idle()]);
+      stopHearing();
+      listening.close();
+      await events.stop();
+    },
+  };
+}

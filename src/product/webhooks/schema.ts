@@ -1,0 +1,97 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { PagingQuery } from '../../platform/http/lists/paging.ts';
+import { EVENT_TYPES, JOB_EVENT_TYPES } from '../events/event.ts';
+
+const URL_MAX_CHARACTERS = 2048;
+const DESCRIPTION_MAX_CHARACTERS = 500;
+export const ENDPOINTS_PER_ACCOUNT = 10;
+
+const dateTime = (description: string) => Type.String({ format: 'date-time', description });
+
+const url = Type.String({
+  maxLength: URL_MAX_CHARACTERS,
+  description: 'https on port 443, on a host whose every address is public.',
+  documented: { pattern: '^[hH][tT][tT][pP][sS]://[^/@?#]' },
+});
+const description = Type.String({ maxLength: DESCRIPTION_MAX_CHARACTERS });
+const events = Type.Array(Type.String(), {
+  documented: { minItems: 1, items: { type: 'string', enum: [...EVENT_TYPES] } },
+  description: `Any of ${EVENT_TYPES.join(', ')}; ${JOB_EVENT_TYPES.join(' and ')} when it is not sent.`,
+});
+const enabled = Type.Boolean({ description: 'A disabled endpoint gets nothing, also not later.' });
+
+export const NewEndpoint = Type.Object(
+  {
+    url,
+    description: Type.Optional(description),
+    events: Type.Optional(events),
+    enabled: Type.Optional(enabled),
+  },
+  {
+    title: 'NewWebhookEndpoint',
+    additionalProperties: false,
+    examples: [{ url: 'https://example.com/webhooks', events: ['job.completed', 'job.failed'] }],
+  },
+);
+export type NewEndpoint = Static<typeof NewEndpoint>;
+
+export const EndpointChange = Type.Partial(NewEndpoint, {
+  title: 'WebhookEndpointChange',
+  additionalProperties: false,
+  examples: [{ enabled: false }],
+});
+export type EndpointChange = Static<typeof EndpointChange>;
+
+const endpoint = {
+  id: Type.String({ description: '`whe_…`' }),
+  url: Type.String(),
+  description: Type.String(),
+  events: Type.Array(Type.String()),
+  enabled: Type.Boolean(),
+  consecutiveFailures: Type.Integer({
+    description: 'Deliveries in a row that ran out of retries; the endpoint is disabled at 5.',
+  }),
+  secretHint: Type.String(),
+  disabledAt: Type.Optional(dateTime('When it was disabled for its failures.')),
+  disabledReason: Type.Optional(Type.String()),
+  createdAt: dateTime('When it was registered.'),
+  updatedAt: dateTime('When it was last changed.'),
+};
+export const Endpoint = Type.Object(endpoint, { title: 'WebhookEndpoint' });
+export type Endpoint = Static<typeof Endpoint>;
+
+export const EndpointWithSecret = Type.Object(
+  {
+    ...endpoint,
+    secret: Type.String({ description: 'The key of the signatures, `whsec_…`: shown this once.' }),
+  },
+  { title: 'WebhookEndpointWithSecret' },
+);
+
+export const Delivery = Type.Object(
+  {
+    id: Type.String({ description: '`whd_…`' }),
+    eventId: Type.String({ description: 'The same on every attempt: the key to deduplicate by.' }),
+    eventType: Type.String(),
+    status: Type.Union(['PENDING', 'DELIVERED', 'FAILED'].map((status) => Type.Literal(status))),
+    attempts: Type.Integer(),
+    createdAt: dateTime('When it was queued for this endpoint.'),
+    nextAttemptAt: Type.Optional(dateTime('While PENDING.')),
+    deliveredAt: Type.Optional(dateTime('When a 2xx came back.')),
+    responseStatus: Type.Optional(Type.Integer({ description: 'The last status of the receiver.' })),
+    error: Type.Optional(Type.String({ description: 'Why the last attempt failed.' })),
+  },
+  { title: 'Delivery' },
+);
+export type Delivery = Omit<Static<typeof Delivery>, 'status'> & {
+  status: 'PENDING' | 'DELIVERED' | 'FAILED';
+};
+
+export const EndpointParams = Type.Object({ endpointId: Type.String() });
+export type EndpointParams = Static<typeof EndpointParams>;
+
+export const DeliveryParams = Type.Object({ endpointId: Type.String(), deliveryId: Type.String() });
+export type DeliveryParams = Static<typeof DeliveryParams>;
+
+export const DeliveriesQuery = Type.Object(PagingQuery);
+export type DeliveriesQuery = Static<typeof DeliveriesQuery>;

@@ -1,0 +1,76 @@
+// needs: s3
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import t, { type Test } from 'tap';
+import { readSettings } from '../../../config/index.ts';
+import { migrateCommand } from '../../../src/host/admin/migrate-command.ts';
+import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';
+import { FileObjects } from '../../../src/platform/stores/objects/files.ts';
+import { S3Objects } from '../../../src/platform/stores/objects/s3.ts';
+import { startMinio, type TestMinio } from '../../support/services/minio.ts';
+
+const BUCKET = 'migrated';
+const REGION = 'us-east-1';
+const quiet = () => undefined;
+
+async function folder(t: Test): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), 'darkroom-migrate-'));
+  t.teardown(() => rm(made, { recursive: true, force: true }));
+  return made;
+}
+
+/** Present settings with some documents and objects, and the file that names the target. */
+async function sides(t: Test, lines: readonly string[]) {
+  const [from, to] = [await folder(t), await folder(t)];
+  const documents = openEmbeddedDocuments(join(from, 'documents.sqlite'));
+  const things = await documents.collection<{ _id: string; n: number }>({ name: 'things', indexes: [] });
+  await things.insertMany(Array.from({ length: 50 }, (_, n) => ({ _id: `thing${n}`, n })));
+  await documents.close();
+  const objects = new FileObjects(join(from, 'objects'));
+  for (let n = 0; n < 3; n += 1) await objects.put(`assets/a${n}/file`, Buffer.alloc(100, n), 'image/png');
+  const file = join(to, 'target.env');
+  await writeFile(file, [`DATA_DIR=${to}`, ...lines].join('\n'));
+  const migrated = () =>
+    migrateCommand(['migrate', '--to', file], readSettings({ DATA_DIR: from }).stores, {}, quiet);
+  return { to, migrated };
+}
+
+async function migratesTo(minio: TestMinio): Promise<void> {
+  const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = minio.credentials;
+  const credentials = { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: AWS_SECRET_ACCESS_KEY };
+  const client = new S3Client({ region: REGION, endpoint: minio.url, forcePathStyle: true, credentials });
+  await client.send(new CreateBucketCommand({ Bucket: BUCKET }));
+  const bucket = new S3Objects({ bucket: BUCKET, region: REGION, endpoint: minio.url, credentials });
+  const bucketLines = [`S3_BUCKET=${BUCKET}`, `S3_ENDPOINT=${minio.url}`];
+  t.teardown(async () => {
+    client.destroy();
+    await bucket.close();
+    await minio.stop();
+  });
+  for (const name of Object.keys(minio.credentials)) delete process.env[name];
+
+  t.test('the keys of a bucket are read from the file that names it', async (t) => {
+    const keys = Object.entries(minio.credentials).map(([name, value]) => `${name}=${value}`);
+    const { migrated } = await sides(t, [...bucketLines, ...keys]);
+    t.match(await migrated(), { data: { collections: { things: 50 }, objects: 3, bytes: 300 } });
+    t.same(Buffer.from((await bucket.read('assets/a2/file', 999)) ?? []), Buffer.alloc(100, 2));
+  });
+
+  t.test('a store that does not answer is named before anything is copied', async (t) => {
+    const wrong = ['AWS_ACCESS_KEY_ID=darkroom-test', 'AWS_SECRET_ACCESS_KEY=wrong-secret'];
+    const { to, migrated } = await sides(t, [...bucketLines, ...wrong]);
+    await t.rejects(migrated(), {
+      name: 'UsageError',
+      message: /^The objects of the stores of the file do not answer.*nothing was copied/,
+    });
+    const documents = openEmbeddedDocuments(join(to, 'documents.sqlite'));
+    t.teardown(() => documents.close());
+    t.same(await documents.collections(), [], 'no document was copied');
+  });
+}
+
+const minio = await startMinio();
+if (minio === null) t.pass('a migration to a bucket', { skip: 'there is no MinIO' });
+else await migratesTo(minio);

@@ -1,0 +1,264 @@
+// needs: redis
+import { execFile } from 'node:child_process';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Redis } from 'ioredis';
+import t, { type Test } from 'tap';
+import { readSettings } from '../../../config/index.ts';
+import { judgeAllocator } from '../../../src/host/doctor/allocator.ts';
+import { judgeLatency } from '../../../src/host/doctor/answers.ts';
+import { judgeSandbox, lookAtBrowser } from '../../../src/host/doctor/browser.ts';
+import { judgeKind, judgeSpace, judgeWrite, lookAtDisk } from '../../../src/host/doctor/disk.ts';
+import type { Finding } from '../../../src/host/doctor/finding.ts';
+import { judgeHost } from '../../../src/host/doctor/host.ts';
+import type { HostFacts } from '../../../src/host/doctor/host-facts.ts';
+import { lookAtHosts } from '../../../src/host/doctor/hosts.ts';
+import { judgeMongo, judgeWriteConcern, lookAtMongo } from '../../../src/host/doctor/mongodb.ts';
+import { judgeOutbound, judgeProxy, lookAtAddress, lookAtMail } from '../../../src/host/doctor/network.ts';
+import { lookAtObjects } from '../../../src/host/doctor/objects.ts';
+import { judgeVersion, lookAtRedis } from '../../../src/host/doctor/redis.ts';
+import { answerControls } from '../../../src/host/processes/controls.ts';
+import { connectCoordination } from '../../../src/platform/stores/open.ts';
+import { serve } from '../../support/loopback.ts';
+import { startPrivateRedis } from '../../support/services/redis.ts';
+
+const HOUR_MS = 3_600_000;
+const MEGABYTE = 1_048_576;
+const GIGABYTE = 1_024 * MEGABYTE;
+const now = () => new Date();
+
+const WELL: HostFacts = {
+  cores: 4,
+  quotaCores: null,
+  memoryBytes: 16 * GIGABYTE,
+  openFiles: 65_536,
+  tasks: null,
+  sharedMemoryBytes: 64 * MEGABYTE,
+  fontFamilies: ['DejaVu Sans', 'Noto Color Emoji'],
+  languagesWithoutFont: [],
+  nodeVersion: '24.1.0',
+};
+
+const settingsOf = (environment: Record<string, string>) => readSettings({ PROCESSES: '4', ...environment });
+const host = (facts: Partial<HostFacts>, environment: Record<string, string> = {}) =>
+  judgeHost({ ...WELL, ...facts }, settingsOf(environment));
+
+/** Fails unless exactly this is wrong, with a word on how to mend it. */
+function finds(
+  t: Test,
+  findings: readonly Finding[],
+  state: Finding['state'],
+  says: RegExp,
+  mend: RegExp,
+): void {
+  const wrong = findings.filter((finding) => finding.state !== 'ok');
+  t.match(wrong, [{ state, says, mend }]);
+  t.equal(wrong.length, 1);
+}
+
+t.test('a host that is well has nothing to mend', async (t) => {
+  t.ok(host({}).every(({ state, mend }) => state === 'ok' && mend === null));
+});
+
+t.test('faults of the host are found, and their mend is named', async (t) => {
+  finds(t, host({ quotaCores: 1.5 }), 'warning', /1\.5 cores/, /PROCESSES to 1/);
+  finds(t, host({}, { PROCESSES: '1' }), 'warning', /1 × 1/, /PROCESSES to 4/);
+  finds(t, host({}, { IMAGE_THREADS: '8' }), 'warning', /4 × 8/, /IMAGE_THREADS to 1/);
+  finds(t, host({}, { IMAGE_MEMORY_MEGABYTES: '8192' }), 'problem', /16384 MB/, /IMAGE_MEMORY_MEGABYTES/);
+  finds(t, host({ openFiles: 256 }), 'problem', /256 open files/, /nofile/);
+  finds(t, host({ tasks: 100 }), 'problem', /100 processes/, /pids\.max/);
+  finds(t, host({ sharedMemoryBytes: MEGABYTE }), 'warning', /\/dev\/shm has 1 MB/, /--shm-size/);
+  finds(t, host({ fontFamilies: [] }), 'problem', /no font/, /Install fonts/);
+  finds(t, host({ fontFamilies: ['DejaVu Sans'] }), 'warning', /emoji/, /fonts-noto-color-emoji/);
+  finds(t, host({ languagesWithoutFont: ['ja'] }), 'warning', /draws text in ja/, /fonts-noto-cjk/);
+  finds(t, host({ nodeVersion: '20.20.2' }), 'problem', /20\.20\.2/, /npm/);
+});
+
+t.test('faults of the disk are found', async (t) => {
+  finds(t, [judgeKind('tmpfs')], 'problem', /in memory \(tmpfs\)/, /on a disk/);
+  finds(
+    t,
+    [judgeSpace(3 * MEGABYTE, 40 * MEGABYTE, 256 * MEGABYTE)],
+    'problem',
+    /3 MB free of 40 MB/,
+    /refused/,
+  );
+  finds(
+    t,
+    [judgeSpace(500 * MEGABYTE, 99 * GIGABYTE, 256 * MEGABYTE)],
+    'warning',
+    /500 MB free/,
+    /more space/,
+  );
+  finds(t, [judgeWrite(45)], 'warning', /45\.0 ms/, /faster disk/);
+  const nowhere = settingsOf({ DATA_DIR: '/proc/darkroom' });
+  finds(t, (await lookAtDisk(nowhere)).slice(0, 1), 'problem', /cannot be written/, /may write/);
+  const missing = join(t.testdir(), 'not', 'there');
+  t.ok((await lookAtDisk(settingsOf({ DATA_DIR: missing }))).every(({ says }) => !/cannot/.test(says)));
+  await t.rejects(promisify(execFile)('ls', [missing]), 'and nothing was made');
+});
+
+t.test('faults of Redis are found', async (t) => {
+  const redis = await startPrivateRedis();
+  if (redis === null) return t.pass('skipped: there is no Redis');
+  t.teardown(() => redis.stop());
+  const settings = settingsOf({ REDIS_URL: redis.url, MONGODB_URL: 'mongodb://127.0.0.1:1/x' });
+  const client = new Redis(redis.url);
+  t.teardown(() => client.disconnect());
+  await client.config('SET', 'appendonly', 'yes');
+  t.ok(
+    (await lookAtRedis(settings, now)).every(({ state, says }) => state === 'ok' || /answers in/.test(says)),
+  );
+  const found = async (clock = now) =>
+    (await lookAtRedis(settings, clock)).filter(({ says }) => !/answers in/.test(says));
+  const late = () => new Date(Date.now() + HOUR_MS);
+  finds(t, await found(late), 'problem', /clocks of Redis and this host differ by 3(600|599|601) s/, /NTP/);
+  await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
+  finds(t, await found(), 'problem', /allkeys-lru/, /noeviction/);
+  await client.config('SET', 'maxmemory-policy', 'noeviction');
+  await client.config('SET', 'appendonly', 'no');
+  finds(t, await found(), 'warning', /append-only file/, /appendonly/);
+  finds(t, [judgeVersion('6.0.16')], 'problem', /6\.0\.16/, /newer/);
+  finds(t, [judgeLatency('Redis', [8, 9, 30])], 'warning', /9\.00 ms/, /nearer/);
+  const away = settingsOf({ REDIS_URL: 'redis://127.0.0.1:1', MONGODB_URL: 'mongodb://127.0.0.1:1/x' });
+  finds(t, await lookAtRedis(away, now), 'problem', /does not answer: .*ECONNREFUSED/, /REDIS_URL/);
+});
+
+t.test('a host of the cluster whose clock is off is found from another one', async (t) => {
+  const redis = await startPrivateRedis();
+  if (redis === null) return t.pass('skipped: there is no Redis');
+  t.teardown(() => redis.stop());
+  const settings = settingsOf({ REDIS_URL: redis.url, MONGODB_URL: 'mongodb://127.0.0.1:1/x' });
+  t.match(await lookAtHosts(settings), [{ state: 'ok', says: /No process/ }]);
+  const coordination = await connectCoordination(settings.stores);
+  t.teardown(() => coordination.close());
+  const answer = (hostId: string, clockDifferenceMs: number) =>
+    answerControls(coordination, { hostId, processId: '1' }, async () => ({ clockDifferenceMs }));
+  await answer('near', 3);
+  await answer('far', -11_000);
+  await answerControls(coordination, { hostId: 'far', processId: 'primary' }, async () => null);
+  finds(t, await lookAtHosts(settings), 'problem', /Redis and host far differ by 11 s/, /NTP/);
+});
+
+t.test('faults of MongoDB are found', async (t) => {
+  const primary = { setName: 'rs0', isWritablePrimary: true, maxWireVersion: 21 };
+  t.ok(judgeMongo(primary).every(({ state }) => state === 'ok'));
+  finds(
+    t,
+    judgeMongo({ isWritablePrimary: true, maxWireVersion: 21 }),
+    'warning',
+    /single server/,
+    /replica set/,
+  );
+  finds(t, judgeMongo({ ...primary, isWritablePrimary: false }), 'problem', /no writes/, /whole replica set/);
+  finds(t, judgeMongo({ ...primary, maxWireVersion: 6 }), 'problem', /too old/, /6 or later/);
+  finds(t, [judgeWriteConcern('1')], 'warning', /w=1/, /majority/);
+  const url = 'mongodb://127.0.0.1:1/x?serverSelectionTimeoutMS=200';
+  const away = settingsOf({ REDIS_URL: 'redis://127.0.0.1:1', MONGODB_URL: url });
+  finds(t, await lookAtMongo(away, now), 'problem', /does not answer/, /MONGODB_URL/);
+});
+
+t.test('a wrong S3 key is found', async (t) => {
+  process.env.AWS_ACCESS_KEY_ID = 'wrong';
+  process.env.AWS_SECRET_ACCESS_KEY = 'wrong';
+  const refusal = '<Error><Code>InvalidAccessKeyId</Code><Message>The key does not exist.</Message></Error>';
+  const { url } = await serve(t, (request, response) => {
+    request.resume();
+    response.writeHead(403, { 'content-type': 'application/xml' }).end(refusal);
+  });
+  const settings = settingsOf({ S3_BUCKET: 'pictures', S3_ENDPOINT: url });
+  finds(
+    t,
+    await lookAtObjects(settings),
+    'problem',
+    /bucket pictures does not work: .*key/i,
+    /the key and its rights/,
+  );
+});
+
+t.test('faults of the network are found', async (t) => {
+  const { url: other } = await serve(t, (_request, response) => response.end('another service'));
+  const elsewhere = settingsOf({ PUBLIC_URL: other, PORT: new URL(other).port });
+  finds(t, await lookAtAddress(elsewhere), 'problem', /not as this service does/, /HOST and PORT/);
+  const down = settingsOf({ PUBLIC_URL: 'http://127.0.0.1:59999', PORT: '59999' });
+  finds(
+    t,
+    await lookAtAddress(down),
+    'problem',
+    /cannot be reached from here: .*ECONNREFUSED/,
+    /start the service/,
+  );
+  finds(t, [judgeProxy(new URL('https://a.test'), 3000, '')], 'warning', /through a proxy/, /TRUST_PROXY/);
+  finds(t, [judgeProxy(new URL('https://a.test'), 3000, '0.0.0.0/0')], 'problem', /everybody/, /addresses/);
+  const open = settingsOf({ OUTBOUND_ALLOWED_SUBNETS: '169.254.0.0/16' });
+  finds(t, judgeOutbound(open, {}), 'problem', /169\.254\.0\.0\/16/, /private networks/);
+  finds(t, judgeOutbound(settingsOf({ OUTBOUND_ALLOW_HTTP: 'true' }), {}), 'warning', /plain http/, /false/);
+  finds(
+    t,
+    judgeOutbound(settingsOf({}), { HTTPS_PROXY: 'http://p:1' }),
+    'warning',
+    /HTTPS_PROXY/,
+    /without a proxy/,
+  );
+  const mute = createTcpServer((socket) => socket.end('421 no\r\n'));
+  await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => mute.close());
+  const SMTP_URL = `smtp://127.0.0.1:${(mute.address() as AddressInfo).port}`;
+  const mail = settingsOf({ SMTP_URL, MAIL_FROM: 'darkroom@example.com' });
+  finds(t, await lookAtMail(mail), 'problem', /mail server/, /SMTP_URL/);
+});
+
+t.test('faults of browsers and the allocator are found', async (t) => {
+  finds(
+    t,
+    [judgeSandbox('the kernel grants no user namespaces', 'auto')],
+    'warning',
+    /without/,
+    /user namespaces/,
+  );
+  const found = await lookAtBrowser(settingsOf({ BROWSER_PATH: '/nowhere/chromium' }));
+  finds(t, found.slice(0, 1), 'problem', /no program/, /leave it out/);
+  finds(
+    t,
+    [judgeAllocator(settingsOf({ ALLOCATOR: '/nowhere/lib.so' }))],
+    'problem',
+    /ALLOCATOR/,
+    /Leave ALLOCATOR/,
+  );
+});
+
+t.test('the command prints every look, tells programs in JSON, and exits 1 on a problem', async (t) => {
+  const doctor = (environment: Record<string, string>) => {
+    const { MONGODB_URL, REDIS_URL, ...rest } = process.env;
+    const env = { ...rest, DATA_DIR: t.testdir(), ...environment };
+    const script = join(import.meta.dirname, '../../../src/host/doctor.ts');
+    return promisify(execFile)(process.execPath, [script, '--json'], { env }).then(
+      ({ stdout }) => ({ code: 0, ...JSON.parse(stdout) }),
+      ({ code, stdout }) => ({ code, ...JSON.parse(stdout) }),
+    );
+  };
+  const sick = await doctor({ BROWSER_PATH: '/nowhere/chromium' });
+  t.match(sick, { code: 1, isWell: false });
+  t.same(
+    sick.examinations.map(({ of }: { of: string }) => of),
+    [
+      'host',
+      'allocator',
+      'disk',
+      'browser',
+      'redis',
+      'hosts',
+      'mongodb',
+      'objects',
+      'address',
+      'outbound',
+      'mail',
+    ],
+  );
+  const unreadable = await doctor({ PROCESSES: 'many' });
+  t.match(unreadable, {
+    code: 1,
+    examinations: [{ of: 'settings', findings: [{ says: /^PROCESSES is "many"/ }] }],
+  });
+});

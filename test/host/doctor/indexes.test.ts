@@ -1,0 +1,68 @@
+// needs: server, mongodb
+import { MongoClient } from 'mongodb';
+import t from 'tap';
+import { COLLECTIONS } from '../../../src/host/collections.ts';
+import { judgeIndexes, lookAtIndexes } from '../../../src/host/doctor/indexes.ts';
+import { randomText } from '../../../src/platform/names/ids.ts';
+import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
+import type { ListedDocuments } from '../../../src/platform/stores/documents/port.ts';
+import { startServer } from '../../support/harness.ts';
+
+const withIndexes = COLLECTIONS.filter(({ indexes }) => indexes.length > 0);
+
+t.test('every collection that a running service made is declared, with its indexes', async (t) => {
+  const server = await startServer(t);
+  const made = await (server.stores.documents as ListedDocuments).collections();
+  // Records of Idempotency-Keys are the embedded coordination's.
+  const ofSlices = made.filter(({ name }) => name !== 'idempotency');
+  const declared = COLLECTIONS.map(({ name, indexes }) => ({
+    name,
+    indexes: indexes.map(({ name }) => name),
+  }));
+  const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1);
+  t.same(
+    ofSlices
+      .map(({ name, indexes }) => ({ name, indexes: indexes.map((index) => index.name).toSorted() }))
+      .toSorted(byName),
+    declared.map(({ name, indexes }) => ({ name, indexes: indexes.toSorted() })).toSorted(byName),
+  );
+  t.equal(judgeIndexes(COLLECTIONS, made).state, 'ok');
+});
+
+t.test('indexes that are missing or declared otherwise are named, a unique one as a problem', async (t) => {
+  const without = (name: string) =>
+    COLLECTIONS.map((spec) => ({ ...spec, indexes: spec.indexes.filter((index) => index.name !== name) }));
+  const [law] = withIndexes.flatMap(({ name, indexes }) =>
+    indexes.filter(({ unique }) => unique).map((index) => ({ collection: name, index: index.name })),
+  );
+  const [help] = withIndexes.flatMap(({ indexes }) => indexes.filter(({ unique }) => !unique));
+  const broken = judgeIndexes(COLLECTIONS, without(law?.index ?? ''));
+  t.match(broken, { state: 'problem', mend: /Restart the service/ });
+  t.match(broken.says, `${law?.collection}.${law?.index} (unique)`);
+  t.equal(judgeIndexes(COLLECTIONS, without(help?.name ?? '')).state, 'warning');
+  const turned = COLLECTIONS.map((spec) => ({
+    ...spec,
+    indexes: spec.indexes.map((index) => ({ ...index, unique: false })),
+  }));
+  t.match(judgeIndexes(COLLECTIONS, turned), { state: 'problem', says: /declared otherwise/ });
+  t.match(judgeIndexes(COLLECTIONS, []), { state: 'ok', says: /nothing yet/ });
+});
+
+t.test('an index that was dropped in MongoDB is found', async (t) => {
+  if (process.env.MONGODB_URL === undefined) return t.pass('skipped: there is no MongoDB');
+  const url = new URL(process.env.MONGODB_URL);
+  url.pathname = `/doctor-${randomText(8)}`;
+  const documents = await connectMongoDocuments(url.href);
+  t.teardown(() => documents.close());
+  for (const spec of COLLECTIONS) await documents.collection(spec);
+  const found = () => lookAtIndexes(url.href);
+  t.match(await found(), { state: 'ok', says: /has the \d+ indexes/ });
+  const client = new MongoClient(url.href);
+  t.teardown(() => client.close());
+  const [first] = withIndexes;
+  await client
+    .db()
+    .collection(first?.name ?? '')
+    .dropIndex(first?.indexes[0]?.name ?? '');
+  t.match(await found(), { says: new RegExp(`${first?.name}\\.${first?.indexes[0]?.name}`) });
+});

@@ -1,0 +1,95 @@
+// needs: server
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import t from 'tap';
+import { saveSetting } from '../../../config/env-file.ts';
+import { askProcesses } from '../../../src/host/processes/controls.ts';
+import { startServer } from '../../support/harness.ts';
+import { until } from '../../support/whole-service.ts';
+
+/** Sizes of the image pool in turn: up and down, by one and by several; the last one is the size at the start. */
+const SIZES = [3, 1, 2, 4, 1, 3, 2, 4, 2, 1];
+/** More of them by hand: RESIZES=100. */
+const CHANGES = Number(process.env.RESIZES ?? 10);
+
+/** Threads of this process, those of the pools, libvips and V8 among them. */
+async function threadsNow(): Promise<number> {
+  return (await readdir('/proc/self/task')).length;
+}
+
+t.test(
+  'pools change their size under load, up and down, without a failed call or a thread left over',
+  async (t) => {
+    const server = await startServer(t, {
+      settings: { SYNC_CALLS_PER_ACCOUNT: '64', REQUESTS_PER_MINUTE: '1000000' },
+    });
+    const { coordination } = server.stores;
+    const { key } = await server.account();
+    const picture = await sharp({ create: { width: 600, height: 400, channels: 3, background: '#37c' } })
+      .jpeg()
+      .toBuffer();
+    let isOver = false;
+    const statuses = new Map<number, number>();
+    const caller = async () => {
+      while (!isOver) {
+        const { status } = await server.call('/images/transform?op=resize&width=100', {
+          method: 'POST',
+          key,
+          type: 'image/jpeg',
+          body: new Uint8Array(picture),
+        });
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+    };
+    const callers = [caller(), caller(), caller(), caller()];
+    const before = await threadsNow();
+    for (let change = 0; change < CHANGES; change += 1) {
+      const value = SIZES[change % SIZES.length] as number;
+      const [answer] = await askProcesses(coordination, {
+        kind: 'set',
+        name: 'IMAGE_THREADS',
+        value,
+        save: false,
+      });
+      t.same(answer?.data, { IMAGE_THREADS: value });
+      const [pools] = await askProcesses(coordination, { kind: 'pools' });
+      t.match(pools?.data, { image: { threads: value } });
+      // A call between two changes, so that each size really works.
+      await server.call('/images/transform?op=negate', {
+        method: 'POST',
+        key,
+        type: 'image/jpeg',
+        body: new Uint8Array(picture),
+      });
+    }
+    isOver = true;
+    await Promise.all(callers);
+    t.same([...statuses.keys()], [200]);
+    t.ok((statuses.get(200) ?? 0) >= callers.length);
+    await until(async () => (await threadsNow()) <= before);
+    t.pass(`no thread is left over after ${CHANGES} changes`);
+  },
+);
+
+t.test('render threads change their number, and the log its level for a while', async (t) => {
+  const server = await startServer(t);
+  const { coordination } = server.stores;
+  await askProcesses(coordination, { kind: 'set', name: 'RENDER_THREADS', value: 3, save: false });
+  t.match((await askProcesses(coordination, { kind: 'pools' }))[0]?.data, { render: { threads: 3 } });
+  await askProcesses(coordination, { kind: 'set', name: 'RENDER_THREADS', value: 1, save: false });
+  t.match((await askProcesses(coordination, { kind: 'pools' }))[0]?.data, { render: { threads: 1 } });
+  await askProcesses(coordination, { kind: 'log', level: 'debug', forMs: null });
+  t.match((await askProcesses(coordination, { kind: 'pools' }))[0]?.data, { logLevel: 'debug' });
+});
+
+t.test('a saved setting takes the place of the line before it, and leaves the others', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'darkroom-env-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const file = join(folder, 'darkroom.env');
+  saveSetting('IMAGE_THREADS', '2', file);
+  saveSetting('PROCESSES', '4', file);
+  saveSetting('IMAGE_THREADS', '3', file);
+  t.equal(await readFile(file, 'utf8'), 'IMAGE_THREADS=3\nPROCESSES=4\n');
+});

@@ -1,0 +1,269 @@
+// needs: server
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { get, type IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import t from 'tap';
+import {
+  childrenOf,
+  MAIN,
+  startWholeService,
+  until,
+  type WholeService,
+} from '../../support/whole-service.ts';
+
+const picture = sharp({ create: { width: 640, height: 480, channels: 3, background: '#336699' } })
+  .jpeg()
+  .toBuffer();
+
+interface Load {
+  answered: number;
+  failed: string[];
+  stop(): Promise<void>;
+}
+
+/** Calls in a loop from a few clients until stopped; an answer other than 200 or a broken connection is a failure. */
+function load(
+  service: WholeService,
+  clients: number,
+  body: Buffer,
+  isExpected: (fault: string) => boolean,
+): Load {
+  const state = { answered: 0, failed: [] as string[], stopped: false };
+  const client = async () => {
+    for (let call = 0; call < 5_000 && !state.stopped; call += 1) {
+      const fault = await transform(service, body);
+      if (fault === null) state.answered += 1;
+      else if (!isExpected(fault)) state.failed.push(fault);
+      else if (fault.startsWith('connect')) return;
+    }
+  };
+  const running = Promise.all(Array.from({ length: clients }, client));
+  return {
+    get answered() {
+      return state.answered;
+    },
+    failed: state.failed,
+    async stop() {
+      state.stopped = true;
+      await running;
+    },
+  };
+}
+
+async function transform({ url, key }: WholeService, body: Buffer): Promise<string | null> {
+  try {
+    const response = await fetch(`${url}/api/v1/images/transform?op=resize&width=64`, {
+      method: 'POST',
+      headers: { authorization: `ApiKey ${key}`, 'content-type': 'image/jpeg' },
+      body: new Uint8Array(body),
+    });
+    const bytes = await response.arrayBuffer();
+    return response.status === 200 && bytes.byteLength > 0 ? null : `status ${response.status}`;
+  } catch (error) {
+    const { code } = ((error as Error).cause ?? {}) as { code?: string };
+    return code === 'ECONNREFUSED' ? 'connect refused' : `broken: ${code ?? error}`;
+  }
+}
+
+t.test('SIGTERM under load: every accepted call is answered, then the service ends with 0', async (t) => {
+  const service = await startWholeService(t, { PROCESSES: '2', SYNC_CALLS_PER_ACCOUNT: '100' });
+  const calls = load(service, 6, await picture, (fault) => fault === 'connect refused');
+  await until(() => calls.answered > 50);
+  service.signal('SIGTERM');
+  t.equal(await service.ended, 0);
+  await calls.stop();
+  t.same(calls.failed, []);
+});
+
+t.test('SIGHUP replaces every process without a failed call', async (t) => {
+  const service = await startWholeService(t, { PROCESSES: '2', SYNC_CALLS_PER_ACCOUNT: '100' });
+  const before = await service.children();
+  const calls = load(service, 6, await picture, () => false);
+  await until(() => calls.answered > 30);
+  service.signal('SIGHUP');
+  await until(async () => {
+    const now = await service.children();
+    return now.length === 2 && now.every((pid) => !before.includes(pid));
+  });
+  const replacedAt = calls.answered;
+  await until(() => calls.answered > replacedAt + 30);
+  await calls.stop();
+  t.same(calls.failed, []);
+  t.equal(before.length, 2);
+});
+
+t.test(
+  'kill -9 of a process under load: the others serve on, a new one comes, its places are free again',
+  async (t) => {
+    const service = await startWholeService(t, { PROCESSES: '2', SYNC_CALLS_PER_ACCOUNT: '4' });
+    const [victim = 0] = await service.children();
+    const body = await picture;
+    // Only what the victim held breaks; the places it held are refused to nobody for longer than it takes to bury it.
+    const calls = load(service, 4, body, (fault) => fault.startsWith('broken') || fault === 'status 429');
+    await until(() => calls.answered > 30);
+    process.kill(victim, 'SIGKILL');
+    await until(async () => {
+      const now = await service.children();
+      return now.length === 2 && !now.includes(victim);
+    });
+    const replacedAt = calls.answered;
+    await until(() => calls.answered > replacedAt + 30);
+    await calls.stop();
+    t.same(calls.failed, []);
+    const all = await Promise.all(Array.from({ length: 4 }, () => transform(service, body)));
+    t.same(all, [null, null, null, null], 'all four places of the account are free');
+  },
+);
+
+t.test('a process that hangs is noticed, killed and replaced', async (t) => {
+  const service = await startWholeService(t, { PROCESSES: '2', HANG_TIMEOUT_MS: '2000' });
+  const [victim = 0] = await service.children();
+  process.kill(victim, 'SIGSTOP');
+  await until(async () => {
+    const now = await service.children();
+    return now.length === 2 && !now.includes(victim);
+  });
+  t.match(service.printed(), /An API process hangs: it is killed and replaced/);
+});
+
+t.test('a process that dies while it starts is replaced, and the service starts all the same', async (t) => {
+  if (process.env.TEST_STORES === 'cluster') return;
+  const directory = await mkdtemp(join(tmpdir(), 'darkroom-starting-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  const starting = startWholeService(t, { PROCESSES: '2', DATA_DIR: directory });
+  let victim = 0;
+  await until(async () => {
+    const primary = await readFile(join(directory, 'server.pid'), 'utf8').catch(() => '');
+    [victim = 0] = primary === '' ? [] : await childrenOf(Number(primary));
+    return victim !== 0;
+  });
+  process.kill(victim, 'SIGKILL');
+  const service = await starting;
+  const children = await service.children();
+  t.equal(children.length, 2);
+  t.notOk(children.includes(victim));
+  t.equal(await transform(service, await picture), null);
+});
+
+t.test('a connection handed to a process that dies before it takes it is served by another', async (t) => {
+  const service = await startWholeService(t, { PROCESSES: '2' });
+  const [victim = 0] = await service.children();
+  process.kill(victim, 'SIGSTOP');
+  await until(async () => /State:\tT/.test(await readFile(`/proc/${victim}/status`, 'utf8')));
+  let answered = 0;
+  const calls = Array.from({ length: 6 }, async () => {
+    const status = await statusOverNewConnection(`${service.url}/healthz`);
+    answered += 1;
+    return status;
+  });
+  // One waits for the stopped process; the other process takes the rest.
+  await until(() => answered === 5);
+  process.kill(victim, 'SIGKILL');
+  t.same(await Promise.all(calls), [200, 200, 200, 200, 200, 200]);
+});
+
+t.test('kill -9 of the primary takes its processes along', async (t) => {
+  const service = await startWholeService(t, { PROCESSES: '2' });
+  const children = await service.children();
+  service.signal('SIGKILL');
+  await service.ended;
+  await until(() => children.every((pid) => !isAlive(pid)));
+  t.equal(children.length, 2);
+});
+
+t.test('what is stored is nobody else’s to read, whatever the directory allows', async (t) => {
+  if (process.env.TEST_STORES === 'cluster') return;
+  const directory = await mkdtemp(join(tmpdir(), 'darkroom-open-'));
+  await chmod(directory, 0o755);
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  const service = await startWholeService(t, { PROCESSES: '1', DATA_DIR: directory });
+  t.equal((await template(service, service.key, 'POST')).status, 201);
+  for (const name of await readdir(directory)) {
+    t.equal((await stat(join(directory, name))).mode & 0o077, 0, name);
+  }
+});
+
+t.test('a second server on one data directory says who holds it and exits 1', async (t) => {
+  const service = await startWholeService(t, { PROCESSES: '1', TEST_STORES: '' });
+  if (process.env.TEST_STORES === 'cluster') return;
+  const second = spawnSync(process.execPath, [MAIN], {
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: service.directory },
+  });
+  t.equal(second.status, 1);
+  t.match(second.stderr, new RegExp(`in use by another server \\(process ${service.pid}\\)`));
+});
+
+t.test('wrong settings: one sentence each, all at once, exit 1', async (t) => {
+  const wrong = spawnSync(process.execPath, [MAIN], {
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, PORT: 'http', PROCESSES: '0', LOG_LEVEL: 'loud' },
+  });
+  t.equal(wrong.status, 1);
+  t.equal(wrong.stderr.trim().split('\n').length, 3);
+  t.match(wrong.stderr, /PORT is "http", but a whole number from 0 to 65535 is expected\./);
+});
+
+t.test(
+  'the first start prints a password and a key once; what it acknowledged is there after kill -9',
+  async (t) => {
+    const directory = await mkdtemp(join(tmpdir(), 'darkroom-first-'));
+    t.teardown(() => rm(directory, { recursive: true, force: true }));
+    const settings = { PROCESSES: '1', DATA_DIR: directory, BOOTSTRAP_API_KEY: '' };
+    const first = await startWholeService(t, settings);
+    const [, key = ''] = /API key: +(drk_[0-9A-Za-z]{32,})/.exec(first.printed()) ?? [];
+    const [, password = ''] = /password: (\S+)/.exec(first.printed()) ?? [];
+    t.not(key, '');
+    const created = await template(first, key, 'POST');
+    t.equal(created.status, 201);
+    first.signal('SIGKILL');
+    await first.ended;
+    const second = await startWholeService(t, settings);
+    t.notMatch(second.printed(), /API key|password/);
+    const { data } = (await (await template(second, key, 'GET')).json()) as { data: Array<{ name: string }> };
+    t.same(
+      data.map(({ name }) => name),
+      ['kept'],
+    );
+    const logs = (first.printed() + second.printed()).split('\n').filter((line) => line.startsWith('{'));
+    t.ok(logs.length > 3, 'there are log lines');
+    for (const secret of [key, password])
+      t.notOk(
+        logs.some((line) => line.includes(secret)),
+        'no secret is in a log line',
+      );
+  },
+);
+
+function template({ url }: WholeService, key: string, method: string): Promise<Response> {
+  const body = JSON.stringify({ name: 'kept', html: '<p>x</p>', width: 10, height: 10 });
+  return fetch(`${url}/api/v1/templates?filter=user`, {
+    method,
+    headers: { authorization: `ApiKey ${key}`, 'content-type': 'application/json' },
+    ...(method === 'GET' ? {} : { body }),
+  });
+}
+
+async function statusOverNewConnection(url: string): Promise<number | string | undefined> {
+  const call = get(url, { agent: false, timeout: 20_000 }).on('timeout', () => call.destroy());
+  try {
+    const [answer] = (await once(call, 'response')) as [IncomingMessage];
+    answer.resume();
+    return answer.statusCode;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

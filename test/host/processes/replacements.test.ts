@@ -1,0 +1,56 @@
+// needs: server
+import t from 'tap';
+import { startWholeService, until, type WholeService } from '../../support/whole-service.ts';
+
+/** Kills the next processes that start, one after another, before they listen. */
+async function killNewcomers(
+  { children }: WholeService,
+  known: readonly number[],
+  count: number,
+): Promise<void> {
+  const seen = new Set(known);
+  for (let killed = 0; killed < count; killed += 1) {
+    let newcomer: number | undefined;
+    await until(async () => {
+      newcomer = (await children()).find((pid) => !seen.has(pid));
+      return newcomer !== undefined;
+    });
+    seen.add(newcomer ?? 0);
+    process.kill(newcomer ?? 0, 'SIGKILL');
+  }
+}
+
+function linesOf(service: WholeService, message: RegExp): string[] {
+  return service
+    .printed()
+    .split('\n')
+    .filter((line) => message.test(line));
+}
+
+t.test('a replacement that dies before it listens is tried again and takes no place', async (t) => {
+  const service = await startWholeService(t, { PROCESSES: '1' });
+  const [old = 0] = await service.children();
+  service.signal('SIGHUP');
+  await killNewcomers(service, [old], 1);
+  await until(async () => !(await service.children()).includes(old));
+  const first = await service.children();
+  t.equal(first.length, 1, 'one process is there, as was asked');
+  // A second round ends behind everything that the first one may have started beside it.
+  service.signal('SIGHUP');
+  await until(async () => !(await service.children()).some((pid) => first.includes(pid)));
+  t.equal((await service.children()).length, 1);
+  t.equal(linesOf(service, /A replacement did not start/).length, 1);
+});
+
+t.test('a process that cannot be replaced stays, which is said, and the others are replaced', async (t) => {
+  const service = await startWholeService(t, { PROCESSES: '2' });
+  const before = await service.children();
+  service.signal('SIGHUP');
+  await killNewcomers(service, before, 3);
+  await until(() => linesOf(service, /were not replaced/).length > 0);
+  const after = await service.children();
+  t.equal(after.length, 2);
+  t.equal(after.filter((pid) => before.includes(pid)).length, 1, 'the other one was replaced');
+  t.match(linesOf(service, /No replacement of an API process started/)[0], /"level":50.*"processId":\d/);
+  t.equal((await fetch(`${service.url}/healthz`)).status, 200);
+});

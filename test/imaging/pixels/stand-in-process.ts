@@ -1,0 +1,26 @@
+import { getPriority } from 'node:os';
+import type { ImageResult, ImageTask } from '../../../workers/protocol.ts';
+import { serveTasks } from '../../../workers/transport/child-process.ts';
+
+/**
+ * Stands in for the image process: what it does with a task is told by the background colour of its pass. `spin` never
+ * answers and never lets its loop run, as native code that nothing stops; `secrets` answers with its environment,
+ * `priority` with its niceness, `echo` with its input.
+ */
+serveTasks<ImageTask, ImageResult>(async (task) => {
+  const behaviour = task.kind === 'transform' ? task.pass.encode.background : undefined;
+  if (behaviour === 'spin') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  if (behaviour === 'die') {
+    process.kill(process.pid, 'SIGABRT');
+    // A test runner may handle the signal first: no answer overtakes the death.
+    await new Promise(() => undefined);
+  }
+  const said: Record<string, string> = {
+    secrets: Object.keys(process.env).join(' '),
+    priority: String(getPriority()),
+  };
+  const bytes = behaviour === 'echo' ? task.input : Buffer.from(said[behaviour ?? ''] ?? 'done');
+  const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
+  const facts = { contentType: 'image/png', width: 1, height: 1, timings };
+  return { reply: { kind: 'transformed', data: new Uint8Array(), ...facts }, bytes };
+});

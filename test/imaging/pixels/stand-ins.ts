@@ -1,0 +1,37 @@
+import type { Test } from 'tap';
+import { createPixels, type Pixels, type PixelsOptions } from '../../../src/imaging/pixels/pixels.ts';
+import type { ChangeableCapacity } from '../../../src/platform/capacity/capacity.ts';
+import { smallCapacity } from '../../support/capacity.ts';
+import { type HandClock, handClock } from '../../support/clock.ts';
+
+const SETTINGS: PixelsOptions['settings'] = {
+  IMAGE_THREADS: 1,
+  IMAGE_ISOLATION: 'thread',
+  IMAGE_HEAVY_SLOTS: 1,
+  IMAGE_PROCESS_MEMORY_MEGABYTES: 1_024,
+  IMAGE_QUEUE: 2,
+  IMAGE_MEMORY_MEGABYTES: 512,
+  TRANSFORM_TIMEOUT_MS: 10_000,
+  VECTOR_TIMEOUT_MS: 10_000,
+  VECTOR_MEMORY_MEGABYTES: 2_048,
+};
+
+/** Pixels whose thread and processes are stand-ins that do as they are told, on a clock that the test turns. */
+export function openStandIns(
+  t: Test,
+  settings: Partial<PixelsOptions['settings']> = {},
+): { pixels: Pixels; clock: HandClock; capacity: ChangeableCapacity } {
+  const clock = handClock();
+  const all = { ...SETTINGS, ...settings };
+  const capacity = smallCapacity(all.IMAGE_THREADS);
+  const pixels = createPixels({
+    settings: all,
+    capacity,
+    log: { warn: () => {} },
+    clock,
+    threadFile: new URL('./stand-in-thread.ts', import.meta.url),
+    processFile: new URL('./stand-in-process.ts', import.meta.url),
+  });
+  t.teardown(() => pixels.close());
+  return { pixels, clock, capacity };
+}

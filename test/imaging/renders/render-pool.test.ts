@@ -1,0 +1,192 @@
+// needs: nothing
+import { setImmediate as soon } from 'node:timers/promises';
+import t from 'tap';
+import { createRenderPool } from '../../../src/imaging/renders/pool.ts';
+import { handClock } from '../../support/clock.ts';
+import { KILLED, type StandInThread, standInThread } from './stand-in-render-thread.ts';
+
+const FAIR_DRAWING_MS = 5_000;
+
+/** A pool of one thread, or with another one, and one that may relieve it. */
+function openPool({ isReliefReady = true, others = [] as StandInThread[] } = {}) {
+  const clock = handClock();
+  const [first, relief] = [standInThread(), standInThread()];
+  const slowAccounts: string[] = [];
+  const state = { isReliefReady, asked: 0 };
+  const pool = createRenderPool({
+    threads: [first, ...others],
+    slotsPerThread: 2,
+    queueLimit: 8,
+    fairDrawingMs: FAIR_DRAWING_MS,
+    clock,
+    onStopped(accountId) {
+      slowAccounts.push(accountId);
+      pool.withdraw(accountId);
+    },
+    relieve() {
+      state.asked += 1;
+      if (!state.isReliefReady) return null;
+      state.isReliefReady = false;
+      return relief;
+    },
+  });
+  const draw = async (accountId: string, html: string, client = new AbortController()) => {
+    const outcome = await pool.draw({
+      accountId,
+      work: undefined,
+      signal: client.signal,
+      waiting: (slot) => slot,
+      onDrawing: () => {},
+      task: () => ({ kind: 'render', html, width: 1, height: 1, accountId, assets: {}, deadlineMs: 1e12 }),
+    });
+    return outcome.kind;
+  };
+  return { clock, pool, first, relief, slowAccounts, state, draw };
+}
+
+const pagesOf = ({ calls }: StandInThread) => calls.map(({ html }) => html);
+
+/** The page is drawn at once, for so long. */
+async function drawFor(
+  { clock, draw, first }: ReturnType<typeof openPool>,
+  accountId: string,
+  forMs: number,
+): Promise<void> {
+  const drawn = draw(accountId, 'usual');
+  await soon();
+  first.calls.at(-1)?.beginDrawing();
+  clock.advance(forMs);
+  first.calls.at(-1)?.answer();
+  await drawn;
+}
+
+t.test('a page that is slow while another waits is taken out, and the other is drawn at once', async (t) => {
+  const house = openPool();
+  const { clock, first, relief, slowAccounts, draw, pool } = house;
+  const slow = draw('acc_slow', 'slow');
+  const second = draw('acc_slow', 'its second');
+  const [b, c] = [draw('acc_b', 'b'), draw('acc_c', 'c')];
+  await soon();
+  first.calls[0]?.beginDrawing();
+  clock.advance(299);
+  t.equal(house.state.asked, 0, 'a usual page may take as long');
+  clock.advance(1);
+  t.equal(await slow, 'withdrawn');
+  t.equal(await second, 'withdrawn');
+  t.same(slowAccounts, ['acc_slow']);
+  await soon();
+  t.same(pagesOf(first), ['slow', 'its second']);
+  t.ok(first.calls.every(({ abandoned }) => abandoned));
+  t.same(pagesOf(relief), ['b', 'c'], 'nobody waits for the slow page');
+  t.same(pool.threads(), [relief]);
+  for (const call of relief.calls) call.answer();
+  t.same(await Promise.all([b, c]), ['answered', 'answered']);
+});
+
+t.test('a page behind the slow one in the same thread is moved, and drawn once', async (t) => {
+  const { clock, first, relief, draw } = openPool();
+  const slow = draw('acc_slow', 'slow');
+  const behind = draw('acc_b', 'behind');
+  await soon();
+  t.same(pagesOf(first), ['slow', 'behind']);
+  first.calls[0]?.beginDrawing();
+  clock.advance(300);
+  await slow;
+  await soon();
+  t.same(pagesOf(relief), ['behind']);
+  relief.calls[0]?.beginDrawing();
+  relief.calls[0]?.answer();
+  t.equal(await behind, 'answered');
+  first.calls[0]?.answer(KILLED);
+  first.calls[1]?.answer(KILLED);
+  await soon();
+});
+
+t.test('a slow page that keeps nobody, or only its own account, waiting is drawn to its end', async (t) => {
+  const { clock, first, draw, state } = openPool();
+  const slow = draw('acc_slow', 'slow');
+  const own = draw('acc_slow', 'own');
+  await soon();
+  first.calls[0]?.beginDrawing();
+  clock.advance(60_000);
+  t.equal(state.asked, 0);
+  for (const call of first.calls) call.answer();
+  t.same(await Promise.all([slow, own]), ['answered', 'answered']);
+});
+
+t.test('a page keeps nobody waiting who is in another thread', async (t) => {
+  const second = standInThread();
+  const { clock, first, draw, state } = openPool({ others: [second] });
+  const slow = draw('acc_slow', 'slow');
+  await soon();
+  first.calls[0]?.beginDrawing();
+  const other = draw('acc_b', 'b');
+  await soon();
+  t.same(pagesOf(second), ['b']);
+  clock.advance(1_000);
+  t.equal(state.asked, 0, 'its own browser turns to it');
+  for (const call of [...first.calls, ...second.calls]) call.answer();
+  t.same(await Promise.all([slow, other]), ['answered', 'answered']);
+});
+
+t.test('while a browser starts no page is slow', async (t) => {
+  const { clock, first, draw, state } = openPool();
+  const page = draw('acc_a', 'a');
+  const other = draw('acc_b', 'b');
+  await soon();
+  clock.advance(10_000);
+  t.equal(state.asked, 0);
+  for (const call of first.calls) call.answer();
+  await Promise.all([page, other]);
+});
+
+t.test('where pages of other accounts take long as well, one has to take longer to be slow', async (t) => {
+  const house = openPool();
+  const { clock, first, relief, draw, state } = house;
+  for (const accountId of ['acc_b', 'acc_c', 'acc_d']) await drawFor(house, accountId, 400);
+  for (let page = 0; page < 5; page += 1) await drawFor(house, 'acc_slow', 1_900);
+  const slow = draw('acc_slow', 'slow');
+  const other = draw('acc_b', 'b');
+  await soon();
+  first.calls.at(-2)?.beginDrawing();
+  clock.advance(1_599);
+  t.equal(state.asked, 0, 'four times the 400 ms of the others, whatever its own pages take');
+  clock.advance(1);
+  t.equal(await slow, 'withdrawn');
+  await soon();
+  relief.calls[0]?.answer();
+  await other;
+});
+
+t.test('without relief the page goes on until there is one', async (t) => {
+  const { clock, first, relief, draw, state, pool } = openPool({ isReliefReady: false });
+  const slow = draw('acc_slow', 'slow');
+  const other = draw('acc_b', 'b');
+  await soon();
+  first.calls[0]?.beginDrawing();
+  clock.advance(1_000);
+  t.ok(state.asked > 0);
+  t.same(pool.threads(), [first]);
+  state.isReliefReady = true;
+  pool.review();
+  t.equal(await slow, 'withdrawn');
+  await soon();
+  relief.calls[0]?.answer();
+  t.equal(await other, 'answered');
+});
+
+t.test('without relief at all the page is stopped when it has had its share', async (t) => {
+  const { clock, first, draw, slowAccounts } = openPool({ isReliefReady: false });
+  const slow = draw('acc_slow', 'slow');
+  const other = draw('acc_b', 'b');
+  await soon();
+  first.calls[0]?.beginDrawing();
+  clock.advance(300);
+  clock.advance(FAIR_DRAWING_MS - 300);
+  t.ok(first.calls[0]?.abandoned);
+  t.same(slowAccounts, ['acc_slow']);
+  first.calls[0]?.answer(KILLED);
+  t.equal(await slow, 'stopped');
+  first.calls[1]?.answer();
+  t.equal(await other, 'answered');
+});

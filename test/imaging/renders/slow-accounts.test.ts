@@ -1,0 +1,18 @@
+// needs: nothing
+import t from 'tap';
+import { createSlowAccounts, SLOW_FOR_MS } from '../../../src/imaging/renders/slow-accounts.ts';
+import { handClock } from '../../support/clock.ts';
+
+t.test('an account is slow for a minute from its last mark, and no other is', async (t) => {
+  const clock = handClock();
+  const slow = createSlowAccounts(clock);
+  slow.mark('acc_a');
+  clock.advance(SLOW_FOR_MS - 1);
+  t.ok(slow.has('acc_a'));
+  t.notOk(slow.has('acc_b'));
+  slow.mark('acc_a');
+  clock.advance(SLOW_FOR_MS - 1);
+  t.ok(slow.has('acc_a'), 'a second mark begins the minute again');
+  clock.advance(1);
+  t.notOk(slow.has('acc_a'));
+});

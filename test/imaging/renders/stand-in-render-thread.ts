@@ -1,0 +1,60 @@
+import type { CallTies, RenderThread } from '../../../src/imaging/renders/thread.ts';
+import type { RenderAnswer, RenderCall } from '../../../workers/render/protocol.ts';
+
+/** A call as the stand-in has it: the test says when it is drawn, and what comes of it. */
+export interface StandInCall {
+  /** Of the page; empty for a call without one. */
+  html: string;
+  /** Whether its caller said that nobody waits any more. */
+  readonly abandoned: boolean;
+  beginDrawing(): void;
+  answer(answer?: RenderAnswer): void;
+}
+
+export interface StandInThread extends RenderThread {
+  /** All calls so far. */
+  calls: StandInCall[];
+  rests: number;
+}
+
+export const RENDERED: RenderAnswer = {
+  kind: 'rendered',
+  data: new Uint8Array(1),
+  contentType: 'image/png',
+  width: 1,
+  height: 1,
+  timings: { decodeMs: 1, processMs: 1, encodeMs: 1 },
+};
+export const KILLED: RenderAnswer = { kind: 'render_failure', reason: 'deadline', message: 'killed' };
+
+/** A render thread without a browser. */
+export function standInThread(): StandInThread {
+  const calls: StandInCall[] = [];
+  let busy = 0;
+  return {
+    calls,
+    rests: 0,
+    get busy() {
+      return busy;
+    },
+    call(task: RenderCall, _deadlineMs: number, { client, onDrawing }: CallTies = {}) {
+      busy += 1;
+      const answered = Promise.withResolvers<RenderAnswer>();
+      calls.push({
+        html: task.kind === 'render' ? task.html : '',
+        get abandoned() {
+          return client?.aborted ?? false;
+        },
+        beginDrawing: () => onDrawing?.(),
+        answer: (answer = RENDERED) => answered.resolve(answer),
+      });
+      return answered.promise.finally(() => {
+        busy -= 1;
+      });
+    },
+    async rest() {
+      this.rests += 1;
+    },
+    async stop() {},
+  };
+}

@@ -1,0 +1,70 @@
+// needs: nothing
+import { setImmediate as soon } from 'node:timers/promises';
+import t from 'tap';
+import { createStandby } from '../../../src/imaging/renders/standby.ts';
+import { handClock } from '../../support/clock.ts';
+import { type StandInThread, standInThread } from './stand-in-render-thread.ts';
+
+function openStandby() {
+  const clock = handClock();
+  const thread = standInThread();
+  const state = { ready: 0 };
+  const onReady = () => {
+    state.ready += 1;
+  };
+  return { clock, thread, state, standby: createStandby({ newThread: () => thread, clock, onReady }) };
+}
+
+async function becomesWarm({ calls }: StandInThread): Promise<void> {
+  await soon();
+  calls.at(-1)?.answer({ kind: 'done' });
+  await soon();
+}
+
+t.test('it is started when it is first needed, and says when it is there', async (t) => {
+  const { thread, standby, state } = openStandby();
+  const tired = standInThread();
+  t.equal(thread.calls.length, 0, 'a service whose pages are quick has no second browser');
+  t.equal(standby.relieve(tired), null);
+  t.equal(standby.relieve(tired), null);
+  await becomesWarm(thread);
+  t.equal(thread.calls.length, 1, 'it is started once');
+  t.equal(state.ready, 1);
+  t.equal(standby.relieve(tired), thread);
+});
+
+t.test('the thread that was relieved is the next standby, once its slow page has ended', async (t) => {
+  const { thread, standby } = openStandby();
+  const tired = standInThread();
+  standby.relieve(tired);
+  await becomesWarm(thread);
+  standby.relieve(tired);
+  t.equal(standby.relieve(thread), null, 'it still draws');
+  await becomesWarm(tired);
+  t.equal(standby.relieve(thread), tired);
+});
+
+t.test('a browser that does not start is tried again at the next need', async (t) => {
+  const { thread, standby, state } = openStandby();
+  const tired = standInThread();
+  standby.relieve(tired);
+  await soon();
+  thread.calls[0]?.answer({ kind: 'render_failure', reason: 'no_browser', message: 'none' });
+  await soon();
+  t.equal(state.ready, 0);
+  t.equal(standby.relieve(tired), null);
+  await becomesWarm(thread);
+  t.equal(standby.relieve(tired), thread);
+});
+
+t.test('it ends when no page was slow for five minutes', async (t) => {
+  const { clock, thread, standby } = openStandby();
+  const tired = standInThread();
+  standby.relieve(tired);
+  await becomesWarm(thread);
+  clock.advance(299_999);
+  t.equal(thread.rests, 0);
+  clock.advance(1);
+  t.equal(thread.rests, 1);
+  t.equal(standby.relieve(tired), null);
+});

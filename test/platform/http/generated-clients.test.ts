@@ -1,0 +1,124 @@
+// needs: server
+import sharp from 'sharp';
+import t from 'tap';
+import { startServer } from '../../support/harness.ts';
+import { redSquare } from '../../support/images.ts';
+import { heyApiClient, openapiTypescriptClient, SILENT } from '../../support/services/client-generators.ts';
+
+const server = await startServer(t);
+const { json: document } = await server.call('//openapi.json');
+
+const TYPES = `
+import type { components, paths } from './interface.js';
+type Transform = paths['/api/v1/images/transform']['post'];
+type Query = NonNullable<Transform['parameters']['query']>;
+type Body = NonNullable<Transform['requestBody']>['content']['application/json'];
+
+export const right: Query = { op: 'resize', width: 300, format: 'webp' };
+export const rightBody: Body = { assetId: 'ast_1', op: 'resize', parameters: { width: 300, fit: 'cover' } };
+// @ts-expect-error a width is a number
+export const wrong: Query = { op: 'resize', width: 'wide' };
+// @ts-expect-error there is no such op
+export const wrongOp: Query = { op: 'rezise' };
+// @ts-expect-error a width is a number in JSON too
+export const wrongBody: Body = { assetId: 'ast_1', op: 'resize', parameters: { width: 'wide' } };
+// @ts-expect-error resize has no radius
+export const wrongName: Body = { assetId: 'ast_1', op: 'resize', parameters: { radius: 3 } };
+
+declare const picture: Blob;
+type Upload = NonNullable<paths['/api/v1/assets/upload']['post']['requestBody']>['content'];
+export const sent: Upload['multipart/form-data'] = { file: picture };
+type Answer = paths['/api/v1/jobs']['post']['responses'][200]['content']['application/json']['data'];
+export const priceOf = (answer: Answer) => (answer.object === 'job' ? answer.actualCredits : answer.credits);
+// @ts-expect-error an estimate has no status
+export const statusOf = (answer: Answer) => answer.status;
+export type Heard = components['schemas']['JobCompletedEvent']['data']['creditsCharged'];
+
+export function advice(code: components['schemas']['ErrorCode']): string {
+  // @ts-expect-error no such code is in the closed set
+  return code === 'not_a_code' ? 'never' : code;
+}
+`;
+
+const PLANTED = `
+import type { paths } from './interface.js';
+type Query = NonNullable<paths['/api/v1/images/transform']['post']['parameters']['query']>;
+export const wrong: Query = { op: 'resize', width: 'wide' };
+`;
+
+const CALLS = `
+import createClient from 'openapi-fetch';
+import type { paths } from './interface.js';
+
+const [, , baseUrl = '', key = '', assetId = ''] = process.argv;
+const client = createClient<paths>({ baseUrl, headers: { Authorization: 'ApiKey ' + key } });
+
+const made = await client.POST('/api/v1/jobs', { body: { op: 'grayscale', assetIds: [assetId] } });
+if (made.data === undefined) throw new Error(made.error.error.message);
+const job = made.data.data;
+if (job.object !== 'job') throw new Error('a submit answered ' + job.object);
+const path = { jobId: job.id };
+const read = await client.GET('/api/v1/jobs/{jobId}', { params: { path, query: { wait: 60 } } });
+const refused = await client.GET('/api/v1/jobs/{jobId}', { params: { path: { jobId: 'job_0' } } });
+const results = read.data?.data.items.map((item) => item.resultAssetId);
+console.log(JSON.stringify({ status: read.data?.data.status, results, refusal: refused.error?.error.code }));
+`;
+
+t.test('a client made by openapi-typescript tells right from wrong, and makes calls', async (t) => {
+  const client = await openapiTypescriptClient(t, document);
+  if (client === null) {
+    t.plan(0, 'openapi-typescript could not be installed');
+    return;
+  }
+  t.same(await client.compile('types', TYPES), SILENT);
+  const planted = await client.compile('planted', PLANTED);
+  t.match(planted, { code: 2, stdout: /planted\.ts\(4,.*TS2322/ }, 'an error of types is noticed');
+
+  t.same(await client.compile('calls', CALLS), SILENT);
+  const { key } = await server.account();
+  const asset = await server.call('/assets/upload', { key, body: await redSquare(), type: 'image/png' });
+  const calls = await client.start('calls', [server.url, key, asset.json.data.id]);
+  t.match(calls, { code: 0, stderr: '' });
+  const said = JSON.parse(calls.stdout);
+  t.match(said, { status: 'COMPLETED', results: [/^ast_/], refusal: 'job_not_found' });
+});
+
+const PICTURES = `
+import { client } from './client/client.gen.js';
+import { createJob, transformImage, uploadAsset } from './client/sdk.gen.js';
+
+const [, , baseUrl = '', key = '', bytes = ''] = process.argv;
+client.setConfig({ baseUrl, headers: { Authorization: 'ApiKey ' + key } });
+const file = new Blob([Buffer.from(bytes, 'base64')], { type: 'image/png' });
+
+async function main(): Promise<void> {
+  const small = await transformImage({ query: { op: 'resize', width: 4, format: 'png' }, body: { file } });
+  const picture: Blob | File | undefined = small.data;
+  if (picture === undefined) throw new Error(JSON.stringify(small.error));
+  const upload = await uploadAsset({ body: { file } });
+  const id = upload.data?.data.id;
+  if (id === undefined) throw new Error(JSON.stringify(upload.error));
+  const priced = await createJob({ query: { dryRun: true }, body: { op: 'grayscale', assetIds: [id] } });
+  const answer = priced.data?.data;
+  const runs = answer?.object === 'estimate' ? answer.totalItems : answer?.status;
+  console.log(JSON.stringify({ bytes: Buffer.from(await picture.arrayBuffer()).toString('base64'), id, runs }));
+}
+void main();
+`;
+
+t.test('a client made by hey-api of ?form=multipart sends and receives pictures', async (t) => {
+  const { json: form } = await server.call('//openapi.json?form=multipart');
+  const client = await heyApiClient(t, form);
+  if (client === null) {
+    t.plan(0, 'hey-api could not be installed');
+    return;
+  }
+  t.same(await client.compile('pictures', PICTURES), SILENT);
+  const { key } = await server.account();
+  const png = await redSquare();
+  const pictures = await client.start('pictures', [server.url, key, Buffer.from(png).toString('base64')]);
+  t.match(pictures, { code: 0, stderr: '' });
+  const told = JSON.parse(pictures.stdout);
+  t.match(await sharp(Buffer.from(told.bytes, 'base64')).metadata(), { width: 4, format: 'png' });
+  t.match(told, { id: /^ast_/, runs: 1 });
+});

@@ -1,0 +1,148 @@
+// needs: nothing
+import fc from 'fast-check';
+import { update as reference } from 'mingo/updater';
+import t from 'tap';
+import { applyUpdate, upserted } from '../../../../src/platform/stores/documents/embedded/update.ts';
+import type { Document, Update } from '../../../../src/platform/stores/documents/port.ts';
+
+const value = fc.oneof(fc.integer({ min: -9, max: 9 }), fc.constantFrom('a', 'b', true, null));
+const entry = fc.oneof(
+  value,
+  fc.record({ name: fc.constantFrom('x', 'y'), rank: fc.integer({ min: 0, max: 3 }) }),
+);
+const list = fc.array(entry, { maxLength: 4 });
+
+/** A document of which each field has its kind, and some are missing. */
+const documents = fc.record(
+  {
+    n: fc.integer({ min: -9, max: 9 }),
+    word: fc.constantFrom('a', 'b', 'c'),
+    list,
+    deep: fc.record({ n: fc.integer({ min: -9, max: 9 }), list }, { requiredKeys: [] }),
+    any: fc.oneof(entry, list),
+  },
+  { requiredKeys: [] },
+);
+
+/** One change of one field, by an operator that its kind takes. */
+const numbers = fc.constantFrom('n', 'deep.n', 'fresh', 'made.on.the.way');
+const lists = fc.constantFrom('list', 'deep.list', 'fresh', 'made.list');
+const changes = fc.oneof(
+  fc.tuple(fc.constantFrom('$inc', '$min', '$max'), numbers, fc.integer({ min: -9, max: 9 })),
+  fc.tuple(fc.constantFrom('$min', '$max'), fc.constantFrom('word', 'fresh'), fc.constantFrom('a', 'b', 'd')),
+  fc.tuple(
+    fc.constantFrom('$set'),
+    fc.constantFrom('n', 'any', 'deep', 'deep.n', 'fresh', 'made.way'),
+    entry,
+  ),
+  fc.tuple(
+    fc.constantFrom('$unset'),
+    fc.constantFrom('n', 'any', 'deep', 'deep.n', 'none.of.it'),
+    fc.constant(''),
+  ),
+  fc.tuple(fc.constantFrom('$push', '$addToSet'), lists, entry),
+  fc.tuple(
+    fc.constantFrom('$addToSet'),
+    lists,
+    list.map(($each) => ({ $each })),
+  ),
+  fc.tuple(
+    fc.constantFrom('$push'),
+    lists,
+    fc.tuple(list, fc.integer({ min: -3, max: 3 })).map(([$each, $slice]) => ({ $each, $slice })),
+  ),
+  fc.tuple(
+    fc.constantFrom('$pull'),
+    lists,
+    fc.oneof(
+      value,
+      fc.constantFrom({ name: 'x' }, { name: 'y', rank: 2 }, { $in: [1, 'a'] }, { rank: { $gt: 1 } }),
+    ),
+  ),
+);
+
+t.test('every operator does what the library of filters makes of it', async (t) => {
+  let compared = 0;
+  fc.assert(
+    fc.property(documents, changes, (fields, [operator, path, argument]) => {
+      const [ours, theirs] = [
+        structuredClone({ _id: 'd', ...fields }),
+        structuredClone({ _id: 'd', ...fields }),
+      ];
+      const update = { [operator]: { [path]: argument } } as Update;
+      reference(theirs, structuredClone(update) as Parameters<typeof reference>[1]);
+      applyUpdate(ours, structuredClone(update));
+      // What is new in a list that is not there yet is cut like any other; the library forgets that.
+      const isCutNew = operator === '$push' && Object.hasOwn(Object(argument), '$slice');
+      if (isCutNew && listAt(fields, path) === undefined) return;
+      // Of entries that are there twice already, MongoDB leaves both; the library does not.
+      if (operator === '$addToSet' && hasTwins(listAt(fields, path) ?? newEntries(argument))) return;
+      compared += 1;
+      t.strictSame(stored(ours), stored(theirs), JSON.stringify([fields, update]));
+    }),
+    { numRuns: 2_000 },
+  );
+  t.ok(compared > 1_000);
+});
+
+/** A document as it is kept. */
+function stored(document: object): unknown {
+  return JSON.parse(JSON.stringify(document));
+}
+
+function listAt(fields: Record<string, unknown>, path: string): unknown[] | undefined {
+  const found = path
+    .split('.')
+    .reduce<unknown>((part, name) => (part as Record<string, unknown>)?.[name], fields);
+  return Array.isArray(found) ? found : undefined;
+}
+
+/** What a new list is made of. */
+function newEntries(argument: unknown): unknown[] {
+  return (argument as { $each?: unknown[] } | null)?.$each ?? [];
+}
+
+function hasTwins(list: readonly unknown[]): boolean {
+  return new Set(list.map((entry) => JSON.stringify(entry))).size < list.length;
+}
+
+t.test('a set takes what it has not', async (t) => {
+  const document = { _id: 'd', list: [1, 1, { a: 1 }] };
+  applyUpdate(document, { $addToSet: { list: { $each: [1, 2, 2, { a: 1 }, { a: 2 }] } } });
+  t.same(document.list, [1, 1, { a: 1 }, 2, { a: 2 }]);
+});
+
+t.test('a list that is new is cut like any other', async (t) => {
+  const document: Document & { list?: number[] } = { _id: 'd' };
+  applyUpdate(document, { $push: { list: { $each: [1, 2, 3], $slice: -2 } } });
+  t.same(document, { _id: 'd', list: [2, 3] });
+});
+
+t.test('what MongoDB refuses is refused, and says which field it is', async (t) => {
+  const refused: Array<[Update, RegExp]> = [
+    [{ $set: { _id: 'other' } }, /_id/],
+    [{ $set: { a: 1 }, $inc: { a: 1 } }, /a would be changed twice/],
+    [{ $set: { 'deep.n': 1 }, $unset: { deep: '' } }, /would be changed twice/],
+    [{ $inc: { word: 1 } }, /word is no number/],
+    [{ $inc: { empty: 1 } }, /empty is no number/],
+    [{ $push: { word: 1 } }, /word is no list/],
+    [{ $set: { 'word.in': 1 } }, /word\.in leads through/],
+    [{ $set: { 'list.name': 1 } }, /list\.name leads through/],
+    [{ $set: { '__proto__.seen': 1 } }, /no path/],
+    [{ $set: { 'list.$': 1 } }, /no path/],
+    [{ $rename: { word: 'other' } } as Update, /no update operator \$rename/],
+  ];
+  for (const [update, message] of refused) {
+    const document = { _id: 'd', word: 'w', empty: null, list: [{ name: 1 }], deep: { n: 1 } };
+    t.throws(() => applyUpdate(document, update), { name: 'TypeError', message }, JSON.stringify(update));
+  }
+  const document = { _id: 'd' } as Document & Record<string, unknown>;
+  applyUpdate(document, { $inc: { toString: 1 }, $set: { none: undefined } });
+  t.same({ ...document }, { _id: 'd', toString: 1 });
+});
+
+t.test('an upsert begins with what its filter fixes', async (t) => {
+  const update = { $setOnInsert: { born: 1 }, $inc: { 'deep.n': 2 }, $push: { list: 'x' } };
+  const made = upserted({ _id: 'd', owner: 'o', $and: [{ kind: 'k' }], n: { $gt: 1 } }, update);
+  t.same(made, { _id: 'd', owner: 'o', kind: 'k', born: 1, deep: { n: 2 }, list: ['x'] });
+});

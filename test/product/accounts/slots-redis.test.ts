@@ -1,0 +1,53 @@
+// needs: redis
+import { EventEmitter } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import t from 'tap';
+import { randomText } from '../../../src/platform/names/ids.ts';
+import { RedisCoordination } from '../../../src/platform/stores/coordination/redis.ts';
+import { StoreUnavailableError } from '../../../src/platform/stores/documents/port.ts';
+import { createSlots } from '../../../src/product/accounts/gate/slots.ts';
+import { startProxy } from '../../support/services/proxy.ts';
+import { startRedis } from '../../support/services/redis.ts';
+
+const redis = await startRedis();
+
+if (redis === null) {
+  t.pass('slots on Redis', { skip: 'there is no Redis' });
+} else {
+  t.teardown(() => redis.stop());
+
+  t.test('a slot that Redis was away to take back is free soon after it is back', async (t) => {
+    const keyPrefix = `slots-${randomText(8)}:`;
+    const proxy = await startProxy(Number(new URL(redis.url).port));
+    const url = `redis://127.0.0.1:${proxy.port}`;
+    const behindProxy = new RedisCoordination({ url, keyPrefix, deadlineMs: 1_000 });
+    const direct = new RedisCoordination({ url: redis.url, keyPrefix, deadlineMs: 20_000 });
+    t.teardown(async () => {
+      await Promise.all([behindProxy.close(), direct.close()]);
+      await proxy.stop();
+    });
+    const slots = createSlots(behindProxy, 'host/1');
+    const elsewhere = createSlots(direct, 'host/2');
+    const isFree = async () => (await elsewhere.ask({}, elsewhere.slotFor('calls/a', 1))).slot;
+
+    const slot = slots.slotFor('calls/a', 1);
+    t.match(await slots.ask({}, slot), { slot: true });
+    const raw = Object.assign(new EventEmitter(), { destroyed: false });
+    slots.hold({} as FastifyRequest, { raw } as unknown as FastifyReply, slot);
+
+    await proxy.cut();
+    raw.emit('close');
+    await t.rejects(slots.ask({}), StoreUnavailableError, 'Redis is away when the slot comes back');
+    t.notOk(await isFree(), 'so it is still taken');
+
+    await proxy.mend();
+    // Its lease would give it back after two minutes: it is looked for during half a minute only.
+    let free = false;
+    for (let look = 0; look < 300 && !free; look += 1) {
+      free = await isFree();
+      if (!free) await pause(100);
+    }
+    t.ok(free);
+  });
+}

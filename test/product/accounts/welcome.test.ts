@@ -1,0 +1,25 @@
+// needs: nothing
+import t from 'tap';
+import type { Bootstrapped } from '../../../src/product/accounts/bootstrap.ts';
+import { welcomeText } from '../../../src/product/accounts/welcome.ts';
+
+const URL_HERE = 'http://127.0.0.1:3000';
+
+t.test('the first start ends in commands that can be copied as they stand', async (t) => {
+  const account = { email: 'owner@localhost' } as Bootstrapped['account'];
+  const text = welcomeText(URL_HERE, { account, password: 'secret word', key: 'drk_abc' });
+  const lines = text.split('\n');
+  t.match(text, /sign-in: +owner@localhost {2}password: secret word\n/);
+  const at = lines.indexOf('export KEY=drk_abc');
+  t.same([lines[at - 1], lines[at + 1]], ['', ''], 'between blank lines');
+  t.match(
+    text,
+    /curl --fail-with-body -H "Authorization: ApiKey \$KEY".*\n.*\n.*\/api\/v1\/images\/render -o card\.png\n/,
+  );
+});
+
+t.test('a later start tells the address alone', async (t) => {
+  const text = welcomeText(URL_HERE, null);
+  t.match(text, /listening on http:\/\/127\.0\.0\.1:3000\n/);
+  t.notMatch(text, /KEY|password/);
+});

@@ -1,0 +1,65 @@
+import { ApiError } from '../../../src/platform/http/errors.ts';
+import { newId } from '../../../src/platform/names/ids.ts';
+import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
+import { documentsOverChannel } from '../../../src/platform/stores/documents/over-channel.ts';
+import { channelToPrimary } from '../../../src/platform/stores/embedded/channel-client.ts';
+import { createAllowance } from '../../../src/product/billing/allowance.ts';
+import { createMovements } from '../../../src/product/billing/movements.ts';
+import { BillingStore } from '../../../src/product/billing/store.ts';
+import { createSyncRuns } from '../../../src/product/billing/sync-runs.ts';
+import { dyingStore, hold, LIMITED, planOf } from './money.ts';
+
+/** What the primary of processes.test.ts asks for: so many parallel calls, and what is left of the account's runs. */
+export interface Order {
+  accountId: string;
+  kind: 'hold' | 'run';
+  calls: number;
+}
+
+export type Report = { ready: true } | { paid: number; refused: number };
+
+const { MONEY_STORE_URL, MONEY_DIES_AT, MONEY_DIES } = process.env;
+const now = () => new Date();
+const documents = MONEY_STORE_URL
+  ? await connectMongoDocuments(MONEY_STORE_URL)
+  : documentsOverChannel(channelToPrimary());
+const store =
+  MONEY_DIES_AT === undefined
+    ? await BillingStore.open(documents)
+    : await dyingStore(documents, {
+        change: Number(MONEY_DIES_AT),
+        moment: MONEY_DIES === 'before' ? 'before' : 'after',
+        kill: () => {
+          process.kill(process.pid, 'SIGKILL');
+          return new Promise(() => undefined);
+        },
+      });
+const movements = createMovements(store, now);
+const syncRuns = createSyncRuns(store, now, () => undefined);
+const topUpUrl = () => 'http://localhost/docs';
+const allowance = createAllowance({ store, movements, syncRuns, plan: planOf, topUpUrl, now });
+
+async function pays({ accountId, kind }: Order): Promise<boolean> {
+  if (kind === 'hold') return (await movements.move(accountId, hold(1, newId('job')))) === 'moved';
+  try {
+    const run = await allowance.begin({ accountId, plan: LIMITED.id });
+    await run.succeed({ op: 'resize', apiKeyId: null });
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'insufficient_credit') return false;
+    throw error;
+  }
+}
+
+function tell(report: Report): void {
+  process.send?.({ report });
+}
+
+process.on('message', async (message: { order?: Order }) => {
+  const { order } = message;
+  if (order === undefined) return;
+  const outcomes = await Promise.all(Array.from({ length: order.calls }, () => pays(order)));
+  const paid = outcomes.filter(Boolean).length;
+  tell({ paid, refused: outcomes.length - paid });
+});
+tell({ ready: true });

@@ -1,0 +1,279 @@
+// needs: nothing
+import t from 'tap';
+import { checkParameters } from '../../../src/product/catalogue/checks/check.ts';
+import { findOp } from '../../../src/product/catalogue/index.ts';
+import { mergeFragments } from '../../../src/product/catalogue/merge.ts';
+import { type Fragment, type Given, isPixelOp } from '../../../src/product/catalogue/op.ts';
+import { segmentsOf } from '../../../src/product/catalogue/plan/segments.ts';
+
+function compiled(name: string, given: Given): Fragment {
+  const op = findOp(name);
+  if (op === undefined || !isPixelOp(op)) throw new Error(`${name} does not compile`);
+  return op.compile(checkParameters(op, given));
+}
+
+const merged = (...steps: [string, Given][]) =>
+  mergeFragments(steps.map(([name, given]) => compiled(name, given)));
+
+function passOf(...steps: [string, Given][]) {
+  const result = merged(...steps);
+  if (result.conflict !== undefined) throw new Error(result.conflict.message);
+  return result;
+}
+
+t.test(
+  'an op compiles to registry steps, with its defaults filled in and the shared parameters apart',
+  (t) => {
+    const background = '#fff';
+    const table: [string, Given, Partial<Fragment>][] = [
+      [
+        'resize',
+        { width: 100, dpr: 2 },
+        { steps: [{ operation: 'resize', params: { width: 200, fit: 'inside', enlarge: false } }] },
+      ],
+      [
+        'crop',
+        { width: 5, height: 6 },
+        { steps: [{ operation: 'extract', params: { width: 5, height: 6 } }] },
+      ],
+      [
+        'crop',
+        { aspect: '1:2', focalX: 0 },
+        { steps: [{ operation: 'crop', params: { aspect: '1:2', focalX: 0 } }] },
+      ],
+      ['flip', { axis: 'horizontal' }, { steps: [{ operation: 'flop', params: {} }] }],
+      ['flip', { axis: 'vertical' }, { steps: [{ operation: 'flip', params: {} }] }],
+      [
+        'pad',
+        { all: 4, background },
+        {
+          steps: [
+            {
+              operation: 'extend',
+              params: { top: 4, right: 4, bottom: 4, left: 4, extendWith: 'background', background },
+            },
+          ],
+          encode: { background },
+        },
+      ],
+      [
+        'convert',
+        { format: 'png', palette: true, colors: 8 },
+        { steps: [], encode: { format: 'png', palette: true, colors: 8 } },
+      ],
+      ['compress', { maxBytes: 9000 }, { steps: [], encode: { target: { maxBytes: 9000 } } }],
+      [
+        'compress',
+        { minSsim: 0.9, format: 'webp' },
+        { encode: { format: 'webp', target: { minSsim: 0.9 } } },
+      ],
+      [
+        'compress',
+        { ssimulacra2: 80, format: 'jpeg' },
+        { encode: { format: 'jpeg', target: { ssimulacra2: 80 } } },
+      ],
+      ['extract_frame', { frame: 3 }, { decode: { frame: 3 }, steps: [] }],
+      [
+        'rotate',
+        { angle: 90, frame: 'all', density: 300, metadata: 'keep', quality: 5, effort: 0, lossless: false },
+        {
+          decode: { frame: 'all', density: 300 },
+          encode: { metadata: 'keep', quality: 5, effort: 0, lossless: false },
+        },
+      ],
+      ['adjust', {}, { steps: [] }],
+      [
+        'adjust',
+        { hue: 90, contrast: 1.5, gamma: 2 },
+        {
+          steps: [
+            { operation: 'modulate', params: { hue: 90 } },
+            { operation: 'linear', params: { a: 1.5, b: -64 } },
+            { operation: 'gamma', params: { gamma: 2 } },
+          ],
+        },
+      ],
+      ['compare', { otherAssetId: 'ast_2' }, { compareWith: 'ast_2', steps: [] }],
+    ];
+    for (const [name, given, fragment] of table)
+      t.match(compiled(name, given), fragment, `${name} ${JSON.stringify(given)}`);
+    t.strictSame(Object.keys(compiled('resize', { width: 5 }).steps[0]?.params ?? {}).sort(), [
+      'enlarge',
+      'fit',
+      'width',
+    ]);
+    t.end();
+  },
+);
+
+t.test('adjacent steps become one pass, in order', (t) => {
+  const { pass, compareWith } = passOf(
+    ['resize', { width: 100, quality: 60 }],
+    ['grayscale', { frame: 0 }],
+    ['convert', { format: 'webp', metadata: 'keep' }],
+  );
+  t.strictSame(
+    pass.steps.map(({ operation }) => operation),
+    ['resize', 'greyscale'],
+  );
+  t.strictSame(pass.decode, { frame: 0 });
+  t.strictSame(pass.encode, { quality: 60, format: 'webp', metadata: 'keep' });
+  t.equal(compareWith, undefined);
+  t.match(merged(['resize', { width: 5 }], ['compare', { otherAssetId: 'ast_2' }]), { compareWith: 'ast_2' });
+  t.strictSame(mergeFragments([]), { pass: { decode: {}, steps: [], encode: {} } });
+  t.end();
+});
+
+t.test(
+  'a later step has the last word on the format, and settings meant for another format go with it',
+  (t) => {
+    const first: Given = { format: 'webp', quality: 50, lossless: true, metadata: 'keep', background: 'red' };
+    t.strictSame(merged(['grayscale', first], ['negate', { format: 'jpeg' }]).pass?.encode, {
+      format: 'jpeg',
+      metadata: 'keep',
+      background: 'red',
+    });
+    t.match(merged(['grayscale', first], ['negate', { format: 'webp', quality: 7 }]).pass?.encode, {
+      lossless: true,
+      quality: 7,
+    });
+    t.end();
+  },
+);
+
+t.test('frame, metadata and density can be said in one way only; the later step is named', (t) => {
+  const table: [[string, Given][], { index: number; key: string } | undefined][] = [
+    [
+      [
+        ['grayscale', { frame: 'first' }],
+        ['negate', {}],
+        ['sepia', { frame: 'all' }],
+      ],
+      { index: 2, key: 'frame' },
+    ],
+    [
+      [
+        ['grayscale', { frame: 0 }],
+        ['extract_frame', { frame: 1 }],
+      ],
+      { index: 1, key: 'frame' },
+    ],
+    [
+      [
+        ['grayscale', { frame: 2 }],
+        ['negate', { frame: 2 }],
+      ],
+      undefined,
+    ],
+    [
+      [
+        ['grayscale', { density: 72 }],
+        ['negate', { density: 300 }],
+      ],
+      { index: 1, key: 'density' },
+    ],
+    [
+      [
+        ['grayscale', { density: 72 }],
+        ['negate', { density: 72 }],
+      ],
+      undefined,
+    ],
+    [
+      [
+        ['grayscale', { metadata: 'keep' }],
+        ['negate', { metadata: 'strip' }],
+      ],
+      { index: 1, key: 'metadata' },
+    ],
+    [
+      [
+        ['grayscale', { metadata: 'keep' }],
+        ['negate', { metadata: 'keep' }],
+      ],
+      undefined,
+    ],
+  ];
+  for (const [steps, conflict] of table)
+    t.match(merged(...steps), conflict === undefined ? { pass: {} } : { conflict });
+  t.end();
+});
+
+t.test('every frame cannot go into a format that holds one picture', (t) => {
+  t.match(merged(['grayscale', { frame: 'all' }], ['convert', { format: 'jpeg' }]), {
+    conflict: { index: 0, key: 'frame' },
+  });
+  t.match(merged(['convert', { format: 'jpeg' }], ['negate', { frame: 'all' }]), {
+    conflict: { index: 1, key: 'frame' },
+  });
+  t.match(merged(['negate', { frame: 'all' }], ['convert', { format: 'gif' }]), { pass: {} });
+  t.match(merged(['negate', { frame: 'all' }]), { pass: {} });
+  t.match(
+    merged(['negate', { frame: 'all' }], ['sepia', { format: 'png' }], ['convert', { format: 'webp' }]),
+    { pass: {} },
+  );
+  t.end();
+});
+
+t.test('all frames are refused where a step makes one picture', (t) => {
+  t.match(merged(['placeholder', { frame: 'all' }]), {
+    conflict: { index: 0, key: 'frame', message: /placeholder makes one picture/ },
+  });
+  t.match(merged(['negate', { frame: 'all' }], ['placeholder', {}]), {
+    conflict: { index: 0, key: 'frame' },
+  });
+  t.match(merged(['placeholder', { frame: 'first' }]), { pass: {} });
+  t.end();
+});
+
+t.test('a frame is one frame, by whichever of its names', (t) => {
+  t.match(merged(['negate', { frame: 'first' }], ['sepia', { frame: 0 }]), {
+    pass: { decode: { frame: 0 } },
+  });
+  t.match(merged(['negate', { frame: 'first' }], ['sepia', { frame: 1 }]), {
+    conflict: { index: 1, key: 'frame' },
+  });
+  t.end();
+});
+
+t.test('the format that counts for frames is the one that is written', (t) => {
+  t.match(merged(['negate', { frame: 'all', format: 'png' }], ['convert', { format: 'gif' }]), { pass: {} });
+  t.match(merged(['rotate', { angle: 90, frame: 'all', format: 'png' }]), {
+    conflict: { index: 0, key: 'frame' },
+  });
+  t.end();
+});
+
+t.test('a pass that ends as jpeg cannot be lossless, unless that was meant for another format', (t) => {
+  for (const format of ['gif', 'tiff'])
+    t.match(merged(['sepia', { lossless: true }], ['convert', { format }]), {
+      conflict: { index: 0, key: 'lossless', message: new RegExp(`but ${format} has no lossless mode`) },
+    });
+  t.match(merged(['sepia', { lossless: true }], ['convert', { format: 'png', colors: 16 }]), {
+    conflict: { index: 0, key: 'lossless' },
+  });
+  t.match(merged(['sepia', { lossless: true }], ['convert', { format: 'png' }]), { pass: {} });
+  t.match(merged(['sepia', { lossless: true }], ['negate', {}], ['convert', { format: 'jpeg' }]), {
+    conflict: { index: 0, key: 'lossless' },
+  });
+  t.match(merged(['convert', { format: 'jpeg' }], ['sepia', { lossless: true }]), {
+    conflict: { index: 1, key: 'lossless' },
+  });
+  t.match(merged(['sepia', { lossless: true, format: 'webp' }], ['convert', { format: 'jpeg' }]), {
+    pass: {},
+  });
+  t.match(merged(['sepia', { lossless: true }], ['convert', { format: 'avif' }]), { pass: {} });
+  t.end();
+});
+
+t.test('an AI step cuts the list, adjacent deterministic steps stay together', (t) => {
+  const cut = (letters: string) =>
+    segmentsOf(
+      [...letters].map((letter) => ({ kind: letter === 'a' ? ('ai' as const) : ('deterministic' as const) })),
+    ).map((segment) => segment.map(({ kind }) => kind.charAt(0)).join(''));
+  t.strictSame(cut(''), []);
+  t.strictSame(cut('ddd'), ['ddd']);
+  t.strictSame(cut('ddaad'), ['dd', 'a', 'a', 'd']);
+  t.strictSame(cut('a'), ['a']);
+  t.end();
+});

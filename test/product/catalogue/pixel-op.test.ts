@@ -1,0 +1,49 @@
+// needs: nothing
+import t from 'tap';
+import { firstViolation } from '../../../src/product/catalogue/checks/contract.ts';
+import { integer } from '../../../src/product/catalogue/parameter.ts';
+import { pixelOp, step } from '../../../src/product/catalogue/pixel-op.ts';
+import { operations } from '../../../workers/image/operations/index.ts';
+
+// What does not compile is said by @ts-expect-error, which fails the check of types where it compiles after all.
+
+t.test(
+  'a step has the arguments of its operation: others do not compile, and the registry refuses them',
+  (t) => {
+    const refused = [
+      // @ts-expect-error: it is called sigma.
+      step('blur', { sigm: 3 }),
+      // @ts-expect-error: it is a number.
+      step('blur', { sigma: 'much' }),
+      // @ts-expect-error: a rectangle has a height.
+      step('extract', { width: 3 }),
+      // @ts-expect-error: it is no word of fit.
+      step('resize', { width: 3, fit: 'crop' }),
+    ];
+    for (const { operation, params } of refused)
+      t.ok(firstViolation(operations[operation].parameters, params, operation), JSON.stringify(params));
+    // @ts-expect-error: webp writes the result and is no step.
+    step('webp', {});
+    t.strictSame(step('extract', { width: 3, height: 4, left: undefined }).params, { width: 3, height: 4 });
+    t.end();
+  },
+);
+
+t.test(
+  'an argument of another name than the parameter that it is made of says so, or does not compile',
+  (t) => {
+    const source = {
+      op: 'soften',
+      description: 'Softens the picture.',
+      parameters: { strength: integer(1, 9, 'How much.') },
+      example: { strength: 2 },
+      compile: ({ strength }: { strength: number }) => ({ steps: [step('blur', { sigma: strength })] }),
+    } as const;
+    t.strictSame(pixelOp({ ...source, renamed: { sigma: ['strength'] } }).renamed, { sigma: ['strength'] });
+    // @ts-expect-error: sigma is made of strength, and renamed does not say so.
+    pixelOp(source);
+    // @ts-expect-error: the op has no parameter of that name.
+    pixelOp({ ...source, renamed: { sigma: ['power'] } });
+    t.end();
+  },
+);

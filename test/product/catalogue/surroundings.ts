@@ -1,0 +1,34 @@
+import type { Given, Op } from '../../../src/product/catalogue/op.ts';
+
+/** What must stand beside a parameter for it alone to be under test, where the op's example does not do. */
+const BESIDE: Record<string, Given> = {
+  'resize.dpr': { width: 100 },
+  'resize.focalX': { width: 100 },
+  'resize.focalY': { width: 100 },
+  'crop.aspect': {},
+  'crop.focalX': { aspect: '1:1' },
+  'crop.focalY': { aspect: '1:1' },
+  'crop.gravity': { aspect: '1:1' },
+  'crop.x': { width: 10, height: 10 },
+  'crop.y': { width: 10, height: 10 },
+  'crop.width': { height: 10 },
+  'crop.height': { width: 10 },
+  'pad.top': {},
+  'pad.right': {},
+  'pad.bottom': {},
+  'pad.left': {},
+  'compress.minSsim': { format: 'webp' },
+  'compress.ssimulacra2': { format: 'webp' },
+  'normalize.lower': { upper: 100 },
+  'normalize.upper': { lower: 0 },
+  'overlay.x': { layerAssetId: 'ast_1', y: 0 },
+  'overlay.y': { layerAssetId: 'ast_1', x: 0 },
+};
+
+/** Parameters that are fine, and stay fine whatever good value `name` takes. */
+export function surroundingsOf(op: Op, name: string): Given {
+  const example = 'example' in op ? (op.example.parameters as Given | undefined) : undefined;
+  const beside = BESIDE[`${op.op}.${name}`] ?? example ?? {};
+  // webp is the one format that moves and can be lossless.
+  return name === 'frame' || name === 'lossless' ? { ...beside, format: 'webp' } : beside;
+}

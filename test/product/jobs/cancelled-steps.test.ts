@@ -1,0 +1,59 @@
+// needs: server, both stores
+import t from 'tap';
+import type { Documents, UpdateResult } from '../../../src/platform/stores/documents/port.ts';
+import { startServer } from '../../support/harness.ts';
+import { ended, submit, uploadPictures } from './jobs.ts';
+import { movableStores } from './shared-clock-stores.ts';
+
+const ITEMS = 1_800;
+/** What the store can change at a time without keeping others waiting. */
+const MOST_AT_ONCE = 500;
+
+const { stores, now } = await movableStores(t);
+const sizes: number[] = [];
+let claims = 0;
+let isCancelling = false;
+
+/** Notes how many items each update changes, and the claims of items once the job is being cancelled. */
+const documents: Documents = {
+  async collection(spec) {
+    const collection = await stores.documents.collection<never>(spec);
+    if (spec.name !== 'jobItems') return collection;
+    return new Proxy(collection, {
+      get(target, name) {
+        const method: unknown = Reflect.get(target, name);
+        if (typeof method !== 'function') return method;
+        return async (...args: unknown[]) => {
+          const isClaim = isCancelling && JSON.stringify(args).includes('"queue":"claimed","status"');
+          if (isClaim) claims += 1;
+          const result = await method.apply(target, args);
+          if (name === 'updateMany') sizes.push((result as UpdateResult).modified);
+          return result;
+        };
+      },
+    });
+  },
+  ping: () => stores.documents.ping(),
+  close: () => stores.documents.close(),
+};
+
+t.test('a large job is cancelled in steps that let others in, and nothing more of it begins', async (t) => {
+  const server = await startServer(t, { stores: { ...stores, documents }, now });
+  const account = await server.account();
+  const { key } = account;
+  const [asset = ''] = await uploadPictures(server, account, 1);
+  const assetIds = Array.from({ length: ITEMS }, () => asset);
+  const { json } = await submit(server, key, { op: 'flip', assetIds });
+  isCancelling = true;
+  const before = claims;
+  const answer = await server.call(`/jobs/${json.data.id}/cancel`, { key, method: 'POST' });
+  t.equal(answer.status, 200, JSON.stringify(answer.json).slice(0, 300));
+  t.ok(Math.max(...sizes) <= MOST_AT_ONCE, `${Math.max(...sizes)} items were changed by one update`);
+  t.ok(claims - before <= MOST_AT_ONCE, `${claims} claims`);
+  const job = await ended(server, key, json.data.id);
+  t.equal(job.status, 'CANCELLED');
+  t.equal(job.completedItems + job.failedItems + job.cancelledItems, ITEMS);
+  const { meta } = (await server.call(`/jobs/${job.id}/items?status=CANCELLED`, { key })).json;
+  t.equal(meta.total, job.cancelledItems);
+  t.ok(job.cancelledItems > ITEMS / 2);
+});

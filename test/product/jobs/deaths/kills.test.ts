@@ -1,0 +1,10 @@
+// needs: server
+import t from 'tap';
+import { killRound } from '../../../chaos/kills/round.ts';
+
+t.setTimeout(390_000);
+
+t.test('kill -9 of a process, and of the whole service, loses nothing and doubles nothing', async (t) => {
+  if (process.env.TEST_STORES === 'cluster') return;
+  t.same(await killRound({ seed: 1, blows: ['process', 'host'], isCalm: true }), []);
+});

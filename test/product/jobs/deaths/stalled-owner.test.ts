@@ -1,0 +1,52 @@
+// needs: documents
+import t from 'tap';
+import type { Decided } from '../../../../src/product/jobs/engine/outcomes.ts';
+import { createJobSweeps, type JobSweepsOptions } from '../../../../src/product/jobs/engine/sweeps.ts';
+import { ItemsStore } from '../../../../src/product/jobs/items-store.ts';
+import type { ItemDocument, Progress } from '../../../../src/product/jobs/job.ts';
+import { borrowStore, closeStores } from '../../../chaos/stores.ts';
+
+const AT = new Date('2026-03-04T05:06:07.890Z');
+const AFTER_FIRST: Progress = { segment: 1, objectKey: 'between/one', runs: 0, credits: 12 };
+
+/** Claimed for the fifth time, each time past its lease, by a process that stands still since before its lease ran out. */
+const STALLED: ItemDocument = {
+  ...{ _id: 'job_1/0', jobId: 'job_1', accountId: 'acc_1', index: 0, assetId: null, variant: 0 },
+  ...{ status: 'PROCESSING', queue: 'claimed', epoch: 5, tries: 0, deaths: 0, lapses: 4 },
+  ...{ owner: 'host/one', claim: 'one', startedAt: AT.toISOString() },
+  leaseUntil: new Date(AT.getTime() - 1).toISOString(),
+};
+
+t.test('a segment that ends while its item is given up is billed', async (t) => {
+  const documents = await borrowStore();
+  const stored = await ItemsStore.open(documents, () => AT);
+  await stored.insert([STALLED]);
+  const bills: number[] = [];
+  let wakes = true;
+  const items = {
+    async expiredLeases(limit: number) {
+      const found = await stored.expiredLeases(limit);
+      // The owner goes on between what the sweep reads and what it writes.
+      if (wakes) t.ok(await stored.noteProgress(STALLED, AFTER_FIRST));
+      wakes = false;
+      return found;
+    },
+    decide: (...words: Parameters<ItemsStore['decide']>) => stored.decide(...words),
+  };
+  const [leases] = createJobSweeps({
+    items,
+    outcomes: {
+      async record(_jobId: string, batch: readonly Decided[]) {
+        for (const { outcome } of batch) bills.push(outcome.credits);
+        return null;
+      },
+    },
+    onExpiredLease: () => undefined,
+  } as unknown as JobSweepsOptions);
+  await leases?.sweep(AT);
+  t.same(bills, [], 'what was read is not what stands there');
+  await leases?.sweep(AT);
+  t.same(bills, [12]);
+  await documents.giveBack();
+  await closeStores();
+});

@@ -1,0 +1,50 @@
+// needs: documents
+import t from 'tap';
+import { Database } from '../../../src/platform/stores/documents/embedded/database.ts';
+import { declareTable } from '../../../src/platform/stores/documents/embedded/declare.ts';
+import { narrow, orderBy } from '../../../src/platform/stores/documents/embedded/narrowing.ts';
+import { quoted, shapeOf } from '../../../src/platform/stores/documents/embedded/shape.ts';
+import type { Filter, Sort } from '../../../src/platform/stores/documents/port.ts';
+import { JOBS } from '../../../src/product/jobs/store.ts';
+
+const database = new Database(':memory:');
+declareTable(database, JOBS);
+const shape = shapeOf(JOBS);
+t.teardown(() => database.close());
+
+const seen = { accountId: 'acc_a', shown: 1, expiresAt: { $gt: 'now' } };
+const NEWEST: Sort = [['_id', -1]];
+
+function plan(columns: string, filter: Filter, rest = ''): string {
+  const { where, params, exact } = narrow(filter, shape);
+  t.ok(exact, 'columns say all of the filter');
+  const sql = `EXPLAIN QUERY PLAN SELECT ${columns} FROM jobs WHERE ${where} ${rest}`;
+  return Array.from(database.iterate(sql, params), ({ detail }) => String(detail)).join('; ');
+}
+
+t.test('the total and the first page of a listing come from an index, whatever it filters by', (t) => {
+  const filters: [index: string, filter: Filter][] = [
+    ['newest', {}],
+    ['status', { status: 'FAILED' }],
+    ['type', { type: 'process' }],
+    ['op', { op: 'resize' }],
+    ['preset', { presetId: 'pre_1', presetVersion: 2 }],
+    ['root', { rootJobId: 'job_1' }],
+    ['created', { createdAt: { $gte: 'then' } }],
+  ];
+  for (const [index, filter] of filters) {
+    const total = plan('count(*)', { ...seen, ...filter });
+    t.match(total, new RegExp(`COVERING INDEX jobs\\.(${index}|counts) `), `${index}: ${total}`);
+    if (index === 'created') continue;
+    const page = plan('rowid, body', { ...seen, ...filter }, `${orderBy(NEWEST, shape)} LIMIT 20`);
+    t.match(page, new RegExp(`INDEX jobs\\.${index} `), `${index}: ${page}`);
+    t.notMatch(page, /TEMP B-TREE/, index);
+  }
+  t.end();
+});
+
+t.test('counts by status and type come from an index alone', (t) => {
+  const by = ['status', 'type', 'phase'].map((field) => quoted(shape.keys.get(field) ?? field)).join(', ');
+  t.match(plan(`${by}, count(*)`, seen, `GROUP BY ${by}`), /COVERING INDEX jobs\.counts /);
+  t.end();
+});

@@ -1,0 +1,56 @@
+// needs: nothing
+import t from 'tap';
+import { ActiveJob } from '../../../src/product/jobs/engine/active-job.ts';
+import { Prefetch } from '../../../src/product/jobs/engine/prefetch.ts';
+import type { JobDocument } from '../../../src/product/jobs/job.ts';
+
+const SEEN = 60;
+
+/** A prefetch that saw items of one length end, one after the other, so many milliseconds apart. */
+function prefetchAfter(durationMs: number, apartMs: number): Prefetch {
+  const prefetch = new Prefetch(() => 1);
+  for (let item = 1; item <= SEEN; item += 1) prefetch.took(item * apartMs - durationMs, item * apartMs);
+  return prefetch;
+}
+
+/** A large job whose items are claimed ahead as this prefetch says. */
+function activeJobOn(prefetch: Prefetch): ActiveJob {
+  return new ActiveJob({ _id: 'job_1', type: 'process', totalItems: 500 } as JobDocument, prefetch);
+}
+
+t.test(
+  'items are claimed together by the time between two ends, however long each of them takes',
+  async (t) => {
+    t.equal(prefetchAfter(300, 38).batch, 5, 'eight in hand, each of which waits for the others');
+    t.equal(prefetchAfter(38, 38).batch, 5, 'one after the other');
+    t.equal(prefetchAfter(300, 90).batch, 1, 'two would take more questions than two claims of one');
+    t.equal(prefetchAfter(38, 5_000).batch, 5, 'a prefetch that idled between them is no slower for it');
+    t.equal(prefetchAfter(0.01, 0.01).batch, 64, 'no more than a settlement counts');
+  },
+);
+
+t.test('a batch is claimed when there is room for all of it, and enough is claimed until then', async (t) => {
+  const prefetch = prefetchAfter(300, 38);
+  const activeJob = activeJobOn(prefetch);
+  let claims = 0;
+  for (; activeJob.canClaim(0); claims += 1) activeJob.reserve(prefetch.batch);
+  t.ok(activeJob.claimed < prefetch.limit, 'one slot is left for another job');
+  t.ok(claims > 1);
+  while (!activeJob.canClaim(0)) activeJob.reserve(-1);
+  t.ok(
+    activeJob.claimed >= 6,
+    `${activeJob.claimed} items are read, at work or being stored when the next are claimed`,
+  );
+});
+
+t.test('slow items are claimed one by one, as soon as one has left', async (t) => {
+  const prefetch = prefetchAfter(900, 300);
+  const activeJob = activeJobOn(prefetch);
+  while (activeJob.canClaim(0)) activeJob.reserve(prefetch.batch);
+  t.equal(activeJob.claimed, prefetch.limitOfJob);
+  const slot = activeJob.slot(() => undefined);
+  slot.release();
+  slot.release();
+  t.equal(prefetch.claimed, prefetch.limitOfJob - 1, 'a slot is released once');
+  t.ok(activeJob.canClaim(0));
+});

@@ -1,0 +1,23 @@
+// needs: documents, both stores
+import t from 'tap';
+import { checkStates } from '../../chaos/states.ts';
+import { closeStores } from '../../chaos/stores.ts';
+
+t.teardown(closeStores);
+
+t.setTimeout(180_000);
+
+/** On a machine that is busy, fewer sequences are tried. */
+const LIMIT_MS = 25_000;
+const { STATE_RUNS = '12', STATE_SEED, TEST_STORES, MONGODB_URL } = process.env;
+
+t.test('random sequences of calls, outcomes, deaths and time follow the state tables', async (t) => {
+  await t.resolves(
+    checkStates({
+      runs: Number(STATE_RUNS),
+      seed: STATE_SEED === undefined ? undefined : Number(STATE_SEED),
+      limitMs: LIMIT_MS,
+      mongodbUrl: TEST_STORES === 'cluster' ? MONGODB_URL : undefined,
+    }),
+  );
+});

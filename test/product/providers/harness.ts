@@ -1,0 +1,97 @@
+import type { Test } from 'tap';
+import { readSettings } from '../../../config/index.ts';
+import { createPixels } from '../../../src/imaging/pixels/pixels.ts';
+import { createOutbound } from '../../../src/platform/outbound/outbound.ts';
+import type {
+  AdmitQuestion,
+  Coordination,
+  SharedSlotQuestion,
+} from '../../../src/platform/stores/coordination/port.ts';
+import { findModel, type Models, offeredModels, readModels } from '../../../src/product/models/models.ts';
+import { createAnswerSchemas } from '../../../src/product/providers/answer-schemas.ts';
+import { type ModelCall, type ModelOutcome, openProviders } from '../../../src/product/providers/open.ts';
+import { offeredBy } from '../../../src/product/providers/registry.ts';
+import { smallCapacity } from '../../support/capacity.ts';
+
+/** A call with its pictures as they are. */
+export type BenchCall = Partial<Omit<ModelCall, 'pictures'>> & {
+  input?: Uint8Array<ArrayBuffer>;
+  references?: Uint8Array<ArrayBuffer>[];
+};
+
+export interface Bench {
+  models: Models;
+  /** One try; what is left out is an edit of the first item. */
+  run(call: BenchCall, signal?: AbortSignal): Promise<ModelOutcome>;
+  /** What was logged, as text. */
+  logged(): string;
+}
+
+/** The door to models on settings of the test's own, with real pixels and places in memory. */
+export function bench(t: Test, environment: Record<string, string> = {}): Bench {
+  const settings = readSettings(environment);
+  const models = offeredModels(readModels(), offeredBy(settings.providers));
+  const pixels = createPixels({
+    settings: settings.pixels,
+    capacity: smallCapacity(),
+    log: { warn: () => undefined },
+  });
+  const outbound = createOutbound({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true });
+  const lines: string[] = [];
+  const providers = openProviders({
+    answerSchemas: createAnswerSchemas(),
+    settings: settings.providers,
+    models,
+    pixels,
+    outbound,
+    coordination: slotsInMemory(),
+    hostId: 'host',
+    processId: 'process',
+    log: {
+      error: (context, message) =>
+        lines.push(JSON.stringify([message, context, String((context as { err?: Error }).err)])),
+    },
+  });
+  t.teardown(() => Promise.all([providers.stop(), pixels.close()]));
+  return {
+    models,
+    logged: () => lines.join('\n'),
+    run({ input, references = [], ...call }, signal = new AbortController().signal) {
+      const model = findModel(models, call.model ?? 'sandbox-image');
+      return providers.run(
+        {
+          op: 'edit',
+          model: model?.id ?? call.model ?? 'none',
+          parameters: {},
+          pictures: async () => [...(input === undefined ? [] : [input]), ...references],
+          itemIndex: 0,
+          attempt: 1,
+          accountId: 'acc_test',
+          keep: async () => undefined,
+          ...call,
+        },
+        signal,
+      );
+    },
+  };
+}
+
+/** Counts slots as the real coordination does; nothing else of it is asked. */
+function slotsInMemory(): Coordination {
+  const held = new Map<string, Set<string>>();
+  const slotsOf = (key: string) => held.get(key) ?? held.set(key, new Set()).get(key) ?? new Set<string>();
+  const part = {
+    takeShared: async (slot: SharedSlotQuestion) => (await part.admit({ slot })).slot,
+    async admit({ slot }: AdmitQuestion) {
+      const slots = slotsOf(slot?.key ?? '');
+      const isFree = slot !== undefined && slots.size < slot.limit;
+      if (isFree) slots.add(slot.holder);
+      return { blockedMs: 0, marked: false, rate: null, slot: isFree };
+    },
+    async releaseSlot(key: string, holder: string) {
+      slotsOf(key).delete(holder);
+    },
+    renewSlot: async () => true,
+  };
+  return part as unknown as Coordination;
+}

@@ -1,0 +1,46 @@
+// needs: nothing
+import t from 'tap';
+import { isReservedSlug, isSlug } from '../../../src/platform/names/slugs.ts';
+import { BUILT_INS, findBuiltIn, isBuiltIn } from '../../../src/product/templates/builtins/index.ts';
+import { fill } from '../../../src/product/templates/document.ts';
+import { newContent } from '../../../src/product/templates/rules.ts';
+
+t.test('there are at least four built-ins, under reserved names', async (t) => {
+  t.ok(BUILT_INS.length >= 4);
+  t.equal(new Set(BUILT_INS.map(({ _id }) => _id)).size, BUILT_INS.length);
+  for (const { _id, slug, version } of BUILT_INS) {
+    t.match(_id, /^builtin-template-/);
+    t.equal(slug, _id);
+    t.ok(isSlug(slug) && isReservedSlug(slug));
+    t.equal(version, 1);
+    t.ok(isBuiltIn(_id) && findBuiltIn(_id)?.slug === slug);
+  }
+});
+
+t.test('a built-in could have been created by a caller from its html and css', async (t) => {
+  for (const { name, html, css, width, height, variables } of BUILT_INS) {
+    t.same(newContent({ name, html, css, width, height }).variables, variables);
+  }
+});
+
+t.test('the description of a built-in tells every variable and the size', async (t) => {
+  for (const { _id, description, variables, width, height } of BUILT_INS) {
+    for (const variable of variables) {
+      const [, stem, number] = /^([a-z]+)(\d+)$/.exec(variable) ?? [];
+      const isTold = stem === undefined ? variable : `${stem}1 to ${stem}24`;
+      t.match(description, new RegExp(`\\b${isTold}\\b`), `${_id}: ${variable}`);
+      if (number !== undefined) t.ok(Number(number) <= 24, variable);
+    }
+    t.match(description, `${width} x ${height}`);
+  }
+});
+
+t.test('a filled built-in has no placeholder left, with a whole row and with none', async (t) => {
+  for (const template of BUILT_INS) {
+    const row = Object.fromEntries(template.variables.map((name) => [name, `<${name}>`]));
+    const page = fill(template, row);
+    t.notMatch(page, /\{\{/);
+    for (const name of template.variables) t.match(page, `&lt;${name}&gt;`);
+    t.notMatch(fill(template, {}), /\{\{/);
+  }
+});

@@ -1,0 +1,62 @@
+// needs: nothing
+import t from 'tap';
+import { blockedWarnings, variableWarnings } from '../../../src/product/templates/findings.ts';
+
+t.test('names that fill nothing, and placeholders that stay empty, are found', async (t) => {
+  const template = {
+    html: '<h1>{{ title }}</h1>{{ user.name }}{{ list.0 }}',
+    css: 'a{color:{{ color }}}',
+    variables: ['title', 'user.name', 'list.0', 'color', 'reserved'],
+  };
+  const row = {
+    titel: 'x',
+    user: { name: 'Ada', nick: 'A' },
+    list: ['one'],
+    color: '',
+    reserved: 1,
+  };
+  t.same(variableWarnings(template, row), [
+    { code: 'unknown_variable', name: 'titel' },
+    { code: 'unknown_variable', name: 'user.nick' },
+    { code: 'empty_variable', name: 'title' },
+  ]);
+  t.same(variableWarnings(template, { title: null, user: 'Ada', list: [{}], color: 'red' }), [
+    { code: 'empty_variable', name: 'title' },
+    { code: 'empty_variable', name: 'user.name' },
+    { code: 'empty_variable', name: 'list.0' },
+  ]);
+});
+
+t.test('a series of numbered placeholders may be filled as far as it is needed', async (t) => {
+  const html = ['image1', 'image2', 'image3', 'image4'].map((name) => `{{ ${name} }}`).join('');
+  const template = { html, css: '', variables: [] };
+  const empties = (row: Record<string, string>) => variableWarnings(template, row).map(({ name }) => name);
+  t.same(empties({ image1: 'a', image2: 'b' }), []);
+  t.same(empties({ image1: 'a', image3: 'c' }), ['image2'], 'a gap is found');
+  t.same(empties({}), ['image1'], 'the first is missing');
+});
+
+t.test('what a page names and may not load is found by its scheme', async (t) => {
+  const table: Array<[html: string, schemes: string[]]> = [
+    ['<img src="https://a.test/x.png">', ['https']],
+    ["<img alt='' srcset='http://a.test/x.png 2x'>", ['http']],
+    ['<link rel=stylesheet href=//a.test/x.css>', ['https']],
+    ['<style>@import "https://a.test";b{background:url(file:///etc/passwd)}</style>', ['https', 'file']],
+    ['<img src="photo.png">', ['relative']],
+    ['<a href="https://a.test">https://a.test</a>', []],
+    ['<img src="data:image/png;base64,AA"><img src="asset://ast_1"><use href="#i">', []],
+    ['src="https://a.test" in a text', []],
+    ['<img src="">', []],
+  ];
+  for (const [html, schemes] of table)
+    t.same(
+      blockedWarnings(html).map(({ name }) => name),
+      schemes,
+      html,
+    );
+});
+
+t.test('a page without an end is looked through once', async (t) => {
+  const page = `${'<a '.repeat(300_000)}${'url("'.repeat(100_000)}`;
+  t.ok(blockedWarnings(page).length <= 1);
+});

@@ -1,0 +1,163 @@
+// needs: nothing
+import t from 'tap';
+import { ApiError } from '../../../src/platform/http/errors.ts';
+import { sortEntries } from '../../../src/product/templates/importing.ts';
+import {
+  type Content,
+  changedContent,
+  checkSlug,
+  importedContent,
+  newContent,
+} from '../../../src/product/templates/rules.ts';
+import { CSS_MAX_BYTES, HTML_MAX_BYTES, NAME_MAX_CHARACTERS } from '../../../src/product/templates/schema.ts';
+
+const sent = { name: 'Card', html: '<p>{{ title }}</p>', width: 10, height: 20 };
+
+/** The parameter that a call is refused on; null when it is not refused. */
+function refusedOn(call: () => unknown): string | null {
+  try {
+    call();
+    return null;
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'invalid_param') return error.param ?? '';
+    throw error;
+  }
+}
+
+t.test('a new template has empty description and css, and variables from its placeholders', async (t) => {
+  t.same(newContent(sent), { ...sent, description: '', css: '', variables: ['title'] });
+  t.same(newContent({ ...sent, css: 'p{color:{{ ink }}}' }).variables, ['title', 'ink']);
+  t.same(newContent({ ...sent, variables: ['other'] }).variables, ['other']);
+  t.same(newContent({ ...sent, variables: [] }).variables, []);
+});
+
+t.test('html and css are measured in bytes of UTF-8', async (t) => {
+  t.equal(
+    refusedOn(() => newContent({ ...sent, html: 'x'.repeat(HTML_MAX_BYTES) })),
+    null,
+  );
+  t.equal(
+    refusedOn(() => newContent({ ...sent, html: 'x'.repeat(HTML_MAX_BYTES + 1) })),
+    'html',
+  );
+  t.equal(
+    refusedOn(() => newContent({ ...sent, html: 'é'.repeat(HTML_MAX_BYTES / 2) })),
+    null,
+  );
+  t.equal(
+    refusedOn(() => newContent({ ...sent, html: 'é'.repeat(HTML_MAX_BYTES / 2 + 1) })),
+    'html',
+  );
+  t.equal(
+    refusedOn(() => newContent({ ...sent, css: 'x'.repeat(CSS_MAX_BYTES) })),
+    null,
+  );
+  t.equal(
+    refusedOn(() => newContent({ ...sent, css: '€'.repeat(CSS_MAX_BYTES / 2) })),
+    'css',
+  );
+});
+
+t.test('a blank name and a bad variable are refused, and so are too many derived ones', async (t) => {
+  t.equal(
+    refusedOn(() => newContent({ ...sent, name: ' \n\t' })),
+    'name',
+  );
+  for (const name of ['', 'a b', 'a-b', 'é', 'a\n', 1, null, ['a']] as string[]) {
+    t.equal(
+      refusedOn(() => newContent({ ...sent, variables: ['good', name] })),
+      'variables',
+      JSON.stringify(name),
+    );
+  }
+  const html = (count: number) => Array.from({ length: count }, (_, index) => `{{ v${index} }}`).join('');
+  t.equal(
+    refusedOn(() => newContent({ ...sent, html: html(100) })),
+    null,
+  );
+  t.equal(
+    refusedOn(() => newContent({ ...sent, html: html(101) })),
+    'variables',
+  );
+  t.equal(
+    refusedOn(() => newContent({ ...sent, html: html(101), variables: ['v1'] })),
+    null,
+  );
+});
+
+t.test('only built-ins have a slug that begins with builtin-', async (t) => {
+  t.equal(
+    refusedOn(() => checkSlug('builtin-x')),
+    'slug',
+  );
+  t.equal(
+    refusedOn(() => checkSlug('builtins')),
+    null,
+  );
+});
+
+t.test('a change keeps what it leaves out, and an empty text empties css and description', async (t) => {
+  const current: Content = newContent({ ...sent, description: 'old', css: 'p{}' });
+  t.same(changedContent(current, {}), current);
+  t.same(changedContent(current, { name: 'New' }), { ...current, name: 'New' });
+  t.same(changedContent(current, { css: '', description: '' }), { ...current, css: '', description: '' });
+  t.equal(
+    refusedOn(() => changedContent(current, { name: ' ' })),
+    'name',
+  );
+});
+
+t.test('variables stay until html or css becomes another text, unless they are sent', async (t) => {
+  const current: Content = newContent({ ...sent, variables: ['kept'] });
+  t.same(changedContent(current, { name: 'New', html: sent.html }).variables, ['kept']);
+  t.same(changedContent(current, { html: '{{ other }}' }).variables, ['other']);
+  t.same(changedContent(current, { css: 'p{color:{{ ink }}}' }).variables, ['title', 'ink']);
+  t.same(changedContent(current, { html: '{{ other }}', variables: ['sent'] }).variables, ['sent']);
+  t.same(changedContent(current, { variables: [] }).variables, []);
+});
+
+t.test('an entry of an import may be anything, and is checked like a create', async (t) => {
+  for (const entry of [null, 7, 'text', [], undefined])
+    t.equal(
+      refusedOn(() => importedContent(entry)),
+      'entry',
+    );
+  t.equal(
+    refusedOn(() => importedContent({})),
+    'name',
+  );
+  t.equal(
+    refusedOn(() => importedContent({ ...sent, name: 'x'.repeat(NAME_MAX_CHARACTERS + 1) })),
+    'name',
+  );
+  t.equal(
+    refusedOn(() => importedContent({ ...sent, name: '😀'.repeat(NAME_MAX_CHARACTERS) })),
+    null,
+  );
+  for (const width of [0, -1, 4097, 1.5, '10', null]) {
+    t.equal(
+      refusedOn(() => importedContent({ ...sent, width })),
+      'width',
+      JSON.stringify(width),
+    );
+  }
+});
+
+t.test('an import keeps the order of what may land and names the index of what may not', async (t) => {
+  const entries = [
+    { ...sent, name: 'A' },
+    { ...sent, width: 0 },
+    'text',
+    { ...sent, name: 'B', slug: 'No Slug' },
+  ];
+  const { drafts, errors } = sortEntries(entries);
+  t.same(
+    drafts.map(({ content, slug }) => [content.name, slug]),
+    [
+      ['A', undefined],
+      ['B', undefined],
+    ],
+  );
+  t.match(errors, [/^\[1\] width .*1/, /^\[2\] entry is .* an object is expected/]);
+  t.equal(errors.length, 2);
+});

@@ -1,0 +1,79 @@
+import { register } from 'prom-client';
+import type { Test } from 'tap';
+import { readSettings } from '../../../config/index.ts';
+import { createCapacity } from '../../../src/platform/capacity/capacity.ts';
+import { newId } from '../../../src/platform/names/ids.ts';
+import { createOutbound } from '../../../src/platform/outbound/outbound.ts';
+import type { Coordination } from '../../../src/platform/stores/coordination/port.ts';
+import type { Documents } from '../../../src/platform/stores/documents/port.ts';
+import type { Gate } from '../../../src/product/accounts/gate/gate.ts';
+import { openEvents } from '../../../src/product/events/open.ts';
+import { newSecret } from '../../../src/product/webhooks/endpoints/signing.ts';
+import { EndpointsStore } from '../../../src/product/webhooks/endpoints/store.ts';
+import { openWebhooks } from '../../../src/product/webhooks/open.ts';
+
+const outbound = createOutbound({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true });
+const settings = readSettings({});
+let processes = 0;
+
+export interface ProcessStores {
+  documents: Documents;
+  coordination: Coordination;
+}
+
+/** What one process runs of webhooks, without its calls: it announces, spreads and delivers. Ends with the test. */
+export async function startProcess(
+  t: Test,
+  stores: ProcessStores,
+  now: () => Date = () => new Date(),
+  hostId = 'one-host',
+) {
+  processes += 1;
+  // Metrics belong to a process of the system, of which there is one here.
+  register.clear();
+  const prefix = `${hostId}/${processes}/`;
+  const draining = new AbortController();
+  const events = await openEvents(stores);
+  const webhooks = await openWebhooks({
+    ...stores,
+    capacity: createCapacity({ ...settings.processes, ...settings.pixels, ...settings.renders }),
+    events,
+    outbound,
+    mail: { send: async () => undefined },
+    gate: {} as Gate,
+    emailOf: async () => null,
+    settings: { ...settings.webhooks, SWEEP_INTERVAL_MS: settings.processes.SWEEP_INTERVAL_MS },
+    hostId,
+    processId: String(processes),
+    draining: draining.signal,
+    now,
+    log: { warn: () => undefined },
+  });
+  const stop = async () => {
+    draining.abort();
+    await webhooks.stop?.().catch(() => undefined);
+  };
+  t.teardown(stop);
+  return {
+    events,
+    stop,
+    /** One round of every duty of the sweeper, as another process performs it. */
+    async sweep(): Promise<void> {
+      for (const { sweep } of webhooks.sweeps ?? []) while ((await sweep(now())) > 0);
+    },
+    /** Begins every holder's name. */
+    prefix,
+  };
+}
+
+/** An enabled endpoint for every kind of event, registered a minute ago. */
+export async function addEndpoint(documents: Documents, accountId: string, url: string) {
+  const endpoints = await EndpointsStore.open(documents);
+  const events = ['job.completed' as const, 'job.item.completed' as const];
+  const wish = { url, description: '', events, enabled: true, secret: newSecret() };
+  return endpoints.insert(accountId, wish, new Date(Date.now() - 60_000));
+}
+
+export function newAccountId(): string {
+  return newId('acc');
+}

@@ -1,0 +1,29 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { openEmbeddedDocuments } from '../../src/platform/stores/documents/embedded/actor.ts';
+import type { Collection, Documents, Update } from '../../src/platform/stores/documents/port.ts';
+
+/** Embedded documents in a file of their own, gone with the test. */
+export async function openDocuments(t: Test): Promise<Documents> {
+  const directory = await mkdtemp(join(tmpdir(), 'darkroom-documents-'));
+  const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
+  t.teardown(async () => {
+    await documents.close();
+    await rm(directory, { recursive: true, force: true });
+  });
+  return documents;
+}
+
+/** Documents whose process dies just before it would update one. */
+export function dyingAtUpdate(documents: Documents): Documents {
+  return {
+    ...documents,
+    async collection(spec) {
+      const collection: Collection<never> = await documents.collection(spec);
+      const updateOne = (_filter: unknown, _update: Update) => Promise.reject(new Error('The process died.'));
+      return { ...collection, updateOne };
+    },
+  };
+}

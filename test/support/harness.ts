@@ -1,0 +1,213 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { register } from 'prom-client';
+import type { Test } from 'tap';
+import { readSettings } from '../../config/index.ts';
+import { buildApp } from '../../src/host/app.ts';
+import { newId, randomText } from '../../src/platform/names/ids.ts';
+import { EmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
+import type { Coordination } from '../../src/platform/stores/coordination/port.ts';
+import { RedisCoordination } from '../../src/platform/stores/coordination/redis.ts';
+import { openEmbeddedDocuments } from '../../src/platform/stores/documents/embedded/actor.ts';
+import { connectMongoDocuments } from '../../src/platform/stores/documents/mongodb.ts';
+import type { Documents } from '../../src/platform/stores/documents/port.ts';
+import { FileObjects } from '../../src/platform/stores/objects/files.ts';
+import { type Stores, together } from '../../src/platform/stores/open.ts';
+import { noTracing, type Tracing } from '../../src/platform/tracing/tracing.ts';
+import { createKey } from '../../src/product/accounts/accounts.ts';
+import { hashPassword } from '../../src/product/accounts/sign-in/passwords.ts';
+import { AccountsStore } from '../../src/product/accounts/store.ts';
+import { createMovements } from '../../src/product/billing/movements.ts';
+import { BillingStore } from '../../src/product/billing/store.ts';
+
+export interface TestAccount {
+  id: string;
+  email: string;
+  password: string;
+  keyId: string;
+  key: string;
+}
+
+export interface TestServer {
+  /** Address without a slash at the end. */
+  url: string;
+  stores: Stores;
+  /** What the server logged so far, as JSON lines. */
+  logged(): string;
+  /** One round of every duty now. */
+  sweep(): Promise<void>;
+  /** Ends the process as a stop does: calls under way have so long. */
+  drain(timeoutMs: number): Promise<void>;
+  /** Makes an account with one key. */
+  account(options?: { plan?: string; credits?: number }): Promise<TestAccount>;
+  /** Calls the interface: paths begin behind /api/v1 unless they begin with `//`, which is the server's root. */
+  call(path: string, options?: CallOptions): Promise<Answer>;
+}
+
+export interface CallOptions {
+  method?: string;
+  key?: string;
+  /** A console session's token. */
+  session?: string;
+  headers?: Record<string, string>;
+  /** Sent as JSON. */
+  json?: unknown;
+  /** Sent as it is, with the type. */
+  body?: Uint8Array<ArrayBuffer> | string | FormData;
+  type?: string;
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  bytes: Buffer;
+  /** The body as JSON; undefined when it is not. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests reach into answers freely, and fail where one is not as expected.
+  json: any;
+}
+
+export interface ServerOptions {
+  /** Settings by their names in the environment. */
+  settings?: Record<string, string>;
+  now?: () => Date;
+  tracing?: Tracing;
+  /** Stores of another server, to act as a second process of the same host. */
+  stores?: Stores;
+  hostId?: string;
+}
+
+/** On loopback, and with deadlines that a slow machine keeps: no test but those of deadlines is about time. */
+const PATIENT = {
+  HOST: '127.0.0.1',
+  PORT: '0',
+  TRANSFORM_TIMEOUT_MS: '60000',
+  RENDER_TIMEOUT_MS: '60000',
+  VECTOR_TIMEOUT_MS: '30000',
+};
+
+/**
+ * A whole server in this process, listening on loopback: real HTTP, real threads, real stores. The stores are embedded,
+ * or Redis and MongoDB when the run set TEST_STORES=cluster with their addresses. Ends with the test.
+ */
+export async function startServer(t: Test, options: ServerOptions = {}): Promise<TestServer> {
+  const directory = await mkdtemp(join(tmpdir(), 'darkroom-'));
+  const now = options.now ?? (() => new Date());
+  const settings = readSettings({ ...PATIENT, DATA_DIR: directory, ...options.settings });
+  const stores = options.stores ?? (await openTestStores(directory, now));
+  let logged = '';
+  const log = pino({ level: 'info' }, { write: (line) => (logged += line) });
+  const app = await buildApp({
+    settings,
+    stores,
+    log,
+    hostId: options.hostId ?? 'test-host',
+    processId: randomText(6),
+    now,
+    tracing: options.tracing ?? noTracing,
+    collectMetrics: () => register.metrics(),
+  });
+  const url = await app.server.listen({ host: '127.0.0.1', port: 0 });
+  let drained: Promise<void> | undefined;
+  const drain = (timeoutMs: number) => {
+    drained ??= app.drain(timeoutMs);
+    return drained;
+  };
+  t.teardown(async () => {
+    await drain(0);
+    if (options.stores === undefined) await stores.close();
+    await rm(directory, { recursive: true, force: true });
+  });
+  return {
+    url,
+    stores,
+    logged: () => logged,
+    sweep: () => app.sweep(),
+    drain,
+    account: (account) => makeAccount(stores.documents, now, account),
+    call: (path, call) => request(url, path, call),
+  };
+}
+
+/** Stores without a server: embedded, or on the servers of this run. */
+export async function openTestStores(directory: string, now: () => Date): Promise<Stores> {
+  const isCluster = process.env.TEST_STORES === 'cluster';
+  const [documents, coordination] = isCluster
+    ? await clusterStores(now)
+    : await embeddedStores(directory, now);
+  const objects = new FileObjects(join(directory, 'objects'));
+  return together(documents, coordination, objects);
+}
+
+async function embeddedStores(directory: string, now: () => Date): Promise<[Documents, Coordination]> {
+  const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
+  return [documents, await EmbeddedCoordination.open(documents, () => now().getTime())];
+}
+
+/** A database and a key prefix of its own on the servers of this run. */
+async function clusterStores(now: () => Date): Promise<[Documents, Coordination]> {
+  const name = `test-${randomText(10)}`;
+  const mongodb = new URL(process.env.MONGODB_URL ?? '');
+  mongodb.pathname = `/${name}`;
+  const documents = await connectMongoDocuments(mongodb.href);
+  const coordination = new RedisCoordination({
+    url: process.env.REDIS_URL ?? '',
+    keyPrefix: `${name}:`,
+    // As patient as the other deadlines: a busy machine is no outage.
+    deadlineMs: 20_000,
+  });
+  // The clock that hosts share is the test's own here too.
+  coordination.time = async () => now().getTime();
+  return [documents, coordination];
+}
+
+/** Three milliseconds instead of 0.3 s. Tests of passwords themselves make their accounts by the operator's commands. */
+const CHEAP_SCRYPT = { N: 2 ** 10, r: 8, p: 1, maxmem: 4 * 1024 * 1024 };
+
+async function makeAccount(
+  documents: Documents,
+  now: () => Date,
+  { plan = 'scale', credits = 0 }: { plan?: string; credits?: number } = {},
+): Promise<TestAccount> {
+  const store = await AccountsStore.open(documents);
+  const email = `${randomText(8).toLowerCase()}@example.test`;
+  const password = randomText(16);
+  const id = newId('acc', now().getTime());
+  const passwordHash = await hashPassword(password, CHEAP_SCRYPT);
+  const createdAt = now().toISOString();
+  await store.insert({ _id: id, email, name: email, plan, passwordHash, createdAt });
+  const { apiKey, key } = await createKey(store, id, 'test key', now());
+  if (credits > 0) {
+    const movements = createMovements(await BillingStore.open(documents), now);
+    await movements.move(id, { reference: 'first', type: 'grant', credits, heldChange: 0 });
+  }
+  return { id, email, password, keyId: apiKey._id, key };
+}
+
+async function request(base: string, path: string, options: CallOptions = {}): Promise<Answer> {
+  const address = path.startsWith('//') ? `${base}${path.slice(1)}` : `${base}/api/v1${path}`;
+  const headers: Record<string, string> = { ...options.headers };
+  if (options.key !== undefined) headers.authorization = `ApiKey ${options.key}`;
+  if (options.session !== undefined) headers.authorization = `Bearer ${options.session}`;
+  if (options.json !== undefined) headers['content-type'] = 'application/json';
+  if (options.type !== undefined) headers['content-type'] = options.type;
+  const body = options.json === undefined ? options.body : JSON.stringify(options.json);
+  const method = options.method ?? (body === undefined ? 'GET' : 'POST');
+  const response = await fetch(address, {
+    method,
+    headers,
+    redirect: 'manual',
+    ...(body === undefined ? {} : { body }),
+  });
+  const bytes = Buffer.from(await response.arrayBuffer());
+  return { status: response.status, headers: response.headers, bytes, json: parsed(bytes) };
+}
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    return undefined;
+  }
+}

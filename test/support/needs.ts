@@ -1,0 +1,50 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * What a test file needs, declared in its first line:
+ *
+ *     // needs: server, both stores
+ *
+ * The runner starts what the chosen files need and nothing else. A file that needs `nothing` belongs to the fast run.
+ */
+export const NEEDS = {
+  nothing: 'runs alone and within seconds: rules, words, a few pictures',
+  pixels: 'makes pictures by the hundred, without a server',
+  documents: 'keeps documents or coordination in embedded stores of its own, or starts processes for them',
+  server: 'starts a whole server on the embedded stores',
+  'both stores': 'runs once on the embedded stores, and once more on Redis and MongoDB',
+  browser: 'draws in Chromium',
+  redis: 'talks to Redis',
+  mongodb: 'talks to MongoDB',
+  s3: 'talks to MinIO',
+  checkers: 'runs programs that check files of deploy/, one of them built by Go',
+} as const;
+
+export type Need = keyof typeof NEEDS;
+
+const FIRST_LINE = /^\/\/ needs: ([^\n]+)\n/;
+const root = join(import.meta.dirname, '../..');
+
+/** Every test file, as a path from the root. */
+export function testFiles(): string[] {
+  return readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => join('test', name))
+    .sort();
+}
+
+/**
+ * What a test file needs.
+ * @throws Error when its first line does not say so.
+ */
+export function needsOf(file: string): readonly Need[] {
+  const words = FIRST_LINE.exec(readFileSync(join(root, file), 'utf8'))?.[1]?.split(', ') ?? [];
+  if (words.length > 0 && words.every(isNeed)) return words;
+  const known = Object.keys(NEEDS).join(', ');
+  throw new Error(`${file}: its first line must say "// needs: …" with one or more of ${known}.`);
+}
+
+function isNeed(word: string): word is Need {
+  return word in NEEDS;
+}

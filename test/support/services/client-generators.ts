@@ -1,0 +1,120 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Test } from 'tap';
+import { cached } from './cache.ts';
+
+const run = promisify(execFile);
+const INSTALL_TIMEOUT_MS = 3 * 60_000;
+const MOST_OUTPUT_BYTES = 64 * 1024 * 1024;
+/** The generators work with the compiler's older interface, which TypeScript 7 does not have: they get one of their own. */
+const COMPILER = { typescript: '5.9.3' };
+const NODE_TYPES = join(import.meta.dirname, '../../../node_modules/@types');
+/** The generators read these too: hey-api writes its imports as `nodenext` asks. */
+const COMPILER_OPTIONS = {
+  strict: true,
+  skipLibCheck: true,
+  target: 'es2022',
+  lib: ['es2023', 'dom', 'dom.iterable', 'dom.asynciterable'],
+  module: 'nodenext',
+  typeRoots: [NODE_TYPES],
+  types: ['node'],
+  outDir: 'built',
+};
+
+/** What a compiler or a program answered. `code` is its exit code, or the signal that ended it. */
+export interface Outcome {
+  code: number | string;
+  stdout: string;
+  stderr: string;
+}
+
+/** The outcome of a compiler that found nothing to say. */
+export const SILENT: Outcome = { code: 0, stdout: '', stderr: '' };
+
+/** A folder with a generated client, where programs of it are compiled and run. It goes when the test ends. */
+export interface ClientProject {
+  /** Compiles `source`, as `name`.ts, into built/`name`.js. */
+  compile(name: string, source: string): Promise<Outcome>;
+  /** Runs what `compile` made. */
+  start(name: string, words: readonly string[]): Promise<Outcome>;
+}
+
+/**
+ * Types of a client, made of an OpenAPI document by the generator that most TypeScript users take, in interface.d.ts;
+ * openapi-fetch makes the calls. Installed once.
+ * @returns null where nothing can be installed.
+ */
+export async function openapiTypescriptClient(t: Test, document: object): Promise<ClientProject | null> {
+  const packages = await installed({ 'openapi-typescript': '7.13.0', 'openapi-fetch': '0.17.0' });
+  if (packages === null) return null;
+  const { folder, project } = await projectOf(t, packages, document);
+  const tool = join(packages, 'openapi-typescript/bin/cli.js');
+  const words = [tool, join(folder, 'openapi.json'), '-o', join(folder, 'interface.d.ts')];
+  await run(process.execPath, words, { maxBuffer: MOST_OUTPUT_BYTES });
+  return project;
+}
+
+/**
+ * A client made by hey-api in client/, with functions that send and receive. Installed once.
+ * @returns null where nothing can be installed.
+ */
+export async function heyApiClient(t: Test, document: object): Promise<ClientProject | null> {
+  const packages = await installed({ '@hey-api/openapi-ts': '0.99.0' });
+  if (packages === null) return null;
+  const { folder, project } = await projectOf(t, packages, document);
+  const words = ['-i', 'openapi.json', '-o', 'client', '-c', '@hey-api/client-fetch', '--silent'];
+  await run(join(packages, '.bin/openapi-ts'), words, { cwd: folder });
+  return project;
+}
+
+/** @param packages the folder node_modules that programs of the client find. */
+async function projectOf(t: Test, packages: string, document: object) {
+  const folder = await mkdtemp(join(tmpdir(), 'darkroom-client-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  await symlink(packages, join(folder, 'node_modules'));
+  await writeFile(join(folder, 'openapi.json'), JSON.stringify(document));
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+  const select = (files: string[]) =>
+    writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: COMPILER_OPTIONS, files }));
+  await select([]);
+  const compiler = join(packages, 'typescript/bin/tsc');
+  const project: ClientProject = {
+    async compile(name, source) {
+      await writeFile(join(folder, `${name}.ts`), source);
+      await select([`${name}.ts`]);
+      return outcomeOf([compiler, '-p', '.'], folder);
+    },
+    start: (name, words) => outcomeOf([join(folder, `built/${name}.js`), ...words], folder),
+  };
+  return { folder, project };
+}
+
+/** Runs a script of Node; a failure is an outcome too. */
+async function outcomeOf(words: readonly string[], cwd: string): Promise<Outcome> {
+  try {
+    return { code: 0, ...(await run(process.execPath, words, { cwd, maxBuffer: MOST_OUTPUT_BYTES })) };
+  } catch (error) {
+    const { code, signal, stdout, stderr } = error as Outcome & { signal: string | null };
+    return { code: code ?? signal ?? 'unknown', stdout, stderr };
+  }
+}
+
+/** @returns the folder node_modules with these packages, by name and version; null when they cannot be installed. */
+async function installed(packages: Readonly<Record<string, string>>): Promise<string | null> {
+  const named = Object.entries(packages).map((entry) => entry.join('-'));
+  try {
+    const folder = await cached(named.join('-').replaceAll(/[^\w.]+/g, '-'), async (building) => {
+      const manifest = { private: true, dependencies: { ...packages, ...COMPILER } };
+      await writeFile(join(building, 'package.json'), JSON.stringify(manifest));
+      const options = { cwd: building, timeout: INSTALL_TIMEOUT_MS };
+      await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts'], options);
+    });
+    return join(folder, 'node_modules');
+  } catch (error) {
+    console.log(`*** ${named.join(' and ')} could not be installed: ${(error as Error).message} ***`);
+    return null;
+  }
+}

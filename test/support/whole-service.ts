@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Test } from 'tap';
+
+export const MAIN = join(import.meta.dirname, '../../src/host/main.ts');
+const KEY = 'drk_wholewholewholewholewholewholewholewhole';
+const POLL_MS = 25;
+const POLLS = 12_000;
+
+export interface WholeService {
+  url: string;
+  key: string;
+  pid: number;
+  directory: string;
+  /** Everything that the service printed, logs included. */
+  printed(): string;
+  /** Pids of the API processes now. */
+  children(): Promise<number[]>;
+  signal(name: NodeJS.Signals): void;
+  /** Resolves with the exit code. */
+  ended: Promise<number | null>;
+}
+
+/** The service as an operator starts it: the primary and its processes, on a free port. Ends with the test. */
+export async function startWholeService(
+  t: Pick<Test, 'teardown'>,
+  settings: Record<string, string> = {},
+): Promise<WholeService> {
+  const directory = settings.DATA_DIR ?? (await mkdtemp(join(tmpdir(), 'darkroom-whole-')));
+  const child = spawn(process.execPath, [MAIN], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...withoutStores(process.env),
+      PORT: '0',
+      DATA_DIR: directory,
+      BOOTSTRAP_API_KEY: KEY,
+      REQUESTS_PER_MINUTE: '1000000',
+      ...settings,
+    },
+  });
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      printed += chunk;
+    });
+  }
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  t.teardown(async () => {
+    if (child.exitCode === null) child.kill('SIGTERM');
+    await ended;
+    if (settings.DATA_DIR === undefined) await rm(directory, { recursive: true, force: true });
+  });
+  await until(() => /listening on http/.test(printed) || child.exitCode !== null);
+  const [, url = ''] = /listening on (http\S+)/.exec(printed) ?? [];
+  if (url === '') throw new Error(`The service did not start: ${printed}`);
+  const pid = child.pid ?? 0;
+  return {
+    url,
+    key: KEY,
+    pid,
+    directory,
+    printed: () => printed,
+    children: () => childrenOf(pid),
+    signal: (name) => void child.kill(name),
+    ended,
+  };
+}
+
+/** Waits for a condition by looking again and again, for at most five minutes: a busy machine starts slowly. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (let poll = 0; poll < POLLS; poll += 1) {
+    if (await condition()) return;
+    await pause(POLL_MS);
+  }
+  throw new Error('What was waited for did not happen.');
+}
+
+/** API processes of a primary: its children that run server.ts. */
+export async function childrenOf(parent: number): Promise<number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+  const found = await Promise.all(pids.map((pid) => isApiProcess(pid, parent)));
+  return pids.filter((_pid, index) => found[index]);
+}
+
+async function isApiProcess(pid: number, parent: number): Promise<boolean> {
+  try {
+    const status = await readFile(`/proc/${pid}/status`, 'utf8');
+    if (!status.includes(`PPid:\t${parent}\n`) || /State:\tZ/.test(status)) return false;
+    return (await readFile(`/proc/${pid}/cmdline`, 'utf8')).includes('server.ts');
+  } catch {
+    return false;
+  }
+}
+
+/** A test that starts a service of its own says itself which stores it runs on. */
+function withoutStores(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { MONGODB_URL, REDIS_URL, ...rest } = environment;
+  return process.env.TEST_STORES === 'cluster' ? environment : rest;
+}
