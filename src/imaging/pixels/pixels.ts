@@ -27,7 +27,7 @@ import { deadlineExceeded, refusalOf, tookTooLong } from './failures.ts';
 import type { Header } from './header/header.ts';
 import { hintOf, readingsOf } from './header/readings.ts';
 import { ownedBytes } from './owned.ts';
-import { type Arrival, openPools, type Pool } from './pools/pools.ts';
+import { openPools, type Pool, type PoolResult } from './pools/pools.ts';
 import { readable } from './readable.ts';
 import { createSelfTest } from './self-test.ts';
 import { createRasterizer } from './vector.ts';
@@ -142,7 +142,7 @@ interface Source {
 }
 
 /** What goes with a call: how long it is wanted, and where it says which native work was begun for it. */
-interface Ending {
+interface CallContext {
   deadline: Deadline;
   follow(native: Promise<unknown>): void;
   /** Told when a slot is there and the work begins. @param instead what would take less time. */
@@ -164,7 +164,7 @@ export function createPixels(options: PixelsOptions): Pixels {
   });
 
   /** Runs a call under its deadline, and knows when the last native work for it has ended. */
-  function begin<T>(call: PixelCall, run: (ending: Ending) => Promise<T>): Work<T> {
+  function begin<T>(call: PixelCall, run: (context: CallContext) => Promise<T>): Work<T> {
     const { deadlineMs, work, signal: client } = call;
     const cameMs = clock.elapsedMs();
     let underWay: { sinceMs: number; instead: readonly string[] } | undefined;
@@ -189,7 +189,7 @@ export function createPixels(options: PixelsOptions): Pixels {
   }
 
   /** A file as a thread reads it: itself, or the pixels of a drawing. */
-  async function sourceOf(call: PixelCall, pass: Pass | null, { deadline }: Ending): Promise<Source> {
+  async function sourceOf(call: PixelCall, pass: Pass | null, { deadline }: CallContext): Promise<Source> {
     const { accountId, work, bytes } = call;
     const header = readable(bytes, call.header, (read) =>
       pass === null ? read.frames : framesOf(read, pass),
@@ -206,37 +206,37 @@ export function createPixels(options: PixelsOptions): Pixels {
 
   /** Runs a task in the pool that it belongs to by what it is estimated to take. */
   async function runTask<T extends ImageTask>(
-    taskUntil: (deadlineMs: number) => T,
+    makeTask: (deadlineMs: number) => T,
     { accountId, work, inBatch = false }: PixelCall,
     { header, pass }: { header: Header; pass: Pass | null },
-    ending: Ending,
-  ): Promise<Arrival<T>> {
+    context: CallContext,
+  ): Promise<PoolResult<T>> {
     const { pool, took } = pools.choose(header, pass, inBatch);
     const slotRequest = { accountId, work, bytes: estimatedBytes(header, pass) };
     const begin = (deadlineMs: number) => {
-      ending.working(insteadOf(header, pass, work));
-      return taskUntil(deadlineMs);
+      context.working(insteadOf(header, pass, work));
+      return makeTask(deadlineMs);
     };
-    const arrival = await pool.run<T>({ taskUntil: begin, slotRequest, took, ...ending });
+    const poolResult = await pool.run<T>({ makeTask: begin, slotRequest, took, ...context });
     selfTest.answered();
-    return arrival;
+    return poolResult;
   }
 
   /** A thread may notice the deadline before the clock here does: it is the same refusal. */
   function refused(
     failure: Failure,
-    { late }: Ending,
+    { late }: CallContext,
     paramOf: (passParam: string) => string = (name) => name,
   ): ApiError {
     const isLate = failure.details?.reason === 'deadline_exceeded';
     return isLate ? late() : refusalOf(failure, paramOf);
   }
 
-  async function transform(call: TransformCall, ending: Ending): Promise<PixelResult> {
+  async function transform(call: TransformCall, context: CallContext): Promise<PixelResult> {
     const { pass, layers, describes = false, paramOf = (name) => name } = call;
-    const source = await sourceOf(call, pass, ending);
+    const source = await sourceOf(call, pass, context);
     const { file, header } = source;
-    const taskUntil = (deadlineMs: number): TransformTask => ({
+    const makeTask = (deadlineMs: number): TransformTask => ({
       kind: 'transform',
       ...file,
       ...hintOf(header),
@@ -246,49 +246,49 @@ export function createPixels(options: PixelsOptions): Pixels {
       pass,
       deadlineMs,
     });
-    const { result, queueMs } = await runTask(taskUntil, call, { header, pass }, ending);
-    if (result.kind === 'failure') throw refused(result, ending, paramOf);
+    const { result, queueMs } = await runTask(makeTask, call, { header, pass }, context);
+    if (result.kind === 'failure') throw refused(result, context, paramOf);
     return { ...result, queueMs: queueMs + source.queueMs };
   }
 
-  async function compare(call: CompareCall, ending: Ending): Promise<PixelComparison> {
-    const one = await sourceOf(call, null, ending);
-    const other = await sourceOf({ ...call, bytes: call.other }, null, ending);
+  async function compare(call: CompareCall, context: CallContext): Promise<PixelComparison> {
+    const one = await sourceOf(call, null, context);
+    const other = await sourceOf({ ...call, bytes: call.other }, null, context);
     const otherFile = { other: other.file.input, ...(other.file.raw && { otherRaw: other.file.raw }) };
-    const taskUntil = (deadlineMs: number): CompareTask => ({
+    const makeTask = (deadlineMs: number): CompareTask => ({
       ...{ kind: 'compare', deadlineMs },
       ...one.file,
       ...otherFile,
     });
     // Both lie decoded in memory at once.
     const header = { ...one.header, pixels: one.header.pixels + 2 * other.header.pixels };
-    const { result, queueMs } = await runTask(taskUntil, call, { header, pass: null }, ending);
-    if (result.kind === 'failure') throw refused(result, ending, call.paramOf);
+    const { result, queueMs } = await runTask(makeTask, call, { header, pass: null }, context);
+    if (result.kind === 'failure') throw refused(result, context, call.paramOf);
     return { ...result, queueMs };
   }
 
-  async function describe(call: PixelCall, ending: Ending): Promise<PixelFacts> {
+  async function describe(call: PixelCall, context: CallContext): Promise<PixelFacts> {
     const { bytes } = call;
-    const source = await sourceOf(call, null, ending);
+    const source = await sourceOf(call, null, context);
     const { file, header } = source;
     const drawn = header.format === 'svg' ? drawingFacts(bytes) : {};
-    const taskUntil = (deadlineMs: number): DescribeTask => ({
+    const makeTask = (deadlineMs: number): DescribeTask => ({
       kind: 'describe',
       ...file,
       ...readingsOf(header),
       deadlineMs,
     });
-    const { result, queueMs } = await runTask(taskUntil, call, { header, pass: null }, ending);
-    if (result.kind === 'failure') throw refused(result, ending);
+    const { result, queueMs } = await runTask(makeTask, call, { header, pass: null }, context);
+    if (result.kind === 'failure') throw refused(result, context);
     return { ...result, image: { ...result.image, ...drawn }, queueMs: queueMs + source.queueMs };
   }
 
-  const selfTest = createSelfTest(clock, (call) => begin(call, (ending) => transform(call, ending)).result);
+  const selfTest = createSelfTest(clock, (call) => begin(call, (context) => transform(call, context)).result);
 
   return {
-    transform: (call) => begin(call, (ending) => transform(call, ending)),
-    describe: (call) => begin(call, (ending) => describe(call, ending)),
-    compare: (call) => begin(call, (ending) => compare(call, ending)),
+    transform: (call) => begin(call, (context) => transform(call, context)),
+    describe: (call) => begin(call, (context) => describe(call, context)),
+    compare: (call) => begin(call, (context) => compare(call, context)),
     stats: () => statsOf(pools.quick),
     heavyStats: () => statsOf(pools.heavy),
     batchStats: () => statsOf(pools.batch),

@@ -7,9 +7,9 @@ import { createChildProcessPool, ProcessDeath, refusalOfDeath } from './child-pr
 import { createThreads, type ResultOf } from './threads.ts';
 
 /** A task on its way to a worker. */
-export interface Ride<T extends ImageTask> {
+export interface PoolCall<T extends ImageTask> {
   /** Known only once a slot is there: a job's deadline counts its work alone. */
-  taskUntil(deadlineMs: number): T;
+  makeTask(deadlineMs: number): T;
   slotRequest: Omit<SlotRequest, 'signal'>;
   deadline: Deadline;
   /** Is handed the work as soon as it is begun; it settles when the work has really ended. */
@@ -18,7 +18,7 @@ export interface Ride<T extends ImageTask> {
   took(tookMs: number, succeeded: boolean): void;
 }
 
-export interface Arrival<T extends ImageTask> {
+export interface PoolResult<T extends ImageTask> {
   result: ResultOf<T>;
   queueMs: number;
 }
@@ -26,7 +26,7 @@ export interface Arrival<T extends ImageTask> {
 /** A way to run image tasks: a number of slots, taken in turns, and workers behind them. */
 export interface Pool {
   /** @throws ApiError provider_unavailable, unsupported_format; the deadline's reason when it ends. */
-  run<T extends ImageTask>(ride: Ride<T>): Promise<Arrival<T>>;
+  run<T extends ImageTask>(call: PoolCall<T>): Promise<PoolResult<T>>;
   stats(): AdmissionStats;
   retryAfterSeconds(): number;
   /** Changes the number of slots and the memory for all of them, without a failed call. */
@@ -55,7 +55,7 @@ export function createThreadPool(options: PoolOptions & { threadFile: URL }): Po
   const admission = createAdmission({ ...options, slots: slots, callsBesideJobs: true });
   const workers = createThreads({ threads: slots, threadFile, onLost });
   return {
-    async run({ taskUntil, slotRequest, deadline, follow, took }) {
+    async run({ makeTask, slotRequest, deadline, follow, took }) {
       const { signal } = deadline;
       const slot = await deadline.waiting(admission.acquire({ ...slotRequest, signal }));
       if (signal.aborted) {
@@ -63,7 +63,7 @@ export function createThreadPool(options: PoolOptions & { threadFile: URL }): Po
         throw signal.reason;
       }
       const startedMs = clock.elapsedMs();
-      const native = workers.run(taskUntil(deadline.deadlineMs())).finally(slot.release);
+      const native = workers.run(makeTask(deadline.deadlineMs())).finally(slot.release);
       follow(native.then((result) => took(clock.elapsedMs() - startedMs, result.kind !== 'failure')));
       const reached = native.catch((cause: Error) => {
         onLost(cause);
@@ -103,11 +103,11 @@ export function createProcessPool(
   }
 
   return {
-    async run<T extends ImageTask>({ taskUntil, slotRequest, deadline, follow }: Ride<T>) {
+    async run<T extends ImageTask>({ makeTask, slotRequest, deadline, follow }: PoolCall<T>) {
       let begun = false;
       const begin = () => {
         begun = true;
-        return { task: taskUntil(deadline.deadlineMs()), signal: deadline.signal };
+        return { task: makeTask(deadline.deadlineMs()), signal: deadline.signal };
       };
       const native = processes.run({ ...slotRequest, deadline, begin });
       follow(native);

@@ -10,7 +10,7 @@ import type { Header } from '../header/header.ts';
 import { createPace } from './pace.ts';
 import { createProcessPool, createThreadPool, type Pool } from './pool.ts';
 
-export type { Arrival, Pool } from './pool.ts';
+export type { Pool, PoolResult } from './pool.ts';
 
 /** Passes that take a moment, and those that may take longer. */
 export interface Pools {
