@@ -8,9 +8,11 @@ import { createPixels } from '../imaging/pixels/pixels.ts';
 import { openRenders } from '../imaging/renders/open.ts';
 import type { Renders } from '../imaging/renders/renders.ts';
 import { type Capacity, createCapacity } from '../platform/capacity/capacity.ts';
+import { systemClock } from '../platform/clock/clock.ts';
 import { openSharedClock, type SharedClock } from '../platform/clock/shared-clock.ts';
 import { installBodyParsing } from '../platform/http/bodies/parsing.ts';
 import { drainServer } from '../platform/http/connection/draining.ts';
+import { installReleasing, type ReleasableConnections } from '../platform/http/connection/releasing.ts';
 import { installIdempotency } from '../platform/http/hooks/idempotency.ts';
 import { installMetrics } from '../platform/http/hooks/metrics.ts';
 import { installRoom } from '../platform/http/hooks/room.ts';
@@ -54,6 +56,7 @@ export interface AppOptions {
 
 export interface App {
   server: FastifyInstance;
+  connections: ReleasableConnections;
   /** Takes no new connection, lets calls in flight finish for at most `timeoutMs`, then ends slices and pools. */
   drain(timeoutMs: number): Promise<void>;
   /** One round of every task now, instead of when its time comes. */
@@ -127,6 +130,11 @@ export async function buildApp(options: AppOptions): Promise<App> {
   server.addHook('onSend', (_request, reply, _payload, done) => {
     if (draining.signal.aborted) reply.header('connection', 'close');
     done();
+  });
+  const connections = installReleasing(server, {
+    isWork: ({ routeOptions }) => routeOptions.config?.slot === 'calls',
+    onReleased: meters.connections.released,
+    clock: systemClock,
   });
 
   // Outside of the interface.
@@ -204,7 +212,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     }
   }
 
-  return { server, drain, sweep: () => sweeper.sweep() };
+  return { server, connections, drain, sweep: () => sweeper.sweep() };
 }
 
 /** The threads that touch pixels, and the browsers. */

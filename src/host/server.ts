@@ -19,6 +19,7 @@ const processId = process.env.DARKROOM_PROCESS_ID ?? '0';
 let drainAsked = false;
 let serving: App | null = null;
 process.on('message', (message: ProcessMessage) => {
+  if (message.type === 'release') serving?.connections.release(message.connections);
   if (message.type !== 'drain' || drainAsked) return;
   drainAsked = true;
   void drain();
@@ -61,7 +62,7 @@ if (settings.http.METRICS_PORT !== 0) {
   );
 }
 tellPrimary({ type: 'listening', port: Number(port) });
-setInterval(() => tellPrimary({ type: 'alive' }), BEAT_MS).unref();
+setInterval(() => tellPrimary({ type: 'alive', load: app.connections.load() }), BEAT_MS).unref();
 
 /** Ends the process after its calls; one that does not listen yet has none, and ends at once. */
 async function drain(): Promise<void> {

@@ -2,6 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Clock, systemClock } from '../../platform/clock/clock.ts';
+import { createBalance } from './balance.ts';
 import { cannotRescue, rescueConnections } from './handed-connections.ts';
 import { createHeartbeats } from './heartbeats.ts';
 
@@ -65,7 +66,13 @@ interface Death {
 }
 
 /** Messages between the primary and an API process, beside the channel's own. */
-export type ProcessMessage = { type: 'listening'; port: number } | { type: 'alive' } | { type: 'drain' };
+export type ProcessMessage =
+  | { type: 'listening'; port: number }
+  /** `load`: the mean number of calls in hand since the message before. */
+  | { type: 'alive'; load: number }
+  /** The next answers, this many, close their connections. */
+  | { type: 'release'; connections: number }
+  | { type: 'drain' };
 
 /**
  * Keeps a number of API processes alive. A dead one is replaced: at once after a healthy life, with a doubling delay
@@ -89,6 +96,10 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     onSilent: killHung,
     clock,
   });
+  const balance = createBalance<Worker>({
+    release: (worker, connections) => send(worker, { type: 'release', connections }),
+    clock,
+  });
   /** By process, the one that is started to take its place, while both live. */
   const successors = new Map<Worker, Worker>();
   let wanted = options.processes;
@@ -107,7 +118,10 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     );
     const tooSlow = setTimeout(() => killSlow(worker), START_TIMEOUT_MS).unref();
     worker.on('message', (message: ProcessMessage) => {
-      if (message.type === 'alive') heartbeats.beat(worker);
+      if (message.type === 'alive') {
+        heartbeats.beat(worker);
+        if (serving.has(worker)) balance.tell(worker, message.load);
+      }
       if (message.type !== 'listening') return;
       clearTimeout(tooSlow);
       serving.add(worker);
@@ -118,6 +132,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     worker.once('exit', (code, signal) => {
       clearTimeout(tooSlow);
       heartbeats.forget(worker);
+      balance.forget(worker);
       const everServed = serving.delete(worker) || hung.delete(worker);
       onExit(worker, { code, signal, everServed });
     });
@@ -164,8 +179,9 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     if (worker.isDead()) return;
     leaving.add(worker);
     serving.delete(worker);
+    balance.forget(worker);
     const gone = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
-    if (worker.isConnected()) worker.send({ type: 'drain' } satisfies ProcessMessage);
+    send(worker, { type: 'drain' });
     // The process ends itself after its calls; the margin covers the closing of its pools.
     const tooLong = sleep(options.drainTimeoutMs + 5_000, 'late', { ref: false });
     if ((await Promise.race([gone, tooLong])) === 'late') {
@@ -277,6 +293,10 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       await Promise.all([...bornMs.keys()].map(drain));
     },
   };
+}
+
+function send(worker: Worker, message: ProcessMessage): void {
+  if (worker.isConnected()) worker.send(message);
 }
 
 /** 0, 100, 200, 400 … 10,000 ms. */

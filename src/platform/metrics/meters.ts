@@ -1,6 +1,7 @@
 import { collectDefaultMetrics, register } from 'prom-client';
 import type { Tracing } from '../tracing/tracing.ts';
 import { type ClockMeter, createClockMeter } from './clock.ts';
+import { type ConnectionMeter, createConnectionMeter } from './connections.ts';
 import { createOpMeter, type OpMeter } from './ops.ts';
 import { createPoolMeter, type PoolMeter } from './pools.ts';
 import { createRequestMeter, type RequestMeter } from './requests.ts';
@@ -9,6 +10,7 @@ import { createStoreMeter, type StoreMeter } from './stores.ts';
 /** What a process counts and measures. No label ever holds an account, an id or a text of a caller. */
 export interface Meters {
   requests: RequestMeter;
+  connections: ConnectionMeter;
   pools: PoolMeter;
   ops: OpMeter;
   stores: StoreMeter;
@@ -38,6 +40,7 @@ export function createMeters(tracing: Tracing): Meters {
   for (const name of MISNAMED) register.removeSingleMetric(name);
   return {
     requests: createRequestMeter(),
+    connections: createConnectionMeter(),
     pools: createPoolMeter(),
     ops: createOpMeter(tracing),
     stores: createStoreMeter(tracing),
