@@ -50,7 +50,7 @@ export function readSettings(environment: Record<string, string | undefined>): S
   for (const [slice, table] of Object.entries(SETTINGS)) {
     const values: Record<string, unknown> = {};
     for (const [name, setting] of Object.entries<Setting<unknown>>(table)) {
-      const given = environment[name];
+      const given = environment[name] || environment[setting.formerName ?? name];
       const value = given === undefined || given === '' ? setting.fallback : setting.parse(given);
       if (value === undefined) violations.push(violationOf(name, given ?? '', setting));
       values[name] = value;

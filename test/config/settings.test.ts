@@ -38,6 +38,12 @@ t.test('MONGODB_URL and REDIS_URL go together', async (t) => {
   t.match(violationsOf({ REDIS_URL: 'redis://cache' }), [/MONGODB_URL is not/]);
 });
 
+t.test('a setting is read by its former name where the present one is not set', async (t) => {
+  const slotsOf = (environment: Record<string, string>) => readSettings(environment).pixels.IMAGE_HEAVY_SLOTS;
+  t.equal(slotsOf({ IMAGE_HEAVY_PLACES: '5' }), 5);
+  t.equal(slotsOf({ IMAGE_HEAVY_PLACES: '5', IMAGE_HEAVY_SLOTS: '3' }), 3);
+});
+
 t.test('a secret that is not acceptable is not printed', async (t) => {
   const [violation = ''] = violationsOf({ BOOTSTRAP_API_KEY: 'hunter2' });
   t.notMatch(violation, /hunter2/);

@@ -1,3 +1,5 @@
+import { present } from '../names/present.ts';
+
 /**
  * One setting: its name in the environment, what it means, what it accepts. A slice declares its own in its config.ts;
  * config/index.ts gathers them all, reads the environment once and reports every violation in one sentence each.
@@ -15,6 +17,8 @@ export interface Setting<T> {
   parse: (text: string) => T | undefined;
   /** Never printed. */
   secret?: boolean;
+  /** Its name in earlier versions, which is read where the present one is not set. */
+  formerName?: string;
 }
 
 export type SettingsOf<S extends Record<string, Setting<unknown>>> = {
@@ -24,6 +28,7 @@ export type SettingsOf<S extends Record<string, Setting<unknown>>> = {
 /** A whole number between two bounds, both included. The unit belongs in the setting's name. */
 export function integer(options: {
   description: string;
+  formerName?: string;
   fallback: number;
   min: number;
   max: number;
@@ -34,6 +39,7 @@ export function integer(options: {
     accepts: `a whole number from ${options.min} to ${options.max} is expected`,
     defaultText: options.defaultText ?? String(options.fallback),
     fallback: options.fallback,
+    ...present({ formerName: options.formerName }),
     parse(text) {
       const value = Number(text);
       return /^\d+$/.test(text) && value >= options.min && value <= options.max ? value : undefined;
