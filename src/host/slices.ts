@@ -162,7 +162,7 @@ export async function openSlices({ settings, platform, pixels, renders }: Slices
       templates,
       presets,
       allowance: billing.allowance,
-      readAsset: assets.readAsset,
+      assets: assets.reader,
       settings: { ...settings.pixels, ...settings.renders },
     }),
   );

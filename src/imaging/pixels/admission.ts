@@ -21,6 +21,10 @@ export interface SlotRequest {
   work?: WorkClass | undefined;
   /** Memory the work is estimated to take. More than the whole budget is admitted alone. */
   bytes: number;
+  /** Memory that it keeps while it waits, in bytes: the body of a call. */
+  heldBytes?: number;
+  /** Called when it is next in line, once or more, so that its input can be read before its turn. */
+  prepare?: () => void;
   /** Ends the waiting; acquire rejects with its reason. */
   signal: AbortSignal;
 }
@@ -41,14 +45,24 @@ export interface AdmissionStats {
   meanWaitMs: number;
 }
 
-/** A waiting room before a number of slots and a budget of memory: bounded for calls, without end for jobs. */
+/**
+ * A queue before a number of slots and a budget of memory, without a bound for jobs. For calls it is bounded in three ways: by
+ * their number, by the bytes of their bodies, and in an overload by the time that a new call would wait. A burst is served as
+ * long as its deadlines allow; where the queue has not been empty for a second, the load is more than the workers can do, and a
+ * longer queue would only make every answer late.
+ */
 export interface Admission {
   /**
    * Waits for a slot.
-   * @throws provider_unavailable (capacity, with Retry-After) when a call finds the waiting room full; the signal's reason
-   * when it aborts.
+   * @throws provider_unavailable (capacity, with Retry-After) when the queue takes no such call; the signal's reason when it
+   * aborts.
    */
   acquire(request: SlotRequest): Promise<Slot>;
+  /**
+   * Refuses a call that the queue would not take now.
+   * @throws provider_unavailable (capacity, with Retry-After)
+   */
+  refuseExcess(request: Pick<SlotRequest, 'accountId' | 'heldBytes'>): void;
   /** When a slot is to be expected for a call that came now: whole seconds, 1 to 60. */
   retryAfterSeconds(): number;
   /**
@@ -71,6 +85,8 @@ const LATEST_WEIGHT = 0.1;
 const withLatest = (mean: number, latest: number) => mean + LATEST_WEIGHT * (latest - mean);
 
 const FIRST_GUESS_MS = 200;
+/** A queue of calls that has not been empty for this long is an overload, and no burst. */
+const OVERLOAD_AFTER_MS = 1_000;
 const LONGEST_RETRY_SECONDS = 60;
 /** Calls that are served in a row while a job waits: the next turn is the job's. */
 const CALLS_IN_A_ROW = 3;
@@ -80,6 +96,10 @@ export function createAdmission(options: {
   budgetBytes: number;
   /** Calls that may wait. */
   queueLimit: number;
+  /** Bytes that calls may keep while they wait; absent: any number. */
+  heldLimitBytes?: number;
+  /** In an overload, a call that would wait longer is refused, in milliseconds; absent: none is. */
+  waitLimitMs?: number;
   /**
    * A call does not wait for the slots that jobs have: it works beside them, so that up to twice as many are at work as
    * there are slots. A job takes a slot only where neither a call nor another job has it.
@@ -88,6 +108,7 @@ export function createAdmission(options: {
   clock?: Clock;
 }): Admission {
   const { queueLimit, callsBesideJobs = false, clock = systemClock } = options;
+  const { heldLimitBytes = Number.POSITIVE_INFINITY, waitLimitMs = Number.POSITIVE_INFINITY } = options;
   let { slots, budgetBytes } = options;
   const lines = { call: createFairQueue<Waiter>(), job: createFairQueue<Waiter>() };
   /** Slots that each account has now. */
@@ -95,6 +116,10 @@ export function createAdmission(options: {
   let callsInARow = 0;
   const atWork: Record<WorkClass, number> = { call: 0, job: 0 };
   let reservedBytes = 0;
+  /** Kept by calls that wait. */
+  let heldBytes = 0;
+  /** Since when calls wait without a break; null while none waits. */
+  let callsWaitSinceMs: number | null = null;
   let meanServiceMs = FIRST_GUESS_MS;
   let meanWaitMs = 0;
   let idlers: (() => void)[] = [];
@@ -103,15 +128,18 @@ export function createAdmission(options: {
   const waiting = () => lines.call.size + lines.job.size;
   const busy = () => atWork.call + atWork.job;
 
+  /** Work that has the slots which work of this class could take. */
+  const inTheWayOf = (work: WorkClass = 'call') =>
+    callsBesideJobs && work === 'call' ? atWork.call : busy();
+
   function fits({ bytes, work }: SlotRequest): boolean {
-    const before = callsBesideJobs && work !== 'job' ? atWork.call : busy();
-    return before < slots && (busy() === 0 || reservedBytes + bytes <= budgetBytes);
+    return inTheWayOf(work) < slots && (busy() === 0 || reservedBytes + bytes <= budgetBytes);
   }
 
   function count(accountId: string, change: 1 | -1): void {
-    const slots = slotsOf(accountId) + change;
-    if (slots === 0) held.delete(accountId);
-    else held.set(accountId, slots);
+    const ofAccount = slotsOf(accountId) + change;
+    if (ofAccount === 0) held.delete(accountId);
+    else held.set(accountId, ofAccount);
   }
 
   function take({ accountId, bytes, work = 'call' }: SlotRequest, queueMs: number): Slot {
@@ -153,9 +181,11 @@ export function createAdmission(options: {
       const next = lines[work].next({ slotsOf });
       if (next === undefined || !fits(next.waiter.request)) break;
       callsInARow = work === 'call' && jobsLack() ? callsInARow + 1 : 0;
+      leaveLine(next.waiter);
       lines[work].serve(next.owner, next.waiter);
       next.waiter.grant(take(next.waiter.request, clock.elapsedMs() - next.waiter.arrivedMs));
     }
+    lines[classWhoseTurnItIs()].next({ slotsOf })?.waiter.request.prepare?.();
     if (busy() > 0 || waiting() > 0) return;
     for (const resolve of idlers) resolve();
     idlers = [];
@@ -165,6 +195,7 @@ export function createAdmission(options: {
     const { accountId, signal, work = 'call' } = request;
     return new Promise((resolve, reject) => {
       const giveUp = () => {
+        leaveLine(waiter);
         lines[work].remove(accountId, waiter);
         reject(signal.reason);
         admitNext();
@@ -178,25 +209,63 @@ export function createAdmission(options: {
         },
       };
       lines[work].add(accountId, waiter);
+      if (work === 'call') {
+        heldBytes += request.heldBytes ?? 0;
+        callsWaitSinceMs ??= clock.elapsedMs();
+      }
       signal.addEventListener('abort', giveUp, { once: true });
       // A call may go before a job that waits for memory.
       admitNext();
     });
   }
 
+  /** Called before a waiter leaves its line, served or not. */
+  function leaveLine({ request }: Waiter): void {
+    if (request.work === 'job') return;
+    heldBytes -= request.heldBytes ?? 0;
+    if (lines.call.size === 1) callsWaitSinceMs = null;
+  }
+
+  /** How long a new call of an account would wait, in milliseconds: accounts take turns. */
+  function expectedWaitMs(accountId: string): number {
+    return ((lines.call.aheadOf(accountId) + 1) * meanServiceMs) / slots;
+  }
+
+  function isOverloaded(): boolean {
+    return callsWaitSinceMs !== null && clock.elapsedMs() - callsWaitSinceMs > OVERLOAD_AFTER_MS;
+  }
+
+  function refuseExcess({
+    accountId,
+    heldBytes: bytes = 0,
+  }: Pick<SlotRequest, 'accountId' | 'heldBytes'>): void {
+    if (lines.call.size === 0 && inTheWayOf() < slots) return;
+    // However large its body is, one call may wait.
+    const holdsTooMuch = bytes > 0 && heldBytes > 0 && heldBytes + bytes > heldLimitBytes;
+    if (lines.call.size >= queueLimit || holdsTooMuch) throw capacity(retryAfterSeconds());
+    if (!isOverloaded()) return;
+    const waitMs = expectedWaitMs(accountId);
+    // Where a single piece of work takes longer than the limit, one call may wait for it.
+    if (waitMs > Math.max(waitLimitMs, meanServiceMs)) throw capacity(secondsOf(waitMs));
+  }
+
   function retryAfterSeconds(): number {
     const aheadMs = ((lines.call.size + busy()) / slots) * meanServiceMs;
-    return Math.min(LONGEST_RETRY_SECONDS, Math.max(1, Math.ceil(aheadMs / 1000)));
+    return secondsOf(aheadMs);
+  }
+
+  function secondsOf(ms: number): number {
+    return Math.min(LONGEST_RETRY_SECONDS, Math.max(1, Math.ceil(ms / 1000)));
   }
 
   return {
     async acquire(request) {
       request.signal.throwIfAborted();
       if (waiting() === 0 && fits(request)) return take(request, 0);
-      const isCall = request.work !== 'job';
-      if (isCall && lines.call.size >= queueLimit) throw capacity(retryAfterSeconds());
+      if (request.work !== 'job') refuseExcess(request);
       return wait(request);
     },
+    refuseExcess,
     retryAfterSeconds,
     resize(size) {
       ({ slots, budgetBytes = budgetBytes } = size);

@@ -28,6 +28,13 @@ export const pixelsSettings = {
     min: 256,
     max: 65_536,
   }),
+  IMAGE_WAIT_MS: integer({
+    description:
+      'In an overload (calls have waited for a second without a break), a call that would wait longer for its thread is refused at once, with that wait as Retry-After. Shorter bursts are served as long as their deadlines allow.',
+    fallback: 1_000,
+    min: 50,
+    max: 60_000,
+  }),
   IMAGE_QUEUE: integer({
     description:
       'Image calls of each API process that may wait for a thread; further ones are refused with 503 capacity.',

@@ -30,11 +30,15 @@ import { ownedBytes } from './owned.ts';
 import { openPools, type Pool, type PoolResult } from './pools/pools.ts';
 import { readable } from './readable.ts';
 import { createSelfTest } from './self-test.ts';
+import { headerOfFacts, isStored, type StoredFile } from './stored-file.ts';
 import { createRasterizer } from './vector.ts';
 
 export interface PixelCall {
-  /** The file. Handed over: transferred to a thread when it owns its memory, and not to be touched again. */
-  bytes: Uint8Array;
+  /**
+   * The file. Bytes are handed over: transferred to a thread when they own their memory, and not to be touched again. A file in a
+   * store is read once the call has its slot.
+   */
+  bytes: Uint8Array | StoredFile;
   /** Its header, where it was read from these very bytes already. */
   header?: Header | null;
   /** Whose call it is; accounts take turns. */
@@ -61,7 +65,7 @@ export interface TransformCall extends PixelCall {
 
 export interface CompareCall extends PixelCall {
   /** The file of the other image. */
-  other: Uint8Array;
+  other: Uint8Array | StoredFile;
   /** Names the parameter of the other image, `otherAssetId`, in the caller's words. */
   paramOf?: (passParam: string) => string;
 }
@@ -106,6 +110,12 @@ export interface Pixels {
   describe(call: PixelCall): Work<PixelFacts>;
   /** Compares an image with another one of its size. */
   compare(call: CompareCall): Work<PixelComparison>;
+  /**
+   * Refuses a call, before its body is read, that its queue would not take.
+   * @param bytes of the body, as far as they are known.
+   * @throws provider_unavailable (capacity)
+   */
+  refuseExcess(accountId: string, bytes: number): void;
   /** Of the passes that take a moment. */
   stats(): PixelStats;
   /** Of those that may take longer: their processes are called threads here. */
@@ -133,10 +143,21 @@ export interface PixelsOptions {
 }
 
 /** The input of a thread: the file, or the pixels of a drawing. */
-interface Source {
+interface Opened {
   file: { input: Uint8Array<ArrayBuffer>; raw?: RawPixels };
   /** The header of `file`; for an SVG that of its pixels. */
   header: Header;
+}
+
+interface Source {
+  /** The header that the work is estimated by: of a stored file as its facts tell it. */
+  header: Header;
+  /** Answers the input; reads it first where it is still in a store. */
+  open(): Opened | Promise<Opened>;
+  /** Begins the reading, before the call has its slot. */
+  prepare?: () => void;
+  /** Memory that the call keeps while it waits, in bytes. */
+  heldBytes: number;
   /** Time waited for the rasterizer. */
   queueMs: number;
 }
@@ -188,34 +209,57 @@ export function createPixels(options: PixelsOptions): Pixels {
     return { result, ended };
   }
 
-  /** A file as a thread reads it: itself, or the pixels of a drawing. */
-  async function sourceOf(call: PixelCall, pass: Pass | null, { deadline }: CallContext): Promise<Source> {
+  /** A file as a thread reads it: itself, or the pixels of a drawing. A stored drawing is read at once. */
+  async function sourceOf(call: PixelCall, pass: Pass | null, context: CallContext): Promise<Source> {
+    const { bytes } = call;
+    if (!isStored(bytes)) return sourceIn({ ...call, bytes }, pass, context);
+    if (bytes.facts.format === 'svg') return sourceIn({ ...call, bytes: await bytes.read() }, pass, context);
+    let reading: Promise<Opened> | undefined;
+    const open = () => {
+      reading ??= bytes.read().then((read) => openedFrom(read, null, pass));
+      return reading;
+    };
+    // Where the reading fails, the call says so when it has its slot.
+    const prepare = () => void open().catch(ignore);
+    return { header: headerOfFacts(bytes.facts), open, prepare, heldBytes: 0, queueMs: 0 };
+  }
+
+  function openedFrom(bytes: Uint8Array, known: Header | null | undefined, pass: Pass | null): Opened {
+    const header = readable(bytes, known, (read) => (pass === null ? read.frames : framesOf(read, pass)));
+    return { file: { input: ownedBytes(bytes) }, header };
+  }
+
+  async function sourceIn(
+    call: PixelCall & { bytes: Uint8Array },
+    pass: Pass | null,
+    { deadline }: CallContext,
+  ): Promise<Source> {
     const { accountId, work, bytes } = call;
-    const header = readable(bytes, call.header, (read) =>
-      pass === null ? read.frames : framesOf(read, pass),
-    );
-    if (header.format !== 'svg') return { file: { input: ownedBytes(bytes) }, header, queueMs: 0 };
+    const opened = openedFrom(bytes, call.header, pass);
+    const { header } = opened;
+    const heldBytes = bytes.length;
+    if (header.format !== 'svg') return { header, open: () => opened, heldBytes, queueMs: 0 };
     const drawing = await rasterizer.draw({ bytes, ...drawingSizeOf(pass) }, { accountId, work, deadline });
     const { width, height, channels, pixels, queueMs } = drawing;
-    return {
-      file: { input: pixels, raw: { width, height, channels } },
-      header: { ...header, width, height, pixels: width * height },
-      queueMs,
-    };
+    const drawn = { ...header, width, height, pixels: width * height };
+    const file = { input: pixels, raw: { width, height, channels } };
+    return { header: drawn, open: () => ({ file, header: drawn }), heldBytes: pixels.length, queueMs };
   }
 
   /** Runs a task in the pool that it belongs to by what it is estimated to take. */
   async function runTask<T extends ImageTask>(
-    makeTask: (deadlineMs: number) => T,
+    makeTask: (opened: Opened, deadlineMs: number) => T | Promise<T>,
     { accountId, work, inBatch = false }: PixelCall,
-    { header, pass }: { header: Header; pass: Pass | null },
+    { source, pass }: { source: Source; pass: Pass | null },
     context: CallContext,
   ): Promise<PoolResult<T>> {
+    const { header, heldBytes } = source;
     const { pool, took } = pools.choose(header, pass, inBatch);
-    const slotRequest = { accountId, work, bytes: estimatedBytes(header, pass) };
-    const begin = (deadlineMs: number) => {
+    const bytes = estimatedBytes(header, pass);
+    const slotRequest = { accountId, work, bytes, heldBytes, ...present({ prepare: source.prepare }) };
+    const begin = async (deadlineMs: number) => {
       context.working(insteadOf(header, pass, work));
-      return makeTask(deadlineMs);
+      return makeTask(await source.open(), deadlineMs);
     };
     const poolResult = await pool.run<T>({ makeTask: begin, slotRequest, took, ...context });
     selfTest.answered();
@@ -235,8 +279,7 @@ export function createPixels(options: PixelsOptions): Pixels {
   async function transform(call: TransformCall, context: CallContext): Promise<PixelResult> {
     const { pass, layers, describes = false, paramOf = (name) => name } = call;
     const source = await sourceOf(call, pass, context);
-    const { file, header } = source;
-    const makeTask = (deadlineMs: number): TransformTask => ({
+    const makeTask = ({ file, header }: Opened, deadlineMs: number): TransformTask => ({
       kind: 'transform',
       ...file,
       ...hintOf(header),
@@ -246,39 +289,44 @@ export function createPixels(options: PixelsOptions): Pixels {
       pass,
       deadlineMs,
     });
-    const { result, queueMs } = await runTask(makeTask, call, { header, pass }, context);
+    const { result, queueMs } = await runTask(makeTask, call, { source, pass }, context);
     if (result.kind === 'failure') throw refused(result, context, paramOf);
     return { ...result, queueMs: queueMs + source.queueMs };
   }
 
   async function compare(call: CompareCall, context: CallContext): Promise<PixelComparison> {
     const one = await sourceOf(call, null, context);
-    const other = await sourceOf({ ...call, bytes: call.other }, null, context);
-    const otherFile = { other: other.file.input, ...(other.file.raw && { otherRaw: other.file.raw }) };
-    const makeTask = (deadlineMs: number): CompareTask => ({
-      ...{ kind: 'compare', deadlineMs },
-      ...one.file,
-      ...otherFile,
-    });
+    const other = await sourceOf({ ...call, bytes: call.other, header: null }, null, context);
+    const makeTask = async (opened: Opened, deadlineMs: number): Promise<CompareTask> => {
+      const { file } = await other.open();
+      return {
+        kind: 'compare',
+        deadlineMs,
+        ...opened.file,
+        other: file.input,
+        ...present({ otherRaw: file.raw }),
+      };
+    };
     // Both lie decoded in memory at once.
     const header = { ...one.header, pixels: one.header.pixels + 2 * other.header.pixels };
-    const { result, queueMs } = await runTask(makeTask, call, { header, pass: null }, context);
+    const source = { ...one, header, heldBytes: one.heldBytes + other.heldBytes };
+    const { result, queueMs } = await runTask(makeTask, call, { source, pass: null }, context);
     if (result.kind === 'failure') throw refused(result, context, call.paramOf);
     return { ...result, queueMs };
   }
 
   async function describe(call: PixelCall, context: CallContext): Promise<PixelFacts> {
-    const { bytes } = call;
-    const source = await sourceOf(call, null, context);
-    const { file, header } = source;
-    const drawn = header.format === 'svg' ? drawingFacts(bytes) : {};
-    const makeTask = (deadlineMs: number): DescribeTask => ({
+    const isDrawing = isStored(call.bytes) && call.bytes.facts.format === 'svg';
+    const bytes = isStored(call.bytes) && isDrawing ? await call.bytes.read() : call.bytes;
+    const source = await sourceOf({ ...call, bytes }, null, context);
+    const drawn = !isStored(bytes) && source.header.format === 'svg' ? drawingFacts(bytes) : {};
+    const makeTask = ({ file, header }: Opened, deadlineMs: number): DescribeTask => ({
       kind: 'describe',
       ...file,
       ...readingsOf(header),
       deadlineMs,
     });
-    const { result, queueMs } = await runTask(makeTask, call, { header, pass: null }, context);
+    const { result, queueMs } = await runTask(makeTask, call, { source, pass: null }, context);
     if (result.kind === 'failure') throw refused(result, context);
     return { ...result, image: { ...result.image, ...drawn }, queueMs: queueMs + source.queueMs };
   }
@@ -289,6 +337,7 @@ export function createPixels(options: PixelsOptions): Pixels {
     transform: (call) => begin(call, (context) => transform(call, context)),
     describe: (call) => begin(call, (context) => describe(call, context)),
     compare: (call) => begin(call, (context) => compare(call, context)),
+    refuseExcess: (accountId, heldBytes) => pools.quick.refuseExcess({ accountId, heldBytes }),
     stats: () => statsOf(pools.quick),
     heavyStats: () => statsOf(pools.heavy),
     batchStats: () => statsOf(pools.batch),

@@ -71,7 +71,7 @@ export function createRasterizer(options: RasterizerOptions): Rasterizer {
   return {
     async draw({ bytes, ...size }, { accountId, work, deadline }) {
       let drawing: Deadline | undefined;
-      const begin = () => {
+      const begin = async () => {
         const deadlineMs = clock.nowMs() + timeoutMs;
         drawing = deadlineOf({ deadlineMs, client: deadline.signal, clock, late });
         // What goes to a process is handed over, and the caller reads its file again.

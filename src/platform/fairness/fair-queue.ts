@@ -19,6 +19,8 @@ export interface FairQueue<T> {
     slotsOf?: (owner: string) => number;
     canServe?: (waiter: T) => boolean;
   }): { owner: string; waiter: T } | undefined;
+  /** How many waiters are served before a new one of an owner, if no others come: owners take turns. */
+  aheadOf(owner: string): number;
   /** Takes out the waiter that `next` answered; its owner goes to the end. */
   serve(owner: string, waiter: T): void;
 }
@@ -62,6 +64,12 @@ export function createFairQueue<T>(): FairQueue<T> {
         if (slots === 0) break;
       }
       return chosen;
+    },
+    aheadOf(owner) {
+      const own = lines.get(owner)?.length ?? 0;
+      let ahead = own;
+      for (const [other, line] of lines) if (other !== owner) ahead += Math.min(line.length, own + 1);
+      return ahead;
     },
     serve(owner, waiter) {
       remove(owner, waiter);

@@ -14,7 +14,7 @@ import type { AssetStatus } from './asset.ts';
 import { AssetCollections } from './collections/collections.ts';
 import { collectionRoutes } from './collections/routes.ts';
 import { createLinks } from './content/links.ts';
-import { createAssetReader } from './content/reader.ts';
+import { type AssetReader, createAssetReader } from './content/reader.ts';
 import { openContent } from './content/reading.ts';
 import { contentRoutes } from './content/routes.ts';
 import { UPLOAD_LIMIT_BYTES, URL_LIMIT_BYTES } from './limits.ts';
@@ -53,8 +53,8 @@ export interface AssetsOptions {
 
 export interface Assets extends Slice {
   sweeps: readonly SweepTask[];
-  /** Reads an asset for a synchronous call; see reading.ts for what it throws. */
-  readAsset: ReturnType<typeof createAssetReader>;
+  /** Assets as synchronous calls read them. */
+  reader: AssetReader;
   /** How many assets an account has, those on their way in and out included. */
   storedAssets(accountId: string): Promise<number>;
   /** Those of the ids that are no DONE asset of the account. */
@@ -65,7 +65,7 @@ export interface Assets extends Slice {
 /** What jobs ask of assets: their inputs, the places of their outputs, and the outputs. */
 export interface AssetsForJobs {
   /** Reads an input, which may be as large as an upload. */
-  read: ReturnType<typeof createAssetReader>;
+  read: AssetReader['read'];
   /** Those of the ids that are assets of the account, with their status. */
   statuses(accountId: string, assetIds: readonly string[]): Promise<Map<string, AssetStatus>>;
   /** Pictures of the account, by id: those that have their bytes. */
@@ -111,7 +111,7 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
       await app.register(collectionRoutes, { gate, collections });
     },
 
-    readAsset: createAssetReader(records, objects, URL_LIMIT_BYTES),
+    reader: createAssetReader(records, objects, URL_LIMIT_BYTES),
 
     storedAssets: (accountId) => quota.stored(accountId),
 
@@ -121,7 +121,7 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
     },
 
     jobs: {
-      read: createAssetReader(records, objects, UPLOAD_LIMIT_BYTES),
+      read: createAssetReader(records, objects, UPLOAD_LIMIT_BYTES).read,
       statuses: (accountId, ids) => store.statuses(accountId, ids),
       pictures: async (accountId, ids) => {
         const pictures = new Map<string, StoredPicture>();

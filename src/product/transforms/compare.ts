@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { readable } from '../../imaging/pixels/readable.ts';
+import { isStored } from '../../imaging/pixels/stored-file.ts';
 import { checkImageBody, mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
 import { JSON_BODY_LIMIT_BYTES, parseJson } from '../../platform/http/bodies/json.ts';
 import { openMultipart } from '../../platform/http/bodies/multipart.ts';
@@ -10,7 +11,14 @@ import { ApiError, invalidParam } from '../../platform/http/errors.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import { addressOf, type Input, textOf, wholePart } from './input.ts';
 import { IMAGE_LIMIT_BYTES, MULTIPART_LIMIT_BYTES } from './limits.ts';
-import { bring, type CallLimits, counted, limitsOf, type MeteredCallOptions } from './metered-call.ts';
+import {
+  bodyBytesOf,
+  bring,
+  type CallLimits,
+  counted,
+  limitsOf,
+  type MeteredCallOptions,
+} from './metered-call.ts';
 import { runOf, sendTiming } from './timing.ts';
 import { CompareReference } from './transform-schema.ts';
 
@@ -44,15 +52,16 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
       const caller = gate.callerOf(request);
       const limits = limitsOf(reply, options.timeoutMs);
       const admitMs = reply.elapsedTime;
+      pixels.refuseExcess(caller.accountId, bodyBytesOf(request));
       const pair = await readPair(request);
       const done = await counted(options.allowance, caller, 'compare', async () => {
         const one = await bring(pair.one, caller, options, limits);
         const other = await bringOther(pair, caller, limits);
         const fetchMs = reply.elapsedTime - admitMs;
-        const bytesIn = one.bytes.length + other.bytes.length;
+        const bytesIn = one.bytes.length + other.length;
         const { accountId } = caller;
         const paramOf = () => pair.otherParam;
-        const work = pixels.compare({ ...one, other: other.bytes, accountId, ...limits, paramOf });
+        const work = pixels.compare({ ...one, other, accountId, ...limits, paramOf });
         gate.keepSlotUntil(request, work.ended);
         return { fetchMs, bytesIn, ...(await work.result) };
       });
@@ -62,12 +71,13 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
     },
   );
 
-  /** The second image: what is wrong with it is said by its name. */
+  /** The bytes of the second image: refusals name its own parameter. */
   async function bringOther({ other, otherParam }: Pair, caller: Caller, limits: CallLimits) {
     try {
-      const image = await bring(other, caller, options, limits);
-      readable(image.bytes, image.header);
-      return image;
+      const { bytes: brought, header } = await bring(other, caller, options, limits);
+      const bytes = isStored(brought) ? await brought.read() : brought;
+      readable(bytes, header);
+      return bytes;
     } catch (error) {
       throw ofOther(error, otherParam);
     }

@@ -4,7 +4,7 @@ import { ImageObject, ImageTags } from '../../imaging/pixels/image-object.ts';
 import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { readInput } from './input.ts';
-import { bring, limitsOf, type MeteredCallOptions } from './metered-call.ts';
+import { bodyBytesOf, bring, limitsOf, type MeteredCallOptions } from './metered-call.ts';
 import { runOf, sendTiming, workerMs } from './timing.ts';
 import { ImageReference } from './transform-schema.ts';
 
@@ -31,6 +31,7 @@ export async function metadataRoutes(
       const caller = gate.callerOf(request);
       const limits = limitsOf(reply, options.timeoutMs);
       const admitMs = reply.elapsedTime;
+      pixels.refuseExcess(caller.accountId, bodyBytesOf(request));
       const image = await bring(await readInput(request), caller, options, limits);
       const fetchMs = reply.elapsedTime - admitMs;
       const bytesIn = image.bytes.length;

@@ -1,25 +1,25 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Header } from '../../imaging/pixels/header/header.ts';
 import type { Pixels } from '../../imaging/pixels/pixels.ts';
+import type { StoredFile } from '../../imaging/pixels/stored-file.ts';
 import { clientGoneSignal } from '../../platform/http/connection/client-gone.ts';
 import type { OpMeter } from '../../platform/metrics/ops.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
+import type { AssetReader } from '../assets/content/reader.ts';
 import type { Allowance, Run } from '../billing/allowance.ts';
 import type { PixelOp } from '../catalogue/op.ts';
-import { asDeclared, type CheckedImage, type DeclaredImage, servedType } from './declared-type.ts';
+import { asDeclared, servedType } from './declared-type.ts';
 import type { Input } from './input.ts';
 import { IMAGE_LIMIT_BYTES } from './limits.ts';
-
-/** Reads an asset of the account: bytes and type, by the errors of the interface. */
-export type ReadAsset = (accountId: string, assetId: string) => Promise<DeclaredImage>;
 
 export interface MeteredCallOptions {
   gate: Gate;
   pixels: Pixels;
   outbound: Outbound;
   allowance: Allowance;
-  readAsset: ReadAsset;
+  assets: AssetReader;
   meters: { ops: OpMeter };
   /** Wall clock of a call, from the request to its answer. */
   timeoutMs: number;
@@ -40,6 +40,17 @@ export function limitsOf(reply: FastifyReply, durationMs: number): CallLimits {
   };
 }
 
+/** Bytes of the body that a call is about to send; 0 where it does not say. */
+export function bodyBytesOf({ headers }: FastifyRequest): number {
+  return Number(headers['content-length'] ?? 0);
+}
+
+/** The image of a call: bytes with their header, where they are an image, or an asset that is read later. */
+export interface BroughtImage {
+  bytes: Uint8Array<ArrayBuffer> | StoredFile;
+  header: Header | null;
+}
+
 /**
  * Brings the image that a call names.
  * @throws ApiError of the fetcher, of the asset, or unsupported_format for bytes that are not what they are said to be.
@@ -47,14 +58,14 @@ export function limitsOf(reply: FastifyReply, durationMs: number): CallLimits {
 export async function bring(
   input: Input,
   caller: Caller,
-  { outbound, readAsset }: Pick<MeteredCallOptions, 'outbound' | 'readAsset'>,
+  { outbound, assets }: Pick<MeteredCallOptions, 'outbound' | 'assets'>,
   { signal, deadlineMs }: CallLimits,
-): Promise<CheckedImage> {
+): Promise<BroughtImage> {
   switch (input.kind) {
     case 'bytes':
       return asDeclared(input);
     case 'asset':
-      return { ...(await readAsset(caller.accountId, input.assetId)), header: null };
+      return { bytes: await assets.find(caller.accountId, input.assetId), header: null };
     case 'url': {
       const timeoutMs = Math.max(1, deadlineMs - Date.now());
       const { bytes, contentType, extension } = await outbound.fetchImage(input.url, {

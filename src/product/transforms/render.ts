@@ -7,6 +7,7 @@ import { ApiError, invalidParam } from '../../platform/http/errors.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { present } from '../../platform/names/present.ts';
 import { MEGABYTE } from '../../platform/names/units.ts';
+import type { AssetReader } from '../assets/content/reader.ts';
 import { fill } from '../templates/document.ts';
 import { blockedWarnings, variableWarnings } from '../templates/findings.ts';
 import type { Templates } from '../templates/open.ts';
@@ -16,7 +17,7 @@ import { type CallLimits, counted, limitsOf, type MeteredCallOptions } from './m
 import { runOf, sendTiming } from './timing.ts';
 
 export interface RenderOptions
-  extends Pick<MeteredCallOptions, 'gate' | 'pixels' | 'allowance' | 'readAsset' | 'meters' | 'timeoutMs'> {
+  extends Pick<MeteredCallOptions, 'gate' | 'pixels' | 'assets' | 'allowance' | 'meters' | 'timeoutMs'> {
   renders: Renders;
   templates: Pick<Templates, 'findForRender'>;
   publicUrl: () => string;
@@ -133,7 +134,8 @@ const MOST_ASSET_BYTES = 64 * MEGABYTE;
 const UNDRAWN: readonly (string | null)[] = ['image/tiff'];
 
 /** What a call brings its assets with. */
-interface Bringing extends Pick<RenderOptions, 'pixels' | 'readAsset'> {
+interface Bringing extends Pick<RenderOptions, 'pixels'> {
+  assets: Pick<AssetReader, 'read'>;
   accountId: string;
   /** Which class of work waits for the threads; default `call`. */
   work?: 'call' | 'job';
@@ -162,7 +164,7 @@ export async function assetsOfPage(
   const missing: string[] = [];
   let sizeBytes = 0;
   for (const id of ids) {
-    const asset = await bringing.readAsset(bringing.accountId, id).catch(unlessAbsent);
+    const asset = await bringing.assets.read(bringing.accountId, id).catch(unlessAbsent);
     if (asset === null) {
       missing.push(id);
       continue;

@@ -8,7 +8,7 @@ import { addWarnings, type Warning } from '../../platform/http/hooks/warnings.ts
 import type { Caller } from '../accounts/authentication.ts';
 import { type BodyFields, readInput } from './input.ts';
 import { RESULT_LIFE_SECONDS } from './limits.ts';
-import { bring, counted, limitsOf, type MeteredCallOptions, namedAs } from './metered-call.ts';
+import { bodyBytesOf, bring, counted, limitsOf, type MeteredCallOptions, namedAs } from './metered-call.ts';
 import type { Results } from './results.ts';
 import { runOf, sendTiming } from './timing.ts';
 import { checkQuery, type Query, readCall, readQuery, type TransformCall } from './transform-call.ts';
@@ -55,6 +55,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
       const caller = gate.callerOf(request);
       const limits = limitsOf(reply, options.timeoutMs);
       const admitMs = reply.elapsedTime;
+      pixels.refuseExcess(caller.accountId, bodyBytesOf(request));
       const input = await readInput(request);
       const call = isEmpty(input.fields)
         ? readQuery(queryTextOf(request), request.query)

@@ -30,9 +30,7 @@ function visitors(admission: Admission) {
 /** Lets what is resolved be told. */
 const turn = () => new Promise(setImmediate);
 
-const open = (
-  options: { slots?: number; budgetBytes?: number; queueLimit?: number; callsBesideJobs?: boolean } = {},
-) => {
+const open = (options: Partial<Parameters<typeof createAdmission>[0]> = {}) => {
   const clock = handClock();
   const admission = createAdmission({ slots: 1, budgetBytes: 100, queueLimit: 10, clock, ...options });
   return { clock, admission, ...visitors(admission) };
@@ -259,4 +257,83 @@ t.test('a slot given back twice is given back once; waiting is measured; idle te
   await leave();
   await idle;
   t.match(admission.stats(), { busy: 0, waiting: 0, reservedBytes: 0 });
+});
+
+t.test(
+  'a burst is served, and an overload refuses calls that would wait longer than the limit',
+  async (t) => {
+    const { ask, admission, clock, leave, names } = open({ waitLimitMs: 700, queueLimit: 50 });
+    for (const name of ['at work', 'w1', 'w2', 'w3']) void ask(name, 'a');
+    await turn();
+    t.equal(admission.stats().waiting, 3, 'a burst may wait for longer than the limit');
+    clock.advance(1_001);
+    const { meanServiceMs } = admission.stats();
+    await t.rejects(
+      ask('too late', 'a'),
+      { code: 'provider_unavailable', retryAfterSeconds: Math.ceil((4 * meanServiceMs) / 1_000) },
+      'calls have waited for a second without a break',
+    );
+    void ask('other', 'b');
+    await turn();
+    t.equal(admission.stats().waiting, 4, 'another account would wait for its turn alone');
+    t.throws(() => admission.refuseExcess({ accountId: 'a' }), { message: /full/ });
+    t.doesNotThrow(() => admission.refuseExcess({ accountId: 'c' }));
+    for (let served = 0; served < 4; served += 1) await leave();
+    t.equal(names(), 'w3', 'the last of those that waited');
+    t.doesNotThrow(() => admission.refuseExcess({ accountId: 'a' }), 'nobody waits: the overload is over');
+  },
+);
+
+t.test('a call that left ends the overload as one that was served does', async (t) => {
+  const { ask, admission, clock } = open({ waitLimitMs: 100 });
+  const client = new AbortController();
+  void ask('at work', 'a');
+  const waiting = ask('waits', 'a', 0, client.signal);
+  await turn();
+  clock.advance(2_000);
+  t.throws(() => admission.refuseExcess({ accountId: 'a' }));
+  client.abort(new Error('gone'));
+  await t.rejects(waiting, { message: 'gone' });
+  t.doesNotThrow(() => admission.refuseExcess({ accountId: 'a' }));
+});
+
+t.test('where one piece of work takes longer than the limit, one call may wait for it', async (t) => {
+  const { ask, admission, clock, leave } = open({ waitLimitMs: 100 });
+  void ask('slow', 'a');
+  await turn();
+  clock.advance(60_000);
+  await leave();
+  void ask('at work', 'a');
+  void ask('waits', 'b');
+  await turn();
+  clock.advance(2_000);
+  t.throws(() => admission.refuseExcess({ accountId: 'b' }), 'it has one that waits already');
+  t.throws(() => admission.refuseExcess({ accountId: 'c' }), 'the next turn is taken');
+});
+
+t.test('the bodies of calls that wait are bounded by their bytes', async (t) => {
+  const { ask, admission } = open({ heldLimitBytes: 100 });
+  void ask('at work', 'a');
+  const held = (name: string, heldBytes: number) =>
+    admission.acquire({ accountId: name, bytes: 0, heldBytes, signal: forever });
+  void held('b', 500);
+  await t.rejects(held('c', 1), { code: 'provider_unavailable' }, 'one may wait, however large it is');
+  void ask('d', 'd');
+  await turn();
+  t.equal(admission.stats().waiting, 2, 'a call without a body keeps nothing');
+});
+
+t.test('the call that is next in line may read its input before its turn', async (t) => {
+  const { admission, ask, leave } = open();
+  void ask('at work', 'a');
+  const prepared: string[] = [];
+  const wait = (name: string) =>
+    admission.acquire({ accountId: 'a', bytes: 0, signal: forever, prepare: () => prepared.push(name) });
+  const first = wait('first');
+  void wait('second');
+  await turn();
+  t.same([...new Set(prepared)], ['first']);
+  await leave();
+  await first;
+  t.same([...new Set(prepared)], ['first', 'second']);
 });

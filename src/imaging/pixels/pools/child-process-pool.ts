@@ -1,7 +1,7 @@
 import type { Clock } from '../../../platform/clock/clock.ts';
 import type { ApiError } from '../../../platform/http/errors.ts';
 import { MEGABYTE } from '../../../platform/names/units.ts';
-import { type AdmissionStats, createAdmission, type WorkClass } from '../admission.ts';
+import { type Admission, type AdmissionStats, createAdmission, type SlotRequest } from '../admission.ts';
 import type { Deadline } from '../deadline.ts';
 import { unsupportedFormat, workerUnreachable } from '../failures.ts';
 import {
@@ -14,14 +14,10 @@ import {
 export { ProcessDeath };
 
 /** Work for a process that can be killed. */
-export interface ChildProcessCall<Task> {
-  accountId: string;
-  work?: WorkClass | undefined;
-  /** Memory that it is estimated to take. */
-  bytes: number;
+export interface ChildProcessCall<Task> extends Omit<SlotRequest, 'signal'> {
   deadline: Pick<Deadline, 'signal' | 'waiting'>;
   /** Called when a slot is there. Its signal ends the work: the process is killed. */
-  begin(): { task: Task; signal: AbortSignal };
+  begin(): Promise<{ task: Task; signal: AbortSignal }>;
 }
 
 export interface ChildProcessResult<Reply> {
@@ -39,6 +35,7 @@ export interface ChildProcessPool<Task extends { input: Uint8Array }, Reply> {
    */
   run(request: ChildProcessCall<Task>): Promise<ChildProcessResult<Reply>>;
   retryAfterSeconds(): number;
+  refuseExcess: Admission['refuseExcess'];
   stats(): AdmissionStats;
   /** Changes the number of slots and the memory for all of them; a process that is one too many ends when it had no work for a while. */
   resize(size: { slots: number; budgetBytes: number }): void;
@@ -50,6 +47,8 @@ export interface ChildProcessPoolOptions extends ChildProcessOptions {
   slots: number;
   budgetBytes: number;
   queueLimit: number;
+  heldLimitBytes?: number;
+  waitLimitMs?: number;
   clock: Clock;
   /** Told of a process that nobody ended. */
   onLost: (error: Error) => void;
@@ -116,22 +115,23 @@ export function createChildProcessPool<Task extends { input: Uint8Array }, Reply
   }
 
   return {
-    async run({ accountId, work: workClass, bytes, deadline, begin }) {
+    async run({ deadline, begin, ...slotRequest }) {
       const { signal, waiting } = deadline;
-      const slot = await waiting(admission.acquire({ accountId, work: workClass, bytes, signal }));
+      const slot = await waiting(admission.acquire({ ...slotRequest, signal }));
       try {
         signal.throwIfAborted();
-        const begun = begin();
+        const begun = await begin();
         begun.signal.throwIfAborted();
-        const answer = await work(takeProcess(), begun.task, begun.signal, bytes > LARGE_BYTES);
+        const answer = await work(takeProcess(), begun.task, begun.signal, slotRequest.bytes > LARGE_BYTES);
         return { ...answer, queueMs: slot.queueMs };
       } finally {
         slot.release();
       }
     },
     retryAfterSeconds: admission.retryAfterSeconds,
+    refuseExcess: admission.refuseExcess,
     stats: admission.stats,
-    resize: ({ slots, budgetBytes }) => admission.resize({ slots: slots, budgetBytes }),
+    resize: ({ slots, budgetBytes }) => admission.resize({ slots, budgetBytes }),
     async close() {
       await admission.idle();
       await Promise.all([...idle.keys()].map((process) => process.kill()));

@@ -1,6 +1,6 @@
 import type { ImageTask } from '../../../../workers/protocol.ts';
 import type { Clock } from '../../../platform/clock/clock.ts';
-import { type AdmissionStats, createAdmission, type SlotRequest } from '../admission.ts';
+import { type Admission, type AdmissionStats, createAdmission, type SlotRequest } from '../admission.ts';
 import { type Deadline, unlessAborted } from '../deadline.ts';
 import { capacity, workerUnreachable } from '../failures.ts';
 import { createChildProcessPool, ProcessDeath, refusalOfDeath } from './child-process-pool.ts';
@@ -8,8 +8,11 @@ import { createThreads, type ResultOf } from './threads.ts';
 
 /** A task on its way to a worker. */
 export interface PoolCall<T extends ImageTask> {
-  /** Known only once a slot is there: a job's deadline counts its work alone. */
-  makeTask(deadlineMs: number): T;
+  /**
+   * Reads the input, where it is still in a store, and makes the task. Called once a slot is there: what waits holds no
+   * bytes, and a job's deadline counts its work alone.
+   */
+  makeTask(deadlineMs: number): Promise<T>;
   slotRequest: Omit<SlotRequest, 'signal'>;
   deadline: Deadline;
   /** Is handed the work as soon as it is begun; it settles when the work has really ended. */
@@ -29,6 +32,8 @@ export interface Pool {
   run<T extends ImageTask>(call: PoolCall<T>): Promise<PoolResult<T>>;
   stats(): AdmissionStats;
   retryAfterSeconds(): number;
+  /** @throws provider_unavailable (capacity) where such a call would be refused now. */
+  refuseExcess: Admission['refuseExcess'];
   /** Changes the number of slots and the memory for all of them, without a failed call. */
   resize(size: { slots: number; budgetBytes: number }): void;
   close(): Promise<void>;
@@ -38,6 +43,8 @@ interface PoolOptions {
   slots: number;
   budgetBytes: number;
   queueLimit: number;
+  heldLimitBytes: number;
+  waitLimitMs: number;
   clock: Clock;
   onLost: (error: Error) => void;
 }
@@ -52,8 +59,14 @@ const TOO_MUCH =
  */
 export function createThreadPool(options: PoolOptions & { threadFile: URL }): Pool {
   const { slots, onLost, threadFile, clock } = options;
-  const admission = createAdmission({ ...options, slots: slots, callsBesideJobs: true });
+  const admission = createAdmission({ ...options, slots, callsBesideJobs: true });
   const workers = createThreads({ threads: slots, threadFile, onLost });
+
+  function lost(cause: Error): never {
+    onLost(cause);
+    throw workerUnreachable(cause);
+  }
+
   return {
     async run({ makeTask, slotRequest, deadline, follow, took }) {
       const { signal } = deadline;
@@ -62,17 +75,20 @@ export function createThreadPool(options: PoolOptions & { threadFile: URL }): Po
         slot.release();
         throw signal.reason;
       }
-      const startedMs = clock.elapsedMs();
-      const native = workers.run(makeTask(deadline.deadlineMs())).finally(slot.release);
-      follow(native.then((result) => took(clock.elapsedMs() - startedMs, result.kind !== 'failure')));
-      const reached = native.catch((cause: Error) => {
-        onLost(cause);
-        throw workerUnreachable(cause);
-      });
-      return { result: await unlessAborted(reached, signal), queueMs: slot.queueMs };
+      const native = (async () => {
+        const task = await makeTask(deadline.deadlineMs());
+        signal.throwIfAborted();
+        const startedMs = clock.elapsedMs();
+        const result = await workers.run(task).catch(lost);
+        took(clock.elapsedMs() - startedMs, result.kind !== 'failure');
+        return result;
+      })().finally(slot.release);
+      follow(native);
+      return { result: await unlessAborted(native, signal), queueMs: slot.queueMs };
     },
     stats: admission.stats,
     retryAfterSeconds: admission.retryAfterSeconds,
+    refuseExcess: admission.refuseExcess,
     resize({ slots, budgetBytes }) {
       workers.resize(slots);
       admission.resize({ slots, budgetBytes });
@@ -105,9 +121,9 @@ export function createProcessPool(
   return {
     async run<T extends ImageTask>({ makeTask, slotRequest, deadline, follow }: PoolCall<T>) {
       let begun = false;
-      const begin = () => {
+      const begin = async () => {
         begun = true;
-        return { task: makeTask(deadline.deadlineMs()), signal: deadline.signal };
+        return { task: await makeTask(deadline.deadlineMs()), signal: deadline.signal };
       };
       const native = processes.run({ ...slotRequest, deadline, begin });
       follow(native);
@@ -121,6 +137,7 @@ export function createProcessPool(
     },
     stats: processes.stats,
     retryAfterSeconds: processes.retryAfterSeconds,
+    refuseExcess: processes.refuseExcess,
     resize: processes.resize,
     close: processes.close,
   };

@@ -45,6 +45,8 @@ const HEAVY_NICENESS = 10;
  * are scheduled some six times within its few milliseconds: at equal priority each time waits for a batch's turn to end.
  */
 const BATCH_NICENESS = 5;
+/** Bodies of calls that wait may take this part of the memory that image work may take. */
+const HELD_SHARE = 4;
 const IMAGE_THREAD = new URL('../../../../workers/image/thread.ts', import.meta.url);
 const IMAGE_PROCESS = new URL('../../../../workers/image/process.ts', import.meta.url);
 
@@ -57,7 +59,12 @@ export function openPools(options: PoolsOptions): Pools {
   const { settings, capacity, threadFile = IMAGE_THREAD, processFile = IMAGE_PROCESS } = options;
   const budget = () => memoryBudgetBytes(settings.IMAGE_MEMORY_MEGABYTES, capacity.processes());
   const budgetBytes = budget();
-  const shared = { ...options, queueLimit: settings.IMAGE_QUEUE };
+  const shared = {
+    ...options,
+    queueLimit: settings.IMAGE_QUEUE,
+    heldLimitBytes: budgetBytes / HELD_SHARE,
+    waitLimitMs: settings.IMAGE_WAIT_MS,
+  };
   const slots = capacity.imageThreads();
   const inProcesses = { ...shared, processFile, memoryMegabytes: settings.IMAGE_PROCESS_MEMORY_MEGABYTES };
   const quick =

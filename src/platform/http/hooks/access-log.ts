@@ -1,17 +1,20 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Level, Logger } from 'pino';
 import { refusalOf } from '../error-answers/failures.ts';
+import { isOverload } from '../error-answers/overload-log.ts';
 
 /** Asked every few seconds by machines that look at the answer alone. */
 const PROBES = ['/healthz', '/readyz', '/metrics'];
 
 /**
- * One line per answer: what was called, how it ended, how long it took, and why it was refused. Never a header.
+ * One line per answer, but for the refusals of a loaded host, which are summed up (overload-log.ts): what was called, how it ended, how long it took, and why it was refused. Never a header.
  * @param log written to directly: a logger of its own for each request costs more than the line.
  */
 export function installAccessLog(app: FastifyInstance, log: Logger): void {
   app.addHook('onResponse', (request, reply, done) => {
-    if (log.isLevelEnabled(highestLevelOf(reply.statusCode))) write(request, reply);
+    const refusal = refusalOf(request);
+    const isSummed = refusal !== undefined && isOverload(refusal);
+    if (!isSummed && log.isLevelEnabled(highestLevelOf(reply.statusCode))) write(request, reply);
     done();
   });
 

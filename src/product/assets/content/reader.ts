@@ -1,26 +1,51 @@
 import { ownedBytes } from '../../../imaging/pixels/owned.ts';
+import type { StoredFile } from '../../../imaging/pixels/stored-file.ts';
 import { tooLarge } from '../../../platform/http/bodies/streamed-body.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
 import { storageUnreadable } from '../errors.ts';
 import type { AssetRecords } from '../records.ts';
 import { type DoneAsset, unreadable } from './reading.ts';
 
-/** Reads an asset whole, for a worker. */
-export function createAssetReader(records: AssetRecords, objects: Objects, limitBytes: number) {
-  const read = ({ objectKey }: DoneAsset) => objects.read(objectKey, limitBytes).catch(unreadable);
-
+/** Assets as workers read them. */
+export interface AssetReader {
   /**
-   * @returns the bytes, which own their memory, and what they are.
-   * @throws ApiError asset_not_found, invalid_state, payload_too_large on `file`; provider_unavailable with reason
-   *   storage_read.
+   * Finds an asset whose bytes are read later, by `read`, which throws asset_not_found or provider_unavailable with reason
+   * storage_read.
+   * @throws ApiError asset_not_found, invalid_state, payload_too_large on `file`
    */
-  return async (accountId: string, assetId: string) => {
+  find(
+    accountId: string,
+    assetId: string,
+  ): Promise<StoredFile & { read(): Promise<Uint8Array<ArrayBuffer>> }>;
+  /** The bytes of an asset, which own their memory, and their media type. Throws as `find` and its `read`. */
+  read(accountId: string, assetId: string): Promise<{ bytes: Uint8Array<ArrayBuffer>; declaredType: string }>;
+}
+
+/** @param limitBytes of the largest asset that is read. */
+export function createAssetReader(records: AssetRecords, objects: Objects, limitBytes: number): AssetReader {
+  const bytesOf = ({ objectKey }: DoneAsset) => objects.read(objectKey, limitBytes).catch(unreadable);
+
+  async function find(accountId: string, assetId: string) {
     const asset = await records.find(accountId, assetId);
-    const { image } = asset;
-    if (image.bytes > limitBytes) throw tooLarge('file', limitBytes);
-    // An asset that was deleted a moment ago has no bytes any more: the answer says so.
-    const bytes = (await read(asset)) ?? (await read(await records.findAnew(accountId, assetId)));
-    if (bytes === null) throw storageUnreadable();
-    return { bytes: ownedBytes(bytes), declaredType: image.mimeType };
+    const { image: facts } = asset;
+    if (facts.bytes > limitBytes) throw tooLarge('file', limitBytes);
+    return {
+      facts,
+      length: facts.bytes,
+      async read() {
+        // An asset that was deleted a moment ago has no bytes any more: the answer says so.
+        const bytes = (await bytesOf(asset)) ?? (await bytesOf(await records.findAnew(accountId, assetId)));
+        if (bytes === null) throw storageUnreadable();
+        return ownedBytes(bytes);
+      },
+    };
+  }
+
+  return {
+    find,
+    async read(accountId, assetId) {
+      const { facts, read } = await find(accountId, assetId);
+      return { bytes: await read(), declaredType: facts.mimeType };
+    },
   };
 }

@@ -41,7 +41,7 @@ export function createPageWork({ renders, templates, assets, publicUrl, ...optio
     const deadlineMs = Date.now() + DEADLINE_MS;
     const { assets: pageAssets } = await assetsOfPage(html, {
       ...options,
-      readAsset: assets.read,
+      assets,
       accountId,
       limits: { signal, deadlineMs },
       work: 'job',
