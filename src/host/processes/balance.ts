@@ -38,6 +38,8 @@ export interface BalanceOptions<T> {
  * starts later would get no call of the clients that are connected already.
  */
 export interface Balance<T> {
+  /** From now on the rounds wait for its figure. */
+  watch(process: T): void;
   /** What a process had in hand since its beat before. */
   tell(process: T, load: number): void;
   forget(process: T): void;
@@ -48,20 +50,31 @@ export function createBalance<T>({ release, clock }: BalanceOptions<T>): Balance
   /** The figures of the present round: one per process. */
   const loads = new Map<T, number>();
   let roundMs = clock.elapsedMs();
+  /** What the round before would have released. */
+  let before = new Map<T, number>();
 
-  /** After a release one beat is left out: its figures still hold what was before. */
+  /**
+   * Releases what two rounds in a row agree on. A single one may compare figures of before and after a change, because
+   * each process has its own second; so may the first one after a release.
+   */
   function endRound(nowMs: number): void {
-    const releases = connectionsToRelease(loads);
+    const now = connectionsToRelease(loads);
+    const agreed = [...now].map(
+      ([process, count]) => [process, Math.min(count, before.get(process) ?? 0)] as const,
+    );
+    const releases = agreed.filter(([, count]) => count > 0);
     for (const [process, connections] of releases) release(process, connections);
+    before = releases.length > 0 ? new Map() : now;
     loads.clear();
-    roundMs = releases.size > 0 ? nowMs + BEAT_MS : nowMs;
+    roundMs = nowMs;
   }
 
   return {
-    tell(process, load) {
+    watch(process) {
       known.add(process);
+    },
+    tell(process, load) {
       const nowMs = clock.elapsedMs();
-      if (nowMs < roundMs) return;
       loads.set(process, load);
       if (loads.size === known.size || nowMs - roundMs >= LONGEST_ROUND_MS) endRound(nowMs);
     },

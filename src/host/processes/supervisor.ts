@@ -126,6 +126,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       clearTimeout(tooSlow);
       serving.add(worker);
       heartbeats.watch(worker);
+      balance.watch(worker);
       whenServing(message.port);
     });
     rescueConnections(worker, () => serving.size > 0);

@@ -66,6 +66,7 @@ function underClock() {
   const balance = createBalance<string>({ release: (...release) => asked.push(release), clock });
   function beat(loads: Record<string, number>): void {
     clock.advance(BEAT_MS);
+    for (const process of Object.keys(loads)) balance.watch(process);
     for (const [process, load] of Object.entries(loads)) balance.tell(process, load);
   }
   return { balance, asked, beat };
@@ -75,28 +76,26 @@ t.test('a process that starts beside a busy one is noticed with its first beats'
   const { asked, beat } = underClock();
   beat({ old: 8 });
   t.same(asked, [], 'alone');
-  beat({ old: 8, young: 0 });
-  beat({ old: 8, young: 0 });
+  for (let count = 0; count < 2; count += 1) beat({ old: 8, young: 0 });
   t.same(asked, [['old', 8]]);
+  beat({ old: 6, young: 2 });
   for (let count = 0; count < 10; count += 1) beat({ old: 4, young: 4 });
   t.same(asked, [['old', 8]], 'and then it rests');
 });
 
-t.test(
-  'the figures of a round are of one time, and those of the beat after a release are left out',
-  async (t) => {
-    const { balance, asked, beat } = underClock();
-    beat({ old: 8, young: 0 });
-    beat({ old: 8, young: 0 });
-    balance.tell('old', 7);
-    balance.tell('young', 1);
-    t.equal(asked.length, 1);
-    beat({ old: 4 });
-    t.equal(asked.length, 1, 'the young one has not told its own yet');
-    balance.tell('young', 4);
-    t.equal(asked.length, 1);
-  },
-);
+t.test('what only one round of figures shows is no reason', async (t) => {
+  const { asked, beat } = underClock();
+  beat({ one: 0, other: 0 });
+  for (let count = 0; count < 10; count += 1) {
+    beat({ one: 6, other: 0 });
+    beat({ one: 6, other: 6 });
+    beat({ one: 0, other: 6 });
+    beat({ one: 0, other: 0 });
+  }
+  t.same(asked, [], 'calls that begin and end at both, in seconds of their own');
+  for (let count = 0; count < 3; count += 1) beat({ one: 6 - count, other: 0 });
+  t.same(asked, [['one', 5]], 'the less of two rounds');
+});
 
 t.test('one that hangs or is gone has no share', async (t) => {
   const { balance, asked, beat } = underClock();
