@@ -1,6 +1,6 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 
-/** An answer of a thread whose bytes are moved to the receiver, not copied: the thread must not touch them again. */
+/** Marks a thread's answer so that its bytes are transferred and not copied. The thread must not touch them afterwards. */
 export function moved<T extends { data: Uint8Array<ArrayBuffer> }>(answer: T): T {
   const parcel = {
     get [transferableSymbol]() {
@@ -10,6 +10,6 @@ export function moved<T extends { data: Uint8Array<ArrayBuffer> }>(answer: T): T
       return answer;
     },
   };
-  // What Piscina unpacks on its way: the receiver gets the answer itself.
+  // Piscina unwraps the parcel when it sends it, so the receiver gets the answer itself.
   return move(parcel) as unknown as T;
 }

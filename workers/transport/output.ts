@@ -1,16 +1,16 @@
 import type { OutputInfo, Sharp } from 'sharp';
 
-/** What a pipeline made. */
+/** The result of a pipeline. */
 export interface Output {
-  /** Owns the whole of its memory, so that it can be transferred. */
+  /** The bytes own their whole buffer, so that it can be transferred. */
   data: Uint8Array<ArrayBuffer>;
   info: OutputInfo;
 }
 
 /**
- * Runs a pipeline for its result. Workers have no other way to one (test/architecture.ts holds that): sharp 0.35.5's own
- * `toUint8Array()` copies the result and never frees the original, and what `toBuffer()` answers cannot be transferred.
- * The copy that is made here costs what that one costs.
+ * Runs a pipeline and returns its result. Workers get results only through this function (test/architecture.ts enforces it):
+ * `toUint8Array()` of sharp 0.35.5 copies the result and never frees the original, and the buffer that `toBuffer()` returns
+ * cannot be transferred. The copy made here costs the same as sharp's own.
  */
 export async function outputOf(pipeline: Sharp): Promise<Output> {
   const { data: native, info } = await pipeline.toBuffer({ resolveWithObject: true });
@@ -19,7 +19,7 @@ export async function outputOf(pipeline: Sharp): Promise<Output> {
   return { data, info };
 }
 
-/** Left to the garbage collector, results of megabytes pile up between its rounds. */
+/** Frees the memory at once, because results of several megabytes pile up between two runs of the garbage collector. */
 function free({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }

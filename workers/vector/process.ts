@@ -3,7 +3,7 @@ import { serveTasks } from '../transport/child-process.ts';
 import type { RasterizeResult, RasterizeTask } from './protocol.ts';
 import { rasterize } from './rasterize.ts';
 
-/** Draws one SVG at a time. */
+/** This process draws one SVG at a time. */
 sharp.concurrency(1);
 sharp.cache(false);
 

@@ -1,16 +1,16 @@
 import type { Failure, RawPixels } from '../protocol.ts';
 
 /*
- * What crosses between an API process and the process that draws vectors. Both sides import this page; neither imports
+ * The messages between an API process and the child process that draws SVGs. Both sides import this file; neither imports
  * the other.
  */
 
-/** SVG to pixels, in a process that can be killed. One task at a time. */
+/** Draws an SVG to pixels, in a process that can be killed. The process performs one task at a time. */
 export interface RasterizeTask {
   input: Uint8Array;
   /** Dots per inch; 72 draws a user unit as one pixel. */
   density: number;
-  /** Size of the drawing in pixels that the density is raised to, where it stays within limitPixels. */
+  /** Smallest size of the drawing, in pixels: the density is raised to reach it, as far as limitPixels allows. */
   atLeast?: { width?: number; height?: number };
   /** Largest output, in pixels. */
   limitPixels: number;
@@ -19,7 +19,7 @@ export interface RasterizeTask {
 /** The pixels follow on the data pipe, width × height × channels bytes. */
 export interface Rasterized extends RawPixels {
   kind: 'rasterized';
-  /** Of the drawing at 72 dots per inch. */
+  /** Size of the drawing at 72 dots per inch, in pixels. */
   naturalWidth: number;
   naturalHeight: number;
 }

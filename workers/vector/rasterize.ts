@@ -4,12 +4,12 @@ import { outputOf } from '../transport/output.ts';
 import type { Rasterized, RasterizeTask } from './protocol.ts';
 import { sanitize, UnsafeDrawing } from './sanitize.ts';
 
-/** Dots per inch at which a user unit is a pixel. */
+/** Dots per inch at which one user unit is one pixel. */
 const NATURAL_DENSITY = 72;
 const HIGHEST_DENSITY = 100_000;
-/** What the renderer's surfaces can be wide or high. */
+/** Largest width or height of a surface of the renderer, in pixels. */
 const LONGEST_SIDE = 32_767;
-/** Keeps a drawing at the limit below it when its sides are rounded up. */
+/** Factor that keeps a drawing at the limit below the limit when its sides are rounded up. */
 const ROUNDING_ROOM = 0.999;
 
 export interface Raster {
@@ -23,7 +23,7 @@ interface Size {
   height: number;
 }
 
-/** Draws one SVG. What is no drawing, unsafe or too large is a failure `unsupported_format`. */
+/** Draws one SVG. A file that is no SVG, is unsafe or is too large returns a failure `unsupported_format`. */
 export async function rasterize(task: RasterizeTask): Promise<Raster | Failure> {
   try {
     const drawing = Buffer.from(sanitize(task.input));
@@ -38,8 +38,8 @@ export async function rasterize(task: RasterizeTask): Promise<Raster | Failure> 
 }
 
 /**
- * The density at which the drawing has at least the size that the task asks for, or as near as the limit allows: a
- * drawing is never enlarged as pixels where it can be drawn.
+ * The density at which the drawing has at least the size that the task asks for, or as near to it as the limit allows. It
+ * spares the pass from enlarging pixels where the drawing itself can be drawn larger.
  */
 async function densityFor({ density, atLeast, limitPixels }: RasterizeTask, drawing: Buffer, natural: Size) {
   const scale = growthOf(natural, atLeast);
@@ -53,17 +53,17 @@ async function densityFor({ density, atLeast, limitPixels }: RasterizeTask, draw
   return missing > 1 ? within(first * missing ** power) : first;
 }
 
-/** How many times larger it may be. */
+/** The factor by which the size may grow within the limit. */
 function roomFor(size: Size, limitPixels: number): number {
   return Math.min(Math.sqrt(limitPixels / area(size)), LONGEST_SIDE / Math.max(size.width, size.height));
 }
 
-/** How many times larger the size has to be; 0 when nothing is asked for. */
+/** The factor by which the size has to grow; 0 when the task asks for no size. */
 function growthOf(size: Size, atLeast: RasterizeTask['atLeast']): number {
   return Math.max((atLeast?.width ?? 0) / size.width, (atLeast?.height ?? 0) / size.height);
 }
 
-/** A drawing measured in millimetres or inches grows with the square of the density: the reader applies it twice. */
+/** A drawing measured in millimetres or inches grows with the square of the density, because the decoder applies it twice. */
 async function isPhysical(drawing: Buffer, natural: Size): Promise<boolean> {
   const doubled = await sizeAt(drawing, 2 * NATURAL_DENSITY);
   return Math.max(doubled.width / natural.width, doubled.height / natural.height) > 3;
