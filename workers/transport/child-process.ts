@@ -10,8 +10,8 @@ export interface Performed<Reply> {
 }
 
 /**
- * Makes this process perform tasks for its parent process, one at a time. The input of a task owns its memory. The process
- * keeps no state, because its parent may kill it at any moment.
+ * Makes this process perform tasks for its parent process, one at a time. The input of a task owns its memory. The
+ * process keeps no state, because its parent may kill it at any moment.
  */
 export function serveTasks<Task extends { input: Uint8Array }, Reply>(
   perform: (task: Task) => Promise<Performed<Reply>>,

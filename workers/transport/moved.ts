@@ -1,6 +1,8 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 
-/** Marks a thread's answer so that its bytes are transferred and not copied. The thread must not touch them afterwards. */
+/**
+ * Marks a thread's answer so that its bytes are transferred and not copied. The thread must not touch them afterwards.
+ */
 export function moved<T extends { data: Uint8Array<ArrayBuffer> }>(answer: T): T {
   const parcel = {
     get [transferableSymbol]() {

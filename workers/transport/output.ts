@@ -8,9 +8,9 @@ export interface Output {
 }
 
 /**
- * Runs a pipeline and returns its result. Workers get results only through this function (test/architecture.ts enforces it):
- * `toUint8Array()` of sharp 0.35.5 copies the result and never frees the original, and the buffer that `toBuffer()` returns
- * cannot be transferred. The copy made here costs the same as sharp's own.
+ * Runs a pipeline and returns its result. Workers get results only through this function (test/architecture.ts enforces
+ * it): `toUint8Array()` of sharp 0.35.5 copies the result and never frees the original, and the buffer that
+ * `toBuffer()` returns cannot be transferred. The copy made here costs the same as sharp's own.
  */
 export async function outputOf(pipeline: Sharp): Promise<Output> {
   const { data: native, info } = await pipeline.toBuffer({ resolveWithObject: true });

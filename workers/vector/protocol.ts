@@ -1,8 +1,8 @@
 import type { Failure, RawPixels } from '../protocol.ts';
 
 /*
- * The messages between an API process and the child process that draws SVGs. Both sides import this file; neither imports
- * the other.
+ * The messages between an API process and the child process that draws SVGs. Both sides import this file; neither
+ * imports the other.
  */
 
 /** Draws an SVG to pixels, in a process that can be killed. The process performs one task at a time. */

@@ -38,8 +38,8 @@ export async function rasterize(task: RasterizeTask): Promise<Raster | Failure> 
 }
 
 /**
- * The density at which the drawing has at least the size that the task asks for, or as near to it as the limit allows. It
- * spares the pass from enlarging pixels where the drawing itself can be drawn larger.
+ * The density at which the drawing has at least the size that the task asks for, or as near to it as the limit allows.
+ * It spares the pass from enlarging pixels where the drawing itself can be drawn larger.
  */
 async function densityFor({ density, atLeast, limitPixels }: RasterizeTask, drawing: Buffer, natural: Size) {
   const scale = growthOf(natural, atLeast);
@@ -63,7 +63,10 @@ function growthOf(size: Size, atLeast: RasterizeTask['atLeast']): number {
   return Math.max((atLeast?.width ?? 0) / size.width, (atLeast?.height ?? 0) / size.height);
 }
 
-/** A drawing measured in millimetres or inches grows with the square of the density, because the decoder applies it twice. */
+/**
+ * A drawing measured in millimetres or inches grows with the square of the density, because the decoder applies it
+ * twice.
+ */
 async function isPhysical(drawing: Buffer, natural: Size): Promise<boolean> {
   const doubled = await sizeAt(drawing, 2 * NATURAL_DENSITY);
   return Math.max(doubled.width / natural.width, doubled.height / natural.height) > 3;
