@@ -71,7 +71,8 @@ export interface Threshold {
   case: string;
   measure: Measure;
   atMost?: number;
-  atLeast?: number;
+  /** A value; or a multiple of what the case reached per second in an earlier stage. */
+  atLeast?: number | RateOf;
 }
 
 /** A suite is one value: its kinds of calls, and the stages in which they are sent. */

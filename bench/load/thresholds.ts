@@ -12,10 +12,23 @@ export function brokenThresholds(thresholds: readonly Threshold[], stages: reado
     if (found === undefined || result === undefined) return [`${what} was not measured.`];
     if (found.loader.limit !== null) return [`${what} has no figure. ${found.loader.limit}`];
     const value = measured(result, measure);
+    const least = leastOf(atLeast, threshold.case, stages);
     if (atMost !== undefined && value > atMost) return [`${what} is ${value}, above ${atMost}.`];
-    if (atLeast !== undefined && value < atLeast) return [`${what} is ${value}, below ${atLeast}.`];
+    if (least !== undefined && value < least)
+      return [`${what} is ${value}, below ${Number(least.toFixed(2))}.`];
     return [];
   });
+}
+
+/** The least value of a threshold. What was not measured has no multiple: then nothing is enough. */
+function leastOf(
+  atLeast: Threshold['atLeast'],
+  name: string,
+  stages: readonly StageResult[],
+): number | undefined {
+  if (typeof atLeast !== 'object') return atLeast;
+  const reached = stages.find((stage) => stage.name === atLeast.stage)?.cases[name]?.perSecond;
+  return reached === undefined ? Number.POSITIVE_INFINITY : atLeast.times * reached;
 }
 
 /** One figure of a case; times in milliseconds. */

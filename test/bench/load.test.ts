@@ -183,6 +183,11 @@ t.test('a broken threshold is a sentence; so is one that could not be measured',
   t.same(brokenThresholds([{ ...threshold, measure: 'p50', atMost: 6 }], stages), []);
   t.match(brokenThresholds([{ ...threshold, measure: 'p50', atMost: 4 }], stages), [/p50 is 5, above 4/]);
   t.match(brokenThresholds([{ ...threshold, measure: 'perSecond', atLeast: 30 }], stages), [/below 30/]);
+  const share = (times: number) => ({ times, stage: threshold.stage });
+  t.same(brokenThresholds([{ ...threshold, measure: 'perSecond', atLeast: share(0.9) }], stages), []);
+  t.match(brokenThresholds([{ ...threshold, measure: 'perSecond', atLeast: share(1.5) }], stages), [/below/]);
+  const lost = { times: 1, stage: 'never run' };
+  t.match(brokenThresholds([{ ...threshold, measure: 'perSecond', atLeast: lost }], stages), [/below/]);
   t.match(brokenThresholds([{ ...threshold, case: 'none', measure: 'p50', atMost: 4 }], stages), [
     /not measured/,
   ]);
