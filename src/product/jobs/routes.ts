@@ -76,7 +76,8 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     const isHeld = waitMs > 0 && job.totalItems === 1;
     if (!isHeld) return { job, code: 201 };
     const look = () => reading.find(job.accountId, job._id);
-    const ended = await waits.untilEnded(job._id, waitMs, clientGoneSignal(reply), look).catch(() => job);
+    const client = clientGoneSignal(reply);
+    const ended = await waits.untilEnded(job._id, waitMs, { client, look, known: job }).catch(() => job);
     return { job: ended, code: isTerminal(ended.status) ? 200 : 202 };
   }
 
@@ -185,7 +186,10 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       const { accountId } = gate.callerOf(request);
       const look = () => reading.find(accountId, request.params.jobId);
       const waitMs = readWait(request.query.wait);
-      const job = await waits.untilEnded(request.params.jobId, waitMs, clientGoneSignal(reply), look);
+      const job = await waits.untilEnded(request.params.jobId, waitMs, {
+        client: clientGoneSignal(reply),
+        look,
+      });
       return success('Job read.', await whole(job));
     },
   );

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import { tooManyWaits } from './errors.ts';
 import { isTerminal, type JobDocument } from './job.ts';
 
@@ -6,6 +7,8 @@ import { isTerminal, type JobDocument } from './job.ts';
 export const LONGEST_WAIT_MS = 60_000;
 /** How often a wait looks for itself: messages may be lost. */
 const LOOK_MS = 2_000;
+
+const MOST_JUST_ENDED = 200;
 
 export interface WaitsOptions {
   /** Calls that may wait in this process, now. */
@@ -16,6 +19,8 @@ export interface WaitsOptions {
 /** Calls that wait for the end of a job. */
 export function createWaits({ limit, draining }: WaitsOptions) {
   const waiting = new Map<string, Set<(job?: JobDocument) => void>>();
+  /** Jobs that ended here a moment ago: one may end between its submit and the wait for it. */
+  const justEnded = new LRUCache<string, JobDocument>({ max: MOST_JUST_ENDED, ttl: LOOK_MS });
   let open = 0;
 
   /** Resolves when the job is said to have ended, with the job where it is known. */
@@ -31,14 +36,17 @@ export function createWaits({ limit, draining }: WaitsOptions) {
     return { ended, forget };
   }
 
-  async function wait(jobId: string, waitMs: number, client: AbortSignal, look: Look): Promise<JobDocument> {
+  async function wait(
+    jobId: string,
+    { waitMs, client, look, known }: WaitTerms & { waitMs: number },
+  ): Promise<JobDocument> {
     const until = performance.now() + waitMs;
     const signal = AbortSignal.any([client, draining]);
-    for (;;) {
+    for (let first = known; ; first = undefined) {
       const { ended, forget } = endOf(jobId);
       const timer = new AbortController();
       try {
-        const job = await look();
+        const job = first === undefined ? await look() : (justEnded.get(jobId) ?? first);
         const leftMs = until - performance.now();
         if (isTerminal(job.status) || leftMs <= 0 || signal.aborted) return job;
         const pause = sleep(Math.min(leftMs, LOOK_MS), undefined, {
@@ -59,6 +67,7 @@ export function createWaits({ limit, draining }: WaitsOptions) {
      * @param job as it ended, with all that follows from it; without it they look for themselves.
      */
     tell(jobId: string, job?: JobDocument): void {
+      if (job !== undefined) justEnded.set(jobId, job);
       for (const resolve of waiting.get(jobId) ?? []) resolve(job);
     },
 
@@ -66,12 +75,12 @@ export function createWaits({ limit, draining }: WaitsOptions) {
      * The job once it is terminal, or as it stands when the time is over, the client is gone or the process ends.
      * @throws ApiError provider_unavailable (capacity) when too many calls wait here
      */
-    async untilEnded(jobId: string, waitMs: number, client: AbortSignal, look: Look): Promise<JobDocument> {
-      if (waitMs <= 0) return look();
+    async untilEnded(jobId: string, waitMs: number, terms: WaitTerms): Promise<JobDocument> {
+      if (waitMs <= 0) return terms.look();
       if (open >= limit()) throw tooManyWaits();
       open += 1;
       try {
-        return await wait(jobId, waitMs, client, look);
+        return await wait(jobId, { ...terms, waitMs });
       } finally {
         open -= 1;
       }
@@ -79,7 +88,13 @@ export function createWaits({ limit, draining }: WaitsOptions) {
   };
 }
 
-/** Reads the job as it is now. */
-type Look = () => Promise<JobDocument>;
+export interface WaitTerms {
+  /** Aborts when the client goes away. */
+  client: AbortSignal;
+  /** Reads the job as it is now. */
+  look: () => Promise<JobDocument>;
+  /** The job as its submit has just made it, which spares the first look. */
+  known?: JobDocument;
+}
 
 export type Waits = ReturnType<typeof createWaits>;

@@ -10,6 +10,8 @@ import { movableStores } from './shared-clock-stores.ts';
 
 const { stores, now } = await movableStores(t);
 const changes: string[] = [];
+/** Everything that was asked of the documents. */
+const questions: string[] = [];
 const counted = countingChanges(stores);
 const settings = { SWEEP_INTERVAL_MS: '3600000' };
 const server = await startServer(t, { stores: counted, settings, now });
@@ -23,6 +25,7 @@ function countingChanges(counting: Stores): Stores {
         if (typeof method !== 'function') return method;
         return (...args: unknown[]) => {
           if (isChange(String(name))) changes.push(`${store}.${String(name)}`);
+          if (store !== 'objects') questions.push(`${store}.${String(name)}`);
           return method.apply(target, args);
         };
       },
@@ -45,6 +48,7 @@ t.test('a waited job of one item makes these writes, and no other', async (t) =>
   const isDone = () => changes.filter((name) => name === 'jobs.findOneAndUpdate').length >= 3;
   const waited = async () => {
     changes.length = 0;
+    questions.length = 0;
     const { status } = await submit(server, account.key, { op: 'flip', assetIds: [assetId] }, '?wait=60');
     t.equal(status, 200);
     while (!isDone()) await pause(5);
@@ -52,6 +56,7 @@ t.test('a waited job of one item makes these writes, and no other', async (t) =>
   // The first hold of an account begins its month.
   await waited();
   await waited();
+  t.equal(questions.length, 20, questions.join(', '));
   t.same(
     changes.toSorted(),
     [
