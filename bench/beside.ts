@@ -12,7 +12,7 @@ const IDLE_MS = 10_000;
 const WARM_MS = 5_000;
 const UPLOADS_AT_ONCE = 8;
 const LOOK_MS = 250;
-/** The 95th percentile beside the batch may be less than so many times the idle one. */
+/** The 95th percentile beside the batch may be at most this multiple of the idle one. */
 const MOST_TIMES = { call: 2.5, job: 5 } as const;
 
 const CALLS_EVERY_MS = 50;
@@ -173,7 +173,7 @@ function withComment(jpeg: Buffer, number: number): Buffer {
 
 /** A job that runs while something else is measured. */
 interface Batch {
-  /** Does something until so many more items are completed. */
+  /** Repeats a step until a number of further items are completed. */
   during<T>(
     items: number,
     work: (goesOn: () => boolean) => Promise<T>,

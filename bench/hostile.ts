@@ -9,7 +9,7 @@ const ATTACK_MS = Number(process.env.BENCH_ATTACK_MS ?? 60_000);
 const IDLE_MS = 10_000;
 /** Runs only the attacks whose name has these words. */
 const ONLY = process.env.BENCH_ATTACKS ?? '';
-/** Another account's p99 may be so many times its idle one, or so long, whichever is more. */
+/** The p99 of another account may be this multiple of its idle one, or this long, whichever is more. */
 const MOST_TIMES_IDLE = 3;
 const MOST_P99_MS = 250;
 const IN_FLIGHT = 4;

@@ -25,7 +25,7 @@ interface HeardClient {
 }
 
 /**
- * Keeps so many connections busy with one case, by autocannon. Resolves when the time is over; answers that come later are not counted.
+ * Keeps a number of connections busy with one case, by autocannon. Resolves when the time is over; answers that come later are not counted.
  */
 export async function runClosed(options: LoopOptions & { connections: number }): Promise<void> {
   const { url, key, loadCase, next, connections, durationMs, signal, onOutcome } = options;

@@ -26,7 +26,7 @@ export interface SearchOptions {
   /** What the operator's environment sets now, which the answer speaks of; empty where it sets nothing. */
   current?: Candidate;
   measure: Measure;
-  /** False when there is no time for more trials of so many rounds each. */
+  /** False when there is no time for more trials with this number of rounds. */
   hasTimeFor: (...trials: number[]) => boolean;
   onTrial?: (trial: Trial) => void;
 }

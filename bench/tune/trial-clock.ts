@@ -2,7 +2,7 @@
 export interface TrialClock {
   /** Times a trial, which has to tell the end of each round. */
   time<T>(rounds: number, trial: (onRound: () => void) => Promise<T>): Promise<T>;
-  /** Whether trials of so many rounds each fit into what is left; yes, before anything is known. */
+  /** Whether trials with this number of rounds each fit into the time that is left; yes, before anything is known. */
   hasTimeFor(...trials: number[]): boolean;
 }
 

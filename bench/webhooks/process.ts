@@ -14,7 +14,7 @@ import { openEvents } from '../../src/product/events/open.ts';
 import { openWebhooks } from '../../src/product/webhooks/open.ts';
 import { LOOPBACK_CERTIFICATE } from '../../test/product/webhooks/certificate.ts';
 
-/** What a process is asked to announce: so many outcomes of each second, round the accounts, for so long. */
+/** The outcomes that a process announces: a number per second, round the accounts, for a time. */
 export interface Load {
   accountIds: string[];
   perSecond: number;

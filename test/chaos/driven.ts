@@ -18,11 +18,11 @@ export const MEANS = {
 };
 const LEASE_MS = 30_000;
 const DAY_MS = 86_400_000;
-/** An engine that changes nothing for so many looks stands still. */
+/** An engine that changes nothing for this number of looks stands still. */
 const STILL_LOOKS = 800;
 const TICK_MS = 1;
 
-/** The engine in the hand of a test: an item that was handed out waits until its fate is said. */
+/** The engine under the control of a test: a claimed item waits until the test says how it ends. */
 export interface Driven {
   world: World;
   caller: Caller;

@@ -10,7 +10,7 @@ import type { Size } from './pixels/geometry.ts';
 import type { DeepPixels, Pixels } from './pixels/pixels.ts';
 import { invalid, unsupported } from './refusal.ts';
 
-/** What is read. libvips knows more (SVG, PDF, its own formats), each a door that stays shut. */
+/** What is read. libvips knows more (SVG, PDF, its own formats), each of which stays blocked. */
 const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif', 'Tiff'];
 
 /** Formats whose frames are moments of one animation, not pages or pictures of a collection. */

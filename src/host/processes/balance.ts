@@ -28,7 +28,7 @@ export function connectionsToRelease<T>(loads: ReadonlyMap<T, number>): Map<T, n
 }
 
 export interface BalanceOptions<T> {
-  /** Asks a process to close so many connections, each with its next answer. */
+  /** Asks a process to close a number of connections, each with its next answer. */
   release: (process: T, connections: number) => void;
   clock: Clock;
 }

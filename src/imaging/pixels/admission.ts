@@ -6,7 +6,7 @@ import { capacity } from './failures.ts';
 /** A call has somebody who waits for its answer; a job has not. */
 export type WorkClass = 'call' | 'job';
 
-/** A slot at work. */
+/** Room for one piece of work. */
 export interface Slot {
   /** How long it was waited for. */
   queueMs: number;

@@ -43,7 +43,7 @@ export interface PixelCall {
   header?: Header | null;
   /** Whose call it is; accounts take turns. */
   accountId: string;
-  /** Jobs give way to calls, wait without end, and are never refused for want of room. Absent: a call. */
+  /** Jobs give way to calls, wait without end, and are never refused for want of capacity. Absent: a call. */
   work?: WorkClass;
   /** An item of a large job: it leaves the cores to everything else. It costs some milliseconds, and a process to start with. */
   inBatch?: boolean;
@@ -102,7 +102,7 @@ export interface PixelStats {
   budgetBytes: number;
 }
 
-/** The one door to the image threads. */
+/** The only access to the image threads. */
 export interface Pixels {
   /** Runs one pass over one file. */
   transform(call: TransformCall): Work<PixelResult>;

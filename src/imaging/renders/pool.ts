@@ -38,14 +38,14 @@ export interface PoolPage {
 
 export type PoolOutcome =
   | { kind: 'answered'; answer: RenderAnswer; queueMs: number }
-  /** It was drawn for so long that it made room for others. */
+  /** It was stopped for others, because it took long. */
   | { kind: 'stopped' }
   /** It is to be drawn elsewhere, from its beginning: it was slow while others waited, or another page of its account was. */
   | { kind: 'withdrawn' };
 
-/** Render threads with their waiting room, where no page keeps the others waiting for long. */
+/** Render threads with their queue, in which no page keeps the others waiting for long. */
 export interface RenderPool {
-  /** @throws ApiError capacity when the waiting room is full; the signal's reason; Error when the thread was lost. */
+  /** @throws ApiError capacity when the queue is full; the signal's reason; Error when the thread was lost. */
   draw(page: PoolPage): Promise<PoolOutcome>;
   /** Takes out the pages of an account that are not drawn yet; their outcome is `withdrawn`. */
   withdraw(accountId: string): void;

@@ -57,7 +57,7 @@ export interface RendersStats extends Pick<AdmissionStats, 'busy' | 'waiting'> {
   threads: number;
 }
 
-/** The one door to the render threads and their browsers. */
+/** The only access to the render threads and their browsers. */
 export interface Renders {
   /**
    * Draws a page. A page of one account never shares a browser context with another account's. A page that takes longer than

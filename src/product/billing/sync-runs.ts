@@ -12,7 +12,7 @@ import { addCounts, type MinuteCount } from './usage-counts.ts';
 const FLUSH_AFTER_MS = 500;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 5_000;
-/** `onError` hears of a store that is away after so many tries, 6 s, and again each time their number has doubled. */
+/** `onError` is called for a store that is away after this number of tries (6 s), and again each time it has doubled. */
 const REPORTED_AFTER_TRIES = 8;
 /** Tries that are left to a batch when the process ends. */
 const LAST_TRIES = 3;

@@ -15,7 +15,7 @@ export type EventsListener = (events: OutboxDocument[]) => void;
 /** Wakes the processes that spread events, where one wrote some that spreads none itself. */
 export const WRITTEN = 'events/written';
 
-/** The door through which slices announce outcomes. */
+/** Announces the outcomes of slices. */
 export interface Events {
   /**
    * Whether any endpoint wants events of this type, for the writer to spare itself the trouble. See subscriptions.ts

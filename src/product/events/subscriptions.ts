@@ -3,7 +3,7 @@ import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { Collection, Documents } from '../../platform/stores/documents/port.ts';
 import type { EventType } from './event.ts';
 
-/** What this room reads of an endpoint, which belongs to the webhooks slice. */
+/** The fields of an endpoint that are read here; the document belongs to the webhooks slice. */
 interface Subscription {
   _id: string;
   accountId: string;

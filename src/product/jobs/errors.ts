@@ -127,7 +127,7 @@ export function jobsKeepTooMuch(sentBytes: number, keptBytes: number, limit: num
   );
 }
 
-/** 503: so many calls wait for jobs on this host. */
+/** 503: too many calls wait for jobs on this host. */
 export function tooManyWaits(): ApiError {
   return new ApiError(
     'provider_unavailable',

@@ -32,7 +32,7 @@ const INDEXES: readonly IndexSpec[] = [
   { name: 'phase', fields: ascending('phase', 'phaseAt') },
   { name: 'expiresAt', fields: ascending('expiresAt') },
   { name: 'kept', fields: ascending('accountId', 'keptBytes'), whenPresent: ['keptBytes'] },
-  // The laws: so many run at once, an attempt is resumed once, a request makes one job.
+  // Uniqueness: of the slots of running jobs, of the resume of an attempt, of the job of a request.
   { name: 'slot', fields: ascending('slot'), unique: true, whenPresent: ['slot'] },
   { name: 'parent', fields: ascending('parentJobId'), unique: true, whenPresent: ['parentJobId'] },
   {

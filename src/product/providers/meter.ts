@@ -8,7 +8,7 @@ const DURATIONS = 'darkroom_provider_call_seconds';
 const VERDICTS = 'darkroom_provider_calls_total';
 const BUCKETS_SECONDS = [0.1, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 120];
 
-/** Declares the metrics from the start: a process has one door to models. */
+/** Declares the metrics from the start: a process has one meter for its models. */
 export function createProviderMeter(): ProviderMeter {
   for (const name of [DURATIONS, VERDICTS]) register.removeSingleMetric(name);
   const durations = new Histogram({

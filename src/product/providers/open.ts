@@ -68,7 +68,7 @@ export type ModelOutcome =
       retryAfterMs?: number;
     };
 
-/** The one door to models. */
+/** The only access to models. */
 export interface Providers {
   /** Items that are in work or wait for a slot at once, at the most: a caller with more in its hand gets `busy`. */
   width: number;

@@ -9,7 +9,7 @@ import type { Coordination } from '../../platform/stores/coordination/port.ts';
 export interface Slots {
   /**
    * Runs the work in a slot, waiting a moment for one where few others wait; undefined when there was none. So a
-   * provider that hangs keeps a bounded number of items in the hand of this process, and the others stay in the store.
+   * provider that hangs keeps a bounded number of items in this process, and the others stay in the store.
    * @param owner the account whose slot it is.
    */
   run<T>(name: string, owner: string, work: () => Promise<T>): Promise<{ done: T } | undefined>;

@@ -27,7 +27,7 @@ async function startSweepers(t: Test, tasks: SweepTask[], intervalMs = 1) {
   return { clock, sweeperOf, logged: () => logged };
 }
 
-/** A task with so many batches to clear. */
+/** A task with a number of batches to clear. */
 function pile(name: string, batches: number) {
   const task = {
     name,

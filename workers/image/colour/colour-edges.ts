@@ -4,11 +4,11 @@ import type { Pixels } from '../pixels/pixels.ts';
 const HARD = 90;
 /** From this share of hard edges on, a picture is a drawing or a screen and no photograph. */
 const SHARE = 0.004;
-/** Rows that are looked at: every so many. */
+/** One row of this many is looked at. */
 const STEP = 3;
 
 /**
- * Whether a picture has so many hard edges between colours, as type on a coloured ground does, that chroma subsampling would
+ * Whether a picture has enough hard edges between colours, as type on a coloured ground does, that chroma subsampling would
  * be seen.
  */
 export function hasHardColourEdges({ data, width, height, channels, frames }: Pixels): boolean {

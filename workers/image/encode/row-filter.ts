@@ -15,7 +15,7 @@ const UNFILTERED: RowFilter = { filtered: false, effort: 7 };
 
 /** From this share of pixels that are as their left neighbour on, a picture is drawn: of 60 pictures, one is taken for the wrong kind. */
 const DRAWN_SHARE = 0.5;
-/** Rows that are looked at: every so many. */
+/** One row of this many is looked at. */
 const STEP = 5;
 
 /** The filter that makes the smaller file, as far as a look at every fifth row tells. */

@@ -12,7 +12,7 @@ const SIGMA_PX = 1.5;
 const C1 = (0.01 * 255) ** 2;
 const C2 = (0.03 * 255) ** 2;
 
-/** Of a larger picture only every so many rows and columns are the middle of a window: the mean is the same to 0.0005. */
+/** Of a larger picture only every n-th row and column is the middle of a window: the mean is the same to 0.0005. */
 const STRIDES = [
   { overPx: 6_000_000, stride: 4 },
   { overPx: 1_500_000, stride: 2 },

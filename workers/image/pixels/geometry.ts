@@ -147,7 +147,7 @@ export function cornerRadius(radiusPx: number, { width, height }: Size): Size {
   return { width: most, height: most };
 }
 
-/** A box in so many columns and rows of parts as equal as whole pixels can be. */
+/** A box cut into columns and rows, as equal as whole pixels can be. */
 export function partsOf({ left, top, width, height }: Box, columns: number, rows: number): Box[] {
   const edge = (length: number, parts: number, part: number) => Math.round((length * part) / parts);
   return Array.from({ length: columns * rows }, (_, index) => {

@@ -18,7 +18,7 @@ import type {
 import { Slots } from './slots.ts';
 import { Windows } from './windows.ts';
 
-/** Of what is left of a window, one in so many requests may be counted ahead. */
+/** A process may count this part of the requests that are left in a window ahead. */
 const LEFT_TO_AHEAD = 1_000;
 
 /** Passes a message on; answers to how many processes. */

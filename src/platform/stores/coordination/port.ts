@@ -16,7 +16,7 @@ export interface RateQuestion {
   limit: number;
   windowMs: number;
   /**
-   * Counts so many more, for requests that the asker will make before the window turns: none unless said, and at most a
+   * Requests to count in advance, which the process will make before the window turns: 0 by default, and at most a
    * thousandth of what is left. So what is counted and not made stays small beside the limit, and near its end is nothing.
    */
   ahead?: number;

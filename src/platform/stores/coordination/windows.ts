@@ -19,7 +19,7 @@ export class Windows {
     return this.#counts.leftMs(key);
   }
 
-  /** Counts so many and answers the count after them. */
+  /** Adds to the count of a window and answers the new count. */
   increment(key: string, windowMs: number, by = 1): number {
     const count = this.count(key) + by;
     const endsMs = this.#now() + (this.leftMs(key) || windowMs);

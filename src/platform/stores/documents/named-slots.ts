@@ -3,7 +3,7 @@ import { freeSlug } from '../../names/slugs.ts';
 import type { Collection, Document, Filter, IndexSpec } from './port.ts';
 
 /**
- * What an account keeps under names of its own (templates, presets): at most so many, each under a slug that no other
+ * Documents that an account keeps under names of its own (templates, presets): a bounded number, each under a slug that no other
  * of the account has. Two unique indexes enforce it, however many writers race.
  */
 export interface Named extends Document {

@@ -12,7 +12,7 @@ const LONGEST_DELAY_MS = 60_000;
 /** Where somebody signed in, the guesses of others delay nobody for so long. */
 const FAMILIAR_MS = 30 * DAY_MS;
 
-/** The time between two guesses at one account that had so many wrong ones: 0, then 1, 2, 4 … 60 s. */
+/** The time between two guesses at one account, by the number of wrong ones: 0, then 1, 2, 4 … 60 s. */
 export function delayMsAfter(wrongGuesses: number): number {
   if (wrongGuesses < FREE_GUESSES) return 0;
   return Math.min(FIRST_DELAY_MS * 2 ** (wrongGuesses - FREE_GUESSES), LONGEST_DELAY_MS);

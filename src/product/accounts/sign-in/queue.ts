@@ -12,7 +12,7 @@ export interface SignInQueueOptions {
 }
 
 /**
- * A bounded waiting room before the costly judging of passwords. The network that came last is served first: a flood
+ * A bounded queue before the costly check of passwords. The network that came last is served first: a flood
  * that waits already does not delay somebody new. A network that was served goes behind all others.
  */
 export interface SignInQueue {

@@ -56,7 +56,7 @@ export class AssetQuota {
     return isFull(quota, limit) ? 'full' : 'moving';
   }
 
-  /** Whether there is surely no place: so many are stored, and none of them is between in and out. */
+  /** Whether the quota is used up for certain: no asset is between in and out. */
   async isFull(accountId: string, limit: number): Promise<boolean> {
     return isFull(await this.#quota.findOne({ _id: accountId }), limit);
   }

@@ -40,7 +40,7 @@ export class JobQuota {
     return new JobQuota(await documents.collection<JobQuotaDocument>(ASSET_QUOTA), now);
   }
 
-  /** Takes places for a job's outputs, all or none; false when the plan has not so many left. */
+  /** Takes quota for all outputs of a job or for none; false when the plan has too little left. */
   async reserve(accountId: string, jobId: string, count: number, limit: number): Promise<boolean> {
     if (count === 0) return true;
     const take = () =>

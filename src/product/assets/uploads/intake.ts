@@ -34,7 +34,7 @@ function sizeOf({ imageThreads }: Capacity) {
 /** Takes bytes in: to the objects first, as they come, then to a thread that tells what they are. */
 export function createIntake({ objects, pixels, capacity }: IntakeOptions) {
   /**
-   * Stored bytes are read back for the thread by so many uploads at once that none of the threads idles: what an upload
+   * Stored bytes are read back for the thread by enough uploads at once that none of the threads idles: what an upload
    * holds in memory while it waits is nothing, however many there are. Accounts take turns.
    */
   const turns: Admission = createAdmission({ ...sizeOf(capacity), queueLimit: MOST_WAITING });

@@ -3,7 +3,7 @@ import type { JobsStore } from '../store.ts';
 import type { Preclaim } from './preclaim.ts';
 
 /**
- * Lets jobs run: of an account and type so many at once, the one that has waited longest first. The slots are a
+ * Lets jobs run: a fixed number per account and type at once, the one that has waited longest first. The slots are a
  * unique index over the running jobs themselves, so that there is nothing to count and nothing to give back.
  */
 export function createJobAdmission(jobs: JobsStore, onStarted: (job: JobDocument) => void) {

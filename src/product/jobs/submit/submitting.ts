@@ -75,7 +75,7 @@ const LEAST_KEPT_BYTES = 16 * 1024;
 const BYTES_PER_ITEM = 512;
 /** Behind it the sweep undoes what is left. */
 const UNDOING_MS = 5 * 60_000;
-/** Up to so many items are stored while the money is still being held: a refusal then has little to undo. */
+/** Up to this number, items are stored while the money is still being held: a refusal then has little to undo. */
 const FEW_ITEMS = 100;
 /** Tries to store a job under a key that is freed meanwhile. */
 const MOST_ROUNDS = 3;

@@ -235,7 +235,7 @@ export function createPerform(options: PerformOptions): Perform {
 }
 
 /**
- * How what a segment made is stored. A model's answer is paid, so that it stays in the hand of its process until the stores
+ * How what a segment made is stored. A model's answer is paid, so that its process keeps it until the stores
  * take it; a pass is repeated by whoever takes the item up again.
  */
 function storing(

@@ -4,7 +4,7 @@ import type { EndpointDocument } from '../endpoints/endpoint.ts';
 import { signedHeaders } from '../endpoints/signing.ts';
 import type { DeliveryDocument } from './delivery.ts';
 
-/** From the connection to the end of the answer's headers. The connection itself has 5 s, see the outbound room. */
+/** From the connection to the end of the answer's headers. The connection itself has 5 s, see src/platform/outbound. */
 const ANSWER_TIMEOUT_MS = 10_000;
 /** No attempt takes longer: time to connect and time to answer, one after the other, and some for a busy process. */
 export const ATTEMPT_LIMIT_MS = 5_000 + ANSWER_TIMEOUT_MS + 3_000;

@@ -274,7 +274,7 @@ function sharersOf(key: string, limit: number, seenMs = MINUTE_MS) {
     const ask = (holder: string) =>
       store.takeShared({ key, limit, holder, leaseMs: seenMs, seenMs, waitMs: seenMs });
     return {
-      /** Asks so many times; answers how many slots that brought. */
+      /** Asks a number of times; answers how many slots that brought. */
       async takes(times: number): Promise<number> {
         const before = held.length;
         for (let time = 0; time < times; time += 1) {

@@ -47,7 +47,7 @@ function createIndex(table: string, index: IndexSpec, columns: string[]): string
 }
 
 /**
- * The first rows of a statement (-1: all), and those after so many. SQLite reads a bare `LIMIT ?` while it plans, and plans again at
+ * The number of rows of a statement (-1: all), and of those that are skipped. SQLite reads a bare `LIMIT ?` while it plans, and plans again at
  * every execution, because another number may be bound by then: that costs several times the read. In a sum it does not look.
  */
 export const FIRST_ROWS = 'LIMIT ? + 0';
