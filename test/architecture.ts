@@ -3,9 +3,9 @@ import { dirname, join, normalize, relative } from 'node:path';
 import { needsOf, testFiles } from './support/needs.ts';
 
 /**
- * The architecture, as a check. The folders of src are four floors: an import goes to its own floor or to a lower one. Below
- * the host, the folders of one floor import each other in one direction, and no circle of imports exists anywhere, types included.
- * Prints every violation and exits 1.
+ * The architecture, as a check. The folders of src are four floors: an import goes to its own floor or to a lower one.
+ * Below the host, the folders of one floor import each other in one direction, and no circle of imports exists
+ * anywhere, types included. Prints every violation and exits 1.
  */
 const FLOORS = ['host', 'product', 'imaging', 'platform'];
 /** The host composes the others: its folders may see each other. */

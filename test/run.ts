@@ -27,8 +27,9 @@ const TAP_FOLDER = join(root, '.tap');
 const SLOWEST_SHOWN = 10;
 
 /**
- * tap has each process search the text of every module that it loads for source maps, which takes a third of the start of
- * a service. There are none. tap itself sets the pattern of what is left out, so that it is set again in the process.
+ * tap has each process search the text of every module that it loads for source maps, which takes a third of the start
+ * of a service. There are none. tap itself sets the pattern of what is left out, so that it is set again in the
+ * process.
  */
 const UNSEARCHED = 'data:text/javascript,process.env._TAPJS_PROCESSINFO_EXCLUDE_=/./';
 
@@ -61,7 +62,8 @@ for (const [name] of missing)
 
 try {
   const environment: Record<string, string> = {
-    // Each test file and each service that it starts loads the same modules: most of the time of a start is compiling them.
+    // Each test file and each service that it starts loads the same modules: most of the time of a start is compiling
+    // them.
     NODE_COMPILE_CACHE: join(root, '.cache', 'compile'),
     NODE_OPTIONS: [process.env.NODE_OPTIONS, `--import=${UNSEARCHED}`].filter(Boolean).join(' '),
     ...(redis ? { REDIS_URL: redis.url } : {}),
@@ -88,8 +90,8 @@ function needs(...some: Need[]): boolean {
 }
 
 /**
- * tap's runner is built from the plugins that .taprc leaves it: without its transpiler, Node runs the tests as they are.
- * It takes seconds, so it is built again only when the packages or .taprc changed.
+ * tap's runner is built from the plugins that .taprc leaves it: without its transpiler, Node runs the tests as they
+ * are. It takes seconds, so it is built again only when the packages or .taprc changed.
  */
 async function buildRunner(): Promise<void> {
   const hash = createHash('sha256');

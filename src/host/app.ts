@@ -229,7 +229,10 @@ async function openThreads({ settings, log }: AppOptions, capacity: Capacity, me
   };
 }
 
-/** What a call passes before it reaches a slice: the gate, its Idempotency-Key, room on the disk, the reading of its body. */
+/**
+ * What a call passes before it reaches a slice: the gate, its Idempotency-Key, room on the disk, the reading of its
+ * body.
+ */
 function installAdmission(
   api: FastifyInstance,
   stores: Stores,

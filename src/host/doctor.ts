@@ -5,8 +5,8 @@ import { problem } from './doctor/finding.ts';
 import { endOnHelp } from './processes/arguments.ts';
 
 /**
- * `npm run doctor [-- --json]`: looks at this host, the settings and the services that they name, and says of each whether
- * it is well and what to do where it is not. It changes nothing. Exits 1 when there is a problem.
+ * `npm run doctor [-- --json]`: looks at this host, the settings and the services that they name, and says of each
+ * whether it is well and what to do where it is not. It changes nothing. Exits 1 when there is a problem.
  */
 const USAGE = `npm run doctor [-- --json]
 

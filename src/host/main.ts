@@ -132,7 +132,8 @@ async function main(): Promise<void> {
   process.on('SIGINT', () => void stop('SIGINT'));
   process.on('SIGHUP', () => void supervisor.replaceAll());
 
-  // Before the first call can come. A start that fails after this is repeated by the next one, which prints new secrets.
+  // Before the first call can come. A start that fails after this is repeated by the next one, which prints new
+  // secrets.
   const firstStart = await makeFirstAccount(settings, stores, hostId);
   if (firstStart === null && settings.accounts.BOOTSTRAP_API_KEY !== '')
     log.info('BOOTSTRAP_* has no effect: there is an account already.');

@@ -11,8 +11,8 @@ import { outliveOutput } from './processes/output.ts';
 import type { ProcessMessage } from './processes/supervisor.ts';
 
 /**
- * One API process. It is started by the primary, listens on the port that all processes share, and ends when it is asked
- * to drain or when the primary is gone.
+ * One API process. It is started by the primary, listens on the port that all processes share, and ends when it is
+ * asked to drain or when the primary is gone.
  */
 const settings = readSettings(process.env);
 const processId = process.env.DARKROOM_PROCESS_ID ?? '0';

@@ -11,8 +11,8 @@ const MOST_ITEMS = 12;
 const MOST_TURNS = 120;
 
 /**
- * Cancels a job at a random moment of its life, from its submit to behind its end, and compares what became of it with the
- * table: what was not handed out is CANCELLED, what ran was let finish, and a job that had ended is left alone.
+ * Cancels a job at a random moment of its life, from its submit to behind its end, and compares what became of it with
+ * the table: what was not handed out is CANCELLED, what ran was let finish, and a job that had ended is left alone.
  * @returns every broken promise.
  */
 export async function cancelRound(seed: number, mongodbUrl?: string): Promise<string[]> {

@@ -105,8 +105,8 @@ export async function chainRound({ segments, items, deaths, mongodbUrl }: ChainR
 }
 
 /**
- * Until the job has ended, or there is none and there will be none: some deaths are never reached. A process may die in the first
- * segment before it has accepted the job, for the only item of a job is worked on beside that.
+ * Until the job has ended, or there is none and there will be none: some deaths are never reached. A process may die in
+ * the first segment before it has accepted the job, for the only item of a job is worked on beside that.
  */
 async function atRest(world: World, host: Host, submitter: Host): Promise<void> {
   for (let look = 0; look < LOOKS; look += 1) {

@@ -31,7 +31,9 @@ export class Purse {
     this.balance = means.credits;
   }
 
-  /** Codes that a submit of so many items is refused with; none when it may run. Either one is right where both hold. */
+  /**
+   * Codes that a submit of so many items is refused with; none when it may run. Either one is right where both hold.
+   */
   refusals(items: number, month: string): string[] {
     const isTooDear = this.#past(items, month) * this.#means.overage > this.balance - this.held;
     const isTooMuch = this.stored + items > this.#means.places;

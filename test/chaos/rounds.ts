@@ -11,8 +11,8 @@ const FATES: readonly Fate[] = ['done', 'done', 'done', 'refused', 'twice', 'our
 const ACTS = ['submit', 'submit', 'cancel', 'resume', 'rest', 'elapse'] as const;
 
 /**
- * One round: processes that die at random steps, calls at random moments between, wake-ups that are lost; then a process
- * that lives, and time.
+ * One round: processes that die at random steps, calls at random moments between, wake-ups that are lost; then a
+ * process that lives, and time.
  * @param point where the first of them dies; one of POINTS.
  * @returns every broken promise.
  */

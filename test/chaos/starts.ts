@@ -18,8 +18,8 @@ const BETWEEN_JOBS_MS = 20;
 const CRASH = /ReferenceError|TypeError|unhandled|uncaughtException|ended by itself|exited with|hangs/i;
 
 /**
- * A host that starts and stops, and replaces its processes, while another host on the same stores submits jobs: each job wakes every
- * process of both, those that have only begun to start as well.
+ * A host that starts and stops, and replaces its processes, while another host on the same stores submits jobs: each
+ * job wakes every process of both, those that have only begun to start as well.
  * @returns every line that tells of a crash; null where the stores cannot run here.
  */
 export async function startsRound({ starts, replaces }: StartsRound): Promise<string[] | null> {

@@ -98,7 +98,8 @@ export interface StatesOptions {
 }
 
 /**
- * Random sequences of calls, outcomes, deaths and time against the real engine, each step compared with the state tables.
+ * Random sequences of calls, outcomes, deaths and time against the real engine, each step compared with the state
+ * tables.
  * @throws Error with the seed and the shortest sequence that was found to differ.
  */
 export async function checkStates({ runs, seed, limitMs, mongodbUrl }: StatesOptions): Promise<void> {

@@ -41,8 +41,8 @@ const isOpen = ({ at }: ModelItem) => ['ready', 'later', 'running', 'orphan'].in
 const isInHand = ({ at }: ModelItem) => at === 'running' || at === 'orphan';
 
 /**
- * The state tables of the interface, as a model: jobs and items, and what each call and each happening makes of them. It
- * knows nothing of documents, queues or processes but that an item can be in the hand of a dead one.
+ * The state tables of the interface, as a model: jobs and items, and what each call and each happening makes of them.
+ * It knows nothing of documents, queues or processes but that an item can be in the hand of a dead one.
  */
 export class StateTable {
   jobs: ModelJob[] = [];

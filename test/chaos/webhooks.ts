@@ -18,9 +18,9 @@ import { randomDatabase, startMongo } from '../support/services/mongodb.ts';
 import { startPrivateRedis } from '../support/services/redis.ts';
 
 /**
- * `node test/chaos/webhooks.ts`: announces 5,000 outcomes on Redis and MongoDB while processes are killed with SIGKILL 20
- * times and Redis is flushed once, and counts what came. Exits 1 when one is missing, or when more came twice than were
- * under way at the kills and the flush. Takes two minutes.
+ * `node test/chaos/webhooks.ts`: announces 5,000 outcomes on Redis and MongoDB while processes are killed with SIGKILL
+ * 20 times and Redis is flushed once, and counts what came. Exits 1 when one is missing, or when more came twice than
+ * were under way at the kills and the flush. Takes two minutes.
  */
 const OUTCOMES = 5_000;
 const ENDPOINTS = 50;

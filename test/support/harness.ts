@@ -162,7 +162,9 @@ async function clusterStores(now: () => Date): Promise<[Documents, Coordination]
   return [documents, coordination];
 }
 
-/** Three milliseconds instead of 0.3 s. Tests of passwords themselves make their accounts by the operator's commands. */
+/**
+ * Three milliseconds instead of 0.3 s. Tests of passwords themselves make their accounts by the operator's commands.
+ */
 const CHEAP_SCRYPT = { N: 2 ** 10, r: 8, p: 1, maxmem: 4 * 1024 * 1024 };
 
 async function makeAccount(

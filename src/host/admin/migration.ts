@@ -29,8 +29,9 @@ const LEFT_OUT = ['idempotency', MARKER.collection];
 const EVERY_KEY = Number.MAX_SAFE_INTEGER;
 
 /**
- * Copies all documents and objects, and then compares both sides: counts and SHA-256 of every document, bytes of every object. Stopped at any
- * moment it goes on at the next call: what lies in the target already is compared, and copied again where it differs.
+ * Copies all documents and objects, and then compares both sides: counts and SHA-256 of every document, bytes of every
+ * object. Stopped at any moment it goes on at the next call: what lies in the target already is compared, and copied
+ * again where it differs.
  * @throws MigrationError when the target holds what no migration put there, or differs after the copy.
  */
 export async function migrate(

@@ -17,7 +17,9 @@ const PULSE_MS = 5_000;
 type Reply = { answer: CommandAnswer } | { error: string };
 type Told = { attempt: HeardAttempt } | { error: string };
 
-/** Serves commands until closed. The socket is readable by the server's own user alone: who opens it is the operator. */
+/**
+ * Serves commands until closed. The socket is readable by the server's own user alone: who opens it is the operator.
+ */
 export async function openAdminSocket(
   dataDir: string,
   context: CommandContext,

@@ -11,9 +11,9 @@ const ANSWER_TIMEOUT_MS = 5_000;
 const LINK_LIFE_MS = 60_000;
 
 /**
- * Whether an address leads to the service on these stores, and not to another one: it is asked for a result that does not
- * exist by a link that is signed with the key in these stores. The service that has the key says that the result is gone (404);
- * any other says that the link is none of its own (403).
+ * Whether an address leads to the service on these stores, and not to another one: it is asked for a result that does
+ * not exist by a link that is signed with the key in these stores. The service that has the key says that the result is
+ * gone (404); any other says that the link is none of its own (403).
  */
 export async function lookAtIdentity(publicUrl: string, stores: Settings['stores']): Promise<Finding> {
   const signatures = await signaturesIn(stores);

@@ -39,7 +39,9 @@ export async function lookAtMongo({ stores }: Settings, now: () => Date): Promis
   ).finally(() => client.close());
 }
 
-/** Whether the server is a MongoDB where it counts: see verifyMongoDB. It makes a collection of its own and drops it. */
+/**
+ * Whether the server is a MongoDB where it counts: see verifyMongoDB. It makes a collection of its own and drops it.
+ */
 async function lookAtUniqueIndexes(url: string): Promise<Finding> {
   const { verifyMongoDB } = await import('../../platform/stores/documents/mongodb-verification.ts');
   try {

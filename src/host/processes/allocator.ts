@@ -16,15 +16,16 @@ const LIBRARY_FOLDERS = ['/usr/local/lib', '/usr/lib64', '/usr/lib', '/lib64', '
 const LIBRARIES = [/^libjemalloc\.so\.\d+$/, /^libmimalloc\.so\.\d+$/];
 /**
  * Threads of one process share this many arenas of the system's allocator, which otherwise gives each its own and keeps
- * in every one what was freed there: 690 MB per process after 1,000 mixed calls instead of 325. A variable of the same name
- * in the operator's environment wins.
+ * in every one what was freed there: 690 MB per process after 1,000 mixed calls instead of 325. A variable of the same
+ * name in the operator's environment wins.
  */
 const SYSTEM_ARENAS = '2';
 /**
- * The same for jemalloc, which otherwise makes four per core: memory that one thread gave back is then mapped again for the
- * next. What is free it keeps for a minute instead of 10 s: calls come sooner than that and take the same blocks again, and
- * giving them back and mapping them again is 14 system calls and 220 page faults for a PNG of 1 megapixel instead of 1 and 90.
- * Blocks of 8 MB and more go back at once all the same. Other libraries do not read it, and the operator's wins.
+ * The same for jemalloc, which otherwise makes four per core: memory that one thread gave back is then mapped again for
+ * the next. What is free it keeps for a minute instead of 10 s: calls come sooner than that and take the same blocks
+ * again, and giving them back and mapping them again is 14 system calls and 220 page faults for a PNG of 1 megapixel
+ * instead of 1 and 90. Blocks of 8 MB and more go back at once all the same. Other libraries do not read it, and the
+ * operator's wins.
  */
 const JEMALLOC_CONF = 'narenas:2,dirty_decay_ms:60000';
 

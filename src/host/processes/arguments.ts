@@ -1,6 +1,6 @@
 /**
- * Ends the process where a command was called for its help, or with an argument that it does not know: nothing is begun by a
- * call that means something else.
+ * Ends the process where a command was called for its help, or with an argument that it does not know: nothing is begun
+ * by a call that means something else.
  * @param usage what `--help` prints.
  * @param known the options that the command takes.
  */

@@ -9,10 +9,11 @@ const LEAST_SHARE = 0.2;
 const LONGEST_ROUND_MS = 2 * BEAT_MS;
 
 /**
- * How many connections each process should give up, so that all are equally busy once their clients have connected again.
+ * How many connections each process should give up, so that all are equally busy once their clients have connected
+ * again.
  *
- * New connections go round all processes in turn, so one that is given up may come back. Each process therefore gives up
- * all that it has more than the least busy one: what is given up is then shared out evenly over an even rest.
+ * New connections go round all processes in turn, so one that is given up may come back. Each process therefore gives
+ * up all that it has more than the least busy one: what is given up is then shared out evenly over an even rest.
  * @param loads by process, the mean number of calls that it had in hand, waiting ones included.
  * @returns by process, a number above 0. Processes that keep their connections are missing.
  */
@@ -34,8 +35,8 @@ export interface BalanceOptions<T> {
 }
 
 /**
- * Keeps the API processes of a host equally busy. A kept connection stays with the process that took it, so a process that
- * starts later would get no call of the clients that are connected already.
+ * Keeps the API processes of a host equally busy. A kept connection stays with the process that took it, so a process
+ * that starts later would get no call of the clients that are connected already.
  */
 export interface Balance<T> {
   /** From now on the rounds wait for its figure. */

@@ -30,8 +30,8 @@ const QUESTIONS = 'controls';
 const LONGEST_MS: Record<Control['kind'], number> = { pools: 5_000, log: 5_000, set: 60_000, drain: 60_000 };
 
 /**
- * Asks every process of every host. Answers come over coordination, where a message may be lost: a process that does not answer in time is
- * missing from the list, and the operator asks again.
+ * Asks every process of every host. Answers come over coordination, where a message may be lost: a process that does
+ * not answer in time is missing from the list, and the operator asks again.
  */
 export async function askProcesses(coordination: Coordination, control: Control): Promise<ControlAnswer[]> {
   const id = randomText(16);

@@ -36,11 +36,11 @@ export function cannotRescue(version: string = process.versions.node): string | 
  * took it. A process that is killed in between never answers: the connection stays open and nobody serves it. The dead
  * process may even stay on the scheduler's list, because its channel still waits for the handle to arrive and so never
  * reports that it is closed. We emit both events for it: `disconnect`, and "connection not accepted", upon which the
- * scheduler picks another process. Nothing was read from such a connection, for a process answers before it reads. Where
- * no other process listens, the connection is closed and its client can call again.
+ * scheduler picks another process. Nothing was read from such a connection, for a process answers before it reads.
+ * Where no other process listens, the connection is closed and its client can call again.
  *
- * Without hand-over (`SCHED_NONE`) none of this is needed, but the balance is lost. Measured with two kept connections a
- * process, opened at once, 20 times: of 8 processes the busiest had half of the connections in the median and 94 % at
+ * Without hand-over (`SCHED_NONE`) none of this is needed, but the balance is lost. Measured with two kept connections
+ * a process, opened at once, 20 times: of 8 processes the busiest had half of the connections in the median and 94 % at
  * worst, against 19 % and 25 % by round robin; of 4 processes half and 88 %, against 38 %; of 2 all at worst.
  *
  * @see https://github.com/nodejs/node/blob/v24.x/lib/internal/cluster/round_robin_handle.js

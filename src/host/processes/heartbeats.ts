@@ -10,7 +10,10 @@ export interface HeartbeatsOptions<T> {
   clock: Clock;
 }
 
-/** Notices processes that hang: one that is stopped, or whose event loop never comes round, serves nobody and does not end. */
+/**
+ * Notices processes that hang: one that is stopped, or whose event loop never comes round, serves nobody and does not
+ * end.
+ */
 export interface Heartbeats<T> {
   /** From now on the process is expected to beat. */
   watch(process: T): void;

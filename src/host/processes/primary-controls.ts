@@ -4,8 +4,8 @@ import type { Control, ControlHandler } from './controls.ts';
 import type { Supervisor } from './supervisor.ts';
 
 /**
- * What the primary of a host does for an operator: replaces one of its processes, changes their number, and sees to it that a process which
- * is started later has the settings that were changed.
+ * What the primary of a host does for an operator: replaces one of its processes, changes their number, and sees to it
+ * that a process which is started later has the settings that were changed.
  */
 export function primaryControls(
   hostId: string,

@@ -76,8 +76,8 @@ export type ProcessMessage =
 
 /**
  * Keeps a number of API processes alive. A dead one is replaced: at once after a healthy life, with a doubling delay
- * when it died young. A process that is started to take the place of one that lives does not count until it listens: when
- * it dies before, nothing is missing.
+ * when it died young. A process that is started to take the place of one that lives does not count until it listens:
+ * when it dies before, nothing is missing.
  */
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { log, clock = systemClock } = options;

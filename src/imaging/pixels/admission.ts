@@ -46,16 +46,16 @@ export interface AdmissionStats {
 }
 
 /**
- * A queue before a number of slots and a budget of memory, without a bound for jobs. For calls it is bounded in three ways: by
- * their number, by the bytes of their bodies, and in an overload by the time that a new call would wait. A burst is served as
- * long as its deadlines allow; where the queue has not been empty for a second, the load is more than the workers can do, and a
- * longer queue would only make every answer late.
+ * A queue before a number of slots and a budget of memory, without a bound for jobs. For calls it is bounded in three
+ * ways: by their number, by the bytes of their bodies, and in an overload by the time that a new call would wait. A
+ * burst is served as long as its deadlines allow; where the queue has not been empty for a second, the load is more
+ * than the workers can do, and a longer queue would only make every answer late.
  */
 export interface Admission {
   /**
    * Waits for a slot.
-   * @throws provider_unavailable (capacity, with Retry-After) when the queue takes no such call; the signal's reason when it
-   * aborts.
+   * @throws provider_unavailable (capacity, with Retry-After) when the queue takes no such call; the signal's reason
+   *   when it aborts.
    */
   acquire(request: SlotRequest): Promise<Slot>;
   /**
@@ -66,7 +66,8 @@ export interface Admission {
   /** When a slot is to be expected for a call that came now: whole seconds, 1 to 60. */
   retryAfterSeconds(): number;
   /**
-   * Changes the number of slots and the memory; work under way keeps its own, so that fewer come into force as work ends.
+   * Changes the number of slots and the memory; work under way keeps its own, so that fewer come into force as work
+   * ends.
    */
   resize(size: { slots: number; budgetBytes?: number }): void;
   /** Resolves when nobody works and nobody waits. */
@@ -172,8 +173,8 @@ export function createAdmission(options: {
   }
 
   /**
-   * The one whose turn it is goes first even when a smaller pass of another would fit: a large one that is overtaken for as
-   * long as small ones come would never run.
+   * The one whose turn it is goes first even when a smaller pass of another would fit: a large one that is overtaken
+   * for as long as small ones come would never run.
    */
   function admitNext(): void {
     for (;;) {

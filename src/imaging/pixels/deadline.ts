@@ -14,8 +14,9 @@ export interface Deadline {
 }
 
 /**
- * Joins a deadline and a client that may go away into one signal, so that code that waits or works has a single ending to watch.
- * At the deadline the reason is what `late` answers then; when the client goes away it is the client's own reason.
+ * Joins a deadline and a client that may go away into one signal, so that code that waits or works has a single ending
+ * to watch. At the deadline the reason is what `late` answers then; when the client goes away it is the client's own
+ * reason.
  */
 export function deadlineOf(options: {
   deadlineMs: number;

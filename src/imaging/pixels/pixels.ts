@@ -35,8 +35,8 @@ import { createRasterizer } from './vector.ts';
 
 export interface PixelCall {
   /**
-   * The file. Bytes are handed over: transferred to a thread when they own their memory, and not to be touched again. A file in a
-   * store is read once the call has its slot.
+   * The file. Bytes are handed over: transferred to a thread when they own their memory, and not to be touched again. A
+   * file in a store is read once the call has its slot.
    */
   bytes: Uint8Array | StoredFile;
   /** Its header, where it was read from these very bytes already. */
@@ -45,7 +45,10 @@ export interface PixelCall {
   accountId: string;
   /** Jobs give way to calls, wait without end, and are never refused for want of capacity. Absent: a call. */
   work?: WorkClass;
-  /** An item of a large job: it leaves the cores to everything else. It costs some milliseconds, and a process to start with. */
+  /**
+   * An item of a large job: it leaves the cores to everything else. It costs some milliseconds, and a process to start
+   * with.
+   */
   inBatch?: boolean;
   /** Epoch milliseconds after which the caller gets deadline_exceeded. A job's moves by the time that it waits. */
   deadlineMs: number;
@@ -77,7 +80,9 @@ export interface Work<T> {
    * `deadline_exceeded` or `worker_unreachable` and a Retry-After.
    */
   result: Promise<T>;
-  /** Resolves when no thread works for the call any more: at a deadline that is later than the result. Never rejects. */
+  /**
+   * Resolves when no thread works for the call any more: at a deadline that is later than the result. Never rejects.
+   */
   ended: Promise<void>;
 }
 
@@ -123,8 +128,8 @@ export interface Pixels {
   /** Of those that are items of large jobs, in processes as well. */
   batchStats(): PixelStats;
   /**
-   * A tiny transform that really runs; the answer to a call of the last seconds is the same proof, so that a busy process
-   * does not wait for its own queue. Rejects when it does not run.
+   * A tiny transform that really runs; the answer to a call of the last seconds is the same proof, so that a busy
+   * process does not wait for its own queue. Rejects when it does not run.
    */
   selfTest(): Promise<void>;
   /** Waits for the calls under way, then stops threads and rasterizer. */

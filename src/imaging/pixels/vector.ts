@@ -51,8 +51,8 @@ const LOWEST_PRIORITY = 19;
 const TOO_MUCH = 'The drawing needs more memory than a drawing may take, or broke its reader; simplify it.';
 
 /**
- * An SVG of 1 KB can burn a core for ever, and a thread inside librsvg cannot be stopped. So it is drawn in a child process
- * of the lowest priority and of bounded memory. Raster images never wait for it.
+ * An SVG of 1 KB can burn a core for ever, and a thread inside librsvg cannot be stopped. So it is drawn in a child
+ * process of the lowest priority and of bounded memory. Raster images never wait for it.
  */
 export function createRasterizer(options: RasterizerOptions): Rasterizer {
   const { timeoutMs, memoryMegabytes, queueLimit, clock, onLost, processFile = VECTOR_PROCESS } = options;

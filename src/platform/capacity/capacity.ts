@@ -3,8 +3,8 @@ export const CAPACITY_SETTINGS = ['PROCESSES', 'IMAGE_THREADS', 'RENDER_THREADS'
 export type CapacitySetting = (typeof CAPACITY_SETTINGS)[number];
 
 /**
- * How much of the host the service uses, as it is set now. Ask at each use and keep no copy: what cannot ask, such as a pool
- * of threads, listens.
+ * How much of the host the service uses, as it is set now. Ask at each use and keep no copy: what cannot ask, such as a
+ * pool of threads, listens.
  */
 export interface Capacity {
   /** API processes of the host. */
@@ -36,7 +36,9 @@ export function createCapacity(initial: Readonly<Record<CapacitySetting, number>
   };
 }
 
-/** libuv's threads of one process: sharp decodes on them, beside file reads and DNS, and neither may wait for the other. */
+/**
+ * libuv's threads of one process: sharp decodes on them, beside file reads and DNS, and neither may wait for the other.
+ */
 export function libuvThreads({ imageThreads }: Pick<Capacity, 'imageThreads'>): number {
   return Math.max(8, 4 + 2 * imageThreads());
 }

@@ -1,8 +1,9 @@
 /**
  * Time as a parameter: tests turn the hands themselves. What a test has to bring about by time takes this clock. What
- * dates a document is the `now` of its slice. The system's own clocks are read in three places only: `performance.now()`
- * where a step is measured or a lease of one's own is counted down; `Date.now()` where a deadline crosses to a thread or a
- * process, which compares it with that very clock, and where another machine or the file system says when.
+ * dates a document is the `now` of its slice. The system's own clocks are read in three places only:
+ * `performance.now()` where a step is measured or a lease of one's own is counted down; `Date.now()` where a deadline
+ * crosses to a thread or a process, which compares it with that very clock, and where another machine or the file
+ * system says when.
  */
 export interface Clock {
   /** Epoch milliseconds, for instants that another thread or process compares with its own clock. */

@@ -32,8 +32,8 @@ export interface SharedClock {
 /**
  * One clock for all hosts: the host's own, put right by how far it is from the one of coordination. Whatever is stored
  * with an instant that another host compares (leases of items, pauses, expiries) goes by it, so hosts whose clocks are
- * minutes apart agree on it. The documents' own clock would do as well on MongoDB, by $$NOW, but only in updates that are
- * pipelines, which the embedded store has not; and one measured difference serves reads, rules and signatures too.
+ * minutes apart agree on it. The documents' own clock would do as well on MongoDB, by $$NOW, but only in updates that
+ * are pipelines, which the embedded store has not; and one measured difference serves reads, rules and signatures too.
  * It is measured now and each minute; a clock that is set between two measures is wrong until the next one.
  * @throws what `ask` throws, at the first measure.
  */

@@ -1,6 +1,7 @@
 /**
- * Does the same for each of many, with a limit on how many at a time: each waits for stores, which serve several callers as fast as
- * one. Where it fails for some, it is done for the others all the same, and when all have ended the first failure is thrown.
+ * Does the same for each of many, with a limit on how many at a time: each waits for stores, which serve several
+ * callers as fast as one. Where it fails for some, it is done for the others all the same, and when all have ended the
+ * first failure is thrown.
  */
 export async function eachLimit<T>(
   many: Iterable<T>,

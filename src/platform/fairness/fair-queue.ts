@@ -1,6 +1,6 @@
 /**
- * Those who wait, by their owner (an account, a network): first come, first served inside of an owner, and the owners in
- * turn.
+ * Those who wait, by their owner (an account, a network): first come, first served inside of an owner, and the owners
+ * in turn.
  */
 export interface FairQueue<T> {
   readonly size: number;

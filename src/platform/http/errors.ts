@@ -45,9 +45,9 @@ export interface ApiErrorContext {
 }
 
 /**
- * A refusal, complete where it is born: the boundary only prints it.
- * The message is one sentence for a person and says how to mend the call. The message repeats what a caller sent in part only
- * when it is long: an answer must not grow with what it refuses.
+ * A refusal, complete where it is born: the boundary only prints it. The message is one sentence for a person and says
+ * how to mend the call. The message repeats what a caller sent in part only when it is long: an answer must not grow
+ * with what it refuses.
  */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
@@ -102,7 +102,10 @@ function boundedDetails(details: Record<string, unknown>): Record<string, unknow
   );
 }
 
-/** What is missing is listed whole, so that a caller can mend all of it at once; how many there can be, a call's limits say. */
+/**
+ * What is missing is listed whole, so that a caller can mend all of it at once; how many there can be, a call's limits
+ * say.
+ */
 function boundedId(id: unknown): unknown {
   return typeof id === 'string' ? cutInside(id, LONGEST_PARAM) : id;
 }

@@ -10,8 +10,8 @@ export function readDate(text: string): Date | null {
 }
 
 /**
- * An instant as RFC 3339 writes it, seconds being optional; null for anything else, such as "March 3", which JavaScript would
- * read in the time zone of the host.
+ * An instant as RFC 3339 writes it, seconds being optional; null for anything else, such as "March 3", which JavaScript
+ * would read in the time zone of the host.
  * @param zone what stands for a zone that is absent; without it, an instant needs its zone.
  */
 export function readInstant(text: string, zone?: 'Z'): Date | null {

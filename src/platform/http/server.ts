@@ -42,7 +42,8 @@ export function createServer(settings: SettingsOf<typeof httpSettings>, log: Log
 
 function bareServer(http: SettingsOf<typeof httpSettings>, log: Logger): FastifyInstance {
   return Fastify({
-    // Fastify asks it for a child a request. A factory of one's own would have each child looked through for the methods of a logger.
+    // Fastify asks it for a child a request. A factory of one's own would have each child looked through for the
+    // methods of a logger.
     loggerInstance: new RequestLog(log as FastifyBaseLogger, {}, {}) as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     requestIdHeader: false,

@@ -4,7 +4,9 @@ import { ApiError } from './errors.ts';
 
 /** Signs what a link grants, so that it can be read without a credential until it ends. */
 export interface Signatures {
-  /** Query string of a link: `expires` (epoch milliseconds) and `signature`, over the purpose, the subject and the end. */
+  /**
+   * Query string of a link: `expires` (epoch milliseconds) and `signature`, over the purpose, the subject and the end.
+   */
   sign(purpose: string, subject: string, expiresAt: Date): string;
   /**
    * @throws ApiError 403 forbidden with details.reason link_expired or link_invalid.

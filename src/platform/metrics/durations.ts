@@ -20,8 +20,8 @@ export interface DurationsOptions<L extends string> {
 }
 
 /**
- * A histogram for what is observed at every call: its labels are given once, and an observation is one addition. The client's own
- * histogram makes a key of the labels at each, which costs a small call more than its gate.
+ * A histogram for what is observed at every call: its labels are given once, and an observation is one addition. The
+ * client's own histogram makes a key of the labels at each, which costs a small call more than its gate.
  */
 export class Durations<L extends string> {
   readonly name: string;

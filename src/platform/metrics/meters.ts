@@ -17,7 +17,10 @@ export interface Meters {
   clock: ClockMeter;
 }
 
-/** Gauges of prom-client with the ending of a counter, which Prometheus' own checker refuses; the same counts stand beside them by type. */
+/**
+ * Gauges of prom-client with the ending of a counter, which Prometheus' own checker refuses; the same counts stand
+ * beside them by type.
+ */
 const MISNAMED = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
@@ -25,14 +28,15 @@ const MISNAMED = [
 ];
 
 /**
- * How often the event loop's delay is looked at, which wakes a process that has nothing to do. Every 10 ms, as Prometheus' client does when
- * left alone, was four fifths of what an idle process uses. The delays that are told contain this time.
+ * How often the event loop's delay is looked at, which wakes a process that has nothing to do. Every 10 ms, as
+ * Prometheus' client does when left alone, was four fifths of what an idle process uses. The delays that are told
+ * contain this time.
  */
 const LOOP_LOOKED_AT_EVERY_MS = 50;
 
 /**
- * Declares the metrics of this process from the start, in Prometheus' default register. Call it once, before any slice opens: slices declare metrics
- * of their own beside these.
+ * Declares the metrics of this process from the start, in Prometheus' default register. Call it once, before any slice
+ * opens: slices declare metrics of their own beside these.
  */
 export function createMeters(tracing: Tracing): Meters {
   register.clear();

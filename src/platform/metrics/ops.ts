@@ -28,7 +28,10 @@ export interface OpMeter {
 
 const BUCKETS_SECONDS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60];
 
-/** Counts runs, and adds their parts to the present trace: the parts of a run follow each other, and the last one ends about now. */
+/**
+ * Counts runs, and adds their parts to the present trace: the parts of a run follow each other, and the last one ends
+ * about now.
+ */
 export function createOpMeter(tracing: Tracing): OpMeter {
   const durations = new Histogram({
     name: 'darkroom_op_duration_seconds',

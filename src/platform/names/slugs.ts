@@ -14,7 +14,9 @@ export const SLUG_PATTERN = '^[a-z0-9-]+$';
 
 const SLUG = new RegExp(SLUG_PATTERN);
 
-/** Words that routes have where an id or a slug could stand: `/presets/import`. A slug of that name could not be read. */
+/**
+ * Words that routes have where an id or a slug could stand: `/presets/import`. A slug of that name could not be read.
+ */
 export const ROUTE_WORDS: ReadonlySet<string> = new Set(['import']);
 
 /** Latin letters that Unicode does not take apart. */

@@ -1,9 +1,8 @@
 import { ApiError, invalidParam } from '../http/errors.ts';
 
 /**
- * Why nothing came back.
- * `refused`: the target breaks a rule, and will again. `dns`: its name does not resolve. `connection`: refused, cut, or no
- * HTTP. `timeout`: too slow.
+ * Why nothing came back. `refused`: the target breaks a rule, and will again. `dns`: its name does not resolve.
+ * `connection`: refused, cut, or no HTTP. `timeout`: too slow.
  */
 export type OutboundFault = 'refused' | 'dns' | 'connection' | 'timeout';
 
@@ -34,7 +33,10 @@ export function targetRefused(reason: string, cause?: unknown): OutboundError {
   return new OutboundError('refused', `target refused: ${reason}`, { cause });
 }
 
-/** A name leads to an address that is not public: a delivery record says so, the caller of a url learns no more than of a name that does not resolve. */
+/**
+ * A name leads to an address that is not public: a delivery record says so, the caller of a url learns no more than of
+ * a name that does not resolve.
+ */
 export function notPublic(hostname: string): OutboundError {
   return new OutboundError('refused', `target refused: ${hostname} is not a public address`, {
     isAboutName: true,

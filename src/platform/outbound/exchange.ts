@@ -34,7 +34,10 @@ const MOST_HEADER_BYTES = 16 * 1024;
 /** Interim answers (1xx) before the final one. A server sends one or two; a flood of them is no answer. */
 const MOST_INTERIM_ANSWERS = 16;
 
-/** Codes of node:tls and OpenSSL: the name, the date or the issuer of a certificate is not accepted, or no TLS is spoken. */
+/**
+ * Codes of node:tls and OpenSSL: the name, the date or the issuer of a certificate is not accepted, or no TLS is
+ * spoken.
+ */
 const TLS_CODES = /CERT|TLS|SSL|UNABLE_TO|SELF_SIGNED|HOSTNAME/;
 
 /**
@@ -76,8 +79,8 @@ export function exchange(target: Target, call: Call, allowed: BlockList): Promis
 }
 
 /**
- * Destroys a call whose peer sends something in place of an answer: a switch of protocols (101), or interim answers without
- * end. The call's error is then an OutboundError.
+ * Destroys a call whose peer sends something in place of an answer: a switch of protocols (101), or interim answers
+ * without end. The call's error is then an OutboundError.
  */
 export function refuseOtherAnswers(client: ClientRequest): void {
   client.once('upgrade', (_response, socket) => {

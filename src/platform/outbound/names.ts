@@ -10,9 +10,10 @@ const HOSTS_FILE = '/etc/hosts';
 const NONE = ['ENODATA', 'ENOTFOUND'];
 
 /**
- * The names that the host's own file has, and DNS for the others. The questions go out over sockets of their own and end
- * by themselves: the system's resolver would hold one of libuv's few threads for as long as a name server is silent, and
- * files and pictures wait for the same threads. Search domains are not appended: a url names its host in full.
+ * The names that the host's own file has, and DNS for the others. The questions go out over sockets of their own and
+ * end by themselves: the system's resolver would hold one of libuv's few threads for as long as a name server is
+ * silent, and files and pictures wait for the same threads. Search domains are not appended: a url names its host in
+ * full.
  */
 export const resolveName: Resolve = async (hostname) => {
   const listed = addressesIn(await readFile(HOSTS_FILE, 'utf8').catch(() => ''), hostname);

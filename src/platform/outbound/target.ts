@@ -38,7 +38,8 @@ const HTTPS_PORT = '443';
 
 /**
  * Reads and resolves a URL that a user gave, and refuses it unless each of its addresses is public or in an allowed
- * network. The WHATWG parser has the last word on what the host is: decimal, octal and hex forms come out as an address.
+ * network. The WHATWG parser has the last word on what the host is: decimal, octal and hex forms come out as an
+ * address.
  * @throws OutboundError `refused`, `dns` or `timeout`; the signal's reason when the caller aborted.
  */
 export async function vet(

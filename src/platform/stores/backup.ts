@@ -10,8 +10,8 @@ export interface Backup {
 }
 
 /**
- * Copies the embedded stores while they are in use. The copy is a data directory of its own: a service that is started on
- * it has every document of one instant, and the objects of each.
+ * Copies the embedded stores while they are in use. The copy is a data directory of its own: a service that is started
+ * on it has every document of one instant, and the objects of each.
  *
  * Objects never change, so they are copied before the documents and once more after them: the first round holds those
  * that are deleted meanwhile, the second those that came.
@@ -47,7 +47,9 @@ async function copyObjects(from: string, to: string): Promise<number> {
   return copied;
 }
 
-/** On the same disk a second name is enough: the bytes of an object never change. False when it was there or is gone. */
+/**
+ * On the same disk a second name is enough: the bytes of an object never change. False when it was there or is gone.
+ */
 async function copyObject(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to).catch((error: NodeJS.ErrnoException) => {

@@ -35,7 +35,8 @@ export function isEmbedded(settings: StoresSettings): boolean {
 }
 
 /**
- * Opens the stores in the primary. What is not chosen is not loaded: clients and engines are most of the start. Embedded ones are provided to the API processes over `host`.
+ * Opens the stores in the primary. What is not chosen is not loaded: clients and engines are most of the start.
+ * Embedded ones are provided to the API processes over `host`.
  * @throws Error with one sentence when the data directory is held by another server.
  */
 export async function openStores(

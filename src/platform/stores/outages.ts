@@ -10,8 +10,8 @@ export function isOutage(error: unknown): boolean {
 }
 
 /**
- * Repeats a step until the stores carry it out, however long they are away or full. A step that may run twice without harm: one
- * that was carried out and not answered is repeated, too.
+ * Repeats a step until the stores carry it out, however long they are away or full. A step that may run twice without
+ * harm: one that was carried out and not answered is repeated, too.
  * @throws what the step throws, where no store is the cause, or once the signal is aborted.
  */
 export async function throughOutages<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {

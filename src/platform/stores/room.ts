@@ -3,8 +3,8 @@ import { createReserve, spaceOf } from './objects/reserve.ts';
 import { isEmbedded, type Stores, type StoresSettings } from './open.ts';
 
 /**
- * Whether documents and objects may still grow. Embedded documents lie on the disk of DATA_DIR, where the objects lie too
- * unless a bucket has them; the disks of MongoDB and of a bucket are not ours to watch.
+ * Whether documents and objects may still grow. Embedded documents lie on the disk of DATA_DIR, where the objects lie
+ * too unless a bucket has them; the disks of MongoDB and of a bucket are not ours to watch.
  * @returns a check that throws StorageFullError while the disk is full but for its reserve.
  */
 export function createRoomCheck(

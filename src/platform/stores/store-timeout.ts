@@ -10,9 +10,10 @@ export interface StoreTimeoutOptions {
 }
 
 /**
- * How long the steps of calls wait for a store. A call takes several steps one after the other, and a store that is away
- * would cost it the deadline of each. So the first step that waits in vain finds out, and the next ones, of this call and of
- * others, fail almost at once, until an answer comes: a late one, too. A step that was given up may still be carried out.
+ * How long the steps of calls wait for a store. A call takes several steps one after the other, and a store that is
+ * away would cost it the deadline of each. So the first step that waits in vain finds out, and the next ones, of this
+ * call and of others, fail almost at once, until an answer comes: a late one, too. A step that was given up may still
+ * be carried out.
  */
 export interface StoreTimeout {
   /** @throws StoreUnavailableError when the answer does not come in time, or what the step throws. */

@@ -18,8 +18,8 @@ export interface RequestSpan {
 export interface Tracing {
   isOn: boolean;
   /**
-   * Begins the span of a request as a child of the caller's `traceparent`, and runs `next` within it: what `next` starts, however late, belongs
-   * to the request.
+   * Begins the span of a request as a child of the caller's `traceparent`, and runs `next` within it: what `next`
+   * starts, however late, belongs to the request.
    */
   request(traceparent: string | undefined, attributes: Attributes, next: () => void): RequestSpan;
   /** Runs work in a span of its own, below the present one; without one it begins a trace. */

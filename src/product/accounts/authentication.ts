@@ -56,8 +56,8 @@ export function createAuthentication(store: AccountsStore, now: () => number): A
   const sessions = cacheOfCallers(now);
 
   /**
-   * What each connection sent last: it sends the same with its next call, which needs no second hash. It is compared with what this very
-   * connection sent, so time tells nothing about the secret of another.
+   * What each connection sent last: it sends the same with its next call, which needs no second hash. It is compared
+   * with what this very connection sent, so time tells nothing about the secret of another.
    */
   const lastSent = new WeakMap<object, Credential>();
 

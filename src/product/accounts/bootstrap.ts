@@ -28,13 +28,15 @@ export interface Bootstrapped {
   account: AccountDocument;
   password: string | null;
   key: string | null;
-  /** Call it when the secrets were printed. A start that ends before that is repeated by the next one, with new secrets. */
+  /**
+   * Call it when the secrets were printed. A start that ends before that is repeated by the next one, with new secrets.
+   */
   finish(): Promise<void>;
 }
 
 /**
- * Makes the first account and its key on an empty store, or finishes what a start that was cut short left of it. Null when
- * there is an account already.
+ * Makes the first account and its key on an empty store, or finishes what a start that was cut short left of it. Null
+ * when there is an account already.
  */
 export async function bootstrap({
   store,

@@ -9,8 +9,8 @@ export interface AssetDocument {
   accountId: string;
   /**
    * Only a `kept` asset is seen. A document stands before its object and after it, so that no object is ever without
-   * one: `arriving` while the bytes come, `abandoned` when they never did, `leaving` once it was deleted. The output of a
-   * job is `made` until its item is settled with it.
+   * one: `arriving` while the bytes come, `abandoned` when they never did, `leaving` once it was deleted. The output of
+   * a job is `made` until its item is settled with it.
    */
   state: 'arriving' | 'made' | 'kept' | 'leaving' | 'abandoned';
   /** Since when. */

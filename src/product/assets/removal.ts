@@ -18,8 +18,8 @@ const REMOVED_AT_ONCE = 16;
 
 /**
  * How assets go. The document is hidden first: from there on the asset is deleted, whatever happens. Then the object
- * goes, and only then the document, which until then is the note of what is still to be done. A crash at any line leaves
- * such a note, and the sweep takes it up; an asset that is seen always has its bytes.
+ * goes, and only then the document, which until then is the note of what is still to be done. A crash at any line
+ * leaves such a note, and the sweep takes it up; an asset that is seen always has its bytes.
  */
 export function createRemoval({ store, records, quota, objects, log }: RemovalOptions) {
   /** Each step may be done twice. */

@@ -134,8 +134,8 @@ export function createMovements(store: BillingStore, now: () => Date) {
   }
 
   /**
-   * Writes out a row that nobody waits for. It has moved, whatever becomes of its row: the next mover writes the row, and
-   * throws when that fails.
+   * Writes out a row that nobody waits for. It has moved, whatever becomes of its row: the next mover writes the row,
+   * and throws when that fails.
    */
   function writeOutBehind(accountId: string, row: LedgerRow): void {
     const underWay = writeOutOnce(accountId, row)
@@ -204,7 +204,9 @@ function covers(movement: Movement): Filter {
   };
 }
 
-/** Runs are counted against what was read: nobody may have counted, where that matters, or turned the period since then. */
+/**
+ * Runs are counted against what was read: nobody may have counted, where that matters, or turned the period since then.
+ */
 function countsIn({ processing }: Money, { runs, isUnlimited = false }: Movement): Filter {
   if (runs === undefined) return {};
   const { period, used } = processing;

@@ -32,7 +32,9 @@ export interface LedgerRow {
   createdAt: string;
 }
 
-/** A run that was let in and has not ended: counted as used, and its credits held, until it settles or `until` passes. */
+/**
+ * A run that was let in and has not ended: counted as used, and its credits held, until it settles or `until` passes.
+ */
 export interface Reservation {
   id: string;
   /** `YYYY-MM`: the billing period it was counted in. */

@@ -6,13 +6,15 @@ import type { BillingStore } from './store.ts';
 import { addCounts, type MinuteCount } from './usage-counts.ts';
 
 /**
- * Each write is a sync to disk: one per call cost 2 ms of CPU beside every large picture. Readers have the batches written
- * first, and wait as long as this for it at most (catch-up.ts).
+ * Each write is a sync to disk: one per call cost 2 ms of CPU beside every large picture. Readers have the batches
+ * written first, and wait as long as this for it at most (catch-up.ts).
  */
 const FLUSH_AFTER_MS = 500;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 5_000;
-/** `onError` is called for a store that is away after this number of tries (6 s), and again each time it has doubled. */
+/**
+ * `onError` is called for a store that is away after this number of tries (6 s), and again each time it has doubled.
+ */
 const REPORTED_AFTER_TRIES = 8;
 /** Tries that are left to a batch when the process ends. */
 const LAST_TRIES = 3;
@@ -45,7 +47,8 @@ interface Batch {
  *
  * A failed write is repeated until it succeeds, and counts once however often: a batch keeps its number, and what it
  * raises remembers the numbers it has seen. Meanwhile everything new waits together as one batch, whose size is the
- * number of minutes, accounts, ops and keys and not that of the calls. Past its bound new counts are dropped, and reported.
+ * number of minutes, accounts, ops and keys and not that of the calls. Past its bound new counts are dropped, and
+ * reported.
  */
 export function createSyncRuns(
   store: BillingStore,
@@ -146,7 +149,9 @@ export function createSyncRuns(
     },
     /** Resolves when everything recorded so far is written. */
     flush,
-    /** The last flush of a process: what cannot be written within a few tries is given up, and reported to `onError`. */
+    /**
+     * The last flush of a process: what cannot be written within a few tries is given up, and reported to `onError`.
+     */
     end(): Promise<void> {
       triesLeft = LAST_TRIES;
       ending.resolve();

@@ -20,7 +20,8 @@ export interface UsageWindow {
 /**
  * Reads the window that a query names. Usage is kept by the minute: both ends are rounded down to whole ones, and a
  * missing `to` is the end of the present minute.
- * @throws ApiError invalid_param on groupBy, on from or to (no date or instant), or on from (not before to, or too far).
+ * @throws ApiError invalid_param on groupBy, on from or to (no date or instant), or on from (not before to, or too
+ *   far).
  */
 export function readWindow({ groupBy = 'op', from, to }: UsageQuery, now: Date): UsageWindow {
   const grouping = GROUPINGS.find((known) => known === groupBy);

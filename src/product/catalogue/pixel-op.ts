@@ -84,7 +84,10 @@ export function pixelOp<const N extends string, P extends TProperties, S extends
   };
 }
 
-/** An op that is one operation of the registry. Its parameters are the operation's; its sentence and rule are so where it has none. */
+/**
+ * An op that is one operation of the registry. Its parameters are the operation's; its sentence and rule are so where
+ * it has none.
+ */
 export function operationOp<const N extends string, O extends StepName>(
   operation: O,
   source: Source<N, (typeof operations)[O]['declared']> & { description?: string },
@@ -110,7 +113,9 @@ export function violationOf(refused: ReturnType<StepOperation['rule']>): Violati
   return { key, message, ...present({ details }) };
 }
 
-/** One registry step; arguments that are undefined are left out. An argument that the operation lacks does not compile. */
+/**
+ * One registry step; arguments that are undefined are left out. An argument that the operation lacks does not compile.
+ */
 export function step<O extends StepName, const A extends ArgumentsOf<O>>(
   operation: O,
   params: A & Readonly<Record<Exclude<keyof A, keyof ArgumentsOf<O>>, never>>,

@@ -1,7 +1,10 @@
 import type { Collection, DeclaredCollection, Documents } from '../../platform/stores/documents/port.ts';
 import { bodyOf, type EventType, type OutboxEvent } from './event.ts';
 
-/** An event as it lies in the outbox. Its body is kept as text: keys in it are the caller's, and no store need bear them. */
+/**
+ * An event as it lies in the outbox. Its body is kept as text: keys in it are the caller's, and no store need bear
+ * them.
+ */
 export interface OutboxDocument {
   _id: string;
   accountId: string;

@@ -21,9 +21,9 @@ const MOST_ACCOUNTS = 10_000;
 
 export interface Subscriptions {
   /**
-   * Whether an enabled endpoint of the account subscribes to this type. A yes may be outdated, which costs an event that
-   * goes nowhere. A no is never older than 2 s: the outcomes of an endpoint's first 2 s may go unannounced where the
-   * message of its registration was lost, and with the message those of the few milliseconds that it travels.
+   * Whether an enabled endpoint of the account subscribes to this type. A yes may be outdated, which costs an event
+   * that goes nowhere. A no is never older than 2 s: the outcomes of an endpoint's first 2 s may go unannounced where
+   * the message of its registration was lost, and with the message those of the few milliseconds that it travels.
    */
   isWanted(accountId: string, type: EventType): Promise<boolean>;
   /** Tells every process that the account's endpoints changed. */

@@ -5,7 +5,10 @@ import type { Collection, DeclaredCollection, Documents } from '../../platform/s
 import type { Report } from './rules.ts';
 import type { Feedback } from './schema.ts';
 
-/** A report as it lies in the store. Its context is kept as text: its keys are the caller's, and no store need bear them. */
+/**
+ * A report as it lies in the store. Its context is kept as text: its keys are the caller's, and no store need bear
+ * them.
+ */
 export interface FeedbackDocument {
   _id: string;
   accountId: string;

@@ -79,8 +79,8 @@ function segmentOf({ subjects }: Definition) {
 }
 
 /**
- * An item as the API shows it. One whose outcome is counted already is shown with it, though its own status is only about to
- * follow.
+ * An item as the API shows it. One whose outcome is counted already is shown with it, though its own status is only
+ * about to follow.
  */
 export function itemOf(item: ItemDocument, job: JobDocument, { variants }: Definition): JobItem {
   const { index, assetId, startedAt, progress } = item;

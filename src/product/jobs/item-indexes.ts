@@ -1,6 +1,8 @@
 import type { DeclaredCollection, IndexSpec } from '../../platform/stores/documents/port.ts';
 
-/** What the items of jobs are found by: their place and status for a reader, the others for the engine and its sweeps. */
+/**
+ * What the items of jobs are found by: their place and status for a reader, the others for the engine and its sweeps.
+ */
 const ITEM_INDEXES: readonly IndexSpec[] = [
   {
     name: 'order',

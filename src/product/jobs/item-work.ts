@@ -10,7 +10,8 @@ export type WorkResult =
 
 /**
  * The work itself: from an item to its outcome, or a failure that says whether it may pass. Never rejects.
- * @param accepted resolves when the job is accepted: before that, nothing may have an effect outside this process. Rejects when the
+ * @param accepted resolves when the job is accepted: before that, nothing may have an effect outside this process.
+ *   Rejects when the
  *   work is not wanted after all. Absent: the job is accepted.
  */
 export type Perform = (

@@ -88,7 +88,9 @@ export class ItemsStore {
     return { runs: Number(row?.runs ?? 0), credits: Number(row?.credits ?? 0) };
   }
 
-  /** The failure that a job tells as its own: of the first item that could succeed if tried again, else of the first. */
+  /**
+   * The failure that a job tells as its own: of the first item that could succeed if tried again, else of the first.
+   */
   async firstFailure(jobId: string): Promise<ItemDocument | null> {
     const failed = { jobId, status: 'FAILED' };
     const first = { sort: [['index', 1]] as const };
@@ -154,7 +156,10 @@ export class ItemsStore {
     }
   }
 
-  /** Ends the leases of a process that is gone, so that its items need not wait for their end. @param owner begins its name. */
+  /**
+   * Ends the leases of a process that is gone, so that its items need not wait for their end. @param owner begins its
+   * name.
+   */
   async endLeasesOf(owner: string): Promise<void> {
     const ofOwner = { $gte: `${owner}/`, $lt: `${owner}0` };
     await this.#items.updateMany(
@@ -163,7 +168,10 @@ export class ItemsStore {
     );
   }
 
-  /** Decides what became of an item. False when the claim is no longer the one that is named, or the item is not `asRead`. */
+  /**
+   * Decides what became of an item. False when the claim is no longer the one that is named, or the item is not
+   * `asRead`.
+   */
   async decide({ _id, epoch }: ClaimKey, outcome: Outcome, asRead: Filter = {}): Promise<boolean> {
     const decidedAt = this.#now().toISOString();
     const { modified } = await this.#items.updateOne(
@@ -175,7 +183,9 @@ export class ItemsStore {
     return modified === 1 || this.#is({ _id, epoch, ...under('outcome', decided) });
   }
 
-  /** Gives an item back to be taken up again after an instant: behind a try, for want of a store, or of a place alone. */
+  /**
+   * Gives an item back to be taken up again after an instant: behind a try, for want of a store, or of a place alone.
+   */
   async retryLater(
     { _id, epoch }: ClaimKey,
     notBefore: Date,
@@ -246,7 +256,9 @@ export class ItemsStore {
     );
   }
 
-  /** Stops what was not handed out. In steps: one update of a hundred thousand items keeps the store from all others. */
+  /**
+   * Stops what was not handed out. In steps: one update of a hundred thousand items keeps the store from all others.
+   */
   async cancelWaiting(jobId: string): Promise<void> {
     const completedAt = this.#now().toISOString();
     const outcome = { status: 'CANCELLED', durationMs: 0, completedAt, runs: 0, credits: 0 };

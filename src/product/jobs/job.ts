@@ -34,8 +34,8 @@ export interface JobDocument {
   /** Null for a console session. */
   apiKeyId: string | null;
   /**
-   * Where the document stands in its own life: `hidden` until holds and items are in; `open` while it runs; `ended` until
-   * what follows from its end is done; `done`; `leaving` once it is expired or undone.
+   * Where the document stands in its own life: `hidden` until holds and items are in; `open` while it runs; `ended`
+   * until what follows from its end is done; `done`; `leaving` once it is expired or undone.
    */
   phase: 'hidden' | 'open' | 'ended' | 'done' | 'leaving';
   phaseAt: string;
@@ -87,7 +87,9 @@ export interface JobDocument {
   /** The attempt that this one resumes; unique, so that an attempt is resumed once. Absent on a first one. */
   parentJobId?: string;
   rootJobId: string;
-  /** The Idempotency-Key of its submit; unique in the account for a day, so that no loss of records makes a second job. */
+  /**
+   * The Idempotency-Key of its submit; unique in the account for a day, so that no loss of records makes a second job.
+   */
   idempotencyKey?: string;
   /** What the request under that key was. */
   fingerprint?: string;

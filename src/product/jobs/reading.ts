@@ -8,8 +8,8 @@ import type { JobCount } from './schema.ts';
 import type { JobFilters, JobsStore } from './store.ts';
 
 /**
- * Jobs as their callers read them. A caller sees the end of a job only after its clean-up: a read that finds one between the two,
- * or after the death of the process that ended it, cleans up first. Other reads cost nothing more.
+ * Jobs as their callers read them. A caller sees the end of a job only after its clean-up: a read that finds one
+ * between the two, or after the death of the process that ended it, cleans up first. Other reads cost nothing more.
  */
 export function createReading(options: {
   jobs: JobsStore;

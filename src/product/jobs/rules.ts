@@ -13,7 +13,9 @@ import {
 const MOST_TRIES = 3;
 /** Claims of an item that ended with the death of their process: the item is then taken to be the cause. */
 const MOST_DEATHS = 2;
-/** Claims whose lease ran out unseen: a host that stood still, or one that was lost whole, is rarely the item's doing. */
+/**
+ * Claims whose lease ran out unseen: a host that stood still, or one that was lost whole, is rarely the item's doing.
+ */
 const MOST_LAPSES = 5;
 const FIRST_RETRY_MS = 1_000;
 /** Times that a thread or browser may be lost with an item in it before the item is taken to be the cause. */
@@ -73,7 +75,10 @@ export function retryAfterMs(failure: Failure, triesBefore: number): number | nu
   return failure.retryAfterMs ?? FIRST_RETRY_MS * 4 ** triesBefore;
 }
 
-/** Milliseconds until an item is taken up again for which a store was away. That is no try: it waits as often as it must. */
+/**
+ * Milliseconds until an item is taken up again for which a store was away. That is no try: it waits as often as it
+ * must.
+ */
 export function waitMs({ waits = 0 }: Pick<ItemDocument, 'waits'>): number {
   return Math.min(WAIT_MS.first * 2 ** waits, WAIT_MS.longest);
 }

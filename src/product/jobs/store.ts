@@ -12,7 +12,10 @@ import { type JobDocument, type JobType, RUNNING_JOBS_PER_TYPE } from './job.ts'
 
 const ascending = (...names: string[]) => names.map((name) => [name, 1] as const);
 
-/** An index of a listing: equal fields first, newest first, and the expiry last, so that counts are made from the index alone. */
+/**
+ * An index of a listing: equal fields first, newest first, and the expiry last, so that counts are made from the index
+ * alone.
+ */
 const listed = (name: string, ...equal: string[]): IndexSpec => ({
   name,
   fields: [...ascending('accountId', 'shown', ...equal), ['_id', -1], ['expiresAt', 1]],
@@ -103,7 +106,9 @@ export class JobsStore {
     return this.#jobs.findOne({ accountId, idempotencyKey });
   }
 
-  /** What the large jobs of an account keep, in bytes: summed of the jobs themselves, so that no crash makes it drift. */
+  /**
+   * What the large jobs of an account keep, in bytes: summed of the jobs themselves, so that no crash makes it drift.
+   */
   async keptBytes(accountId: string): Promise<number> {
     const [row] = await this.#jobs.group({
       filter: { accountId, keptBytes: { $gt: 0 } },

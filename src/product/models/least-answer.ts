@@ -12,7 +12,8 @@ type Schema = Readonly<Record<string, unknown>>;
  * What keeps every model from answering, as the end of the sentence "The schema …": the smallest answer has too many
  * values, as with lists in lists that each have a minimum, or a definition that requires itself. Undefined when nothing
  * does, or when it cannot be said in a bounded time.
- * @param schema bounded in size (schema-bounds.ts), and refers to nothing outside itself; whether it compiles is not known.
+ * @param schema bounded in size (schema-bounds.ts), and refers to nothing outside itself; whether it compiles is not
+ *   known.
  */
 export function leastAnswerProblem(schema: Schema): string | undefined {
   const least = leastValues(schema);
@@ -21,8 +22,8 @@ export function leastAnswerProblem(schema: Schema): string | undefined {
 }
 
 /**
- * The values of the smallest answer, which is an object; Infinity when none ends. Each round reckons every schema from the numbers of the round
- * before, from Infinity down, until no number changes.
+ * The values of the smallest answer, which is an object; Infinity when none ends. Each round reckons every schema from
+ * the numbers of the round before, from Infinity down, until no number changes.
  */
 function leastValues(root: Schema): number | undefined {
   const schemas = schemasIn(root).reverse();

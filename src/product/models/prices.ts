@@ -39,8 +39,8 @@ export function lowestCredits({ markup, creditsPerUsd }: Models, model: Model): 
 }
 
 /**
- * The parameters that decide the price, with the model's own defaults where they are not sent. They go to the provider as
- * well: what it would take by default is then what was priced.
+ * The parameters that decide the price, with the model's own defaults where they are not sent. They go to the provider
+ * as well: what it would take by default is then what was priced.
  */
 export function pricedParameters(
   { price, parameters: declared }: Model,

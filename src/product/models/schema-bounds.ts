@@ -9,8 +9,8 @@ const EXPRESSIONS_MAX_CHARACTERS = 20_000;
 const STEPS_MAX = 100_000;
 
 /**
- * What keeps a schema from being compiled at all, as the end of the sentence "The schema …"; undefined when nothing does. It reads
- * the schema a few times over and compiles nothing.
+ * What keeps a schema from being compiled at all, as the end of the sentence "The schema …"; undefined when nothing
+ * does. It reads the schema a few times over and compiles nothing.
  */
 export function schemaProblem(schema: unknown): string | undefined {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return 'is not a JSON object';

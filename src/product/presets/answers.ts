@@ -47,7 +47,9 @@ export function savedDataOf(preset: Preset, versions: PresetVersion[], models: M
   return { ...exportOf(preset, versions), warnings: adviceOn(preset, models) };
 }
 
-/** A rename saves a preset whose steps are no longer accepted, when its model is not offered any more: no advice then. */
+/**
+ * A rename saves a preset whose steps are no longer accepted, when its model is not offered any more: no advice then.
+ */
 function adviceOn({ steps }: Preset, models: Models): StepWarning[] {
   try {
     return warningsOf(compileSteps(steps, models));

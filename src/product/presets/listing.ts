@@ -10,8 +10,8 @@ const BATCH = 16;
 const BATCH_WITH_VERSIONS = 4;
 
 /**
- * The built-ins, then the account's presets, most recently updated first. Which ones is settled at once, so that none is
- * missed that is saved while the list is taken; they are read in batches as they are taken.
+ * The built-ins, then the account's presets, most recently updated first. Which ones is settled at once, so that none
+ * is missed that is saved while the list is taken; they are read in batches as they are taken.
  */
 export async function listPresets(
   store: PresetsStore,

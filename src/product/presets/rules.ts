@@ -32,8 +32,8 @@ export interface SentContent {
 }
 
 /**
- * A version that keeps its rules, the assets that it runs on, whose existence is for a store to tell, and the schemas of answers, which
- * are still to be compiled.
+ * A version that keeps its rules, the assets that it runs on, whose existence is for a store to tell, and the schemas
+ * of answers, which are still to be compiled.
  */
 export interface ReadContent {
   content: Content;

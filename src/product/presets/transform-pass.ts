@@ -25,12 +25,13 @@ interface PresetRun {
 export type PresetPass = (accountId: string, reference: string) => Promise<PresetRun>;
 
 /**
- * Makes passes of presets for POST /images/transform.
- * The pass throws ApiError invalid_param on preset (a malformed version; an AI step and with it several segments; a step
- * that reads a second asset), or preset_not_found.
+ * Makes passes of presets for POST /images/transform. The pass throws ApiError invalid_param on preset (a malformed
+ * version; an AI step and with it several segments; a step that reads a second asset), or preset_not_found.
  */
 export function createPresetPass(store: PresetsStore, models: Models): PresetPass {
-  /** Under its number a version never changes, so it is compiled once. A version that is refused is compiled each time. */
+  /**
+   * Under its number a version never changes, so it is compiled once. A version that is refused is compiled each time.
+   */
   const passes = new LRUCache<string, PresetRun>({ max: KEPT_PASSES });
   return async (accountId, reference) => {
     const { preset, version } = await findPreset(store, accountId, reference, PARAM);

@@ -22,11 +22,15 @@ export interface SentSchema {
   param: string;
 }
 
-/** The JSON Schemas that callers give for the answers of models: compiled and checked in a thread, one at a time, by turns of accounts. */
+/**
+ * The JSON Schemas that callers give for the answers of models: compiled and checked in a thread, one at a time, by
+ * turns of accounts.
+ */
 export interface AnswerSchemas {
   /**
    * Holds schemas to what can be used: draft 2020-12 is read as ajv reads it; `format` is a note and is not checked.
-   * @throws ApiError invalid_param on the first schema that does not compile in time; rate_limited for an account that has many waiting.
+   * @throws ApiError invalid_param on the first schema that does not compile in time; rate_limited for an account that
+   *   has many waiting.
    */
   check(accountId: string, schemas: readonly SentSchema[]): Promise<void>;
   /** How a value breaks a schema, in a sentence's end such as "/tags must be array"; undefined when it keeps it. */

@@ -16,8 +16,8 @@ export function pictureInBase64(text: unknown): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * The picture behind an address that a provider answered: from the host of its base URL, which the operator trusts, or by
- * the guarded fetcher, as if a stranger had given the address. No key goes along.
+ * The picture behind an address that a provider answered: from the host of its base URL, which the operator trusts, or
+ * by the guarded fetcher, as if a stranger had given the address. No key goes along.
  * @throws ProviderFault.
  */
 export async function pictureAt(

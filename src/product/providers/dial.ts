@@ -18,8 +18,8 @@ const AGENTS = {
 
 /**
  * One HTTP/1.1 exchange with a host that the operator trusts, up to the headers of its answer; the body stays with the
- * caller, who destroys what it does not read. No redirect is followed, and interim answers are counted: fetch takes these
- * without end.
+ * caller, who destroys what it does not read. No redirect is followed, and interim answers are counted: fetch takes
+ * these without end.
  * @throws the error of the socket or the parser, with its code; OutboundError for interim answers without end.
  */
 export async function dial(url: URL, call: Dialled, signal: AbortSignal): Promise<IncomingMessage> {

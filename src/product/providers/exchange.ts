@@ -45,7 +45,8 @@ interface Call {
 
 /**
  * One call with a JSON answer.
- * @throws ProviderFault for every answer that is no 2xx with JSON, and for none at all; the signal's reason when it aborted.
+ * @throws ProviderFault for every answer that is no 2xx with JSON, and for none at all; the signal's reason when it
+ *   aborted.
  */
 export async function ask(
   { baseUrl, headers, secrets }: Endpoint,

@@ -10,8 +10,8 @@ const QUOTE = 0x22;
 const [BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('\\[]{}');
 
 /**
- * JSON that a provider or a model wrote, measured before it is parsed: parsing takes much longer for each value than for
- * each byte of a text.
+ * JSON that a provider or a model wrote, measured before it is parsed: parsing takes much longer for each value than
+ * for each byte of a text.
  * @param what begins the sentence of a refusal, such as "The answer of the provider".
  * @throws ProviderFault unavailable when it is none, is nested too deeply or has too many values.
  */

@@ -40,8 +40,8 @@ export interface ModelCall {
   /** JSON Schema of the answer; analyze alone has one. */
   schema?: Readonly<Record<string, unknown>>;
   /**
-   * The item's picture first, where it has one, then those that are shown with every call. Asked for once there is a slot
-   * at the provider, and handed over: not to be touched again.
+   * The item's picture first, where it has one, then those that are shown with every call. Asked for once there is a
+   * slot at the provider, and handed over: not to be touched again.
    */
   pictures(): Promise<readonly Uint8Array<ArrayBuffer>[]>;
   /** Index of the item in its job, from 0. */

@@ -20,10 +20,10 @@ const RESERVED = [
 ];
 
 /**
- * The interface of OpenAI, and of the servers that speak it too (vLLM, LocalAI, Ollama): images/generations, images/edits
- * and chat/completions. One guarded call instead of the `openai` package: it retries, redirects and reads the
- * environment by itself, and three calls do not need its size.
- * Reference: https://platform.openai.com/docs/api-reference/images
+ * The interface of OpenAI, and of the servers that speak it too (vLLM, LocalAI, Ollama): images/generations,
+ * images/edits and chat/completions. One guarded call instead of the `openai` package: it retries, redirects and reads
+ * the environment by itself, and three calls do not need its size. Reference:
+ * https://platform.openai.com/docs/api-reference/images
  */
 export function createOpenAi(settings: { key: string; baseUrl: string; outbound: Outbound }): Provider {
   const { key, outbound } = settings;

@@ -11,9 +11,9 @@ const QUALITY = 92;
 const PREPARE_TIMEOUT_MS = 60_000;
 
 /**
- * A picture as this model takes it. One that is larger than its max_input_edge is turned upright, scaled down and sent as
- * WebP without metadata; so is one that lies on its side, moves, or has a format that not every provider reads. Any other
- * goes as it is, to the byte.
+ * A picture as this model takes it. One that is larger than its max_input_edge is turned upright, scaled down and sent
+ * as WebP without metadata; so is one that lies on its side, moves, or has a format that not every provider reads. Any
+ * other goes as it is, to the byte.
  * @throws ApiError unsupported_format, or whatever the pixels refuse it for.
  */
 export async function preparedPicture(

@@ -11,7 +11,10 @@ import { createSandbox } from './sandbox/sandbox.ts';
 
 type Configured = SettingsOf<typeof providersSettings>;
 
-/** Whether a provider's models are offered: when it has a key or a base URL; the sandbox unless it is switched off; local models where their packages are. */
+/**
+ * Whether a provider's models are offered: when it has a key or a base URL; the sandbox unless it is switched off;
+ * local models where their packages are.
+ */
 export function offeredBy(settings: Configured): (provider: ProviderName) => boolean {
   const offered: Record<ProviderName, boolean> = {
     openai: isSet(settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL),

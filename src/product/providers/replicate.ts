@@ -24,9 +24,9 @@ const CANCEL_TIMEOUT_MS = 5_000;
 const LOOKS_LOST_AT_MOST = 5;
 
 /**
- * Replicate and what speaks like it: a prediction is submitted, asked for until it ended, and cancelled when it takes too
- * long. Its id is kept before it is waited for, so that a process that takes over asks for it instead of submitting again.
- * Reference: https://replicate.com/docs/reference/http
+ * Replicate and what speaks like it: a prediction is submitted, asked for until it ended, and cancelled when it takes
+ * too long. Its id is kept before it is waited for, so that a process that takes over asks for it instead of submitting
+ * again. Reference: https://replicate.com/docs/reference/http
  */
 export function createReplicate(settings: { token: string; baseUrl: string; outbound: Outbound }): Provider {
   const { token, outbound } = settings;

@@ -3,8 +3,8 @@ import type { Coordination } from '../../platform/stores/coordination/port.ts';
 
 /**
  * Slots at a provider, shared by the processes of a host and by its accounts: one account holds all of them only while
- * nobody else was there of late. Those of calls (src/product/accounts/gate/slots.ts) are held as long as a connection, which is
- * bounded, and are refused at once; these are held as long as a provider takes, and are waited for.
+ * nobody else was there of late. Those of calls (src/product/accounts/gate/slots.ts) are held as long as a connection,
+ * which is bounded, and are refused at once; these are held as long as a provider takes, and are waited for.
  */
 export interface Slots {
   /**
@@ -23,7 +23,9 @@ const LOOK_MS = 250;
 const LOOKS = 8;
 /** An account that found no slot keeps its turn until its item comes again. */
 const WAIT_MS = 3_000;
-/** Half of the slots are kept free for others for this long after one of them asked: a call that runs is not stopped. */
+/**
+ * Half of the slots are kept free for others for this long after one of them asked: a call that runs is not stopped.
+ */
 const SEEN_MS = 60_000;
 
 export function createSlots(options: {

@@ -57,8 +57,8 @@ const CSS_URL = /url\(\s*(?:"([^"]*)"|'([^']*)'|([^)"'\s]+))|@import\s+(?:"([^"]
 const ALLOWED = ['data', 'asset', 'about'];
 
 /**
- * The schemes of what a filled page names and may not load, found in its text: an address in the text of a page is none, one
- * that only a style sheet of the browser would ask for is one all the same.
+ * The schemes of what a filled page names and may not load, found in its text: an address in the text of a page is
+ * none, one that only a style sheet of the browser would ask for is one all the same.
  * @param html the document, with the addresses of the account's own assets as `asset://`.
  */
 export function blockedWarnings(html: string): Warning[] {

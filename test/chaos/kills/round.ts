@@ -13,7 +13,10 @@ import { FROZEN_MS, type RealHost, startRealHost } from './hosts.ts';
 import { promisesBrokenOutside } from './promises.ts';
 import { startWorkload } from './work.ts';
 
-/** What happens to hosts: an API process is killed, a whole host is, Redis is flushed, a host stands still past its leases. */
+/**
+ * What happens to hosts: an API process is killed, a whole host is, Redis is flushed, a host stands still past its
+ * leases.
+ */
 export type Blow = 'process' | 'host' | 'flush' | 'freeze';
 
 export interface KillRound {

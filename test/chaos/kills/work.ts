@@ -100,7 +100,10 @@ export async function startWorkload(
     note(await client('/jobs', call));
   }
 
-  /** What was answered is accepted; what stayed open may have become a job, or none. A long round may spend all its credits. */
+  /**
+   * What was answered is accepted; what stayed open may have become a job, or none. A long round may spend all its
+   * credits.
+   */
   function note({ status, json }: Answer): void {
     if (status < 300) accepted.add(json.data.id);
     else if (!['request_in_progress', 'insufficient_credit'].includes(json.error.code))

@@ -12,7 +12,10 @@ const ADMIN = join(import.meta.dirname, '../../../src/host/admin.ts');
 const DOCUMENTS = 12_000;
 const OBJECTS = 600;
 const POLL_MS = 10;
-/** The command is killed when its target has grown by so many bytes: early in the documents, late in them, in the objects. */
+/**
+ * The command is killed when its target has grown by so many bytes: early in the documents, late in them, in the
+ * objects.
+ */
 const KILLED_AT_BYTES = [100_000, 2_000_000];
 
 async function filled(directory: string): Promise<void> {

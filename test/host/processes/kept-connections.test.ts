@@ -13,7 +13,9 @@ const picture = sharp({ create: { width: 1600, height: 1200, channels: 3, backgr
   .jpeg()
   .toBuffer();
 
-/** Clients that keep one connection each, and send their next call as soon as they have the answer to the one before. */
+/**
+ * Clients that keep one connection each, and send their next call as soon as they have the answer to the one before.
+ */
 function keptClients(t: Test, service: WholeService, body: Buffer) {
   const agents = Array.from({ length: CLIENTS }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
   const state = { stopped: false, failed: [] as string[] };

@@ -2,7 +2,8 @@ import type { Failure, ImageTask, Transformed } from '../../../workers/protocol.
 
 /**
  * Stands in for the image thread: what it does with a task is told by the background colour of its pass. `hold` waits
- * until the first number of the shared layer `gate` is no longer 0, and `work` does so as sharp does: beside the thread's loop.
+ * until the first number of the shared layer `gate` is no longer 0, and `work` does so as sharp does: beside the
+ * thread's loop.
  */
 export default async function run(task: ImageTask): Promise<Transformed | Failure> {
   const behaviour = task.kind === 'transform' ? task.pass.encode.background : undefined;

@@ -137,7 +137,10 @@ t.test('the time to connect holds the look-up, TCP and TLS together', async (t) 
   await t.rejects(outbound.postWebhook(`https://slow.test:${silent.port}/`, call), late);
 });
 
-/** What an attempt came to, by the name of its ending. Each has a host of its own, all at once; no connection stays open. */
+/**
+ * What an attempt came to, by the name of its ending. Each has a host of its own, all at once; no connection stays
+ * open.
+ */
 async function afterEachEnding(t: Test, attempt: (url: string) => Promise<unknown>) {
   const outcomes = new Map<string, { value: unknown } | { error: unknown }>();
   const tries = Object.entries(ENDINGS).map(async ([name, ending]) => {

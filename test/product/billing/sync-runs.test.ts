@@ -112,7 +112,9 @@ async function checkWindows(t: Test, store: BillingStore, accountId: string): Pr
   t.same(await callsIn(store, accountId, ['2026-03-04', '2026-03-05'], 'key'), { key_1: 2160 });
 }
 
-/** A view of documents whose every collection fails at its first two calls: before it acts, then with its answer lost. */
+/**
+ * A view of documents whose every collection fails at its first two calls: before it acts, then with its answer lost.
+ */
 function stuttering(documents: Documents): Documents {
   function through<T extends Document>(collection: Collection<T>): Collection<T> {
     const moments = ['before', 'after'];

@@ -68,7 +68,8 @@ t.test('a waited job of one item makes these writes, and no other', async (t) =>
         'runMovements.insertOne',
         'assetPlaces.updateOne',
       ],
-      // Work: the output unseen and its bytes at once, the outcome, the output shown, the outcome counted and the job ended in one.
+      // Work: the output unseen and its bytes at once, the outcome, the output shown, the outcome counted and the job
+      // ended in one.
       ...[
         'assets.insertOne',
         'objects.put',

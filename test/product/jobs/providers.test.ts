@@ -97,7 +97,9 @@ t.test(
   },
 );
 
-/** A server of OpenAI's models on a clock that is moved by hand, with the waits between tries as they are by default. */
+/**
+ * A server of OpenAI's models on a clock that is moved by hand, with the waits between tries as they are by default.
+ */
 async function onMovedTime(t: Test) {
   const openai = await standIn(t);
   const { stores, now, move } = await movableStores(t);

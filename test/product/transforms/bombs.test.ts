@@ -56,7 +56,8 @@ t.test('50,000,000 pixels are worked on', async (t) => {
       `${format}: ${at(10, 5)}`,
     );
   }
-  // Encoding so large an AVIF takes too long for a test: that its header is let through is seen by what is said of the rest.
+  // Encoding so large an AVIF takes too long for a test: that its header is let through is seen by what is said of the
+  // rest.
   const avif = refusalOf(
     await calls.transform({ op: 'resize', width: 8 }, avifOf(10_000, 5_000), 'image/avif'),
   );

@@ -309,7 +309,9 @@ async function needsBrowser(): Promise<{ skip: string | false }> {
   return { skip: reason };
 }
 
-/** Options for a comparison: fonts decide a picture, and which are there is a machine's own choice, with CI=true too. */
+/**
+ * Options for a comparison: fonts decide a picture, and which are there is a machine's own choice, with CI=true too.
+ */
 function sameFonts(): { skip: string | false } {
   const differences = fontDifferences();
   if (differences.length === 0) return { skip: false };

@@ -9,7 +9,9 @@ import { cached } from './cache.ts';
 const run = promisify(execFile);
 const INSTALL_TIMEOUT_MS = 3 * 60_000;
 const MOST_OUTPUT_BYTES = 64 * 1024 * 1024;
-/** The generators work with the compiler's older interface, which TypeScript 7 does not have: they get one of their own. */
+/**
+ * The generators work with the compiler's older interface, which TypeScript 7 does not have: they get one of their own.
+ */
 const COMPILER = { typescript: '5.9.3' };
 const NODE_TYPES = join(import.meta.dirname, '../../../node_modules/@types');
 /** The generators read these too: hey-api writes its imports as `nodenext` asks. */

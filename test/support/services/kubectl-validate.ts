@@ -9,8 +9,8 @@ const BUILD_TIMEOUT_MS = 15 * 60_000;
 const PACKAGE = 'sigs.k8s.io/kubectl-validate@v0.0.4';
 
 /**
- * The path of kubectl-validate, which holds a manifest against the schemas that it carries: from the PATH, or built once
- * by Go. Null, said loudly, when there is none.
+ * The path of kubectl-validate, which holds a manifest against the schemas that it carries: from the PATH, or built
+ * once by Go. Null, said loudly, when there is none.
  */
 export async function findKubectlValidate(): Promise<string | null> {
   const found = await findProgram('kubectl-validate');

@@ -6,7 +6,9 @@ export interface Proxy {
   cut(): Promise<void>;
   /** Accepts connections again, on the same port. */
   mend(): Promise<void>;
-  /** Ends every connection once this many more bytes went from clients to the server, and lets new ones in again never. */
+  /**
+   * Ends every connection once this many more bytes went from clients to the server, and lets new ones in again never.
+   */
   cutAfter(clientBytes: number): void;
   /** Takes connections and bytes, and hands nothing on, until `resume`: a server that hangs. */
   stall(): void;

@@ -1,8 +1,9 @@
 import { fuzz, targets } from './fuzz.ts';
 
 /**
- * `npm run fuzz -- [minutes] [seed]`: tries every walker on broken files, in turns, for an hour or as long as is said. Tells
- * how many files there were and how long a megabyte took at most, and exits 1 with the seed when something did not hold.
+ * `npm run fuzz -- [minutes] [seed]`: tries every walker on broken files, in turns, for an hour or as long as is said.
+ * Tells how many files there were and how long a megabyte took at most, and exits 1 with the seed when something did
+ * not hold.
  */
 const [minutes = 60, firstSeed = Date.now() % 2 ** 31] = process.argv.slice(2).map(Number);
 const TURN_MS = 20_000;

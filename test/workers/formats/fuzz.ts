@@ -35,7 +35,10 @@ export interface Target {
 export interface Fuzzed {
   name: string;
   runs: number;
-  /** The slowest walk over a file of a megabyte or more, in milliseconds of a processor a megabyte; 0 when there was none. */
+  /**
+   * The slowest walk over a file of a megabyte or more, in milliseconds of a processor a megabyte; 0 when there was
+   * none.
+   */
   slowestMs: number;
   /** What did not hold, with its seed and its file; undefined when everything did. */
   find?: string;
@@ -171,8 +174,9 @@ export function fuzz(target: Target, milliseconds: number, seed: number): Fuzzed
 }
 
 /**
- * Processor time of a walk in milliseconds, the best of three: what else the machine does makes a walk slower, and nothing
- * makes it faster. Kernels may count that time in ticks of 4 ms, so each of the three is the mean of several walks.
+ * Processor time of a walk in milliseconds, the best of three: what else the machine does makes a walk slower, and
+ * nothing makes it faster. Kernels may count that time in ticks of 4 ms, so each of the three is the mean of several
+ * walks.
  */
 function timeOf(target: Target, file: Uint8Array): number {
   const times = [0, 1, 2].map(() => {

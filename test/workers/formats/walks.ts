@@ -7,7 +7,9 @@ export type Told = readonly Part[] | 'too many parts';
 
 export type Walk = (bytes: Bytes) => Iterable<Part>;
 
-/** Bytes that a walk may read for each byte of its file: heads are read once, and data between them is searched once. */
+/**
+ * Bytes that a walk may read for each byte of its file: heads are read once, and data between them is searched once.
+ */
 const READS_A_BYTE = 4;
 const READS_OF_ANY_FILE = 64;
 
@@ -53,8 +55,8 @@ class CountedBytes extends Bytes {
 }
 
 /**
- * Walks a file, and holds what every walk promises: it tells the same whatever stands around the file in memory, and its
- * reads are proportional to the file.
+ * Walks a file, and holds what every walk promises: it tells the same whatever stands around the file in memory, and
+ * its reads are proportional to the file.
  */
 export function bounded<P>(
   file: Uint8Array,
@@ -68,7 +70,9 @@ export function bounded<P>(
   return told;
 }
 
-/** Holds as well that the parts lie inside the file and one behind the other, and that only the last one is truncated. */
+/**
+ * Holds as well that the parts lie inside the file and one behind the other, and that only the last one is truncated.
+ */
 export function walked(file: Uint8Array, walk: Walk): Told {
   const told = bounded(file, walk);
   if (told !== 'too many parts') assertInOrder(told, file.length);

@@ -101,7 +101,8 @@ t.test('kept with the metadata, they stay as they are and carry a profile', asyn
 t.test(
   'PQ and HLG are shown as bright as a screen can: up to 90 cd/m² as they are, the rest below white',
   async (t) => {
-    // ST 2084: 128 of 255 is 94.07 cd/m², so 46.3 % of white at 203, which sRGB writes as 181; 30, 60 and 90 are 0.5, 4.2 and 19.1.
+    // ST 2084: 128 of 255 is 94.07 cd/m², so 46.3 % of white at 203, which sRGB writes as 181; 30, 60 and 90 are 0.5,
+    // 4.2 and 19.1.
     const grey = (await pixelsIn((await passed(await png(1, 16), { format: 'png' })).data))[3];
     t.ok(farthest([grey ?? []], [[181, 181, 181]]) <= 2, `${grey}`);
     const dark = (await pixelsIn((await passed(await png(1, 16), { format: 'png' })).data))[4] ?? [];

@@ -118,7 +118,10 @@ async function openBareBrowser(
   await ended;
 }
 
-/** A launcher that gives the browser a name server of ours, in a mount namespace of its own; undefined where that is refused. */
+/**
+ * A launcher that gives the browser a name server of ours, in a mount namespace of its own; undefined where that is
+ * refused.
+ */
 async function browserAsking(nameServer: string): Promise<string | undefined> {
   const resolver = join(directory, 'resolv.conf');
   const launcher = join(directory, 'browser');

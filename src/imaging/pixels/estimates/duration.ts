@@ -5,9 +5,9 @@ import type { Header } from '../header/header.ts';
 import { encodeOf, framesOf, sizesOf } from './following.ts';
 
 /*
- * CPU milliseconds per megapixel on one core, as measured over photographs and noise (sharp 0.35): what an encoder may take
- * depends on the picture, up to seven times for a palette, and these are nearer to the worst. What one host really takes
- * corrects them: see pools/pace.ts.
+ * CPU milliseconds per megapixel on one core, as measured over photographs and noise (sharp 0.35): what an encoder may
+ * take depends on the picture, up to seven times for a palette, and these are nearer to the worst. What one host really
+ * takes corrects them: see pools/pace.ts.
  */
 
 /** Opening a picture, and a task's way to its worker. */

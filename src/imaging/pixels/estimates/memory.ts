@@ -17,9 +17,9 @@ export function memoryBudgetBytes(settingMegabytes: number, processes: number): 
 }
 
 /*
- * The estimate is what 25-megapixel files were seen to take, in bytes per pixel (sharp 0.35, one thread): a thumbnail of a
- * JPEG, WebP or PNG streams and takes next to nothing; of an AVIF 18, of a progressive JPEG or interlaced PNG 3; a rotation
- * by any angle 15, everything else that looks at more than a line 3; and each encoder keeps its whole picture.
+ * The estimate is what 25-megapixel files were seen to take, in bytes per pixel (sharp 0.35, one thread): a thumbnail
+ * of a JPEG, WebP or PNG streams and takes next to nothing; of an AVIF 18, of a progressive JPEG or interlaced PNG 3; a
+ * rotation by any angle 15, everything else that looks at more than a line 3; and each encoder keeps its whole picture.
  */
 const BASE_BYTES = 16 * MEGABYTE;
 const AVIF_DECODE = 18;

@@ -54,7 +54,10 @@ interface Still {
   cicp?: Cicp;
 }
 
-/** Decoders turn and mirror the picture by its own properties, so the size is the one after that. A profile wins over code points. */
+/**
+ * Decoders turn and mirror the picture by its own properties, so the size is the one after that. A profile wins over
+ * code points.
+ */
 function readPrimary(bytes: Bytes, items: Items): Still | null {
   let size: { width: number; height: number } | null = null;
   let bitDepth = 8;

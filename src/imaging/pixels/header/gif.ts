@@ -23,7 +23,9 @@ interface Walk {
   cutShort: boolean;
 }
 
-/** Walks the blocks; a frame counts when its data end inside the file. The decoder would draw what there is of one more. */
+/**
+ * Walks the blocks; a frame counts when its data end inside the file. The decoder would draw what there is of one more.
+ */
 export function readGif(bytes: Bytes): Header | null {
   const walk = readBlocks(bytes);
   if (walk.frames === 0) return null;

@@ -37,7 +37,10 @@ export interface ChildProcessPool<Task extends { input: Uint8Array }, Reply> {
   retryAfterSeconds(): number;
   refuseExcess: Admission['refuseExcess'];
   stats(): AdmissionStats;
-  /** Changes the number of slots and the memory for all of them; a process that is one too many ends when it had no work for a while. */
+  /**
+   * Changes the number of slots and the memory for all of them; a process that is one too many ends when it had no work
+   * for a while.
+   */
   resize(size: { slots: number; budgetBytes: number }): void;
   /** Waits for the work under way, then ends the processes. */
   close(): Promise<void>;

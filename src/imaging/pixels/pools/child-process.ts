@@ -63,9 +63,9 @@ const ENVIRONMENT = [
 ];
 
 /**
- * Starts a process for work that nothing stops but a kill. The limits are laid on by a shell before Node starts, so that
- * no thread of the process is without them; RLIMIT_DATA counts what is really written to, where an address space limit
- * would count all that V8 reserves.
+ * Starts a process for work that nothing stops but a kill. The limits are laid on by a shell before Node starts, so
+ * that no thread of the process is without them; RLIMIT_DATA counts what is really written to, where an address space
+ * limit would count all that V8 reserves.
  */
 export function startTaskProcess({ file, memoryMegabytes, niceness }: ChildProcessOptions): TaskProcess {
   const limited = `ulimit -d ${memoryMegabytes * 1024}; exec nice -n ${niceness} "$0" "$@"`;

@@ -10,7 +10,9 @@ const SHORTEST_MS = 25;
 const LOWEST = 0.4;
 /** No few pictures made to be slow send every small one of the same kind elsewhere. */
 const HIGHEST = 4;
-/** How much the latest pass weighs: one that took longer than thought is a warning, one that was quicker proves little. */
+/**
+ * How much the latest pass weighs: one that took longer than thought is a warning, one that was quicker proves little.
+ */
 const SLOWER_WEIGHT = 0.5;
 const QUICKER_WEIGHT = 0.05;
 

@@ -54,8 +54,8 @@ const TOO_MUCH =
   'The image needs more memory for this than a pass may take, or broke its decoder; send a smaller one.';
 
 /**
- * Threads of this process: the quickest way, but nothing stops what has been begun. So a call does not wait until a job's item
- * has ended: the thread works on both, and the cores are shared between them.
+ * Threads of this process: the quickest way, but nothing stops what has been begun. So a call does not wait until a
+ * job's item has ended: the thread works on both, and the cores are shared between them.
  */
 export function createThreadPool(options: PoolOptions & { threadFile: URL }): Pool {
   const { slots, onLost, threadFile, clock } = options;
@@ -101,8 +101,8 @@ export function createThreadPool(options: PoolOptions & { threadFile: URL }): Po
 }
 
 /**
- * Processes that are killed when their time is over, with a clean environment and bounded memory: for what takes long, or
- * for all passes of an operator who wants a wall around the decoders.
+ * Processes that are killed when their time is over, with a clean environment and bounded memory: for what takes long,
+ * or for all passes of an operator who wants a wall around the decoders.
  */
 export function createProcessPool(
   options: PoolOptions & { processFile: URL; memoryMegabytes: number; niceness: number },

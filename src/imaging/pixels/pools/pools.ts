@@ -41,8 +41,9 @@ const HEAVY_FROM_MS = 2_000;
 /** A tenth of a core that others want too, and all that they leave: less would starve it on a busy host. */
 const HEAVY_NICENESS = 10;
 /**
- * A quarter of a core that calls want too, so that a batch always goes on, and all that they leave. The threads of a call
- * are scheduled some six times within its few milliseconds: at equal priority each time waits for a batch's turn to end.
+ * A quarter of a core that calls want too, so that a batch always goes on, and all that they leave. The threads of a
+ * call are scheduled some six times within its few milliseconds: at equal priority each time waits for a batch's turn
+ * to end.
  */
 const BATCH_NICENESS = 5;
 /** Bodies of calls that wait may take this part of the memory that image work may take. */
@@ -52,8 +53,8 @@ const IMAGE_PROCESS = new URL('../../../../workers/image/process.ts', import.met
 
 /**
  * Nothing stops a thread inside libvips: what may take longer than 2 s runs in a process that can be killed, so that no
- * account's pass holds up the calls of the others. Items of a large job run in a process for another reason: libuv's threads
- * are shared by all that a process does, so only a process of its own can have a priority of its own.
+ * account's pass holds up the calls of the others. Items of a large job run in a process for another reason: libuv's
+ * threads are shared by all that a process does, so only a process of its own can have a priority of its own.
  */
 export function openPools(options: PoolsOptions): Pools {
   const { settings, capacity, threadFile = IMAGE_THREAD, processFile = IMAGE_PROCESS } = options;

@@ -17,7 +17,9 @@ export type ResultOf<T extends ImageTask> =
   | (T extends TransformTask ? Transformed : T extends CompareTask ? Compared : Described)
   | Failure;
 
-/** A call, and the item of a job beside it: sharp's own work is on threads of libuv, so neither holds up the other's. */
+/**
+ * A call, and the item of a job beside it: sharp's own work is on threads of libuv, so neither holds up the other's.
+ */
 const TASKS_A_THREAD = 2;
 /** Longer than any task: what still runs then is lost to libvips. */
 const RETIRE_MS = 180_000;

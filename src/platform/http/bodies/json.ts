@@ -7,9 +7,15 @@ import { ApiError, invalidParam } from '../errors.ts';
 export const JSON_BODY_LIMIT_BYTES = 8 * MEGABYTE;
 /** Lists and objects within each other; more is for programs that count on the reader's stack. */
 const DEEPEST_JSON = 200;
-/** From here on a body is counted before it is parsed: a smaller one is parsed within a few milliseconds whatever it holds. */
+/**
+ * From here on a body is counted before it is parsed: a smaller one is parsed within a few milliseconds whatever it
+ * holds.
+ */
 export const LARGE_JSON_BYTES = 256 * 1024;
-/** Names and values of a large body, lists and objects included: this many are parsed in 50 ms. A row of two fields has five. */
+/**
+ * Names and values of a large body, lists and objects included: this many are parsed in 50 ms. A row of two fields has
+ * five.
+ */
 const MOST_VALUES = 1_000_000;
 /** Different names of a large body. Each costs the parser 600 ns, ten times a value: 500,000 took it 0.3 s. */
 const MOST_NAMES = 20_000;
@@ -21,7 +27,8 @@ export const JSON_BOUNDS = `A JSON body has at most ${JSON_BODY_LIMIT_BYTES / 10
 
 /**
  * JSON text as a value.
- * @throws ApiError invalid_param on `body` when empty, malformed, nested too deeply or no Unicode; payload_too_large for a large one of
+ * @throws ApiError invalid_param on `body` when empty, malformed, nested too deeply or no Unicode; payload_too_large
+ *   for a large one of
  *   too many values.
  */
 export function parseJson(raw: Buffer): unknown {
@@ -69,8 +76,8 @@ function withoutMark(text: string): string {
 const TRAPS = /__proto__|\\u/;
 
 /**
- * `__proto__` as a key is an own property for JSON.parse, and a prototype for code that copies it. Half of a surrogate pair
- * is no character: it cannot be stored as UTF-8, nor stand in a URL.
+ * `__proto__` as a key is an own property for JSON.parse, and a prototype for code that copies it. Half of a surrogate
+ * pair is no character: it cannot be stored as UTF-8, nor stand in a URL.
  */
 function refuseTraps(value: unknown): void {
   if (typeof value === 'string') refuseHalfPairs(value);
@@ -104,7 +111,9 @@ interface JsonSizes {
   names: number;
 }
 
-/** Which hashes of names were met: FNV-1a from a start that nobody outside knows, or names could be chosen to share one. */
+/**
+ * Which hashes of names were met: FNV-1a from a start that nobody outside knows, or names could be chosen to share one.
+ */
 const met = new Uint8Array(2 ** 17);
 const HASH_START = randomInt(2 ** 31);
 const FNV_PRIME = 16_777_619;

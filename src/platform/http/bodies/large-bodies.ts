@@ -4,7 +4,9 @@ import { checkJson, parseChecked } from './json.ts';
 
 /** How much longer than the body itself the pause after it is. */
 const PAUSES_LONGER = 2;
-/** The longest pause after a body: one that was slow only because the machine is busy holds up the next ones no longer. */
+/**
+ * The longest pause after a body: one that was slow only because the machine is busy holds up the next ones no longer.
+ */
 const LONGEST_PAUSE_MS = 400;
 
 const pauseAfter = (tookMs: number) => Math.min(PAUSES_LONGER * tookMs, LONGEST_PAUSE_MS);
@@ -15,9 +17,10 @@ export interface LargeBodies {
 }
 
 /**
- * Large bodies of JSON are parsed one at a time in a process, by turns of their owners. Counting, and then parsing with the checks that
- * follow it in the same turn of the event loop, take up to 50 ms each for 8 MB. A pause twice as long comes after them: small
- * calls have two thirds of the event loop. A thread would not help: copying what it parsed takes longer than parsing it here.
+ * Large bodies of JSON are parsed one at a time in a process, by turns of their owners. Counting, and then parsing with
+ * the checks that follow it in the same turn of the event loop, take up to 50 ms each for 8 MB. A pause twice as long
+ * comes after them: small calls have two thirds of the event loop. A thread would not help: copying what it parsed
+ * takes longer than parsing it here.
  */
 export function createLargeBodies(): LargeBodies {
   const turns = createFairQueue<() => void>();

@@ -41,7 +41,8 @@ export interface Multipart extends Disposable {
 
 /**
  * Reads a multipart body up to its `file` part, and the rest while that is read. Files of other names are skipped.
- * @throws ApiError invalid_param on `file` without one or with two, on a field given twice, or on `body` when malformed;
+ * @throws ApiError invalid_param on `file` without one or with two, on a field given twice, or on `body` when
+ *   malformed;
  *   payload_too_large on `file` or `body`. What is found out while the file is read ends its bytes with the same error.
  */
 export async function openMultipart(

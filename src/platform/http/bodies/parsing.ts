@@ -9,8 +9,8 @@ import { collect } from './streamed-body.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * `json` (default): the body is read, and parsed before validation. `optional`: so it is, and a call without one is as
-     * one that sends `{}`. `stream`: the handler reads it itself.
+     * `json` (default): the body is read, and parsed before validation. `optional`: so it is, and a call without one is
+     * as one that sends `{}`. `stream`: the handler reads it itself.
      */
     body?: 'json' | 'optional' | 'stream';
     /** The JSON that may come instead of the bytes of an image, and so may a multipart `file`. Absent: bytes alone. */
@@ -69,7 +69,8 @@ export function installBodies(app: FastifyInstance): void {
 const JSON_TYPE = /^application\/([\w.+-]+\+)?json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
 
 /**
- * Parses the kept bytes into `request.body`, large ones by turns of accounts. Runs after idempotency has judged them, before validation.
+ * Parses the kept bytes into `request.body`, large ones by turns of accounts. Runs after idempotency has judged them,
+ * before validation.
  * @param ownerOf the account of a call.
  * @throws ApiError invalid_param on `body` for malformed JSON; payload_too_large for more values than a body may have.
  */

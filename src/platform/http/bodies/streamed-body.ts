@@ -99,8 +99,8 @@ function cutOff(cause: unknown): ApiError {
 }
 
 /**
- * Memory of its own that is not cleared first: clearing would map every page again, a fifth of what receiving a large body
- * costs. Who takes it cuts off what was not written.
+ * Memory of its own that is not cleared first: clearing would map every page again, a fifth of what receiving a large
+ * body costs. Who takes it cuts off what was not written.
  */
 function unfilled(sizeBytes: number): Buffer<ArrayBuffer> {
   return Buffer.allocUnsafeSlow(sizeBytes);

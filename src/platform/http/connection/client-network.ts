@@ -6,8 +6,8 @@ const GROUPS = 8;
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
 /**
- * Whom an address belongs to, for the windows that count by address: an IPv4 address itself, of an IPv6 address its /64,
- * such as `2001:db8:0:1::/64`. An IPv4 address in IPv6's spelling is the IPv4 address.
+ * Whom an address belongs to, for the windows that count by address: an IPv4 address itself, of an IPv6 address its
+ * /64, such as `2001:db8:0:1::/64`. An IPv4 address in IPv6's spelling is the IPv4 address.
  */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address;

@@ -1,7 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { invalidParam } from '../errors.ts';
 
-/** Two Host headers are read by two programs in two ways: a proxy routes by the one, and the service answers by the other. */
+/**
+ * Two Host headers are read by two programs in two ways: a proxy routes by the one, and the service answers by the
+ * other.
+ */
 export function refuseSecondHost(app: FastifyInstance): void {
   app.addHook('onRequest', ({ raw: { rawHeaders } }, _reply, done) => {
     let hosts = 0;

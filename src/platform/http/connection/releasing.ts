@@ -22,8 +22,8 @@ export interface ReleasableConnections {
 }
 
 /**
- * Counts the calls in hand, and releases connections with their answers: a client that reads `Connection: close` sends its
- * next call over a new connection, which any process may take. No call fails by it.
+ * Counts the calls in hand, and releases connections with their answers: a client that reads `Connection: close` sends
+ * its next call over a new connection, which any process may take. No call fails by it.
  */
 export function installReleasing(
   server: FastifyInstance,

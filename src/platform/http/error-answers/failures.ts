@@ -22,7 +22,9 @@ export function installFailures(app: FastifyInstance): void {
   });
 }
 
-/** The two schemes of the interface; every 401 names them. @see https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1 */
+/**
+ * The two schemes of the interface; every 401 names them. @see https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1
+ */
 const CHALLENGE = 'ApiKey realm="darkroom", Bearer realm="darkroom"';
 const LARGEST_DROPPED_BYTES = 64 * MEGABYTE;
 /** Somebody has to make room first. */

@@ -11,7 +11,8 @@ const COMMON: Options = {
   verbose: true,
   strict: true,
   strictTypes: false,
-  // `elsewhere`: where the field of another call goes. `documented`: what OpenAPI says beyond what is checked by schema.
+  // `elsewhere`: where the field of another call goes. `documented`: what OpenAPI says beyond what is checked by
+  // schema.
   keywords: ['example', 'elsewhere', 'documented'],
   formats: FORMATS(),
 };

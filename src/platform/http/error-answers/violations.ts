@@ -41,7 +41,9 @@ export function missing(place: string, schema: TSchema | undefined, contract: Co
   return `${place} is missing, and ${contract.owner} needs it: send ${expected}.`;
 }
 
-/** @param schema of the object that has no such field; its `elsewhere` says where the field of another call would go. */
+/**
+ * @param schema of the object that has no such field; its `elsewhere` says where the field of another call would go.
+ */
 export function undeclared(
   place: string,
   name: string,
@@ -61,7 +63,10 @@ export function mismatch(place: string, value: unknown, schema: TSchema, contrac
   return `${place} is ${shown(value)}, but ${expectationOf(schema, contract.formats)} is expected.${remedyOf(value, schema)}`;
 }
 
-/** What was meant, where a value is nearly right: null for nothing, a share for per cent, a number as text or with a unit. */
+/**
+ * What was meant, where a value is nearly right: null for nothing, a share for per cent, a number as text or with a
+ * unit.
+ */
 function remedyOf(value: unknown, schema: TSchema): string {
   if (value === null) return ' Leave it out instead of sending null.';
   if (!NUMBERS.includes(schema.type)) return '';

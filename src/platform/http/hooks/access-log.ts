@@ -7,7 +7,8 @@ import { isOverload } from '../error-answers/overload-log.ts';
 const PROBES = ['/healthz', '/readyz', '/metrics'];
 
 /**
- * One line per answer, but for the refusals of a loaded host, which are summed up (overload-log.ts): what was called, how it ended, how long it took, and why it was refused. Never a header.
+ * One line per answer, but for the refusals of a loaded host, which are summed up (overload-log.ts): what was called,
+ * how it ended, how long it took, and why it was refused. Never a header.
  * @param log written to directly: a logger of its own for each request costs more than the line.
  */
 export function installAccessLog(app: FastifyInstance, log: Logger): void {

@@ -19,8 +19,8 @@ const PACKED_MAX = 200;
 const packed = new Map<string, Buffer>();
 
 /**
- * Sends long answers as gzip, and 304 instead of one that the client has. Only for routes that say `compress`: it becomes
- * the first hook of each, so that other routes do not pay for it.
+ * Sends long answers as gzip, and 304 instead of one that the client has. Only for routes that say `compress`: it
+ * becomes the first hook of each, so that other routes do not pay for it.
  */
 export function installCompression(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {

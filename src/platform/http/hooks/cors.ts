@@ -21,8 +21,9 @@ const DAY_SECONDS = 86_400;
 type IsSigned = (request: FastifyRequest) => boolean;
 
 /**
- * Answers browsers whose pages come from another origin, before anything is asked of the call: refusals can be read too. The origins
- * that the operator named may do everything that their key may; public reads are for every origin. No cookie is ever taken.
+ * Answers browsers whose pages come from another origin, before anything is asked of the call: refusals can be read
+ * too. The origins that the operator named may do everything that their key may; public reads are for every origin. No
+ * cookie is ever taken.
  * @param origins as CORS_ORIGINS has them: comma-separated, or `*`; '' for none.
  */
 export function installCors(app: FastifyInstance, origins: string): void {
@@ -46,7 +47,9 @@ function isPreflight({ method, headers }: FastifyRequest): boolean {
   return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 }
 
-/** What is read without a credential: the documentation, the catalogue, health. Routes of signed links look at the link. */
+/**
+ * What is read without a credential: the documentation, the catalogue, health. Routes of signed links look at the link.
+ */
 function isPublicRead({ method, url, routeOptions: { config } }: FastifyRequest): boolean {
   if (method !== 'GET' && method !== 'HEAD') return false;
   const isPublic = config.access === 'public' && config.ignoresCredential === undefined;

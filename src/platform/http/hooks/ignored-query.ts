@@ -6,7 +6,8 @@ const FIRST_FAILURE_STATUS = 400;
 
 /**
  * Names the fields of a query that the route does not read, as `ignored_parameter:<name>` in `X-Service-Warnings` of an
- * answer that succeeds: a misspelt field is ignored, but not in silence. Routes that check their query themselves refuse it.
+ * answer that succeeds: a misspelt field is ignored, but not in silence. Routes that check their query themselves
+ * refuse it.
  */
 export function installIgnoredQuery(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {

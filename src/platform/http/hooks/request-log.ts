@@ -4,8 +4,9 @@ import type { ChildLoggerOptions } from 'pino';
 type Line = [object: unknown, message?: string, ...values: unknown[]];
 
 /**
- * The logger of the server, and of each request below it, which names the request's id in every line. It is made when a line is
- * written: most requests write none by it, and to make one costs pino as much as all hooks of a small call together.
+ * The logger of the server, and of each request below it, which names the request's id in every line. It is made when a
+ * line is written: most requests write none by it, and to make one costs pino as much as all hooks of a small call
+ * together.
  */
 export class RequestLog implements FastifyBaseLogger {
   readonly #parent: FastifyBaseLogger;

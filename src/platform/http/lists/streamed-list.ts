@@ -13,8 +13,8 @@ export function rowWriter(schema: TSchema): RowWriter {
 }
 
 /**
- * Answers a list that is not paged and may be long: row by row, read only as fast as the caller takes it. Rows that fail
- * on the way break the connection.
+ * Answers a list that is not paged and may be long: row by row, read only as fast as the caller takes it. Rows that
+ * fail on the way break the connection.
  */
 export function sendList(
   reply: FastifyReply,

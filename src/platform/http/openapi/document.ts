@@ -168,8 +168,8 @@ export function* operationsOf({ paths = {} }: Node): Generator<[method: string, 
 }
 
 /**
- * What the rules of a slice check, and its schema does not, is said by `documented`, which is laid over the schema here.
- * Schemas with a title become components of that name, wherever they stand.
+ * What the rules of a slice check, and its schema does not, is said by `documented`, which is laid over the schema
+ * here. Schemas with a title become components of that name, wherever they stand.
  */
 function hoisted(value: unknown, schemas: Node): unknown {
   if (Array.isArray(value)) return value.map((entry) => hoisted(entry, schemas));

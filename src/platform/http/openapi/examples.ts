@@ -1,6 +1,7 @@
 /**
  * What stands in the path of a call that is made from the page of the document as it is: what the service brings along
- * where a call reads, and otherwise an id that nobody has, so that trying a call out neither changes nor deletes anything.
+ * where a call reads, and otherwise an id that nobody has, so that trying a call out neither changes nor deletes
+ * anything.
  */
 const OF_READING: Readonly<Record<string, string>> = {
   op: 'resize',

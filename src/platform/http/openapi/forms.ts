@@ -5,8 +5,8 @@ import { type Node, operationsOf } from './document.ts';
 type Content = Record<string, unknown>;
 
 /**
- * The document for generators that take the first of several media types: files go as multipart, and pictures come as pictures.
- * The JSON that may stand for either is left out, and so are the components that nothing refers to then.
+ * The document for generators that take the first of several media types: files go as multipart, and pictures come as
+ * pictures. The JSON that may stand for either is left out, and so are the components that nothing refers to then.
  */
 export function multipartForm(document: Node): Node {
   const copy = structuredClone(document);

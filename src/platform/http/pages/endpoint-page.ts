@@ -30,7 +30,8 @@ export interface Operation {
 const MOST_FIELDS = 90;
 
 /**
- * The page of an endpoint as Markdown: how it is called, with an example, its parameters, its body, and its answer with an example.
+ * The page of an endpoint as Markdown: how it is called, with an example, its parameters, its body, and its answer with
+ * an example.
  * @param call method and path.
  */
 export function endpointPage(call: string, operation: Operation, document: Node): string {

@@ -14,8 +14,8 @@ export interface OpenPathsOptions {
 }
 
 /**
- * What is read without a credential outside of the interface (documentation, metrics, signed results) counts in the window
- * of the address, as an anonymous call of the interface does; the gate counts those below /api.
+ * What is read without a credential outside of the interface (documentation, metrics, signed results) counts in the
+ * window of the address, as an anonymous call of the interface does; the gate counts those below /api.
  */
 export function countOpenPaths(app: FastifyInstance, options: OpenPathsOptions): void {
   const { coordination, hostId, requestsPerMinute } = options;

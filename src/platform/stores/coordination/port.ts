@@ -7,7 +7,8 @@
  * Whatever is limited for all processes of a host by a key and a time is counted here: rate windows, failures, slots.
  * Two limits are counted elsewhere, each for a reason. What waits for the threads of one process waits in that process
  * (src/imaging/pixels/admission.ts): only it knows when one is free. What an account keeps is counted in its documents
- * (src/product/assets/quota/asset-quota.ts, src/platform/stores/documents/named-slots.ts): that count must not be lost with a restart.
+ * (src/product/assets/quota/asset-quota.ts, src/platform/stores/documents/named-slots.ts): that count must not be lost
+ * with a restart.
  */
 
 /** Counts one request against a window; windows start at the first request and turn after `windowMs`. */
@@ -17,7 +18,8 @@ export interface RateQuestion {
   windowMs: number;
   /**
    * Requests to count in advance, which the process will make before the window turns: 0 by default, and at most a
-   * thousandth of what is left. So what is counted and not made stays small beside the limit, and near its end is nothing.
+   * thousandth of what is left. So what is counted and not made stays small beside the limit, and near its end is
+   * nothing.
    */
   ahead?: number;
 }
@@ -108,7 +110,9 @@ export interface Due {
 export interface DueClaims {
   /** The longest due first. */
   members: string[];
-  /** Milliseconds until another one can be claimed: 0 when more are due than were asked for, null when the set is empty. */
+  /**
+   * Milliseconds until another one can be claimed: 0 when more are due than were asked for, null when the set is empty.
+   */
   nextInMs: number | null;
 }
 
@@ -146,7 +150,9 @@ export interface Coordination {
   /** Frees the key, so that a retry runs. */
   forgetIdempotent(key: string, token: string): Promise<void>;
 
-  /** Takes a named lease for one owner at a time (the sweeper). True while held by `owner`, which calls again to renew. */
+  /**
+   * Takes a named lease for one owner at a time (the sweeper). True while held by `owner`, which calls again to renew.
+   */
   lease(name: string, owner: string, leaseMs: number): Promise<boolean>;
   endLease(name: string, owner: string): Promise<void>;
 
@@ -155,13 +161,15 @@ export interface Coordination {
    * counts. A member that is claimed keeps what is asked for meanwhile until its claim is settled, so no word is lost.
    */
   schedule(key: string, dues: readonly Due[]): Promise<void>;
-  /** Claims at most `limit` members that are due. A claim ends by itself after `leaseMs`, and its member is due again. */
+  /**
+   * Claims at most `limit` members that are due. A claim ends by itself after `leaseMs`, and its member is due again.
+   */
   claimDue(key: string, limit: number, leaseMs: number, holder: string): Promise<DueClaims>;
   /** Extends a claim, and takes it again where the set was lost; false when another holds the member. */
   renewDue(key: string, member: string, holder: string, leaseMs: number): Promise<boolean>;
   /**
-   * Ends a claim. Without a next instant (null), and none asked for meanwhile, the member leaves the set. Answers in how
-   * many milliseconds it is due next; null when it is not, or another holds it.
+   * Ends a claim. Without a next instant (null), and none asked for meanwhile, the member leaves the set. Answers in
+   * how many milliseconds it is due next; null when it is not, or another holds it.
    */
   settleDue(key: string, member: string, holder: string, afterMs: number | null): Promise<number | null>;
   /** Makes everything due at once that holders with this prefix (a dead process) have claimed. */

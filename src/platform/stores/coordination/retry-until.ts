@@ -4,8 +4,8 @@ const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
 
 /**
- * Repeats a step that gives something back until it succeeds, so that what a store that was away could not take back does
- * not stay taken until its lease ends. A step that may run twice without harm.
+ * Repeats a step that gives something back until it succeeds, so that what a store that was away could not take back
+ * does not stay taken until its lease ends. A step that may run twice without harm.
  * @param leaseMs after which it comes back by itself, and the repeating ends.
  * @throws the step's last error, when the lease is over.
  */

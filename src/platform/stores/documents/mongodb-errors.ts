@@ -17,7 +17,9 @@ const INDEX_CONFLICTS = [85, 86];
 /** A server that stops or is no longer the primary, or that ran out of the time it was given. */
 const UNAVAILABLE_CODES = [50, 91, 189, 262, 10107, 11600, 11602, 13435, 13436];
 
-/** Runs an operation of the driver; its errors become the port's. `indexes` are those of the collection, if it has one. */
+/**
+ * Runs an operation of the driver; its errors become the port's. `indexes` are those of the collection, if it has one.
+ */
 export async function guard<T>(run: () => Promise<T>, indexes: readonly IndexSpec[] = []): Promise<T> {
   try {
     return await run();

@@ -11,7 +11,8 @@ interface Scratch {
 }
 
 /**
- * Tries whether the server behind an address keeps the promises that this service rests on, with a connection of its own.
+ * Tries whether the server behind an address keeps the promises that this service rests on, with a connection of its
+ * own.
  * @throws Error with one sentence when it is no MongoDB in this; StoreUnavailableError when it does not answer.
  */
 export async function verifyMongoDB(url: string): Promise<void> {

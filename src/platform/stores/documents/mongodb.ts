@@ -3,7 +3,10 @@ import { mongoCollection, type Stored } from './mongodb-collection.ts';
 import { guard, isIndexConflict } from './mongodb-errors.ts';
 import type { CollectionSpec, Document, IndexSpec, ListedDocuments } from './port.ts';
 
-/** For each step of a call: choosing a server, waiting for a connection, waiting for its answer. The driver tries a call twice. */
+/**
+ * For each step of a call: choosing a server, waiting for a connection, waiting for its answer. The driver tries a call
+ * twice.
+ */
 const DEADLINE_MS = 5_000;
 const NAMES_DATABASE = /^mongodb(\+srv)?:\/\/[^/]+\/[^?]/;
 

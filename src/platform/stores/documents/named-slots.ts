@@ -3,15 +3,15 @@ import { freeSlug } from '../../names/slugs.ts';
 import type { Collection, Document, Filter, IndexSpec } from './port.ts';
 
 /**
- * Documents that an account keeps under names of its own (templates, presets): a bounded number, each under a slug that no other
- * of the account has. Two unique indexes enforce it, however many writers race.
+ * Documents that an account keeps under names of its own (templates, presets): a bounded number, each under a slug that
+ * no other of the account has. Two unique indexes enforce it, however many writers race.
  */
 export interface Named extends Document {
   accountId: string;
   slug: string;
   /**
-   * Which of the account's slots, from 0, this one takes: a unique index over them is the limit. Another name for it than
-   * the stored one would ask every installation for a migration.
+   * Which of the account's slots, from 0, this one takes: a unique index over them is the limit. Another name for it
+   * than the stored one would ask every installation for a migration.
    */
   slot: number;
   updatedAt: string;

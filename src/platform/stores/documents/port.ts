@@ -17,13 +17,16 @@ export interface Document {
 }
 
 /**
- * Supported: equality, dotted paths, $eq $ne $gt $gte $lt $lte $in $nin $exists $and $or $nor $not $elemMatch $size $all,
- * and $expr with $add $subtract $gte $gt $lte $lt $eq $ifNull over field paths. Null is equal to missing, but not
+ * Supported: equality, dotted paths, $eq $ne $gt $gte $lt $lte $in $nin $exists $and $or $nor $not $elemMatch $size
+ * $all, and $expr with $add $subtract $gte $gt $lte $lt $eq $ifNull over field paths. Null is equal to missing, but not
  * within $in. A filter that holds `undefined` is refused with a TypeError.
  */
 export type Filter = Record<string, unknown>;
 
-/** Supported: $set $unset $inc $min $max $push (with $each, $slice) $pull $addToSet $setOnInsert. Never a whole document. */
+/**
+ * Supported: $set $unset $inc $min $max $push (with $each, $slice) $pull $addToSet $setOnInsert. Never a whole
+ * document.
+ */
 export type Update = {
   [operator in
     | '$set'
@@ -46,7 +49,9 @@ export interface IndexSpec {
   /** Each holds text, a number, true, false or null, or is missing; never a list or an object, nor lies in a list. */
   fields: ReadonlyArray<readonly [field: string, direction: 1 | -1]>;
   unique?: boolean;
-  /** Only documents with every one of these fields present are in the index (MongoDB: partialFilterExpression $exists). */
+  /**
+   * Only documents with every one of these fields present are in the index (MongoDB: partialFilterExpression $exists).
+   */
   whenPresent?: readonly string[];
 }
 
@@ -154,12 +159,16 @@ export class DuplicateKeyError extends Error {
   }
 }
 
-/** The disk has no room left for uploads. Reads and deletes work; the HTTP boundary answers 500, reason storage_full. */
+/**
+ * The disk has no room left for uploads. Reads and deletes work; the HTTP boundary answers 500, reason storage_full.
+ */
 export class StorageFullError extends Error {
   override readonly name = 'StorageFullError';
 }
 
-/** The store did not answer within its deadline. The HTTP boundary answers it with 500 internal_error and Retry-After. */
+/**
+ * The store did not answer within its deadline. The HTTP boundary answers it with 500 internal_error and Retry-After.
+ */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
 }

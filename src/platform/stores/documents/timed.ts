@@ -19,7 +19,9 @@ const METHODS = Object.keys({
   group: true,
 } satisfies Record<Method, true>) as Method[];
 
-/** The same documents, whose every step is waited for with timeout. Declaring a collection may take as long as it takes. */
+/**
+ * The same documents, whose every step is waited for with timeout. Declaring a collection may take as long as it takes.
+ */
 export function timedDocuments(documents: Documents, timeout: StoreTimeout): Documents {
   return {
     async collection<T extends Document>(spec: CollectionSpec) {

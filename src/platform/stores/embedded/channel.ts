@@ -11,7 +11,9 @@ export interface Channel {
 
 /** The primary's end. */
 export interface ChannelHost {
-  /** A process that dies takes its questions along: their answers go nowhere. `processId` is the cluster's worker id. */
+  /**
+   * A process that dies takes its questions along: their answers go nowhere. `processId` is the cluster's worker id.
+   */
   provide(service: string, handler: ServiceHandler): void;
   /** Answers to how many processes the event went. */
   broadcast(service: string, event: unknown): number;

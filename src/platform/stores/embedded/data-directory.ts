@@ -52,7 +52,9 @@ function takeLock(path: string): DatabaseSync {
   }
 }
 
-/** The database holds the key that signs links: files that an earlier version left open to others are theirs no more. */
+/**
+ * The database holds the key that signs links: files that an earlier version left open to others are theirs no more.
+ */
 function closeToOthers(path: string): void {
   for (const name of ['documents.sqlite', 'documents.sqlite-wal', 'documents.sqlite-shm']) {
     try {

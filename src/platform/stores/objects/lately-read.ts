@@ -16,9 +16,9 @@ interface Known {
 }
 
 /**
- * Small objects that a process read lately, such as the logo that is laid over every picture. To read one again takes one
- * look at its file, which says whether it is still there and the same, in place of five ways to the file system. At most
- * 16 MiB are kept, of the objects that were read last.
+ * Small objects that a process read lately, such as the logo that is laid over every picture. To read one again takes
+ * one look at its file, which says whether it is still there and the same, in place of five ways to the file system. At
+ * most 16 MiB are kept, of the objects that were read last.
  */
 export class LatelyRead {
   readonly #known = new LRUCache<string, Known>({

@@ -1,4 +1,6 @@
-/** The bytes asked for, inclusive on both ends and cut at the object's end. Throws RangeError when it begins past it. */
+/**
+ * The bytes asked for, inclusive on both ends and cut at the object's end. Throws RangeError when it begins past it.
+ */
 export function clippedRange(
   range: { start: number; end: number } | undefined,
   sizeBytes: number,

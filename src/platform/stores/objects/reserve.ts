@@ -11,7 +11,9 @@ export interface Space {
   totalBytes: number;
 }
 
-/** Keeps a part of the disk free, so that deletes and the database's own upkeep work when uploads have filled the rest. */
+/**
+ * Keeps a part of the disk free, so that deletes and the database's own upkeep work when uploads have filled the rest.
+ */
 export interface Reserve {
   /** @throws StorageFullError while less is free than is kept. */
   check(): Promise<void>;

@@ -9,10 +9,11 @@ const MOST_AHEAD = 100;
 const MOST_ACCOUNTS = 10_000;
 
 /**
- * What coordination said of a caller lately, so that most calls of a busy one ask nothing. A call passes when its caller
- * was let in from the same network within the last tenth of a second, and a request of its account was counted ahead for
- * it. Requests are counted before they are made, so no limit is ever passed. What a process has counted ahead and does not
- * use, because it ends or its callers went elsewhere, is lost until the window turns: see RateQuestion for how little.
+ * What coordination said of a caller lately, so that most calls of a busy one ask nothing. A call passes when its
+ * caller was let in from the same network within the last tenth of a second, and a request of its account was counted
+ * ahead for it. Requests are counted before they are made, so no limit is ever passed. What a process has counted ahead
+ * and does not use, because it ends or its callers went elsewhere, is lost until the window turns: see RateQuestion for
+ * how little.
  */
 export interface AdmissionCache {
   /** The last word where it still holds, and the call counted by it; null where coordination has to be asked. */

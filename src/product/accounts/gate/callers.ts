@@ -2,7 +2,8 @@ import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../authentication.ts';
 
 /**
- * The caller is a property of its request. In a weak map each request would be an entry that the garbage collector has to look through.
+ * The caller is a property of its request. In a weak map each request would be an entry that the garbage collector has
+ * to look through.
  */
 const CALLER = Symbol('caller');
 type Judged = FastifyRequest & { [CALLER]?: Caller };

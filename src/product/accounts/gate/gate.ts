@@ -23,7 +23,9 @@ const WINDOW_MS = 60_000;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Who may call; default `any`: a key or a console session. A credential sent to a public route must still be good. */
+    /**
+     * Who may call; default `any`: a key or a console session. A credential sent to a public route must still be good.
+     */
     access?: 'public' | 'any' | 'session';
     /** On a public route: whatever credential comes along is not looked at. */
     ignoresCredential?: (request: FastifyRequest) => boolean;
@@ -58,7 +60,9 @@ export interface Gate {
   callerIfAny(request: FastifyRequest): Caller | null;
   /** Keeps the account's slot until `work` has really ended, though the answer may go out earlier. */
   keepSlotUntil(request: FastifyRequest, work: Promise<unknown>): void;
-  /** Ends a credential: when this resolves, wherever its mark is seen (on this host, at least); within 30 s elsewhere. */
+  /**
+   * Ends a credential: when this resolves, wherever its mark is seen (on this host, at least); within 30 s elsewhere.
+   */
   revoke(credentialId: string): Promise<void>;
   /** Counts a wrong credential; 429 instead of the given refusal once the window is full. */
   strike(request: FastifyRequest, refusal: ApiError): Promise<ApiError>;
@@ -75,9 +79,10 @@ export interface Strike {
 }
 
 /**
- * The gate of /api, for every request in this order: the failed-authentication window of the address, the
- * credential, the rate window, the route's own check, the slot. Windows and slot are asked in one trip, and a call asks
- * nothing where the last word on its caller still holds (see admissionCache.ts) and a slot, if it takes one, has just come back.
+ * The gate of /api, for every request in this order: the failed-authentication window of the address, the credential,
+ * the rate window, the route's own check, the slot. Windows and slot are asked in one trip, and a call asks nothing
+ * where the last word on its caller still holds (see admissionCache.ts) and a slot, if it takes one, has just come
+ * back.
  */
 export function createGate(options: GateOptions): Gate {
   const { coordination, authentication, now } = options;
@@ -87,8 +92,8 @@ export function createGate(options: GateOptions): Gate {
   const blockedUntil = new LRUCache<string, number>({ max: 10_000 });
 
   /**
-   * Most calls of a busy caller: nothing about them has to be asked, so they wait for nothing either. Whatever else there is to decide,
-   * each refusal included, is `admit`'s.
+   * Most calls of a busy caller: nothing about them has to be asked, so they wait for nothing either. Whatever else
+   * there is to decide, each refusal included, is `admit`'s.
    */
   function passesAtOnce(request: FastifyRequest, reply: FastifyReply, config: FastifyContextConfig): boolean {
     if (config.ignoresCredential || config.check || config.slot) return false;

@@ -19,8 +19,9 @@ const SLOT_LEASE_MS = LONGEST_CALL_MS + KEPT_MS;
 /** Pauses before each further look for a slot. */
 const SECOND_LOOKS_MS = [10, 30];
 /**
- * A slot that comes back waits so long for the account's next call here, which takes it over, or for a question that it can
- * go along with: a trip of its own costs as much CPU as the question. It is back before the last of the further looks.
+ * A slot that comes back waits so long for the account's next call here, which takes it over, or for a question that it
+ * can go along with: a trip of its own costs as much CPU as the question. It is back before the last of the further
+ * looks.
  */
 const COMPANY_MS = 20;
 

@@ -27,8 +27,8 @@ export interface Guess {
 }
 
 /**
- * Slows guesses at one account down, from however many addresses they come. It never locks: a person who signed in from a
- * network before signs in there at once. An e-mail that nobody has is treated like any other.
+ * Slows guesses at one account down, from however many addresses they come. It never locks: a person who signed in from
+ * a network before signs in there at once. An e-mail that nobody has is treated like any other.
  */
 export interface Guesses {
   /** @throws ApiError 429 rate_limited, reason sign_in_delay, while the time since the guess before is not over. */

@@ -27,8 +27,8 @@ export async function hashPassword(password: string, cost: ScryptCost = COST): P
 }
 
 /**
- * Compares in constant time. It takes 128 MB and a thread of libuv, so its callers bound how many run at once. A null hash (no
- * such account) costs the same and is never right.
+ * Compares in constant time. It takes 128 MB and a thread of libuv, so its callers bound how many run at once. A null
+ * hash (no such account) costs the same and is never right.
  */
 export async function passwordMatches(password: string, stored: string | null): Promise<boolean> {
   const [, n, r, p, salt, hash] = (stored ?? NOBODY).split('$');

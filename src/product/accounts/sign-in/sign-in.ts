@@ -12,8 +12,8 @@ import { passwordMatches } from './passwords.ts';
 import { createSignInQueue } from './queue.ts';
 
 /**
- * A derivation takes 128 MB, 0.3 s and a thread of libuv: a flood of sign-ins waits, and image work does not wait behind
- * it. Everybody has an answer within 5 s: who waited 4 s is given up, and a derivation takes less than the rest.
+ * A derivation takes 128 MB, 0.3 s and a thread of libuv: a flood of sign-ins waits, and image work does not wait
+ * behind it. Everybody has an answer within 5 s: who waited 4 s is given up, and a derivation takes less than the rest.
  */
 const QUEUE = { atOnce: 2, mostWaiting: 32, mostOfNetwork: 8, mostWaitMs: 4_000 };
 
@@ -24,8 +24,8 @@ export interface SignInOptions {
 }
 
 /**
- * Judges an e-mail and a password. A guess counts before it is judged, for its address and for its account, and is given
- * back when it was right: however many come at once, no more are judged than may be wrong.
+ * Judges an e-mail and a password. A guess counts before it is judged, for its address and for its account, and is
+ * given back when it was right: however many come at once, no more are judged than may be wrong.
  * @returns the account.
  * @throws ApiError 401 unauthorized, 403 forbidden for a suspended account, 429 rate_limited.
  */

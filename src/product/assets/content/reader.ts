@@ -9,8 +9,8 @@ import { type DoneAsset, unreadable } from './reading.ts';
 /** Assets as workers read them. */
 export interface AssetReader {
   /**
-   * Finds an asset whose bytes are read later, by `read`, which throws asset_not_found or provider_unavailable with reason
-   * storage_read.
+   * Finds an asset whose bytes are read later, by `read`, which throws asset_not_found or provider_unavailable with
+   * reason storage_read.
    * @throws ApiError asset_not_found, invalid_state, payload_too_large on `file`
    */
   find(

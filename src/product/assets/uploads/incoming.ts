@@ -32,7 +32,9 @@ export interface IncomingImage extends Disposable {
 const MOST_WAITING_FETCHES = 1_000;
 const checkUrlUpload = checkOf(UrlUpload, 'body');
 
-/** Opens the image of a request's body, to be read while it comes: raw bytes, a multipart `file` part, or a JSON url. */
+/**
+ * Opens the image of a request's body, to be read while it comes: raw bytes, a multipart `file` part, or a JSON url.
+ */
 export function createIncoming(outbound: Outbound) {
   // A fetched image is in memory as a whole: few at once, accounts in turn.
   const fetches: Admission = createAdmission({

@@ -42,7 +42,8 @@ export function createIntake({ objects, pixels, capacity }: IntakeOptions) {
 
   return {
     /**
-     * Stores bytes as they come, and reads the image to its end. Bytes that end in an error are not stored, and that is the error.
+     * Stores bytes as they come, and reads the image to its end. Bytes that end in an error are not stored, and that is
+     * the error.
      * @returns their SHA-256 in hexadecimal.
      */
     async store(key: string, image: IncomingImage): Promise<string> {

@@ -85,8 +85,8 @@ export function createArrivals(options: ArrivalsOptions) {
   }
 
   /**
-   * The asset that the account has of these bytes already. A full account is refused before the costly description, but not where
-   * its last place was taken by these very bytes meanwhile.
+   * The asset that the account has of these bytes already. A full account is refused before the costly description, but
+   * not where its last place was taken by these very bytes meanwhile.
    * @throws ApiError asset_count_exceeded
    */
   async function knownOrRoom(

@@ -9,9 +9,9 @@ import { parametersInOwnSpelling } from './spelling.ts';
 const ANY_OBJECT = Type.Object({}, { additionalProperties: true });
 
 /**
- * Holds parameters against their op's contract, and brings a deterministic op's into the service's own spelling. What it
- * answers is what is stored and run; the parameters of a model's op go on as they were sent. An AI
- * image op's only have to be an object.
+ * Holds parameters against their op's contract, and brings a deterministic op's into the service's own spelling. What
+ * it answers is what is stored and run; the parameters of a model's op go on as they were sent. An AI image op's only
+ * have to be an object.
  * @param where goes before the name of the parameter at fault: '' for query keys, `parameters.` for a job,
  *   `steps[2].parameters.` for a preset's step. A function answers it for each name: variants inherit parameters.
  * @throws ApiError invalid_param naming the parameter, with details of what was received and what is allowed.
@@ -34,7 +34,9 @@ export function checkParameters(
 /** Ops that are named where a parameter belongs to others. */
 const MOST_NAMED = 3;
 
-/** Where a parameter belongs that a deterministic op does not take, as a sentence of its own; '' where no op takes it. */
+/**
+ * Where a parameter belongs that a deterministic op does not take, as a sentence of its own; '' where no op takes it.
+ */
 function takenElsewhere(op: Op, key: string): string {
   if (!isPixelOp(op) || key === '' || Object.hasOwn(op.parameters.properties, key)) return '';
   const takers = Object.values<Op>(OPS).filter(

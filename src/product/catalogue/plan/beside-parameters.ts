@@ -3,8 +3,8 @@ import { invalidParam } from '../../../platform/http/errors.ts';
 import type { AiOp, Given } from '../op.ts';
 
 /**
- * Reads fields of a model's op (`prompt`, `count`) that were sent within its parameters as if they stood beside the op: the
- * catalogue lists both together, and callers send them so.
+ * Reads fields of a model's op (`prompt`, `count`) that were sent within its parameters as if they stood beside the op:
+ * the catalogue lists both together, and callers send them so.
  * @param where goes before the name of a parameter in an error, such as `steps[0].parameters.`
  * @throws ApiError invalid_param on the parameter when both places say something and differ.
  */

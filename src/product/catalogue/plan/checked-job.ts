@@ -5,7 +5,10 @@ import type { NamedAsset } from './named-assets.ts';
 import type { Segment, Taken } from './plan.ts';
 import type { PresetStep, Subject } from './step.ts';
 
-/** What a job body says of the work; its other fields are of no concern here. The schema of the route has seen the types. */
+/**
+ * What a job body says of the work; its other fields are of no concern here. The schema of the route has seen the
+ * types.
+ */
 export interface JobWork {
   op?: string | undefined;
   type?: string | undefined;

@@ -56,8 +56,8 @@ export function opOf({ op: name, type }: JobWork): JobOp {
 }
 
 /**
- * The body of a job with the fields of its op beside it, wherever they were sent: see besideParameters. A job that is made
- * of steps or of a preset is answered as it is.
+ * The body of a job with the fields of its op beside it, wherever they were sent: see besideParameters. A job that is
+ * made of steps or of a preset is answered as it is.
  */
 export function withFieldsBesideOp<T extends JobWork>(body: T): T {
   if (body.steps !== undefined || body.presetId !== undefined) return body;

@@ -109,8 +109,8 @@ function passSegment(steps: readonly DeterministicStep[], index: number): PassSe
 }
 
 /**
- * A pass as a list that reads in the order it runs: how the input is read, the steps, how the result is written. The last
- * entry is named after the format; `encode` stands there when the result keeps the format of its input.
+ * A pass as a list that reads in the order it runs: how the input is read, the steps, how the result is written. The
+ * last entry is named after the format; `encode` stands there when the result keeps the format of its input.
  */
 function pipelineOf({ decode, steps, encode }: Pass): RegistryStep[] {
   const { format, metadata, ...settings } = encode;

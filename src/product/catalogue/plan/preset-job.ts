@@ -23,9 +23,10 @@ export interface StoredSteps {
 const OVERRIDES = ['model', 'prompt', 'parameters', 'variants'] as const;
 
 /**
- * Holds a job that runs a preset against the catalogue as it is now: the steps were accepted when they were saved, but a
- * model may not be offered any more, and an override may not fit.
- * @throws ApiError invalid_param on the override at fault, on model, or on presetId for a step that is no longer accepted.
+ * Holds a job that runs a preset against the catalogue as it is now: the steps were accepted when they were saved, but
+ * a model may not be offered any more, and an override may not fit.
+ * @throws ApiError invalid_param on the override at fault, on model, or on presetId for a step that is no longer
+ *   accepted.
  */
 export function checkPresetJob(body: JobWork, stored: StoredSteps, models: Models): CheckedJob {
   const aiIndex = overriddenStep(body, stored.steps);
@@ -87,8 +88,8 @@ function overridden(
 }
 
 /**
- * Runs the check of the steps, and names what it refuses by the caller's own words: a model by `model`, an override by its
- * field, anything else by `presetId`.
+ * Runs the check of the steps, and names what it refuses by the caller's own words: a model by `model`, an override by
+ * its field, anything else by `presetId`.
  */
 function atItsPlace(
   aiIndex: number | undefined,

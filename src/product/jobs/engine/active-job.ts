@@ -2,10 +2,15 @@ import type { JobDocument } from '../job.ts';
 import { isBatch } from '../rules.ts';
 import type { Prefetch } from './prefetch.ts';
 
-/** What items are worked on by: image threads, child processes for large jobs, browsers, or models, which need no thread. */
+/**
+ * What items are worked on by: image threads, child processes for large jobs, browsers, or models, which need no
+ * thread.
+ */
 export type WorkKind = 'pixels' | 'batches' | 'pages' | 'models';
 
-/** Large and small jobs are claimed separately, so that a small one never waits until items of large ones have ended. */
+/**
+ * Large and small jobs are claimed separately, so that a small one never waits until items of large ones have ended.
+ */
 export function workKindOf(job: Pick<JobDocument, 'type' | 'totalItems'>): WorkKind {
   if (job.type === 'process') return isBatch(job) ? 'batches' : 'pixels';
   return job.type === 'render' ? 'pages' : 'models';

@@ -18,8 +18,8 @@ export interface CompletionUpdates {
   /** The update that completes a job as it was read. */
   of(job: JobDocument): Promise<CompletionUpdate>;
   /**
-   * The update that completes a job together with the recording of its last outcomes. Null where more is to be read first:
-   * failures, and what a cancel stopped, stand in the items only once their outcomes are published.
+   * The update that completes a job together with the recording of its last outcomes. Null where more is to be read
+   * first: failures, and what a cancel stopped, stand in the items only once their outcomes are published.
    */
   ofRecording(job: JobDocument, tally: Tally): Promise<CompletionUpdate | null>;
 }

@@ -31,9 +31,10 @@ export interface CompletionOptions {
 const OBJECTS_AT_A_TIME = 100;
 
 /**
- * Completes jobs, each once. One conditional update gives a job its final status and its charge: the one that records its last
- * outcomes where all of them succeeded (outcomes.ts), else one of its own. The clean-up follows from the document alone: charge,
- * quota, then the event. Each of its steps is guarded by a key of its own, so that the sweep may repeat them.
+ * Completes jobs, each once. One conditional update gives a job its final status and its charge: the one that records
+ * its last outcomes where all of them succeeded (outcomes.ts), else one of its own. The clean-up follows from the
+ * document alone: charge, quota, then the event. Each of its steps is guarded by a key of its own, so that the sweep
+ * may repeat them.
  */
 export interface Completion {
   /** Completes a job whose items have all ended, and cleans up; answers any other job as it is. */
@@ -96,7 +97,10 @@ export function createCompletion(options: CompletionOptions): Completion {
     ]);
   }
 
-  /** The part that no answer depends on: items of the last settlement are shown by it already. The event of the end is last. */
+  /**
+   * The part that no answer depends on: items of the last settlement are shown by it already. The event of the end is
+   * last.
+   */
   async function tidy(job: JobDocument): Promise<void> {
     await Promise.all([
       outcomes.publish(job),

@@ -3,7 +3,11 @@ import type { JobsStore } from '../store.ts';
 import type { RunnerMetrics } from './runner.ts';
 
 /** What an operator sees of the jobs, by their type: no account and no id is in a label. */
-export function createJobMetrics(jobs: JobsStore, itemsAtWork: () => Record<string, number>, now: () => Date) {
+export function createJobMetrics(
+  jobs: JobsStore,
+  itemsAtWork: () => Record<string, number>,
+  now: () => Date,
+) {
   const metrics: Metric[] = [];
   const counter = (name: string, help: string, label = 'type') => {
     const made = new Counter({ name, help, labelNames: [label], registers: [] });

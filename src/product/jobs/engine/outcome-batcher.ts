@@ -46,7 +46,10 @@ export interface OutcomeToRecord {
   signal: AbortSignal;
 }
 
-/** Records the outcomes of a process: those that are decided during a recording, or shortly after it, go into the next one. */
+/**
+ * Records the outcomes of a process: those that are decided during a recording, or shortly after it, go into the next
+ * one.
+ */
 export interface OutcomeBatcher {
   /**
    * Decides the outcome of an item and records it.

@@ -22,9 +22,13 @@ export type Decided = Pick<ItemDocument, '_id' | 'index'> & { outcome: Outcome }
 
 /** What a process knows of a job whose outcomes it records. */
 export interface JobView {
-  /** The job after the last recording, its settlement published, as long as nobody else is known to have recorded since. */
+  /**
+   * The job after the last recording, its settlement published, as long as nobody else is known to have recorded since.
+   */
   job: JobDocument | null;
-  /** How often the job was read again: an outcome that was decided before the last reading may be counted in it already. */
+  /**
+   * How often the job was read again: an outcome that was decided before the last reading may be counted in it already.
+   */
   readings: number;
 }
 
@@ -32,8 +36,8 @@ export interface JobView {
 const MOST_ROUNDS = 200;
 
 /**
- * Records the outcomes of items in their job, each once. The job document carries its last settlement whole, so that one
- * conditional update counts a batch of outcomes:
+ * Records the outcomes of items in their job, each once. The job document carries its last settlement whole, so that
+ * one conditional update counts a batch of outcomes:
  *
  *   1. an outcome is decided in its item's document, by the owner of the claim      (outcome-batcher.ts)
  *   2. the assets of the batch are shown
@@ -47,8 +51,8 @@ const MOST_ROUNDS = 200;
  */
 export interface Outcomes {
   /**
-   * Records decided outcomes of one job and publishes them. A job that they complete has ended then, and publishing is left
-   * to its clean-up.
+   * Records decided outcomes of one job and publishes them. A job that they complete has ended then, and publishing is
+   * left to its clean-up.
    * @param view is brought up to date; without a job in it, the job is read first.
    * @returns the job behind it; null when it is gone.
    */
@@ -108,7 +112,9 @@ export function createOutcomes({
     await finalizeItems(job);
   }
 
-  /** The one update that counts a batch, and ends the job where it completes it. Null when somebody else recorded first. */
+  /**
+   * The one update that counts a batch, and ends the job where it completes it. Null when somebody else recorded first.
+   */
   async function count(job: JobDocument, batch: readonly Decided[]): Promise<JobDocument | null> {
     const tally = tallyOf(batch.map(({ outcome }) => outcome));
     const [settlement, end] = await Promise.all([settlementOf(job, batch), updates.ofRecording(job, tally)]);

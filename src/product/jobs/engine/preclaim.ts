@@ -2,8 +2,8 @@ import { Abandoned, type Perform } from '../item-work.ts';
 import type { Claimed, JobDocument } from '../job.ts';
 
 /**
- * The claim of a new job's only item, before both are stored: its pixels are worked on beside the writes that accept the job,
- * which takes 7 ms off a waited job of 23 ms. The first call of `begin`, `giveBack` and `drop` ends it.
+ * The claim of a new job's only item, before both are stored: its pixels are worked on beside the writes that accept
+ * the job, which takes 7 ms off a waited job of 23 ms. The first call of `begin`, `giveBack` and `drop` ends it.
  */
 export interface Preclaim {
   /** The item as it is to be stored. */

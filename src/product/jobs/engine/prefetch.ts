@@ -1,6 +1,7 @@
 /**
- * Items that a process has claimed beyond those at work: while a thread works on one, the bytes of the next are read and
- * the results of the last ones are described, stored and recorded, which takes longer than the work on a small picture.
+ * Items that a process has claimed beyond those at work: while a thread works on one, the bytes of the next are read
+ * and the results of the last ones are described, stored and recorded, which takes longer than the work on a small
+ * picture.
  */
 const READ_AND_STORED = 6;
 /** One more than a single job may have, so that a large job never takes all the room. */
@@ -17,8 +18,8 @@ const LATEST_WEIGHT = 0.2;
 const REST_MS = { first: 1_000, longest: 5_000 };
 
 /**
- * How many items of one kind of work a process claims ahead. While a store is away that the items need, claiming rests, and
- * then takes single items until one gets past the stores.
+ * How many items of one kind of work a process claims ahead. While a store is away that the items need, claiming rests,
+ * and then takes single items until one gets past the stores.
  */
 export class Prefetch {
   readonly #width: () => number;
@@ -44,7 +45,9 @@ export class Prefetch {
     return items < SMALLEST_BATCH ? 1 : items;
   }
 
-  /** Claimed as soon as there is room for a batch: until then, the items claimed already must be enough for the threads. */
+  /**
+   * Claimed as soon as there is room for a batch: until then, the items claimed already must be enough for the threads.
+   */
   get limit(): number {
     const base = this.#width() + READ_AND_STORED + FOR_OTHERS;
     return Math.max(base + this.batch - 1, 2 * this.batch + FOR_OTHERS);
@@ -99,7 +102,10 @@ export class Prefetch {
     return this.limit - this.claimed;
   }
 
-  /** Notes the work on an item, by the instants of its start and its end: of those that overlap, the time since the last end counts. */
+  /**
+   * Notes the work on an item, by the instants of its start and its end: of those that overlap, the time since the last
+   * end counts.
+   */
   took(startedMs: number, endedMs: number): void {
     const durationMs = endedMs - Math.max(startedMs, this.#lastEndMs);
     this.#lastEndMs = endedMs;

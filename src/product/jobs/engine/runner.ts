@@ -45,8 +45,8 @@ export interface RunnerMetrics {
 }
 
 /**
- * Claims items of running jobs, works on them and has their outcomes recorded. One runs in every API process; each knows of the
- * others by the items that are claimed already.
+ * Claims items of running jobs, works on them and has their outcomes recorded. One runs in every API process; each
+ * knows of the others by the items that are claimed already.
  */
 export interface Runner {
   /** Looks at a job that may have items to claim. */

@@ -14,8 +14,8 @@ export interface SignalHandlers {
 }
 
 /**
- * Wake-ups among all processes of all hosts: what there is to do, and what is done. Each may be lost: who waits looks for
- * himself as well, only later.
+ * Wake-ups among all processes of all hosts: what there is to do, and what is done. Each may be lost: who waits looks
+ * for himself as well, only later.
  */
 export function createSignals(
   coordination: Coordination,
@@ -32,7 +32,9 @@ export function createSignals(
     end: (jobId: string) => send(END, jobId),
     stop: (jobId: string) => send(STOP, jobId),
 
-    /** Resolves with a function that unsubscribes. A message may come before that: the handlers must be ready by now. */
+    /**
+     * Resolves with a function that unsubscribes. A message may come before that: the handlers must be ready by now.
+     */
     async subscribe({ onWork, onEnd, onStop }: SignalHandlers): Promise<() => void> {
       const ends = await Promise.all([
         coordination.subscribe(WORK, onWork),

@@ -33,8 +33,8 @@ export interface CheckingOptions {
 }
 
 /**
- * Reads what a submit asks for, and refuses whatever is wrong about it: the same for a dry run. Money and places are for
- * the submit itself.
+ * Reads what a submit asks for, and refuses whatever is wrong about it: the same for a dry run. Money and places are
+ * for the submit itself.
  */
 export function createChecking({ models, presets, templates, assets, answerSchemas }: CheckingOptions) {
   async function presetOf(accountId: string, { presetId }: JobRequest) {

@@ -133,7 +133,9 @@ export function createSubmitting(options: SubmittingOptions) {
     return Math.max(0, plan(planId).storedAssets - stored);
   }
 
-  /** Refuses a job that does not fit before its credits are held: the ledger has no rows then of a job that never was. */
+  /**
+   * Refuses a job that does not fit before its credits are held: the ledger has no rows then of a job that never was.
+   */
   function refuseTooMany(job: JobDocument, stored: number): void {
     const left = leftOf(job, stored);
     if (job.places > left) throw outputsExceedQuota(job.places, left, upgradeUrl());

@@ -7,8 +7,9 @@ import type { JobsStore } from '../store.ts';
 const ITEMS_A_CALL = 500;
 
 /**
- * Undoes a submit that was not finished: nobody has seen its job. The hidden document is claimed first, so that a submit
- * which is only slow cannot show it any more; it goes last, so that a crash between leaves it to be undone again.
+ * Undoes a submit that was not finished: nobody has seen its job. The hidden document is claimed first, so that a
+ * submit which is only slow cannot show it any more; it goes last, so that a crash between leaves it to be undone
+ * again.
  */
 export function createUndoing(options: {
   jobs: JobsStore;

@@ -36,7 +36,10 @@ export interface ItemCall {
   job: JobDocument;
   definition: Definition;
   signal: AbortSignal;
-  /** Resolves when the job is accepted, and rejects when it is not to be worked on. Every effect outside this process waits for it. */
+  /**
+   * Resolves when the job is accepted, and rejects when it is not to be worked on. Every effect outside this process
+   * waits for it.
+   */
   accepted: Promise<unknown>;
 }
 
@@ -78,8 +81,8 @@ const LARGEST_INTERMEDIATE_BYTES = 256 * MEGABYTE;
 const NOTHING_DONE: Progress = { segment: 0, objectKey: null, runs: 0, credits: 0 };
 
 /**
- * The work on an item: its page, or its segments in order. What a segment made is the input of the next; it is stored and
- * noted in the item, so that a later try, and a resume, begins behind the last segment that was finished.
+ * The work on an item: its page, or its segments in order. What a segment made is the input of the next; it is stored
+ * and noted in the item, so that a later try, and a resume, begins behind the last segment that was finished.
  */
 export function createPerform(options: PerformOptions): Perform {
   const { definitions, items, objects, assets, now, log } = options;
@@ -123,8 +126,8 @@ export function createPerform(options: PerformOptions): Perform {
       await objects.delete(objectKey);
       throw new Abandoned('The claim was lost between two segments.');
     }
-    // What an attempt before this one made stays, for that attempt can be looked at and resumed by itself. What cannot be
-    // deleted now goes with the job.
+    // What an attempt before this one made stays, for that attempt can be looked at and resumed by itself. What cannot
+    // be deleted now goes with the job.
     if (before.objectKey !== null && before.objectKey !== item.inherits)
       await objects.delete(before.objectKey).catch(() => undefined);
     return progress;

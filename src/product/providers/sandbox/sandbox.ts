@@ -22,8 +22,8 @@ const GROWTH_MAX = 2_000;
 const SEED_MAX = 4_294_967_295;
 
 /**
- * The stand-in for a provider: no key, no network, the same answer for the same request. Its pictures are real transforms
- * and drawings, its facts are real, and words in the prompt make it fail the way providers do.
+ * The stand-in for a provider: no key, no network, the same answer for the same request. Its pictures are real
+ * transforms and drawings, its facts are real, and words in the prompt make it fail the way providers do.
  */
 export function createSandbox(): Provider {
   const threads = lazyThreads<SandboxTask, SandboxResult>(THREAD, THREADS);

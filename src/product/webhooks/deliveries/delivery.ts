@@ -19,10 +19,14 @@ export interface DeliveryDocument {
   /** The event as text, the same bytes at every attempt. */
   body: string;
   status: Delivery['status'];
-  /** Attempts that ended. The number guards every change: two writers that saw the same number cannot both change it. */
+  /**
+   * Attempts that ended. The number guards every change: two writers that saw the same number cannot both change it.
+   */
   attempts: number;
   createdAt: string;
-  /** Present while PENDING. The first attempt is due at the instant of the outcome, which keeps the order of outcomes. */
+  /**
+   * Present while PENDING. The first attempt is due at the instant of the outcome, which keeps the order of outcomes.
+   */
   dueAt?: string;
   /** Orders deliveries that are due at one instant. */
   sequence: number;

@@ -77,7 +77,8 @@ export function createEndpointWorker({
       await disabling.disable(endpoint, error);
       return true;
     }
-    // Told by the generation and not by an instant, so that nothing is closed that was queued since it was enabled again.
+    // Told by the generation and not by an instant, so that nothing is closed that was queued since it was enabled
+    // again.
     const last = endpoint.enabled ? endpoint.generation - 1 : endpoint.generation;
     if (generation > last) return !endpoint.enabled;
     await deliveries.close(accountId, endpointId, last);

@@ -15,7 +15,9 @@ export interface NoticesOptions {
 export interface Notices {
   /** Sends what is owed, soon and beside. */
   wake(): void;
-  /** Sends one mail that is owed; answers 0 when there is none. A duty of the sweeper too, after a crash or an outage. */
+  /**
+   * Sends one mail that is owed; answers 0 when there is none. A duty of the sweeper too, after a crash or an outage.
+   */
   sendNext(): Promise<number>;
   /** Resolves when nothing is being sent. */
   idle(): Promise<void>;

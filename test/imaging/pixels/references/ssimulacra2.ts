@@ -1,6 +1,6 @@
 /**
- * Finds the scores that ssimulacra2.test.ts holds, by the reference: the crate ssimulacra2 of rust-av, which follows its
- * author's own program (`cargo install ssimulacra2_rs --no-default-features` makes the command).
+ * Finds the scores that ssimulacra2.test.ts holds, by the reference: the crate ssimulacra2 of rust-av, which follows
+ * its author's own program (`cargo install ssimulacra2_rs --no-default-features` makes the command).
  *
  *     node test/imaging/pixels/references/ssimulacra2.ts FOLDER-OF-PNG-PHOTOGRAPHS > test/imaging/pixels/references/ssimulacra2.json
  */
@@ -30,8 +30,9 @@ try {
 }
 
 /**
- * How far this implementation is from the reference, over photographs, sizes, formats and qualities. The largest differences are
- * those of bright even ground at high scores, where the 32 bits of the reference's recursive blur are seen: ssimulacra2.py tells them.
+ * How far this implementation is from the reference, over photographs, sizes, formats and qualities. The largest
+ * differences are those of bright even ground at high scores, where the 32 bits of the reference's recursive blur are
+ * seen: ssimulacra2.py tells them.
  */
 async function comparePhotographs(photographs: string) {
   const differences: number[] = [];

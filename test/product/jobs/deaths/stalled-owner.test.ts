@@ -9,7 +9,9 @@ import { borrowStore, closeStores } from '../../../chaos/stores.ts';
 const AT = new Date('2026-03-04T05:06:07.890Z');
 const AFTER_FIRST: Progress = { segment: 1, objectKey: 'between/one', runs: 0, credits: 12 };
 
-/** Claimed for the fifth time, each time past its lease, by a process that stands still since before its lease ran out. */
+/**
+ * Claimed for the fifth time, each time past its lease, by a process that stands still since before its lease ran out.
+ */
 const STALLED: ItemDocument = {
   ...{ _id: 'job_1/0', jobId: 'job_1', accountId: 'acc_1', index: 0, assetId: null, variant: 0 },
   ...{ status: 'PROCESSING', queue: 'claimed', epoch: 5, tries: 0, deaths: 0, lapses: 4 },

@@ -8,8 +8,8 @@ const INDEXES_TABLE = 'CREATE TABLE IF NOT EXISTS _indexes (collection PRIMARY K
 
 /**
  * Gives a collection's table the indexes of its declaration, filled from the documents that are there. As in MongoDB an
- * index of the same name but another declaration is built again, and those that this declaration does not name stay: two
- * slices may share a collection. Does nothing when all is there.
+ * index of the same name but another declaration is built again, and those that this declaration does not name stay:
+ * two slices may share a collection. Does nothing when all is there.
  */
 export function declareTable(database: Database, { name, indexes }: CollectionSpec): Table {
   database.exec('SAVEPOINT declare');
@@ -35,7 +35,9 @@ export function declaredCollections(database: Database): CollectionSpec[] {
   }));
 }
 
-/** All indexes declared so far, the newer one of each name. No collection's name begins with the underscore of theirs. */
+/**
+ * All indexes declared so far, the newer one of each name. No collection's name begins with the underscore of theirs.
+ */
 function remembered(database: Database, collection: string, declared: readonly IndexSpec[]): IndexSpec[] {
   database.exec(INDEXES_TABLE);
   const row = database.get('SELECT specs FROM _indexes WHERE collection = ?', [collection]);

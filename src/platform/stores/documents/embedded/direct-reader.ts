@@ -11,11 +11,11 @@ type ById = { _id: string } & Record<string, string>;
 const LONGEST_READ = 64 * 1024;
 
 /**
- * The documents of the primary, of which an API process reads in the file itself what an index leads to: rows that SQLite
- * finds in some ten microseconds, where a question to the primary costs both processes ten times as much.
- * A write is seen as soon as it is on disk, which is before it is acknowledged; a row that the primary is just writing is
- * read as it was. Whatever else is asked goes to the primary, and so does a read that the file refuses.
- * What it costs: the read blocks this process, for as long as the disk takes where the rows are not in memory.
+ * The documents of the primary, of which an API process reads in the file itself what an index leads to: rows that
+ * SQLite finds in some ten microseconds, where a question to the primary costs both processes ten times as much. A
+ * write is seen as soon as it is on disk, which is before it is acknowledged; a row that the primary is just writing is
+ * read as it was. Whatever else is asked goes to the primary, and so does a read that the file refuses. What it costs:
+ * the read blocks this process, for as long as the disk takes where the rows are not in memory.
  */
 export function readingDirectly(documents: Documents, path: string): Documents {
   let database: DatabaseSync | null = null;

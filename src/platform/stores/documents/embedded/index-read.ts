@@ -14,9 +14,9 @@ type IndexReads = (filter: Filter, options: FindOptions) => IndexRead | null;
 const PRIMARY: Pick<IndexSpec, 'fields'> = { fields: [['_id', 1]] };
 
 /**
- * How the questions to a collection are read by its indexes; null for one that no index answers whole. An index does when
- * the filter fixes its first fields, and no others, to one value each, and the sort is that of its next fields. So SQLite
- * looks at no row that is not answered, and sorts nothing.
+ * How the questions to a collection are read by its indexes; null for one that no index answers whole. An index does
+ * when the filter fixes its first fields, and no others, to one value each, and the sort is that of its next fields. So
+ * SQLite looks at no row that is not answered, and sorts nothing.
  */
 export function indexReadsOf(spec: CollectionSpec): IndexReads {
   const shape = shapeOf(spec);

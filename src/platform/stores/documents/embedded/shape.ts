@@ -47,8 +47,9 @@ function createIndex(table: string, index: IndexSpec, columns: string[]): string
 }
 
 /**
- * The number of rows of a statement (-1: all), and of those that are skipped. SQLite reads a bare `LIMIT ?` while it plans, and plans again at
- * every execution, because another number may be bound by then: that costs several times the read. In a sum it does not look.
+ * The number of rows of a statement (-1: all), and of those that are skipped. SQLite reads a bare `LIMIT ?` while it
+ * plans, and plans again at every execution, because another number may be bound by then: that costs several times the
+ * read. In a sum it does not look.
  */
 export const FIRST_ROWS = 'LIMIT ? + 0';
 export const PAGE_OF_ROWS = `${FIRST_ROWS} OFFSET ? + 0`;

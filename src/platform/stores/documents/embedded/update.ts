@@ -14,8 +14,8 @@ type Change = (holder: Holder, name: string, argument: unknown) => void;
 const UNSAFE = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
- * The operators of the port, as MongoDB defines them. The library that evaluates filters has them too, but makes a table of
- * all its operators again for each update, which was a sixth of the time of the documents' thread.
+ * The operators of the port, as MongoDB defines them. The library that evaluates filters has them too, but makes a
+ * table of all its operators again for each update, which was a sixth of the time of the documents' thread.
  */
 const OPERATORS: Record<Operator, Change> = {
   $set(holder, name, value) {
@@ -58,7 +58,8 @@ const OPERATORS: Record<Operator, Change> = {
 
 /**
  * Changes the document in place: values of the update become parts of it, not copies.
- * @throws TypeError for an update that MongoDB refuses: of the `_id`, of a field and what lies in it at once, or of a value
+ * @throws TypeError for an update that MongoDB refuses: of the `_id`, of a field and what lies in it at once, or of a
+ *   value
  *   that the operator does not fit.
  */
 export function applyUpdate(document: Document, { $setOnInsert: _whenInserted, ...operators }: Update): void {
