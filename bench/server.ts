@@ -28,6 +28,8 @@ export async function startBenchServer(
       ...process.env,
       PORT: '0',
       DATA_DIR: directory,
+      // The settings of the operator's file are for the service, and not for a measurement.
+      ENV_FILE: join(directory, 'none.env'),
       LOG_LEVEL: 'error',
       BOOTSTRAP_API_KEY: KEY,
       BOOTSTRAP_PASSWORD: 'bench-password',

@@ -11,6 +11,7 @@ import { billingSettings } from '../src/product/billing/config.ts';
 import { jobsSettings } from '../src/product/jobs/config.ts';
 import { providersSettings } from '../src/product/providers/config.ts';
 import { webhooksSettings } from '../src/product/webhooks/config.ts';
+import { envFile, loadEnvFile } from './env-file.ts';
 
 /** Every setting of the service, by the slice that owns it. settings.md is printed from this table. */
 export const SETTINGS = {
@@ -38,6 +39,20 @@ export class SettingsError extends Error {
     super(violations.join('\n'));
     this.violations = violations;
   }
+}
+
+/** The names of all settings, former ones included. */
+const NAMES = Object.values(SETTINGS).flatMap((table) =>
+  Object.entries<Setting<unknown>>(table).flatMap(([name, { formerName }]) => [name, formerName ?? name]),
+);
+
+/**
+ * Reads the file of settings into the environment, where it exists.
+ * @throws SettingsError that names each line which is no setting, or whose name is nearly that of one.
+ */
+export function loadSettingsFile(path = envFile()): void {
+  const violations = loadEnvFile(NAMES, path);
+  if (violations.length > 0) throw new SettingsError(violations);
 }
 
 /**

@@ -1,8 +1,8 @@
-import { writeFile } from 'node:fs/promises';
 import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { envFile } from '../../config/env-file.ts';
+import { envFile, saveSettings } from '../../config/env-file.ts';
+import { loadSettingsFile } from '../../config/index.ts';
 import { runRounds } from '../compare/rounds.ts';
 import { hostFacts } from '../report/load-report.ts';
 import { tunePage } from '../report/tune-page.ts';
@@ -10,7 +10,6 @@ import { writeResult } from '../results.ts';
 import { startBenchServer } from '../server.ts';
 import suite from '../suites/tune.ts';
 import { type Candidate, firstCandidates, keyOf } from './candidates.ts';
-import { environmentFile } from './environment-file.ts';
 import { goodnessOf, readWeights, type Weights } from './goodness.ts';
 import { type Outcome, search, type Trial } from './search.ts';
 import { createTrialClock } from './trial-clock.ts';
@@ -59,6 +58,7 @@ async function main(): Promise<void> {
   const minutes = Number(values.minutes);
   if (!(minutes > 0)) throw new Error(`--minutes is "${values.minutes}", but a number above 0 is expected.`);
   const startMs = performance.now();
+  loadSettingsFile(values.out);
   const current = currentSettings();
   const clock = createTrialClock(minutes * 60_000, () => performance.now());
   const outcome = await search({
@@ -151,7 +151,9 @@ async function leave(
     ...outcome,
   };
   console.log(`\n${outcome.reason} (${Math.floor(seconds / 60)} min ${seconds % 60} s)`);
-  await writeFile(out, environmentFile(outcome, new Date()));
-  console.log(`→ ${out}`);
+  if (Object.keys(outcome.recommended).length > 0) {
+    saveSettings(outcome.recommended, { path: out, keepsBefore: true });
+    console.log(`→ ${out} (as it was before: ${out}.before)`);
+  }
   await writeResult('tune', result, tunePage(result));
 }

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { loadEnvFile } from '../../config/env-file.ts';
-import { readSettings, SettingsError } from '../../config/index.ts';
+import { loadSettingsFile, readSettings, SettingsError } from '../../config/index.ts';
 import { hostForProcesses } from '../platform/stores/embedded/channel-host.ts';
 import { isEmbedded, openStores } from '../platform/stores/open.ts';
 import { type HeardAttempt, listenTo } from '../product/webhooks/deliveries/tail.ts';
@@ -16,7 +15,7 @@ import { type ListenWish, listenWishOf, showAttempt } from './admin/webhook-tail
  * Prints what was done, or with --json one JSON object; exits 1 with one sentence when it was not.
  */
 async function main(words: readonly string[]): Promise<CommandAnswer> {
-  loadEnvFile();
+  loadSettingsFile();
   const settings = readSettings(process.env);
   if (isMigration(words)) return migrateCommand(words, settings.stores, process.env, tell);
   if (isEmbedded(settings.stores)) {
@@ -35,7 +34,7 @@ async function main(words: readonly string[]): Promise<CommandAnswer> {
 const isMigration = (asked: readonly string[]) => asked.find((word) => !word.startsWith('-')) === 'migrate';
 /** Prints the attempts to a webhook endpoint, and hands them on, until the operator ends it. */
 async function listen({ endpointId, forward }: ListenWish): Promise<never> {
-  loadEnvFile();
+  loadSettingsFile();
   const settings = readSettings(process.env);
   const print = (line: string) => void process.stdout.write(`${line}\n`);
   const onAttempt = (attempt: HeardAttempt) => void showAttempt(attempt, forward, print);

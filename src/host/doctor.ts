@@ -1,5 +1,4 @@
-import { loadEnvFile } from '../../config/env-file.ts';
-import { readSettings, SettingsError } from '../../config/index.ts';
+import { loadSettingsFile, readSettings, SettingsError } from '../../config/index.ts';
 import { type Examination, examine } from './doctor/examine.ts';
 import { problem } from './doctor/finding.ts';
 import { endOnHelp } from './processes/arguments.ts';
@@ -17,7 +16,7 @@ const SIGNS = { ok: 'ok     ', warning: 'warning', problem: 'PROBLEM' } as const
 
 async function examined(): Promise<Examination[]> {
   try {
-    loadEnvFile();
+    loadSettingsFile();
     return await examine(readSettings(process.env));
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;

@@ -2,8 +2,7 @@ import cluster from 'node:cluster';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { AggregatorRegistry } from 'prom-client';
-import { loadEnvFile } from '../../config/env-file.ts';
-import { readSettings, type Settings, SettingsError } from '../../config/index.ts';
+import { loadSettingsFile, readSettings, type Settings, SettingsError } from '../../config/index.ts';
 import { sandboxObstacle } from '../imaging/renders/sandbox.ts';
 import { createCapacity, libuvThreads } from '../platform/capacity/capacity.ts';
 import { systemClock } from '../platform/clock/clock.ts';
@@ -50,7 +49,7 @@ npm run doctor examines the host and the settings; npm run admin -- --help lists
 async function main(): Promise<void> {
   endOnHelp(process.argv.slice(2), USAGE);
   outliveOutput();
-  loadEnvFile();
+  loadSettingsFile();
   // What is stored is nobody else's to read, whatever the directory allows; the processes inherit it.
   process.umask(0o077);
   const settings = readSettings(process.env);

@@ -2,7 +2,6 @@
 import t from 'tap';
 import { seeded } from '../../bench/load/random.ts';
 import { type Candidate, firstCandidates, joined, keyOf } from '../../bench/tune/candidates.ts';
-import { environmentFile } from '../../bench/tune/environment-file.ts';
 import { goodnessOf, readWeights } from '../../bench/tune/goodness.ts';
 import { CONFIRMING_ROUNDS, search } from '../../bench/tune/search.ts';
 import { createTrialClock } from '../../bench/tune/trial-clock.ts';
@@ -165,13 +164,4 @@ t.test('a mix is read by its cases, or refused with what is accepted', async (t)
   t.same(readWeights('web=3', usual), { small: 0, web: 3 });
   for (const wrong of ['web', 'web=x', 'other=1', 'web=-1', 'web=0'])
     t.throws(() => readWeights(wrong, usual), /--mix/);
-});
-
-t.test('darkroom.env holds the settings and the reason, or the reason alone', async (t) => {
-  const outcome = { recommended: { PROCESSES: '3' }, reason: 'Use it.', trials: [], noise: null };
-  t.match(environmentFile(outcome, new Date(0)), /# Use it\.\nPROCESSES=3\n$/);
-  t.match(
-    environmentFile({ ...outcome, recommended: {}, reason: 'Keep the default.' }, new Date(0)),
-    /default\.\n$/,
-  );
 });

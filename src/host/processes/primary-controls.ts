@@ -1,4 +1,4 @@
-import { saveSetting } from '../../../config/env-file.ts';
+import { saveSettings } from '../../../config/env-file.ts';
 import type { ChangeableCapacity } from '../../platform/capacity/capacity.ts';
 import type { Control, ControlHandler } from './controls.ts';
 import type { Supervisor } from './supervisor.ts';
@@ -16,7 +16,7 @@ export function primaryControls(
     capacity.set(name, value);
     process.env[name] = String(value);
     if (name === 'PROCESSES') await supervisor.resize(value);
-    if (save) saveSetting(name, String(value));
+    if (save) saveSettings({ [name]: String(value) });
     return { [name]: value, ...(save && { saved: true }) };
   }
 

@@ -1,10 +1,7 @@
 // needs: server
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
 import sharp from 'sharp';
 import t from 'tap';
-import { saveSetting } from '../../../config/env-file.ts';
 import { askProcesses } from '../../../src/host/processes/controls.ts';
 import { startServer } from '../../support/harness.ts';
 import { until } from '../../support/whole-service.ts';
@@ -82,14 +79,4 @@ t.test('render threads change their number, and the log its level for a while', 
   t.match((await askProcesses(coordination, { kind: 'pools' }))[0]?.data, { render: { threads: 1 } });
   await askProcesses(coordination, { kind: 'log', level: 'debug', forMs: null });
   t.match((await askProcesses(coordination, { kind: 'pools' }))[0]?.data, { logLevel: 'debug' });
-});
-
-t.test('a saved setting takes the place of the line before it, and leaves the others', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'darkroom-env-'));
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
-  const file = join(folder, 'darkroom.env');
-  saveSetting('IMAGE_THREADS', '2', file);
-  saveSetting('PROCESSES', '4', file);
-  saveSetting('IMAGE_THREADS', '3', file);
-  t.equal(await readFile(file, 'utf8'), 'IMAGE_THREADS=3\nPROCESSES=4\n');
 });

@@ -1,0 +1,65 @@
+// needs: nothing
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { loadEnvFile, saveSettings } from '../../config/env-file.ts';
+import { loadSettingsFile, SettingsError } from '../../config/index.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'darkroom-env-'));
+t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+let files = 0;
+
+function fileOf(text: string): string {
+  files += 1;
+  const path = join(folder, `${files}.env`);
+  writeFileSync(path, text);
+  return path;
+}
+
+t.test('settings are merged into the file by name: comments and other lines stay', async (t) => {
+  const text = '# The host in the cellar.\nPROCESSES=2\n\nexport IMAGE_THREADS = 1\nOTHER="a b"\n# end\n';
+  const path = fileOf(text);
+  saveSettings({ IMAGE_THREADS: '3', IMAGE_QUEUE: '9' }, { path, keepsBefore: true });
+  t.equal(
+    readFileSync(path, 'utf8'),
+    '# The host in the cellar.\nPROCESSES=2\n\nIMAGE_THREADS=3\nOTHER="a b"\n# end\nIMAGE_QUEUE=9\n',
+  );
+  t.equal(readFileSync(`${path}.before`, 'utf8'), text);
+  t.notOk(existsSync(`${path}.new`));
+});
+
+t.test('a file that is not there yet is made, and a folder that cannot be written is an error', async (t) => {
+  const path = join(folder, 'new.env');
+  saveSettings({ PROCESSES: '4' }, { path, keepsBefore: true });
+  t.equal(readFileSync(path, 'utf8'), 'PROCESSES=4\n');
+  t.notOk(existsSync(`${path}.before`));
+  t.throws(() => saveSettings({ PROCESSES: '4' }, { path: join(folder, 'none', 'x.env') }), {
+    code: 'ENOENT',
+  });
+});
+
+t.test(
+  'a misspelt setting and a line that sets nothing are named with their line, and nothing is read',
+  async (t) => {
+    const path = fileOf('# fine\nIMAGE_TREADS=4\nPROCESSES 2\nDARKROOM_TEST_ONE=1\nMY_OWN_PROGRAM=x\n');
+    t.same(loadEnvFile(['IMAGE_THREADS', 'PROCESSES'], path), [
+      `${path}, line 2: there is no setting IMAGE_TREADS. Did you mean IMAGE_THREADS?`,
+      `${path}, line 3 is no setting: write NAME=value, or begin it with #.`,
+    ]);
+    t.equal(process.env.DARKROOM_TEST_ONE, undefined);
+    t.throws(() => loadSettingsFile(path), SettingsError);
+  },
+);
+
+t.test(
+  'a right file is read, former names and those of other programs included; the environment wins',
+  async (t) => {
+    const path = fileOf('IMAGE_HEAVY_PLACES=3\nDARKROOM_TEST_TWO=2\nDARKROOM_TEST_THREE=3\n');
+    process.env.DARKROOM_TEST_THREE = 'set';
+    t.doesNotThrow(() => loadSettingsFile(path));
+    t.equal(process.env.DARKROOM_TEST_TWO, '2');
+    t.equal(process.env.DARKROOM_TEST_THREE, 'set');
+    t.doesNotThrow(() => loadSettingsFile(join(folder, 'absent.env')));
+  },
+);
