@@ -39,7 +39,7 @@ const CASE_WARM_UP_MS = 500;
 
 /** Transforms over HTTP beside bare sharp, in turn, in one run. */
 export async function run(): Promise<SuiteResult> {
-  const server = await startBenchServer();
+  const server = await startBenchServer({ IMAGE_WAIT_MS: '60000' });
   const bare = fork(join(import.meta.dirname, 'bare-sharp.ts'), {
     env: { ...process.env, UV_THREADPOOL_SIZE: '2' },
   });
