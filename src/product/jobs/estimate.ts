@@ -3,7 +3,7 @@ import { creditsOf } from './definitions/definition.ts';
 import type { Order } from './order.ts';
 import type { JobEstimate } from './schema.ts';
 
-/** What a submit would cost and find, without making anything. */
+/** The price of a submit and the balance that it would find, without making anything. */
 export async function estimateOf(
   accountId: string,
   order: Order,

@@ -1,7 +1,7 @@
 import type { DeclaredCollection, IndexSpec } from '../../platform/stores/documents/port.ts';
 
 /**
- * What the items of jobs are found by: their place and status for a reader, the others for the engine and its sweeps.
+ * The indexes of items: by number and status for a reader, the others for the engine and its sweeps.
  */
 const ITEM_INDEXES: readonly IndexSpec[] = [
   {

@@ -18,7 +18,7 @@ const IDS_A_CALL = 500;
 const CANDIDATES_PER_CLAIM = 4;
 /** The end of a lease that is over by every clock. */
 const OVER = new Date(0).toISOString();
-/** What a claim leaves behind in an item that nobody owns any more. */
+/** The fields of a claim, which an item without an owner does not have. */
 const UNCLAIMED = { owner: '', claim: '', leaseUntil: '', ownerEnded: '' } as const;
 
 type ClaimKey = Pick<ItemDocument, '_id' | 'epoch'>;
@@ -78,7 +78,7 @@ export class ItemsStore {
     return (await this.#items.findOne(open, { fields: ['_id'] })) !== null;
   }
 
-  /** What items that were stopped between two segments had used by then. */
+  /** The usage of items that were stopped between two segments. */
   async usedByCancelled(jobId: string): Promise<{ runs: number; credits: number }> {
     const [row] = await this.#items.group({
       filter: { jobId, status: 'CANCELLED' },
@@ -89,7 +89,7 @@ export class ItemsStore {
   }
 
   /**
-   * The failure that a job tells as its own: of the first item that could succeed if tried again, else of the first.
+   * The failure that a job shows as its own: of the first item that could succeed if tried again, else of the first.
    */
   async firstFailure(jobId: string): Promise<ItemDocument | null> {
     const failed = { jobId, status: 'FAILED' };
@@ -241,7 +241,7 @@ export class ItemsStore {
     return (await this.#items.findOne(asLeft, { fields: ['_id'] })) !== null;
   }
 
-  /** Those of the items whose outcome is decided and not counted yet. */
+  /** The items among these whose outcome is decided and not counted yet. */
   async uncountedAmong(ids: readonly string[]): Promise<Set<string>> {
     const decided = await this.#items.find({ _id: { $in: ids }, queue: 'decided' }, { fields: ['_id'] });
     return new Set(decided.map(({ _id }) => _id));

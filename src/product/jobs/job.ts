@@ -44,7 +44,7 @@ export interface JobDocument {
   status: JobStatus;
   type: JobType;
   op: string | null;
-  /** What usage counts it under: the op, or the raw type of a job that was submitted without one. */
+  /** The key of its usage: the op, or the raw type of a job that was submitted without one. */
   usageKey: string;
   model: string | null;
   presetId: string | null;
@@ -91,7 +91,7 @@ export interface JobDocument {
    * The Idempotency-Key of its submit; unique in the account for a day, so that no loss of records makes a second job.
    */
   idempotencyKey?: string;
-  /** What the request under that key was. */
+  /** The fingerprint of the request under that key. */
   fingerprint?: string;
   createdAt: string;
   /** `YYYY-MM-DD` of createdAt. */
@@ -164,7 +164,7 @@ export interface ItemDocument {
   requestId?: string;
 }
 
-/** What became of an item, decided once. */
+/** The end of an item, decided once. */
 export interface Outcome {
   status: OutcomeStatus;
   resultAssetId?: string;
@@ -177,7 +177,7 @@ export interface Outcome {
   failedStep?: number;
   durationMs: number;
   completedAt: string;
-  /** What it adds to the charge of its job. */
+  /** Its part of the charge of its job. */
   runs: number;
   credits: number;
 }

@@ -42,7 +42,7 @@ export interface LifecycleOptions {
   plan: (id: string) => { retentionDays: number; storedAssets: number };
   storedAssets: (accountId: string) => Promise<number>;
   upgradeUrl: () => string;
-  /** What the jobs of one account may keep of what was sent for them. */
+  /** Bytes of requests that the jobs of one account may keep. */
   keptBytesMax: number;
   /** Names this process among all that share the stores. */
   owner: string;

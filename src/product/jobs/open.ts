@@ -53,7 +53,7 @@ export interface JobsOptions {
   tracing: Tracing;
   plan: (id: string) => { retentionDays: number; storedAssets: number };
   storedAssets: (accountId: string) => Promise<number>;
-  /** What the jobs of one account may keep of what was sent for them. */
+  /** Bytes of requests that the jobs of one account may keep. */
   keptBytesMax: number;
   signatures: Signatures;
   publicUrl: () => string;
@@ -114,7 +114,7 @@ export async function openJobs(options: JobsOptions): Promise<Jobs> {
       pages: () => 2 * capacity.renderThreads(),
       models: () => options.providers.width,
     },
-    onEnd: waits.tell,
+    onEnd: waits.notify,
   });
   const { submit, cancel, resuming, reading } = lifecycle;
   const assetsLeft = async (accountId: string, planId: string) =>

@@ -53,7 +53,7 @@ export function createReading(options: {
      */
     async findWithStatuses(accountId: string, jobId: string): Promise<JobDocument> {
       const job = await find(accountId, jobId);
-      // Of one that has ended they have it since its end.
+      // The items of a job that has ended have it since then.
       if (job.phase === 'open') await outcomes.finalizeItems(job);
       return job;
     },

@@ -114,7 +114,7 @@ export function createResuming({ jobs, reading, items, definitions, assets, subm
     }
   }
 
-  /** What a new attempt would run; refuses what cannot be resumed. */
+  /** The order of a new attempt. Throws the refusals of jobs that cannot be resumed. */
   async function orderFor(
     { accountId }: Caller,
     jobId: string,
@@ -155,7 +155,7 @@ function orderOf(parent: JobDocument, definition: Definition, left: readonly Ite
   for (const { variant: index, progress } of seeds) {
     const variant = definition.variants[index];
     const from = progress?.segment ?? 0;
-    // What finished segments cost is paid: only those that are left are priced.
+    // Finished segments are paid: only those that are left are priced.
     const segments = variant?.segments.slice(from) ?? [];
     need.runs += type === 'render' ? 1 : segments.filter(({ runs }) => runs === 'pass').length;
     need.credits += (variant?.credits ?? []).slice(from).reduce((sum, credits) => sum + credits, 0);

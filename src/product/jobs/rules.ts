@@ -23,7 +23,7 @@ const MOST_LOST_WORKERS = 3;
 /** The pause of an item for which a store was away. */
 const WAIT_MS = { first: 1_000, longest: 30_000 };
 
-/** What the work on an item used, in runs and credits to pay. */
+/** The usage of the work on an item, in runs and credits to pay. */
 export interface Usage {
   runs: number;
   credits: number;
@@ -41,7 +41,7 @@ export interface Failure {
   isLast?: boolean;
   /** The thread, process or browser that worked on it was lost, perhaps for another item's sake. */
   lostWorker?: true;
-  /** What is to be paid though the item failed. */
+  /** Usage to pay though the item failed. */
   usage?: Usage;
   /** The step of a chain that failed. */
   failedStep?: number;
@@ -182,7 +182,7 @@ export function isResumable(status: JobStatus): boolean {
   return status === 'FAILED' || status === 'CANCELLED';
 }
 
-/** What a batch of outcomes adds to the counters of its job. */
+/** The sums of a batch of outcomes, for the counters of its job. */
 export interface Tally {
   completedItems: number;
   failedItems: number;

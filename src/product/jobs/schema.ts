@@ -126,7 +126,7 @@ export type ResumeQuery = Static<typeof ResumeQuery>;
 export const JobQuery = Type.Object({ wait });
 export type JobQuery = Static<typeof JobQuery>;
 
-/** What a signed link to the results carries. */
+/** The query of a signed link to the results. */
 export const ResultsQuery = Type.Object({
   owner: Type.Optional(Type.String({ description: 'Of a signed link.' })),
   expires: Type.Optional(Type.String({ description: 'Of a signed link.' })),

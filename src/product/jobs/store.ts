@@ -53,7 +53,7 @@ export const JOB_DEFINITIONS: DeclaredCollection = {
   onAccountDeletion: 'keep',
 };
 
-/** What a job runs, frozen at its submit: JSON text, because keys in it are the callers' own. */
+/** The definition of a job, frozen at its submit: JSON text, because keys in it are the callers' own. */
 interface DefinitionDocument {
   _id: string;
   accountId: string;
@@ -107,7 +107,7 @@ export class JobsStore {
   }
 
   /**
-   * What the large jobs of an account keep, in bytes: summed of the jobs themselves, so that no crash makes it drift.
+   * Bytes that the large jobs of an account keep: the sum over the jobs themselves, so that no crash makes it drift.
    */
   async keptBytes(accountId: string): Promise<number> {
     const [row] = await this.#jobs.group({

@@ -6,7 +6,7 @@ import type { JobsStore } from './store.ts';
 
 const FIELDS = { op: 'usageKey', key: 'apiKeyId', day: 'day' } as const;
 
-/** What jobs add to the usage of a window: by the instant of their submit. */
+/** The part of jobs in the usage of a window: they count by the instant of their submit. */
 export function jobUsage({ sums }: Reading): UsageSource {
   return async (accountId, { from, to, groupBy }) => {
     const window = { from: from.toISOString(), to: to.toISOString() };

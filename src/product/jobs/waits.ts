@@ -52,8 +52,8 @@ export function createWaits({ limit, draining }: WaitsOptions) {
         const pause = sleep(Math.min(leftMs, LOOK_MS), undefined, {
           signal: AbortSignal.any([signal, timer.signal]),
         });
-        const told = await Promise.race([ended, pause.catch(() => undefined)]);
-        if (told !== undefined) return told;
+        const endedJob = await Promise.race([ended, pause.catch(() => undefined)]);
+        if (endedJob !== undefined) return endedJob;
       } finally {
         timer.abort();
         forget();
@@ -66,7 +66,7 @@ export function createWaits({ limit, draining }: WaitsOptions) {
      * Tells those who wait that a job has ended.
      * @param job as it ended, with all that follows from it; without it they look for themselves.
      */
-    tell(jobId: string, job?: JobDocument): void {
+    notify(jobId: string, job?: JobDocument): void {
       if (job !== undefined) justEnded.set(jobId, job);
       for (const resolve of waiting.get(jobId) ?? []) resolve(job);
     },

@@ -80,7 +80,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   const stopHearing = await coordination.subscribe(WRITTEN, fanOut.takeOthers);
   options.draining.addEventListener('abort', () => void dispatcher.stop(), { once: true });
   await dispatcher.start();
-  // What was left when the service stopped is taken up at once: embedded, the schedule ended with it.
+  // Events that were left when the service stopped are taken up at once: an embedded schedule ended with it.
   fanOut.takeOthers();
   rebuildSchedule(coordination, deliveries, now()).catch((error) =>
     log.warn({ err: error }, 'The schedule of webhooks is rebuilt in the next round'),

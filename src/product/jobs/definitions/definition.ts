@@ -2,7 +2,7 @@ import type { CheckedVariant } from '../../catalogue/plan/checked-job.ts';
 import type { Taken } from '../../catalogue/plan/plan.ts';
 import type { PresetStep, Subject } from '../../catalogue/plan/step.ts';
 
-/** What a job runs, as it was at the submit: later changes of presets, models and prices do not touch it. */
+/** The work of a job as it was at the submit: later changes of presets, models and prices do not touch it. */
 export interface Definition {
   takes: Taken;
   produces: 'image' | 'json';

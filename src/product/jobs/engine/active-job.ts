@@ -3,8 +3,7 @@ import { isBatch } from '../rules.ts';
 import type { Prefetch } from './prefetch.ts';
 
 /**
- * What items are worked on by: image threads, child processes for large jobs, browsers, or models, which need no
- * thread.
+ * The kinds of workers: image threads, child processes for large jobs, browsers, and models, which need no thread.
  */
 export type WorkKind = 'pixels' | 'batches' | 'pages' | 'models';
 

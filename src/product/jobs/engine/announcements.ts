@@ -3,13 +3,13 @@ import type { EventType, OutboxEvent } from '../../events/event.ts';
 import type { ItemDocument, JobDocument, Outcome, OutcomeStatus, Settlement } from '../job.ts';
 import { outcomeOf } from '../rules.ts';
 
-/** The event that tells of an item's outcome; an item that a cancel stopped has none. */
+/** The event of an item's outcome; an item that a cancel stopped has none. */
 export function itemEventTypeOf(status: OutcomeStatus): EventType | null {
   if (status === 'CANCELLED') return null;
   return status === 'COMPLETED' ? 'job.item.completed' : 'job.item.failed';
 }
 
-/** The event that tells of a job's end. */
+/** The event of a job's end. */
 export function jobEventTypeOf(status: OutcomeStatus): EventType {
   return status === 'COMPLETED' ? 'job.completed' : 'job.failed';
 }

@@ -32,7 +32,7 @@ export function createCompletionUpdates(options: {
 }): CompletionUpdates {
   const { items, events, now } = options;
 
-  /** What items that a cancel stopped between two segments of a chain had used by then. */
+  /** The usage of items that a cancel stopped between two segments of a chain. */
   async function usedByCancelled({ _id, type, status }: JobDocument) {
     if (status !== 'CANCELLING' || type !== 'chain') return { runs: 0, credits: 0 };
     return items.usedByCancelled(_id);

@@ -2,7 +2,7 @@ import { Counter, Gauge, type Metric, register } from 'prom-client';
 import type { JobsStore } from '../store.ts';
 import type { RunnerMetrics } from './runner.ts';
 
-/** What an operator sees of the jobs, by their type: no account and no id is in a label. */
+/** The metrics of jobs, by their type. No label holds an account or an id. */
 export function createJobMetrics(
   jobs: JobsStore,
   itemsAtWork: () => Record<string, number>,

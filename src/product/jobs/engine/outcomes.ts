@@ -20,7 +20,7 @@ export interface OutcomesOptions {
 /** An item whose outcome is decided, in its own document already. */
 export type Decided = Pick<ItemDocument, '_id' | 'index'> & { outcome: Outcome } & Partial<ItemDocument>;
 
-/** What a process knows of a job whose outcomes it records. */
+/** The view that a process has of a job whose outcomes it records. */
 export interface JobView {
   /**
    * The job after the last recording, its settlement published, as long as nobody else is known to have recorded since.

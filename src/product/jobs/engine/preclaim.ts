@@ -18,7 +18,7 @@ export interface Preclaim {
   drop(): void;
 }
 
-/** What the runner does for an item that it claimed ahead. */
+/** The steps of the runner for an item that it claimed ahead. */
 export interface PreclaimSteps {
   prepare(job: JobDocument, unwanted: AbortSignal, accepted: Promise<unknown>): ReturnType<Perform>;
   /** Works on the item, or waits for what was prepared. */

@@ -26,7 +26,7 @@ export class Prefetch {
   /** Between the ends of two items, while there are some. */
   #meanMs = FIRST_GUESS_MS;
   #lastEndMs = 0;
-  /** Of the rest that was taken last; 0 once an item got past the stores. */
+  /** The length of the last rest; 0 once an item got past the stores. */
   #restMs = 0;
   #restedMs = 0;
   #opensMs = 0;

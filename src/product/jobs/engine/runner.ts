@@ -35,7 +35,7 @@ export interface RunnerOptions {
   log: { warn(context: object, message: string): void };
 }
 
-/** What an operator sees of the runner, by the type of the jobs. */
+/** The counters of the runner, by the type of the jobs. */
 export interface RunnerMetrics {
   claimed(type: string, items: number): void;
   retried(type: string): void;
@@ -152,7 +152,7 @@ export function createRunner(options: RunnerOptions): Runner {
       rest(prefetch, startedMs);
     }
     activeJob.isClaiming = false;
-    // Who was given the whole job need not ask whether there is more.
+    // A claim that brought the whole job need not be followed by another one.
     activeJob.isExhausted = claimed === null || claimed.length === job.totalItems;
     const taken = claimed ?? [];
     activeJob.reserve(taken.length - count);

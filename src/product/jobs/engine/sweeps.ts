@@ -25,7 +25,7 @@ export interface JobSweepsOptions {
 }
 
 const INTERVAL_MS = 15_000;
-/** What is younger is at work in a process that lives. */
+/** Younger outcomes and jobs are at work in a process that lives. */
 const RECORDING_MS = 10_000;
 /** A process that lives has removed a job by then. */
 const REMOVING_MS = 5 * 60_000;
@@ -37,8 +37,8 @@ const MOST_AT_A_TIME = 200;
 const ITEMS_AT_A_TIME = 500;
 
 /**
- * What dead processes, lost messages and time leave of jobs. Each may run anywhere, twice and at once: it repeats steps
- * that are made once by their own conditions.
+ * Sweeps for what dead processes, lost messages and time leave behind of jobs. Each may run in any process, twice and
+ * at once: it repeats steps that are made once by their own conditions.
  */
 export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
   const { jobs, items, outcomes, completion, admission, assets, announceWork } = options;

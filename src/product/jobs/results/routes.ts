@@ -58,7 +58,7 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
       const { start, end } = range ?? { start: 0, end: sizeBytes - 1 };
       if (range !== null) reply.code(206).header('content-range', `bytes ${start}-${end}/${sizeBytes}`);
       reply.header('content-length', String(end - start + 1));
-      // Of a HEAD the server would read the whole stream, to throw it away.
+      // For a HEAD the server would read the whole stream, only to discard it.
       return reply.send(request.method === 'HEAD' ? Readable.from([]) : stream(range));
     },
   );

@@ -71,7 +71,7 @@ type Before = { seen: Seen; stored: number };
 const ITEMS_A_CALL = 200;
 /** Jobs that keep less are not counted: their number is bounded by the rate of calls, and most jobs are such. */
 const LEAST_KEPT_BYTES = 16 * 1024;
-/** What the document of an item and its index entries take, beside its row. */
+/** Bytes of the document of an item and its index entries, beside its row. */
 const BYTES_PER_ITEM = 512;
 /** Behind it the sweep undoes what is left. */
 const UNDOING_MS = 5 * 60_000;
@@ -296,7 +296,7 @@ function newItem(jobId: string, accountId: string, index: number, seed: ItemSeed
   };
 }
 
-/** What a job stores of what was sent for it, and for its items. */
+/** Bytes that a job stores of its request and for its items. */
 function keptBytesOf({ definition, totalItems, seeds }: Order): number {
   let bytes = Buffer.byteLength(textOf(definition)) + totalItems * BYTES_PER_ITEM;
   if (definition.takes !== 'rows') return bytes;

@@ -41,7 +41,7 @@ export function createModelWork({ providers, assets, items, typicalSeconds }: Mo
         accountId: job.accountId,
         ...pickUpOf(item, segment),
         async keep(requestId) {
-          // What it is asked for is paid, so that its id is worth waiting for a store.
+          // The request is paid: its id is worth waiting for a store.
           if (await throughOutages(() => items.noteRequest(item, requestId), signal)) return;
           throw new Abandoned('The claim was lost before the model was asked.');
         },

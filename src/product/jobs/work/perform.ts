@@ -15,13 +15,13 @@ import type { ItemsStore } from '../items-store.ts';
 import type { Claimed, JobDocument, Outcome, Progress } from '../job.ts';
 import { type Failure, failureOf, timesOf } from '../rules.ts';
 
-/** What a segment, or a page, made of an item. */
+/** The result of a segment, or of a page, for one item. */
 export type Made =
   | {
       kind: 'image';
       bytes: Uint8Array<ArrayBuffer>;
       contentType: string;
-      /** What the bytes are, where it is known already. */
+      /** The facts of the bytes, where they are known already. */
       facts?: Facts;
       achieved?: Record<string, number>;
     }
@@ -126,8 +126,8 @@ export function createPerform(options: PerformOptions): Perform {
       await objects.delete(objectKey);
       throw new Abandoned('The claim was lost between two segments.');
     }
-    // What an attempt before this one made stays, for that attempt can be looked at and resumed by itself. What cannot
-    // be deleted now goes with the job.
+    // An object of an earlier attempt stays, because that attempt can be read and resumed by itself. An object that
+    // cannot be deleted now goes with the job.
     if (before.objectKey !== null && before.objectKey !== item.inherits)
       await objects.delete(before.objectKey).catch(() => undefined);
     return progress;

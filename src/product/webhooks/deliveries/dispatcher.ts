@@ -4,7 +4,7 @@ import type { EndpointWorker } from './endpoint-worker.ts';
 import { ownersOf, SCHEDULE, WAKE } from './schedule.ts';
 import { createSlots, type Turn } from './slots.ts';
 
-/** Of a worker. Attempts begin only while an attempt's longest time is left of it. */
+/** The lease of a worker. An attempt begins only while the longest time of an attempt is left of it. */
 const LEASE_MS = 30_000;
 const HEARTBEAT_MS = 5_000;
 /** The longest pause between two looks at the schedule, should a wake-up be lost. */
@@ -23,7 +23,7 @@ export interface DispatcherOptions {
   holderPrefix: string;
   /** Endpoint workers of this process at work at once, as it is set now. */
   workers: () => number;
-  /** Of one account among them. */
+  /** Endpoint workers of one account among them. */
   lanesOfAccount: () => number;
   log: { warn(context: object, message: string): void };
 }

@@ -19,7 +19,7 @@ export interface EndpointWorkerOptions {
   now: () => Date;
 }
 
-/** What a worker asks and tells while it works. */
+/** The turn of a worker, as its dispatcher allows it. */
 export interface WorkerTurn {
   /** Asked before each attempt: whether the turn goes on, and the worker is held for as long as an attempt takes. */
   mayGoOn(): Promise<boolean>;
@@ -59,7 +59,7 @@ export function createEndpointWorker({
       if (!(await turn.mayGoOn())) return LOOK_AGAIN;
       nextAt = earlier(nextAt, await deliver(delivery, endpoint, turn));
     }
-    // What was queued after the look was also scheduled after it, which brings the endpoint back by itself.
+    // A delivery that was queued after this read was also scheduled after it, which brings the endpoint back.
     return queue.length === DELIVERIES_A_TURN ? LOOK_AGAIN : msUntil(nextAt);
   };
 
@@ -121,7 +121,7 @@ function earlier(one: string | null, other: string | null | undefined): string |
   return one < other ? one : other;
 }
 
-/** What an attempt that finished at `finishedAt` makes of its delivery. */
+/** The changes of a delivery by an attempt that finished at `finishedAt`. */
 export function settlementOf(
   { isRetried, attempts, createdAt }: DeliveryDocument,
   { responseStatus, error }: AttemptResult,

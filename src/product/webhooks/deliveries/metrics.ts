@@ -14,10 +14,10 @@ export interface WebhookCounts {
 }
 
 const DELAY_BUCKETS_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300];
-/** What the attempt made of its delivery, as the operator reads it. */
+/** The outcome of an attempt, as the operator reads it. */
 const RESULTS = { DELIVERED: 'delivered', FAILED: 'failed', PENDING: 'retried' } as const;
 
-/** What an operator sees of deliveries. Counts of the stores are the same in every process: one stands for all. */
+/** The metrics of deliveries. Counts of the stores are the same in every process: one stands for all. */
 export function createWebhookMetrics(counts: WebhookCounts): WebhookMetrics {
   const inFlight = new Gauge({
     name: 'darkroom_webhook_attempts_in_flight',

@@ -23,7 +23,7 @@ export interface DeliveryRoutesOptions {
 
 const tags = ['Webhooks'];
 
-/** What was sent to an endpoint, and what its owner can have sent. */
+/** The deliveries of an endpoint: its owner lists them, and sends one again or a test. */
 export async function deliveryRoutes(
   app: FastifyInstance,
   {

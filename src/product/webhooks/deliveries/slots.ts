@@ -8,7 +8,7 @@ const MOST_REMEMBERED = 10_000;
 export interface SlotsOptions {
   /** Endpoint workers at work at once, as it is set now. */
   slots: () => number;
-  /** Of one account among them, its test deliveries included. */
+  /** Endpoint workers of one account among them, its test deliveries included. */
   slotsOfAccount: () => number;
   /** Milliseconds on a monotonic clock. */
   now: () => number;

@@ -43,7 +43,7 @@ export const DELIVERIES: DeclaredCollection = {
   onAccountDeletion: 'delete',
 };
 
-/** What an attempt, or a closing, made of a delivery. */
+/** The change of a delivery by an attempt or by its closing. */
 export type Settlement = Pick<DeliveryDocument, 'status' | 'deliveredAt' | 'responseStatus' | 'error'> & {
   /** When it is tried again: while PENDING alone. */
   dueAt: string | null;
@@ -78,7 +78,7 @@ export class DeliveriesStore {
     return readPage(this.#deliveries, { accountId, endpointId }, listing, query);
   }
 
-  /** What the worker of an endpoint turns to next, due or not, oldest due first. */
+  /** The next deliveries of an endpoint, due or not, oldest due first. */
   async queue(accountId: string, endpointId: string, limit: number): Promise<DeliveryDocument[]> {
     const filter = { accountId, endpointId, dueAt: { $gt: '' } };
     return this.#deliveries.find(filter, { sort: LANE, limit });
@@ -131,7 +131,7 @@ export class DeliveriesStore {
     return this.#deliveries.count({ dueAt: { $lte: now.toISOString() } });
   }
 
-  /** What is queued for one endpoint. */
+  /** The number of deliveries that are queued for one endpoint. */
   async countQueued(accountId: string, endpointId: string): Promise<number> {
     return this.#deliveries.count({ accountId, endpointId, dueAt: { $gt: '' } });
   }

@@ -7,7 +7,7 @@ const LISTENERS = 'webhooks/listeners';
 const FORGOTTEN_MS = 15_000;
 const SAID_EVERY_MS = 4_000;
 
-/** What a listener hears of one attempt. */
+/** One attempt, as a listener receives it. */
 export interface HeardAttempt {
   headers: Record<string, string>;
   body: string;
@@ -30,7 +30,7 @@ export async function openTail(coordination: Coordination): Promise<Tail> {
       const untilMs = listenedUntil.get(endpointId);
       if (untilMs === undefined) return;
       if (untilMs < performance.now()) listenedUntil.delete(endpointId);
-      // What a listener does not hear is no loss: it changes nothing of the delivery.
+      // A message that a listener misses is no loss: the delivery does not depend on it.
       else void tell(coordination, endpointId, { headers, body }).catch(() => undefined);
     },
     close,

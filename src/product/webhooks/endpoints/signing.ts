@@ -13,7 +13,7 @@ export function hintOf(secret: string): string {
   return `${PREFIX}…${secret.replace(/=+$/, '').slice(-4)}`;
 }
 
-/** What is signed: the event as its body says it, and how often it was tried before. */
+/** The signed parts: the event as its body says it, and the number of earlier tries. */
 export interface SignedEvent {
   eventId: string;
   eventType: string;

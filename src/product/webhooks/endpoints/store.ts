@@ -33,7 +33,7 @@ export const ENDPOINTS: DeclaredCollection = {
   onAccountDeletion: 'delete',
 };
 
-/** What its owner says of an endpoint. */
+/** The fields of an endpoint that its owner sets. */
 export type EndpointWish = Pick<EndpointDocument, 'url' | 'description' | 'events' | 'enabled'>;
 
 /** The endpoints of the accounts. Calls for owners take the account first and see nothing of another's. */
@@ -54,7 +54,7 @@ export class EndpointsStore {
     wish: EndpointWish & { secret: string },
     now: Date,
   ): Promise<EndpointDocument> {
-    // Of racing writers one wins every round, so only more writers than this at once can exhaust it.
+    // One of the racing writers wins every round: only more writers than this at once can exhaust it.
     for (let round = 0; round < 2 * ENDPOINTS_PER_ACCOUNT; round += 1) {
       const endpoint = newEndpoint(accountId, await this.#freeSlot(accountId), wish, now);
       try {
