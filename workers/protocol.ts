@@ -1,13 +1,13 @@
 /**
- * What crosses between an API process and its threads: plain data, structured-cloned, buffers transferred.
- * Both sides import this page; neither imports the other.
- * Pages have a page of their own in render/protocol.ts, and vector drawings in vector/protocol.ts.
+ * The messages between an API process and its image threads: plain data, structured-cloned, buffers transferred.
+ * Both sides import this file; neither imports the other.
+ * The messages for HTML pages are in render/protocol.ts, and those for vector drawings in vector/protocol.ts.
  */
 
-/** The most that an image may hold, in pixels: width × height × frames of the file. */
+/** Largest size of an image, in pixels: width × height × frames of the file. */
 export const LIMIT_PIXELS = 50_000_000;
 
-/** One step of a pass: a registry operation and its checked arguments (see image/operations). */
+/** One step of a pass: an operation of the registry and its checked arguments (see image/operations). */
 export interface Step {
   operation: string;
   params: Record<string, unknown>;
@@ -18,19 +18,22 @@ export type MetadataPolicy = 'strip' | 'keep' | 'copyright';
 
 /** How the input is read. */
 export interface Decode {
-  /** Which frames; absent: `all` when input and output can both move and every step works frame by frame, else `first`. */
+  /**
+   * The frames to read. Absent: `all` when input and output can be animated and every step works frame by frame, else
+   * `first`.
+   */
   frame?: 'first' | 'all' | number;
   /** Dots per inch for vector input, 1 to 2400. */
   density?: number;
 }
 
-/** How the result is written. Absent fields take the encoder's defaults. */
+/** How the result is written. Absent fields take the defaults of the encoder. */
 export interface Encode {
-  /** Absent: the input's format when it can be written, else png. */
+  /** Absent: the format of the input when it can be written, else png. */
   format?: OutputFormat;
   quality?: number;
   lossless?: boolean;
-  /** 0 to 9, scaled to the encoder. */
+  /** The effort, 0 to 9, scaled to the range of the encoder. */
   effort?: number;
   metadata?: MetadataPolicy;
   /** CSS colour under transparent pixels of a format without alpha. */
@@ -39,18 +42,18 @@ export interface Encode {
   palette?: boolean;
   colors?: number;
   chroma?: '4:2:0' | '4:4:4';
-  /** Search for the smallest file that keeps one of these. */
+  /** The pass searches for the smallest file that meets this target. */
   target?: { maxBytes: number } | { minSsim: number } | { ssimulacra2: number };
 }
 
-/** One pass: decode once, the steps in order, encode once. */
+/** One pass: one decode, the steps in order, one encode. */
 export interface Pass {
   decode: Decode;
   steps: Step[];
   encode: Encode;
 }
 
-/** What a search for a target came to; of each, what applies to the format and the target. */
+/** The result of a search for a target. Fields that do not apply to the format and the target are absent. */
 export interface Achieved {
   quality?: number;
   /** SSIM of Wang et al. (2004) on luma, rounded down to four digits. */
@@ -58,77 +61,83 @@ export interface Achieved {
   /** SSIMULACRA 2, rounded down to two digits. */
   ssimulacra2?: number;
   bytes: number;
-  /** Files that were written and measured; 0 where the input itself reaches the target. */
+  /** Number of files that were written and measured; 0 where the input itself reaches the target. */
   trials: number;
 }
 
-/** What `input` is when it is no file but 8-bit sRGB pixels, row by row: a vector drawing, already rasterized. */
+/**
+ * Describes an `input` that is no file but 8-bit sRGB pixels, row by row: a vector drawing that is already rasterized.
+ */
 export interface RawPixels {
   width: number;
   height: number;
-  /** RGBA, alpha not premultiplied. */
+  /** RGBA; alpha is not premultiplied. */
   channels: 4;
 }
 
 /**
- * What the sender has read from the header of a still JPEG, PNG or WebP. It saves the thread a reading of its own, a sixth
- * of the cost of a small picture; without it the thread reads. Other formats, and animations, the thread reads always. It
- * has to be what the codec reads: no refusal rests on it alone, but sizes are computed from it.
+ * Facts that the sender has read from the header of a still JPEG, PNG or WebP. They save the thread its own reading, a
+ * sixth of the cost of a small picture. Without them, and for other formats and animations, the thread reads the header
+ * itself.
+ * The facts have to be those that the codec reads: no refusal rests on them alone, but sizes are computed from them.
  */
 export interface InputHeader {
   format: 'jpeg' | 'png' | 'webp';
-  /** As stored, before EXIF orientation. */
+  /** Width and height as stored, before EXIF orientation. */
   width: number;
   height: number;
   /** EXIF value, 1 to 8; 1 when absent. */
   orientation: number;
-  /** Transparency of any kind, a PNG's tRNS chunk included. */
+  /** Whether the file has transparency of any kind, including a PNG's tRNS chunk. */
   hasAlpha: boolean;
-  /** A single channel beside alpha. */
+  /** Whether the file has a single channel besides alpha. */
   isGrey: boolean;
-  /** A palette, or fewer than 8 bits of grey. */
+  /** Whether the file has a palette, or fewer than 8 bits of grey. */
   isIndexed: boolean;
   bitDepth: number;
 }
 
-/** What a file's colours mean where it names them by code points (ITU-T H.273): nclx in an AVIF, cICP in a PNG. */
+/** The meaning of a file's colours as code points (ITU-T H.273): nclx in an AVIF, cICP in a PNG. */
 export interface Cicp {
   primaries: number;
   transfer: number;
 }
 
-/** What the sender has read from a header that the codec does not tell, or tells wrongly. */
+/** Facts that the sender has read from a header because the codec does not report them, or reports them wrongly. */
 export interface Readings {
   cicp?: Cicp;
-  /** Pictures of an AVIF; the codec counts the tiles of a grid as well. */
+  /** Number of pictures in an AVIF. The codec also counts the tiles of a grid. */
   pictures?: number;
 }
 
 export interface TransformTask extends Readings {
   kind: 'transform';
-  /** Owned by the task: transferred, never touched again by the sender. */
+  /** The task owns the bytes: they are transferred, and the sender never touches them again. */
   input: Uint8Array<ArrayBuffer>;
   raw?: RawPixels;
   header?: InputHeader;
   pass: Pass;
-  /** The files of the second assets that steps read, by asset id. */
+  /** The files of the second assets that the steps read, by asset id. */
   layers?: Record<string, Uint8Array>;
-  /** The result is described as well. Not for an input with `cicp`: a result that is the input itself would need it again. */
+  /**
+   * The result is described as well. It must not be set for an input with `cicp`, because a result that is the input
+   * itself would need `cicp` again.
+   */
   describes?: true;
-  /** Epoch milliseconds after which the answer is of no use. */
+  /** Epoch milliseconds after which nobody waits for the answer. */
   deadlineMs: number;
 }
 
-/** Reads everything the metadata endpoint tells about an image. */
+/** Reads everything that the metadata endpoint reports about an image. */
 export interface DescribeTask extends Readings {
   kind: 'describe';
   input: Uint8Array<ArrayBuffer>;
-  /** With raw pixels, the facts about a file (format, mimeType, bytes, sha1, metadata) are left to the sender. */
+  /** With raw pixels, the sender fills in the facts about the file: format, mimeType, bytes, sha1 and metadata. */
   raw?: RawPixels;
   deadlineMs: number;
 }
 
-/** Compares two pictures of one size. */
+/** Compares two pictures of the same size. */
 export interface CompareTask {
   kind: 'compare';
   input: Uint8Array<ArrayBuffer>;
@@ -141,8 +150,9 @@ export interface CompareTask {
 export type ImageTask = TransformTask | DescribeTask | CompareTask;
 
 /**
- * The codec streams: decoding, the steps and the last encoding of a pass are one sweep over the picture, told as
- * processMs. decodeMs is what was spent on opening the input before it, encodeMs on trial encodings after it.
+ * The times of a pass. The codec streams, so decoding, the steps and the last encoding are one sweep over the picture,
+ * reported as processMs. decodeMs is the time for opening the input before it, encodeMs the time for trial encodings
+ * after it.
  */
 export interface Timings {
   decodeMs: number;
@@ -150,17 +160,17 @@ export interface Timings {
   encodeMs: number;
 }
 
-/** What a picture looks like in a few letters. */
+/** Two short hashes from which a client draws a blurred preview. */
 export interface PictureHashes {
   /** Base64. */
   thumbhash: string;
   blurhash: string;
 }
 
-/** What the caller of a pass should know of its result, though it succeeded. */
+/** A warning to the caller about the result of a pass that succeeded. */
 export interface PassWarning {
   code: 'not_enlarged' | 'larger_than_input';
-  /** not_enlarged: the width, or the height, that the picture has instead. */
+  /** For not_enlarged: the side, width or height, that the picture has instead. */
   name?: string;
 }
 
@@ -169,26 +179,26 @@ export interface Transformed {
   data: Uint8Array<ArrayBuffer>;
   contentType: string;
   width: number;
-  /** Of one frame. */
+  /** Height of one frame. */
   height: number;
-  /** There where the pass reaches a target. */
+  /** Present where the pass reaches a target. */
   achieved?: Achieved;
-  /** Bits of a channel of the result, there where more than 8 came in. */
+  /** Bits per channel of the result; present where the input has more than 8. */
   bitDepth?: 8 | 16;
-  /** Of the picture that a placeholder stands for. */
+  /** Hashes of the picture that a placeholder stands for. */
   hashes?: PictureHashes;
-  /** There where there are some. */
+  /** Present where there is at least one. */
   warnings?: PassWarning[];
-  /** There where the task asked for it, and the result could be read again. */
+  /** Present where the task asked for a description and the result could be read again. */
   facts?: Pick<Described, 'image' | 'metadata'>;
   timings: Timings;
 }
 
-/** The image object of the interface, without anything of the store. */
+/** The image object of the API, without its stored fields. */
 export interface ImageFacts {
   mimeType: string;
   format: string;
-  /** As displayed, that is after EXIF orientation. */
+  /** Width and height as displayed, that is after EXIF orientation. */
   width: number;
   height: number;
   /** EXIF value, 1 to 8; 1 when absent. */
@@ -213,20 +223,23 @@ export interface ImageFacts {
 export interface Described {
   kind: 'described';
   image: ImageFacts;
-  /** Tags read from the file under their own names, grouped (`exif`, `iptc`, `xmp`, `icc`, `png`, …). No binary values. */
+  /**
+   * Tags read from the file under their own names, grouped (`exif`, `iptc`, `xmp`, `icc`, `png`, …), without binary
+   * values.
+   */
   metadata: Record<string, Record<string, unknown>>;
   timings: Timings;
 }
 
-/** How two pictures differ. */
+/** The difference between two pictures. */
 export interface Difference {
-  /** SSIM of Wang et al. (2004) on luma, rounded down to four digits; 1 when they are the same. */
+  /** SSIM of Wang et al. (2004) on luma, rounded down to four digits; 1 when the pictures are identical. */
   ssim: number;
-  /** Share of the pixels of which a channel differs by more than 8 of 255. */
+  /** Share of the pixels that differ by more than 8 of 255 in a channel. */
   changedShare: number;
-  /** Largest difference of a channel, 0 to 255. */
+  /** Largest difference of any channel, 0 to 255. */
   maxDifference: number;
-  /** Where changed pixels are, in pixels of the picture; at most 100, the largest first. */
+  /** Boxes of changed pixels, in pixels of the picture: at most 100, the largest first. */
   regions: Array<{ x: number; y: number; width: number; height: number }>;
 }
 
@@ -236,7 +249,7 @@ export interface Compared {
   timings: Timings;
 }
 
-/** A refusal born in a thread. `param` is relative to the pass, such as `frame` or `steps[1].params.width`. */
+/** A refusal by a thread. `param` is relative to the pass, such as `frame` or `steps[1].params.width`. */
 export interface Failure {
   kind: 'failure';
   code: 'invalid_param' | 'unsupported_format' | 'internal_error';
@@ -247,13 +260,13 @@ export interface Failure {
 
 export type ImageResult = Transformed | Described | Compared | Failure;
 
-/** How a task is sent to a child process: the bytes of its input follow on the data pipe. */
+/** A task as it is sent to a child process. The bytes of its input follow on the data pipe. */
 export interface ProcessTask<Task> {
   task: Omit<Task, 'input'>;
   sizeBytes: number;
 }
 
-/** How a child process answers a task: the bytes of the result follow on its data pipe. */
+/** The answer of a child process to a task. The bytes of the result follow on the data pipe. */
 export interface ProcessAnswer<Reply> {
   reply: Reply;
   sizeBytes: number;

@@ -9,12 +9,12 @@ import { WALL_FLAGS } from './policy.ts';
 import { groupMemoryBytes, killGroup } from './process-group.ts';
 import { makeScratch, removeScratch } from './scratch.ts';
 
-/** The browser did not come up; the message ends in what it said last. */
+/** The browser did not start; the message ends with the last lines that it printed. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }
 
-/** How a page is drawn: the same pixels on every machine, every image decoded before its page is captured. */
+/** Flags for drawing: the same pixels on every machine, and every image decoded before its page is captured. */
 const DRAWING_FLAGS = [
   '--headless',
   '--hide-scrollbars',
@@ -23,14 +23,15 @@ const DRAWING_FLAGS = [
   '--font-render-hinting=none',
   '--disable-lcd-text',
   '--disable-gpu',
-  // Helpers that die alone leave a browser that neither works nor ends; inside its process they end it.
+  // A GPU process that dies alone leaves a browser that neither works nor exits; inside the browser's process it ends
+  // it.
   '--in-process-gpu',
   '--disable-checker-imaging',
-  // A capture waits for a frame: at 60 frames per second that is 17 ms for nothing.
+  // A capture waits for a frame: at 60 frames per second that would waste 17 ms.
   '--disable-frame-rate-limit',
 ] as const;
 
-/** How the process behaves. /dev/shm is 64 MB in a container, too little for a page of 4096 × 4096. */
+/** Flags for the process itself. /dev/shm is 64 MB in a container, too little for a page of 4096 × 4096. */
 const PROCESS_FLAGS = [
   '--enable-features=NetworkServiceInProcess2',
   '--remote-debugging-pipe',
@@ -43,34 +44,38 @@ const PROCESS_FLAGS = [
   '--disable-hang-monitor',
   '--disable-popup-blocking',
   '--metrics-recording-only',
-  // In a process of its own a sandboxed frame would escape the interception of its page's requests.
+  // In a process of its own, a sandboxed frame would escape the interception of its page's requests.
   '--disable-features=IsolateSandboxedIframes,Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,PaintHolding,BackForwardCache,RenderDocument',
 ] as const;
 
 const START_TIMEOUT_MS = 15_000;
 const LAST_WORDS_CHARACTERS = 2_000;
 
-/** One browser: a process group that Playwright drives over a pipe, and a directory that goes with it. */
+/** One browser: a process group that Playwright drives over a pipe, and a directory that is removed with it. */
 export interface Browser {
-  /** What Playwright holds of it. */
+  /** The connection of Playwright to the browser. */
   driver: Driver;
-  /** Calls back when a page's process died, until the answer is called: for pages that Playwright has yet to report. */
+  /**
+   * Calls the listener when the process of a page has died, until the returned function is called. It also covers pages
+   * that Playwright has not reported yet.
+   */
   onPageCrash(listener: () => void): () => void;
   memoryBytes(): number;
-  /** Resolves when the process ended, however it did. */
+  /** Resolves when the process has ended, for whatever reason. */
   ended: Promise<void>;
   /** Resolves when its directory is removed, too. */
   gone: Promise<void>;
-  /** Kills the whole group; a page can hang a browser so that asking it to leave never returns. */
+  /** Kills the whole process group. A page can hang a browser, so a request to close might never return. */
   kill(): void;
 }
 
 /**
- * The process is started here and not by Playwright, which tells nobody its id: at a page's deadline its whole group is
- * killed, and its directory goes with it.
+ * Starts the browser process here, not through Playwright, because Playwright does not expose its process id. At the
+ * deadline of a page the whole process group is killed, and its directory is removed.
  *
- * @param options.niceness of the whole group; a positive one gives way to others.
- * @param options.sandboxed false for root, which Chromium's sandbox refuses, and where the kernel grants no user namespaces
+ * @param options.niceness of the whole group; a positive one yields the CPU to others.
+ * @param options.sandboxed false for root, which Chromium's sandbox refuses, and where the kernel grants no user
+ * namespaces
  * @throws StartError
  */
 export async function startBrowser(
@@ -79,7 +84,7 @@ export async function startBrowser(
 ): Promise<Browser> {
   const scratch = await makeScratch();
   const flags = [...DRAWING_FLAGS, ...PROCESS_FLAGS, ...WALL_FLAGS, ...(sandboxed ? [] : ['--no-sandbox'])];
-  // Its own process group, so that one signal reaches the helpers that Chromium forks.
+  // The browser gets its own process group, so that one signal reaches the child processes that Chromium forks.
   const child = spawn(executable.path, [...flags, `--user-data-dir=${scratch}`], {
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
@@ -92,7 +97,7 @@ export async function startBrowser(
   const ended = endOf(child);
   const gone = ended.then(() => {
     pipe.close();
-    // What outlives the first process (a launcher script's child, a helper) ends with it.
+    // Processes that outlive the first one (a launcher script's child, a child of Chromium) end with it.
     if (child.pid !== undefined) killGroup(child.pid);
     // A file that cannot be removed is no reason to end the thread.
     return removeScratch(scratch).catch(() => {});
@@ -101,7 +106,7 @@ export async function startBrowser(
     if (child.pid !== undefined) killGroup(child.pid);
   };
   try {
-    // What Playwright writes goes with the browser's directory.
+    // Playwright's own files are removed with the browser's directory.
     const driver = await chromium.connectOverCDP(pipe, { artifactsDir: scratch, timeout: START_TIMEOUT_MS });
     const onPageCrash = await watchPages(driver);
     const memoryBytes = () => groupMemoryBytes(child.pid ?? Number.NaN);
@@ -114,8 +119,9 @@ export async function startBrowser(
 }
 
 /**
- * What it forks later is as nice. A browser is a session of its own, which Linux may share the CPU out to as a whole
- * (sched_autogroup_enabled): among sessions only the niceness of the session counts. One that is gone already tells of it elsewhere.
+ * Lowers the priority of the browser; processes that it forks later inherit it. A browser is a session of its own, and
+ * Linux may divide the CPU between whole sessions (sched_autogroup_enabled): between sessions only the niceness of the
+ * session counts. Errors are ignored, because the end of a browser that is gone is handled elsewhere.
  */
 function giveWay(pid: number, niceness: number): void {
   try {
@@ -140,7 +146,7 @@ function endOf(child: ChildProcess): Promise<void> {
   });
 }
 
-/** Keeps the end of what the browser says, and drains the rest, so that it never blocks on a full pipe. */
+/** Keeps the end of the browser's stderr and drains the rest, so that the browser never blocks on a full pipe. */
 function listen(child: ChildProcess): () => string {
   let heard = '';
   child.on('error', (error) => {
@@ -152,7 +158,7 @@ function listen(child: ChildProcess): () => string {
   return () => heard.trim() || 'it said nothing';
 }
 
-/** The browser gets none of the service's settings and secrets. */
+/** The environment of the browser holds none of the service's settings and secrets. */
 function browserEnvironment(scratch: string, fontsDir: string | undefined): NodeJS.ProcessEnv {
   return {
     PATH: process.env.PATH,

@@ -7,14 +7,14 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-/** No browser is to be found: the message says how to get one. */
+/** No browser was found; the message says how to install one. */
 export class NoBrowserError extends Error {
   override readonly name = 'NoBrowserError';
 }
 
 export interface Executable {
   path: string;
-  /** A fontconfig directory for a machine that has none; absent: the system's own. */
+  /** A fontconfig directory for a machine without one; absent: the system's own. */
   fontsDir?: string;
 }
 
@@ -26,7 +26,7 @@ const HOW_TO_GET_ONE =
   'your distribution, or name one in BROWSER_PATH.';
 
 /**
- * Finds a browser: the one the operator named, Playwright's own install, the system's, the one packed in
+ * Finds a browser: the one that the operator named, Playwright's own install, the system's, or the one bundled in
  * @sparticuz/chromium (unpacked once into `cacheDir`, 250 MB).
  *
  * @param browserPath the operator's choice; empty for none
@@ -80,8 +80,8 @@ function systemInstall(): string | undefined {
 }
 
 /**
- * Unpacks into a directory of its own and renames it into place, so that two processes that start at once, or one that
- * dies half way, leave a whole browser or none.
+ * Unpacks into a new directory and renames it into place, so that two processes that start at once, or one that dies
+ * half way, leave a whole browser or none.
  */
 async function unpacked(cacheDir: string): Promise<Executable> {
   const home = join(cacheDir, `chromium-${bundledVersion()}`);

@@ -4,16 +4,25 @@ import { type After, Page } from './page.ts';
 import type { RenderNotice, RenderThreadOptions } from './protocol.ts';
 import { sweepScratch } from './scratch.ts';
 
-/** Warm pages of one browser, one per account: the one that was drawn on longest ago makes room. Each is a process of 40 MB. */
+/**
+ * Number of warm pages in one browser, one per account. Above it, the least recently used page is closed. Each is a
+ * process of 40 MB.
+ */
 const MOST_PAGES = 4;
-/** Reading the memory of a process group costs a walk through /proc. */
+/**
+ * Number of pages between two readings of the memory, because reading that of a process group costs a walk through
+ * /proc.
+ */
 const PAGES_BETWEEN_WEIGHINGS = 20;
-/** A browser that died younger is not replaced before somebody needs it, so that one which cannot live is no busy loop. */
+/**
+ * A browser that died younger than this is replaced only when a page needs it, so that a browser that cannot run causes
+ * no busy loop.
+ */
 const SHORTEST_LIFE_MS = 1_000;
 
-/** Time as a parameter: the rooms of src have a clock of their own, which nothing here may import. */
+/** The clock as a parameter: src has a clock of its own, which nothing here may import. */
 export interface KeeperClock {
-  /** Milliseconds that never go back. */
+  /** Milliseconds of a clock that never goes back. */
   elapsedMs(): number;
   after: After;
 }
@@ -29,19 +38,22 @@ const systemClock: KeeperClock = {
 interface Running {
   browser: Browser;
   startedMs: number;
-  /** By account; a Map iterates in the order of insertion, and a used page is inserted again. */
+  /** Pages by account id. A Map iterates in the order of insertion, and a used page is inserted again. */
   pages: Map<string, Page>;
   drawn: number;
 }
 
-/** Keeps one browser running: starts it, replaces it when it died or grew old, and gives each account its own page in it. */
+/**
+ * Keeps one browser running: starts it, replaces it when it has died or is worn out, and gives each account its own
+ * page in it.
+ */
 export class BrowserKeeper {
   readonly #options: RenderThreadOptions;
   readonly #notify: (notice: RenderNotice) => void;
   readonly #clock: KeeperClock;
-  /** The browser as it starts, then as it runs. */
+  /** The browser that is starting or running. */
   #running: Promise<Running> | undefined;
-  /** The browser that runs now. */
+  /** The browser that is running. */
   #live: Running | undefined;
   /** Resolves when every browser that ever ran here is gone. */
   #gone: Promise<void> = Promise.resolve();
@@ -60,8 +72,8 @@ export class BrowserKeeper {
   }
 
   /**
-   * The account's page, in a browser that is started when none runs.
-   * @throws NoBrowserError, StartError; anything else when the browser goes away meanwhile
+   * The account's page. The browser is started when none runs.
+   * @throws NoBrowserError, StartError; any other error when the browser ends meanwhile
    */
   async pageOf(accountId: string): Promise<Page> {
     const { browser, pages } = await this.#current();
@@ -82,7 +94,7 @@ export class BrowserKeeper {
     await this.#current();
   }
 
-  /** Called when a page was drawn: replaces a browser that drew its number of pages, or holds too much memory. */
+  /** Counts a drawn page, and replaces a browser that has drawn its number of pages or holds too much memory. */
   async recycle(): Promise<void> {
     if (this.#live === undefined) return;
     this.#live.drawn += 1;
@@ -94,13 +106,16 @@ export class BrowserKeeper {
     await this.warm();
   }
 
-  /** Kills the browser, whatever it does; another one takes its place. One that still starts is left to it. */
+  /**
+   * Kills the running browser, whatever it is doing; another one is started in its place. A browser that is still
+   * starting is not killed.
+   */
   async kill(): Promise<void> {
     this.#live?.browser.kill();
     await this.#gone;
   }
 
-  /** Kills the browser for good. */
+  /** Kills the browser and starts no other. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#running?.catch(() => {});
@@ -141,7 +156,7 @@ export class BrowserKeeper {
     return { browser, startedMs: this.#clock.elapsedMs(), pages: new Map(), drawn: 0 };
   }
 
-  /** Starts a browser with its sandbox, or without where it cannot have one and need not. */
+  /** Starts a browser with its sandbox. Where none can be had and none is required, it starts without. */
   async #startWalled(executable: Executable): Promise<Browser> {
     const { niceness, sandbox } = this.#options;
     if (!this.#sandboxed && sandbox === 'required')

@@ -11,7 +11,7 @@ import {
 } from './policy.ts';
 import type { RenderTask } from './protocol.ts';
 
-/** The page went away with its process, or its whole browser. */
+/** The process of the page, or its whole browser, has ended. */
 class PageLostError extends Error {
   override readonly name = 'PageLostError';
 }
@@ -23,19 +23,19 @@ export class LoadError extends Error {
 
 type Drawing = Pick<RenderTask, 'html' | 'width' | 'height' | 'scale' | 'assets'>;
 
-/** Calls back once, `delayMs` from now; the answer cancels it. */
+/** Calls back once, after `delayMs` milliseconds; the returned function cancels it. */
 export type After = (delayMs: number, callback: () => void) => () => void;
 
-/** A page that waits this long for its next drawing is emptied, so that nothing of the last one runs on. */
+/** Milliseconds after which an idle page is emptied, so that nothing of its last drawing runs on. */
 const REST_AFTER_MS = 100;
 
 /**
- * The load event waits for images but not for fonts, which are asked for when text is first laid out. A page is drawn from
- * its top, wherever a focused element or the page before it had scrolled to.
+ * Runs before the capture. The load event waits for images but not for fonts, which are requested when text is first
+ * laid out. The page is captured from its top, wherever a focused element or the previous drawing had scrolled it.
  */
 const SETTLE = "scrollTo({ top: 0, left: 0, behavior: 'instant' }); document.fonts.ready.then(() => {})";
 
-/** What Playwright sees to. No viewport of its own: each drawing sets its size. */
+/** Restrictions that Playwright enforces. The context sets no viewport, because each drawing sets its own size. */
 const WALLED = {
   javaScriptEnabled: false,
   offline: true,
@@ -44,14 +44,15 @@ const WALLED = {
 } as const;
 
 /**
- * A warm page in a browser context of its own: no cookie, cache or process is shared with another context.
- * Drawings are written, one at a time, into an empty document that was opened before: a navigation for each costs 25 ms of two cores.
- * Nothing here watches a clock, the caller kills the browser at the deadline.
+ * A warm page in a browser context of its own: it shares no cookie, cache or process with another context.
+ * Drawings are written, one at a time, into an empty document that was opened before, because a navigation for each
+ * would cost 25 ms of two cores.
+ * The page has no timeout of its own: the caller kills the browser at the deadline.
  */
 export class Page {
   readonly #context: BrowserContext;
   readonly #session: CDPSession;
-  /** Of the main frame. */
+  /** Id of the main frame. */
   readonly #frameId: string;
   #allowance: Allowance = { shellUrl: undefined, drawing: 0, assets: {} };
   #shells = 0;
@@ -59,13 +60,13 @@ export class Page {
   #empty: Promise<void> = Promise.resolve();
   #size = '';
   readonly #after: After;
-  /** Cancels the emptying that is due. */
+  /** Cancels the scheduled emptying. */
   #stayFull: () => void = () => {};
   #lost = false;
-  /** Ends what is under way. */
+  /** Rejects the call in progress. */
   #giveUp: (error: Error) => void = () => {};
 
-  /** The document that loaded last. */
+  /** Id of the document that loaded last. */
   #loadedId = '';
   #onLoaded: () => void = () => {};
 
@@ -76,7 +77,8 @@ export class Page {
     this.#after = after;
     session.on('Page.lifecycleEvent', (event) => this.#note(event));
     session.on('Fetch.requestPaused', (event) => {
-      // A request that its page has given up meanwhile refuses the answer: that is no failure of the render.
+      // The browser rejects the answer to a request that its page has cancelled meanwhile; the render has not failed
+      // then.
       this.#answer(event).catch(() => {});
     });
     const lose = () => {
@@ -87,11 +89,11 @@ export class Page {
     tab.on('close', lose);
   }
 
-  /** @throws PageLostError, or what Playwright says of a browser that is gone */
+  /** @throws PageLostError, or Playwright's error for a browser that is gone */
   static async open({ driver, onPageCrash }: Browser, after: After): Promise<Page> {
     const context = await driver.newContext(WALLED);
     const loss = Promise.withResolvers<never>();
-    // Of a page that dies in its first moments Playwright says nothing, and would wait for it for ever.
+    // Playwright does not report a page that dies while it is opened, and would wait for it for ever.
     const lose = () =>
       loss.reject(new PageLostError('The process behind the page died while it was opened.'));
     const unwatch = onPageCrash(lose);
@@ -114,7 +116,7 @@ export class Page {
   }
 
   /**
-   * Draws one document and answers a PNG of at least its size (Chromium's fast, large encoding).
+   * Draws one document and returns a PNG of at least its size (Chromium's fast encoding, which gives large files).
    * @throws LoadError, PageLostError
    */
   async draw(drawing: Drawing): Promise<{ png: Buffer; loadMs: number; captureMs: number }> {
@@ -128,18 +130,18 @@ export class Page {
     return { png, loadMs: loadedAt - startedAt, captureMs: performance.now() - loadedAt };
   }
 
-  /** Whether its process died, perhaps while nobody drew: it is not to be drawn on again. */
+  /** Whether the process of the page has died, perhaps between two drawings. The page must not be drawn on again. */
   get lost(): boolean {
     return this.#lost;
   }
 
-  /** Ends the page and its context. */
+  /** Closes the page and its context. */
   async close(): Promise<void> {
     this.#stayFull();
     await this.#context.close();
   }
 
-  /** A process that died answers nothing, so calls that wait for it are rejected. One at a time. */
+  /** Rejects a call when its page is lost, because a dead process never answers. Only one call may be in progress. */
   #unlessLost<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#giveUp = reject;
@@ -178,12 +180,12 @@ export class Page {
     return this.#session
       .send('Page.setDocumentContent', { frameId: this.#frameId, html })
       .catch((error: Error) => {
-        // Playwright tells of a refusal of the browser in this way, and of a browser that is gone in another.
+        // Playwright reports a refusal by the browser in this form, and a browser that is gone in another.
         throw error.message.includes('Protocol error') ? new LoadError(error.message) : error;
       });
   }
 
-  /** Opens an empty document in place of whatever was drawn last. */
+  /** Opens an empty document in place of the last drawing. */
   #clear(): void {
     this.#shells += 1;
     const url = shellUrl(this.#shells);

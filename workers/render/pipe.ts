@@ -2,8 +2,8 @@ import type { Readable, Writable } from 'node:stream';
 import type { ConnectOverCDPTransport } from 'playwright';
 
 /**
- * Carries Playwright's messages over the browser's own pipe: JSON that ends in a zero byte. No port is opened, and the
- * browser leaves when the pipe closes, so that it never outlives the process that owns it.
+ * Carries Playwright's messages over the browser's own pipe, as JSON that ends in a zero byte. No port is opened, and
+ * the browser exits when the pipe closes, so that it never outlives the process that owns it.
  */
 export class Pipe implements ConnectOverCDPTransport {
   onmessage?: (message: object) => void;
@@ -20,7 +20,9 @@ export class Pipe implements ConnectOverCDPTransport {
     input.on('error', () => this.close());
   }
 
-  /** Whether the browser at the other end is gone: every call under way has ended then, and later ones are refused. */
+  /**
+   * Whether the browser at the other end is gone. Every call in progress has then ended, and later ones are rejected.
+   */
   get closed(): boolean {
     return this.#closed;
   }

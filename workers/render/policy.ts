@@ -1,40 +1,45 @@
 import type { RenderTask } from './protocol.ts';
 
 /**
- * What a page may load: `data:` and the assets of its task. The walls stand one behind the other, because none holds
- * alone (request interception does not see a `<link rel=prefetch>`, a content policy does not see a DNS hint):
+ * Decides what a page may load: `data:` and the assets of its task. There are several barriers, because none is
+ * complete alone (request interception does not see a `<link rel=prefetch>`, a content policy does not see a DNS hint):
  * no script · content policy on the document · every request intercepted · network emulated as offline ·
  * no name or address resolves · a proxy that does not exist.
  */
 
-/** Reserved by RFC 2606: it never resolves, so that a request which slips past interception goes nowhere. */
+/** A name reserved by RFC 2606. It never resolves, so a request that bypasses the interception reaches no server. */
 const ORIGIN = 'http://page.darkroom.invalid';
 const ASSET_REFERENCE = /asset:\/\/(ast_[0-9A-Za-z]+)/g;
 
-/** What is answered to one request of a page. */
+/** The answer to one request of a page. */
 export type Decision =
   /** The empty document that drawings are written into. */
   | { kind: 'shell' }
   | { kind: 'asset'; data: Uint8Array; contentType: string }
-  /** Any other navigation: answered 204, which leaves the page as it is. */
+  /** Any other navigation. The answer is 204, which leaves the page as it is. */
   | { kind: 'stay' }
   | { kind: 'block' };
 
-/** What a page is allowed at this moment. */
+/** The requests that a page is allowed at this moment. */
 export interface Allowance {
-  /** The shell that is being opened, once. */
+  /** URL of the shell that is being opened; it is answered once. */
   shellUrl: string | undefined;
-  /** Number of the drawing: part of its assets' addresses, so that no cache hands an asset on to the next one. */
+  /**
+   * Number of the drawing. It is part of the URLs of its assets, so that no cache serves an asset to the next drawing.
+   */
   drawing: number;
   assets: RenderTask['assets'];
 }
 
-/** Address of a page's `number`-th shell. A new one each time: a page cannot ask for the document that it stands in. */
+/** URL of a page's `number`-th shell. Each number is used once, so a page cannot request the document that it is in. */
 export function shellUrl(number: number): string {
   return `${ORIGIN}/${number}`;
 }
 
-/** `asset://` is no scheme a browser fetches: each reference to an asset of the task becomes an address of the page's own origin. */
+/**
+ * Replaces each reference to an asset of the task by a URL of the page's own origin, because browsers do not fetch
+ * `asset://`.
+ */
 export function withAssetUrls(html: string, { drawing, assets }: Allowance): string {
   return html.replace(ASSET_REFERENCE, (reference, assetId: string) =>
     Object.hasOwn(assets, assetId) ? `${assetsUrl(drawing)}${assetId}` : reference,
@@ -52,16 +57,17 @@ export function decide(request: { url: string; resourceType: string }, allowance
 }
 
 /**
- * Whether a document leaves something behind that outlives its content: a policy, a refresh, a colour scheme, the colours of
- * links that a body sets. Its page is emptied before the next drawing; the content itself goes when the next is written.
+ * Whether a document has effects that outlive its content: a policy, a refresh, a colour scheme, the link colours of a
+ * body. Its page is emptied before the next drawing. All other content disappears when the next document is written.
  */
 export function leavesTraces(html: string): boolean {
   return /http-equiv|<meta(?!\s+(?:charset|name=["']?viewport))|\b[av]?link\s*=/i.test(html);
 }
 
 /**
- * Headers of the shell. Its policy binds before the first byte is written into it, and nothing in a page loosens it: a
- * document in a `data:` address, framed or embedded, inherits policy and sandbox, and lives in the process of its page.
+ * Headers of the shell. Its policy applies before the first byte is written into it, and nothing in a page can loosen
+ * it: a document in a `data:` URL, framed or embedded, inherits policy and sandbox, and runs in the process of its
+ * page.
  */
 export const SHELL_HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
@@ -90,7 +96,7 @@ export function assetHeaders(contentType: string): Record<string, string> {
   };
 }
 
-/** The walls that the browser itself is started with. */
+/** Flags that restrict the browser itself. */
 export const WALL_FLAGS = [
   '--host-resolver-rules=MAP * ~NOTFOUND',
   '--proxy-server=http://proxy.darkroom.invalid:9',

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 const PAGE_BYTES = 4096;
 
-/** Kills every process of the group at once. Nothing happens when none is left. */
+/** Kills every process of the group at once. It does nothing when the group is empty. */
 export function killGroup(groupId: number): void {
   try {
     process.kill(-groupId, 'SIGKILL');
@@ -20,7 +20,9 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Memory that the group holds for itself, pages shared between its processes left out. 0 where there is no /proc. */
+/**
+ * Bytes of memory that the group holds privately, without pages shared between processes; 0 where there is no /proc.
+ */
 export function groupMemoryBytes(groupId: number): number {
   let pages = 0;
   for (const pid of processIds()) {
@@ -37,7 +39,9 @@ function processIds(): string[] {
   }
 }
 
-/** Field 5 of /proc/<pid>/stat, counted behind the name, which may itself hold spaces and brackets. */
+/**
+ * The process group: field 5 of /proc/<pid>/stat, counted after the name, which may itself contain spaces and brackets.
+ */
 function groupOf(pid: string): number {
   const stat = read(`/proc/${pid}/stat`);
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2] ?? Number.NaN);
@@ -48,7 +52,7 @@ function ownPages(pid: string): number {
   return resident - shared;
 }
 
-/** A process may end while it is read: it then counts nothing. */
+/** Reads a file of /proc. A process may end meanwhile; its text is then empty. */
 function read(path: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -1,24 +1,24 @@
 import type { Encode, OutputFormat, Timings } from '../protocol.ts';
 
 /*
- * What crosses between an API process and its render threads. Both sides import this page; neither imports the other.
+ * The messages between an API process and its render threads. Both sides import this file; neither imports the other.
  */
 
-/** A page to draw: the document is complete, every placeholder filled. */
+/** A page to draw. The document is complete, with every placeholder filled. */
 export interface RenderTask {
   kind: 'render';
-  /** Whole HTML document. */
+  /** The whole HTML document. */
   html: string;
-  /** In CSS pixels. */
+  /** Width and height in CSS pixels. */
   width: number;
   height: number;
-  /** Pixels of the picture for each CSS pixel; absent: 1. */
+  /** Pixels of the picture per CSS pixel; absent: 1. */
   scale?: number;
   /** Absent: PNG. */
   encode?: PageEncode;
-  /** Whose page this is: pages of two accounts never share a browser context. */
+  /** Account whose page this is. Pages of two accounts never share a browser context. */
   accountId: string;
-  /** Assets the page may load, by asset id: fulfilled from memory. Everything else but `data:` is blocked. */
+  /** Assets that the page may load, by asset id, served from memory. All other URLs except `data:` are blocked. */
   assets: Record<string, { data: Uint8Array; contentType: string }>;
   deadlineMs: number;
 }
@@ -32,13 +32,16 @@ export interface Rendered {
   kind: 'rendered';
   data: Uint8Array<ArrayBuffer>;
   contentType: string;
-  /** In pixels of the picture. */
+  /** Width and height in pixels of the picture. */
   width: number;
   height: number;
   timings: Timings;
 }
 
-/** `load`: the document did not finish loading; `deadline`: killed at its deadline; `crash`: the browser died. */
+/**
+ * `load`: the document did not finish loading; `deadline`: the page was killed at its deadline; `crash`: the browser
+ * died; `no_browser`: no browser could be started.
+ */
 export interface RenderFailure {
   kind: 'render_failure';
   reason: 'load' | 'deadline' | 'crash' | 'no_browser';
@@ -47,31 +50,34 @@ export interface RenderFailure {
 
 export type RenderResult = Rendered | RenderFailure;
 
-/** What a render thread is started with. */
+/** Options with which a render thread is started. */
 export interface RenderThreadOptions {
-  /** The operator's browser; empty to look for one. */
+  /** Path of the operator's browser; empty to search for one. */
   browserPath: string;
-  /** Where the bundled browser is unpacked when there is no other. */
+  /** Directory into which the bundled browser is unpacked when no other is found. */
   cacheDir: string;
-  /** `auto`: where Chromium's sandbox cannot be had, the browser runs without it. `required`: it does not run then. */
+  /**
+   * `auto`: the browser runs without Chromium's sandbox where it is not available. `required`: it then does not run at
+   * all.
+   */
   sandbox: 'auto' | 'required';
-  /** Added to the niceness of the browser; absent: nothing. */
+  /** Niceness that is added to the browser's; absent: none. */
   niceness?: number;
-  /** Pages drawn before the browser is replaced by a fresh one. */
+  /** Number of pages after which the browser is replaced by a new one. */
   recycleAfterPages: number;
-  /** Memory above which it is replaced. */
+  /** Memory in bytes above which the browser is replaced. */
   recycleAboveBytes: number;
 }
 
-/** `warm` starts the browser ahead of the first page; `stop` ends it, and its thread has nothing left to do. */
+/** `warm` starts the browser before the first page; `stop` kills it, after which the thread has nothing left to do. */
 export type RenderCall = RenderTask | { kind: 'warm' } | { kind: 'stop' };
 
 export type RenderAnswer = RenderResult | { kind: 'done' };
 
-/** Something the operator should read: the one message that a render thread sends of its own accord. */
+/** A message for the operator, the only one that a render thread sends unasked. */
 export interface RenderNotice {
   level: 'info' | 'warn' | 'error';
   message: string;
-  /** The browser turned out to have no sandbox. */
+  /** The browser runs without a sandbox. */
   unsandboxed?: true;
 }

@@ -10,7 +10,10 @@ import type { PageEncode, RenderFailure, RenderResult, RenderTask } from './prot
 sharp.concurrency(1);
 sharp.cache(false);
 
-/** How long a page that nobody waits for may still take: most are done sooner than a browser is replaced. */
+/**
+ * Milliseconds that a page may still take after its client has gone: most are finished sooner than a browser is
+ * replaced.
+ */
 const ABANDONED_MS = 200;
 
 const NO_TIES: RenderTies = { client: new AbortController().signal, onDrawing: () => {} };
@@ -25,23 +28,25 @@ interface Drawn {
   captureMs: number;
 }
 
-/** Who waits for a page. */
+/** The client that waits for a page. */
 export interface RenderTies {
-  /** Ends the page when it aborts, as at its deadline. */
+  /** Ends the page when it aborts, as the deadline does. */
   client: AbortSignal;
-  /** Called when a browser that runs draws the page and no other, once more when it is tried in a second one. */
+  /**
+   * Called when a running browser begins to draw this page; called again when the page is tried in a second browser.
+   */
   onDrawing(): void;
 }
 
 export interface Renderer {
   render(task: RenderTask, ties?: RenderTies): Promise<RenderResult>;
-  /** Starts the browser, after the pages under way. */
+  /** Starts the browser, after the pages in progress. */
   warm(): Promise<{ kind: 'done' } | RenderFailure>;
 }
 
 /**
- * Draws one page at a time, because a browser that is killed at a page's deadline takes every page in it along. While a
- * picture is encoded the next page is already drawn. Neither call rejects, and each ends soon after its deadline.
+ * Draws one page at a time, because a browser that is killed at a page's deadline takes every page in it along. The
+ * next page is drawn while a picture is encoded. Neither method rejects, and each call ends soon after its deadline.
  */
 export function createRenderer(keeper: BrowserKeeper): Renderer {
   let lastTurn: Promise<unknown> = Promise.resolve();
@@ -57,7 +62,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
     if (Date.now() >= task.deadlineMs) throw new LateError('The page waited past its deadline.');
     const ending = endingOf(task.deadlineMs, client);
     const work = keeper.pageOf(task.accountId).then((page) => {
-      // A browser that was long in starting draws nothing that nobody waits for.
+      // The browser may have taken long to start, and nobody may wait for the page any more.
       ending.signal.throwIfAborted();
       onDrawing();
       return page.draw(task);
@@ -65,7 +70,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
     try {
       return await unlessEnded(work, ending.signal);
     } catch (error) {
-      // Whatever went wrong, the next page gets a browser that nothing went wrong in.
+      // After any error the next page gets a new browser.
       if (!isNoBrowser(error)) await keeper.kill();
       throw error;
     } finally {
@@ -73,7 +78,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
     }
   }
 
-  /** A document that does not load is tried in a second browser: it may have been the first that failed. */
+  /** Tries a document that does not load in a second browser, because the first browser may have failed. */
   function drawTwice(task: RenderTask, ties: RenderTies): Promise<Drawn> {
     return draw(task, ties).catch((error) => {
       if (error instanceof LoadError) return draw(task, ties);
@@ -106,21 +111,21 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
   };
 }
 
-/** The picture of a page as a file; on white where the format knows no transparency. */
+/** Encodes the picture of a page, on white where the format has no transparency. */
 function written(png: Buffer, encode: PageEncode): Sharp {
   const opened = sharp(png);
   if (encode.format === 'png') return opened.png();
   const laid = canBeTransparent(encode) ? opened : opened.flatten({ background: '#ffffff' });
-  // A page is mostly type: colours as coarse as a photograph's would blur its edges.
+  // A page is mostly text: chroma subsampling as for photographs would blur its edges.
   const size = { width: 1, height: 1, frames: 1 };
   return encodeWith(laid, { ...encode, chroma: '4:4:4' }, {}, size);
 }
 
-/** What ends a drawing before it is done. */
+/** Ends a drawing before it is finished. */
 interface Ending {
   /** Aborts with a LateError. */
   signal: AbortSignal;
-  /** Stops watching. */
+  /** Stops the timers. */
   forget(): void;
 }
 
@@ -141,7 +146,10 @@ function endingOf(deadlineMs: number, client: AbortSignal): Ending {
   };
 }
 
-/** The work's outcome, or the signal's reason when it aborts. The work then goes on until the browser under it is killed. */
+/**
+ * Resolves with the result of the work, or rejects with the signal's reason when it aborts. The work then continues
+ * until its browser is killed.
+ */
 function unlessEnded<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });

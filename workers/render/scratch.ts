@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { isAlive, killGroup } from './process-group.ts';
 
 /**
- * The directory of one browser, its profile and its temporary files in one place: removed when the browser ended.
- * The name carries the id of the process that owns the browser, so that what a killed owner left is found and removed.
+ * Name of the directory of one browser, which holds its profile and its temporary files and is removed when the browser
+ * has ended. The name contains the id of the process that owns the browser, so that the directory of a killed owner is
+ * found and removed.
  */
 const NAME = /^darkroom-browser-(\d+)-/;
 
@@ -13,17 +14,17 @@ export function makeScratch(): Promise<string> {
   return mkdtemp(join(tmpdir(), `darkroom-browser-${process.pid}-`));
 }
 
-/** Child processes that are still ending may write once more: tried again for a second. */
+/** Removes a directory. It retries for a second, because child processes that are still ending may write to it. */
 export function removeScratch(directory: string): Promise<void> {
   return rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
 }
 
-/** Ends the browsers and removes the directories of dead processes. */
+/** Kills the browsers and removes the directories of dead processes. */
 export async function sweepScratch(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     const owner = NAME.exec(name)?.[1];
     if (owner === undefined || isAlive(Number(owner))) continue;
-    // One that belongs to another user refuses, and is that user's to remove.
+    // A directory of another user cannot be removed here; that user's own service removes it.
     await endLeftover(join(tmpdir(), name)).catch(() => {});
   }
 }
@@ -33,7 +34,10 @@ async function endLeftover(directory: string): Promise<void> {
   await removeScratch(directory);
 }
 
-/** Leaders of the process groups whose command line names the directory (Linux only; elsewhere none are found). */
+/**
+ * Ids of the processes whose command line names the directory, which lead their process groups (Linux only; elsewhere
+ * none are found).
+ */
 async function processesUsing(directory: string): Promise<number[]> {
   const names = await readdir('/proc').catch(() => []);
   const found: number[] = [];

@@ -9,10 +9,16 @@ const keeper = new BrowserKeeper(workerData as RenderThreadOptions, (notice) =>
 );
 const renderer = createRenderer(keeper);
 
-/** A call. A message on `client` says that nobody waits for its answer any more; one goes back when the drawing begins. */
+/**
+ * A call with its port `client`: a message on it means that nobody waits for the answer any more; one is sent back when
+ * the drawing begins.
+ */
 type Watched = RenderCall & { client?: MessagePort };
 
-/** A thread that owns one browser. Never throws: a failure is an answer. The bytes of a picture are moved to the receiver, not copied. */
+/**
+ * Runs a render thread, which owns one browser. It never throws: a failure is an answer. The bytes of a picture are
+ * transferred to the receiver, not copied.
+ */
 export default async function run(call: Watched): Promise<RenderAnswer> {
   const answer = await answerTo(call);
   if (answer.kind !== 'rendered') return answer;

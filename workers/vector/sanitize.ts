@@ -1,45 +1,46 @@
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 
 /**
- * What an SVG could do besides drawing: load a file of the machine or an address of its network (href, url(),
- * @import, XInclude, external entities), or unfold a few hundred bytes into gigabytes (nested entities). The renderer
- * gets no base address and so loads nothing by itself; this is the first of the two fences, and does not rely on it.
+ * Makes an SVG safe to draw. An SVG could load a file of the machine or an address of its network (href, url(),
+ * @import, XInclude, external entities), or expand a few hundred bytes into gigabytes (nested entities). The renderer
+ * gets no base address and so loads nothing by itself; this file is the first of two barriers and does not rely on the
+ * second.
  *
- * The drawing is parsed and written again: elements, attributes and text, with every reference and every style seen as the
- * renderer would see it. What is not written, the renderer never sees: comments, processing instructions and the DOCTYPE.
- * So it does not matter whether both read the file that came in the same way.
+ * The drawing is parsed and written again: elements, attributes and text, with every reference and every style seen as
+ * the renderer would see it. The renderer never sees comments, processing instructions and the DOCTYPE, because they
+ * are not written. So it does not matter whether both parsers read the original file in the same way.
  */
 
-/** The drawing may not be read; the message says why. */
+/** The drawing may not be drawn; the message says why. */
 export class UnsafeDrawing extends Error {
   override readonly name = 'UnsafeDrawing';
 }
 
 const DECLARED_ENCODING = /\bencoding\s*=\s*["']([\w.:-]+)["']/;
 const ENTITY = /<!ENTITY\s+(%\s+)?([^\s"'>]+)\s+(?:"([^"]*)"|'([^']*)'|([^>]*))/g;
-/** What all entities together may unfold to, in characters. */
+/** Most characters that all entities together may expand to. */
 const MOST_UNFOLDED = 16 * 1024 * 1024;
 
-/** Attributes that load what they name, and one that says what names are relative to; whatever their prefix. */
+/** Attributes that load the address in their value, and `base`, which addresses are relative to; with any prefix. */
 const REFERENCE = /(?:^|:)(?:href|src|base)$/i;
-/** Elements that load what they name, and those whose text is a style; whatever their prefix. */
+/** Elements that load another file, and elements whose text is a style; with any prefix. */
 const INCLUDE = /(?:^|:)include$/i;
 const STYLE = /(?:^|:)style$/i;
-/** What no style names a thing without. */
+/** A style without any of these names no file. */
 const MAY_NAME = /url|import|\\/i;
 const CSS_URL = /url\(\s*(?:"[^"]*"|'[^']*'|[^)"']*)\s*\)?/gi;
 const CSS_IMPORT = /@import\b[^;]*;?/gi;
-/** A letter that a style writes as an escape, by its code or as it is: `\75rl(`, `u\rl(`. */
+/** A letter that a style writes as an escape, by its code point or as itself: `\75rl(`, `u\rl(`. */
 const CSS_ESCAPE = /\\(?:([0-9a-f]{1,6})(?:\r\n|\s)?|([g-z]))/gi;
 const HIGHEST_CODE_POINT = 0x10ffff;
 const LETTER = /^[a-z]$/i;
-/** A place in the drawing itself, or raster pixels that it carries. */
+/** A reference to an element of the drawing itself, or to raster pixels that it embeds. */
 const INNER = /^\s*(?:#|data:image\/(?:png|jpe?g|gif|webp|avif)[;,])/i;
 
 /**
- * The drawing as UTF-8 text that names nothing outside of itself.
- * @throws UnsafeDrawing for entities that load, nest or unfold, or text in an encoding nobody knows; Error for text that is
- * no well-formed XML.
+ * The drawing as UTF-8 text that refers to nothing outside of itself.
+ * @throws UnsafeDrawing for entities that load, nest or expand, and for text in an unknown encoding; Error for text
+ * that is not well-formed XML.
  */
 export function sanitize(file: Uint8Array): string {
   const text = decode(file).trimStart();
@@ -56,7 +57,10 @@ export function sanitize(file: Uint8Array): string {
   return writer.written();
 }
 
-/** One decoding for both readers, so that no encoding shows the renderer what was hidden from the fence. */
+/**
+ * Decodes the file once for both parsers, so that no encoding shows the renderer anything that was hidden from this
+ * check.
+ */
 function decode(file: Uint8Array): string {
   if (file[0] === 0xff && file[1] === 0xfe) return new TextDecoder('utf-16le').decode(file);
   if (file[0] === 0xfe && file[1] === 0xff) return new TextDecoder('utf-16be').decode(file);
@@ -71,7 +75,10 @@ function decode(file: Uint8Array): string {
   }
 }
 
-/** Entities that stand for plain text are common: drawing programs name their namespaces so. All others are refused. */
+/**
+ * Collects the entities that stand for plain text, which drawing programs use for their namespaces. All others are
+ * refused.
+ */
 function entitiesOf(doctype: string, text: string): Map<string, string> {
   const values = new Map<string, string>();
   let longest = 0;
@@ -91,10 +98,10 @@ function trap(): UnsafeDrawing {
   );
 }
 
-/** Writes elements and text, without what they name outside of the drawing. */
+/** Writes elements and text without references to anything outside of the drawing. */
 class DrawingWriter {
   #drawing = '';
-  /** The text of the style element that is open: it is one text for the renderer, whatever stood in between. */
+  /** The text of the open style element. For the renderer it is a single text, whatever markup interrupts it. */
   #style: string | undefined;
 
   open({ name, attributes, isSelfClosing }: SaxesTagPlain): void {
@@ -130,12 +137,12 @@ function harmless(name: string, value: string): string {
   return harmlessStyle(value);
 }
 
-/** Any attribute may be a style: `fill`, `style`, `mask`. */
+/** Removes references from a value. Any attribute may be a style: `fill`, `style`, `mask`. */
 function harmlessStyle(css: string): string {
   if (!MAY_NAME.test(css)) return css;
   return (
     withoutEscapes(css)
-      // Not by nothing: what stood around it could spell another.
+      // A space replaces the import: the text before and after it could otherwise join into another one.
       .replace(CSS_IMPORT, ' ')
       .replace(CSS_URL, (url) =>
         INNER.test(url.slice('url('.length).replace(/^\s*["']/, '')) ? url : 'none',
@@ -143,7 +150,7 @@ function harmlessStyle(css: string): string {
   );
 }
 
-/** An escaped letter says nothing that the letter does not, and could spell what is looked for. */
+/** Replaces escaped letters by the letters themselves, because an escape could hide a keyword from the check. */
 function withoutEscapes(css: string): string {
   return css.replace(CSS_ESCAPE, (escaped, code: string | undefined, letter: string | undefined) => {
     const sign =
