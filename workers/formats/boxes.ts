@@ -1,11 +1,16 @@
 import type { Bytes } from './bytes.ts';
 import { type Part, partsBetween } from './parts.ts';
 
-/** Boxes of the ISO base media file format (ISO/IEC 14496-12, section 4.2), which HEIF and AVIF are: length, type, content. */
+/**
+ * Boxes of the ISO base media file format (ISO/IEC 14496-12, section 4.2), from which HEIF and AVIF are built: length,
+ * type, content.
+ */
 
-/** Length and type. */
+/** Bytes of a box's length and type. */
 const HEAD_BYTES = 8;
-/** A length of 1 says that 64 bits of it stand behind the type, one of 0 that the box ends with what it lies in. */
+/**
+ * A length of 1 means that a 64-bit length follows the type; a length of 0 means that the box ends with its container.
+ */
 const LONG = 1;
 const TO_THE_END = 0;
 const LONG_HEAD_BYTES = 16;
@@ -17,10 +22,10 @@ export interface IsoBox extends Part {
   type: string;
 }
 
-/** A stretch of the file: all of it, or the content of a box. */
+/** A range of the file: all of it, or the content of a box. */
 export type Stretch = Pick<Part, 'start' | 'end'>;
 
-/** The boxes side by side in a stretch of the file, up to one whose length is less than that of its own head. */
+/** The boxes in a range of the file, up to the first whose length is less than that of its own head. */
 export function isoBoxes(bytes: Bytes, within: Stretch = { start: 0, end: bytes.length }): Iterable<IsoBox> {
   const limit = Math.min(within.end, bytes.length);
   return partsBetween(within.start, limit, (at) => boxAt(bytes, at, limit));
@@ -45,7 +50,7 @@ function boxAt(bytes: Bytes, at: number, limit: number): IsoBox | undefined {
   };
 }
 
-/** The box that is found by these types, each the first of its type in the box before it. */
+/** Follows a path of types: each is the first box of its type in the box before it. */
 export function isoBox(bytes: Bytes, within: Stretch, ...types: string[]): IsoBox | undefined {
   let found: IsoBox | undefined;
   for (const type of types) {
@@ -61,8 +66,8 @@ function firstOf(bytes: Bytes, within: Stretch, type: string): IsoBox | undefine
 }
 
 /**
- * The brands by which a file says what it is, the major one first: none when it does not begin with an `ftyp` box. Of a
- * file with more than any has, the first.
+ * The brands by which a file names its format, the major one first. The list is empty when the file does not begin with
+ * an `ftyp` box, and is cut off after 64 brands, more than any real file has.
  */
 export function isoBrands(bytes: Bytes): string[] {
   const [first] = isoBoxes(bytes);
@@ -70,7 +75,7 @@ export function isoBrands(bytes: Bytes): string[] {
   const { start, end } = first;
   const brands = [bytes.text(start, BRAND_BYTES)];
   const limit = Math.min(end, start + MOST_BRANDS * BRAND_BYTES);
-  // Behind the major brand stands its version.
+  // The version of the major brand stands between it and the others.
   for (let at = start + 2 * BRAND_BYTES; at + BRAND_BYTES <= limit; at += BRAND_BYTES)
     brands.push(bytes.text(at, BRAND_BYTES));
   return brands;

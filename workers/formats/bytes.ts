@@ -1,7 +1,10 @@
-/** How far a search looks at each byte itself, before it asks the native one. */
+/** Number of bytes that a search reads one by one before it calls the native search. */
 const LOOKED_AT_SINGLY = 32;
 
-/** Numbers at offsets of a file. Reading past its end throws a RangeError: nothing outside of its bytes is ever seen. */
+/**
+ * Numbers at offsets of a file. Reading past its end throws a RangeError, so no memory outside of the file is ever
+ * read.
+ */
 export class Bytes {
   readonly length: number;
   readonly #file: Buffer;
@@ -31,12 +34,12 @@ export class Bytes {
     return this.#view.getUint32(at, littleEndian);
   }
 
-  /** Inexact above 2^53, where no file has an offset. */
+  /** The value is inexact above 2^53, where no file has an offset. */
   u64(at: number, littleEndian = false): number {
     return Number(this.#view.getBigUint64(at, littleEndian));
   }
 
-  /** Four characters of one byte each, as containers name their parts. */
+  /** Four characters of one byte each, the type of a part in many containers. */
   fourCharacters(at: number): string {
     const view = this.#view;
     return String.fromCharCode(
@@ -47,14 +50,14 @@ export class Bytes {
     );
   }
 
-  /** Text of one character a byte; shorter at the end of the file. */
+  /** Text with one character per byte; it is shorter at the end of the file. */
   text(at: number, length: number): string {
     return this.#file.toString('latin1', at, Math.min(at + length, this.length));
   }
 
   /**
-   * Where a byte value is next, or the file's length. Where the value is
-   * everywhere, a call of the native search for each costs forty times as much.
+   * Offset of the next byte with this value, or the length of the file. Where the value is frequent, a call of the
+   * native search per hit would cost forty times as much.
    */
   indexOf(value: number, from: number): number {
     const near = Math.min(from + LOOKED_AT_SINGLY, this.length);
@@ -63,7 +66,7 @@ export class Bytes {
     return at === -1 ? this.length : at;
   }
 
-  /** A part of the file, sharing its memory. */
+  /** A part of the file, which shares its memory. */
   slice(start: number, end: number): Uint8Array {
     return this.#file.subarray(start, end);
   }

@@ -2,46 +2,46 @@ import type { Bytes } from './bytes.ts';
 import { type Part, partsBetween } from './parts.ts';
 
 /**
- * GIF (version 89a): a screen, then blocks. The content of a block is a list of sub-blocks, each a byte that says how many
- * bytes follow; an empty one ends the list.
+ * GIF (version 89a): a screen descriptor, then blocks. The content of a block is a list of sub-blocks. Each begins with
+ * a byte that gives the number of bytes that follow; an empty one ends the list.
  */
 
-/** Signature, version and screen. */
+/** Bytes of signature, version and screen descriptor. */
 const HEAD_BYTES = 13;
 const SCREEN_FLAGS_AT = 10;
 const EXTENSION = 0x21;
 const IMAGE = 0x2c;
 const TRAILER = 0x3b;
-/** Introducer and label. */
+/** Bytes of introducer and label. */
 const EXTENSION_HEAD_BYTES = 2;
-/** Separator, place, size and flags. A colour table may follow, and then the width of the codes. */
+/** Bytes of separator, position, size and flags. A colour table may follow, and then the width of the codes. */
 const IMAGE_HEAD_BYTES = 10;
 const IMAGE_FLAGS_AT = 9;
 const CODE_WIDTH_BYTES = 1;
 
-/** Whether a colour table follows, and how many colours it has, as the flags of a screen or an image say. */
+/** Flags of a screen or an image: whether a colour table follows, and its number of colours. */
 const HAS_TABLE = 0x80;
 const TABLE_SIZE = 0x07;
 
-/** An image's content includes its colour table. */
+/** An image. Its content includes its colour table. */
 export interface GifImage extends Part {
   kind: 'image';
 }
 
 export interface GifExtension extends Part {
   kind: 'extension';
-  /** What it is for, such as 0xf9 for a graphic control. */
+  /** The purpose of the extension, such as 0xf9 for a graphic control. */
   label: number;
 }
 
-/** It has no content, and is the last block. */
+/** The last block. It has no content. */
 export interface GifTrailer extends Part {
   kind: 'trailer';
 }
 
 export type GifBlock = GifImage | GifExtension | GifTrailer;
 
-/** The blocks of a GIF up to its trailer, or to a byte that begins none; nothing of a file that is no GIF. */
+/** The blocks of a GIF up to its trailer, or to a byte that begins no block; none for a file that is no GIF. */
 export function gifBlocks(bytes: Bytes): Iterable<GifBlock> {
   if (bytes.text(0, 4) !== 'GIF8' || bytes.length < HEAD_BYTES) return [];
   const first = HEAD_BYTES + colourTableBytes(bytes.u8(SCREEN_FLAGS_AT));
@@ -84,7 +84,7 @@ function colourTableBytes(flags: number): number {
   return (flags & HAS_TABLE) === 0 ? 0 : 3 * 2 ** ((flags & TABLE_SIZE) + 1);
 }
 
-/** Behind the empty sub-block that ends a list; behind the file's end when the list has none. */
+/** Offset behind the empty sub-block that ends a list; behind the end of the file when the list has none. */
 function endOfList(bytes: Bytes, from: number): number {
   let at = from;
   while (at < bytes.length) {

@@ -3,11 +3,11 @@ import type { Bytes } from './bytes.ts';
 import { type Part, partsBetween } from './parts.ts';
 
 /**
- * Items of HEIF and AVIF (ISO/IEC 14496-12, section 8.11; ISO/IEC 23008-12, section 9.3): the pictures, thumbnails, planes
- * and blocks of metadata that a meta box tells of. An entry that its box has no room for is passed over.
+ * Items of HEIF and AVIF (ISO/IEC 14496-12, section 8.11; ISO/IEC 23008-12, section 9.3): the pictures, thumbnails,
+ * planes and blocks of metadata that a meta box lists. An entry that does not fit into its box is skipped.
  */
 
-/** Version and flags, which begin the content of a full box. */
+/** Bytes of version and flags, with which the content of a full box begins. */
 const VERSION_BYTES = 4;
 const TYPE_BYTES = 4;
 
@@ -18,7 +18,9 @@ export interface HeifItem {
   isHidden: boolean;
 }
 
-/** What an item is to others, such as `thmb` (a thumbnail of them), `auxl` (a plane) or `dimg` (made of them). */
+/**
+ * The relation of an item to others, such as `thmb` (a thumbnail of them), `auxl` (a plane) or `dimg` (made from them).
+ */
 export interface HeifReference {
   type: string;
   from: number;
@@ -28,7 +30,7 @@ export interface HeifReference {
 /** The properties of one item. */
 export interface HeifAssociation extends Part {
   id: number;
-  /** Places in the list of properties, from 1; 0 is none. In the order in which they are applied. */
+  /** Indices into the list of properties, from 1, in the order in which the properties are applied; 0 is none. */
   properties: number[];
 }
 
@@ -38,7 +40,7 @@ export function heifMeta(bytes: Bytes): Stretch | undefined {
   return meta && { start: meta.start + VERSION_BYTES, end: meta.end };
 }
 
-/** The id of the item that a reader shows. */
+/** The id of the item that a viewer shows. */
 export function primaryItem(bytes: Bytes, meta: Stretch): number | undefined {
   const box = fullBox(bytes, meta, 'pitm');
   if (box === undefined) return undefined;
@@ -49,13 +51,13 @@ export function primaryItem(bytes: Bytes, meta: Stretch): number | undefined {
 export function* heifItems(bytes: Bytes, meta: Stretch): Generator<HeifItem, void, undefined> {
   const list = fullBox(bytes, meta, 'iinf');
   if (list === undefined) return;
-  // Behind the number of entries, which the boxes themselves tell as well.
+  // The entries follow their number, which is not needed: the boxes themselves give it.
   const entries = { start: list.content + (list.version === 0 ? 2 : 4), end: list.end };
   for (const { type, start, end } of isoBoxes(bytes, entries)) {
     if (type !== 'infe' || start + VERSION_BYTES > end) continue;
     const ids = idsOf(bytes, bytes.u8(start) >= 3);
     const idAt = start + VERSION_BYTES;
-    // Behind the id stands the index of its protection.
+    // The index of the item's protection stands between id and type.
     const typeAt = idAt + ids.width + 2;
     if (typeAt + TYPE_BYTES > end) continue;
     const isHidden = (bytes.u8(start + 3) & 1) === 1;
@@ -84,9 +86,9 @@ export function* heifAssociations(bytes: Bytes, meta: Stretch): Generator<HeifAs
   const { content, end: limit } = list;
   const ids = idsOf(bytes, list.version > 0);
   const indexBytes = (list.flags & 1) === 1 ? 2 : 1;
-  // The highest bit says that a property is essential.
+  // The highest bit marks a property as essential.
   const indexAt = (at: number) => (indexBytes === 2 ? bytes.u16(at) & 0x7fff : bytes.u8(at) & 0x7f);
-  // Behind the number of entries.
+  // The entries follow their number.
   yield* partsBetween(content + 4, limit, (at) => {
     const start = at + ids.width + 1;
     if (start > limit) return undefined;
@@ -101,7 +103,7 @@ export function* heifAssociations(bytes: Bytes, meta: Stretch): Generator<HeifAs
 interface FullBox {
   version: number;
   flags: number;
-  /** Where its content begins, behind version and flags. */
+  /** Offset of its content, behind version and flags. */
   content: number;
   end: number;
 }
@@ -114,7 +116,7 @@ function fullBox(bytes: Bytes, within: Stretch, ...types: string[]): FullBox | u
   return { version: bytes.u8(start), flags: bytes.u24(start + 1), content: start + VERSION_BYTES, end };
 }
 
-/** Ids of 16 or, where there are many items, 32 bits. */
+/** Ids have 16 bits or, where there are many items, 32. */
 function idsOf(bytes: Bytes, isWide: boolean): { width: 2 | 4; at(offset: number): number } {
   return isWide
     ? { width: 4, at: (offset) => bytes.u32(offset) }

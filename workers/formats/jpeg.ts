@@ -1,11 +1,11 @@
 import type { Bytes } from './bytes.ts';
 import { type Part, partsBetween } from './parts.ts';
 
-/** JPEG (ITU-T T.81, annex B): markers, each 0xff and a code, most of them with a length and content behind them. */
+/** JPEG (ITU-T T.81, annex B): markers, each 0xff and a code. Most are followed by a length and content. */
 
 const START_OF_IMAGE = 0xffd8;
 const MARKER_BYTES = 2;
-/** Before the first segment. */
+/** Bytes before the first segment. */
 export const JPEG_HEAD_BYTES = MARKER_BYTES;
 const LENGTH_BYTES = 2;
 
@@ -16,9 +16,9 @@ export const APP1 = 0xe1;
 export const APP2 = 0xe2;
 export const APP13 = 0xed;
 
-/** Markers that stand alone, without a length: TEM, SOI and EOI. */
+/** Markers without a length and content: TEM, SOI and EOI. */
 const isBare = (code: number) => code === 0x01 || code === 0xd8 || code === END_OF_IMAGE;
-/** What is no segment: stuffing and restarts, which belong to the data of a scan. */
+/** Codes that begin no segment: stuffing and restarts, which belong to the data of a scan. */
 const isInScan = (code: number) => code === 0 || (code >= 0xd0 && code <= 0xd7);
 
 export interface JpegSegment extends Part {
@@ -27,9 +27,9 @@ export interface JpegSegment extends Part {
 }
 
 /**
- * The segments of a JPEG behind its SOI, up to EOI; nothing of a file that is no JPEG. What stands between two segments is
- * passed over, as decoders do: the data of a scan, fill bytes, garbage. A caller that minds compares `at` with the `next`
- * before it. The data of a scan is searched only when the segment behind it is asked for.
+ * The segments of a JPEG from behind its SOI up to EOI; none for a file that is no JPEG. Bytes between two segments are
+ * skipped, as decoders do: the data of a scan, fill bytes, garbage. A caller that must know of them compares `at` with
+ * the `next` before it. The data of a scan is searched only when the caller asks for the segment behind it.
  */
 export function jpegSegments(bytes: Bytes): Iterable<JpegSegment> {
   if (bytes.length < JPEG_HEAD_BYTES || bytes.u16(0) !== START_OF_IMAGE) return [];
@@ -41,7 +41,7 @@ export function jpegSegments(bytes: Bytes): Iterable<JpegSegment> {
   );
 }
 
-/** @param codeAt where the code of its marker stands. */
+/** @param codeAt offset of the code of its marker. */
 function segmentAt(bytes: Bytes, codeAt: number): JpegSegment | undefined {
   if (codeAt >= bytes.length) return undefined;
   const marker = bytes.u8(codeAt);
@@ -50,15 +50,15 @@ function segmentAt(bytes: Bytes, codeAt: number): JpegSegment | undefined {
   if (isBare(marker)) return { marker, at, start: behind, end: behind, next: behind, truncated: false };
   const start = behind + LENGTH_BYTES;
   if (start > bytes.length) return undefined;
-  // The length counts itself.
+  // The length includes its own two bytes.
   const end = Math.max(start, behind + bytes.u16(behind));
   const next = Math.min(end, bytes.length);
   return { marker, at, start, end: next, next, truncated: end > bytes.length };
 }
 
 /**
- * Where the code of the next marker stands; the length of the file when there is none. The data of a scan may be stuffing
- * or restarts from end to end, two bytes each, so each byte is read once.
+ * Offset of the code of the next marker; the length of the file when there is none. The data of a scan may be stuffing
+ * or restarts throughout, two bytes each, so each byte is read only once.
  */
 function codeBehind(bytes: Bytes, from: number): number {
   const { length } = bytes;
@@ -72,7 +72,7 @@ function codeBehind(bytes: Bytes, from: number): number {
   return length;
 }
 
-/** A segment with its marker and length. */
+/** Builds a segment with its marker and length. */
 export function jpegSegment(marker: number, ...content: Uint8Array[]): Buffer {
   const segment = Buffer.concat([Buffer.from([0xff, marker, 0, 0]), ...content]);
   segment.writeUInt16BE(segment.byteLength - MARKER_BYTES, MARKER_BYTES);

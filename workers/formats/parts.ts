@@ -9,19 +9,22 @@
 export interface Part {
   at: number;
   start: number;
-  /** The first byte behind the content. */
+  /** Offset of the first byte behind the content. */
   end: number;
   next: number;
-  /** The file ends before this part does. It is the last one then, and `end` and `next` are the end of the file. */
+  /**
+   * Whether the file ends before this part does. It is then the last part, and `end` and `next` are the end of the
+   * file.
+   */
   truncated: boolean;
 }
 
-/** Far more parts than any real file has. */
+/** Limit on the number of parts, far above that of any real file. */
 export const MOST_PARTS = 65_536;
 
 /**
- * The file has more parts than anybody will read. A RangeError, like a read past the end of a file: in both cases nobody
- * can vouch for what stands there, so that whoever does not catch it refuses the file.
+ * The file has more parts than this service reads. It is a RangeError, like a read past the end of a file: in both
+ * cases the content is unknown, and a caller that does not catch it refuses the file.
  */
 export class TooManyParts extends RangeError {
   override readonly name = 'TooManyParts';
@@ -32,10 +35,10 @@ export class TooManyParts extends RangeError {
 }
 
 /**
- * The parts between two offsets, one behind the other. Every step goes forward and there are at most MOST_PARTS of them, so
- * that a walk ends whatever the file claims. Nothing is read before it is asked for.
- * @param partAt reads the part that begins at an offset or behind it; undefined where no whole head of one stands.
- * @param isLast whether the format ends with this part. What stands behind it is none of the file's.
+ * The parts between two offsets, in sequence. Every step goes forward, and there are at most MOST_PARTS of them, so the
+ * iteration ends whatever the file claims. A part is read only when the caller asks for it.
+ * @param partAt reads the part that begins at or after an offset; undefined where no complete head of a part stands.
+ * @param isLast whether the format ends with this part. Bytes behind it do not belong to the file.
  * @throws TooManyParts
  */
 export function* partsBetween<P extends Part>(

@@ -5,7 +5,7 @@ import { type Part, partsBetween } from './parts.ts';
 /** PNG (W3C, third edition), section 5: a signature, then chunks of length, type, content and checksum. */
 
 const SIGNATURE = '\x89PNG\r\n\x1a\n';
-/** Length and type. */
+/** Bytes of a chunk's length and type. */
 const HEAD_BYTES = 8;
 const CHECKSUM_BYTES = 4;
 
@@ -14,7 +14,10 @@ export interface PngChunk extends Part {
   type: string;
 }
 
-/** The chunks of a PNG up to IEND, behind which no decoder reads; nothing of a file that is none. Checksums are not read. */
+/**
+ * The chunks of a PNG up to IEND, where every decoder stops; none for a file that is no PNG. Checksums are not
+ * verified.
+ */
 export function pngChunks(bytes: Bytes): Iterable<PngChunk> {
   if (bytes.text(0, SIGNATURE.length) !== SIGNATURE) return [];
   return partsBetween(
@@ -40,7 +43,7 @@ function chunkAt(bytes: Bytes, at: number): PngChunk | undefined {
   };
 }
 
-/** A chunk with its length and checksum. */
+/** Builds a chunk with its length and checksum. */
 export function pngChunk(type: string, content: Uint8Array): Buffer {
   const chunk = Buffer.concat([Buffer.alloc(4), Buffer.from(type, 'latin1'), content, Buffer.alloc(4)]);
   chunk.writeUInt32BE(content.byteLength, 0);

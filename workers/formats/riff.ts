@@ -1,11 +1,13 @@
 import type { Bytes } from './bytes.ts';
 import { type Part, partsBetween } from './parts.ts';
 
-/** RIFF as WebP has it (RFC 9649, section 2.3): a head that names the form, then chunks of type, length and content. */
+/**
+ * RIFF as used by WebP (RFC 9649, section 2.3): a head that names the form, then chunks of type, length and content.
+ */
 
-/** `RIFF`, length and form. */
+/** Bytes of `RIFF`, length and form. */
 const FILE_HEAD_BYTES = 12;
-/** Type and length. */
+/** Bytes of a chunk's type and length. */
 const HEAD_BYTES = 8;
 
 export interface RiffChunk extends Part {
@@ -14,8 +16,8 @@ export interface RiffChunk extends Part {
 }
 
 /**
- * The chunks of a RIFF file of a form, such as `WEBP`; nothing of another file. They are walked to the end of the bytes,
- * whatever length the file's own head says. A chunk of odd length has a byte of padding behind it.
+ * The chunks of a RIFF file of a form, such as `WEBP`; none for any other file. They are read up to the end of the
+ * bytes, whatever length the head of the file gives. A chunk of odd length is followed by a byte of padding.
  */
 export function riffChunks(bytes: Bytes, form: string): Iterable<RiffChunk> {
   if (bytes.text(0, 4) !== 'RIFF' || bytes.text(8, 4) !== form) return [];

@@ -2,30 +2,30 @@ import type { Bytes } from './bytes.ts';
 import { MOST_PARTS, TooManyParts } from './parts.ts';
 
 /**
- * TIFF (revision 6.0, section 2) and BigTIFF: directories of entries, each with a tag, a type, and a count of values that
- * stand in the entry or where it points to. EXIF is such a structure too.
+ * TIFF (revision 6.0, section 2) and BigTIFF: directories of entries. Each entry has a tag, a type and a number of
+ * values, which stand in the entry or at the offset that it holds. EXIF has the same structure.
  */
 
 const CLASSIC = 42;
 const BIG = 43;
-/** What JPEG has before the TIFF structure of an EXIF block, and some writers elsewhere. */
+/** Prefix of the TIFF structure in the EXIF block of a JPEG; some writers use it in other formats. */
 export const EXIF_PREFIX = 'Exif\0\0';
 
-/** What differs between the two: lengths in bytes, and places. */
+/** The differences between TIFF and BigTIFF: lengths in bytes, and offsets. */
 interface Layout {
   littleEndian: boolean;
   isBig: boolean;
   /** Bytes of a count or an offset. */
   wordBytes: 4 | 8;
-  /** Bytes of how many entries a directory has. */
+  /** Bytes of the number of entries of a directory. */
   countBytes: 2 | 8;
   entryBytes: 12 | 20;
-  /** Where the offset of the first directory stands, and what ends with it. */
+  /** Offset of the field that holds the offset of the first directory, the last field of the head. */
   firstAt: 4 | 8;
   headBytes: 8 | 16;
 }
 
-/** Bytes of one value, by type. A type that is not here has no known length. */
+/** Bytes of one value, by type. The length of any other type is unknown. */
 const TYPE_BYTES: Readonly<Record<number, number>> = {
   1: 1,
   2: 1,
@@ -50,21 +50,21 @@ const LONG = 4;
 const LONG8 = 16;
 const WHOLE_NUMBERS: readonly number[] = [BYTE, SHORT, LONG, LONG8];
 
-/** Entries that lead to another directory: Exif, GPS, Interoperability. */
+/** Tags of entries that point to another directory: Exif, GPS, Interoperability. */
 export const EXIF_POINTERS: ReadonlySet<number> = new Set([0x8769, 0x8825, 0xa005]);
-/** Real files have five. */
+/** Limit on the number of EXIF directories; real files have up to five. */
 const MOST_EXIF_DIRECTORIES = 16;
 
 export interface TiffEntry {
-  /** Where it stands. */
+  /** Offset of the entry. */
   at: number;
   tag: number;
   type: number;
-  /** Of values, as it claims. */
+  /** Number of values that the entry claims. */
   count: number;
-  /** How many bytes its values have, as it claims; 0 for a type that nobody knows. */
+  /** Bytes of values that the entry claims; 0 for an unknown type. */
   claimedBytes: number;
-  /** Where its values begin, as it claims: in the entry, or anywhere else. */
+  /** Offset of its values as claimed: in the entry, or anywhere else. */
   valueAt: number;
 }
 
@@ -73,21 +73,21 @@ export interface TiffDirectory {
   littleEndian: boolean;
   isBig: boolean;
   entries: readonly TiffEntry[];
-  /** Where the offset of the next directory stands; undefined when the file ends before that. */
+  /** Offset of the field that holds the offset of the next directory; undefined when the file ends before it. */
   nextAt: number | undefined;
   /** The offset of the next directory of the chain; 0 for none. */
   next: number;
-  /** The file ends before its entries do. */
+  /** Whether the file ends before the entries do. */
   truncated: boolean;
-  /** The entry that led to it, for a directory below another. */
+  /** The entry that points to this directory, where it is below another one. */
   ledBy?: TiffEntry;
 }
 
 /**
- * The directories of a TIFF or BigTIFF in their chain, one per page; nothing of a file that is none. The chain ends where it
- * comes back to a directory, leads out of the file, or to one that has no entries.
- * @throws TooManyParts also for more entries than the file has room for: directories that overlap could claim many large
- * pages in a small file.
+ * The directories of a TIFF or BigTIFF in the order of their chain, one per page; none for any other file. The chain
+ * ends where it returns to a directory, leaves the file, or reaches a directory without entries.
+ * @throws TooManyParts also for more entries than fit into the file, because overlapping directories could claim many
+ * large pages in a small file.
  */
 export function* tiffPages(bytes: Bytes): Generator<TiffDirectory, void, undefined> {
   const layout = layoutOf(bytes);
@@ -106,11 +106,11 @@ export function* tiffPages(bytes: Bytes): Generator<TiffDirectory, void, undefin
 }
 
 /**
- * The first directory of a classic TIFF structure and those that its entries lead to (Exif, GPS, Interoperability), each
- * once, whatever circles they make; nothing of bytes that are none. The chain is not followed: in EXIF the second directory
- * is a thumbnail's.
- * @throws TooManyParts for more directories than any EXIF has, or for some that overlap: what a caller changes in one could
- * become something else in the other.
+ * The first directory of a classic TIFF structure and those that its entries point to (Exif, GPS, Interoperability),
+ * each once, even where they form a circle; none for any other bytes. The chain is not followed, because the second
+ * directory of EXIF belongs to a thumbnail.
+ * @throws TooManyParts for more directories than any EXIF has, or for directories that overlap: a change to one could
+ * damage the other.
  */
 export function* exifDirectories(bytes: Bytes): Generator<TiffDirectory, void, undefined> {
   const layout = layoutOf(bytes);
@@ -124,7 +124,7 @@ export function* exifDirectories(bytes: Bytes): Generator<TiffDirectory, void, u
     if (seen.length === MOST_EXIF_DIRECTORIES || seen.some((other) => overlap(other, directory)))
       throw new TooManyParts();
     seen.push(directory);
-    // A pointer is one whatever its type and count say: so readers take it.
+    // Readers follow a pointer whatever its type and count are.
     for (const entry of directory.entries)
       if (EXIF_POINTERS.has(entry.tag))
         pending.push({ at: wordAt(bytes, layout, entry.at + 8), ledBy: entry });
@@ -132,7 +132,9 @@ export function* exifDirectories(bytes: Bytes): Generator<TiffDirectory, void, u
   }
 }
 
-/** All of them for those who change or carry an EXIF; none when it is more than anybody can vouch for. */
+/**
+ * All EXIF directories, for code that changes or carries an EXIF block; none where exifDirectories throws TooManyParts.
+ */
 export function soundExifDirectories(bytes: Bytes): readonly TiffDirectory[] {
   try {
     return [...exifDirectories(bytes)];
@@ -174,7 +176,10 @@ function wordAt(bytes: Bytes, { littleEndian, isBig }: Layout, at: number): numb
   return isBig ? bytes.u64(at, littleEndian) : bytes.u32(at, littleEndian);
 }
 
-/** Undefined where the file has no room for one, which the head of the file is not. */
+/**
+ * The directory at an offset; undefined where the file has no space for one, or the offset lies in the head of the
+ * file.
+ */
 function directoryAt(bytes: Bytes, layout: Layout, at: number): TiffDirectory | undefined {
   const { littleEndian, isBig, wordBytes, countBytes, entryBytes, headBytes } = layout;
   const start = at + countBytes;
@@ -211,12 +216,15 @@ function overlap(one: TiffDirectory, other: TiffDirectory): boolean {
   return one.at < endOf(other) && other.at < endOf(one);
 }
 
-/** Behind the entries: some writers leave out the offset of the next directory. */
+/** Offset behind the entries, because some writers omit the offset of the next directory. */
 function endOf({ at, entries }: TiffDirectory): number {
   return at + 2 + entries.length * 12;
 }
 
-/** The first value of an entry, where it is a whole number without a sign; undefined where it is none or not in the file. */
+/**
+ * The first value of an entry, where it is an unsigned integer; undefined for any other type and for a value outside of
+ * the file.
+ */
 export function firstNumber(
   bytes: Bytes,
   { littleEndian }: TiffDirectory,

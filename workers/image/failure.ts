@@ -8,10 +8,12 @@ export class TooLate extends Error {
   override readonly name = 'TooLate';
 }
 
-/** sharp's word about an argument: "Expected number between 0.3 and 1000 for sigma but received …". */
+/** sharp's message about an argument: "Expected number between 0.3 and 1000 for sigma but received …". */
 const SHARP_ARGUMENT = /^Expected (.+) for (?:options\.)?(\w+)/;
 
-/** What an operation threw, with the place of its step: a word about an argument becomes a refusal, all else stays. */
+/**
+ * Turns an error about an argument into a refusal that names the place of its step; returns any other error unchanged.
+ */
 export function argumentFailure(
   error: unknown,
   place: string,
@@ -27,7 +29,10 @@ export function argumentFailure(
     : invalid(`${place}.${key}`, `${key} does not fit: ${expected} is expected.`);
 }
 
-/** A size may be out of bounds through a parameter of another name: then the first that was sent is named. */
+/**
+ * The parameter to name. A size may be out of bounds through a parameter with another name; the first one sent is named
+ * then.
+ */
 function ownKey(key: string, operation: StepOperation, params: object): string {
   if (key in params) return key;
   return Object.keys(params)[0] ?? (key in operation.parameters.properties ? key : '');
@@ -35,11 +40,12 @@ function ownKey(key: string, operation: StepOperation, params: object): string {
 
 /**
  * Any error of a pass as plain data.
- * @param fromFile whether the pipeline that failed read the file: then the file is at fault, all else having been checked.
+ * @param fromFile whether the failed pipeline read the file. The file is then at fault, because all else has been
+ * checked.
  */
 export function failureOf(error: unknown, fromFile: boolean): Failure {
   if (error instanceof Refusal) return error.failure;
-  // Outside of steps, the parameters of the pass itself are at fault.
+  // Outside of the steps, the parameters of the pass itself are at fault.
   if (error instanceof BadArgument) return invalid(error.key, error.message, error.details).failure;
   const text = error instanceof Error ? error.message : '';
   if (error instanceof TooLate || text.startsWith('timeout:')) {

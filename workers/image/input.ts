@@ -10,45 +10,45 @@ import type { Size } from './pixels/geometry.ts';
 import type { DeepPixels, Pixels } from './pixels/pixels.ts';
 import { invalid, unsupported } from './refusal.ts';
 
-/** What is read. libvips knows more (SVG, PDF, its own formats), each of which stays blocked. */
+/** The loaders that may read input. libvips has more (SVG, PDF, its own formats); they stay blocked as a risk. */
 const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif', 'Tiff'];
 
-/** Formats whose frames are moments of one animation, not pages or pictures of a collection. */
+/** Formats whose frames form an animation, not pages or pictures of a collection. */
 const MOVING_FORMATS: readonly string[] = ['gif', 'webp'];
 
-/** Closes every loader but those on the list, in the whole process. */
+/** Blocks every loader except those on the list, in the whole process. */
 export function closeOtherLoaders(): void {
   sharp.block({ operation: ['VipsForeignLoad'] });
   sharp.unblock({ operation: LOADERS.map((name) => `VipsForeignLoad${name}`) });
 }
 
-/** What the header of an input says. */
+/** Facts from the header of an input. */
 export interface Source extends Size {
-  /** As libvips names it; raw for pixels. */
+  /** The format as named by libvips; `raw` for pixels. */
   format: string;
-  /** Frames or pages in the file. Width and height are of one, upright. */
+  /** Number of frames or pages in the file. Width and height are of one of them, upright. */
   frames: number;
   hasAlpha: boolean;
   /** Whether it has to be turned upright. */
   oriented: boolean;
   /** Whether the pixels are RGB, and so may keep an ICC profile of their own. */
   isRgb: boolean;
-  /** Whether it has one channel beside alpha. */
+  /** Whether it has one channel besides alpha. */
   isGrey: boolean;
-  /** Whether its pixels are few colours by number: a palette, or fewer than 8 bits of grey. */
+  /** Whether its pixels are indexed: a palette, or fewer than 8 bits of grey. */
   isIndexed: boolean;
   /** Whether channels have more than 8 bits. */
   isDeep: boolean;
-  /** Whether it is a PNG or TIFF of 16 bits, which its result can be as well. */
+  /** Whether it is a PNG or TIFF of 16 bits; its result can then have 16 bits as well. */
   is16Bit: boolean;
   hasProfile: boolean;
-  /** Milliseconds that each frame is shown. */
+  /** Display time of each frame, in milliseconds. */
   delays?: number[];
-  /** How often an animation runs; 0 for ever. */
+  /** Number of times that an animation plays; 0 for ever. */
   loop?: number;
 }
 
-/** Corrupt and truncated files fail; junk between JPEG segments, which cameras leave, is tolerated. */
+/** Corrupt and truncated files fail; junk between JPEG segments, which cameras write, is tolerated. */
 const STRICT: SharpOptions = { failOn: 'error', limitInputPixels: LIMIT_PIXELS };
 
 function isMoving(format: string): boolean {
@@ -56,13 +56,13 @@ function isMoving(format: string): boolean {
 }
 
 /**
- * Reads the header, or takes the sender's word for it.
- * @throws Refusal unsupported_format when it is not a readable image, or one frame of it is too large.
+ * Reads the header, or uses the one that the sender has read.
+ * @throws Refusal unsupported_format when the file is not a readable image, or one frame of it is too large.
  */
 export async function readSource(task: TransformTask, keepsMetadata: boolean): Promise<Source> {
   const { raw, header } = task;
   if (raw !== undefined) return sourceOfPixels(raw);
-  // What the hint leaves open, the colour space and the profile, matters to these alone.
+  // The sender's header lacks the colour space and the profile, which matter only for kept metadata and deep channels.
   if (header !== undefined && !keepsMetadata && header.bitDepth <= 8) return sourceOfHeader(header);
   const source = await readHeader(task.input);
   if (source.format === 'heif' && task.pictures !== undefined) source.frames = task.pictures;
@@ -134,15 +134,16 @@ function sourceOfPixels({ width, height }: RawPixels): Source {
   };
 }
 
-/** The frames that a pass works on: how many, from which on. */
+/** The frames that a pass works on: the first one and their number. */
 export interface Chosen {
   first: number;
   count: number;
 }
 
 /**
- * Chooses frames. All of them when they are asked for, or when nothing is and input, output and steps can move; else one.
- * @throws Refusal invalid_param on `frame` when that frame is not there, or the output cannot hold all.
+ * Chooses the frames. All are taken when `frame` is `all`, or when it is absent and input, output and steps can be
+ * animated; otherwise one.
+ * @throws Refusal invalid_param on `frame` when the image has no such frame, or the output cannot hold all.
  */
 export function chooseFrames(
   frame: Decode['frame'],
@@ -179,8 +180,8 @@ export function chooseFrames(
 }
 
 /**
- * Pages of a document may have sizes of their own: reads that of the chosen one.
- * @throws Refusal unsupported_format when the chosen frames have too many pixels together.
+ * The facts of the chosen page, which are read again because the pages of a document may differ in size.
+ * @throws Refusal unsupported_format when the chosen frames have too many pixels in total.
  */
 export async function chosenPage(
   source: Source,
@@ -199,7 +200,7 @@ export function openOptions(
   ignoreIcc: boolean,
 ): SharpOptions {
   if (task.raw !== undefined) return { raw: task.raw, limitInputPixels: false };
-  // Frames lie in one strip, which cannot be turned as a whole.
+  // Several frames lie in one strip, which cannot be turned as a whole.
   return {
     ...STRICT,
     ignoreIcc,
@@ -209,12 +210,12 @@ export function openOptions(
   };
 }
 
-/** Opens a still picture that comes without a header, upright. */
+/** Opens a still picture whose header was not read before, upright. */
 export function openFile(file: Uint8Array): Sharp {
   return sharp(file, { ...STRICT, autoOrient: true });
 }
 
-/** A pipeline on pixels; grey ones it takes as RGB. */
+/** Opens a pipeline on pixels; grey pixels are treated as RGB. */
 export function openPixels({ data, width, height, channels, frames }: Pixels | DeepPixels): Sharp {
   const raw = { width, height: height * frames, channels, ...(frames > 1 && { pageHeight: height }) };
   const pipeline = sharp(data, { raw, limitInputPixels: false, ...(frames > 1 && { pages: -1 }) });

@@ -5,7 +5,7 @@ import type { PassContext } from './operations/operation.ts';
 import { pixelsOf } from './pixels/pixels.ts';
 import { BadArgument } from './refusal.ts';
 
-/** Reads the second assets that a task brings, by the same rules as its input. */
+/** Reads the second assets of a task, by the same rules as its input. */
 export function layersOf({ layers = {} }: TransformTask): PassContext['layer'] {
   return async (assetId, key, prepare) => {
     const file = Object.hasOwn(layers, assetId) ? layers[assetId] : undefined;

@@ -1,7 +1,7 @@
 /**
- * The order in which one sharp pipeline works, whatever the order of its calls: each is a slot that is used at most once.
- * Where a picture has an orientation, sharp turns it upright between `scale` and `mirror`, and swaps the axes of what is
- * asked for before it: shrinking while decoding stays possible.
+ * The order in which one sharp pipeline works, whatever the order of its calls. Each entry is a slot that is used at
+ * most once. A picture with an orientation is turned upright by sharp between `scale` and `mirror`. sharp swaps the
+ * axes of the operations before it, so the picture can still be shrunk while it is decoded.
  */
 const SLOTS = [
   'trim',
@@ -43,15 +43,15 @@ const SLOTS = [
 export type Slot = (typeof SLOTS)[number];
 
 /**
- * With transparency, a pipeline that holds one of the first works from `scale` to `sharpen` on premultiplied colours, and
- * the second would answer other colours than they do on their own.
+ * With transparency, a pipeline that uses a slot of the first list works from `scale` to `sharpen` on premultiplied
+ * colours. The slots of the second list would then give other colours than in a pipeline of their own.
  */
 const PREMULTIPLYING: readonly Slot[] = ['scale', 'blur', 'convolve', 'sharpen'];
 const STRAIGHT: readonly Slot[] = ['median', 'threshold', 'dilate', 'erode', 'unflatten', 'modulate'];
 
 /**
- * What leaves a grey picture grey. After sharp's greyscale a pipeline answers its first channel alone when it is asked for
- * pixels, whatever was painted since: everything else has to wait for the next one.
+ * Slots that leave a grey picture grey. After sharp's greyscale, a pipeline that is asked for pixels returns only its
+ * first channel, whatever was painted since. All other slots have to wait for the next pipeline.
  */
 const COLOURLESS: readonly Slot[] = [
   'scale',
@@ -67,7 +67,7 @@ const COLOURLESS: readonly Slot[] = [
 ];
 
 /**
- * Whether a call that works at `slot` has to wait for the next pipeline, after what this one has been told already.
+ * Whether a call that works at `slot` has to wait for the next pipeline, given the slots that this one uses already.
  * @param hasAlpha whether the picture is or may be transparent.
  */
 export function comesTooLate(slot: Slot, used: ReadonlySet<Slot>, hasAlpha: boolean): boolean {

@@ -4,7 +4,7 @@ import { type Box, intersect } from './pixels/geometry.ts';
 import { cut } from './pixels/paint.ts';
 import { framesOf, type Pixels, withoutAlpha } from './pixels/pixels.ts';
 
-/** Lays an RGBA picture over every frame of another; what reaches beyond is cut off. */
+/** Lays an RGBA picture over every frame of another; parts outside of the frame are cut off. */
 export async function overlay(
   picture: Picture,
   layer: Pixels,
@@ -25,11 +25,11 @@ async function layOver(picture: Picture, layer: Pixels, at: Box): Promise<void> 
     top: at.top + frame * picture.height,
   }));
   if (picture.hasAlpha) (await picture.at('composite')).composite(layers);
-  // What is laid on an opaque picture leaves it opaque, but sharp adds the channel.
+  // An opaque picture stays opaque under a layer, but sharp adds the channel.
   else (await picture.at('composite', 'removeAlpha')).composite(layers).removeAlpha();
 }
 
-/** Mixes colours on the pixels themselves, frame by frame. */
+/** Blends the layer into the pixels, frame by frame. */
 async function blendInto(picture: Picture, layer: Pixels, at: Box, mode: BlendMode): Promise<void> {
   const { hasAlpha } = picture;
   const whole = await picture.pixels('rgba');

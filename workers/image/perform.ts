@@ -5,15 +5,16 @@ import { closeOtherLoaders } from './input.ts';
 import { describe } from './metadata/metadata.ts';
 import { transform } from './pipeline.ts';
 
-// One picture is worked on by one core: the others have pictures of their own. What libvips would cache never comes again.
+// One core works on one picture, because the other cores have pictures of their own. libvips' cache would never be hit.
 sharp.concurrency(1);
 sharp.cache(false);
 closeOtherLoaders();
 
-/** Does one task, in whatever thread or process it came to. Never throws: a failure is an answer. */
+/** Performs one task, in a thread or in a child process. It never throws: a failure is an answer. */
 export async function perform(task: ImageTask): Promise<ImageResult> {
   const result = await done(task);
-  // Freed at once: left to the garbage collector, inputs of megabytes make it collect everything again and again.
+  // The input is freed at once, because inputs of several megabytes would make the garbage collector run full
+  // collections again and again.
   task.input.buffer.transfer(0);
   return result;
 }
@@ -29,11 +30,14 @@ function done(task: ImageTask): Promise<ImageResult> {
   }
 }
 
-/** A description of the result costs neither a way to another thread nor a copy here. */
+/**
+ * Performs a pass and describes its result where the task asks for it, without a task for another thread and without a
+ * copy.
+ */
 async function transformed(task: TransformTask): Promise<Transformed | Failure> {
   const result = await transform(task);
   if (result.kind === 'failure' || task.describes === undefined) return result;
-  // What a pass writes has one picture per file, but for animations, whose frames the codec counts itself.
+  // The result of a pass has one picture per file, except for animations, whose frames the codec counts itself.
   const described = await describe(result.data, undefined, { pictures: 1 });
   if (described.kind === 'failure') return result;
   const { image, metadata } = described;

@@ -15,44 +15,44 @@ import {
   withoutAlpha,
 } from './pixels/pixels.ts';
 
-/** What is known of a picture beside its pixels; width and height are of one frame, upright. */
+/** Facts about a picture besides its pixels; width and height are of one frame, upright. */
 export interface PictureFacts extends Size {
   frames: number;
   hasAlpha: boolean;
   /** Whether its pipeline still has to turn it upright. */
   oriented: boolean;
-  /** Whether its pixels are RGB of 8 bits; grey ones, and those of 16 bits, take other colours and numbers. */
+  /** Whether its pixels are 8-bit RGB. Grey and 16-bit pixels take other colours and numbers. */
   isPlain: boolean;
-  /** Whether they have 16 bits that are worth keeping. */
+  /** Whether its pixels have 16 bits that can be kept. */
   is16Bit: boolean;
 }
 
-/** What sharp does after it has taken the colour space that is written. */
+/** Slots at which sharp works after it has converted to the colour space of the output. */
 const BY_CHANNEL: readonly Slot[] = ['joinChannel', 'boolean', 'bandbool', 'tint', 'extractChannel'];
 
 /**
- * A picture on its way through a pass: a sharp pipeline that has not run yet, and what is known of its result. Steps are
- * gathered in one pipeline for as long as sharp's order is theirs; a step that would come too early for it starts a new
- * pipeline on the pixels of the one before (`at`). Nothing is encoded in between.
+ * A picture during a pass: a sharp pipeline that has not run yet, and the facts about its result. Steps are collected
+ * in one pipeline while sharp's order is the same as theirs. A step whose slot is already past starts a new pipeline on
+ * the pixels of the one before (`at`). Nothing is encoded in between.
  */
 export class Picture {
   width: number;
   height: number;
   readonly frames: number;
   hasAlpha: boolean;
-  /** The colour space that the result is written in. */
+  /** The colour space in which the result is written. */
   writtenIn: string | undefined;
   #pipeline: Sharp;
   #used = new Set<Slot>();
   #oriented: boolean;
-  /** Whether the size is a guess until the pipeline has run. */
+  /** Whether the size is an estimate until the pipeline has run. */
   #guessed = false;
   #isPlain: boolean;
   #has16Bits: boolean;
   #fromFile: boolean;
   readonly #timeout: () => number;
 
-  /** @param timeout answers the whole seconds that a pipeline started now may take. */
+  /** @param timeout returns the whole seconds that a pipeline started now may take. */
   constructor(pipeline: Sharp, facts: PictureFacts, timeout: () => number, fromFile = true) {
     this.#pipeline = pipeline;
     this.width = facts.width;
@@ -77,17 +77,19 @@ export class Picture {
     return new Picture(openPixels(pixels), facts, timeout, false);
   }
 
-  /** Throws when nobody waits for the picture any more: for work that no pipeline does. */
+  /** Throws when nobody waits for the picture any more. Work outside of a pipeline calls it. */
   readonly lookAtClock = (): void => {
     this.#timeout();
   };
 
-  /** Whether the pipeline still starts at the input file: its errors are the file's, and its metadata is at hand. */
+  /**
+   * Whether the pipeline still starts at the input file. Its errors are then the file's, and its metadata is available.
+   */
   get fromFile(): boolean {
     return this.#fromFile;
   }
 
-  /** Whether no step has done anything to it: its pixels and their colour space are still those of the file. */
+  /** Whether no step has changed it: its pixels and their colour space are still those of the file. */
   get isUntouched(): boolean {
     return this.#fromFile && this.#used.size === 0 && this.writtenIn === undefined;
   }
@@ -98,8 +100,8 @@ export class Picture {
   }
 
   /**
-   * The pipeline, ready for a call that works at `slot`, up to and including `last` where the call takes several. A
-   * pipeline that is past the slot is run first.
+   * The pipeline, ready for a call that works at `slot`, up to and including `last` where the call uses several slots.
+   * A pipeline that is past the slot is run first.
    */
   async at(slot: Slot, last: Slot = slot): Promise<Sharp> {
     if (comesTooLate(slot, this.#used, this.hasAlpha)) await this.handOver();
@@ -107,81 +109,84 @@ export class Picture {
     return this.#pipeline;
   }
 
-  /** Every frame's pixels as a pipeline of its own, for looking only. */
+  /** One pipeline per frame, on the pixels of that frame, for reading only. */
   async frameByFrame(): Promise<Sharp[]> {
     return framesOf(await this.pixels()).map(openPixels);
   }
 
-  /** Writes sRGB, where sharp worked in a wider space. */
+  /** Converts to sRGB, where sharp worked in a wider colour space. */
   convertToSrgb(): void {
     this.#pipeline.withIccProfile('srgb', { attach: false });
   }
 
-  /** Lays the picture on a colour, wherever in its order the pipeline does that: for when no step minds. */
+  /**
+   * Lays the picture on a colour, at whatever point of its order the pipeline does so. No step may depend on that
+   * point.
+   */
   flattenAnytime(background: Rgba): void {
     this.#pipeline.flatten({ background });
     this.hasAlpha = false;
   }
 
-  /** Writes one channel, of a picture that is grey; what works on channels by their number is done before. */
+  /** Writes a grey picture with one channel. Steps that address channels by their number are run before. */
   async writeGrey(): Promise<void> {
     if (this.writtenIn !== undefined) return;
     if (BY_CHANNEL.some((slot) => this.#used.has(slot))) await this.pixels();
     this.writtenIn = 'b-w';
   }
 
-  /** Whether 16 bits are written. */
+  /** Whether the result has 16 bits. */
   get isDeep(): boolean {
     return this.writtenIn === 'grey16' || this.writtenIn === 'rgb16';
   }
 
-  /** Writes 16 bits, of a picture that has them and went through no step that works on 8. */
+  /** Writes 16 bits, where the picture has them and went through no step that works on 8. */
   writeDeep(): void {
     if (!this.#has16Bits || (this.writtenIn !== undefined && this.writtenIn !== 'b-w')) return;
     this.writtenIn = this.writtenIn === 'b-w' ? 'grey16' : 'rgb16';
   }
 
-  /** Notes that a background was painted. */
+  /** Records that a background was painted. */
   mayTurnTransparent(background: Rgba): void {
     this.hasAlpha ||= background.alpha < 1;
   }
 
-  /** Notes the size that the step makes. */
+  /** Records the size that the step makes. */
   becomes({ width, height }: Size): void {
     this.width = width;
     this.height = height;
   }
 
-  /** Notes that width and height changed places. */
+  /** Records that width and height were swapped. */
   swapSides(): void {
     this.becomes({ width: this.height, height: this.width });
   }
 
-  /** Turns the picture upright now, for a step that sharp would do to it as it is stored. */
+  /** Turns the picture upright now, for a step that sharp would otherwise apply before it turns the picture. */
   async turnUpright(): Promise<void> {
     if (this.#oriented) await this.handOver();
   }
 
-  /** Notes a size that libvips decides: about this, at most this. */
+  /** Records an estimated size, because libvips decides the exact one; the result is at most this large. */
   becomesAbout(size: Size): void {
     assertSize(size, this.frames);
     this.becomes(size);
     this.#guessed = true;
   }
 
-  /** Makes the size known. */
+  /** Runs the pipeline where the size is only an estimate. */
   async settle(): Promise<void> {
     if (this.#guessed) await this.handOver();
   }
 
-  /** Sees to it that steps find RGB pixels of 8 bits. */
+  /** Converts the picture to 8-bit RGB pixels where it has others. */
   async makePlain(): Promise<void> {
     if (!this.#isPlain) await this.pixels();
   }
 
   /**
-   * Runs the pipeline. The picture goes on from the answered pixels, so they may be changed in place, before anything else
-   * is done to the picture.
+   * Runs the pipeline and returns its pixels. The picture continues from these pixels, so the caller may change them in
+   * place, before anything else is done to the picture.
    * @param as 'rgba' adds an opaque alpha channel where there is none.
    */
   async pixels(as?: 'rgba'): Promise<Pixels> {
@@ -191,7 +196,9 @@ export class Picture {
     return pixels;
   }
 
-  /** Runs the pipeline and goes on from what it made, as `pixels` does, with the 16 bits that the picture may have. */
+  /**
+   * Runs the pipeline and continues from its result, as `pixels` does, but keeps the 16 bits that the picture may have.
+   */
   async handOver(): Promise<Pixels | DeepPixels> {
     if (!this.#has16Bits) return this.pixels();
     const pixels = await deepPixelsOf(this.#timed(this.#pipeline));
@@ -199,7 +206,7 @@ export class Picture {
     return pixels;
   }
 
-  /** Goes on from other pixels of as many frames. */
+  /** Continues from other pixels with the same number of frames. */
   replace(pixels: Pixels | DeepPixels): void {
     this.#pipeline = openPixels(pixels);
     this.#used.clear();
@@ -212,7 +219,7 @@ export class Picture {
     this.hasAlpha = pixels.channels === 4;
   }
 
-  /** Does something to each frame as if it were a picture of its own. Every frame must come out at the same size. */
+  /** Works on each frame as if it were a separate picture. Every frame must end with the same size. */
   async eachFrame(work: (frame: Picture) => Promise<void>): Promise<void> {
     const strip = await this.pixels();
     const done: Pixels[] = [];
@@ -224,7 +231,10 @@ export class Picture {
     this.replace(joinFrames(done));
   }
 
-  /** Does something to the colours that sharp would do to transparency as well, which stays as it was. */
+  /**
+   * Works on the colours without the alpha channel, which sharp would change as well, and then restores the alpha
+   * channel.
+   */
   async coloursAlone(work: () => Promise<void>): Promise<void> {
     if (!this.hasAlpha) return work();
     const whole = await this.pixels();
@@ -240,7 +250,10 @@ export class Picture {
     return this.#timed(this.#pipeline);
   }
 
-  /** A pipeline of its own over other pixels, for steps: they do not load sharp. It ends when nobody waits for the picture any more. */
+  /**
+   * A separate pipeline over other pixels, for steps, because they do not load sharp. It fails when nobody waits for
+   * the picture any more.
+   */
   pipelineOver(pixels: Pixels | DeepPixels): Sharp {
     return this.#timed(openPixels(pixels));
   }

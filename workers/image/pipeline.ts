@@ -35,8 +35,8 @@ import { isSamePicture, type PlannedStep, secondsLeft, type Work, writableFormat
 const NO_BLOCKS: CarriedBlocks = { exif: false, others: false };
 
 /**
- * What happens to a picture once it is open, in this order. It is opened upright: sharp turns it by its EXIF orientation
- * as part of the first pipeline, so that a JPEG or WebP can still be shrunk while it is decoded.
+ * The stages of a pass once the picture is open, in this order. The picture is opened upright: sharp turns it by its
+ * EXIF orientation as part of the first pipeline, so that a JPEG or WebP can still be shrunk while it is decoded.
  */
 const STAGES: readonly ((work: Work) => void | Promise<void>)[] = [
   convertColours,
@@ -46,12 +46,13 @@ const STAGES: readonly ((work: Work) => void | Promise<void>)[] = [
 ];
 
 /**
- * Runs one pass: decode once, the steps in order, encode once.
- * @returns the file, or a failure as plain data that tells nothing in the codec's own words.
+ * Runs one pass: one decode, the steps in order, one encode.
+ * @returns the file, or a failure as plain data without the codec's own messages.
  */
 export async function transform(task: TransformTask): Promise<Transformed | Failure> {
   const result = await attempt(task);
-  // The sender's reading of the header may have been wrong: a failure stands only when our own reading comes to it as well.
+  // The sender's reading of the header may have been wrong, so a failure counts only when the pass also fails with the
+  // thread's own reading.
   if (result.kind === 'transformed' || task.header === undefined) return result;
   const { header: _, ...unhinted } = task;
   return attempt(unhinted);
@@ -100,7 +101,7 @@ async function open(sent: TransformTask): Promise<Work> {
   const task = sent.raw === undefined ? { ...sent, input: readied(colours.input, asked) } : sent;
   const planned = planSteps(task.pass.steps);
   const file = await readSource(task, asked.metadata === 'keep');
-  // What became a PNG of 16 bits only to be read right is not written as one.
+  // An input that became a 16-bit PNG only to be read correctly is not written as one.
   if (colours.was !== undefined) file.is16Bit = false;
   const wanted = { ...asked, format: asked.format ?? colours.was ?? writableFormat(file.format) };
   assertEncodable(wanted);
@@ -110,7 +111,7 @@ async function open(sent: TransformTask): Promise<Work> {
   const isGrey = staysGrey({ source, encode: wanted, steps: planned });
   const profile = profileOf(source, wanted, isGrey, [
     ...planned.map(({ operation, params }) => operation.profile?.(params)),
-    // The profile is one to read by.
+    // The profile of an HDR input serves for reading only.
     ...(colours.isHdr ? (['srgb'] as const) : []),
   ]);
   const { steps, encode } = await paintable({ steps: planned, encode: wanted }, task, source, profile);
@@ -137,13 +138,15 @@ async function open(sent: TransformTask): Promise<Work> {
   };
 }
 
-/** The input without what costs more than it weighs, and with its metadata where it can be carried from. */
+/**
+ * The input without PNG texts that are costly to read, and with its metadata in chunks from which it can be carried.
+ */
 function readied(input: Uint8Array<ArrayBuffer>, { metadata }: Encode): Uint8Array<ArrayBuffer> {
   const safe = withoutBulkyTexts(input);
   return metadata === 'keep' ? withProfileChunks(safe) : safe;
 }
 
-/** A file that grew, though it shows the same picture in no more pixels. */
+/** Warns of a file that grew, though it shows the same picture in no more pixels. */
 function sizeWarnings(
   { source, chosen, steps }: Work,
   { raw, input }: TransformTask,
@@ -155,7 +158,7 @@ function sizeWarnings(
   return isSame && !isEnlarged && grew ? [{ code: 'larger_than_input' }] : [];
 }
 
-/** Presets may say how to read and to write in steps: what comes later wins. */
+/** Collects the settings for reading and writing that a preset states as steps; later ones override earlier ones. */
 function foldSettings({ decode, steps, encode }: Pass): { decode: Decode; encode: Encode } {
   const said = steps.map(({ operation: name, params }) => {
     const operation = operationNamed(name);
@@ -177,7 +180,7 @@ function planSteps(steps: readonly Step[]): PlannedStep[] {
 
 type Painting = Pick<Work, 'steps' | 'encode'>;
 
-/** The steps, with their colours in the numbers that the pixels stay in: those of the profile that goes with them. */
+/** The steps with their colours converted to the profile in which the pixels stay. */
 async function paintable(
   painting: Painting,
   { input }: TransformTask,
@@ -200,7 +203,10 @@ async function paintable(
   };
 }
 
-/** The CSS colours among the arguments of a step, by name; one with a default that is left out is none: those are black or white. */
+/**
+ * The CSS colours among the arguments of a step, by name. Absent arguments are left out, because their defaults are
+ * black or white.
+ */
 function coloursOf({ operation, params }: PlannedStep): [string, string][] {
   return Object.entries(params).filter(
     (argument): argument is [string, string] =>
@@ -215,14 +221,14 @@ function backgroundsOf(encode: Work['encode']): { ground: Rgba | undefined; fill
   return { ground, fill: ground };
 }
 
-/** sharp takes 16-bit pictures with a profile to Display P3; this brings them back to sRGB. */
+/** Converts 16-bit pictures with a profile to sRGB, because sharp converts them to Display P3. */
 function convertColours({ picture, source, profile }: Work): void {
   if (source.isDeep && source.hasProfile && profile !== 'own') picture.convertToSrgb();
 }
 
 /**
- * Where every step makes the same of a flattened picture, three channels are less work than four. What is flat already
- * loses nothing by it; only a JPEG is known to be.
+ * Flattens first where no step depends on it, because three channels are less work than four. An opaque picture loses
+ * nothing by it, but only a JPEG is known to be opaque.
  */
 function flattenEarly({ picture, source, ground, steps }: Work): void {
   if (ground === undefined || source.format === 'jpeg') return;

@@ -6,8 +6,9 @@ import { deepPixelsOf, isDeep, pixelsOf } from './pixels/pixels.ts';
 import { enlarged, sampled } from './pixels/resample.ts';
 
 /*
- * How a picture on its way through a pass gets another size: scaled, cut or padded. Sizes are of one frame, in pixels. What
- * has the size already is left alone. All but cutting throw BadArgument where the result would be too large.
+ * Changes the size of a picture during a pass: scales, cuts or pads it. Sizes are of one frame, in pixels. A picture
+ * that has the size already is not changed. All functions except cutting throw BadArgument where the result would be
+ * too large.
  */
 
 type Kernel = keyof KernelEnum;
@@ -19,8 +20,8 @@ export async function scaleTo(picture: Picture, size: Size, kernel: Kernel = 'la
   if (isOf(picture, size)) return;
   assertSize(size, picture.frames);
   if (kernel === 'nearest') return picture.replace(sampled(await picture.handOver(), size));
-  // In one strip, the edges of frames run into each other. Enlarged, that shows; made smaller, it is a tenth of the
-  // contrast in one row of pixels, and taking the frames apart would cost three times the time.
+  // In one strip, the edges of neighbouring frames bleed into each other. An enlargement shows it. In a reduction it is
+  // a tenth of the contrast in one row of pixels, and separate frames would cost three times the time.
   if (picture.frames > 1 && size.height > picture.height)
     return picture.eachFrame((frame) => scaleTo(frame, size, kernel));
   if (size.width > picture.width || size.height > picture.height) return enlargeTo(picture, size, kernel);
@@ -28,13 +29,13 @@ export async function scaleTo(picture: Picture, size: Size, kernel: Kernel = 'la
   picture.becomes(size);
 }
 
-/** Scales to a size that is larger on an axis or both, after what becomes smaller on the other. */
+/** Scales to a size that is larger on one axis or both. An axis that gets smaller is scaled first. */
 async function enlargeTo(picture: Picture, size: Size, kernel: Exclude<Kernel, 'nearest'>): Promise<void> {
   await scaleTo(picture, smallerSides(picture, size), kernel);
   picture.replace(enlarged(await picture.handOver(), size, kernel, picture.lookAtClock));
 }
 
-/** Makes the picture smaller in linear light, as optics do: fine patterns keep their brightness. */
+/** Makes the picture smaller in linear light, as optics do, so that fine patterns keep their brightness. */
 export async function scaleLinear(picture: Picture, to: Size, kernel: Kernel = 'lanczos3'): Promise<void> {
   const size = smallerSides(picture, to);
   if (isOf(picture, size)) return;
@@ -47,12 +48,12 @@ export async function scaleLinear(picture: Picture, to: Size, kernel: Kernel = '
   picture.replace(isDeep(pixels) ? await deepPixelsOf(pipeline) : await pixelsOf(pipeline, frames));
 }
 
-/** Of each side the smaller one. */
+/** The smaller of the two sizes on each axis. */
 function smallerSides(one: Size, other: Size): Size {
   return { width: Math.min(one.width, other.width), height: Math.min(one.height, other.height) };
 }
 
-/** Scales to cover this size and cuts off what is least interesting. The picture must not move. */
+/** Scales to cover this size and cuts off the least interesting part. The picture must not be an animation. */
 export async function scaleToInteresting(
   picture: Picture,
   size: Size,
@@ -70,13 +71,14 @@ export async function scaleToInteresting(
 /** Cuts out a box, which must lie within the picture. */
 export async function cropTo(picture: Picture, { left, top, width, height }: Box): Promise<void> {
   if (isOf(picture, { width, height })) return;
-  // sharp turns before it scales when a box is cut as well, and would decode every pixel: cut the small result instead.
+  // sharp turns a picture before it scales it when a box is cut as well, and would decode every pixel. So the box is
+  // cut out of the small result instead.
   if (picture.uses('scale')) await picture.turnUpright();
   (await picture.at(picture.uses('scale') ? 'crop' : 'extract')).extract({ left, top, width, height });
   picture.becomes({ width, height });
 }
 
-/** Adds room around the picture. */
+/** Adds a margin around the picture. */
 export async function pad(
   picture: Picture,
   room: { top: number; right: number; bottom: number; left: number },

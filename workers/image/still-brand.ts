@@ -2,8 +2,9 @@ import { isoBox, isoBrands } from '../formats/boxes.ts';
 import { Bytes } from '../formats/bytes.ts';
 
 /**
- * An AVIF of a sequence names itself by that, and libvips does not open it, though it knows the still picture that stands
- * in such a file for players of none. Answers the same bytes, or a copy that names itself by the still picture.
+ * Makes the still picture of an AVIF sequence readable. Such a file has the brand `avis`, which libvips does not open,
+ * though it contains a still picture for viewers that show no animation. Returns the same bytes, or a copy with the
+ * brand `avif`.
  */
 export function withStillBrand(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const bytes = new Bytes(input);

@@ -10,18 +10,18 @@ import type { Picture } from './picture.ts';
 export interface PlannedStep {
   operation: StepOperation;
   params: Step['params'];
-  /** Where it stands in the pass, for failures. */
+  /** Index of the step in the pass, for failures. */
   index: number;
 }
 
-/** A pass on its way: every choice is made, and the picture goes from stage to stage. */
+/** A pass in progress: every choice is made, and the picture goes from stage to stage. */
 export interface Work {
   task: TransformTask;
   steps: PlannedStep[];
   encode: Encode & { format: OutputFormat };
   source: Source;
   chosen: Chosen;
-  /** What of the file's metadata goes along. */
+  /** The metadata of the file that is carried to the result. */
   carried: CarriedBlocks;
   profile: CarriedProfile;
   picture: Picture;
@@ -30,7 +30,7 @@ export interface Work {
   context: PassContext;
 }
 
-/** Whether a step shows what was there before, at most in another size, place or part. */
+/** Whether a step shows the same picture, at most in another size, position or section. */
 export function isSamePicture({ operation, params }: PlannedStep): boolean {
   return operation.commutesWithFlatten(params);
 }
@@ -42,7 +42,7 @@ export function secondsLeft(deadlineMs: number): number {
   return Math.min(3600, Math.ceil(leftMs / 1000));
 }
 
-/** The input's own format where it can be written. */
+/** The input's own format where it can be written, else png. */
 export function writableFormat(format: string): OutputFormat {
   switch (format) {
     case 'jpeg':
@@ -52,7 +52,7 @@ export function writableFormat(format: string): OutputFormat {
     case 'tiff':
       return format;
     case 'heif':
-      // AV1 is the one codec of the HEIF family that is read.
+      // AV1 is the only codec of the HEIF family that this service reads.
       return 'avif';
     default:
       return 'png';

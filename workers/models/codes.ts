@@ -5,19 +5,19 @@ import { prepareZXingModule, readBarcodes } from 'zxing-wasm/reader';
 import { outputOf } from '../transport/output.ts';
 import type { CodesRead, CodesTask } from './protocol.ts';
 
-/** Runs in a thread of its own, started with the first question for codes. */
+/** This thread reads bar and QR codes. It is started with the first request for codes. */
 
 sharp.concurrency(1);
 sharp.cache(false);
 
 const CODES_MAX = 100;
 
-/** From the package: left to itself, it would fetch the module from a network. */
+/** The file comes from the package, because the library would otherwise download it. */
 const wasmFile = fileURLToPath(import.meta.resolve('zxing-wasm/reader/zxing_reader.wasm'));
 const { buffer } = new Uint8Array(await readFile(wasmFile));
 prepareZXingModule({ overrides: { wasmBinary: buffer } });
 
-/** Reads every code in a picture, upright or not. */
+/** Reads every code in a picture, at any angle. */
 export default async function read({ picture }: CodesTask): Promise<CodesRead> {
   const flat = sharp(picture).flatten({ background: '#ffffff' }).ensureAlpha().toColourspace('srgb');
   const { data, info } = await outputOf(flat.raw());

@@ -1,7 +1,7 @@
 import sharp, { type OverlayOptions } from 'sharp';
 import { outputOf } from '../transport/output.ts';
 
-/** What is drawn: a text on a ground whose colours and shapes the seed decides. */
+/** A picture to draw: a text on a background whose colours and shapes the seed decides. */
 interface Drawing {
   text: string;
   seed: number;
@@ -9,12 +9,12 @@ interface Drawing {
   height: number;
 }
 
-/** Hues of the ground, in degrees: sky, sea, dusk, leaf, sand, rose. */
+/** Hues of the background, in degrees: sky, sea, dusk, leaf, sand, rose. */
 const HUES = [205, 185, 265, 140, 35, 340];
 const DISCS = 5;
 const LONGEST_TEXT_CHARACTERS = 400;
 
-/** A picture of its text: soft discs of light on a gradient, the words in white with a shadow. PNG. */
+/** Draws the text in white with a shadow, on a gradient with soft discs of light. PNG. */
 export async function draw(drawing: Drawing): Promise<Uint8Array<ArrayBuffer>> {
   const { width, height } = drawing;
   const ground = sharp(groundOf(drawing), { raw: { width, height, channels: 3 } });
@@ -33,7 +33,7 @@ interface Disc {
 
 const DISC_OPACITY = 0.28;
 
-/** The ground, pixel by pixel: the image threads of this process close libvips' reader of drawings, for good reason. */
+/** Draws the background pixel by pixel, because the image threads of this process block libvips' SVG loader. */
 function groundOf({ seed, width, height }: Drawing): Uint8Array {
   const random = randomFrom(seed);
   const hue = HUES[Math.floor(random() * HUES.length)] as number;
@@ -57,7 +57,7 @@ function groundOf({ seed, width, height }: Drawing): Uint8Array {
   return data;
 }
 
-/** A disc over one pixel; its edge is a pixel wide. */
+/** Draws a disc over one pixel; its edge is one pixel wide. */
 function lay(
   { x: centreX, y: centreY, radius, colour }: Disc,
   x: number,
@@ -84,7 +84,7 @@ function rgbOf(hue: number, saturation: number, lightness: number): Rgb {
   return [channel(0), channel(8), channel(4)];
 }
 
-/** The words as large as they fit, in the middle, and their shadow below them. */
+/** The text as large as it fits, centred, with its shadow below it. */
 async function lettersOf({ text, width, height }: Drawing): Promise<OverlayOptions[]> {
   const words = printable(text);
   if (words === '') return [];
@@ -116,7 +116,10 @@ async function lettersOf({ text, width, height }: Drawing): Promise<OverlayOptio
   ];
 }
 
-/** Letters that fill the room: each takes about 0.7 by 1.25 of its size, and no word of usual length is broken. */
+/**
+ * Font size at which the text fills the box: each letter takes about 0.7 by 1.25 of the size, and no word of usual
+ * length is broken.
+ */
 function sizeFor(words: string, room: { width: number; height: number }): number {
   const longestWord = Math.min(20, Math.max(...words.split(/\s+/).map((word) => word.length)));
   const filling = Math.sqrt((room.width * room.height) / (words.length * 0.75)) * 0.8;
@@ -131,7 +134,7 @@ function inked(mask: Uint8Array, tone: number, opacity: number): Buffer {
   return data;
 }
 
-/** Without control characters, and no longer than can be read. */
+/** The text without control characters, cut off after LONGEST_TEXT_CHARACTERS. */
 function printable(text: string): string {
   const words = text
     .toWellFormed()
@@ -142,12 +145,12 @@ function printable(text: string): string {
   return `${characters.slice(0, LONGEST_TEXT_CHARACTERS).join('')}…`;
 }
 
-/** Pango reads markup: what means something there is written as entities. */
+/** Escapes the characters that have a meaning in Pango's markup. */
 function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }
 
-/** Numbers from 0 to 1 that are the same for the same seed (mulberry32, public domain). */
+/** A generator of numbers from 0 to 1 that is repeatable for each seed (mulberry32, public domain). */
 function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -3,7 +3,7 @@ import { measure as measuredColours } from '../image/facts/measure.ts';
 import { outputOf } from '../transport/output.ts';
 import type { Measures } from './protocol.ts';
 
-/** Real facts of a picture's pixels. */
+/** Measures facts of a picture's pixels. */
 export async function measure(picture: Uint8Array): Promise<Measures> {
   const { data, info } = await outputOf(sharp(picture).ensureAlpha().toColourspace('srgb').raw());
   const { width, height } = info;
@@ -36,16 +36,16 @@ export async function measure(picture: Uint8Array): Promise<Measures> {
   };
 }
 
-/** A change of light between neighbours that a pen or a font makes, of 255. */
+/** Smallest difference of luminance between neighbouring pixels, of 255, that counts as the edge of a stroke. */
 const STROKE_EDGE = 70;
-/** Strokes in a row of pixels, for each 100 pixels, that make it part of a line of writing. */
+/** Edges per 100 pixels of a row from which the row counts as part of a line of text. */
 const STROKES_PER_100 = 4;
 const LINE_ROWS_MIN = 5;
 const LINE_ROWS_MAX = 120;
 
 /**
- * Lines of writing are bands of rows with many sharp edges between bands with few. A rough measure: it says whether it
- * looks like writing, and does not read.
+ * Whether the picture looks like text. Lines of text are bands of rows with many sharp edges between bands with few.
+ * This is a rough measure, which recognises no letters.
  */
 function looksWritten(light: Uint8Array, width: number, height: number): boolean {
   let rows = 0;

@@ -1,9 +1,10 @@
 /**
- * What crosses between an API process and the threads of models that run on this machine: plain data, structured-cloned.
- * Both sides import this page; neither imports the other.
+ * The messages between an API process and the threads of models that run on this machine: plain data,
+ * structured-cloned.
+ * Both sides import this file; neither imports the other.
  */
 
-/** What the sandbox draws or measures. Pictures are JPEG, PNG or WebP; seeds decide colours. */
+/** A task for the sandbox models. Pictures are JPEG, PNG or WebP; the seed decides the colours. */
 export type SandboxTask =
   | { kind: 'draw'; text: string; seed: number; width: number; height: number }
   | { kind: 'recolour'; picture: Uint8Array; seed: number }
@@ -24,11 +25,11 @@ export interface Measures {
   colourfulness: number;
   /** Whether any pixel is transparent. */
   isTransparent: boolean;
-  /** Whether rows of sharp strokes on an even ground were found, as lines of writing are. */
+  /** Whether rows of sharp strokes on an even background were found, as lines of text have them. */
   hasText: boolean;
 }
 
-/** PNG bytes, or measures. */
+/** The bytes of a PNG, or measures. */
 export type SandboxResult = { png: Uint8Array<ArrayBuffer> } | { measures: Measures };
 
 /** A picture whose bar and QR codes are read. */
@@ -36,7 +37,7 @@ export interface CodesTask {
   picture: Uint8Array;
 }
 
-/** Where something stands in a picture, in its pixels. */
+/** Box of something in a picture, in pixels of the picture. */
 export interface Box {
   x: number;
   y: number;
@@ -50,11 +51,14 @@ export interface CodesRead {
   codes: (Box & { format: string; text: string })[];
 }
 
-/** What the thread of answer schemas does: `start` answers once it runs. Schemas and values are JSON text. */
+/**
+ * A task for the thread that checks answer schemas. `start` is answered once the thread runs. Schemas and values are
+ * JSON text.
+ */
 export type SchemaTask = { kind: 'start' } | { kind: 'check'; schema: string; value?: string };
 
 export interface SchemaResult {
-  /** What keeps the schema from being used, as the end of the sentence "The schema …". */
+  /** Reason why the schema cannot be used, as the end of the sentence "The schema …". */
   problem?: string;
   /** How the value breaks the schema, such as "/tags must be array". */
   broken?: string;

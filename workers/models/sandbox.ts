@@ -4,15 +4,15 @@ import { draw } from './drawing.ts';
 import { measure } from './measures.ts';
 import type { SandboxResult, SandboxTask } from './protocol.ts';
 
-/** Runs in a thread of its own, started with the first use of a sandbox model. */
+/** This thread runs the sandbox models. It is started with the first use of one. */
 
 sharp.concurrency(1);
 sharp.cache(false);
 
-/** How far a pixel may be from the corner's in any channel to count as background. */
+/** Largest difference of any channel from the corner's pixel at which a pixel counts as background. */
 const LIKE_THE_CORNER = 32;
 
-/** Does one task: real image processing, and the same bytes for the same task. */
+/** Performs one task with real image processing. The same task always gives the same bytes. */
 export default async function run(task: SandboxTask): Promise<SandboxResult> {
   switch (task.kind) {
     case 'draw':
@@ -32,7 +32,7 @@ export default async function run(task: SandboxTask): Promise<SandboxResult> {
   }
 }
 
-/** Never near to no turn at all: an edit can be seen. */
+/** The hue rotation in degrees, never near 0, so that the edit is visible. */
 function hueOf(seed: number): number {
   return 60 + (seed % 241);
 }
@@ -49,7 +49,7 @@ async function enlarged({
   return pngOf(larger.sharpen());
 }
 
-/** Pixels like the top left one's become transparent, wherever they are. */
+/** Makes every pixel transparent that is like the top left one, wherever it lies. */
 async function cutOut(picture: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
   const { data, info } = await outputOf(sharp(picture).ensureAlpha().toColourspace('srgb').raw());
   const [red, green, blue] = data.subarray(0, 3) as unknown as [number, number, number];

@@ -4,9 +4,12 @@ import { LRUCache } from 'lru-cache';
 import { RE2JS } from 're2js';
 import type { SchemaResult, SchemaTask } from './protocol.ts';
 
-/** Runs in a thread of its own, which is ended with a task that takes too long: schemas and answers are code that others wrote. */
+/**
+ * This thread checks answers against schemas. It is terminated with a task that takes too long, because schemas and
+ * answers are untrusted.
+ */
 
-/** Expressions of a `pattern` run in linear time, whatever the text is. */
+/** Regular expressions of a `pattern` run in linear time, whatever the text is. */
 const linearRegExp: NonNullable<NonNullable<Options['code']>['regExp']> = Object.assign(
   (pattern: string) => {
     const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern));
@@ -28,7 +31,7 @@ type Compiled = { validate: ValidateFunction } | { problem: string };
 
 const compiledSchemas = new LRUCache<string, Compiled>({ max: 100 });
 
-/** Compiles a schema, and holds a value against it where there is one. */
+/** Compiles a schema, and validates a value against it where there is one. */
 export default function run(task: SchemaTask): SchemaResult {
   if (task.kind === 'start') return {};
   const compiled = compiledSchemas.get(task.schema) ?? compile(task.schema);
@@ -43,7 +46,7 @@ export default function run(task: SchemaTask): SchemaResult {
 
 function compile(text: string): Compiled {
   try {
-    // A copy without $id: two schemas of one name must not meet.
+    // The copy has no $id, so that two schemas with the same name never collide.
     const { $id: _, ...schema } = JSON.parse(text) as Record<string, unknown>;
     return { validate: new Ajv2020(OPTIONS).compile(schema) };
   } catch (error) {
