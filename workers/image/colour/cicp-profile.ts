@@ -1,14 +1,15 @@
 import type { Cicp } from '../../protocol.ts';
 
 /**
- * ICC profiles for colours that a file names by code points (ITU-T H.273) instead: what AVIFs of phones and PNGs of HDR tools do.
- * A profile is made of primaries and a curve a channel. For PQ and HLG (ITU-R BT.2100) the curve tone-maps as well, as the
- * EETF of ITU-R BT.2390 does from 1,000 cd/m² to white at 203 cd/m² (BT.2408): what is darker than some 90 cd/m² stays.
+ * Builds ICC profiles for colours that a file names by code points (ITU-T H.273), as AVIFs of phones and PNGs of HDR
+ * tools do. A profile is built from primaries and one curve per channel. For PQ and HLG (ITU-R BT.2100) the curve also
+ * tone-maps, as the EETF of ITU-R BT.2390 does, from 1,000 cd/m² to white at 203 cd/m² (BT.2408). Tones below about 90
+ * cd/m² stay unchanged.
  */
 
 type Triple = readonly [number, number, number];
 
-/** x and y of red, green and blue. All of them have their white at D65. */
+/** x and y of red, green and blue. The white point of all of them is D65. */
 const PRIMARIES: Record<number, { name: string; points: readonly [number, number][] }> = {
   1: {
     name: 'BT.709',
@@ -41,7 +42,7 @@ const HLG = 18;
 
 const D65: Triple = [0.95047, 1, 1.08883];
 const D50: Triple = [0.9642, 1, 0.8249];
-/** Bradford. */
+/** The Bradford matrix. */
 const CONES: readonly Triple[] = [
   [0.8951, 0.2664, -0.1614],
   [-0.7502, 1.7135, 0.0367],
@@ -50,20 +51,20 @@ const CONES: readonly Triple[] = [
 
 const PEAK_NITS = 1000;
 const WHITE_NITS = 203;
-/** Points of a curve: PQ is steep. */
+/** Number of points of a curve; it is high because PQ is steep. */
 const CURVE_POINTS = 4096;
 
-/** Whether the code points mean something else than sRGB does, and something that a profile can be made for. */
+/** Whether the code points differ from sRGB in a way for which a profile can be built. */
 export function needsProfile({ primaries, transfer }: Cicp): boolean {
   return primaries in PRIMARIES && (primaries !== BT709 || isHdr({ primaries, transfer }));
 }
 
-/** Whether colours are brighter than white, so that their numbers make no sense in 8 bits. */
+/** Whether colours can be brighter than white, so that their numbers make no sense in 8 bits. */
 export function isHdr({ transfer }: Cicp): boolean {
   return transfer === PQ || transfer === HLG;
 }
 
-/** An ICC profile, version 2.4, of a display with these colours. */
+/** Builds an ICC profile, version 2.4, of a display with these colours. */
 export function profileFor({ primaries, transfer }: Cicp): Buffer {
   const { name, points } = PRIMARIES[primaries] ?? (PRIMARIES[BT709] as (typeof PRIMARIES)[number]);
   const columns = columnsOf(points);
@@ -80,7 +81,7 @@ export function profileFor({ primaries, transfer }: Cicp): Buffer {
   return assembled(tags);
 }
 
-/** From a channel's value, 0 to 1, to light, where 1 is white. What is left out is close to sRGB. */
+/** Curves from a channel's value, 0 to 1, to light, where 1 is white. Transfers without a curve are close to sRGB. */
 const CURVES: Record<number, (value: number) => number> = {
   4: (value) => value ** 2.2,
   5: (value) => value ** 2.8,
@@ -108,7 +109,7 @@ function hlgToScene(value: number): number {
   return (Math.exp((value - 0.55991073) / 0.17883277) + 0.28466892) / 12;
 }
 
-/** BT.2390-11, 5.4.1: the brightest tones along a spline, the others as they are. */
+/** BT.2390-11, 5.4.1: maps the brightest tones along a spline and keeps all others. */
 function toneMapped(nits: number): number {
   const source = nitsToPq(PEAK_NITS);
   const most = nitsToPq(WHITE_NITS) / source;
@@ -123,7 +124,7 @@ function toneMapped(nits: number): number {
   return Math.min(1, pqToNits(mapped * source) / WHITE_NITS);
 }
 
-/** XYZ of red, green and blue as seen under D50, which sum up to its white. */
+/** XYZ of red, green and blue as seen under D50; they add up to its white. */
 function columnsOf(points: readonly [number, number][]): Triple[] {
   const bright = points.map(([x, y]): Triple => [x / y, 1, (1 - x - y) / y]);
   const shares = solve(transposed(bright), D65);
@@ -153,7 +154,7 @@ function transposed(rows: readonly Triple[]): Triple[] {
   return [0, 1, 2].map((index) => rows.map((row) => row[index] as number) as unknown as Triple);
 }
 
-/** Cramer's rule. */
+/** Solves the equations by Cramer's rule. */
 function solve(matrix: readonly Triple[], right: Triple): Triple {
   const whole = determinant(matrix);
   return [0, 1, 2].map(
@@ -180,7 +181,7 @@ function textTag(text: string): Buffer {
   return typed('text', Buffer.from(`${text}\0`, 'latin1'));
 }
 
-/** The text, and neither a Unicode nor a script form of it. */
+/** A description with the plain text only, without its Unicode and script forms. */
 function descriptionTag(text: string): Buffer {
   const length = Buffer.alloc(4);
   length.writeUInt32BE(text.length + 1);
@@ -205,7 +206,7 @@ function curveTag(curve: (value: number) => number): Buffer {
 
 const HEADER_BYTES = 128;
 
-/** Header, table and tags; tags with the same bytes share them. */
+/** The profile: header, tag table and tags. Tags with the same bytes share them. */
 function assembled(tags: [string, Buffer][]): Buffer {
   const table = Buffer.alloc(4 + tags.length * 12);
   table.writeUInt32BE(tags.length);

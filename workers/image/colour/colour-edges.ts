@@ -1,15 +1,15 @@
 import type { Pixels } from '../pixels/pixels.ts';
 
-/** Two neighbours that differ by as much in their colour alone stand at an edge that coarse colours would blur. */
+/** Smallest distance in colour between two neighbours that makes a hard edge, which subsampled colours would blur. */
 const HARD = 90;
-/** From this share of hard edges on, a picture is a drawing or a screen and no photograph. */
+/** Share of hard edges above which a picture counts as a drawing or a screenshot, not as a photograph. */
 const SHARE = 0.004;
-/** One row of this many is looked at. */
+/** Every STEP-th row is examined. */
 const STEP = 3;
 
 /**
- * Whether a picture has enough hard edges between colours, as type on a coloured ground does, that chroma subsampling would
- * be seen.
+ * Whether a picture has enough hard edges between colours, such as text on a coloured background, that chroma
+ * subsampling would be visible.
  */
 export function hasHardColourEdges({ data, width, height, channels, frames }: Pixels): boolean {
   if (channels === 1) return false;
@@ -25,7 +25,7 @@ export function hasHardColourEdges({ data, width, height, channels, frames }: Pi
   return edges > SHARE * compared;
 }
 
-/** How far two pixels are apart in Cb and Cr (JFIF). */
+/** The distance of two pixels in Cb and Cr (JFIF). */
 function colourDistance(data: Uint8Array, one: number, other: number): number {
   const red = (data[one] as number) - (data[other] as number);
   const green = (data[one + 1] as number) - (data[other + 1] as number);

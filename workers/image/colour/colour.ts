@@ -8,8 +8,8 @@ export const TRANSPARENT: Rgba = { r: 0, g: 0, b: 0, alpha: 0 };
 
 /**
  * Reads a CSS colour.
- * @param key names the parameter it stands in.
- * @throws BadArgument on that parameter when it is none.
+ * @param key names the parameter that holds it.
+ * @throws BadArgument on that parameter when the text is no colour.
  */
 export function colourOf(text: string, key: string): Rgba {
   const parsed = cssColour(text);
@@ -26,12 +26,12 @@ export function isGreyColour(value: unknown): boolean {
   return r === g && g === b;
 }
 
-/** Whether the value is a CSS colour that lets something through. */
+/** Whether the value is a CSS colour that is not opaque. */
 export function isTranslucent(value: unknown): boolean {
   return typeof value === 'string' && (cssColour(value)?.alpha ?? 1) < 1;
 }
 
-/** Whether room of that colour shows what lies under it: without a colour it is transparent. */
+/** Whether an area of that colour is not opaque; without a colour it is transparent. */
 export function opensUp(background: unknown): boolean {
   return background === undefined || isTranslucent(background);
 }

@@ -1,6 +1,6 @@
 import { type Color, converter, parse, toGamut } from 'culori';
 
-/** Channels 0 to 255, alpha 0 to 1: as sharp takes colours. */
+/** A colour as sharp takes it: channels 0 to 255, alpha 0 to 1. */
 export interface Rgba {
   r: number;
   g: number;
@@ -8,17 +8,17 @@ export interface Rgba {
   alpha: number;
 }
 
-/** What is read, for messages. */
+/** The notations that are accepted, for messages. */
 export const COLOUR_NOTATIONS = 'orange, #ff8800, rgb(…), hsl(…) or oklch(…)';
 
-/** Notations of sRGB: what lies outside of it is cut off, channel by channel. */
+/** Notations of sRGB. Values outside of its gamut are clipped per channel. */
 const SRGB_MODES: readonly Color['mode'][] = ['rgb', 'hsl', 'hwb'];
 
 const toRgb = converter('rgb');
-/** The way of CSS Color 4 from wider spaces: the nearest colour of the same lightness and hue. */
+/** Maps colours of wider spaces as CSS Color 4 does: to the nearest colour of the same lightness and hue. */
 const mapped = toGamut('rgb', 'oklch');
 
-/** Reads any colour of CSS Color 4, but those that depend on a page. Undefined when it is none. */
+/** Reads any colour of CSS Color 4 except those that depend on a page. Undefined when the text is no colour. */
 export function cssColour(text: string): Rgba | undefined {
   const parsed = parse(text.trim().toLowerCase());
   if (parsed === undefined) return undefined;

@@ -1,10 +1,13 @@
-/** Light of an sRGB value of 8 bits, 0 to 1 (IEC 61966-2-1): there are 256 of them, and a power is slow. */
+/**
+ * Linear light, 0 to 1, of each 8-bit sRGB value (IEC 61966-2-1). It is a table of 256 values, because computing a
+ * power is slow.
+ */
 export const LIGHT_OF = Float64Array.from({ length: 256 }, (_, value) => {
   const share = value / 255;
   return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
 });
 
-/** The share of 255 that shows some light, 0 to 1, in sRGB. */
+/** The sRGB value, 0 to 1, of linear light, 0 to 1. */
 export function shareOf(light: number): number {
   return light <= 0.0031308 ? light * 12.92 : 1.055 * light ** (1 / 2.4) - 0.055;
 }

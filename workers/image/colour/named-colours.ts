@@ -5,21 +5,25 @@ import { type Cicp, LIMIT_PIXELS } from '../../protocol.ts';
 import { outputOf } from '../../transport/output.ts';
 import { isHdr, needsProfile, profileFor } from './cicp-profile.ts';
 
-/** Signature, and the header chunk with its length, type and checksum: a profile stands right behind it. */
+/** Bytes of the signature and of the header chunk with its length, type and checksum. A profile follows directly. */
 const PNG_HEAD_BYTES = 8 + 25;
 
-/** A file whose colours a codec reads right. */
+/** A file whose colours a codec reads correctly. */
 export interface Readied {
   input: Uint8Array<ArrayBuffer>;
-  /** Its profile tells what is brighter than white: it makes sense of these pixels, but of none that are written. */
+  /**
+   * Whether its profile describes colours brighter than white. Such a profile is right for these pixels, but not for
+   * the result's.
+   */
   isHdr: boolean;
-  /** What it was, where it became another format. */
+  /** Its former format, where it was converted. */
   was?: 'avif';
 }
 
 /**
- * Gives a file whose colours are named by code points a profile that says the same, since libvips knows profiles alone and takes
- * all else for sRGB. A PNG gets it as it is. An AVIF becomes such a PNG, with the EXIF and XMP that it has.
+ * Gives a file whose colours are named by code points an equivalent ICC profile, because libvips reads only profiles
+ * and takes all other colours for sRGB. A PNG gets the profile as it is. An AVIF is converted to a PNG with the
+ * profile, and keeps its EXIF and XMP.
  */
 export async function withNamedColours(
   input: Uint8Array<ArrayBuffer>,
@@ -36,7 +40,7 @@ export async function withNamedColours(
   return { input: bytes, isHdr: isHdr(cicp), ...(!isPng && { was: 'avif' }) };
 }
 
-/** All bits of an AVIF, barely packed: it is read again at once. */
+/** Converts an AVIF to a PNG with all its bits. The compression is low, because the PNG is decoded at once. */
 async function asPng(avif: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
   const pipeline = sharp(avif, { failOn: 'error', limitInputPixels: LIMIT_PIXELS });
   const { depth } = await pipeline.metadata();

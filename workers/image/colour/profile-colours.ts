@@ -7,14 +7,14 @@ import type { Pixels } from '../pixels/pixels.ts';
 import { pixelsOf } from '../pixels/pixels.ts';
 import { cssColour, type Rgba } from './css-colour.ts';
 
-/** One colour a pixel, in a row. */
+/** Channels of a pixel. The pixels form one row, one pixel per colour. */
 const CHANNELS = 3;
 
 /**
- * Says CSS colours, which are sRGB, in the numbers of a picture that keeps a profile of its own: painted with them, it
- * shows the colours that were meant. What is no colour, and every colour when the profile is none that can be painted
- * with, stays as it is.
- * @returns what stands for each text.
+ * Converts CSS colours, which are sRGB, to the numbers of a picture that keeps its own profile, so that the painted
+ * result shows the intended colours. Texts that are no colours are left out, and all are where the profile cannot
+ * convert them.
+ * @returns the converted colour for each text.
  */
 export async function inProfile(texts: readonly string[], profile: Uint8Array): Promise<Map<string, string>> {
   const colours = texts.flatMap((text): [string, Rgba][] => {
@@ -28,7 +28,7 @@ export async function inProfile(texts: readonly string[], profile: Uint8Array): 
   return new Map(colours.map(([text, { alpha }], index) => [text, written(converted, index, alpha)]));
 }
 
-/** sharp reads a profile from a file only. */
+/** Converts the row through a temporary file, because sharp reads a profile from a file only. */
 async function convert(row: Uint8Array, profile: Uint8Array): Promise<Pixels> {
   const path = join(tmpdir(), `darkroom-${randomUUID()}.icc`);
   const raw = { width: row.length / CHANNELS, height: 1, channels: CHANNELS } as const;

@@ -16,8 +16,8 @@ import { tiffPages } from '../../formats/tiff.ts';
 import type { OutputFormat } from '../../protocol.ts';
 
 /**
- * Whether a file is a picture and nothing else: no metadata, profile, preview or rest after its end that a result may not
- * carry. Then its bytes can be answered as they are. What is not known to be harmless is not bare.
+ * Whether a file is a picture and nothing else: without metadata, profile, preview or trailing bytes that a result may
+ * not carry. Such a file can be returned as it is. A part that is not known to be harmless makes the file not bare.
  */
 
 const PNG_CHUNKS = ['IHDR', 'PLTE', 'tRNS', 'IDAT', 'IEND', 'sBIT', 'bKGD', 'pHYs', 'gAMA', 'cHRM', 'sRGB'];
@@ -26,23 +26,23 @@ const GRAPHIC_CONTROL = 0xf9;
 const APPLICATION = 0xff;
 const GIF_APPLICATIONS = ['NETSCAPE2.0', 'ANIMEXTS1.0'];
 const HEIF_BOXES = ['ftyp', 'meta', 'mdat', 'free'];
-/** Items and properties that say more than how to decode the picture. */
+/** Types of items and properties that hold more than is needed to decode the picture. */
 const HEIF_WORDS = ['Exif', 'mime', 'uri ', 'thmb', 'prof', 'rICC'];
-/** Tags that say how the strips or tiles of a TIFF are decoded, its resolution and its orientation. */
+/** Tags that describe how the strips or tiles of a TIFF are decoded, its resolution and its orientation. */
 const TIFF_TAGS: ReadonlySet<number> = new Set([
   254, 255, 256, 257, 258, 259, 262, 266, 273, 274, 277, 278, 279, 282, 283, 284, 296, 317, 320, 322, 323,
   324, 325, 338, 339, 347, 530, 531, 532,
 ]);
-/** JFIF without a thumbnail. */
+/** Bytes of a JFIF segment without a thumbnail. */
 const JFIF_BYTES = 14;
-/** APP14, which says how colours are stored. */
+/** APP14, which describes how colours are stored. */
 const ADOBE = 0xee;
-/** Baseline, extended and progressive. */
+/** Markers of baseline, extended and progressive frames. */
 const FRAMES = [0xc0, 0xc1, 0xc2];
 const COMPONENTS_AT = 5;
 /** Four components are CMYK, which is converted. */
 const MOST_COMPONENTS = 3;
-/** Huffman tables, scans, quantization tables, restart intervals and the end. */
+/** Markers of Huffman tables, scans, quantization tables, restart intervals and the end. */
 const PLAIN_MARKERS = [0xc4, START_OF_SCAN, 0xdb, 0xdd, END_OF_IMAGE];
 
 const BARE: Record<OutputFormat, (file: Buffer) => boolean> = {
@@ -54,18 +54,18 @@ const BARE: Record<OutputFormat, (file: Buffer) => boolean> = {
   avif: isBareHeif,
 };
 
-/** @param format that the file is known to be of, and to decode as. */
+/** @param format the known format of the file, as which it decodes. */
 export function isBare(input: Uint8Array, format: OutputFormat): boolean {
   try {
     return BARE[format](Buffer.from(input.buffer, input.byteOffset, input.byteLength));
   } catch (error) {
-    // It is read past its end: a structure that nobody can vouch for.
+    // The read went past the end of the file, so its structure is not reliable.
     if (error instanceof RangeError) return false;
     throw error;
   }
 }
 
-/** Nothing may stand between two segments but the data of a scan. */
+/** Only the data of a scan may stand between two segments. */
 function isBareJpeg(file: Buffer): boolean {
   const segments = [...jpegSegments(new Bytes(file))];
   const isWhole = fills(file, segments) && segments.at(-1)?.marker === END_OF_IMAGE;
@@ -104,13 +104,13 @@ function isBareGif(file: Buffer): boolean {
   return isWhole && blocks.every((block) => block.kind !== 'extension' || isPlayback(file, block));
 }
 
-/** Whether an extension says how the animation plays: the name of an application is its first sub-block. */
+/** Whether an extension controls how the animation plays. The name of an application is its first sub-block. */
 function isPlayback(file: Buffer, { label, start }: GifExtension): boolean {
   const isNamed = () => GIF_APPLICATIONS.includes(file.toString('latin1', start + 1, start + 12));
   return label === GRAPHIC_CONTROL || (label === APPLICATION && isNamed());
 }
 
-/** One page, and nothing known to be behind it. */
+/** Whether a TIFF has one page with known tags only. */
 function isBareTiff(file: Buffer): boolean {
   const [first] = tiffPages(new Bytes(file));
   if (first === undefined || first.isBig || first.truncated) return false;
@@ -128,7 +128,7 @@ function isBareHeif(file: Buffer): boolean {
   return !metas.some((meta) => HEIF_WORDS.some((word) => meta.includes(word, 0, 'latin1')));
 }
 
-/** Whether nothing stands behind the last part, and nothing is missing of it. */
+/** Whether the last part is complete and ends with the file. */
 function fills(file: Buffer, parts: readonly Part[]): boolean {
   const last = parts.at(-1);
   return last?.next === file.length && !last.truncated;

@@ -2,23 +2,27 @@ import { Bytes } from '../../formats/bytes.ts';
 import { gifBlocks } from '../../formats/gif.ts';
 import { riffChunks } from '../../formats/riff.ts';
 
-/** What libvips takes a delay for that is this short, as old browsers did. */
+/** Delays up to SHORT_MS are slowed to SLOWED_MS by libvips, as old browsers did. */
 const SHORT_MS = 10;
 const SLOWED_MS = 100;
-/** Where the content of a frame's chunk says for how long it is shown, and in how many bytes. */
+/** Offset and length of the duration in the content of a frame's chunk. */
 const DURATION_AT = 12;
 const DURATION_BYTES = 3;
 
-/** What sharp takes for a delay at the most. */
+/** The longest delay that sharp accepts, in milliseconds. */
 export const LONGEST_SENT_MS = 65_535;
-/** The block of a GIF that says for how long the next picture is shown, in hundredths of a second, and where. */
+/**
+ * The block of a GIF that holds the delay of the next picture, in hundredths of a second, and the offset of the delay
+ * in it.
+ */
 const GRAPHIC_CONTROL = 0xf9;
 const DELAY_AT = 2;
 const LONGEST_DELAY = 0xffff;
 
 /**
- * Gives the frames of a written animation, in place, the delays that its pictures had.
- * @param wereSent whether the pixels came to the encoder without their file, with delays as long as sharp takes.
+ * Restores the original delays in the frames of an encoded animation, in place.
+ * @param wereSent whether the pixels were encoded without their file, with delays cut to the longest that sharp
+ * accepts.
  */
 export function restoreDelays(
   file: Uint8Array<ArrayBuffer>,
@@ -32,8 +36,8 @@ export function restoreDelays(
 }
 
 /**
- * libvips slows down delays of up to 10 ms in a WebP. Neighbours that look the same have become one frame, so frames are matched by the
- * time at which they end.
+ * libvips slows down delays of up to 10 ms in a WebP. It also joins neighbouring frames that look the same, so frames
+ * are matched by the time at which they end.
  */
 function restoreInWebp(webp: Uint8Array<ArrayBuffer>, delaysMs: readonly number[], longestMs: number): void {
   if (delaysMs.every((delayMs) => delayMs > SHORT_MS && delayMs <= longestMs)) return;
@@ -53,7 +57,7 @@ function restoreInWebp(webp: Uint8Array<ArrayBuffer>, delaysMs: readonly number[
   }
 }
 
-/** A GIF has a frame for each picture; one that does not is left alone. */
+/** A GIF has a frame for each picture. A GIF with another number of frames is not changed. */
 function restoreInGif(gif: Uint8Array<ArrayBuffer>, delaysMs: readonly number[], longestMs: number): void {
   if (delaysMs.every((delayMs) => delayMs <= longestMs)) return;
   const file = Buffer.from(gif.buffer, gif.byteOffset, gif.byteLength);

@@ -3,21 +3,22 @@ import type { OutputFormat } from '../../protocol.ts';
 import type { Size } from '../pixels/geometry.ts';
 
 /*
- * What the encoders do at each effort from 0 to 9. Efforts were chosen from curves of CPU time against bytes at equal SSIMULACRA 2 of 77
- * (eleven photographs, 512 px wide; `npm run bench -- efforts` makes them): a higher effort never makes a larger file, and the usual one
- * is where more bytes begin to cost more time than a caller who waits would give.
+ * The settings of the encoders at each effort from 0 to 9. Efforts were chosen from curves of CPU time against bytes at
+ * equal SSIMULACRA 2 of 77 (eleven photographs, 512 px wide; `npm run bench -- efforts` measures them). A higher effort
+ * never makes a larger file. The default effort is the point from which saving more bytes costs more time than a
+ * waiting caller would accept.
  */
 
-/** The effort that is taken where nobody chose one: CPU ms and bytes of it are those of the tables below. */
+/** The default effort. Its CPU milliseconds and bytes are in the tables below. */
 export const USUAL_EFFORT = { jpeg: 4, webp: 3, avif: 0 } as const satisfies Partial<
   Record<OutputFormat, number>
 >;
 
-/** The effort from which colours are looked at twice whatever the picture. */
+/** The effort from which WebP's sharp subsampling is used for every picture. */
 const SHARP_COLOURS_FROM_EFFORT = 8;
 /**
- * The WebP encoder's own effort, 0 to 6. Its 4 is as slow as 3 and no better; without a second look at colours 6 is slower than 5
- * with one, and larger.
+ * The WebP encoder's own effort, 0 to 6. Its 4 is as slow as 3 and no better. Its 6 without sharp subsampling is slower
+ * than 5 with it, and makes larger files.
  *
  *     0   7 ms  38.0 kB      5  25 ms  30.9 kB
  *     1   9 ms  35.4 kB      5 and sharp colours  42 ms  30.4 kB
@@ -28,7 +29,7 @@ const WEBP_EFFORTS = [0, 1, 2, 2, 3, 3, 5, 5, 5, 6] as const;
 
 /**
  * Options of a lossy WebP.
- * @param sharpColours whether the picture has hard edges between colours, which are blurred without a second look at them.
+ * @param sharpColours whether the picture has hard edges between colours, which plain subsampling would blur.
  */
 export function webpEffort(effort: number = USUAL_EFFORT.webp, sharpColours = false): WebpOptions {
   return {
@@ -39,8 +40,9 @@ export function webpEffort(effort: number = USUAL_EFFORT.webp, sharpColours = fa
 
 const TRELLIS_FROM_EFFORT = 9;
 /**
- * Trellis quantisation takes its bytes from details that are hardly seen. A raised quality gives the looks back: by 1 at quality 10,
- * by 5 at 50 and by 2 at 80, as measured at equal SSIMULACRA 2. Files are 5 % smaller then at quality 50, and 1 % at 80.
+ * The raise in quality that makes up for trellis quantisation, which takes its bytes from details that are hardly
+ * visible. It is 1 at quality 10, 5 at 50 and 2 at 80, as measured at equal SSIMULACRA 2. Files are then 5 % smaller at
+ * quality 50, and 1 % at 80.
  */
 const TRELLIS_RAISES = 0.1;
 
@@ -62,9 +64,12 @@ export function jpegEffort(quality: number, effort: number = USUAL_EFFORT.jpeg):
   };
 }
 
-/** The highest effort of the AVIF encoder that is worth its time, on its own scale: 4 takes five times as long, and the files are as large or larger. */
+/**
+ * The highest effort used of the AVIF encoder, on its own scale: 4 takes five times as long, and its files are as large
+ * or larger.
+ */
 const AVIF_TOP_EFFORT = 3;
-/** Caps the effort, so that large pictures finish in time; lossless ones take three times as long. */
+/** Limits of the effort for large pictures, so that they finish in time. Lossless ones take three times as long. */
 const AVIF_TOP_EFFORTS = {
   lossy: [
     { overPx: 24_000_000, top: 1 },
@@ -72,11 +77,11 @@ const AVIF_TOP_EFFORTS = {
   ],
   lossless: [{ overPx: 4_000_000, top: 0 }],
 };
-/** The usual effort of a lossless AVIF. */
+/** The default effort of a lossless AVIF. */
 const AVIF_LOSSLESS_EFFORT = 6;
 
 /**
- * The AVIF encoder's own effort, as far as a picture of that size has the time.
+ * The AVIF encoder's own effort, limited by the size of the picture.
  *
  *     0  16 ms  28.7 kB      2   94 ms  25.2 kB
  *     1  59 ms  26.0 kB      3  163 ms  24.2 kB
@@ -87,14 +92,15 @@ export function avifEffort(effort: number | undefined, lossless: boolean, { widt
   return scaled(effort ?? (lossless ? AVIF_LOSSLESS_EFFORT : USUAL_EFFORT.avif), top);
 }
 
-/** Up to here a search takes all the effort that an encoder has. */
+/** Size up to which a search uses the greatest effort. */
 const UNHURRIED_MEGAPIXELS = 2;
 const GREATEST_EFFORT = 9;
-/** Of a large WebP that is searched for: the highest before the time doubles. */
+/** Effort of a search over a large WebP: the highest before the time doubles. */
 const LARGE_WEBP_EFFORT = 7;
 
 /**
- * The effort of a search for the smallest file, which encodes many times, where nobody chose; undefined for the usual one.
+ * The effort of a search for the smallest file, which encodes many times, where the caller chose none; undefined for
+ * the default one.
  * @param megapixels of all frames.
  */
 export function searchEffort(format: OutputFormat, megapixels: number): number | undefined {
@@ -103,7 +109,7 @@ export function searchEffort(format: OutputFormat, megapixels: number): number |
   return format === 'avif' ? 0 : LARGE_WEBP_EFFORT;
 }
 
-/** Effort 0 to 9 on an encoder's scale from 0 to `top`. */
+/** Maps effort 0 to 9 to an encoder's scale from 0 to `top`. */
 export function scaled(effort: number, top: number): number {
   return Math.round((effort * top) / 9);
 }

@@ -6,52 +6,53 @@ import { avifEffort, jpegEffort, scaled, webpEffort } from './effort.ts';
 import { lossyWriter } from './lossless.ts';
 import { movingEffort } from './moving-effort.ts';
 
-/** What an encoder can do, and the options that make it do so. */
+/** The abilities of an encoder, and the options that it is called with. */
 interface Encoder {
   contentType: string;
   hasAlpha: boolean;
-  /** Longest side that the encoder writes; more than any picture has where the format sets none. */
+  /** Longest side that the encoder writes; infinity where the format sets no limit. */
   edgeLimitPx: number;
   /** @param size of one frame. */
   apply(pipeline: Sharp, encode: Settings, motion: Motion, size: Size): Sharp;
 }
 
-/** What an encoder can be told beside what a pass asks for. */
+/** Settings of an encoder beyond those that a pass asks for. */
 export interface Settings extends Encode {
   /** Whether the rows of a PNG are written as differences from their neighbours. */
   filtered?: boolean;
   /** Whether a WebP keeps hard edges between colours sharp, at any effort. */
   sharpColours?: boolean;
-  /** The measure that a file is encoded for, where it is not the eye. */
+  /** The measure for which a file is encoded; absent: visual quality. */
   tune?: 'ssim';
-  /** How strongly a palette mixes colours that it lacks, 0 to 1. */
+  /** Strength of the dithering of a palette, 0 to 1. */
   dither?: number;
-  /** How far pixels of a GIF may differ from the frame before and still be taken for the same, 0 to 32. */
+  /** Largest difference at which a pixel of a GIF counts as equal to that of the frame before, 0 to 32. */
   interFrameMaxError?: number;
 }
 
-/** How an animation plays; empty for a still picture. */
+/** Playback of an animation; empty for a still picture. */
 export interface Motion {
   delay?: number[];
   loop?: number;
 }
 
 /**
- * Defaults that look alike: jpeg, webp and avif at SSIMULACRA 2 of 77 to 78 in the mean of six photographs. Of eleven, five are
- * within 2 points by all three. What parts the others is mostly WebP, which is up to 6 points worse than JPEG where a picture
- * is soft (standard deviation of the Laplacian below 2.1) and up to 3 better where it is rough (above 5). A quality that
- * follows from that would need all pixels before the first is written, and would be another for each picture.
+ * Default qualities that look alike: jpeg, webp and avif at a mean SSIMULACRA 2 of 77 to 78 for six photographs. Of
+ * eleven photographs, five are within 2 points by all three. The differences come mostly from WebP, which is up to 6
+ * points worse than JPEG where a picture is soft (standard deviation of the Laplacian below 2.1) and up to 3 better
+ * where it is rough (above 5). A quality derived from that measure would need all pixels before the first is written,
+ * and would differ for each picture.
  */
 const QUALITY = { jpeg: 80, webp: 84, avif: 67, tiff: 80 } as const;
-/** From this quality on colours are as fine as the brightness. */
+/** Quality from which colours are not subsampled. */
 const FULL_CHROMA_FROM_QUALITY = 90;
 
-/** The longest side of a JPEG that the encoder takes: less than the 65535 that the format has room for. */
+/** Longest side of a JPEG that the encoder accepts, below the 65535 that the format allows. */
 const JPEG_EDGE_PX = 65_500;
 
 /**
- * mozjpeg's table by N. Robidoux, made for the eye: 9 % smaller than the standard's own at equal SSIMULACRA 2, in the same time. At equal
- * SSIM of the luma it is 3 % larger.
+ * mozjpeg's table by N. Robidoux, made for visual quality: its files are 9 % smaller than those of the standard's own
+ * table at equal SSIMULACRA 2, in the same time. At equal SSIM of the luma they are 3 % larger.
  */
 const SEEN_QUANTISATION = 3;
 const ENCODERS = {
@@ -145,25 +146,22 @@ export function contentTypeOf(format: OutputFormat): string {
   return ENCODERS[format].contentType;
 }
 
-/** Whether what is written can be transparent: a TIFF with a quality is one of JPEG strips. */
+/** Whether the result can be transparent. A TIFF with a quality cannot, because it holds JPEG strips. */
 export function canBeTransparent({ format, quality }: Encode & { format: OutputFormat }): boolean {
   return ENCODERS[format].hasAlpha && !(format === 'tiff' && quality !== undefined);
 }
 
-/** Whether a file of this format can say what its numbers mean. */
+/** Whether a file of this format can carry an ICC profile. */
 export function canCarryProfile(format: OutputFormat): boolean {
   return format !== 'gif';
 }
 
-/** The quality that is taken when none is asked for; undefined for formats that have none. */
+/** The quality when the caller asks for none; undefined for formats without a quality. */
 export function defaultQuality(format: OutputFormat): number | undefined {
   return format in QUALITY ? QUALITY[format as keyof typeof QUALITY] : undefined;
 }
 
-/**
- * Tells the pipeline how to write.
- * @throws Refusal invalid_param on `lossless` or `format` when the format cannot hold the picture like that.
- */
+/** Sets the encoder of the pipeline. */
 export function encodeWith(
   pipeline: Sharp,
   encode: Settings & { format: OutputFormat },
@@ -190,7 +188,7 @@ export function assertEncodable(encode: Encode & { format: OutputFormat }, size?
   }
 }
 
-/** A TIFF with a quality is one of JPEG strips. */
+/** The limit of a TIFF with a quality is that of JPEG, because it holds JPEG strips. */
 function edgeLimitPx({ format, quality }: Encode & { format: OutputFormat }): number {
   return format === 'tiff' && quality !== undefined ? JPEG_EDGE_PX : ENCODERS[format].edgeLimitPx;
 }

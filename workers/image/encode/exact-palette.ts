@@ -1,10 +1,10 @@
 import sharp from 'sharp';
 import { type Pixels, pixelsOf } from '../pixels/pixels.ts';
 
-/** The largest palette that a PNG has. */
+/** Size of the largest palette of a PNG. */
 const MOST_COLOURS = 256;
 
-/** PNG options that write a palette of just the colours that there are. */
+/** PNG options that write a palette of exactly the colours of the picture. */
 export interface ExactPalette {
   palette: true;
   quality: 100;
@@ -29,7 +29,10 @@ export function exactPaletteOf({ data, channels }: Pixels): ExactPalette | undef
   return { palette: true, quality: 100, colors: Math.max(2, colours.size), dither: 0 };
 }
 
-/** Whether a file shows these very pixels: the encoder chooses the palette again, and does not promise to keep it. */
+/**
+ * Whether a file decodes to exactly these pixels. The encoder chooses the palette itself, and does not guarantee to
+ * keep it.
+ */
 export async function shows(file: Uint8Array, { data, channels }: Pixels): Promise<boolean> {
   const opened = sharp(file, { limitInputPixels: false }).toColourspace(channels === 1 ? 'b-w' : 'srgb');
   const decoded = await pixelsOf(channels === 4 ? opened.ensureAlpha() : opened.removeAlpha());

@@ -1,18 +1,19 @@
 import type { Encode, OutputFormat } from '../../protocol.ts';
 
-/** What an animation is encoded with where nobody chose an effort. */
+/** The encoding of an animation where the caller chose no effort. */
 export interface MovingEffort {
-  /** Of all frames together. */
+  /** Megapixels of all frames in total. */
   upToMegapixels: number;
-  /** On the scale of the interface, 0 to 9; absent: the usual one. */
+  /** Effort on the scale of the API, 0 to 9; absent: the default one. */
   effort?: number;
-  /** CPU time as measured over an animation of 259 frames on one core. */
+  /** CPU time, measured over an animation of 259 frames on one core. */
   cpuMsPerMegapixel: number;
 }
 
 /**
- * Each frame is tried several times against the one before it. At the usual effort 4 megapixels take 0.7 s of a core as WebP and
- * 9 s as GIF; at the lower ones files are 5 % larger as WebP and as large as GIF.
+ * Efforts by size. The encoder tries each frame several times against the one before it. At the default effort 4
+ * megapixels take 0.7 s of a core as WebP and 9 s as GIF. At the lower efforts files are 5 % larger as WebP, and the
+ * same size as GIF.
  */
 const EFFORTS: Readonly<Partial<Record<OutputFormat, readonly MovingEffort[]>>> = {
   webp: [
@@ -26,7 +27,7 @@ const EFFORTS: Readonly<Partial<Record<OutputFormat, readonly MovingEffort[]>>> 
   ],
 };
 
-/** Undefined for a still picture, and where the effort is chosen already. */
+/** Undefined for a still picture, and where the effort is already chosen. */
 export function movingEffort(
   { format, effort, target }: Encode & { format: OutputFormat },
   { frames, megapixels }: { frames: number; megapixels: number },

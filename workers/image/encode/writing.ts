@@ -19,12 +19,12 @@ import { assertEncodable, encodeWith, type Motion, type Settings } from './encod
 import { exactPaletteOf, shows } from './exact-palette.ts';
 import { FILTERED, type RowFilter, rowFilterFor } from './row-filter.ts';
 
-/** Keys that do not change the encoding: with only these the original may be returned. */
+/** Keys that do not change the encoding. A pass with no other key may return the original. */
 const BESIDE_SETTINGS = ['format', 'metadata', 'background', 'target'];
 
 /**
- * Writes the result of a pass, once all steps are done: with the metadata that it carries, in the channels, bits and colours that it
- * needs, and by a search where it has a target to reach.
+ * Writes the result of a pass, once all steps are done: with the metadata that the policy keeps, in the channels, bits
+ * and colours that it needs, and by a search where it has a target.
  */
 export async function writeResult(
   work: Work,
@@ -61,7 +61,7 @@ export async function writeResult(
     const opened = openPixels(sample).timeout({ seconds: secondsLeft(task.deadlineMs) });
     return writtenIn === undefined ? opened : opened.toColourspace(writtenIn);
   };
-  // The picture is out of its file only now, and needs its delays and its loop.
+  // The picture is now detached from its file, and needs its delays and its loop count.
   const motion = motionOf(source, picture);
   const reached = await reachTarget({
     pixels,
@@ -82,15 +82,15 @@ export async function writeResult(
   return { ...reached, processedMs };
 }
 
-/** Formats that have room for a single channel. */
+/** Formats that can store a single channel. */
 const GREY_FORMATS: readonly OutputFormat[] = ['jpeg', 'png', 'tiff'];
 
-/** Whether kept metadata says nothing of colours, as it does where a picture was grey before. */
+/** Whether kept metadata is valid for a grey result, which it is where the picture was grey before. */
 function carriesGrey({ source, profile }: Work): boolean {
   return source.isGrey && profile === 'own';
 }
 
-/** Whether the result is grey and its format has room for a single channel. */
+/** Whether the result is grey and its format can store a single channel. */
 export function staysGrey({ encode, source, steps }: Pick<Work, 'encode' | 'source' | 'steps'>): boolean {
   if (!GREY_FORMATS.includes(encode.format)) return false;
   if (!isGreyColour(encode.background)) return false;
@@ -109,13 +109,19 @@ function staysDeep({ encode, source }: Work): boolean {
     : format === 'tiff' && quality === undefined;
 }
 
-/** Formats of drawings and screens, beside photographs; other pictures have lost their hard edges already. */
+/**
+ * Formats of drawings and screenshots besides photographs. Pictures in other formats have already lost their hard
+ * edges.
+ */
 const DRAWN_FORMATS: readonly string[] = ['png', 'gif', 'raw'];
 
-/** Up to here the result of a photograph is looked at too: what it is made of may have had hard edges before it was scaled down. */
+/**
+ * Size in pixels up to which the result of a photograph is checked too, because its source may have had hard edges
+ * before it was scaled down.
+ */
 const LOOKED_AT_PX = 4_000_000;
 
-/** What a lossy file needs of a picture whose colours have hard edges, where nobody chose. */
+/** Settings that a lossy file needs for hard edges between colours, where the caller chose none. */
 async function colourDetailFor({ encode, source, picture }: Work): Promise<Partial<Settings>> {
   const { format, chroma, lossless } = encode;
   const isCoarse = format === 'webp' || ((format === 'jpeg' || format === 'avif') && chroma === undefined);
@@ -130,7 +136,7 @@ function fineColours(format: OutputFormat, pixels: Pixels): Partial<Settings> {
   return format === 'webp' ? { sharpColours: true } : { chroma: '4:4:4' };
 }
 
-/** How the rows of a PNG are written. A photograph that was only moved or scaled is known without a look at its pixels. */
+/** The row filter of a PNG. A photograph that was only moved or scaled is recognised without a look at its pixels. */
 async function filterFor({ encode, source, picture, steps }: Work): Promise<Partial<RowFilter>> {
   const { format, palette, colors } = encode;
   if (format !== 'png' || palette === true || colors !== undefined) return {};
@@ -138,7 +144,7 @@ async function filterFor({ encode, source, picture, steps }: Work): Promise<Part
   return isPhoto || picture.isDeep ? FILTERED : rowFilterFor(await picture.pixels());
 }
 
-/** A PNG of few colours stays one by number where the steps added none; undefined where that is not so. */
+/** Writes an indexed PNG as an indexed PNG again, where the steps added no colours; undefined otherwise. */
 async function writtenIndexed(
   { source, encode, picture }: Work,
   write: (settings: Settings & { format: 'png' }) => Promise<Written>,
@@ -152,7 +158,10 @@ async function writtenIndexed(
   return written !== undefined && (await shows(written.data, pixels)) ? written : undefined;
 }
 
-/** The input itself, where nothing was done to the picture and nothing else is asked of its file; it is decoded all the same. */
+/**
+ * The input itself, where the picture is unchanged and the pass asks for no other encoding. It is decoded all the same,
+ * to check it.
+ */
 async function untouchedInput(work: Work): Promise<Written | undefined> {
   const { encode, source, picture } = work;
   const isKept = encode.target === undefined && !source.isDeep && picture.isUntouched;
@@ -161,7 +170,7 @@ async function untouchedInput(work: Work): Promise<Written | undefined> {
   return file;
 }
 
-/** The input of a pass that asks for nothing but a smaller file of the same format; undefined for any other. */
+/** The input of a pass that asks only for a smaller file of the same format; undefined for any other pass. */
 function originalOf({ task, steps, encode, source, chosen, picture }: Work): Original | undefined {
   const { input } = task;
   const isSame = writableFormat(source.format) === encode.format && chosen.count === source.frames;
@@ -169,14 +178,15 @@ function originalOf({ task, steps, encode, source, chosen, picture }: Work): Ori
   const isChanged = steps.length > 0 && !picture.isUntouched;
   if (task.raw !== undefined || isChanged || !isSame || asksMore) return undefined;
   const bytes = input.byteLength;
-  // Kept metadata too loses its previews, which only a file that is written again does.
+  // Kept metadata also loses its previews, which happens only to a file that is written again.
   if (source.oriented || !isBare(input, encode.format)) return { bytes };
   const info = { width: source.width, height: source.height * source.frames, size: bytes };
-  // A copy that owns its memory: the thread frees the input once the pass is done, and slice() of a Buffer copies nothing.
+  // The copy owns its memory, because the thread frees the input once the pass is done, and slice() of a Buffer copies
+  // nothing.
   return { bytes, file: { data: new Uint8Array(input), info } };
 }
 
-/** An animation plays on as it did: raw pixels carry neither delays nor a loop. */
+/** The playback of an animation that has left its file, because raw pixels carry neither delays nor a loop count. */
 function motionOf({ delays, loop }: Source, picture: Picture): Motion {
   if (picture.frames === 1 || picture.fromFile) return {};
   const delay = delays?.map((delayMs) => Math.min(delayMs, LONGEST_SENT_MS));

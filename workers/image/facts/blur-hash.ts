@@ -2,19 +2,21 @@ import { LIGHT_OF, shareOf } from '../colour/light.ts';
 import type { Size } from '../pixels/geometry.ts';
 import { waveSums } from './wave-sums.ts';
 
-/** The digits of base 83, in the order that the format gives them. */
+/** The digits of base 83, in the order that the format defines. */
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~';
-/** Steps of the largest coefficient, and of the others beside it. */
+/** Steps in which the largest coefficient is stored, and those in which the others are stored relative to it. */
 const SCALE_STEPS = 83;
 const COEFFICIENT_STEPS = 19;
 
 /**
  * The BlurHash of opaque RGBA pixels (https://blurha.sh).
- * @param across and down: parts of the hash, 1 to 9 each.
+ * @param across number of components along the width, 1 to 9.
+ * @param down number of components along the height, 1 to 9.
  */
 export function blurHash(rgba: Uint8Array, size: Size, across: number, down: number): string {
   const [mean = [0, 0, 0], ...parts] = coefficients(rgba, size, across, down);
-  // By size: of a picture that is brighter below or on the right, the largest is negative.
+  // Absolute values are compared, because the largest coefficient of a picture that is brighter below or on the right
+  // is negative.
   const largest = Math.max(...parts.flat().map(Math.abs));
   const step = clamped(Math.floor(largest * 2 * SCALE_STEPS - 0.5), SCALE_STEPS);
   const scale = parts.length > 0 ? (step + 1) / (2 * SCALE_STEPS) : 1;
@@ -27,7 +29,7 @@ export function blurHash(rgba: Uint8Array, size: Size, across: number, down: num
   ].join('');
 }
 
-/** Red, green and blue of each part, row by row; the first is the mean colour. */
+/** Red, green and blue of each component, row by row; the first is the mean colour. */
 function coefficients(rgba: Uint8Array, size: Size, across: number, down: number): number[][] {
   const count = size.width * size.height;
   const downs = Array.from({ length: down }, (_, part) => cosines(part, size.height));
@@ -46,7 +48,7 @@ function cosines(part: number, length: number): Float64Array {
   return Float64Array.from({ length }, (_, at) => Math.cos((Math.PI * part * at) / length));
 }
 
-/** The light of one channel of RGBA pixels. */
+/** The linear light of one channel of RGBA pixels. */
 function lightOf(rgba: Uint8Array, channel: number, count: number): Float64Array {
   const light = new Float64Array(count);
   for (let to = 0, from = channel; to < count; to++, from += 4)
@@ -54,12 +56,12 @@ function lightOf(rgba: Uint8Array, channel: number, count: number): Float64Array
   return light;
 }
 
-/** The sRGB value of 8 bits of light, 0 to 1. */
+/** The 8-bit sRGB value of light, 0 to 1. */
 function eightBits(light: number): number {
   return Math.trunc(shareOf(Math.max(0, Math.min(1, light))) * 255 + 0.5);
 }
 
-/** A part as one number: the roots of its channels beside the largest coefficient. */
+/** A component as one number: the square roots of its channels relative to the largest coefficient. */
 function packed(part: readonly number[], scale: number): number {
   return part.reduce((sum, light) => {
     const root = Math.sign(light) * Math.sqrt(Math.abs(light / scale));

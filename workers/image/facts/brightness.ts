@@ -1,24 +1,27 @@
 import type { Pixels } from '../pixels/pixels.ts';
 
-/** What red, green and blue add to the brightness (Rec. 709). */
+/** Weights of red, green and blue in the brightness (Rec. 709). */
 const LUMA = [0.2126, 0.7152, 0.0722] as const;
 
-/** Steps of a histogram: sixteen to one of 8 bits, so that a percentile is not rounded to what one colour makes. */
+/**
+ * Steps of the histogram, sixteen per 8-bit level, so that a percentile is not rounded to the levels of a single
+ * colour.
+ */
 const STEPS_PER_LEVEL = 16;
 const STEPS = 255 * STEPS_PER_LEVEL + 1;
 
-/** How bright the pixels of a picture are. */
+/** The brightness of the pixels of a picture. */
 export interface Brightness {
   /** The brightness, 0 to 255, below which a share of the picture lies, 0 to 1. */
   percentile(share: number): number;
-  /** The mean brightness when each channel's value, 0 to 255, becomes what is answered for it. */
+  /** The mean brightness after each channel's value, 0 to 255, is replaced by the function's result. */
   mean(answer: (value: number) => number): number;
 }
 
-/** Pixels count by their opacity: what cannot be seen is neither dark nor light. */
+/** Measures brightness. Pixels are weighted by their opacity, because invisible pixels are neither dark nor light. */
 export function brightnessOf({ data, channels }: Pixels): Brightness {
   const histogram = new Float64Array(STEPS);
-  // Brightness is a sum over channels, and so is its mean: what each value adds to it.
+  // Brightness is a sum over channels, and so is its mean. This array holds the weight of each value in it.
   const values = new Float64Array(256);
   const [red, green, blue] = LUMA;
   const [second, third] = channels === 1 ? [0, 0] : [1, 2];

@@ -1,10 +1,10 @@
 import type { Sample } from './sample.ts';
 
-/** Leading bits of a channel that tell colours apart when looking for the most common one: 16 x 16 x 16 bins. */
+/** Leading bits of a channel that form a bin when the most common colour is searched: 16 x 16 x 16 bins. */
 const BIN_BITS = 4;
 const LEADING = 256 - (1 << (8 - BIN_BITS));
 
-/** Sums of red, green and blue, and of the weights that they were summed with. */
+/** Sums of weighted red, green and blue, and of the weights. */
 type Sums = [red: number, green: number, blue: number, weight: number];
 
 /** `#rrggbb` */
@@ -14,11 +14,11 @@ interface Colours {
 }
 
 /**
- * The mean colour, and the mean of the most common bin, each pixel weighted by its alpha: what cannot be seen has no
- * colour. A picture that is transparent all over is black.
+ * The mean colour, and the mean of the most common bin. Each pixel is weighted by its alpha, because invisible pixels
+ * have no colour. A fully transparent picture is black.
  *
- * Bins hold weights alone, which fit into the nearest cache of a core; the colours of the heaviest are summed by a second
- * walk. With sums in each bin, every pixel waits for memory.
+ * Bins hold weights only, so that they fit into the nearest cache of a core. The colours of the heaviest bin are summed
+ * in a second pass over the pixels. With sums in each bin, every pixel would wait for memory.
  */
 export function coloursOf(picture: Sample): Colours {
   const bins = new Uint32Array(1 << (3 * BIN_BITS));
@@ -33,7 +33,7 @@ function binOf(red: number, green: number, blue: number): number {
   return ((red & LEADING) << BIN_BITS) | (green & LEADING) | (blue >> BIN_BITS);
 }
 
-/** By rows, whose sums are small whole numbers: those are added up faster than large ones. */
+/** Sums row by row, because small integers are added faster than large ones. */
 function sumOpaque({ data, width, height }: Sample, bins: Uint32Array): Sums {
   const sums: Sums = [0, 0, 0, width * height];
   for (let y = 0, at = 0; y < height; y++) {

@@ -9,15 +9,18 @@ import type { Pixels } from '../pixels/pixels.ts';
 import { invalid } from '../refusal.ts';
 
 /**
- * A channel that differs by no more than this of 255 is the same to an eye, and what a codec changes everywhere. It is
- * counted in maxDifference, and makes no pixel a changed one.
+ * Largest difference of a channel, of 255, that counts as unchanged: it is invisible, and codecs cause it everywhere.
+ * It is included in maxDifference.
  */
 const UNSEEN = 8;
-/** Changed pixels that lie in the same tile, or in tiles that touch, are one region. */
+/** Changed pixels in the same tile, or in adjacent tiles, form one region. */
 const TILE_PX = 16;
 const MOST_REGIONS = 100;
 
-/** Compares two pictures of one size pixel by pixel, upright, in sRGB; of an animation the first frame. */
+/**
+ * Compares two pictures of the same size pixel by pixel, upright, in sRGB. Of an animation, the first frame is
+ * compared.
+ */
 export async function compare(task: CompareTask): Promise<Compared | Failure> {
   const startedMs = performance.now();
   try {
@@ -74,7 +77,10 @@ function differenceOf(one: Pixels, other: Pixels): Difference {
   };
 }
 
-/** What two transparent pixels have as colours is seen by nobody. */
+/**
+ * The largest difference of a channel. The colours of two fully transparent pixels are ignored, because they are
+ * invisible.
+ */
 function largestOf(one: Uint8Array, other: Uint8Array, at: number): number {
   if (one[at + 3] === 0 && other[at + 3] === 0) return 0;
   let largest = 0;
@@ -92,7 +98,10 @@ interface Box {
   bottom: number;
 }
 
-/** Changed pixels, gathered in tiles: the box of each tile, and of tiles that touch, the box around them. */
+/**
+ * Changed pixels, collected in tiles: each tile has a box around its pixels, and adjacent tiles are joined into one
+ * box.
+ */
 class Tiles {
   readonly #columns: number;
   readonly #rows: number;
@@ -110,7 +119,7 @@ class Tiles {
     else grow(box, { left: x, top: y, right: x, bottom: y });
   }
 
-  /** The largest ones first; none overlaps another. */
+  /** The regions, largest first; they do not overlap. */
   regions(): Difference['regions'] {
     let regions = this.#connected(this.#boxes);
     for (;;) {
@@ -127,13 +136,16 @@ class Tiles {
     return shown.sort((a, b) => b.width * b.height - a.width * a.height).slice(0, MOST_REGIONS);
   }
 
-  /** The box around each group of tiles that touch. */
+  /** The boxes around each group of adjacent tiles. */
   #connected(boxes: ReadonlyMap<number, Box>): Box[] {
     const seen = new Set<number>();
     return [...boxes.keys()].flatMap((tile) => (seen.has(tile) ? [] : [this.#around(tile, boxes, seen)]));
   }
 
-  /** Every tile that a box lies on, with the box: so boxes that overlap come together, whatever lies between their pixels. */
+  /**
+   * Every tile that a box covers, with that box. It joins boxes that overlap even where their changed pixels are not
+   * adjacent.
+   */
   #covered(regions: readonly Box[]): Map<number, Box> {
     const covered = new Map<number, Box>();
     for (const box of regions) {

@@ -1,24 +1,25 @@
 import { LIGHT_OF, shareOf } from '../colour/light.ts';
 import type { Size } from '../pixels/geometry.ts';
 
-/** One channel of 8 bits. */
+/** One 8-bit channel. */
 export interface Grey extends Size {
   data: Uint8Array;
 }
 
-/** What a channel adds to the luminance, 0 to 255 (ITU-R BT.709). */
+/** Contribution of each channel value to the luminance, 0 to 255 (ITU-R BT.709). */
 const [RED, GREEN, BLUE] = [0.2126, 0.7152, 0.0722].map((weight) =>
   LIGHT_OF.map((light) => 255 * weight * light),
 ) as [Float64Array, Float64Array, Float64Array];
-/** The grey of a whole luminance, and the way to that of the next: libvips interpolates between them. */
+/** The grey of each integer luminance, and the difference to the next one: libvips interpolates between them. */
 const GREY = Float64Array.from({ length: 256 }, (_, luminance) => {
   return Math.round(255 * shareOf(luminance / 255));
 });
 const TO_NEXT = GREY.map((grey, luminance) => (GREY[luminance + 1] ?? grey) - grey);
 
 /**
- * Pixels of 8 bits in sRGB in grey, as libvips converts them (`b-w`); what is transparent counts like the rest. It has
- * single precision: of a million pixels four come out one step apart. The way there and back costs more than the work.
+ * Converts 8-bit sRGB pixels to grey as libvips does (`b-w`); transparent pixels count like all others. libvips has
+ * single precision, so four pixels of a million differ by one step. A libvips pipeline would cost more in transfer than
+ * in work.
  */
 export function greyOf(pixels: Uint8Array, channels: 3 | 4, { width, height }: Size): Grey {
   const data = new Uint8Array(width * height);
@@ -31,16 +32,16 @@ export function greyOf(pixels: Uint8Array, channels: 3 | 4, { width, height }: S
   return { data, width, height };
 }
 
-/** The sum of the Laplacian's nine places, by which libvips divides it too. */
+/** The divisor of the Laplacian, which libvips uses too. */
 const LAPLACIAN_SCALE = 9;
 
 /**
- * Shannon entropy of the grey values, in bits: 0 for a single one, 8 for all of them alike. stats() of sharp computes it in
- * single precision, so that the two agree to six digits.
+ * Shannon entropy of the grey values, in bits: 0 for a single value, 8 for an even distribution. stats() of sharp
+ * computes it in single precision, so the two agree to six digits.
  */
 export function entropyOf({ data }: Grey): number {
   const counts = new Uint32Array(256);
-  // By index: an iterator over the pixels takes ten times as long.
+  // The loop uses an index, because an iterator over the pixels takes ten times as long.
   for (let at = 0; at < data.length; at++) {
     const value = data[at] ?? 0;
     counts[value] = (counts[value] ?? 0) + 1;
@@ -50,13 +51,13 @@ export function entropyOf({ data }: Grey): number {
     const share = count / data.length;
     if (count > 0) bits -= share * Math.log2(share);
   }
-  // Of a single value the sum is minus nothing.
+  // For a single value the sum is -0.
   return Math.abs(bits);
 }
 
 /**
- * Standard deviation of the Laplacian (0 1 0, 1 -4 1, 0 1 0), a ninth of it; the edge pixels are repeated outwards. This
- * is what stats() of sharp calls sharpness; it counts everything else as well, which takes four times as long.
+ * Standard deviation of the Laplacian (0 1 0, 1 -4 1, 0 1 0), divided by nine; edge pixels are repeated outwards. This
+ * equals the sharpness of sharp's stats(), which also computes everything else and takes four times as long.
  */
 export function sharpnessOf({ data, width, height }: Grey): number {
   let sum = 0;

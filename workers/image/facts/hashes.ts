@@ -4,12 +4,12 @@ import type { Sample } from './sample.ts';
 import { smallCopy } from './small-copy.ts';
 import { thumbHash } from './thumb-hash.ts';
 
-/** The longest side of the copy that a ThumbHash and a BlurHash are made from. */
+/** Longest side, in pixels, of the copy from which ThumbHash and BlurHash are made. */
 const HASHED_PX = 100;
 
 /**
- * The ThumbHash and the BlurHash of a picture. A BlurHash knows no transparency: it is laid on white.
- * @param sample the picture within WORKING_PX: from another copy some letters differ.
+ * The ThumbHash and the BlurHash of a picture. BlurHash has no transparency, so the picture is laid on white for it.
+ * @param sample the picture within WORKING_PX; a copy of another size gives slightly different hashes.
  */
 export function hashesOf(sample: Sample): PictureHashes {
   const { data: rgba, width, height } = smallCopy(sample, HASHED_PX);

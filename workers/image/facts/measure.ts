@@ -9,7 +9,7 @@ export type Measured = Pick<
   'dominantColor' | 'averageColor' | 'entropy' | 'sharpness' | 'thumbhash' | 'blurhash'
 >;
 
-/** The values that come from the pixels themselves. */
+/** Measures the facts that come from the pixels themselves. */
 export function measure(pixels: Sample): Measured {
   const grey = greyOf(pixels.data, pixels.channels, pixels);
   return {

@@ -1,13 +1,13 @@
 import type { Pixels } from '../pixels/pixels.ts';
 
 /**
- * Longest side of the copy that colours, entropy, sharpness and hashes are measured on. A picture no larger is
- * measured as it is; of a larger one sharpness is that of its 1024 px copy, which makes pictures of different sizes
- * comparable and costs a twelfth of reading every pixel of 12 megapixels.
+ * Longest side, in pixels, of the copy on which colours, entropy, sharpness and hashes are measured. A picture that is
+ * not larger is measured itself. For a larger one the sharpness is that of its 1024 px copy, which makes pictures of
+ * different sizes comparable and costs a twelfth of reading every pixel of 12 megapixels.
  */
 export const WORKING_PX = 1024;
 
-/** Raw pixels of 8 bits in sRGB (three channels, or four with alpha). */
+/** Raw 8-bit sRGB pixels (three channels, or four with alpha). */
 export interface Sample {
   data: Uint8Array<ArrayBufferLike>;
   width: number;
@@ -15,7 +15,7 @@ export interface Sample {
   channels: 3 | 4;
 }
 
-/** Pixels of a pass as a sample: grey ones with three channels. */
+/** The pixels of a pass as a sample; grey pixels get three channels. */
 export function coloured({ data, width, height, channels }: Omit<Pixels, 'frames'>): Sample {
   if (channels !== 1) return { data, width, height, channels };
   const colours = new Uint8Array(3 * data.length);

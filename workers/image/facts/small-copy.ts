@@ -2,9 +2,9 @@ import { fitInto } from '../pixels/geometry.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import type { Sample } from './sample.ts';
 
-/** Where the pixels of a copy begin and end along one side of the original. */
+/** The range of original pixels for each pixel of the copy, along one side. */
 interface Spans {
-  /** The first whole pixel of each, and the one behind the last. */
+  /** The first whole pixel of each range, and the one behind its last. */
   first: Int32Array;
   end: Int32Array;
   /** The share of the pixel before the first one, and of the one at the end. */
@@ -12,13 +12,13 @@ interface Spans {
   behind: Float64Array;
 }
 
-/** Of a pixel of the copy: the sums of red, green and blue, weighted by what is seen of them, and of these weights. */
+/** Fields per pixel of the copy: the alpha-weighted sums of red, green and blue, and the sum of the weights. */
 const FIELDS = 4;
 
 /**
- * An RGBA copy of a picture that is at most `edgePx` an edge; a smaller picture is not enlarged. Each pixel is the mean of
- * the area that it stands for, weighted by alpha: what cannot be seen has no colour. A hash of some coarse waves sees no
- * difference to a copy by a sharper kernel, which takes twice the time and a pipeline of its own.
+ * An RGBA copy of a picture with sides of at most `edgePx`; a smaller picture is not enlarged. Each pixel is the mean
+ * of the area that it represents, weighted by alpha, because invisible pixels have no colour. A hash of a few low
+ * frequencies is the same for a copy by a sharper kernel, which would take twice the time and a pipeline of its own.
  */
 export function smallCopy(picture: Sample, edgePx: number): Omit<Pixels, 'frames'> {
   const size = fitInto(picture, { width: edgePx, height: edgePx }, 'inside', false).scaled;
@@ -54,7 +54,7 @@ function spansOf(from: number, to: number): Spans {
   };
 }
 
-/** Sums the pixels of a row, each into the pixel of the copy that it belongs to. */
+/** Adds the pixels of a row to the pixels of the copy that they belong to. */
 function sumRow(row: Uint8Array, { first, end, before, behind }: Spans, sums: Float64Array): void {
   for (let column = 0, to = 0; column < first.length; column++, to += FIELDS) {
     const from = 3 * (first[column] as number);
@@ -86,7 +86,7 @@ function sumRow(row: Uint8Array, { first, end, before, behind }: Spans, sums: Fl
   }
 }
 
-/** The same of pixels with alpha, which weighs them. */
+/** Does the same as sumRow for pixels with alpha, which is their weight. */
 function sumVeiledRow(row: Uint8Array, { first, end, before, behind }: Spans, sums: Float64Array): void {
   sums.fill(0);
   for (let column = 0; column < first.length; column++) {
@@ -107,7 +107,7 @@ function addVeiled(row: Uint8Array, pixel: number, share: number, sums: Float64A
   sums[to + 3] = (sums[to + 3] as number) + weight;
 }
 
-/** Writes a line of the copy, and rounds. */
+/** Writes a line of the copy, rounded. */
 function write(line: Float64Array, data: Uint8Array, area: number): void {
   for (let at = 0; at < line.length; at += FIELDS) {
     const opacity = line[at + 3] as number;

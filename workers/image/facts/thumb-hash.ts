@@ -1,14 +1,14 @@
 import type { Size } from '../pixels/geometry.ts';
 import { waveSums } from './wave-sums.ts';
 
-/** Parts of the brightness along the longer side; fewer where a fourth channel takes room. */
+/** Number of brightness components along the longer side; fewer where alpha takes space in the hash. */
 const PARTS = 7;
 const PARTS_BESIDE_ALPHA = 5;
-/** Parts of each colour difference along both sides, and of the alpha channel. */
+/** Number of components of each colour difference along both sides, and of the alpha channel. */
 const COLOUR_PARTS = 3;
 const ALPHA_PARTS = 5;
 
-/** A channel as its mean, and what varies: of each part its size, 0 to 1, beside the largest one. */
+/** A channel as its mean and its components, each from 0 to 1 relative to the largest one. */
 interface Varying {
   mean: number;
   parts: number[];
@@ -16,10 +16,11 @@ interface Varying {
 }
 
 /**
- * The ThumbHash of RGBA pixels (https://evanw.github.io/thumbhash/), byte for byte the one of its reference. Of a picture of
- * one colour the parts are what is left of rounding, so every sum is made in the reference's order; what is saved is
- * that a pixel is weighted once for all parts of a column, and that a channel of nothing is not summed at all.
- * @param size at most 100 px an edge.
+ * The ThumbHash of RGBA pixels (https://evanw.github.io/thumbhash/), byte for byte that of its reference. For a picture
+ * of one colour the components are only rounding errors, so every sum is added in the order of the reference. Two
+ * things are faster than there: a pixel is weighted once for all components of a column, and a channel of zeros is not
+ * summed.
+ * @param size at most 100 px per side.
  */
 export function thumbHash(rgba: Uint8Array, size: Size): Uint8Array {
   const { width, height } = size;
@@ -49,7 +50,7 @@ export function thumbHash(rgba: Uint8Array, size: Size): Uint8Array {
   return Uint8Array.from([...head, ...packed([l, p, q, ...(a === null ? [] : [a])])]);
 }
 
-/** Four bits per part, the first of two in the lower ones. */
+/** Packs four bits per component, the first of two in the lower bits. */
 function packed(channels: readonly Varying[]): number[] {
   const bytes: number[] = [];
   for (const [index, part] of channels.flatMap(({ parts }) => parts).entries()) {
@@ -60,7 +61,7 @@ function packed(channels: readonly Varying[]): number[] {
   return bytes;
 }
 
-/** Brightness, yellow against blue, red against green, and alpha; what is transparent shows the mean colour. */
+/** Brightness, yellow against blue, red against green, and alpha. Transparent pixels take the mean colour. */
 function channelsOf(rgba: Uint8Array, count: number) {
   let [meanRed, meanGreen, meanBlue, opacity] = [0, 0, 0, 0];
   for (let at = 0; at < 4 * count; at += 4) {
@@ -92,7 +93,7 @@ function channelsOf(rgba: Uint8Array, count: number) {
   return { brightness, yellow, red, alpha, isOpaque: !(opacity < count) };
 }
 
-/** The cosine transform of a channel, of the parts in the triangle at its lower frequencies. */
+/** The cosine transform of a channel, for the components in the triangle of lower frequencies. */
 function varying(channel: Float64Array, size: Size, across: number, down: number): Varying {
   const { width, height } = size;
   const lines = Array.from({ length: down }, (_, line) => cosines(line, height));

@@ -1,11 +1,11 @@
 import type { Size } from '../pixels/geometry.ts';
 
-/** Waves down the columns that are summed in one walk over the pixels. */
+/** Number of column waves that are summed in one pass over the pixels. */
 const A_WALK = 4;
 
 /**
- * The sums of a channel, weighted by one wave along its rows and by each of some down its columns. Pixel by pixel in their
- * order, and the wave of the row first: so it is the sum of the references, to the last bit.
+ * The sums of a channel, weighted by one wave along its rows and by each of several waves down its columns. The pixels
+ * are added in order, with the wave of the row applied first, so the sums equal the reference's to the last bit.
  */
 export function waveSums(
   channel: Float64Array,

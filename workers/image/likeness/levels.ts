@@ -4,7 +4,7 @@ import type { Size } from '../pixels/geometry.ts';
 /** 8-bit pixels in sRGB, not premultiplied. */
 export interface Raster extends Size {
   data: Uint8Array;
-  /** 1 grey, 2 grey with alpha, 3 RGB, 4 RGBA. */
+  /** Number of channels: 1 grey, 2 grey with alpha, 3 RGB, 4 RGBA. */
   channels: number;
 }
 
@@ -14,7 +14,7 @@ export interface Level extends Size {
   readRow(y: number, into: Float32Array): void;
 }
 
-/** The picture as it is, laid on a grey where it is transparent. @param ground that grey, 0 to 255. */
+/** The picture at its own size, laid on a grey where it is transparent. @param ground that grey, 0 to 255. */
 export function levelOf(raster: Raster, ground: number): Level {
   const { data, width, height, channels } = raster;
   const lastColour = channels < 3 ? 0 : 2;
@@ -39,7 +39,10 @@ export function hasAlpha({ channels }: Raster): boolean {
   return channels % 2 === 0;
 }
 
-/** Half as wide and half as high: the mean of two by two pixels, in linear light. The last row or column of an odd number counts twice. */
+/**
+ * A level with half the width and height: each pixel is the mean of two by two pixels, in linear light. The last row or
+ * column of an odd number counts twice.
+ */
 export function halved(level: Level): Level {
   const [width, height] = [Math.ceil(level.width / 2), Math.ceil(level.height / 2)];
   const data = new Float32Array(3 * width * height);

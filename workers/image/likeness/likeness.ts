@@ -13,28 +13,28 @@ export interface Likeness {
   /** The parameter that asks for it. */
   param: 'minSsim' | 'ssimulacra2';
   least: number;
-  /** What the curves of the encoders know of it. */
+  /** The name of its curve in the quality curves of the encoders. */
   quantity: Exclude<Quantity, 'size'>;
-  /** What an encoder is told so that it pleases the measure. */
+  /** Encoder settings that suit the measure. */
   settings: Settings;
-  /** How far above the target is near enough, on the scale of `evenly`. */
+  /** How far above the target a result is close enough, on the scale of `evenly`. */
   tolerance: number;
-  /** Of the picture itself. */
+  /** The value of the picture compared with itself. */
   same: number;
-  /** Of a file of the same size. */
+  /** Measures a file of the same size. */
   measure(file: Uint8Array): Promise<number>;
-  /** On a scale on which the measure grows as evenly as the logarithm of the size. */
+  /** Maps a value to a scale on which the measure grows as evenly as the logarithm of the size. */
   evenly(value: number): number;
-  /** Rounded down, so that what is told is no more than what was reached. */
+  /** Rounds down, so that the reported value is never above the measured one. */
   rounded(value: number): number;
 }
 
-/** What a search may be asked to reach. */
+/** The target of a search by likeness. */
 export type LikenessTarget = { minSsim: number } | { ssimulacra2: number };
 
-/** 1 has no logarithm: nobody sees a difference of that. */
+/** Keeps the logarithm finite for a likeness of 1. Differences this small are invisible. */
 const LEAST_UNLIKENESS = 1e-7;
-/** Above that a search would not end in time. */
+/** Size in pixels above which a search would not end in time. */
 const SSIMULACRA2_LIMIT_PX = 4_000_000;
 
 /** @throws Refusal invalid_param on `ssimulacra2` for a picture that is too small or too large to be measured. */
@@ -44,7 +44,7 @@ export function likenessTo(pixels: Pixels, target: LikenessTarget): Likeness {
     : seenLikeness(pixels, target.ssimulacra2);
 }
 
-/** What was reached, by the name that callers know. */
+/** The measured value under the field name of the API. */
 export function achievedOf(
   { param, rounded }: Likeness,
   value: number,
@@ -59,7 +59,7 @@ function structuralLikeness(pixels: Pixels, least: number): Likeness {
     param: 'minSsim',
     least,
     quantity: 'likeness',
-    // Likeness is measured without colours.
+    // SSIM is measured without colours.
     settings: { tune: 'ssim', chroma: '4:2:0' },
     tolerance: 0.015,
     same: 1,
@@ -72,7 +72,7 @@ function structuralLikeness(pixels: Pixels, least: number): Likeness {
   };
 }
 
-/** SSIMULACRA 2 of the frame that is least like its own. */
+/** SSIMULACRA 2 of the frame that is least like its original. */
 function seenLikeness(pixels: Pixels, least: number): Likeness {
   assertMeasurable(pixels);
   const models = framesOf(pixels);

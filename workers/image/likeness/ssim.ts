@@ -1,18 +1,21 @@
-/** Luma of a picture: one byte a pixel, row by row. */
+/** Luma of a picture: one byte per pixel, row by row. */
 export interface Luma {
   data: Uint8Array;
   width: number;
   height: number;
 }
 
-/** The window of Wang et al. (2004): 11 × 11 pixels, weighed by a Gaussian of sigma 1.5. */
+/** The window of Wang et al. (2004): 11 × 11 pixels, weighted by a Gaussian of sigma 1.5. */
 const RADIUS_PX = 5;
 const SIGMA_PX = 1.5;
-/** Their constants for 8 bits: they keep flat windows from dividing by zero. */
+/** The constants of Wang et al. for 8 bits, which keep flat windows from dividing by zero. */
 const C1 = (0.01 * 255) ** 2;
 const C2 = (0.03 * 255) ** 2;
 
-/** Of a larger picture only every n-th row and column is the middle of a window: the mean is the same to 0.0005. */
+/**
+ * In larger pictures, windows are centred on every second or fourth row and column only. The mean stays the same to
+ * 0.0005.
+ */
 const STRIDES = [
   { overPx: 6_000_000, stride: 4 },
   { overPx: 1_500_000, stride: 2 },
@@ -21,8 +24,8 @@ const STRIDES = [
 const WEIGHTS = gaussian();
 
 /**
- * Structural similarity of two pictures of one size, 1 when they are the same: the mean over windows that lie wholly within
- * the picture. A picture smaller than a window is compared with the window cut to its size.
+ * Structural similarity of two pictures of the same size: the mean over windows that lie completely within the picture;
+ * 1 when the pictures are identical. A picture smaller than a window is compared with the window cut to its size.
  */
 export function ssim(a: Luma, b: Luma): number {
   const stride = STRIDES.find(({ overPx }) => a.width * a.height > overPx)?.stride ?? 1;
@@ -40,12 +43,15 @@ export function ssim(a: Luma, b: Luma): number {
   return total / windows;
 }
 
-/** How far from an edge the first window's middle is. */
+/** The distance from an edge to the centre of the first window. */
 function marginOf(edgePx: number): number {
   return Math.min(RADIUS_PX, (edgePx - 1) >> 1);
 }
 
-/** Weighted sums over the rows of a window, for each column: of both pictures, their squares together, and their product. */
+/**
+ * Weighted sums over the rows of a window, for each column: of each picture, of the squares of both, and of their
+ * product.
+ */
 interface Sums {
   a: Float64Array;
   b: Float64Array;
@@ -103,14 +109,14 @@ function gaussian(): Float64Array {
   return raw.map((weight) => weight / total);
 }
 
-/** What the weights between two distances from the middle sum up to. */
+/** The sum of the weights between two distances from the centre. */
 function weightBetween(first: number, last: number): number {
   if (last - first === 2 * RADIUS_PX) return 1;
   return WEIGHTS.subarray(first + RADIUS_PX, last + RADIUS_PX + 1).reduce((sum, weight) => sum + weight, 0);
 }
 
 /**
- * The luma of RGB or grey pixels (Rec. 601, as Wang et al. take it), transparency laid on grey.
+ * The luma of RGB or grey pixels (Rec. 601, as in Wang et al.), with transparency laid on grey.
  * @param channels of a pixel: 1, 2 (with alpha), 3 or 4 (with alpha).
  */
 export function lumaOf(
@@ -132,5 +138,5 @@ export function lumaOf(
   return { data, width, height };
 }
 
-/** What lies under transparency. */
+/** The grey under transparent pixels. */
 const GROUND = 128;

@@ -1,7 +1,7 @@
 /**
- * The weights of SSIMULACRA 2.1 (Sneyers, Cloudinary 2023; found by its author over judgements of people). A row is a
- * channel at one scale; its columns are the errors of similarity, of artefacts and of lost detail, each by its mean first,
- * and then each by its 4-norm.
+ * The weights of SSIMULACRA 2.1 (Sneyers, Cloudinary 2023; its author fitted them to human judgements). A row is a
+ * channel at one scale. Its columns are the errors of similarity, of artefacts and of lost detail: first their means,
+ * then their 4-norms.
  */
 export const WEIGHTS: readonly (readonly number[])[] = [
   // X: red against green.

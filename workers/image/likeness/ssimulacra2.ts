@@ -1,41 +1,47 @@
 import { halved, hasAlpha, type Level, levelOf, type Raster } from './levels.ts';
 import { WEIGHTS } from './ssimulacra2-weights.ts';
 
-/** Columns of a row of weights. */
+/** Number of columns in a row of weights. */
 const ERRORS = 6;
-/** X, Y and B of the colour space XYB. */
+/** Number of channels of the colour space XYB. */
 const CHANNELS = 3;
 const SCALES = WEIGHTS.length / CHANNELS;
-/** A picture that is smaller along an edge has no score. */
+/** Smallest side of a picture that has a score, in pixels. */
 export const SMALLEST_EDGE_PX = 8;
-/** A channel at a scale of which every weight is smaller is left out: less than 0.01 of a score, and two thirds of the time. */
+/**
+ * A channel is left out at a scale where all its weights are smaller than this. It changes a score by less than 0.01
+ * and saves a third of the time.
+ */
 const NEGLIGIBLE_WEIGHT = 0.002;
 
-/** The blur: a Gaussian of sigma 1.5 from truncated cosines (Charalampidis 2016), from its middle outwards; zeros go on beyond the edges. */
+/**
+ * The taps of the blur, from its centre outwards: a Gaussian of sigma 1.5 from truncated cosines (Charalampidis 2016).
+ * Pixels outside of the picture count as zero.
+ */
 const TAPS = [
   0.2646211054881984, 0.21292859201042202, 0.10933537277746015, 0.03601111465836416, 0.009414367809653693,
 ] as const;
 const REACH_PX = TAPS.length - 1;
 const RING_ROWS = 2 * REACH_PX + 1;
-/** Keeps flat places from dividing by zero. */
+/** Keeps flat areas from dividing by zero. */
 const C2 = 0.0009;
 
-/** How cones take light up (opsin absorbance of JPEG XL), and what they add to it. */
+/** Absorption of light by the cones (opsin absorbance of JPEG XL), and its bias. */
 const LONG = [0.3, 0.622, 0.078] as const;
 const MEDIUM = [0.23, 0.692, 0.078] as const;
 const SHORT = [0.24342268924547819, 0.20476744424496821, 0.5518098665095535] as const;
 const BIAS = 0.0037930732552754493;
 const BIAS_ROOT = Math.cbrt(BIAS);
 
-/** What lies under transparency: the lower of the scores on dark and on light grey counts. */
+/** Greys under transparent pixels; the lower of the scores on dark and on light grey counts. */
 const GROUNDS = [0.1, 0.9].map((light) => Math.round(255 * light));
 
 /**
- * SSIMULACRA 2.1 of two pictures of one size, at least 8 pixels along each edge: 100 when they are the same, 90 when a difference
- * is hardly seen side by side, 70 of a good photograph, 50 of a fair one, and below zero of a very bad one. Follows the
- * published description (structural similarity, artefacts and lost detail in XYB at six scales), to 0.02 of a score. Programs whose
- * recursive blur has 32 bits say less of pictures with bright even ground, by up to 1.5 from 80 on. Takes about half a second a
- * megapixel, and 6 bytes per pixel.
+ * SSIMULACRA 2.1 of two pictures of the same size, at least 8 pixels along each side. The score is 100 when they are
+ * identical, 90 when a difference is hardly visible side by side, 70 for a good photograph, 50 for a fair one, and
+ * below zero for a very bad one. It follows the published description (structural similarity, artefacts and lost detail
+ * in XYB at six scales), to 0.02 of a score. Programs with a 32-bit recursive blur give lower scores to pictures with
+ * bright even areas, by up to 1.5 from 80 on. It takes about half a second per megapixel, and 6 bytes per pixel.
  */
 export function ssimulacra2(one: Raster, other: Raster): number {
   if (!hasAlpha(one) && !hasAlpha(other)) return scoreOn(one, other, 0);
@@ -57,7 +63,7 @@ function scoreOn(one: Raster, other: Raster, ground: number): number {
   return scoreFor(error);
 }
 
-/** The published curve from an error to a score that people give. */
+/** The published curve from an error to the score that people give. */
 function scoreFor(weighted: number): number {
   const error = weighted * 0.9562382616834844;
   const seen =
@@ -65,7 +71,7 @@ function scoreFor(weighted: number): number {
   return seen > 0 ? 100 - 10 * seen ** 0.6276336467831387 : 100;
 }
 
-/** A small picture has fewer scales. The last one may have an edge of less than 8 pixels. */
+/** The number of scales; a small picture has fewer. The last scale may have a side of less than 8 pixels. */
 function scalesOf({ width, height }: Level): number {
   let edgePx = Math.min(width, height);
   let count = 0;
@@ -75,23 +81,25 @@ function scalesOf({ width, height }: Level): number {
   return count;
 }
 
-/** One channel of both pictures: the rows that the blur of one row needs, in a ring, blurred along themselves. */
+/**
+ * One channel of both pictures: a ring of the rows that the blur of one row needs, each already blurred horizontally.
+ */
 interface Rows {
-  /** The channel itself, with zeros of the blur's reach before and after it. */
+  /** The channel itself, padded with zeros by the radius of the blur on both sides. */
   a: Float32Array[];
   b: Float32Array[];
   meanA: Float32Array[];
   meanB: Float32Array[];
-  /** Of both squares together. */
+  /** Sum of both squares. */
   squares: Float32Array[];
   product: Float32Array[];
 }
 
-/** One channel of both pictures at one scale, on its way through the rows. */
+/** One channel of both pictures at one scale, while its rows are processed. */
 interface Comparison {
   rows: Rows;
   weights: readonly number[];
-  /** Of the errors, and of their fourth powers. */
+  /** Sums of the errors, and of their fourth powers. */
   sums: Float64Array;
 }
 
@@ -128,13 +136,13 @@ function errorAt(a: Level, b: Level, weights: readonly (readonly number[])[]): n
   return compared.reduce((total, channel) => total + weighted(channel, width * height), 0);
 }
 
-/** Nothing where the channel has no weight at this scale. */
+/** Undefined where the channel has no weight at this scale. */
 function comparisonOf(weights: readonly number[], width: number): Comparison | undefined {
   const counts = weights.some((weight) => weight >= NEGLIGIBLE_WEIGHT);
   return counts ? { rows: createRows(width), weights, sums: new Float64Array(ERRORS) } : undefined;
 }
 
-/** Means of the errors first, 4-norms after them. */
+/** Weighs the means of the errors, which come first, and their 4-norms. */
 function weighted({ weights, sums }: Comparison, pixels: number): number {
   return weights.reduce((total, weight, error) => {
     const mean = (sums[error] as number) / pixels;
@@ -156,7 +164,10 @@ function createRows(width: number): Rows {
   };
 }
 
-/** Rows that are written again for each row: the products with the blur's reach around them, and what is blurred both ways. */
+/**
+ * Buffers that are reused for each row: the products, padded by the radius of the blur, and the rows blurred in both
+ * directions.
+ */
 type Scratch = Record<'squares' | 'product' | 'meanA' | 'meanB' | 'sumSquares' | 'sumProduct', Float32Array>;
 
 function createScratch(width: number): Scratch {
@@ -172,7 +183,7 @@ function createScratch(width: number): Scratch {
   };
 }
 
-/** Writes a row in the channels that are asked for, each moved into the range from 0 to 1. */
+/** Writes a row of the channels that are not undefined, each shifted into the range from 0 to 1. */
 function writeXyb(
   light: Float32Array,
   width: number,
@@ -205,7 +216,7 @@ function blurAlong(rows: Rows, slot: number, { squares, product }: Scratch): voi
   blurRow(product, rows.product[slot] as Float32Array);
 }
 
-/** @param row with the blur's reach before and after it. */
+/** @param row padded by the radius of the blur on both sides. */
 function blurRow(row: Float32Array, into: Float32Array): void {
   const [t0, t1, t2, t3, t4] = TAPS;
   for (let x = 0; x < into.length; x++) {
@@ -218,7 +229,7 @@ function blurRow(row: Float32Array, into: Float32Array): void {
   }
 }
 
-/** Blurs across the rows of a ring, around one of them. */
+/** Blurs vertically over the rows of a ring, around one of them. */
 function blurAcross(ring: Float32Array[], middle: number, into: Float32Array): void {
   const [t0, t1, t2, t3, t4] = TAPS;
   const row = (offset: number) => ring[(middle + offset + RING_ROWS) % RING_ROWS] as Float32Array;

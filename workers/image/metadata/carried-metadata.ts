@@ -9,7 +9,7 @@ import { blankPreviews } from './previews.ts';
 import { rightsOf } from './rights.ts';
 import { withExifTags } from './tiff-tags.ts';
 
-/** A file, and what its metadata policy needs to know of how it was opened. */
+/** A file, with the facts about how it was opened that its metadata policy needs. */
 export interface CarriedFile {
   input: Uint8Array<ArrayBuffer>;
   source: Source;
@@ -20,12 +20,12 @@ export interface CarriedFile {
 }
 
 /**
- * The profile that goes along when metadata is kept: the file's own, whose numbers the pixels then stay in; that of sRGB,
- * which they are converted to; or none, for a result that is not RGB.
+ * The profile of the result when metadata is kept: the file's own, in whose numbers the pixels then stay; sRGB, to
+ * which they are converted; or none, for a result that is not RGB.
  */
 export type CarriedProfile = 'own' | 'srgb' | 'none';
 
-/** Which blocks go along when metadata is kept; the ICC profile always does. */
+/** The blocks that are carried when metadata is kept; the ICC profile always is. */
 export interface CarriedBlocks {
   exif: boolean;
   /** XMP, IPTC and comments. */
@@ -33,8 +33,8 @@ export interface CarriedBlocks {
 }
 
 /**
- * Readies a file for a pass that keeps metadata: no copy of the picture as it was goes along in a block.
- * @param conceals whether the pass hides something: then blocks that cannot be searched stay behind.
+ * Prepares a file for a pass that keeps metadata: removes copies of the original picture from its blocks.
+ * @param conceals whether the pass hides something; blocks that cannot be searched are then not carried.
  */
 export async function readyBlocks(input: Uint8Array<ArrayBuffer>, conceals: boolean): Promise<CarriedBlocks> {
   return { exif: await blankPreviews(input, { makerNote: conceals }), others: !conceals };
@@ -42,7 +42,7 @@ export async function readyBlocks(input: Uint8Array<ArrayBuffer>, conceals: bool
 
 /**
  * @param staysGrey whether the result has a single channel if the picture had one.
- * @param writes what each step makes the result carry, where it is not the picture's own profile.
+ * @param writes the profile that each step requires in the result; undefined for the picture's own.
  */
 export function profileOf(
   { isRgb, isGrey, hasProfile, format }: Source,
@@ -52,12 +52,12 @@ export function profileOf(
 ): CarriedProfile {
   if (writes.includes('none')) return 'none';
   const carries = canCarryProfile(encode.format) && !writes.includes('srgb');
-  // The numbers of a grey profile are no numbers that colours could be painted in.
+  // Colours cannot be painted in the numbers of a grey profile.
   const isOwn = isRgb || (isGrey && staysGrey && !hasProfile);
   return encode.metadata === 'keep' && isOwn && format !== 'raw' && carries ? 'own' : 'srgb';
 }
 
-/** The picture's pipeline, which writes the metadata that the policy says. */
+/** The pipeline of the picture, set to write the metadata that the policy keeps. */
 export async function withMetadata(picture: Picture, file: CarriedFile): Promise<Sharp> {
   if (!picture.fromFile) {
     const pixels = picture.isDeep ? await picture.handOver() : await picture.pixels();
@@ -68,9 +68,9 @@ export async function withMetadata(picture: Picture, file: CarriedFile): Promise
 }
 
 /**
- * The same for pixels. sharp cannot attach a file's blocks to pixels, but carries them along with the file's own: so the
- * file is shrunk to the pixels' size, and the pixels are laid over it.
- * @param writtenIn the colour space of the file that is written, where it is not sRGB.
+ * Does the same as withMetadata for pixels. sharp cannot attach a file's blocks to pixels, but carries them with the
+ * file's own pixels. So the file is resized to the pixels' size, and the pixels are laid over it.
+ * @param writtenIn the colour space of the result, where it is not sRGB.
  */
 export async function pixelsWithMetadata(
   pixels: Pixels | DeepPixels,
@@ -90,7 +90,8 @@ async function onFile(pixels: Pixels | DeepPixels, file: CarriedFile): Promise<S
     .resize({ width, height, fit: 'fill', kernel: 'nearest' })
     .composite([
       {
-        // Any typed array will do, and says how many bits a channel has: sharp's types tell of buffers alone.
+        // sharp accepts any typed array here, and its type gives the bits per channel, but sharp's types allow buffers
+        // only.
         input: data as Uint8Array as Buffer,
         raw: { ...area, channels },
         left: 0,
@@ -98,18 +99,18 @@ async function onFile(pixels: Pixels | DeepPixels, file: CarriedFile): Promise<S
         blend: 'source',
       },
     ]);
-  // Layers are laid on 8 bits where nothing else is said.
+  // Layers are composited with 8 bits by default.
   if (isDeep(pixels)) canvas.pipelineColourspace('rgb16');
   return keepAll(channels === 4 ? canvas : canvas.removeAlpha(), file);
 }
 
-/** The orientation is left out: sharp drops the tag once it has turned the picture upright. */
+/** The orientation is not carried, because sharp drops the tag once it has turned the picture upright. */
 function keepAll(pipeline: Sharp, { source, carried, profile }: CarriedFile): Sharp {
   if (source.format === 'raw') return pipeline;
   if (profile === 'none') return keepApart(pipeline, carried);
   const kept =
     carried.exif && carried.others ? pipeline.keepMetadata() : keepApart(pipeline, carried).keepIccProfile();
-  // Of pixels that have been converted to sRGB their own profile knows nothing.
+  // The file's own profile does not describe pixels that were converted to sRGB.
   return profile === 'own' ? kept : kept.withIccProfile('srgb');
 }
 
@@ -119,7 +120,7 @@ function keepApart(pipeline: Sharp, { exif, others }: CarriedBlocks): Sharp {
   return pipeline;
 }
 
-/** A file that was written, with what libvips has no way to put there: the EXIF of a TIFF, and rights as IPTC. */
+/** Adds to a written file the metadata that libvips cannot write: the EXIF of a TIFF, and rights as IPTC. */
 export async function withTags(
   data: Uint8Array<ArrayBuffer>,
   format: OutputFormat,
@@ -134,7 +135,7 @@ export async function withTags(
   return withExifTags(data, exif, policy === 'keep' ? 'all' : 'rights', iptc);
 }
 
-/** The formats that IPTC has a place in. */
+/** The formats that can hold IPTC. */
 const IPTC_FORMATS: readonly OutputFormat[] = ['jpeg', 'tiff'];
 
 async function iptcRights(input: Uint8Array<ArrayBuffer>, format: OutputFormat): Promise<Buffer | undefined> {

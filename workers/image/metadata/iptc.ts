@@ -2,15 +2,15 @@ import { Bytes } from '../../formats/bytes.ts';
 import { APP0, APP1, APP2, APP13, JPEG_HEAD_BYTES, jpegSegment, jpegSegments } from '../../formats/jpeg.ts';
 
 /**
- * IPTC-IIM (version 4.2), the rights fields alone: picture agencies read it where others read EXIF and XMP. A JPEG keeps it in
- * a Photoshop resource, a TIFF as a tag.
+ * IPTC-IIM (version 4.2), limited to the rights fields: picture agencies read it where others read EXIF and XMP. A JPEG
+ * stores it in a Photoshop resource, a TIFF as a tag.
  */
 
 const BY_LINE = 80;
 const COPYRIGHT_NOTICE = 116;
-/** Says that texts are UTF-8: escape, %, G in dataset 1:90. */
+/** Declares the texts as UTF-8: escape, %, G in dataset 1:90. */
 const UTF8 = Buffer.from([0x1c, 1, 90, 0, 3, 0x1b, 0x25, 0x47]);
-/** The longest of each, in bytes, by the standard. */
+/** Maximum length of each field in bytes, by the standard. */
 const LONGEST_BYTES: Record<number, number> = { [BY_LINE]: 32, [COPYRIGHT_NOTICE]: 128 };
 
 export interface IptcRights {
@@ -18,7 +18,7 @@ export interface IptcRights {
   notices: readonly string[];
 }
 
-/** Undefined when nothing is said. */
+/** Undefined when there are no texts. */
 export function iptcOf({ byLines, notices }: IptcRights): Buffer | undefined {
   const sets = [
     ...byLines.map((text) => dataset(BY_LINE, text)),
@@ -30,12 +30,12 @@ export function iptcOf({ byLines, notices }: IptcRights): Buffer | undefined {
 function dataset(number: number, text: string): Buffer {
   const longest = LONGEST_BYTES[number] ?? 0;
   const cut = Buffer.from(text).subarray(0, longest);
-  // A character is not cut in half.
+  // A character that was cut in half is removed.
   const value = Buffer.from(cut.toString().replace(/\uFFFD+$/, ''));
   return Buffer.concat([Buffer.from([0x1c, 2, number, 0, value.length]), value]);
 }
 
-/** JPEG keeps IPTC in a Photoshop resource, 0x0404, without a name. */
+/** JPEG stores IPTC in a Photoshop resource, 0x0404, without a name. */
 export function photoshopResource(iptc: Uint8Array): Buffer {
   const size = Buffer.alloc(4);
   size.writeUInt32BE(iptc.byteLength);
@@ -43,10 +43,10 @@ export function photoshopResource(iptc: Uint8Array): Buffer {
   return Buffer.concat([head, size, iptc, Buffer.alloc(iptc.byteLength % 2)]);
 }
 
-/** Segments that say how a JPEG is to be read: JFIF, EXIF or XMP, and the profile. */
+/** Segments that describe how to read a JPEG: JFIF, EXIF or XMP, and the profile. */
 const LEADING = [APP0, APP1, APP2];
 
-/** A JPEG with a segment of these bytes behind those that say how it is to be read. */
+/** A JPEG with an IPTC segment after the segments that describe how to read it. */
 export function withIptc(jpeg: Uint8Array<ArrayBuffer>, iptc: Buffer): Uint8Array<ArrayBuffer> {
   let at = JPEG_HEAD_BYTES;
   for (const { marker, next } of jpegSegments(new Bytes(jpeg))) {

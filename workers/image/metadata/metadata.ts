@@ -19,7 +19,10 @@ import { withStillBrand } from '../still-brand.ts';
 import { withoutBulkyTexts } from './png-guard.ts';
 import { readTags } from './tags.ts';
 
-/** The other unit of a PNG's pHYs is none: it tells the shape of a pixel only. */
+/**
+ * Unit of a PNG's pHYs chunk that is a metre. The only other unit is "unknown", which gives just the aspect ratio of a
+ * pixel.
+ */
 const PNG_UNIT_METRE = 1;
 const METRES_PER_INCH = 0.0254;
 
@@ -33,7 +36,7 @@ const BITS_BY_DEPTH: Record<string, number> = {
   double: 64,
 };
 
-/** A header, and what was decoded by it. */
+/** The header of a file, and the pixels decoded from it. */
 interface Decoded {
   header: Metadata;
   copy: Sample & Pick<Output, 'data'>;
@@ -41,9 +44,9 @@ interface Decoded {
 }
 
 /**
- * Reads everything the metadata endpoint tells about a raster image: its facts, and its tags. An animation is measured by
- * its first frame. What cannot be decoded, header or pixels, is a failure `unsupported_format`. With `raw` the input is
- * pixels, and the facts about a file are empty.
+ * Reads everything that the metadata endpoint reports about a raster image: its facts and its tags. An animation is
+ * measured by its first frame. A file whose header or pixels cannot be decoded is a failure `unsupported_format`. With
+ * `raw` the input is pixels, and the facts about a file are empty.
  */
 export async function describe(
   input: Uint8Array<ArrayBuffer>,
@@ -73,7 +76,8 @@ export async function describe(
     bitDepth: header.bitsPerSample ?? BITS_BY_DEPTH[header.depth] ?? 8,
     ...measure(copy),
   };
-  // Freed at once: copies that are left to the garbage collector make it go over everything, a fifth of the work here.
+  // The copy is freed at once, because memory left to the garbage collector causes full collections: a fifth of the
+  // work here.
   copy.data.buffer.transfer(0);
   const timings = { decodeMs: decodedMs - startedMs, processMs: performance.now() - decodedMs, encodeMs: 0 };
   return { kind: 'described', image, metadata, timings };
@@ -88,14 +92,14 @@ async function decode(
   const pixels = header.width * header.height;
   if (pixels * pagesOf(header, readings) > LIMIT_PIXELS) throw tooLarge();
   const { input: coloured } = await withNamedColours(input, raw === undefined ? readings.cicp : undefined);
-  // sharp takes 16-bit pictures with a profile to Display P3; this brings them back to sRGB.
+  // sharp converts 16-bit pictures with a profile to Display P3, so they are converted to sRGB.
   const isWide = header.depth !== 'uchar' && (header.hasProfile || coloured !== input);
   const copy = await workingCopy(coloured, raw, { size: header.autoOrient, isWide });
   const isOpaque = !header.hasAlpha || (await isOpaqueAll(input, raw, copy, pixels));
   return { header, copy, isOpaque };
 }
 
-/** Of a HEIF file libvips counts tiles as well. */
+/** Number of pages. libvips also counts the tiles of a HEIF file. */
 function pagesOf({ format, pages = 1 }: Metadata, { pictures }: Readings): number {
   return format === 'heif' ? (pictures ?? pages) : pages;
 }
@@ -113,7 +117,10 @@ function fileFacts(input: Uint8Array, { format, mediaType }: Metadata): FileFact
   };
 }
 
-/** libvips answers its own 72 for a PNG that says nothing, and takes any unit for a metre: it is read from the tags. */
+/**
+ * Pixels per inch. For a PNG they are read from the tags, because libvips reports a default of 72 for a PNG without a
+ * density, and takes any unit for a metre.
+ */
 function densityOf({ format, density }: Metadata, { png = {} }: Described['metadata']): number | null {
   if (format !== 'png') return density ?? null;
   const perMetre = png['Pixels Per Unit X'];
@@ -121,7 +128,7 @@ function densityOf({ format, density }: Metadata, { png = {} }: Described['metad
   return Math.round(perMetre * METRES_PER_INCH * 10) / 10;
 }
 
-/** Every decode of this input goes by the same rules; a warning of the decoder is no reason to know nothing. */
+/** Opens the input with the same options for every decode. Warnings of the decoder are ignored. */
 function open(input: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined): Sharp {
   const limits: SharpOptions = { limitInputPixels: LIMIT_PIXELS, failOn: 'error' };
   return sharp(input, raw === undefined ? limits : { ...limits, raw });
@@ -133,7 +140,7 @@ async function workingCopy(
   { size, isWide }: { size: Size; isWide: boolean },
 ): Promise<Decoded['copy']> {
   const within = fitInto(size, { width: WORKING_PX, height: WORKING_PX }, 'inside', false).scaled;
-  // As steps of a pass scale: what is measured there of the same picture is the same then.
+  // The copy is scaled as the steps of a pass scale, so that both measure the same values for the same picture.
   const small = open(input, raw)
     .autoOrient()
     .resize({ ...within, fit: 'fill' });
@@ -144,8 +151,8 @@ async function workingCopy(
 }
 
 /**
- * Whether every pixel is opaque, in 8 bits. A single one that is not may have been lost in the working copy, so where
- * that shows none and is smaller than the picture, the whole alpha channel is decoded.
+ * Whether every pixel is opaque, in 8 bits. A single transparent pixel may have been lost in the working copy. So where
+ * the copy shows none and is smaller than the picture, the whole alpha channel is decoded.
  */
 async function isOpaqueAll(
   input: Uint8Array<ArrayBuffer>,

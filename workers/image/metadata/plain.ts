@@ -1,17 +1,17 @@
 /**
- * Tag values as plain JSON, bounded: a file may carry megabytes under one name, and names that mean something to
- * JavaScript or to a document store.
+ * Tag values as plain JSON with limits, because a file may carry megabytes under one name, and names that have a
+ * meaning in JavaScript or in a document store.
  */
 
 const TEXT_LIMIT_CHARACTERS = 4_000;
-/** Longer lists are tables of the file's own plumbing or binary data, not facts. */
+/** Longer lists are internal tables of the file or binary data, not facts. */
 const LIST_LIMIT_ENTRIES = 64;
 const DEPTH_LIMIT = 6;
 const NAME_LIMIT_CHARACTERS = 128;
 
 export type Plain = string | number | boolean | Plain[] | { [name: string]: Plain };
 
-/** Hands out the size that all tags of one file may have together. */
+/** Limits the total size of all tags of one file. */
 export class Budget {
   #leftCharacters: number;
 
@@ -19,7 +19,7 @@ export class Budget {
     this.#leftCharacters = limitCharacters;
   }
 
-  /** Whether that much was left; takes it when it was. */
+  /** Takes that many characters from the budget; false when fewer are left. */
   take(characters: number): boolean {
     if (characters > this.#leftCharacters) return false;
     this.#leftCharacters -= characters;
@@ -28,8 +28,8 @@ export class Budget {
 }
 
 /**
- * The tags of one group whose names and values can be told; what is binary, empty, too deep or past the budget is left out.
- * A long text is cut.
+ * The tags of one group as plain values. Tags that are binary, empty, too deep, badly named or past the budget are left
+ * out. A long text is cut.
  */
 export function plainTags(tags: Iterable<readonly [string, unknown]>, budget: Budget): Record<string, Plain> {
   const plain: Record<string, Plain> = {};
@@ -41,7 +41,10 @@ export function plainTags(tags: Iterable<readonly [string, unknown]>, budget: Bu
   return plain;
 }
 
-/** No name of Object.prototype, none that a document store reads as an operator, no control characters. */
+/**
+ * Whether a name is safe: none of Object.prototype, none that a document store reads as an operator, no control
+ * characters.
+ */
 function isTellable(name: string): boolean {
   return (
     name !== '' &&
@@ -61,7 +64,7 @@ function toPlain(value: unknown, depth: number): Plain | undefined {
   return typeof value === 'object' && value !== null ? plainObject(value, depth) : undefined;
 }
 
-/** Padding and what follows a NUL are no text. */
+/** The text up to a NUL, without padding. */
 function plainText(value: string): string | undefined {
   const text = value.split('\0', 1)[0]?.trim().slice(0, TEXT_LIMIT_CHARACTERS).toWellFormed() ?? '';
   return text === '' ? undefined : text;

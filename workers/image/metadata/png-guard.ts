@@ -3,19 +3,18 @@ import { Bytes } from '../../formats/bytes.ts';
 import { pngChunks } from '../../formats/png.ts';
 
 /**
- * Keeps a PNG's compressed texts from costing a thousand times what they weigh: libvips inflates all of them whenever it
- * opens the file, and a 250 KB file took 1.6 GB. Texts that inflate to more than is ever told are taken out; the picture
- * and every other chunk stay as they are.
+ * Limits the memory that a PNG's compressed texts can cost. libvips inflates all of them whenever it opens the file,
+ * and a 250 KB file took 1.6 GB. Texts that inflate to more than is ever reported are removed; the picture and every
+ * other chunk stay as they are.
  */
 
 const TEXT_LIMIT_BYTES = 1024 * 1024;
 const ALL_TEXTS_LIMIT_BYTES = 4 * 1024 * 1024;
-/** Of compressed texts: the first are always packed, the others say so. */
+/** Types of chunks with compressed texts: zTXt is always compressed, iTXt has a flag for it. */
 const TEXT_TYPES = ['zTXt', 'iTXt'];
 
 /**
- * Answers the same bytes, or a copy without the texts that are too large. What is no PNG is answered as it is.
- * @throws TooManyParts
+ * Returns the same bytes, or a copy without the texts that are too large. A file that is no PNG is returned as it is.
  */
 export function withoutBulkyTexts(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const png = Buffer.from(input.buffer, input.byteOffset, input.byteLength);
@@ -33,7 +32,10 @@ export function withoutBulkyTexts(input: Uint8Array<ArrayBuffer>): Uint8Array<Ar
   return keptFrom === 0 ? input : Buffer.concat([...kept, png.subarray(keptFrom)]);
 }
 
-/** The deflated part of a text chunk: `keyword\0`, method and data, or `keyword\0`, flag, method, two more texts and data. */
+/**
+ * The deflated part of a text chunk: `keyword\0`, method and data, or `keyword\0`, flag, method, two more texts and
+ * data.
+ */
 function packedText(type: string, data: Buffer): Buffer | undefined {
   const keywordEnd = data.indexOf(0);
   if (keywordEnd === -1) return undefined;
@@ -43,7 +45,7 @@ function packedText(type: string, data: Buffer): Buffer | undefined {
   return data.subarray(data.indexOf(0, languageEnd + 1) + 1);
 }
 
-/** Undefined when it is more than the limit, or no whole deflate stream, which nobody can tell the size of. */
+/** Undefined when the text is larger than the limit, or is no complete deflate stream, whose size is unknown. */
 function inflatedBytes(packed: Buffer, limitBytes: number): number | undefined {
   try {
     return inflateSync(packed, { maxOutputLength: Math.max(limitBytes, 1) }).byteLength;

@@ -4,22 +4,22 @@ import { pngChunk, pngChunks } from '../../formats/png.ts';
 import { withoutExifPrefix } from '../../formats/tiff.ts';
 
 /**
- * ImageMagick keeps a PNG's EXIF and XMP as texts of hex digits, which readers of tags understand and libvips does not: it
- * would leave them behind where metadata is kept. So they are put where the format has a place for them.
+ * Moves EXIF and XMP that ImageMagick stores in a PNG as texts of hex digits into the chunks that the format has for
+ * them. Tag readers understand the texts, but libvips does not, and would drop them where metadata is kept.
  */
 
 const RAW_PROFILE = /^Raw profile type (exif|xmp|APP1)$/;
 const XMP_PREFIX = Buffer.from('http://ns.adobe.com/xap/1.0/\0', 'latin1');
 const XMP_KEYWORD = 'XML:com.adobe.xmp';
-/** More than a profile of tags has; the guard against bulky texts has seen to larger ones. */
+/** Limit of an inflated profile, above that of any profile of tags; larger texts were removed before (png-guard.ts). */
 const TEXT_LIMIT_BYTES = 4 * 1024 * 1024;
 
-/** The kinds of chunk that raw profiles become: EXIF, XMP. */
+/** The types of chunk that raw profiles become: EXIF, XMP. */
 const KINDS = ['eXIf', 'iTXt'];
 
 /**
- * Answers the same bytes, or a copy whose raw profiles have become chunks of their own, the first of each kind and where
- * the file has none already. What is no PNG is answered as it is.
+ * Returns the same bytes, or a copy in which raw profiles have become chunks of their own: the first of each kind,
+ * where the file has no EXIF chunk already. A file that is no PNG is returned as it is.
  * @throws TooManyParts
  */
 export function withProfileChunks(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
@@ -42,7 +42,7 @@ export function withProfileChunks(input: Uint8Array<ArrayBuffer>): Uint8Array<Ar
   return keptFrom === 0 ? input : Buffer.concat([...kept, png.subarray(keptFrom)]);
 }
 
-/** The bytes that a text chunk spells: its name, its length, and hex digits in lines. */
+/** The bytes that a text chunk encodes as a name, a length, and hex digits in lines. */
 function rawProfileOf(type: 'zTXt' | 'tEXt', data: Buffer): Buffer | undefined {
   const keywordEnd = data.indexOf(0);
   if (!RAW_PROFILE.test(data.toString('latin1', 0, Math.max(0, keywordEnd)))) return undefined;
@@ -58,13 +58,13 @@ function inflated(packed: Buffer): Buffer | undefined {
   }
 }
 
-/** A chunk of the profile's own kind; undefined for a profile of neither. */
+/** A chunk of the profile's kind; undefined for a profile that is neither EXIF nor XMP. */
 function chunkOf(profile: Buffer): Buffer | undefined {
   const exif = withoutExifPrefix(profile);
   if (/^(II\*\0|MM\0\*)/.test(exif.toString('latin1', 0, 4))) return pngChunk('eXIf', exif);
   const start = profile.subarray(0, XMP_PREFIX.byteLength).equals(XMP_PREFIX) ? XMP_PREFIX.byteLength : 0;
   const xmp = profile.subarray(start);
   if (!/^\s*(\uFEFF)?<(\?xpacket|x:xmpmeta|rdf:RDF)/.test(xmp.toString('utf8', 0, 64))) return undefined;
-  // Keyword, uncompressed, and neither a language nor a keyword in it.
+  // The keyword is followed by zeros: not compressed, no language, no translated keyword.
   return pngChunk('iTXt', Buffer.concat([Buffer.from(`${XMP_KEYWORD}\0\0\0\0\0`, 'latin1'), xmp]));
 }

@@ -4,23 +4,23 @@ import { Bytes } from '../../formats/bytes.ts';
 import { soundExifDirectories, withoutExifPrefix } from '../../formats/tiff.ts';
 
 /**
- * A file's EXIF may hold a small copy of the picture, and its reader carries that along: it would show what a crop cut
- * away and what a redaction covered. So it is taken out of every EXIF that is kept. For a redaction the maker note goes as
- * well, in which cameras hide further copies.
+ * A file's EXIF may hold a small copy of the picture, and libvips carries it along: it would show what a crop cut away
+ * and what a redaction covered. So it is removed from every EXIF that is kept. For a redaction the maker note is
+ * removed as well, because cameras store further copies in it.
  *
- * Nothing is moved: the directory entries that lead to the copies are blanked where they stand, and the codec writes
- * none of what it does not reach.
+ * No bytes are moved. The directory entries that point to the copies are blanked in place, and the codec writes nothing
+ * that it cannot reach.
  */
 
 const ENTRY_BYTES = 12;
 const OFFSET_BYTES = 4;
-/** Where a thumbnail begins and how long it is; honoured in any directory. */
+/** Tags of the offset and the length of a thumbnail; readers follow them in any directory. */
 const THUMBNAIL: readonly number[] = [0x0201, 0x0202];
 const MAKER_NOTE = 0x927c;
 
 /**
  * Blanks the previews in a file's EXIF, in place.
- * @returns false when the EXIF cannot be read, or does not stand in the file as it is read, and so must not be kept.
+ * @returns false when the EXIF cannot be read, or is not stored in the file as it is read, and so must not be kept.
  */
 export async function blankPreviews(
   input: Uint8Array<ArrayBuffer>,
@@ -41,8 +41,8 @@ export async function blankPreviews(
 }
 
 /**
- * Blanks entries of these tags in every directory, and cuts the list of directories after the first: the second is the
- * thumbnail's.
+ * Blanks entries of these tags in every directory, and cuts the list of directories after the first, because the second
+ * belongs to the thumbnail.
  * @returns whether there was a directory.
  */
 function blankIn(tiff: Buffer, tags: readonly number[]): boolean {

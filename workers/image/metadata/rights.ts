@@ -3,20 +3,20 @@ import { iptcOf } from './iptc.ts';
 import type { Plain } from './plain.ts';
 import { readTags } from './tags.ts';
 
-/** What a file says of whose it is: EXIF fields as they are, and an XMP document of the rights fields alone. */
+/** The rights fields of a file: EXIF fields as they are, and an XMP document with only the rights fields. */
 export interface Rights {
   exif: Record<string, string>;
   xmp: string | undefined;
-  /** The same two fields as IPTC, of a file that says them so. */
+  /** Copyright notice and by-line as IPTC, for a file that has them as IPTC. */
   iptc: Buffer | undefined;
 }
 
 type Tags = Record<string, Plain>;
 
-/** EXIF fields that say whose a picture is. */
+/** EXIF fields about rights. */
 const EXIF_FIELDS = ['Copyright', 'Artist'];
 
-/** XMP's, each in the shape that its schema gives it: one text, one text in some languages, or a list in order. */
+/** XMP fields about rights, each in the shape of its schema: one text, one text in several languages, or a list. */
 const XMP_FIELDS: readonly (readonly [name: string, tag: string, shape: 'text' | 'Alt' | 'Seq' | 'Bag'])[] = [
   ['dc:rights', 'rights', 'Alt'],
   ['dc:creator', 'creator', 'Seq'],
@@ -26,7 +26,7 @@ const XMP_FIELDS: readonly (readonly [name: string, tag: string, shape: 'text' |
   ['xmpRights:UsageTerms', 'UsageTerms', 'Alt'],
   ['xmpRights:Owner', 'Owner', 'Bag'],
 ];
-/** What IPTC says instead, which is written as XMP: every format carries that. */
+/** IPTC fields that stand in for absent XMP ones. They are written as XMP, because every format can carry it. */
 const IPTC_FIELDS: Record<string, string> = { rights: 'Copyright Notice', creator: 'By-line' };
 
 /** Reads the rights fields of a file. */
@@ -53,7 +53,7 @@ function documentOf(xmp: Tags, iptc: Tags): string | undefined {
   ].join('');
 }
 
-/** Which languages a text is in is not told: the first stands for all. */
+/** The texts in the shape of their field. The languages are unknown, so the first text is the default for all. */
 function shaped(texts: string[], shape: 'text' | 'Alt' | 'Seq' | 'Bag'): string {
   const [first = ''] = texts;
   if (shape === 'text') return escaped(first);
@@ -67,7 +67,7 @@ function textsOf(value: Plain | undefined): string[] {
   return values.filter((one): one is string => typeof one === 'string' && one.trim() !== '');
 }
 
-/** As XML, without the characters that it has no room for. */
+/** Escapes a text for XML and removes the characters that XML forbids. */
 function escaped(text: string): string {
   return text
     .toWellFormed()

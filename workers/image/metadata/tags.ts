@@ -6,20 +6,23 @@ import { withoutBulkyTags } from './exif-guard.ts';
 import { photoshopResource } from './iptc.ts';
 import { Budget, type Plain, plainTags } from './plain.ts';
 
-/** What a reader answers: groups of tags, each a value or an object that holds one. */
+/** The result of the reader: groups of tags, each a value or an object that holds one. */
 type Groups = Record<string, unknown>;
 
-/** All tags of a file together, in characters of JSON. */
+/** Limit of all tags of a file in total, in characters of JSON. */
 const TAGS_LIMIT_CHARACTERS = 128 * 1024;
-/** What stands before the pixels of a container. Exif, ICC, IPTC and XMP are blocks of their own. */
+/** Bytes at the start of a container that are read for its own tags. Exif, ICC, IPTC and XMP are separate blocks. */
 const HEAD_BYTES = 256 * 1024;
 const BLOCK_LIMIT_BYTES = 1024 * 1024;
 const JPEG_SEGMENT_LIMIT_BYTES = 65_000;
 
-/** Groups in the order of the answer. Left out: the thumbnail, and what the reader computes or says twice. */
+/**
+ * The reported groups, in the order of the answer. The thumbnail, and values that the reader computes or repeats, are
+ * left out.
+ */
 const TOLD = ['file', 'jfif', 'png', 'riff', 'gif', 'exif', 'gps', 'iptc', 'xmp', 'icc'] as const;
 
-/** Tags that are text although their type says bytes; the reader's description is that text. */
+/** Tags that are text although their type is bytes; the reader's description is that text. */
 const TEXT_IN_BYTES: ReadonlySet<string> = new Set([
   'ExifVersion',
   'FlashpixVersion',
@@ -34,17 +37,19 @@ const TEXT_IN_BYTES: ReadonlySet<string> = new Set([
   'XPSubject',
 ]);
 
-/** The file's own plumbing, and blocks that are shown tag by tag. */
+/** Tags for the internal layout of the file, and blocks that are reported tag by tag. */
 const UNTOLD =
   /^(.* IFD Pointer|JPEGInterchangeFormat(Length)?|(Strip|Tile)(Offsets|ByteCounts)|MakerNote|IPTC-NAA|ApplicationNotes|ICC_Profile|PhotoshopSettings|ImageSourceData)$/;
 
-/** ImageMagick's way of keeping a profile in a PNG: a text of its name, its length, and hex digits in lines. */
+/**
+ * Prefix under which ImageMagick stores a profile in a PNG: a text of its name, its length, and hex digits in lines.
+ */
 const RAW_PROFILE = 'Raw profile type ';
 
 /**
- * Every tag of a file under its own name, grouped: `exif`, `gps`, `iptc`, `xmp`, `icc`, and the container's own (`jfif`,
- * `png`, `riff`, `gif`, `file`). Values are plain and as stored: rationals as numbers, codes as codes. Never throws: a
- * part that cannot be read is left out, and the others are shown.
+ * Every tag of a file under its own name, grouped: `exif`, `gps`, `iptc`, `xmp`, `icc`, and the container's own
+ * (`jfif`, `png`, `riff`, `gif`, `file`). Values are plain and as stored: rationals as numbers, codes as codes. It
+ * never throws: a part that cannot be read is left out.
  */
 export function readTags(
   input: Uint8Array<ArrayBuffer>,
@@ -72,12 +77,12 @@ export function readTags(
   return told;
 }
 
-/** Not the source of an XMP document, nor what a tag named `__proto__` leaves behind in the reader. */
+/** False for the source of an XMP document, and for the rest of a tag named `__proto__` in the reader. */
 function isTag(tag: unknown): boolean {
   return typeof tag !== 'string';
 }
 
-/** One block through the reader; nothing when there is none, or nothing in it can be read. */
+/** Reads one block; empty when there is none, or when it cannot be read. */
 function read(block: Buffer | undefined, groups: readonly string[]): Groups {
   if (block === undefined) return {};
   try {
@@ -92,7 +97,7 @@ function head(input: Uint8Array<ArrayBuffer>): Buffer {
   return Buffer.from(input.buffer, input.byteOffset, Math.min(input.byteLength, HEAD_BYTES));
 }
 
-/** Exif is a TIFF structure: the file itself when it is a TIFF, else a block of the container. */
+/** The EXIF as a TIFF structure: the file itself when it is a TIFF, else a block of the container. */
 function exifBlock(input: Uint8Array, header: Metadata): Buffer | undefined {
   if (header.format === 'tiff') return withoutBulkyTags(input);
   const block = header.exif ?? rawProfile('exif', header);
@@ -100,7 +105,7 @@ function exifBlock(input: Uint8Array, header: Metadata): Buffer | undefined {
   return withoutBulkyTags(withoutExifPrefix(block));
 }
 
-/** The reader knows a bare XMP document by its packet header, which is optional. */
+/** The XMP document with a packet header, by which the reader recognises it, and which is optional. */
 function xmpBlock(header: Metadata): Buffer | undefined {
   const xmp = header.xmp ?? rawProfile('xmp', header);
   if (xmp === undefined || xmp.byteLength > BLOCK_LIMIT_BYTES) return undefined;
@@ -113,7 +118,7 @@ function rawProfile(name: string, { comments = [] }: Metadata): Buffer | undefin
   return profile && Buffer.from(profile.text.trim().split('\n').slice(2).join(''), 'hex');
 }
 
-/** ICC and IPTC have no form of their own that the reader takes: a JPEG without a picture carries them. */
+/** A JPEG without a picture that carries ICC and IPTC, because the reader does not accept these blocks alone. */
 function profileBlock({ icc, iptc }: Metadata): Buffer | undefined {
   const segments: Buffer[] = [];
   if (icc !== undefined && icc.byteLength <= BLOCK_LIMIT_BYTES) {
@@ -129,12 +134,12 @@ function profileBlock({ icc, iptc }: Metadata): Buffer | undefined {
   return Buffer.concat([Buffer.from([0xff, 0xd8]), ...segments, Buffer.from([0xff, 0xd9])]);
 }
 
-/** JPEG keeps IPTC inside a Photoshop resource, TIFF keeps it bare. */
+/** The IPTC in a Photoshop resource: JPEG stores it in one, TIFF stores it bare. */
 function iptcResource(iptc: Buffer): Buffer {
   return iptc.subarray(0, 13).toString('latin1') === 'Photoshop 3.0' ? iptc : photoshopResource(iptc);
 }
 
-/** What libvips unpacked and the reader does not. */
+/** Texts that libvips has inflated and the reader has not. */
 function compressedTexts(
   known: ReadonlyArray<readonly [string, unknown]>,
   header: Metadata,
@@ -145,12 +150,12 @@ function compressedTexts(
     .map(({ keyword, text }) => [keyword, text]);
 }
 
-/** Whether the reader holds bytes as the value, and the text that they are as the description. */
+/** Whether the reader returns bytes as the value, and their text as the description. */
 function isText(group: string, name: string): boolean {
   return group === 'iptc' || TEXT_IN_BYTES.has(name);
 }
 
-/** The value inside a reader's tag, which may be a list of such (IPTC) or nest them (XMP). */
+/** The value inside a reader's tag, which may be a list of values (IPTC) or nested (XMP). */
 function heldBy(tag: unknown, text: boolean): unknown {
   if (Array.isArray(tag)) return tag.map((one) => heldBy(one, text));
   if (typeof tag !== 'object' || tag === null) return tag;

@@ -9,11 +9,11 @@ import {
 } from '../../formats/tiff.ts';
 
 /**
- * A TIFF's own directory is its EXIF, and libvips writes none there: so the tags are added to the file that it wrote. A
- * longer directory takes the place of the first, at the end of the file; nothing that was written is moved.
+ * Adds EXIF tags to a written TIFF. The directory of a TIFF is its EXIF, but libvips writes no tags there. A longer
+ * directory at the end of the file replaces the first one; no written bytes are moved.
  */
 
-/** One tag: its value as bytes in the order of the file that is written, or the tags of a directory that it leads to. */
+/** One tag: its value as bytes in the order of the written file, or the tags of a directory that it points to. */
 interface Entry {
   tag: number;
   type: number;
@@ -22,37 +22,37 @@ interface Entry {
   below?: Entry[];
 }
 
-/** In a TIFF, where the offset of the first directory stands. */
+/** Offset in a TIFF of the field that holds the offset of the first directory. */
 const FIRST_AT = 4;
 const ENTRY_BYTES = 12;
 const LONG = 4;
 const UNDEFINED = 7;
-/** Types of a value that is made of two numbers: a fraction, without and with a sign. */
+/** Types of values that are pairs of numbers: fractions, unsigned and signed. */
 const FRACTIONS: readonly number[] = [5, 10];
-/** Types above it are of no use outside of their file: they say where something stands. */
+/** Types above this one are useless outside of their file, because they hold offsets. */
 const LAST_TYPE = 12;
-/** It names places of the file that it stood in, and may hold further copies of the picture. */
+/** The maker note holds offsets into its original file, and may hold further copies of the picture. */
 const MAKER_NOTE = 0x927c;
 const ENTRY_LIMIT = 512;
-/** A hostile structure claims the same bytes again and again. */
+/** Limits against hostile structures that claim the same bytes again and again. */
 const VALUE_LIMIT_BYTES = 64 * 1024;
 const TOTAL_LIMIT_BYTES = 512 * 1024;
 
-/** Of a first directory, what says something about the picture and nothing about its pixels. */
+/** Tags of a first directory that describe the picture and not its pixels. */
 const DESCRIPTIVE: ReadonlySet<number> = new Set([
   0x010e, 0x010f, 0x0110, 0x0131, 0x0132, 0x013b, 0x013c, 0x8298, 0x8769, 0x8825, 0x9c9b, 0x9c9c, 0x9c9d,
   0x9c9e, 0x9c9f, 0x4746, 0x4749,
 ]);
-/** IPTC-NAA. */
+/** The tag IPTC-NAA. */
 const IPTC = 0x83bb;
-/** Copyright and Artist. */
+/** The tags Copyright and Artist. */
 const RIGHTS: ReadonlySet<number> = new Set([0x8298, 0x013b]);
 
 /**
  * Adds the tags of an EXIF structure to a little-endian TIFF.
- * @param exif a TIFF structure, or a whole TIFF; what cannot be read of it is left out.
- * @param which all that is descriptive, or the rights alone.
- * @param iptc goes along as a tag of its own.
+ * @param exif a TIFF structure, or a whole TIFF; parts that cannot be read are left out.
+ * @param which all descriptive tags, or only the rights.
+ * @param iptc is added as a tag of its own.
  */
 export function withExifTags(
   tiff: Uint8Array<ArrayBuffer>,
@@ -79,7 +79,7 @@ export function withExifTags(
   return result;
 }
 
-/** The entries of an EXIF structure that are carried, each with the directory that it leads to. */
+/** The entries of an EXIF structure that are carried, each with the directory that it points to. */
 function entriesOf(exif: Uint8Array): Entry[] {
   const bytes = new Bytes(withoutExifPrefix(exif));
   const directories = soundExifDirectories(bytes);
@@ -100,7 +100,7 @@ function entriesOf(exif: Uint8Array): Entry[] {
   return first === undefined ? [] : carried(first);
 }
 
-/** The values of an entry in the order of a little-endian file; undefined when they are not there, or more than the limit. */
+/** The values of an entry in little-endian order; undefined when they lie outside of the file, or exceed the limit. */
 function carriedValue(
   bytes: Bytes,
   { littleEndian }: TiffDirectory,
@@ -116,7 +116,7 @@ function carriedValue(
   return swapped(copy, claimedBytes / numbers);
 }
 
-/** @param numberBytes of each number in it. */
+/** @param numberBytes size of each number in the value. */
 function swapped(value: Buffer, numberBytes: number): Buffer {
   if (numberBytes === 1) return value;
   if (numberBytes === 2) return value.swap16();
@@ -124,9 +124,10 @@ function swapped(value: Buffer, numberBytes: number): Buffer {
 }
 
 /**
- * A directory and all that it leads to, for where it starts in its file.
- * @param ready entries that are as they should be.
- * @param next where the directory after it stands; 0 for none.
+ * The bytes of a directory and of all directories that it points to.
+ * @param start offset of the directory in its file.
+ * @param ready entries that are already encoded.
+ * @param next offset of the directory after it; 0 for none.
  */
 function written(entries: Entry[], start: number, ready: Buffer[] = [], next = 0): Buffer {
   const count = entries.length + ready.length;
