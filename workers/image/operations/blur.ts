@@ -13,7 +13,7 @@ export const blur = step({
   alphaAfter: 'kept',
   changesNothing: 'never',
   cpuMsPerMegapixel: 110,
-  // On a strip, frames would run into each other.
+  // On a strip, neighbouring frames would bleed into each other.
   frames: 'each',
   commutesWithFlatten: true,
   apply: (picture, { sigma }) => blurBy(picture, sigma),

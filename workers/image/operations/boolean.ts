@@ -17,7 +17,7 @@ export const boolean = step({
   frames: 'each',
   readsSecondAsset: 'assetId',
   async apply(picture, { assetId, operator }, pass) {
-    // Both must have the same channels: only pixels tell how many there are.
+    // Both must have the same number of channels, which is only known from the pixels.
     const { channels } = await picture.pixels();
     const { data, raw } = await layerAs(channels, picture, assetId, pass);
     (await picture.at('boolean')).boolean(data, operator, { raw });

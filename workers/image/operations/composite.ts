@@ -47,7 +47,7 @@ export const composite = step({
     ),
     tile: flag('Whether the layer is repeated over the whole picture.', { default: false }),
   },
-  // With transparency while it is blended, and without it again.
+  // Other blend modes add an alpha channel for the blending and drop it afterwards, which takes a second copy.
   copies: ({ blend }) => (blend === 'over' ? 1 : 2),
   sizeAfter: 'depends',
   alphaAfter: 'kept',

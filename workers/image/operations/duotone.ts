@@ -2,7 +2,7 @@ import { colourOf } from '../colour/colour.ts';
 import { step } from './operation.ts';
 import { colour } from './parameter.ts';
 
-/** What red, green and blue add to the brightness (Rec. 709). */
+/** Weights of red, green and blue in the brightness (Rec. 709). */
 const LUMA = [0.2126, 0.7152, 0.0722] as const;
 
 export const duotone = step({

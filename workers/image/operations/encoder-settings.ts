@@ -1,6 +1,6 @@
 import { choice, colour, flag, integer, optional } from './parameter.ts';
 
-/** Settings of encoders, each said once; a format's operation takes those that it has. */
+/** Settings of encoders, each defined once. The operation of a format takes those that its encoder has. */
 export const QUALITY = {
   quality: optional(
     integer(

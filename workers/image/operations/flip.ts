@@ -9,7 +9,7 @@ export const flip = step({
   alphaAfter: 'kept',
   changesNothing: 'never',
   cpuMsPerMegapixel: 3,
-  // A strip turned over would show its frames in the opposite order.
+  // A flipped strip would show its frames in reverse order.
   frames: 'each',
   commutesWithFlatten: true,
   async apply(picture) {

@@ -13,7 +13,7 @@ export const gamma = step({
   cpuMsPerMegapixel: 15,
   async apply(picture, { gamma }) {
     if (gamma === 1) return;
-    // sharp's own cuts off where it should round: white would become 254.
+    // sharp's own gamma truncates where it should round: white would become 254.
     recolour(await picture.pixels(), (value) => Math.round(255 * (value / 255) ** (1 / gamma)));
   },
 });

@@ -10,7 +10,8 @@ export const greyscale = step({
   changesNothing: 'never',
   cpuMsPerMegapixel: 13,
   async apply(picture) {
-    // Asked for pixels, sharp's greyscale answers no alpha; a tint without a tone takes the colours away as well.
+    // sharp's greyscale returns no alpha when it is asked for pixels. A tint with a neutral tone removes the colours as
+    // well.
     if (picture.hasAlpha) (await picture.at('tint')).tint('#808080');
     else (await picture.at('greyscale')).greyscale();
   },

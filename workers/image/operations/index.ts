@@ -55,7 +55,7 @@ import { webp } from './webp.ts';
 
 export type { Operation, SettingOperation, StepOperation } from './operation.ts';
 
-/** Every operation, by the name that steps call it by. */
+/** Every operation, by the name that steps use. */
 export const operations = {
   resize,
   extract,
@@ -113,15 +113,15 @@ export const operations = {
 
 export type OperationName = keyof typeof operations;
 
-/** The names of what changes the picture. */
+/** The names of the operations that change the picture. */
 export type StepName = {
   [N in OperationName]: (typeof operations)[N] extends StepOperation ? N : never;
 }[OperationName];
 
-/** What a step of this operation may be sent. */
+/** The arguments that a caller may send to a step of this operation. */
 export type ArgumentsOf<N extends StepName> = Sent<(typeof operations)[N]['declared']>;
 
-/** The operation of that name; undefined when there is none. */
+/** The operation with that name; undefined when there is none. */
 export function operationNamed(name: string): Operation | undefined {
   return Object.hasOwn(operations, name) ? operations[name as OperationName] : undefined;
 }

@@ -12,7 +12,7 @@ export const median = step({
   cpuMsPerMegapixel: ({ size }) => 160 + 1.2 * size,
   frames: 'each',
   async apply(picture, { size }) {
-    // libvips refuses a window that the picture does not fill; there is nothing beyond it to look at anyway.
+    // libvips refuses a window larger than the picture.
     (await picture.at('median')).median(Math.min(size, picture.width, picture.height));
   },
 });

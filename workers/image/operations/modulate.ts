@@ -25,7 +25,10 @@ export const modulate = step({
   },
 });
 
-/** How much darker a colour becomes, 0 to 1. Its saturation has to go along: red without any light is black. */
+/**
+ * The factor by which a colour becomes darker, 0 to 1. Its saturation is scaled by it as well, because red without any
+ * light is black.
+ */
 function darkening(brightness: number, lightness: number): number {
   return Math.min(1, brightness) * Math.min(1, (100 + lightness) / 100);
 }

@@ -4,7 +4,7 @@ import { BadArgument } from '../refusal.ts';
 import { step } from './operation.ts';
 import { number } from './parameter.ts';
 
-/** Halvings of the range in which the exponent is looked for: more than 8 bits can show. */
+/** Number of bisections in the search for the exponent; the result is more precise than 8 bits can show. */
 const HALVINGS = 12;
 
 export const normalise = step({
@@ -25,12 +25,12 @@ export const normalise = step({
     const message = `lower is ${lower}, but it must be below upper, which is ${upper}.`;
     return new BadArgument('lower', message, { received: lower });
   },
-  // Over the strip as a whole: frames stretched each for itself would flicker.
+  // The strip is stretched as a whole, because frames that are stretched separately would flicker.
   async apply(picture, { lower, upper }) {
     const pixels = await picture.pixels();
     const brightness = brightnessOf(pixels);
     const [dark, light] = [brightness.percentile(lower / 100), brightness.percentile(upper / 100)];
-    // A picture of one tone has nothing to stretch.
+    // A picture of one tone cannot be stretched.
     if (light <= dark) return;
     const share = (value: number) => Math.min(1, Math.max(0, (value - dark) / (light - dark)));
     const exponent = undarkened(brightness, share);
@@ -39,8 +39,9 @@ export const normalise = step({
 });
 
 /**
- * The exponent at which a stretched picture is as bright as it was, where it would become darker: one whose darkest tones
- * are far from black loses more below than it wins above. 1 where it becomes brighter.
+ * The exponent at which a stretched picture is as bright as before, where stretching would make it darker; 1 where it
+ * makes it brighter. A picture whose darkest tones are far from black loses more in the dark tones than it gains in the
+ * light ones.
  */
 function undarkened(brightness: Brightness, share: (value: number) => number): number {
   const before = brightness.mean((value) => value);

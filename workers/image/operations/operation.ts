@@ -10,89 +10,99 @@ import type { BadArgument } from '../refusal.ts';
 import { contract, type Filled, filler } from './parameter.ts';
 
 /**
- * One operation of the processing registry: one file, one value. sharp is imported here as a type only, so that an API
- * process reads names and schemas without loading libvips.
+ * One operation of the registry: one file, one value. sharp is imported here as a type only, so that an API process
+ * reads names and schemas without loading libvips.
  */
 export type Operation = StepOperation | SettingOperation;
 
 interface OperationBase<P extends TProperties> {
-  /** One sentence that says what the operation does. */
+  /** One sentence that describes the operation. */
   description: string;
-  /** The parameters as the operation's file declares them, for an op of the catalogue that takes the same. */
+  /** The parameters as the operation's file declares them, for an op of the catalogue with the same parameters. */
   declared: P;
   /** TypeBox schema of the arguments, an object without additional properties; every property has a description. */
   parameters: TObject;
 }
 
-/** Changes the picture. */
+/** An operation that changes the picture. */
 export interface StepOperation<P extends TProperties = TProperties> extends OperationBase<P> {
   kind: 'step';
   /**
-   * CPU time it may take for a megapixel of the larger of the pictures before and after it, as measured on one core of a
-   * server of 2024: what a pass is estimated to take decides where it runs.
+   * CPU milliseconds per megapixel of the larger of the pictures before and after it, as measured on one core of a
+   * server of 2024. The estimated time of a pass decides where it runs.
    */
   cpuMsPerMegapixel(params: Readonly<Record<string, unknown>>): number;
   /**
-   * How it treats a picture that moves: the frames as one strip, in one go; each as a picture of its own; or the first
-   * frame alone, so that a pass with this step reads no other.
+   * How it treats an animation: all frames at once as one strip; each frame as a separate picture; or only the first
+   * frame, in which case a pass with this step reads no other.
    */
   frames: 'strip' | 'each' | 'first';
   /**
-   * Whether flattening transparency before it or after it makes the same picture: it moves or averages pixels and knows
-   * nothing of colours. Other steps are given RGB pixels of 8 bits.
+   * Whether flattening transparency before the step or after it gives the same picture. It does where the step moves or
+   * averages pixels and does not depend on colours. Other steps get 8-bit RGB pixels.
    */
   commutesWithFlatten(params: Readonly<Record<string, unknown>>): boolean;
   /**
-   * Which profile the result carries, where it is not the picture's own: that of sRGB, which then is what the step finds,
-   * or none, because it is not RGB.
+   * The profile of the result, where it is not the picture's own: sRGB, to which the pixels are then converted before
+   * the step, or none, because the result is not RGB.
    */
   profile?(params: Readonly<Record<string, unknown>>): 'srgb' | 'none' | undefined;
-  /** Copies of the picture that it keeps in memory at once: what a pass is estimated to take decides when it is let in. */
+  /**
+   * Number of copies of the picture that it keeps in memory at once. The estimated memory of a pass decides when it is
+   * admitted.
+   */
   copies(params: Readonly<Record<string, unknown>>): number;
-  /** What is known of the size after it: as before, what its arguments say, or neither. */
+  /** What decides the size after it: the size before, its arguments, or anything else. */
   sizeAfter: 'kept' | 'said' | 'depends';
-  /** Whether the picture certainly is transparent after the step, certainly is not, or as it was before (undefined). */
+  /**
+   * Whether the picture is certainly transparent after the step (true), certainly opaque (false), or as before
+   * (undefined).
+   */
   transparentAfter(params: Readonly<Record<string, unknown>>): boolean | undefined;
-  /** Whether it certainly leaves every pixel as it was; false when that depends on the picture. */
+  /** Whether it certainly leaves every pixel unchanged; false when that depends on the picture. */
   changesNothing(params: Readonly<Record<string, unknown>>): boolean;
-  /** Whether a picture is certainly grey after the step, of which it is known whether it was before. */
+  /** Whether the picture is certainly grey after the step, given whether it was before. */
   greyAfter(wasGrey: boolean, params: Readonly<Record<string, unknown>>): boolean;
   /** The parameter that holds the id of a second asset. */
   readsSecondAsset?: string;
-  /** It hides content: metadata that may hold a copy of the picture is dropped. */
+  /** Whether it hides content. Metadata that may hold a copy of the picture is then dropped. */
   conceals?: true;
-  /** What one schema per argument cannot say, whatever the picture is: the argument at fault. `apply` keeps it too. */
+  /**
+   * Checks rules over several arguments, which the schema cannot express and which hold for every picture. Returns the
+   * argument at fault. `apply` checks it too.
+   */
   rule(params: Readonly<Record<string, unknown>>): BadArgument | undefined;
-  /** Size of a frame after the step; an upper bound where the pixels decide. */
+  /** Size of a frame after the step; an upper bound where it depends on the pixels. */
   size(input: Size, params: Readonly<Record<string, unknown>>): Size;
-  /** @throws BadArgument on a parameter that this picture cannot be treated with. */
+  /** @throws BadArgument on a parameter that does not fit this picture. */
   apply(picture: Picture, params: Readonly<Record<string, unknown>>, pass: PassContext): Promise<void>;
 }
 
-/** Says how the input is read or how the result is written, for presets that say all of a pass in registry form. */
+/** Sets how the input is read or how the result is written, for presets that write a whole pass as steps. */
 export interface SettingOperation<P extends TProperties = TProperties> extends OperationBase<P> {
   kind: 'setting';
   settings(params: Readonly<Record<string, unknown>>): { decode?: Decode; encode?: Encode };
 }
 
-/** What a step may use beside the picture. */
+/** What a step may use besides the picture. */
 export interface PassContext {
   sharp: typeof sharp;
-  /** Colour of room that opens up: the pass's background, else transparent or, where the output cannot be, white. */
+  /** Colour of new areas: the pass's background, else transparent or, where the output has no alpha, white. */
   fill: Rgba;
   /**
    * The pixels of a second asset.
-   * @param prepare says what is done to it first.
-   * @throws BadArgument on `key`, the parameter it is named in, when the task does not bring it or it cannot be decoded.
+   * @param prepare processes the opened asset first.
+   * @throws BadArgument on `key`, the parameter that names it, when the task does not include it or it cannot be
+   * decoded.
    */
   layer(assetId: string, key: string, prepare: (opened: Sharp) => Sharp): Promise<Pixels>;
-  /** What steps found out of the picture, for the answer. */
+  /** Facts that steps collect about the picture, for the answer. */
   found: { hashes?: PictureHashes; warnings: PassWarning[] };
 }
 
 interface StepSource<P extends TProperties> {
   description: string;
-  /** A property with a default may be left out and is filled in. */
+  /** A property with a default may be left out and is then filled in. */
   parameters: P;
   cpuMsPerMegapixel: number | ((params: Filled<P>) => number);
   frames?: StepOperation['frames'];
@@ -100,10 +110,12 @@ interface StepSource<P extends TProperties> {
   profile?(params: Filled<P>): 'srgb' | 'none' | undefined;
   copies: number | ((params: Filled<P>) => number);
   sizeAfter: StepOperation['sizeAfter'];
-  /** What it makes of transparency; a function answers undefined where that stays as it was. */
+  /** The effect on transparency; a function returns undefined where transparency stays as it was. */
   alphaAfter: 'kept' | 'added' | 'dropped' | ((params: Filled<P>) => boolean | undefined);
   changesNothing: 'never' | ((params: Filled<P>) => boolean);
-  /** Whether it leaves a grey picture grey, as far as the colours among its arguments are grey, or makes any picture so. */
+  /**
+   * `keeps`: a grey picture stays grey if the colours among its arguments are grey; `makes`: any picture becomes grey.
+   */
   grey?: 'keeps' | 'makes' | ((params: Filled<P>) => 'keeps' | 'makes');
   readsSecondAsset?: string;
   conceals?: true;
@@ -112,7 +124,10 @@ interface StepSource<P extends TProperties> {
   apply(picture: Picture, params: Filled<P>, pass: PassContext): Promise<void>;
 }
 
-/** A step: by default it takes an animation as one strip, does not commute with flattening, may colour a grey picture and keeps the size. */
+/**
+ * Defines a step. By default it takes an animation as one strip, does not commute with flattening, may colour a grey
+ * picture and keeps the size.
+ */
 export function step<P extends TProperties>(source: StepSource<P>): StepOperation<P> {
   const {
     parameters,

@@ -21,14 +21,17 @@ export { lossyWriter } from '../encode/lossless.ts';
 export { movingEffort } from '../encode/moving-effort.ts';
 export { EDGE_LIMIT_PX } from '../pixels/geometry.ts';
 
-/** The default of a parameter, or none. It is a part of the schema's type, which says by it what may be left out. */
+/**
+ * The default of a parameter, or none. It is part of the schema's type, from which the arguments that may be left out
+ * are derived.
+ */
 type Default<T> = { readonly default: T } | NoDefault;
 type NoDefault = Readonly<Record<never, never>>;
 
-/** Arguments as an operation or op works with them: defaults are filled in. */
+/** Arguments as an operation or op works with them, with defaults filled in. */
 export type Filled<P extends TProperties> = Readonly<Static<TObject<P>>>;
 
-/** Arguments as they are sent: what is optional or has a default may be left out. */
+/** Arguments as they are sent: optional ones, and ones with a default, may be left out. */
 export type Sent<P extends TProperties> = {
   readonly [K in Exclude<keyof P, Omissible<P>>]: Static<P[K]>;
 } & { readonly [K in Omissible<P>]?: Static<P[K]> | undefined };
@@ -37,7 +40,7 @@ type Omissible<P extends TProperties> = {
   [K in keyof P]: P[K] extends TOptional<TSchema> | { readonly default: unknown } ? K : never;
 }[keyof P];
 
-/** The object of the parameters as it is checked: nothing undeclared, and what has a default may be left out. */
+/** The schema of the arguments: it allows no undeclared ones, and those with a default may be left out. */
 export function contract(properties: TProperties, options: { open?: boolean } = {}): TObject {
   const wire = Object.entries(properties).map(([name, schema]): [string, TSchema] => [
     name,
@@ -46,7 +49,7 @@ export function contract(properties: TProperties, options: { open?: boolean } = 
   return Type.Object(Object.fromEntries(wire), { additionalProperties: options.open ?? false });
 }
 
-/** Fills in the defaults of what was left out. */
+/** Fills in the defaults of arguments that were left out. */
 export function filler<P extends TProperties>(
   properties: P,
 ): (sent: Readonly<Record<string, unknown>>) => Filled<P> {
@@ -84,7 +87,7 @@ export function flag<const D extends Default<boolean> = NoDefault>(
   return Type.Boolean({ description, ...options }) as TBoolean & D;
 }
 
-/** One of a few words. */
+/** One of a fixed set of words. */
 export function choice<const T extends string, const D extends Default<NoInfer<T>> = NoDefault>(
   values: readonly T[],
   description: string,
@@ -103,7 +106,7 @@ export function text<const D extends Default<string> = NoDefault>(
   return Type.String({ minLength, maxLength, description, ...options }) as TString & D;
 }
 
-/** A CSS colour; the checker of the schema knows the format `css-color`. */
+/** A CSS colour; the schema validator implements the format `css-color`. */
 export function colour<const D extends Default<string> = NoDefault>(
   description: string,
   options?: D,
@@ -132,7 +135,7 @@ export function position<const D extends Default<Place> = NoDefault>(
 
 export type Gravity = Place | 'attention' | 'entropy';
 
-/** A place, or the part that draws the eye (attention) or holds most detail (entropy). */
+/** A place, or the part that draws the eye (attention) or has the most detail (entropy). */
 export function gravity<const D extends Default<Gravity> = NoDefault>(
   description: string,
   options?: D,

@@ -8,7 +8,7 @@ import { choice } from './parameter.ts';
 
 type Kind = 'blur' | 'color' | 'pixel';
 
-/** Longest edge of each kind. */
+/** Longest side of each kind, in pixels. */
 const EDGE_PX = { blur: 32, color: 1, pixel: 8 } as const;
 
 export const placeholder = step({
@@ -27,16 +27,16 @@ export const placeholder = step({
   alphaAfter: 'kept',
   changesNothing: 'never',
   cpuMsPerMegapixel: 20,
-  // Of an animation it shows the beginning.
+  // An animation is represented by its first frame.
   frames: 'first',
   commutesWithFlatten: true,
   size: (input, { kind }) => sizeOf(input, kind),
   async apply(picture, { kind }, { found }) {
     const result = sizeOf(picture, kind);
-    // The copy that a description measures: the hashes are the same, letter by letter.
+    // The picture is scaled to the same size as for a description, so that the hashes are identical.
     await scaleTo(picture, within(picture, WORKING_PX));
     found.hashes = hashesOf(coloured(await picture.pixels()));
-    // Plain averages: a sharper kernel would let the edges of the picture colour a single pixel.
+    // The linear kernel averages only, because a sharper one would let the edges of the picture colour a single pixel.
     await scaleTo(picture, result, 'linear');
     if (kind === 'blur') await blurBy(picture, 1);
   },

@@ -46,7 +46,7 @@ export const redact = step({
   frames: 'each',
   conceals: true,
   async apply(picture, { regions, style, color }) {
-    // A translucent cover would hide nothing.
+    // The alpha is ignored, because a translucent cover would hide nothing.
     const ink = { ...colourOf(color, 'color'), alpha: 1 };
     const pixels = await picture.pixels();
     const boxes = regions.map(({ x, y, width, height }, index) =>
@@ -60,7 +60,7 @@ export const redact = step({
   },
 });
 
-/** What of a region lies in the picture. */
+/** The part of a region that lies within the picture. */
 function within(region: Box, picture: Size, index: number): Box {
   const box = intersect(region, picture);
   if (box !== undefined) return box;

@@ -57,7 +57,7 @@ export const resize = step({
   ) {
     const fitting = fitInto(picture, { width, height }, fit, enlarge);
     pass.found.warnings.push(...notEnlarged(picture, { width, height }, fit, enlarge));
-    // What is left to do then moves no brightness: it crops, or makes larger.
+    // The steps after this one do not average pixels: they crop, or enlarge.
     if (linear) await scaleLinear(picture, fitting.scaled, kernel);
     if (fit === 'cover') return scaleAndCrop(picture, fitting, anchorOf(aim), kernel);
     await scaleTo(picture, fitting.scaled, kernel);
@@ -80,7 +80,7 @@ export const resize = step({
 
 type Box = { width: number | undefined; height: number | undefined };
 
-/** Said where the picture stays smaller than was asked for, because it may not be enlarged. */
+/** A warning where the picture stays smaller than the requested size, because it may not be enlarged. */
 function notEnlarged(source: Size, box: Box, fit: Fit, enlarge: boolean): PassWarning[] {
   if (enlarge) return [];
   const wanted = fitInto(source, box, fit, true).scaled;

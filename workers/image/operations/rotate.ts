@@ -17,7 +17,7 @@ export const rotate = step({
   changesNothing: ({ angle }) => angle % 360 === 0,
   cpuMsPerMegapixel: ({ angle }) => (angle % 90 === 0 ? 10 : 100),
   frames: 'each',
-  // By a right angle no corner opens up.
+  // A turn by a right angle uncovers no corners.
   commutesWithFlatten: ({ angle }) => angle % 90 === 0,
   size: (input, { angle }) => turnedSize(input, angle),
   async apply(picture, { angle, background }, { fill, sharp }) {

@@ -2,7 +2,7 @@ import type { Raw } from 'sharp';
 import type { Size } from '../pixels/geometry.ts';
 import type { PassContext } from './operation.ts';
 
-/** The second asset named in `assetId` as raw pixels with a number of channels, stretched to a size. */
+/** The second asset named in `assetId` as raw pixels with `channels` channels, stretched to a size. */
 export async function layerAs(
   channels: 1 | 3 | 4,
   { width, height }: Size,

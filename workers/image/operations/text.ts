@@ -69,7 +69,7 @@ function sizePx(said: number | string, widthPx: number): number {
   return Math.min(SIZE_LIMIT_PX, Math.max(1, Math.round(share * widthPx)));
 }
 
-/** Without the control characters for which a font has no glyph, and which Pango's markup parser rejects. */
+/** The text without control characters, for which a font has no glyph and which Pango's markup parser rejects. */
 function printable(text: string): string {
   return text
     .toWellFormed()
@@ -79,15 +79,15 @@ function printable(text: string): string {
 
 type Align = 'left' | 'centre' | 'right';
 
-/** Several lines end where the text stands: in the east on the right, in the middle in the middle. */
+/** The alignment of several lines follows the position: right in the east, left in the west, otherwise centred. */
 function alignAt(position: Place): Align {
   if (position.endsWith('east')) return 'right';
   return position.endsWith('west') ? 'left' : 'centre';
 }
 
 /**
- * Where lines break.
- * @throws BadArgument when the text would take more room than any picture has, however it is broken.
+ * The width at which lines break.
+ * @throws BadArgument when the text needs more space than any picture has, wherever its lines break.
  */
 function lineWidth(text: string, sizePx: number, roomPx: number): number {
   const width = Math.max(roomPx, sizePx);
@@ -103,7 +103,10 @@ function lineWidth(text: string, sizePx: number, roomPx: number): number {
   return width;
 }
 
-/** The letters as a mask: one channel, 255 where ink is. A word that is broken gets no hyphen that nobody sent. */
+/**
+ * Draws the letters as a mask: one channel, 255 where ink is. A broken word gets no hyphen that the caller did not
+ * send.
+ */
 async function draw(
   text: string,
   font: string,
@@ -116,13 +119,13 @@ async function draw(
   return pixelsOf(letters.toColourspace('b-w'));
 }
 
-/** Text whose first letter is of a script that is written from right to left. */
+/** Matches text whose first letter is of a script that is written from right to left. */
 const FROM_RIGHT =
   /^\P{L}*[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
 
 /**
- * Pango takes left for right in a paragraph that begins from the right. Such a one is set apart as it is (RLI to PDI) in a paragraph that
- * begins from the left (LRM), so that it stands on the side that was asked for.
+ * Pango swaps left and right in a paragraph that begins from the right. Such a line is isolated (RLI to PDI) in a
+ * paragraph that begins from the left (LRM), so that it is aligned as requested.
  */
 function sided(text: string): string {
   return text
@@ -131,7 +134,7 @@ function sided(text: string): string {
     .join('\n');
 }
 
-/** Pango reads markup: what means something there is written as entities. */
+/** Escapes the characters that have a meaning in Pango's markup. */
 function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }

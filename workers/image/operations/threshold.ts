@@ -14,7 +14,7 @@ export const threshold = step({
   changesNothing: 'never',
   cpuMsPerMegapixel: 8,
   async apply(picture, { threshold, greyscale }) {
-    // sharp reads 0 as "off", where it means that every pixel is white.
+    // sharp treats 0 as "off", but here it makes every pixel white.
     if (threshold === 0) (await picture.at('linear')).linear(0, 255);
     else
       await picture.coloursAlone(async () => {

@@ -6,7 +6,7 @@ import { cropTo } from '../sizing.ts';
 import { step } from './operation.ts';
 import { colour, number, optional } from './parameter.ts';
 
-/** What sharp needs of a picture to look for its edges. */
+/** Smallest side of a picture in which sharp can search for edges, in pixels. */
 const SMALLEST_EDGE_PX = 3;
 
 export const trim = step({
@@ -47,7 +47,7 @@ export const trim = step({
 
 async function boxOf(frame: Sharp, options: TrimOptions): Promise<Box> {
   const { info } = await outputOf(frame.trim(options).raw());
-  // sharp tells offsets as what was moved: zero or negative.
+  // sharp reports offsets as the distance that the picture was moved: zero or negative.
   return {
     left: -(info.trimOffsetLeft ?? 0),
     top: -(info.trimOffsetTop ?? 0),

@@ -1,8 +1,9 @@
 import type { Pixels } from './pixels.ts';
 
 /**
- * Blend modes of Compositing and Blending Level 1 (W3C, https://www.w3.org/TR/compositing-1/), one value per channel. libvips
- * has them too, but weighs a translucent layer twice: multiplied at half its opacity, white would darken what lies below.
+ * Blend modes of Compositing and Blending Level 1 (W3C, https://www.w3.org/TR/compositing-1/), one value per channel.
+ * libvips has them too, but applies the opacity of a translucent layer twice: multiplied at half opacity, white would
+ * darken the picture below.
  */
 const FORMULAS = {
   multiply: (below, above) => below * above,
@@ -18,7 +19,7 @@ const FORMULAS = {
   exclusion: (below, above) => below + above - 2 * below * above,
 } satisfies Record<string, Formula>;
 
-/** From the values below and above, 0 to 1, to that of both. */
+/** Computes the blended value from those below and above, 0 to 1. */
 type Formula = (below: number, above: number) => number;
 
 export type BlendMode = keyof typeof FORMULAS;
@@ -35,7 +36,7 @@ function softLight(below: number, above: number): number {
 
 /**
  * Blends an RGBA layer into RGBA pixels of one frame, in place.
- * @param at where its upper left corner lies; all of it has to lie within.
+ * @param at upper left corner of the layer, which must lie completely within the pixels.
  */
 export function blend(
   onto: Pixels,
@@ -54,7 +55,7 @@ export function blend(
   }
 }
 
-/** What a formula makes of each two values of 8 bits, 0 to 255. */
+/** The result of a formula for each pair of 8-bit values, 0 to 255. */
 function tableOf(formula: Formula): Float32Array {
   return Float32Array.from(
     { length: 1 << 16 },
@@ -62,7 +63,7 @@ function tableOf(formula: Formula): Float32Array {
   );
 }
 
-/** Where the picture below is translucent, the layer shows its own colour in part. */
+/** Blends one pixel. Where the picture below is translucent, the layer partly shows its own colour. */
 function blendPixel(
   onto: Uint8Array,
   to: number,

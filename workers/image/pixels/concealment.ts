@@ -4,19 +4,22 @@ import type { Pixels } from './pixels.ts';
 import { enlarged } from './resample.ts';
 
 /**
- * Covers regions with what is left of them when only a few mean colours are kept. Whoever knows the font of a covered text
- * can draw every character, cover it in the same way and compare: regions of single characters give their text away
- * as soon as each keeps a colour of its own. So regions that lie near each other are covered as one, no side keeps more
- * than three colours, and what is too small for that is left to be filled.
+ * Covers regions with a few of their mean colours. An attacker who knows the font of a covered text can draw every
+ * character, cover it in the same way and compare: regions of single characters reveal their text as soon as each keeps
+ * a colour of its own. So regions that lie near each other are covered as one, no side keeps more than three colours,
+ * and groups that are too small for that are filled instead.
  */
 
-/** Regions with no more between them than the space between two characters are covered as one. */
+/** Regions with a gap below this, the space between two characters, are covered as one. */
 const NEAR_PX = 24;
-/** Along a side: too few to read a word or know a face. */
+/** Number of colours along a side, too few to read a word or recognise a face. */
 const MOST_CELLS_ALONG = 3;
-/** The mean of a smaller cell tells what it was: the ink of one character of a headline is enough. */
+/**
+ * Smallest side of a cell. The mean of a smaller cell could reveal its content: the ink of one character of a headline
+ * is enough.
+ */
 const SMALLEST_CELL_PX = 96;
-/** Means are rounded to this, so that the ink of a character cannot be weighed either. */
+/** Means are rounded to multiples of this, so that the amount of ink of a character cannot be measured either. */
 const ROUNDING = 32;
 
 export type CoarseStyle = 'blur' | 'pixelate';
@@ -24,7 +27,7 @@ export type CoarseStyle = 'blur' | 'pixelate';
 /** Regions that are covered as one. */
 export interface Group {
   regions: Box[];
-  /** Around all of them. */
+  /** The box around all regions. */
   box: Box;
 }
 
@@ -33,7 +36,7 @@ export function groupsOf(regions: readonly Box[]): Group[] {
   const groups: Group[] = [];
   for (const region of regions) {
     let joined: Group = { regions: [region], box: region };
-    // A box that has grown may reach others: look again until it reaches none.
+    // A box that has grown may be near to other groups, so the search repeats until none is near.
     for (let near = groups.findIndex((one) => isNear(one, joined)); near !== -1; ) {
       const [other] = groups.splice(near, 1) as [Group];
       joined = { regions: [...other.regions, ...joined.regions], box: union(other.box, joined.box) };
@@ -55,7 +58,7 @@ export function mustBeFilled({ box }: Group): boolean {
   return Math.min(box.width, box.height) < SMALLEST_CELL_PX;
 }
 
-/** Covers a group in place; only what lies in one of its regions is changed, and only that is looked at. */
+/** Covers a group in place. Only pixels in its regions are changed, and only those are read. */
 export function coarsen(
   pixels: Pixels,
   { regions, box }: Group,
@@ -93,7 +96,7 @@ function overlap(region: Box, cell: Box): Box | undefined {
   return both && { ...both, left: both.left + cell.left, top: both.top + cell.top };
 }
 
-/** Each cell as a block of its own colour. */
+/** Each cell as a block of its colour. */
 function mosaicOf(cells: Pixels, { width, height }: Box): Pixels {
   const { channels } = cells;
   const mosaic = { ...cells, width, height, data: new Uint8Array(width * height * channels) };

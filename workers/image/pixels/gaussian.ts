@@ -5,15 +5,17 @@ import { cut, fillWithBytes, paste } from './paint.ts';
 import { type Pixels, pixelsOf } from './pixels.ts';
 import { enlarged } from './resample.ts';
 
-/** Up to here the whole kernel is laid over every pixel; its cost grows with sigma. */
+/** Largest sigma at which the whole kernel is applied to every pixel; its cost grows with sigma. */
 const DIRECT_SIGMA_PX = 4;
-/** Above, the picture is made so much smaller first that this is left of sigma. */
+/** For a larger sigma, the picture is first reduced until the sigma is this large in the reduced picture. */
 const REDUCED_SIGMA_PX = 3;
-/** A picture is not reduced to fewer pixels along an edge than that. */
+/** A picture is not reduced below this number of pixels along a side. */
 const SMALLEST_EDGE_PX = 8;
-/** What making a picture smaller blurs it, as a variance in pixels of the smaller one: that of the linear kernel. */
+/**
+ * The blur caused by the reduction itself, as a variance in pixels of the reduced picture: that of the linear kernel.
+ */
 const REDUCTION_VARIANCE = 1 / 6;
-/** How far a kernel reaches, in sigmas: below the amplitude at which it is cut off. */
+/** Radius of a kernel in sigmas; beyond it the amplitude is below the cut-off. */
 const REACH = 3.5;
 
 /** Blurs a picture of one frame by a Gaussian. */
@@ -24,23 +26,27 @@ export async function blurBy(picture: Picture, sigma: number): Promise<void> {
 }
 
 /**
- * Lays the whole kernel over a picture. sharp's own settings cut a kernel off so early that it is a sixth too weak, and in
- * integers it changes the brightness. Floats are cut off to bytes where they should be rounded: half a level is added to them.
+ * Applies the whole kernel to a picture. sharp's default settings truncate the kernel so early that the blur is a sixth
+ * too weak, and in integers they change the brightness. sharp truncates floats to bytes where it should round, so half
+ * a level is added to them.
  */
 function blurredWhole(pipeline: Sharp, sigma: number): Sharp {
   return pipeline.blur({ sigma, minAmplitude: 0.003, precision: 'float' }).linear(1, 0.5);
 }
 
-/** How much smaller a picture is made before a blur of that sigma; 1 where the whole kernel is laid over it as it is. */
+/**
+ * The factor by which a picture is reduced before a blur of that sigma; 1 where the whole kernel is applied to it as it
+ * is.
+ */
 function reductionFor({ width, height }: Size, sigma: number): number {
   if (sigma <= DIRECT_SIGMA_PX) return 1;
   return Math.max(1, Math.min(sigma / REDUCED_SIGMA_PX, Math.min(width, height) / SMALLEST_EDGE_PX));
 }
 
 /**
- * Pixels of one frame, blurred by a Gaussian that is laid over a copy made smaller by `factor`. Such a copy has lost nothing
- * that a wide blur would leave, and the whole kernel takes time in proportion to sigma. Beyond the edges the pixels
- * at the edges go on.
+ * Blurs pixels of one frame by a Gaussian that is applied to a copy reduced by `factor`. Such a copy lacks only details
+ * that a wide blur removes anyway, and the time of the whole kernel is proportional to sigma. Edge pixels are repeated
+ * outwards.
  */
 async function blurredSmall(picture: Picture, sigma: number, factor: number): Promise<Pixels> {
   const pixels = await picture.pixels();
@@ -52,7 +58,7 @@ async function blurredSmall(picture: Picture, sigma: number, factor: number): Pr
   return enlarged(blurred, pixels, 'cubic', picture.lookAtClock, { ...size, left: margin, top: margin });
 }
 
-/** A picture made smaller, with its edges going on around it: those of the picture itself, not those of the smaller one. */
+/** Reduces a picture and repeats its edges around it: those of the picture itself, not those of the reduced one. */
 async function withMargin(picture: Picture, pixels: Pixels, size: Size, margin: number): Promise<Pixels> {
   const { width, height } = pixels;
   const reduced = async (box: Box, size: Size) =>

@@ -1,6 +1,6 @@
 import { BadArgument } from '../refusal.ts';
 
-/** Pixels of one frame. */
+/** Width and height of one frame, in pixels. */
 export interface Size {
   width: number;
   height: number;
@@ -13,10 +13,10 @@ export interface Box extends Size {
 
 export type Fit = 'cover' | 'contain' | 'fill' | 'inside' | 'outside';
 
-/** Where something lies in a larger area: nine named places, or a point as shares of width and height. */
+/** Position of something in a larger area: nine named places, or a point as shares of width and height. */
 export type Anchor = Place | { x: number; y: number };
 
-/** Shares of the free room that lie to the left of and above what is placed. */
+/** Shares of the free space that lie to the left of and above the placed box. */
 const PLACES = {
   center: { x: 0.5, y: 0.5 },
   north: { x: 0.5, y: 0 },
@@ -32,11 +32,11 @@ const PLACES = {
 export type Place = keyof typeof PLACES;
 export const PLACE_NAMES = Object.keys(PLACES) as Place[];
 
-/** No picture on its way through a pass is larger: a few bytes of input could otherwise take gigabytes. */
+/** Largest side and area of a picture during a pass, because a few bytes of input could otherwise take gigabytes. */
 export const EDGE_LIMIT_PX = 16384;
 export const AREA_LIMIT_PX = 100_000_000;
 
-/** @throws BadArgument on `width` or `height` when a picture of this size is not worked on. */
+/** @throws BadArgument on `width` or `height` when a picture of this size exceeds the limits. */
 export function assertSize({ width, height }: Size, frames = 1): void {
   const key = width > EDGE_LIMIT_PX ? 'width' : 'height';
   if (Math.max(width, height) > EDGE_LIMIT_PX) {
@@ -50,7 +50,7 @@ export function assertSize({ width, height }: Size, frames = 1): void {
   }
 }
 
-/** Where a box of `inner` size lies in an area of `outer` size; outside of it, where it is larger. */
+/** The position of a box of `inner` size in an area of `outer` size. A box larger than the area extends beyond it. */
 export function place(inner: Size, outer: Size, at: Anchor): Box {
   const free = { x: outer.width - inner.width, y: outer.height - inner.height };
   if (typeof at !== 'string') return { ...inner, ...centreOn(at, inner, outer) };
@@ -58,7 +58,7 @@ export function place(inner: Size, outer: Size, at: Anchor): Box {
   return { ...inner, left: Math.round(free.x * share.x), top: Math.round(free.y * share.y) };
 }
 
-/** The box that has the point as near to its middle as the edges of the area allow. */
+/** The box whose centre is as near to the point as the edges of the area allow. */
 function centreOn(point: { x: number; y: number }, inner: Size, outer: Size): { left: number; top: number } {
   return {
     left: clamp(Math.round(point.x * outer.width - inner.width / 2), 0, outer.width - inner.width),
@@ -66,7 +66,7 @@ function centreOn(point: { x: number; y: number }, inner: Size, outer: Size): { 
   };
 }
 
-/** What of the box lies within the area; undefined when nothing does. */
+/** The part of the box within the area; undefined when there is none. */
 export function intersect(box: Box, area: Size): Box | undefined {
   const left = Math.max(0, box.left);
   const top = Math.max(0, box.top);
@@ -84,15 +84,17 @@ export function union(a: Box, b: Box): Box {
   return { left, top, width: right - left, height: bottom - top };
 }
 
-/** How a picture is fitted: what it is scaled to, then the size that is cut out of that or that it is padded to. */
+/**
+ * How a picture is fitted: the size that it is scaled to, then the size that is cut out of it or that it is padded to.
+ */
 export interface Fitting {
   scaled: Size;
   result: Size;
 }
 
 /**
- * Fits a picture into a box that has one side or both. Without `enlarge` nothing is scaled up: cover then cuts the
- * largest part that has the box's shape, contain pads the picture as it is.
+ * Fits a picture into a box that has one side or both. Without `enlarge` the picture is never scaled up: cover then
+ * cuts the largest part with the box's shape, and contain pads the picture at its own size.
  */
 export function fitInto(
   source: Size,
@@ -136,18 +138,19 @@ export function turnedSize({ width, height }: Size, angle: number): Size {
   const radians = (angle * Math.PI) / 180;
   const sin = Math.abs(Math.sin(radians));
   const cos = Math.abs(Math.cos(radians));
-  // Rounded up: the outermost pixels are part of the picture. What a computer adds to a whole number is none.
+  // The size is rounded up, because the outermost pixels are part of the picture. Floating-point errors above an
+  // integer are ignored.
   const whole = (edge: number) => Math.ceil(edge - 1e-6);
   return { width: whole(width * cos + height * sin), height: whole(width * sin + height * cos) };
 }
 
-/** The radius of round corners, the same on both axes: at most half of the shorter edge. */
+/** The radius of round corners, the same on both axes: at most half of the shorter side. */
 export function cornerRadius(radiusPx: number, { width, height }: Size): Size {
   const most = Math.min(radiusPx, width / 2, height / 2);
   return { width: most, height: most };
 }
 
-/** A box cut into columns and rows, as equal as whole pixels can be. */
+/** Divides a box into columns and rows of parts, as equal as whole pixels allow. */
 export function partsOf({ left, top, width, height }: Box, columns: number, rows: number): Box[] {
   const edge = (length: number, parts: number, part: number) => Math.round((length * part) / parts);
   return Array.from({ length: columns * rows }, (_, index) => {

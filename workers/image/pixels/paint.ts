@@ -3,11 +3,11 @@ import type { Box, Size } from './geometry.ts';
 import type { Pixels } from './pixels.ts';
 
 /**
- * Work on pixels in memory, in place and on a single frame: where every covered byte must be known to be gone, or where
- * only few of them change.
+ * Work on the pixels of a single frame in memory, in place. It serves where every covered byte must be overwritten, or
+ * where only a few bytes change.
  */
 
-/** Sets every pixel of a box to a colour; without an alpha channel the colour's alpha is left out. */
+/** Sets every pixel of a box to a colour; without an alpha channel the colour's alpha is ignored. */
 export function fill({ data, width, channels }: Pixels, box: Box, { r, g, b, alpha }: Rgba): void {
   const grey = Math.round(0.2126 * r + 0.7152 * g + 0.0722 * b);
   const pixel = channels === 1 ? [grey] : [r, g, b, Math.round(alpha * 255)].slice(0, channels);
@@ -15,7 +15,10 @@ export function fill({ data, width, channels }: Pixels, box: Box, { r, g, b, alp
   for (let y = box.top; y < box.top + box.height; y++) data.set(row, (y * width + box.left) * channels);
 }
 
-/** Replaces each block of a box by its mean, colours weighed by their alpha. Blocks at the far edges may be smaller. */
+/**
+ * Replaces each block of a box by its mean, with colours weighted by their alpha. Blocks at the right and lower edges
+ * may be smaller.
+ */
 export function mosaic(pixels: Pixels, box: Box, blockPx: number): void {
   for (let top = box.top; top < box.top + box.height; top += blockPx) {
     const height = Math.min(blockPx, box.top + box.height - top);
@@ -26,7 +29,7 @@ export function mosaic(pixels: Pixels, box: Box, blockPx: number): void {
   }
 }
 
-/** Sets each colour channel to what is answered for its value, of 0 to 255; transparency stays. */
+/** Replaces the value of each colour channel, 0 to 255, by the function's result; transparency stays. */
 export function recolour({ data, channels }: Pixels, answer: (value: number) => number): void {
   const answers = Uint8Array.from({ length: 256 }, (_, value) => answer(value));
   for (let at = 0; at < data.length; at++) {
@@ -35,7 +38,7 @@ export function recolour({ data, channels }: Pixels, answer: (value: number) => 
   }
 }
 
-/** The mean of some boxes together, as bytes of one pixel; colours are weighed by their alpha. */
+/** The mean of several boxes together, as bytes of one pixel; colours are weighted by their alpha. */
 export function meanOf({ data, width, channels }: Pixels, boxes: readonly Box[]): Uint8Array {
   const sums = new Float64Array(channels);
   let weight = 0;
@@ -58,7 +61,7 @@ export function meanOf({ data, width, channels }: Pixels, boxes: readonly Box[])
   return mean;
 }
 
-/** Sets every pixel of a box to the bytes of one. */
+/** Sets every pixel of a box to the bytes of one pixel. */
 export function fillWithBytes({ data, width, channels }: Pixels, box: Box, pixel: Uint8Array): void {
   for (let y = box.top; y < box.top + box.height; y++) {
     const start = (y * width + box.left) * channels;
@@ -78,7 +81,7 @@ export function cut({ data, width, channels }: Pixels, box: Box): Pixels {
   return { data: copy, width: box.width, height: box.height, channels, frames: 1 };
 }
 
-/** Writes a box of pixels, of the same channels, over others. */
+/** Writes pixels over others with the same channels. */
 export function paste(onto: Pixels, piece: Pixels, at: { left: number; top: number }): void {
   const rowBytes = piece.width * piece.channels;
   for (let y = 0; y < piece.height; y++) {
@@ -87,7 +90,7 @@ export function paste(onto: Pixels, piece: Pixels, at: { left: number; top: numb
   }
 }
 
-/** Repeats a tile in every direction from where it lies, over an area of that size. */
+/** Repeats a tile in every direction from its position, over an area of that size. */
 export function repeat(tile: Pixels, at: { left: number; top: number }, { width, height }: Size): Pixels {
   const { channels } = tile;
   const rowBytes = width * channels;
@@ -136,7 +139,10 @@ export function fillCorners(pixels: Pixels, radius: Size, { r, g, b, alpha }: Rg
   });
 }
 
-/** Calls for each RGBA pixel of the corners that does not lie within wholly, with where it begins and how much of it does. */
+/**
+ * Calls back for each RGBA pixel of the corners that lies partly or completely outside, with its offset and the share
+ * of it that lies within.
+ */
 function eachInCorners(
   { width, height }: Size,
   radius: Size,
@@ -155,7 +161,7 @@ function eachInCorners(
   }
 }
 
-/** How much of a pixel at a distance from an ellipse's middle lies within it, 0 to 1. */
+/** The share of a pixel, at a distance from the centre of an ellipse, that lies within the ellipse, 0 to 1. */
 function coverage(dx: number, dy: number, across: number, down: number): number {
   if (dx <= 0 || dy <= 0) return 1;
   const reach = Math.hypot(dx / across, dy / down);
@@ -163,7 +169,7 @@ function coverage(dx: number, dy: number, across: number, down: number): number 
   return Math.min(1, Math.max(0, (1 - reach) / slope + 0.5));
 }
 
-/** Multiplies the alpha of RGBA pixels. */
+/** Multiplies the alpha of RGBA pixels by the opacity. */
 export function fade({ data }: Pixels, opacity: number): void {
   const faded = Uint8Array.from({ length: 256 }, (_, alpha) => Math.round(alpha * opacity));
   for (let at = 3; at < data.length; at += 4) data[at] = faded[data[at] as number] as number;

@@ -2,7 +2,7 @@ import type { OutputInfo, Sharp } from 'sharp';
 import { outputOf } from '../../transport/output.ts';
 import type { Size } from './geometry.ts';
 
-/** 8-bit pixels in sRGB, frame under frame. */
+/** 8-bit pixels in sRGB, frame below frame. */
 export interface Pixels extends Size {
   data: Uint8Array<ArrayBuffer>;
   /** 1 grey, 3 RGB, 4 RGBA with alpha not premultiplied. */
@@ -10,18 +10,18 @@ export interface Pixels extends Size {
   frames: number;
 }
 
-/** The same of 16 bits per channel: what is handed on within a picture that keeps them. */
+/** Pixels with 16 bits per channel, which a pass hands on within a picture that keeps them. */
 export interface DeepPixels extends Omit<Pixels, 'data'> {
   data: Uint16Array<ArrayBuffer>;
 }
 
-/** Runs a pipeline for its pixels. @param frames that lie in it, one under the other. */
+/** Runs a pipeline and returns its pixels. @param frames number of frames in it, one below the other. */
 export async function pixelsOf(pipeline: Sharp, frames = 1): Promise<Pixels> {
   const { data, info } = await outputOf(pipeline.raw());
   return { data, ...factsOf(info, frames) };
 }
 
-/** Runs a pipeline on 16 bits for its pixels, RGB or RGBA. */
+/** Runs a pipeline with 16 bits and returns its pixels, RGB or RGBA. */
 export async function deepPixelsOf(pipeline: Sharp): Promise<DeepPixels> {
   const { data, info } = await outputOf(pipeline.toColourspace('rgb16').raw({ depth: 'ushort' }));
   return { data: new Uint16Array(data.buffer), ...factsOf(info, 1) };
@@ -35,7 +35,7 @@ function factsOf({ width, height, channels }: OutputInfo, frames: number): Omit<
   return { width, height: height / frames, channels: channels as Pixels['channels'], frames };
 }
 
-/** Each frame's pixels, as views on the strip. */
+/** The pixels of each frame, as views on the strip. */
 export function framesOf(strip: Pixels): Pixels[] {
   const frameBytes = strip.width * strip.height * strip.channels;
   return Array.from({ length: strip.frames }, (_, frame) => ({
@@ -45,7 +45,7 @@ export function framesOf(strip: Pixels): Pixels[] {
   }));
 }
 
-/** Frames of one size as one strip. */
+/** Joins frames of the same size into one strip. */
 export function joinFrames(frames: Pixels[]): Pixels {
   const first = frames[0] as Pixels;
   const frameBytes = first.data.byteLength;
@@ -67,7 +67,7 @@ export function withoutAlpha({ data, ...facts }: Pixels): Pixels {
   return { ...facts, data: colours, channels: 3 };
 }
 
-/** RGBA pixels of the one's transparency and the other's colours, which may be grey. */
+/** RGBA pixels with the transparency of one picture and the colours of another, which may be grey. */
 export function withAlphaOf(whole: Pixels, { data: colours, channels }: Pixels): Pixels {
   const data = new Uint8Array(whole.data.length);
   for (let to = 0, from = 0; to < data.length; to += 4, from += channels) {

@@ -3,27 +3,27 @@ import type { Box, Size } from './geometry.ts';
 import type { DeepPixels, Pixels } from './pixels.ts';
 
 /**
- * Making a picture larger. libvips has no lanczos or mitchell kernel for that, answers its bicubic whatever is asked for, and
- * places the picture up to half a pixel off. Here each axis is resampled with the kernel that is asked for, about the
- * centres of pixels; beyond the edges the weights of what is there count alone. What is only picked, by nearest, is so here in
- * both directions: libvips picks off-centre where it makes a picture smaller.
+ * Enlarges pictures. libvips has no lanczos or mitchell kernel for it, uses bicubic whatever it is asked for, and
+ * places the picture up to half a pixel off. Here each axis is resampled with the requested kernel, relative to the
+ * centres of pixels; at the edges only the weights of existing pixels count. `nearest` is done here in both directions,
+ * because libvips samples off-centre when it reduces a picture.
  */
 
 type Kernel = Exclude<keyof KernelEnum, 'nearest'>;
 
-/** Rows between two looks at the clock. */
+/** Number of rows between two checks of the deadline. */
 const ROWS_AT_ONCE = 64;
 
 const sinc = (x: number) => (x === 0 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x));
 const lanczos = (lobes: number) => (x: number) => sinc(x) * sinc(x / lobes);
-/** The family of Mitchell and Netravali (1988). */
+/** The family of splines of Mitchell and Netravali (1988). */
 const spline = (b: number, c: number) => (x: number) =>
   x < 1
     ? ((12 - 9 * b - 6 * c) * x ** 3 + (-18 + 12 * b + 6 * c) * x ** 2 + (6 - 2 * b)) / 6
     : ((-b - 6 * c) * x ** 3 + (6 * b + 30 * c) * x ** 2 + (-12 * b - 48 * c) * x + (8 * b + 24 * c)) / 6;
 
 interface Weighing {
-  /** How far it reaches, in pixels of the smaller picture. */
+  /** Radius of the kernel, in pixels of the smaller picture. */
   radius: number;
   /** The weight at a distance of 0 to `radius`. */
   weight(distance: number): number;
@@ -37,21 +37,21 @@ const KERNELS: Partial<Record<Kernel, Weighing>> = {
 };
 const LANCZOS3: Weighing = { radius: 3, weight: lanczos(3) };
 
-/** Which pixels of the smaller edge make up each pixel of the larger one. */
+/** The pixels along the smaller side that contribute to each pixel along the larger one. */
 interface Taps {
-  /** How many make up one. */
+  /** Number of source pixels per result pixel. */
   count: number;
-  /** The first of them, for each. */
+  /** Index of the first source pixel, per result pixel. */
   first: Int32Array;
-  /** `count` weights for each; their sum is 1. */
+  /** `count` weights per result pixel; their sum is 1. */
   weights: Float32Array;
 }
 
 /**
- * Enlarges a picture to a size that is nowhere smaller. Takes two multiplications a tap, channel and pixel: about 60 ms a
- * megapixel of the result.
- * @param lookAtClock is called now and then, and may throw to end the work.
- * @param part what of the picture is enlarged to that size; what lies around it is still looked at.
+ * Enlarges a picture to a size that is not smaller on any side. It takes two multiplications per tap, channel and
+ * pixel: about 60 ms per megapixel of the result.
+ * @param lookAtClock is called regularly, and may throw to end the work.
+ * @param part the part of the picture that is enlarged to that size; pixels around it still contribute.
  */
 export function enlarged<P extends Pixels | DeepPixels>(
   pixels: P,
@@ -84,12 +84,12 @@ export function enlarged<P extends Pixels | DeepPixels>(
   return { ...pixels, width, height, data: result };
 }
 
-/** Room for `length` values of as many bits. */
+/** An array for `length` values with the same number of bits. */
 function roomFor({ BYTES_PER_ELEMENT: bytes }: Uint8Array | Uint16Array, length: number) {
   return bytes === 1 ? new Uint8Array(length) : new Uint16Array(length);
 }
 
-/** To whole numbers from 0 to `most`; what is cut off afterwards is rounded so. */
+/** Clamps values to the range from 0 to `most`, and adds a half, so that the later truncation rounds. */
 function round(row: Float32Array, most: number): void {
   for (let at = 0; at < row.length; at++) row[at] = Math.max(0, Math.min(most, (row[at] as number) + 0.5));
 }
@@ -117,7 +117,10 @@ function tapsOf(
   return { count, first, weights };
 }
 
-/** Answers rows that have their new width, colours times alpha; the last few are remembered, as neighbours ask for the same. */
+/**
+ * Returns rows resampled to the new width, with premultiplied colours. It caches the last rows, because neighbouring
+ * rows need the same ones.
+ */
 function createRows(
   { data, width, channels }: Pixels | DeepPixels,
   taps: Taps,
@@ -177,7 +180,7 @@ function scaleColours(row: Float32Array, at: number, factor: number): void {
   for (let channel = at; channel < at + 3; channel++) row[channel] = (row[channel] as number) * factor;
 }
 
-/** Each pixel becomes the one of the picture that its centre lies in. */
+/** Each pixel becomes the source pixel in which its centre lies. */
 export function sampled<P extends Pixels | DeepPixels>(pixels: P, { width, height }: Size): P {
   const { data, ...facts } = pixels;
   const { channels, frames } = facts;

@@ -4,14 +4,15 @@ import { type Size, turnedSize } from './geometry.ts';
 import { cut } from './paint.ts';
 import { type Pixels, pixelsOf } from './pixels.ts';
 
-/** Room around the picture in which its edges are blended with the background: as far as bicubic looks. */
+/** Margin around the picture in which its edges blend with the background: the radius of the bicubic kernel. */
 const MARGIN_PX = 2;
 
 /**
- * Turns pixels of one frame clockwise by any angle, bicubically and about their middle. The result holds all of them;
- * the corners that open up take the background. sharp's own rotation is bilinear, up to half a pixel off, and cuts a row.
+ * Turns pixels of one frame clockwise by any angle, with bicubic interpolation and about their centre. The result
+ * contains all of them; uncovered corners take the background. sharp's own rotation is bilinear, up to half a pixel
+ * off, and cuts a row.
  * @param angle in degrees.
- * @param codec is handed in, so that whoever reads the schemas of operations does not load it.
+ * @param codec is passed in, so that a process that only reads the schemas of operations does not load it.
  */
 export async function turned(
   pixels: Pixels,
@@ -41,20 +42,21 @@ export async function turned(
 }
 
 /**
- * Where an edge of the result lies in what libvips makes, which is the box around the turned corners in whole pixels, and by
- * how much the picture has to be moved in it so that its middle is that of the result.
- * @param a and b the row of the matrix that the coordinate comes from.
+ * The offset of the result's edge in libvips' output, which is the box around the turned corners in whole pixels, and
+ * the shift that brings the centre of the picture to that of the result.
+ * @param a first element of the matrix row that gives the coordinate.
+ * @param b second element of that row.
  */
 function axisOf({ width, height }: Size, a: number, b: number, edgePx: number) {
   const corners = [0, a * width, b * height, a * width + b * height];
   const [low, high] = [Math.min(...corners), Math.max(...corners)];
   const start = Math.floor((roundAway(high - low) - edgePx) / 2);
-  // Coordinates count from the middle of the first pixel.
+  // Coordinates count from the centre of the first pixel.
   const middle = (a * (width - 1) + b * (height - 1)) / 2;
   return { start, offset: roundAway(low) + start + (edgePx - 1) / 2 - middle };
 }
 
-/** As libvips rounds: halves away from zero. */
+/** Rounds as libvips does: halves away from zero. */
 function roundAway(value: number): number {
   return Math.sign(value) * Math.round(Math.abs(value));
 }

@@ -1,13 +1,14 @@
 /**
- * How size and likeness grow with the quality of an encoder: the mean of six photographs of 768 × 512 pixels (sharp 0.35.5;
- * jpeg progressive, webp with smart subsampling, avif tuned for SSIM, or for the eye where its score is told). A picture lies above or below a curve as a whole,
- * and is steeper or flatter by a tenth or two: two trials place it.
+ * Size and likeness as functions of an encoder's quality: the mean of six photographs of 768 × 512 pixels (sharp
+ * 0.35.5; jpeg progressive, webp with smart subsampling, avif tuned for SSIM, or for visual quality where its score is
+ * given). The values of a picture lie above or below a curve as a whole, and its slope differs by a tenth or two, so
+ * two trials are enough to place it.
  */
 
 export type CurvedFormat = 'jpeg' | 'webp' | 'avif';
 /**
- * Natural logarithm of bytes per pixel, minus that of 1 - SSIM, or SSIMULACRA 2: on these scales the curves of pictures run
- * side by side.
+ * The natural logarithm of bytes per pixel, the negative one of 1 - SSIM, or SSIMULACRA 2. On these scales the curves
+ * of different pictures run in parallel.
  */
 export type Quantity = 'size' | 'likeness' | 'score';
 
@@ -40,7 +41,7 @@ const CURVES: Record<CurvedFormat, Record<Quantity, readonly number[]>> = {
   },
 };
 
-/** The value of a curve at a quality; below the first, it goes on as it begins. */
+/** The value of a curve at a quality; below the first quality it is extrapolated. */
 export function curveAt(format: CurvedFormat, quantity: Quantity, quality: number): number {
   const curve = CURVES[format][quantity];
   const above = QUALITIES.findIndex((one) => one >= quality);

@@ -4,18 +4,20 @@ import type { Pixels } from '../pixels/pixels.ts';
 import { LAST_CALL_MS } from './time.ts';
 import { type Point, type Row, type Trial, tryOut } from './trials.ts';
 
-/** Below this, a trial of the whole picture takes hardly longer than one of a sample. */
+/** Pixels below which a trial of the whole picture takes hardly longer than one of a sample. */
 const SAMPLED_FROM_PX = 1_000_000;
-/** A sample is 64 squares of 64 pixels from all over the picture, side by side: a copy made smaller would have finer detail. */
+/**
+ * A sample is 64 squares of 64 pixels from all over the picture, side by side. A reduced copy would have finer detail.
+ */
 const TILE_PX = 64;
 const TILES_A_SIDE = 8;
 const MOST_TRIALS = 4;
-/** Trials of the whole that there should be time for: the first may miss. */
+/** Number of trials of the whole picture for which there should be time, because the first may miss the target. */
 const TRIALS_TO_FIT = 2;
 
 /**
- * From the usual effort down, on the scale of 0 to 9; undefined is what the encoder takes unasked. The least takes a quarter
- * of the usual time or less.
+ * Efforts from the default one down, on the scale of 0 to 9; undefined is the encoder's own default. The lowest takes a
+ * quarter of the default time or less.
  */
 const EFFORTS: Readonly<Record<OutputFormat, readonly (number | undefined)[]>> = {
   jpeg: [undefined, 1, 0],
@@ -26,32 +28,32 @@ const EFFORTS: Readonly<Record<OutputFormat, readonly (number | undefined)[]>> =
   tiff: [undefined],
 };
 
-/** How many times longer than there is time a trial may seem to take, before it is not worth its start. */
+/** Ratio of a trial's estimated time to the time left above which a trial is not started. */
 const HOPELESS = 2;
 
-/** What trials on a sample say of the whole picture. */
+/** Estimates for the whole picture from trials on a sample. */
 export interface Rehearsed {
-  /** What a setting is expected to reach. */
+  /** The value that a setting is expected to reach. */
   expected(index: number): number;
-  /** Effort whose trials fit into the time that is left; undefined for the usual one. */
+  /** Effort whose trials fit into the time left; undefined for the default one. */
   effort: number | undefined;
-  /** Whether there is time for one trial of the whole alone. */
+  /** Whether there is time for only one trial of the whole picture. */
   isRushed: boolean;
 }
 
 export interface Rehearsal {
   format: OutputFormat;
   row: Pick<Row, 'count' | 'wanted' | 'target' | 'tolerance' | 'expected'>;
-  /** Pixels of the whole for each of the sample. */
+  /** Number of pixels of the whole picture per pixel of the sample. */
   ratio: number;
   nowMs(): number;
-  /** Time left to try in. */
+  /** Milliseconds left for trials. */
   leftMs(): number;
   /** Tries a setting on the sample. */
   attempt(index: number, effort: number | undefined): Promise<Trial>;
 }
 
-/** Pixels that stand for a large still picture; undefined for one that is tried as a whole. */
+/** A sample of a large still picture; undefined for one that is tried as a whole. */
 export function sampleOf({ data, width, height, channels, frames }: Pixels): Pixels | undefined {
   const sidePx = TILE_PX * TILES_A_SIDE;
   if (frames > 1 || width * height < SAMPLED_FROM_PX || Math.min(width, height) < sidePx) return undefined;
@@ -67,15 +69,17 @@ export function sampleOf({ data, width, height, channels, frames }: Pixels): Pix
   return { data: sample, width: sidePx, height: sidePx, channels, frames };
 }
 
-/** Where a tile begins along a side of the picture. */
+/** Offset of a tile along a side of the picture. */
 function placeOf(tile: number, sidePx: number): number {
   return Math.floor((tile * (sidePx - TILE_PX)) / (TILES_A_SIDE - 1));
 }
 
 /**
- * Looks for the setting on a sample, and sees by the time of each trial what the whole would take now: on a busy host the
- * same work takes many times as long. Where the usual effort would not end in time, a smaller one is taken.
- * @throws TooLate where not even the least effort could come near its time: the refusal costs nobody ten seconds.
+ * Searches for the setting on a sample, and estimates from the time of each trial how long the whole picture would take
+ * at the moment, because the same work takes many times as long on a busy host. Where the default effort would not
+ * finish in time, a lower one is chosen.
+ * @throws TooLate where even the lowest effort is far too slow, so that the caller is refused early and not after ten
+ * seconds.
  */
 export async function rehearse(rehearsal: Rehearsal): Promise<Rehearsed> {
   const { row, ratio, nowMs, leftMs, attempt } = rehearsal;
@@ -97,7 +101,7 @@ export async function rehearse(rehearsal: Rehearsal): Promise<Rehearsed> {
           found.push({ index, value: trial.value });
           return trial;
         }
-        // Files of another effort have other sizes.
+        // Earlier values are discarded, because files of another effort have other sizes.
         found = [];
         level += 1;
       }
@@ -111,7 +115,10 @@ export async function rehearse(rehearsal: Rehearsal): Promise<Rehearsed> {
   };
 }
 
-/** By the nearest trial along the curve of the encoder; between the nearest two where it has none. */
+/**
+ * The value of the nearest trial, moved along the curve of the encoder; without a curve, interpolated between the
+ * nearest two.
+ */
 function expectationOf(found: Point[], curve: Row['expected']): (index: number) => number {
   const points = found.toSorted((one, other) => one.index - other.index);
   const [first] = points as [Point, ...Point[]];
@@ -125,7 +132,7 @@ function expectationOf(found: Point[], curve: Row['expected']): (index: number) 
   };
 }
 
-/** On the line through two neighbours, beyond the ends too. */
+/** Interpolates between two neighbours, and extrapolates beyond the ends. */
 function between(points: readonly Point[], index: number): number {
   const right = Math.min(
     Math.max(

@@ -13,61 +13,65 @@ import { type Known, type Setting, settingsFor } from './settings.ts';
 import { LAST_CALL_MS, type TrialTime, timeOf } from './time.ts';
 import { type Row, type Trial, tryOut } from './trials.ts';
 
-/** A file; its height is that of all frames. */
+/** A file; its height is that of all frames together. */
 export interface Written {
   data: Uint8Array<ArrayBuffer>;
   info: Pick<OutputInfo, 'width' | 'height' | 'size'>;
 }
 
-/** A file, and what was reached by it. */
+/** A file, and the values that it reaches. */
 export interface Reached {
   written: Written;
   achieved: Achieved;
 }
 
-/** The input, where the pass makes a file of the same format of the same picture. */
+/** The input, where the pass writes the same picture in the same format. */
 export interface Original {
   bytes: number;
   /** The input itself, where it may be the answer. */
   file?: Written;
 }
 
-/** What a search works on. */
+/** The input of a search. */
 export interface Search {
   pixels: Pixels;
   encode: Known & { target: NonNullable<Encode['target']> };
   motion: Motion;
   original: Original | undefined;
   deadlineMs: number;
-  /** Epoch milliseconds. */
+  /** The current time in epoch milliseconds. */
   nowMs(): number;
   /**
-   * Answers a pipeline on the pixels with all that a trial carries beside its settings.
-   * @param timeoutMs after which the pipeline gives up.
+   * Returns a pipeline on the pixels, with everything that a trial carries besides its settings.
+   * @param timeoutMs after which the pipeline fails.
    */
   prepare(timeoutMs: number): Promise<Sharp>;
-  /** The same on pixels that stand for the picture, with nothing carried. */
+  /** The same for the pixels of a sample, without anything carried. */
   prepareSample(sample: Pixels): Sharp;
-  /** Adds to a file what the encoder could not. */
+  /** Adds to a file the metadata that the encoder cannot write. */
   finish(written: Written): Promise<Written>;
 }
 
-/** A file that was tried, and by which settings it was made. */
+/** A file that was tried, and the settings that made it. */
 interface Attempt {
   written: Written;
   setting: Setting;
 }
 
-/** A file that is this much smaller than it may be is as good as it gets, in natural logarithms: 3 %. */
+/** A file that is below the limit by no more than this, in natural logarithms, ends the search: 3 %. */
 const NEAR_SIZE = 0.03;
-/** Where there is time for one trial alone, it aims lower: what a sample says of the whole is wrong by a tenth at times. */
+/**
+ * Factor on the tolerance where there is time for only one trial, because a sample's estimate is sometimes wrong by a
+ * tenth.
+ */
 const RUSH = 10;
 
 /**
- * Searches the settings of an encoder, from the smallest file to the largest, for the one that reaches a target: the best
- * picture of at most `maxBytes`, or the smallest file of at least `minSsim` or `ssimulacra2`. Each trial encodes the same pixels. No file
- * becomes larger than it was, where that can be: the input may be the best that there is.
- * @throws Refusal invalid_param on `maxBytes`, `minSsim` or `ssimulacra2` with what was reached, when no setting reaches it.
+ * Searches the settings of an encoder, from the smallest file to the largest, for the one that reaches a target: the
+ * best picture of at most `maxBytes`, or the smallest file of at least `minSsim` or `ssimulacra2`. Each trial encodes
+ * the same pixels. Where possible, no file becomes larger than the input, which may itself be the best result.
+ * @throws Refusal invalid_param on `maxBytes`, `minSsim` or `ssimulacra2` with the value reached, when no setting
+ * reaches the target.
  */
 export async function reachTarget(wanted: Search): Promise<Reached> {
   const { target } = wanted.encode;
@@ -76,7 +80,7 @@ export async function reachTarget(wanted: Search): Promise<Reached> {
     : likeOriginal(likenessTo(wanted.pixels, target), wanted);
 }
 
-/** Writes a file by some settings of the search. */
+/** Writes a file with one of the settings of the search. */
 async function attempt(search: Search, setting: Setting, time: TrialTime): Promise<Attempt> {
   const opened = await search.prepare(time.timeoutMs());
   return { written: await search.finish(await written(search, opened, setting)), setting };
@@ -92,7 +96,10 @@ async function written(
   return outputOf(encodeWith(pipeline, told, motion, pixels));
 }
 
-/** Looks for the setting on a sample first; undefined for a picture that is tried as a whole, or with an effort that was asked for. */
+/**
+ * Searches for the setting on a sample first; undefined for a picture that is tried as a whole, or with an effort that
+ * the caller chose.
+ */
 async function rehearsed(
   search: Search,
   settings: readonly Setting[],
@@ -118,8 +125,9 @@ async function rehearsed(
 }
 
 /**
- * Tries settings on the whole picture, with the effort that the rehearsal found time for.
- * @returns whether it ended by itself and at the usual effort: what it did not reach then cannot be reached.
+ * Tries settings on the whole picture, with the effort for which the rehearsal found time.
+ * @returns whether the search ended by itself and at the default effort, so that a target it did not reach cannot be
+ * reached.
  */
 async function tryWhole(
   search: Search,
@@ -143,19 +151,19 @@ async function tryWhole(
   return isSettled && effort === undefined;
 }
 
-/** A still picture reduced to the colours that a palette of some quality needs. */
+/** A still picture reduced to the colours that a palette of that quality needs. */
 async function withPalette(pipeline: Sharp, quality: number): Promise<Sharp> {
   const { data } = await outputOf(pipeline.png({ palette: true, quality, compressionLevel: 0 }));
   return sharp(data, { limitInputPixels: false });
 }
 
-/** The effort that a search takes where nobody chose one. */
+/** The effort of a search where the caller chose none. */
 function effortOf({ format, effort: asked }: Known, { width, height, frames }: Pixels): Encode {
   const effort = asked ?? searchEffort(format, (width * height * frames) / 1e6);
   return effort === undefined ? {} : { effort };
 }
 
-/** The largest file that is small enough, and no larger than the original: the best picture. */
+/** The best picture: the largest file that is small enough, and no larger than the original. */
 async function withinBytes(maxBytes: number, search: Search): Promise<Reached> {
   const { encode, original } = search;
   if (original?.file !== undefined && original.bytes <= maxBytes) return untouched(original.file, 0);
@@ -197,7 +205,7 @@ function smaller(one: Attempt, other: Attempt | undefined): Attempt {
   return other === undefined || one.written.info.size < other.written.info.size ? one : other;
 }
 
-/** The smallest file that is like enough. */
+/** The smallest file that reaches the likeness. */
 async function likeOriginal(wanted: Likeness, search: Search): Promise<Reached> {
   const { param, least, quantity, tolerance, measure, evenly, rounded } = wanted;
   const { pixels, original } = search;
@@ -261,7 +269,7 @@ function reachedBy(
   };
 }
 
-/** What settings of one quality each are expected to reach; nothing is known of others. */
+/** The expected values of settings that are one quality each; empty for any other settings. */
 function expectedOf(
   quantity: Quantity,
   { encode: { format }, pixels }: Search,

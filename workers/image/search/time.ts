@@ -1,26 +1,26 @@
 import { TooLate } from '../failure.ts';
 
-/** Once the target is reached, no search goes on for a better file when less than this would be left to answer in. */
+/** Time kept for the answer once the target is reached; a search for a better file ends before it. */
 export const LAST_CALL_MS = 2_000;
-/** What a search that has reached nothing yet leaves of its time, to answer in. */
+/** Time kept for the answer by a search that has not reached its target yet. */
 const ANSWER_MS = 500;
 
 /** The time of a search. */
 export interface TrialTime {
-  /** Whether there is time for one trial more, as long as the last one took. */
+  /** Whether there is time for another trial that takes as long as the last one. */
   hasTime(): boolean;
-  /** What the next trial may take. */
+  /** Milliseconds that the next trial may take. */
   timeoutMs(): number;
   /**
-   * Runs a search, which ends where a trial of it comes too late.
-   * @returns whether it ended by itself, with no trial left that there was no time for.
+   * Runs a search, and ends it where one of its trials exceeds its time.
+   * @returns whether it ended by itself, and not for lack of time.
    */
   within(search: () => Promise<void>): Promise<boolean>;
 }
 
 /**
- * A search with a file that keeps the promise ends before the last call. One without goes on for as long as somebody waits for
- * its answer.
+ * Limits the time of a search. A search whose file meets the target ends LAST_CALL_MS before the deadline. A search
+ * without one goes on until ANSWER_MS before it.
  */
 export function timeOf(
   { deadlineMs, nowMs }: { deadlineMs: number; nowMs(): number },
@@ -51,7 +51,7 @@ export function timeOf(
   };
 }
 
-/** A trial of a search that came to nothing, because its time was over. */
+/** Whether a trial failed because its time was over. */
 function isTooLate(error: unknown): boolean {
   return error instanceof TooLate || (error instanceof Error && error.message.startsWith('timeout:'));
 }

@@ -1,20 +1,23 @@
-/** What a trial found out. */
+/** The result of a trial. */
 export interface Trial {
-  /** What was measured, on a scale on which it grows evenly. */
+  /** The measured value, on a scale on which it grows evenly. */
   value: number;
   reaches: boolean;
 }
 
-/** A row of settings, from the smallest file to the largest, of which the last or the first that reaches a target is looked for. */
+/**
+ * A list of settings, from the smallest file to the largest, in which the last or the first that reaches a target is
+ * searched.
+ */
 export interface Row {
   count: number;
   /** The last setting that reaches it (`size` grows towards the target), or the first (`likeness` does). */
   wanted: 'last' | 'first';
-  /** What is to be reached, on the scale of the values. */
+  /** The target, on the scale of the values. */
   target: number;
-  /** How far on the safe side of the target is near enough. */
+  /** How far on the safe side of the target a value is close enough. */
   tolerance: number;
-  /** What a setting is expected to reach, on the same scale; undefined where nothing is known. */
+  /** The value that a setting is expected to reach, on the same scale; undefined where there is no estimate. */
   expected?: (index: number) => number;
   /** Whether there is time for another trial. */
   hasTime(): boolean;
@@ -27,13 +30,14 @@ export interface Point {
   value: number;
 }
 
-/** Trials that go by what is expected; after them every one halves what is left. */
+/** Number of trials that follow the expectation; every later one bisects the rest. */
 const GUIDED_TRIALS = 5;
 
 /**
- * Looks for a setting with few trials: the first goes where the expectation says, the next where it says once it has been moved
- * and tilted to what was found. Ends when no setting is left between one that reaches the target and one that does
- * not, when one is near enough, or when time is up. Where even the first setting is expected to fail, that is tried next.
+ * Searches for a setting with few trials. The first trial is where the expectation puts it, and the next is where the
+ * expectation puts it once it is shifted and tilted to the results. The search ends when no setting is left between one
+ * that reaches the target and one that does not, when one is close enough, or when time is up. Where even the first
+ * setting is expected to fail, it is tried next.
  */
 export async function tryOut(row: Row): Promise<void> {
   const { count, wanted, target, tolerance } = row;
@@ -50,7 +54,7 @@ export async function tryOut(row: Row): Promise<void> {
   }
 }
 
-/** The setting between two others that is expected to be nearest to the middle of what is near enough. */
+/** The setting between two others that is expected to be nearest to the centre of the tolerance. */
 function guess(
   { expected, wanted, target, tolerance }: Row,
   found: Point[],
@@ -67,7 +71,7 @@ function guess(
   return best;
 }
 
-/** The expectation, moved to what was found, and tilted where two trials say by how much. */
+/** The expectation, shifted to the last result, and tilted where two trials show by how much. */
 function fitted(expected: (index: number) => number, found: Point[]): (index: number) => number {
   const [last, before] = [found.at(-1), found.at(-2)];
   if (last === undefined) return expected;
