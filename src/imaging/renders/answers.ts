@@ -13,10 +13,15 @@ export interface RenderedPage {
   timings: Timings & { queueMs: number };
 }
 
-/** A browser that an operator has to install is not there in a second. */
+/**
+ * Seconds after which a caller may retry when no browser is installed, because an operator has to install one first.
+ */
 const NO_BROWSER_RETRY_SECONDS = 60;
 
-/** What a page past its deadline is refused with: whether the renderer had no time for it, or it took its time. */
+/**
+ * The refusal of a page past its deadline: deadline_exceeded where drawing took longer than waiting, otherwise
+ * capacity.
+ */
 export function lateness(
   clock: Clock,
   retryAfterSeconds: () => number,
@@ -36,7 +41,7 @@ export function lateness(
   };
 }
 
-/** What a pool throws is complete, but for a thread that was lost. */
+/** Rethrows an error of a pool. Each is complete as it is, except that of a lost thread. */
 export function rethrown(error: unknown): never {
   if (!(error instanceof LostThreadError)) throw error;
   throw unavailable('worker_unreachable', 'The renderer was lost; make the same call again.', 1, error);

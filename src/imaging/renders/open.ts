@@ -10,12 +10,12 @@ import type { RenderLog } from './thread.ts';
 export interface OpenRendersOptions {
   settings: SettingsOf<typeof rendersSettings>;
   capacity: Capacity;
-  /** DATA_DIR: the bundled browser is unpacked below it. */
+  /** DATA_DIR; the bundled browser is unpacked in a folder below it. */
   dataDir: string;
   log: RenderLog;
 }
 
-/** The render threads, by the operator's settings. */
+/** Opens the render threads as the operator's settings say. */
 export async function openRenders(options: OpenRendersOptions): Promise<Renders> {
   const { settings, capacity, dataDir, log } = options;
   const renders = createRenders({

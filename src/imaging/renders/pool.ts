@@ -7,79 +7,85 @@ import { createUsualTime } from './usual-time.ts';
 
 export interface RenderPoolOptions {
   threads: readonly RenderThread[];
-  /** Pages in a thread at once: one is drawn while the one before it is encoded. */
+  /** Pages in a thread at once: one page is drawn while the previous one is encoded. */
   slotsPerThread: number;
   queueLimit: number;
-  /** How long a page is drawn while pages of other accounts wait. */
+  /** How long a page may be drawn while pages of other accounts wait, in milliseconds. */
   fairDrawingMs: number;
-  /** A page of this account was stopped or taken out for others, or its time was over. */
+  /** Called when a page of this account was stopped or moved for others, or exceeded its time. */
   onStopped: (accountId: string) => void;
   /**
-   * Answers the thread that takes the place of one whose page is slow while others wait; null while there is none, and
-   * `review` is called once there is. Absent: others wait for a slow page until `fairDrawingMs`.
+   * Returns the thread that replaces one whose page is slow while others wait; null while there is none, and `review`
+   * is called once there is. Absent: other pages wait for a slow page until `fairDrawingMs`.
    */
   relieve?: (tired: RenderThread) => RenderThread | null;
   clock: Clock;
 }
 
-/** What a page needs of its pool. */
+/** A page as its pool needs it. */
 export interface PoolPage {
   accountId: string;
   work: WorkClass | undefined;
-  /** Ends the waiting and the drawing: its time is over, or its client went away. */
+  /** Ends the waiting and the drawing when the deadline has passed or the client has gone. */
   signal: AbortSignal;
   /** Awaits the slot (see Deadline.waiting). */
   waiting<T>(slot: Promise<T>): Promise<T>;
-  /** The task, made when its slot is there. */
+  /** Makes the task, once the page has its slot. */
   task(): RenderTask;
-  /** Called when the drawing begins, and again when it is begun again. */
+  /** Called when the drawing begins, and again when it is restarted. */
   onDrawing(): void;
 }
 
 export type PoolOutcome =
   | { kind: 'answered'; answer: RenderAnswer; queueMs: number }
-  /** It was stopped for others, because it took long. */
+  /** The page was stopped for others, because it took long. */
   | { kind: 'stopped' }
-  /** It is to be drawn elsewhere, from its beginning: it was slow while others waited, or another page of its account was. */
+  /**
+   * The page has to be drawn again in another pool: it was slow while others waited, or another page of its account
+   * was.
+   */
   | { kind: 'withdrawn' };
 
 /** Render threads with their queue, in which no page keeps the others waiting for long. */
 export interface RenderPool {
   /** @throws ApiError capacity when the queue is full; the signal's reason; Error when the thread was lost. */
   draw(page: PoolPage): Promise<PoolOutcome>;
-  /** Takes out the pages of an account that are not drawn yet; their outcome is `withdrawn`. */
+  /** Withdraws the pages of an account whose drawing has not begun; their outcome is `withdrawn`. */
   withdraw(accountId: string): void;
-  /** Looks again whether a page keeps others waiting. */
+  /** Checks again whether a page keeps others waiting. */
   review(): void;
-  /** Those that draw now. */
+  /** The threads that draw at present. */
   threads(): readonly RenderThread[];
-  /** Draws with these threads from now on; one that is left out ends with the pages that it has. */
+  /** Replaces the threads. A thread that is left out ends once its pages are finished. */
   resize(threads: readonly RenderThread[]): void;
   retryAfterSeconds(): number;
-  /** Slots taken, and calls that wait for one. */
+  /** The number of slots taken, and of calls that wait for one. */
   stats(): { busy: number; waiting: number };
-  /** Resolves when nobody draws and nobody waits. */
+  /** Resolves when no page is drawn and none waits. */
   idle(): Promise<void>;
 }
 
-/** A page that was killed sooner than this was no burden to others. */
+/** Drawing time from which a killed page counts as a burden to others. */
 const BURDEN_FROM_MS = 1_000;
 
-/** A page is slow from here on, however quick the others are: starting to draw it elsewhere costs about as much. */
+/**
+ * Lower bound of the time from which a page is slow, however quick the others are: restarting it elsewhere costs about
+ * as much.
+ */
 const SLOW_FROM_MS = 300;
-/** And however slow the others are. */
+/** Upper bound of the same time, however slow the others are. */
 const SLOW_FROM_AT_MOST_MS = 2_000;
 const SLOW_FROM_USUAL_TIMES = 4;
 
 interface Visit {
   accountId: string;
-  /** Where it is drawn, or will be after another page; null while it has no slot. */
+  /** The thread that draws it, or will draw it after another page; null while it has no slot. */
   thread: RenderThread | null;
-  /** Null while it waits, then when its drawing began. */
+  /** The start of its drawing; null while it waits. */
   drawnSinceMs: number | null;
   /** Ends it from within the pool. */
   leaving: AbortController;
-  /** Takes it out of its thread. */
+  /** Moves it out of its thread. */
   moving: AbortController;
   endedAs: 'stopped' | 'withdrawn' | null;
 }
@@ -87,9 +93,9 @@ interface Visit {
 export function createRenderPool(options: RenderPoolOptions): RenderPool {
   const { fairDrawingMs, clock } = options;
   let { threads } = options;
-  /** Threads that are taken out, and still have pages. */
+  /** Threads that are removed, and still have pages. */
   const retiring = new Set<RenderThread>();
-  // Memory is bounded by the number of browsers, which draw a page at a time: nothing to reserve here.
+  // Memory is not reserved, because it is bounded by the number of browsers, which draw one page at a time.
   const admission = createAdmission({
     slots: threads.length * options.slotsPerThread,
     budgetBytes: Number.MAX_SAFE_INTEGER,
@@ -106,13 +112,16 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
     visit.leaving.abort();
   }
 
-  /** Told at once: the thread goes on to the next page, which may be of the same account, before it answers this one. */
+  /**
+   * The account is reported at once, because the thread goes on to the next page, which may be of the same account,
+   * before it answers this one.
+   */
   function stop(visit: Visit): void {
     end(visit, 'stopped');
     options.onStopped(visit.accountId);
   }
 
-  /** Puts a fresh thread in the place of the one that draws a slow page: nobody else waits for it any longer. */
+  /** Replaces the thread that draws a slow page by a fresh one, so that no other page waits for it. */
   function takeOut(slow: Visit): boolean {
     const { thread: tired } = slow;
     const relief = tired === null ? null : (options.relieve?.(tired) ?? null);
@@ -124,7 +133,10 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
     return true;
   }
 
-  /** A page waits while it has no slot, or is behind another one in its thread: not while its own browser turns to it. */
+  /**
+   * Whether a page of another account waits for this one: because it has no slot, or is behind this one in its thread.
+   * A page whose own browser is only about to draw it does not count.
+   */
   const keepsOthersWaiting = ({ accountId, thread }: Visit) =>
     visits
       .values()
@@ -140,7 +152,7 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
     return Math.min(SLOW_FROM_AT_MOST_MS, Math.max(SLOW_FROM_MS, usualMs));
   }
 
-  /** How long this page may go on before it is looked at again; null when it is over. */
+  /** Milliseconds until this page has to be checked again; null when it was withdrawn. */
   function leftMs(visit: Visit, drawnSinceMs: number): number | null {
     const drawnMs = clock.elapsedMs() - drawnSinceMs;
     const untilSlowMs = slowFromMs() - drawnMs;
@@ -149,7 +161,10 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
     return fairDrawingMs - drawnMs;
   }
 
-  /** Ends the pages that have had their share while others wait, and comes again when the next one will have had it. */
+  /**
+   * Ends the pages that have had their share while others wait, and schedules the next check for when another page will
+   * have had it.
+   */
   function review(): void {
     cancelReview?.();
     cancelReview = undefined;
@@ -165,7 +180,10 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
     if (nextMs !== Number.POSITIVE_INFINITY) cancelReview = clock.after(Math.ceil(nextMs), review);
   }
 
-  /** The slot stays taken until the thread has really answered, however long its caller waits, or goes on without it. */
+  /**
+   * Draws the page. The slot stays taken until the thread has actually answered, even if the caller has stopped
+   * waiting.
+   */
   async function drawIn(
     slot: Slot,
     page: PoolPage,
@@ -216,7 +234,10 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
     void thread.stop();
   }
 
-  /** A page whose browser was killed after a while, at its deadline or for a client that left, cost everybody time. */
+  /**
+   * Marks the account of a page whose browser was killed after a while, at its deadline or because its client left: it
+   * cost all others time.
+   */
   function noteBurden({ accountId, drawnSinceMs }: Visit, answer: RenderAnswer): void {
     const wasKilled = answer.kind === 'render_failure' && answer.reason === 'deadline';
     if (!wasKilled || drawnSinceMs === null || clock.elapsedMs() - drawnSinceMs < BURDEN_FROM_MS) return;

@@ -14,9 +14,9 @@ export interface RendersOptions {
   threads: number;
   /** RENDER_QUEUE. */
   queueLimit: number;
-  /** BROWSER_PATH; empty to look for a browser. */
+  /** BROWSER_PATH; empty to search for a browser. */
   browserPath: string;
-  /** Where the bundled browser is unpacked when the machine has none. */
+  /** Folder into which the bundled browser is unpacked when the machine has none. */
   cacheDir: string;
   /** RENDER_RECYCLE_PAGES. */
   recycleAfterPages: number;
@@ -24,32 +24,32 @@ export interface RendersOptions {
   recycleAboveBytes: number;
   /** RENDER_SANDBOX. */
   sandbox: 'auto' | 'required';
-  /** Whether the host lets a browser have its sandbox, as far as it is known before one was started. */
+  /** Whether the host allows the browser its sandbox, as far as that is known before one was started. */
   sandboxed: boolean;
-  /** How long a page is drawn while pages of other accounts wait; absent: 5 s. */
+  /** How long a page may be drawn while pages of other accounts wait, in milliseconds; absent: 5 s. */
   fairDrawingMs?: number;
   log: RenderLog;
   clock?: Clock;
 }
 
 export interface RenderRequest {
-  /** Whole document, every placeholder filled. */
+  /** The whole document, with every placeholder filled. */
   html: string;
-  /** In CSS pixels. */
+  /** Width and height in CSS pixels. */
   width: number;
   height: number;
-  /** Pixels of the picture for each of them; absent: 1. */
+  /** Pixels of the picture per CSS pixel; absent: 1. */
   scale?: number;
   /** Absent: PNG. */
   encode?: PageEncode;
   accountId: string;
-  /** Jobs give way to calls and wait without end. Absent: a call. */
+  /** Jobs yield to calls and wait without a limit. Absent: a call. */
   work?: WorkClass;
-  /** Assets that the page may load, by id: One that is not here does not load. */
+  /** Assets that the page may load, by id. Any other asset does not load. */
   assets: RenderTask['assets'];
-  /** Epoch milliseconds. A job's deadline moves by the time that it waits. */
+  /** Epoch milliseconds. A job's deadline is extended by the time that it waits. */
   deadlineMs: number;
-  /** Ends the waiting, and the page itself, when nobody wants the picture any more. */
+  /** Ends the waiting, and the drawing, when nobody waits for the picture any more. */
   signal?: AbortSignal;
 }
 
@@ -60,36 +60,40 @@ export interface RendersStats extends Pick<AdmissionStats, 'busy' | 'waiting'> {
 /** The only access to the render threads and their browsers. */
 export interface Renders {
   /**
-   * Draws a page. A page of one account never shares a browser context with another account's. A page that takes longer than
-   * usual while pages of other accounts wait is restarted in a separate browser. For one minute all pages of its account go
-   * there, one at a time; there a page that keeps others waiting is drawn for 5 s at most.
+   * Draws a page. A page of one account never shares a browser context with another account's. A page that takes longer
+   * than usual while pages of other accounts wait is restarted in a separate browser. For one minute all pages of its
+   * account are drawn there, one at a time; a page there that keeps others waiting is drawn for 5 s at most.
    *
-   * The result rejects with invalid_param on templateId when the document does not finish loading; provider_unavailable (details.reason
-   * capacity, deadline_exceeded, worker_unreachable; with Retry-After); the signal's reason when it aborts.
+   * The result rejects with invalid_param on templateId when the document does not finish loading; provider_unavailable
+   * (details.reason capacity, deadline_exceeded, worker_unreachable; with Retry-After); the signal's reason when it
+   * aborts.
    */
   begin(request: RenderRequest): Work<RenderedPage>;
-  /** `begin().result`, for callers that hold nothing until the work has ended. */
+  /** Returns `begin().result`, for callers that hold nothing until the work has ended. */
   render(request: RenderRequest): Promise<RenderedPage>;
-  /** Starts the browsers ahead of the first render. When none can start, the log says how to get one, and this resolves. */
+  /**
+   * Starts the browsers before the first render. When none can start, the log says how to install one, and this
+   * resolves.
+   */
   warm(): Promise<void>;
   stats(): RendersStats;
-  /** False where the browser has no sandbox. */
+  /** False where the browser runs without a sandbox. */
   isSandboxed(): boolean;
   /** Changes the number of render threads of this process, without a failed render. */
   resize(threads: number): void;
-  /** Waits for the renders under way, then ends browsers and threads. */
+  /** Waits for the renders in progress, then ends browsers and threads. */
   close(): Promise<void>;
 }
 
-/** In a thread one page is drawn while the one before it is encoded. */
+/** A thread draws one page while it encodes the previous one. */
 const SLOTS_PER_THREAD = 2;
-/** How long a page is drawn while pages of other accounts wait. */
+/** How long a page may be drawn while pages of other accounts wait. */
 const FAIR_DRAWING_MS = 5_000;
-/** The browser of the slow pool ends when nobody needed it for so long. */
+/** Idle time after which the browser of the slow pool ends. */
 const SLOW_POOL_IDLE_MS = 60_000;
-/** A page of a slow account that takes this long keeps the account slow. */
+/** Drawing time from which a page of a slow account keeps the account slow. */
 const LONG_MS = 1_000;
-/** The slow pool gives way: others have the CPU first. */
+/** Niceness of the slow pool, so that other processes get the CPU first. */
 const SLOW_NICENESS = 10;
 const WARM_TIMEOUT_MS = 90_000;
 
@@ -126,7 +130,10 @@ export function createRenders(options: RendersOptions): Renders {
     relieve: standby.relieve,
     clock,
   });
-  /** Where accounts go whose page was slow: one browser, one page at a time, isolated from those of others. */
+  /**
+   * The pool for accounts whose page was slow: one browser, one page at a time, isolated from the pages of other
+   * accounts.
+   */
   const slowPool = createRenderPool({
     threads: [slowThread],
     slotsPerThread: 1,
@@ -222,7 +229,7 @@ export function createRenders(options: RendersOptions): Renders {
   };
 }
 
-/** Whether it is to be isolated the next time, too. */
+/** Whether the next page of the account has to be isolated, too. */
 function tookLong(outcome: PoolOutcome): boolean {
   if (outcome.kind !== 'answered' || outcome.answer.kind !== 'rendered') return false;
   const { decodeMs, processMs } = outcome.answer.timings;

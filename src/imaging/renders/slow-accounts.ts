@@ -1,16 +1,19 @@
 import type { Clock } from '../../platform/clock/clock.ts';
 
-/** How long an account stays marked after a page of it was stopped. */
+/** How long an account stays marked after one of its pages was stopped. */
 export const SLOW_FOR_MS = 60_000;
 
-/** Accounts whose last page had to be stopped: for the next minute their pages are drawn in a browser of their own. */
+/** Accounts whose last page had to be stopped. For the next minute their pages are drawn in a separate browser. */
 export interface SlowAccounts {
   mark(accountId: string): void;
   has(accountId: string): boolean;
 }
 
 export function createSlowAccounts(clock: Clock): SlowAccounts {
-  /** Until when, in milliseconds of the clock that never goes back; in the order of the marks, so that the oldest stand first. */
+  /**
+   * End of each mark by account id, in milliseconds of the monotonic clock. The entries are in the order of the marks,
+   * so the oldest come first.
+   */
   const until = new Map<string, number>();
 
   function forgetPast(): void {

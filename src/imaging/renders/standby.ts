@@ -1,11 +1,11 @@
 import type { Clock } from '../../platform/clock/clock.ts';
 import type { RenderThread } from './thread.ts';
 
-/** A render thread with a browser that waits to take the place of one that is held up. */
+/** A render thread with a browser that is ready to replace one that a slow page blocks. */
 export interface Standby {
   /**
-   * Answers the thread that takes the place of the tired one, which becomes the next standby as soon as it has ended its pages.
-   * Null while there is none: it is started then, and `onReady` tells of it.
+   * Returns the thread that replaces the tired one, which becomes the next standby as soon as its pages have ended.
+   * Returns null while there is none; it is then started, and `onReady` reports it.
    */
   relieve(tired: RenderThread): RenderThread | null;
   /** Ends the browser, then the thread. */
@@ -18,18 +18,24 @@ export interface StandbyOptions {
   onReady: () => void;
 }
 
-/** A browser holds 150 MB: it ends when no page was slow for so long. */
+/** Time without a slow page after which the browser ends, because it holds 150 MB. */
 const IDLE_MS = 300_000;
 const WARM_TIMEOUT_MS = 90_000;
 
-/** Nothing is started before it is needed: only the first page that waits, waits for a browser to start. */
+/**
+ * Creates a standby. Nothing is started before it is needed, so only the first waiting page waits for a browser to
+ * start.
+ */
 export function createStandby({ newThread, clock, onReady }: StandbyOptions): Standby {
   let thread = newThread();
   let state: 'cold' | 'warming' | 'ready' = 'cold';
   let stopIdling: (() => void) | undefined;
   let rested: Promise<void> = Promise.resolve();
 
-  /** A thread that still draws answers once it has ended that page, and started another browser where it had to. */
+  /**
+   * Starts the browser. A thread that still draws answers once that page has ended, and after another browser has
+   * started where one was needed.
+   */
   async function warm(): Promise<void> {
     if (state !== 'cold') return;
     state = 'warming';

@@ -8,31 +8,34 @@ import type {
   RenderThreadOptions,
 } from '../../../workers/render/protocol.ts';
 
-/** What the operator reads about renders; pino's logger is one. */
+/** The operator's log of renders; pino's logger is one. */
 export interface RenderLog {
   info(message: string): void;
   warn(message: string): void;
   error(message: string): void;
 }
 
-/** What a thread tells beside its answers. */
+/** The events of a thread besides its answers. */
 export interface RenderThreadEvents {
   log: RenderLog;
-  /** Its browser turned out to have no sandbox. */
+  /** Called when its browser runs without a sandbox. */
   onUnsandboxed: () => void;
 }
 
-/** A thread past its time is given this long to say so itself, before it is taken for hung. */
+/** Time past its deadline in which a thread may still answer before it counts as hung. */
 const GRACE_MS = 3_000;
 
-/** A busy host takes a while to end a browser; a thread that is ended first leaves its browser behind. */
+/**
+ * Time in which a thread may end its browser, which takes a while on a busy host. A thread that is ended first leaves
+ * its browser behind.
+ */
 const STOP_MS = 10_000;
 
 const ENTRY = fileURLToPath(new URL('../../../workers/render/thread.ts', import.meta.url));
 
 /**
- * A call as it crosses to the thread. A message on `client` says that nobody waits for its answer any more; the thread
- * says on it that the drawing begins.
+ * A call as it is sent to the thread. A message on `client` says that nobody waits for its answer any more; the thread
+ * sends one back when the drawing begins.
  */
 type Watched = RenderCall & { client?: MessagePort };
 
@@ -41,27 +44,28 @@ export class LostThreadError extends Error {
   override readonly name = 'LostThreadError';
 }
 
-/** What goes with a call, for as long as it is under way. */
+/** The client of a call, and its callback, while the call is in progress. */
 export interface CallTies {
-  /** Aborts when nobody wants the answer any more: the thread then ends the page, and answers. */
+  /** Aborts when nobody waits for the answer any more. The thread then ends the page, and answers. */
   client?: AbortSignal | undefined;
-  /** Called when the page has a browser to itself, once more when a second one draws it. Only with `client`. */
+  /** Called when a browser begins to draw this page alone, and again when a second one draws it. It needs `client`. */
   onDrawing?: (() => void) | undefined;
 }
 
 /**
- * One render thread, started at its first call and again after it was lost. It is a pool of its own, because Piscina can
- * only destroy whole pools; `stop` asks the thread to leave, so that it closes its browser first.
+ * One render thread, started at its first call and again after it was lost. It is a Piscina pool of its own, because
+ * Piscina can only destroy whole pools. `stop` asks the thread to end itself, so that it closes its browser first.
  */
 export interface RenderThread {
-  /** Calls under way. */
+  /** Number of calls in progress. */
   readonly busy: number;
   /**
-   * Never hangs: a thread that has not answered 3 s after the deadline is ended, with every call in it.
+   * Sends a call. It never hangs: a thread that has not answered 3 s after the deadline is ended, with every call in
+   * it.
    * @throws LostThreadError
    */
   call(task: RenderCall, deadlineMs: number, ties?: CallTies): Promise<RenderAnswer>;
-  /** Ends the browser, then the thread, when no call is under way; the next call starts them again. */
+  /** Ends the browser, then the thread, when no call is in progress; the next call starts them again. */
   rest(): Promise<void>;
   /** Ends the browser, then the thread. */
   stop(): Promise<void>;
@@ -77,9 +81,9 @@ export function createRenderThread(
     minThreads: 0,
     maxThreads: 1,
     idleTimeout: Number.POSITIVE_INFINITY,
-    // How many calls there are at once is the caller's to say.
+    // The caller limits the number of calls at once.
     concurrentTasksPerWorker: Number.POSITIVE_INFINITY,
-    // A thread that sleeps on an atomic between its calls would not hear its browser.
+    // A thread that sleeps on an atomic between its calls would not receive messages of its browser.
     atomics: 'disabled',
     recordTiming: false,
   });
@@ -108,7 +112,10 @@ export function createRenderThread(
     }
   }
 
-  /** A channel goes along that is closed with the call: a signal that is transferred keeps its own for ever. */
+  /**
+   * Sends the call with a message channel that is closed when the call ends, because a transferred signal would keep
+   * its own channel open for ever.
+   */
   async function send(task: RenderCall, { client, onDrawing }: CallTies): Promise<RenderAnswer> {
     if (client === undefined) return pool.run(task);
     const { port1: teller, port2: told } = new MessageChannel();

@@ -1,16 +1,18 @@
-/** What drawing a page usually takes on this host. */
+/** The usual time for drawing a page on this host. */
 export interface UsualTime {
   saw(accountId: string, drawnMs: number): void;
-  /** The median over the accounts of what the last page of each took; 0 before the first. */
+  /** The median over the accounts of the drawing time of their last page; 0 before the first page. */
   medianMs(): number;
 }
 
-/** Accounts that are remembered, those that drew last. */
+/** Number of accounts that are remembered, the most recent ones. */
 const MOST_ACCOUNTS = 64;
 
 /** Each account counts once, so that none raises the usual time by its own slow pages. */
 export function createUsualTime(): UsualTime {
-  /** By account; a Map iterates in the order of insertion, and an account that drew is inserted again. */
+  /**
+   * Milliseconds by account id. A Map iterates in the order of insertion, and an account that drew is inserted again.
+   */
   const lastMs = new Map<string, number>();
   return {
     saw(accountId, drawnMs) {
@@ -21,7 +23,7 @@ export function createUsualTime(): UsualTime {
     },
     medianMs() {
       const sorted = [...lastMs.values()].sort((a, b) => a - b);
-      // Of two accounts the quicker one: the other may be who keeps it waiting.
+      // With two accounts the quicker one counts, because the other may be the one that keeps it waiting.
       return sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
     },
   };

@@ -1,12 +1,13 @@
 /**
- * How a template names an asset: `asset://<assetId>`, or the service's own address of its content, a signed link
- * included. References are found in the text of the document, wherever they stand.
+ * Finds the assets that a template references: `asset://<assetId>`, or the service's own URL of its content, including
+ * signed links. References are found anywhere in the text of the document.
  */
 
 const ASSET_SCHEME = /asset:\/\/(ast_[0-9A-Za-z]+)/g;
 
 /**
- * Ids of the assets that a document names, each once, in order. Whether they exist, and whose they are, is for the caller to find out.
+ * Ids of the assets that a document references, each once, in order. The caller checks whether they exist, and whose
+ * they are.
  *
  * @param html as withAssetScheme made it
  */
@@ -16,8 +17,8 @@ export function assetIdsIn(html: string): string[] {
 }
 
 /**
- * The document with every address of an asset's content as `asset://<assetId>`, the one form that workers know. It is
- * made once, before anything else reads the document.
+ * The document with every URL of an asset's content as `asset://<assetId>`, the only form that workers know. It is made
+ * once, before anything else reads the document.
  *
  * @param publicUrl base of the service's own links, such as `https://images.example.com`
  */

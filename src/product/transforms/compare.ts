@@ -22,14 +22,14 @@ import {
 import { runOf, sendTiming } from './timing.ts';
 import { CompareReference } from './transform-schema.ts';
 
-/** Two images, and what a caller calls the second one. */
+/** Two images, and the caller's parameter for the second one. */
 interface Pair {
   one: Input;
   other: Input;
   otherParam: string;
 }
 
-/** POST /images/compare: how two images of one size differ, while the caller waits. */
+/** POST /images/compare: returns the difference between two images of the same size, while the caller waits. */
 export async function compareRoutes(app: FastifyInstance, options: MeteredCallOptions): Promise<void> {
   const { gate, pixels } = options;
 
@@ -71,7 +71,7 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
     },
   );
 
-  /** The bytes of the second image: refusals name its own parameter. */
+  /** The bytes of the second image. Refusals name its own parameter. */
   async function bringOther({ other, otherParam }: Pair, caller: Caller, limits: CallLimits) {
     try {
       const { bytes: brought, header } = await bring(other, caller, options, limits);
@@ -104,7 +104,7 @@ const Difference = Type.Object(
   { title: 'Difference' },
 );
 
-/** One picture alone cannot be compared: bytes of one are refused before they are read. */
+/** Refuses the bytes of a single image before they are read, because the second image is missing. */
 function checkPairBody(request: FastifyRequest): void {
   checkImageBody(request);
   if (mediaTypeOf(request).startsWith('image/')) throw missingOther();
@@ -169,7 +169,7 @@ function unknownField(name: string): ApiError {
   return invalidParam(name, message, { allowed: ['assetId', 'url', 'otherAssetId', 'otherUrl'] });
 }
 
-/** The same refusal of another parameter. */
+/** The same refusal for another parameter. */
 function ofOther(error: unknown, param: string): unknown {
   if (!(error instanceof ApiError) || error.status >= 500) return error;
   return new ApiError(error.code, error.message, { param, details: error.details });

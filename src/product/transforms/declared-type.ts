@@ -1,20 +1,22 @@
 import { type Header, readHeader } from '../../imaging/pixels/header/header.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 
-/** The bytes of an image, and what they were said to be. */
+/** The bytes of an image, with the type that was declared for them. */
 export interface DeclaredImage {
   bytes: Uint8Array<ArrayBuffer>;
-  /** A media type; null when nothing was said. */
+  /** A media type; null when none was declared. */
   declaredType: string | null;
 }
 
-/** An image that is what it was said to be. */
+/** An image that matches its declared type. */
 export interface CheckedImage extends DeclaredImage {
-  /** As the bytes say it; null for bytes that are not an image, and while nobody has read them. */
+  /**
+   * The header as read from the bytes; null for bytes that are not an image, and while the bytes have not been read.
+   */
   header: Header | null;
 }
 
-/** Media types as people write them, without their `x-`. */
+/** Other common names of media types, without their `x-`. */
 const ALIASES: Record<string, string> = {
   'image/jpg': 'image/jpeg',
   'image/pjpeg': 'image/jpeg',
@@ -39,8 +41,8 @@ const TYPE_OF_EXTENSION: Record<string, string> = {
 };
 
 /**
- * The image, when its bytes are what they were said to be. What is no image at all is left to its reader.
- * @throws ApiError unsupported_format for no bytes, and for those of another format than their type names.
+ * Checks that the bytes of an image match their declared type. Bytes that are no image at all are left to their reader.
+ * @throws ApiError unsupported_format for no bytes, and for bytes of another format than their type names.
  */
 export function asDeclared(image: DeclaredImage): CheckedImage {
   const { bytes, declaredType } = image;
@@ -58,7 +60,7 @@ export function asDeclared(image: DeclaredImage): CheckedImage {
   );
 }
 
-/** What a url's answer is said to be: the served type when it names an image, else what the extension names. */
+/** The declared type of a URL's response: the served type when it names an image, else the type of the extension. */
 export function servedType(contentType: string | null, extension: string | null): string | null {
   if (contentType?.startsWith('image/')) return contentType;
   return extension === null ? null : (TYPE_OF_EXTENSION[extension] ?? null);

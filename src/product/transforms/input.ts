@@ -8,7 +8,9 @@ import { type ApiError, invalidParam } from '../../platform/http/errors.ts';
 import { didYouMean } from '../../platform/names/nearest.ts';
 import { IMAGE_LIMIT_BYTES, MULTIPART_LIMIT_BYTES } from './limits.ts';
 
-/** What a call may say in a JSON body or in multipart fields, beside the image. The query wins over it. */
+/**
+ * The fields that a call may send in a JSON body or as multipart fields, besides the image. The query overrides them.
+ */
 export interface BodyFields {
   op?: string;
   preset?: string;
@@ -17,7 +19,7 @@ export interface BodyFields {
   texts?: Record<string, string>;
 }
 
-/** Where the image of a call comes from, and what the body said beside it. */
+/** The source of a call's image, and the fields of the body. */
 export type Input =
   | { kind: 'bytes'; bytes: Uint8Array<ArrayBuffer>; declaredType: string | null; fields: BodyFields }
   | { kind: 'url'; url: string; fields: BodyFields }
@@ -48,10 +50,10 @@ export async function wholePart({ bytes, declaredType }: FilePart) {
   return { bytes: wholeOf(await Array.fromAsync(bytes)), declaredType };
 }
 
-/** The fields that a JSON body may have; transform-schema.ts says what each takes. */
+/** The fields that a JSON body may have; transform-schema.ts describes their values. */
 const FIELDS = ['assetId', 'url', 'op', 'parameters', 'preset'];
 
-/** A JSON body: exactly one of `url` and `assetId`, and perhaps op, preset and parameters. */
+/** Reads a JSON body: exactly one of `url` and `assetId`, and optionally op, preset and parameters. */
 function referenceOf(body: unknown): Input {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw invalidParam('body', 'The body must be a JSON object with url or assetId.');
@@ -66,7 +68,7 @@ function referenceOf(body: unknown): Input {
   throw invalidParam('url', 'The image is missing: give its url, or the assetId of one of your assets.');
 }
 
-/** What people send in a body because another call, or another service, takes it there. */
+/** Fields that callers send in a body because another call, or another service, takes them there. */
 const ELSEWHERE = new Map<string, string>(
   Object.entries({
     steps:
@@ -86,7 +88,10 @@ function unknownField(name: string): ApiError {
   return invalidParam(name, message, { allowed: FIELDS });
 }
 
-/** The scheme is judged here, where it can be told what to do instead; hosts are judged by the fetcher. */
+/**
+ * The URL, with its scheme checked. The scheme is checked here, where the refusal can name an alternative; the fetcher
+ * checks hosts.
+ */
 export function addressOf(value: unknown, param = 'url'): string {
   const url = textOf(param, value);
   if (/^https?:\/\//i.test(url)) return url;

@@ -8,7 +8,7 @@ import { bodyBytesOf, bring, limitsOf, type MeteredCallOptions } from './metered
 import { runOf, sendTiming, workerMs } from './timing.ts';
 import { ImageReference } from './transform-schema.ts';
 
-/** POST /images/metadata: what an image is and what its file says, while the caller waits. Free. */
+/** POST /images/metadata: returns the facts and tags of an image, while the caller waits. It is free. */
 export async function metadataRoutes(
   app: FastifyInstance,
   options: Omit<MeteredCallOptions, 'allowance'>,

@@ -21,18 +21,18 @@ export interface MeteredCallOptions {
   allowance: Allowance;
   assets: AssetReader;
   meters: { ops: OpMeter };
-  /** Wall clock of a call, from the request to its answer. */
+  /** Timeout of a call, in milliseconds, from the request to its answer. */
   timeoutMs: number;
   now: () => Date;
 }
 
-/** Ends when the client goes away before its answer, or when the deadline passes. */
+/** The limits of a call: it ends when the client goes away before its answer, or when the deadline passes. */
 export interface CallLimits {
   signal: AbortSignal;
   deadlineMs: number;
 }
 
-/** Limits of the call that this reply answers, from its first byte on. */
+/** Limits of the call that this reply answers; its time starts with the first byte of the request. */
 export function limitsOf(reply: FastifyReply, durationMs: number): CallLimits {
   return {
     signal: clientGoneSignal(reply),
@@ -40,20 +40,20 @@ export function limitsOf(reply: FastifyReply, durationMs: number): CallLimits {
   };
 }
 
-/** Bytes of the body that a call is about to send; 0 where it does not say. */
+/** Bytes of the body that a call announces; 0 where it announces none. */
 export function bodyBytesOf({ headers }: FastifyRequest): number {
   return Number(headers['content-length'] ?? 0);
 }
 
-/** The image of a call: bytes with their header, where they are an image, or an asset that is read later. */
+/** The image of a call: bytes, with their header where they are an image, or an asset that is read later. */
 export interface BroughtImage {
   bytes: Uint8Array<ArrayBuffer> | StoredFile;
   header: Header | null;
 }
 
 /**
- * Brings the image that a call names.
- * @throws ApiError of the fetcher, of the asset, or unsupported_format for bytes that are not what they are said to be.
+ * Gets the image that a call names.
+ * @throws ApiError of the fetcher, of the asset, or unsupported_format for bytes that do not match their declared type.
  */
 export async function bring(
   input: Input,
@@ -79,8 +79,9 @@ export async function bring(
 }
 
 /**
- * Runs work that counts against the allowance: let in before it starts, counted when it succeeded, given back when not.
- * @throws ApiError 402 insufficient_credit, or what the work throws.
+ * Runs work that counts against the allowance: it is admitted before it starts, counted when it succeeds, and released
+ * when it fails.
+ * @throws ApiError 402 insufficient_credit, or the error of the work.
  */
 export async function counted<T>(
   allowance: Allowance,
@@ -99,10 +100,7 @@ export async function counted<T>(
   }
 }
 
-/**
- * The name of a pass-relative parameter in the words of the op that was called: rather one that was sent than one that
- * may be.
- */
+/** Maps a pass-relative parameter to a parameter of the op that was called, preferably to one that was sent. */
 export function namedAs(
   { parameters: { properties: declared }, renamed }: Pick<PixelOp, 'parameters' | 'renamed'>,
   given: Record<string, unknown>,

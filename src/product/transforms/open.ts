@@ -20,11 +20,11 @@ export interface ImagesOptions
 }
 
 export interface Images extends Slice {
-  /** Results behind signed links, which lie below / and need no credential. */
+  /** Routes of results behind signed links, which lie below / and need no credential. */
   resultRoutes(app: FastifyInstance): Promise<void>;
 }
 
-/** The synchronous calls (transform, metadata, compare and render), each answered while its caller waits. */
+/** Opens the synchronous calls (transform, metadata, compare and render), each answered while its caller waits. */
 export function openImages({ presets, settings, ...options }: ImagesOptions): Images {
   const results = createResults(options);
   const timeoutMs = settings.TRANSFORM_TIMEOUT_MS;

@@ -60,7 +60,7 @@ const RenderBody = Type.Object(
 );
 type RenderBody = Static<typeof RenderBody>;
 
-/** POST /images/render: one template and one row of data to one picture, while the caller waits. */
+/** POST /images/render: renders one template with one row of data to one picture, while the caller waits. */
 export async function renderRoutes(app: FastifyInstance, options: RenderOptions): Promise<void> {
   const { gate, renders, templates } = options;
 
@@ -107,7 +107,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
 }
 
 /**
- * How large a page is drawn, and how its picture is written.
+ * The size at which a page is drawn, and the encoding of its picture.
  * @throws ApiError invalid_param on `scale` or `quality`.
  */
 function drawingOf(
@@ -130,14 +130,14 @@ function drawingOf(
 const MOST_ASSETS = 50;
 const MOST_ASSET_BYTES = 64 * MEGABYTE;
 
-/** Formats that the service reads and a browser does not draw. */
+/** Formats that the service reads but a browser cannot draw. */
 const UNDRAWN: readonly (string | null)[] = ['image/tiff'];
 
-/** What a call brings its assets with. */
+/** What assetsOfPage needs of a call to get its assets. */
 interface Bringing extends Pick<RenderOptions, 'pixels'> {
   assets: Pick<AssetReader, 'read'>;
   accountId: string;
-  /** Which class of work waits for the threads; default `call`. */
+  /** The work class for which the threads are requested; default `call`. */
   work?: 'call' | 'job';
   limits: CallLimits;
   /** Keeps the account's slot until this work for the call has ended. */
@@ -145,8 +145,8 @@ interface Bringing extends Pick<RenderOptions, 'pixels'> {
 }
 
 /**
- * The account's own assets that a document names. One that is not there, or not the account's, does not load, and the
- * page is drawn without it.
+ * The account's own assets that a document references. An asset that does not exist, or is another account's, does not
+ * load, and the page is drawn without it.
  * @param html as withAssetScheme made it
  * @returns the assets by id, and the ids of those that are missing.
  */
@@ -184,7 +184,7 @@ export async function assetsOfPage(
 }
 
 /**
- * An asset as a browser draws it: its file, or a PNG of its first picture.
+ * An asset in a form that a browser can draw: its file, or a PNG of its first picture.
  * @throws ApiError invalid_param on data when no PNG can be made of it; provider_unavailable.
  */
 async function drawableOf(

@@ -9,7 +9,7 @@ import type { Objects } from '../../platform/stores/objects/port.ts';
 import { RESULT_LIFE_SECONDS } from './limits.ts';
 
 const RESULTS_PREFIX = 'results/';
-/** Long after its link has ended. */
+/** How long a result is stored, far longer than its link is valid. */
 const RESULT_KEPT_MS = HOUR_MS;
 const SWEPT_AT_ONCE = 100;
 
@@ -20,10 +20,10 @@ export interface ResultsOptions {
   now: () => Date;
 }
 
-/** Results behind `response=url`: a temporary object and a link that reads it for 5 minutes without a credential. */
+/** Results behind `response=url`: a temporary object, and a link that reads it for 5 minutes without a credential. */
 export function createResults({ objects, signatures, publicUrl, now }: ResultsOptions) {
   return {
-    /** Stores the bytes and answers their signed link. */
+    /** Stores the bytes and returns their signed link. */
     async store({ data, contentType }: { data: Uint8Array; contentType: string }): Promise<string> {
       const name = randomText(24);
       await objects.put(RESULTS_PREFIX + name, data, contentType);
@@ -31,7 +31,7 @@ export function createResults({ objects, signatures, publicUrl, now }: ResultsOp
       return `${publicUrl()}/results/${name}?${signatures.sign('result', name, expiresAt)}`;
     },
 
-    /** Deletes a batch of results that nobody can read any more; answers how many. */
+    /** Deletes a batch of results whose links have expired; returns their number. */
     async sweep(): Promise<number> {
       const keys = await objects.listOlder(RESULTS_PREFIX, now().getTime() - RESULT_KEPT_MS, SWEPT_AT_ONCE);
       await Promise.all(keys.map((key) => objects.delete(key)));
@@ -42,7 +42,7 @@ export function createResults({ objects, signatures, publicUrl, now }: ResultsOp
 
 export type Results = ReturnType<typeof createResults>;
 
-/** GET /results/{name}: what a signed link points at. */
+/** GET /results/{name}: the target of a signed link. */
 export async function resultRoutes(
   app: FastifyInstance,
   { objects, signatures, now }: ResultsOptions,

@@ -2,17 +2,17 @@ import type { FastifyReply } from 'fastify';
 import type { Timings } from '../../../workers/protocol.ts';
 import type { OpRun } from '../../platform/metrics/ops.ts';
 
-/** Where the time of a synchronous call went, in milliseconds. */
+/** The time of a synchronous call by phase, in milliseconds. */
 export interface CallTiming extends Partial<Timings> {
-  /** From the request to its admission. */
+  /** Time from the request to its admission. */
   admitMs: number;
-  /** Reading the body, or fetching the image. */
+  /** Time for reading the body, or fetching the image. */
   fetchMs: number;
-  /** Waiting for a thread. */
+  /** Time in the queue for a thread. */
   queueMs: number;
 }
 
-/** `Server-Timing: admit;dur=0.4, fetch;dur=3.1, …` beside the worker's time alone. */
+/** Sends `Server-Timing: admit;dur=0.4, fetch;dur=3.1, …`, and the worker's time in a header of its own. */
 export function sendTiming(reply: FastifyReply, timing: CallTiming): void {
   const { admitMs, fetchMs, queueMs, decodeMs = 0, processMs = 0, encodeMs = 0 } = timing;
   const parts = {
@@ -28,7 +28,7 @@ export function sendTiming(reply: FastifyReply, timing: CallTiming): void {
   reply.header('x-service-duration-ms', String(workerMs(timing)));
 }
 
-/** Time in the worker, whole milliseconds. */
+/** Time in the worker, in whole milliseconds. */
 export function workerMs({ decodeMs = 0, processMs = 0, encodeMs = 0 }: Partial<Timings>): number {
   return Math.round(decodeMs + processMs + encodeMs);
 }

@@ -14,20 +14,23 @@ import { TRANSFORM_OPS } from './transform-schema.ts';
 
 export type Query = Readonly<Record<string, string | string[] | undefined>>;
 
-/** What a transform shall do: one op, or one preset by reference. */
+/** The work of a transform: one op, or one preset by reference. */
 export type TransformCall =
   | { kind: 'op'; op: PixelOp; given: Given; pass: Pass; warnings: StepWarning[] }
   | { kind: 'preset'; reference: string };
 
-/** Calls by the text of their query: programs send the same few again and again. Longer texts are rarely the same. */
+/**
+ * Compiled calls by the text of their query, because programs send a few queries repeatedly. Longer texts rarely
+ * repeat.
+ */
 const compiled = new LRUCache<string, TransformCall>({ max: 1_000 });
 const LONGEST_KEPT_TEXT = 500;
 
-/** Query keys that are no parameter of an op. */
+/** Query keys that are not parameters of an op. */
 const OWN_KEYS = ['op', 'preset', 'response'];
 
 /**
- * Whether query and body together say one thing to do. What the query says wins, key by key.
+ * Reads query and body together, which must name one op or one preset. The query overrides the body, key by key.
  * @throws ApiError invalid_param on op, preset or the parameter at fault.
  */
 export function readCall(query: Query, body: BodyFields): TransformCall {
@@ -47,7 +50,7 @@ export function readCall(query: Query, body: BodyFields): TransformCall {
 }
 
 /**
- * What the query alone says, as `readCall`: compiled once for each distinct text.
+ * Reads the query without a body, as `readCall` does; each distinct text is compiled once.
  * @param text the query as it was sent.
  */
 export function readQuery(text: string, query: Query): TransformCall {
@@ -59,7 +62,7 @@ export function readQuery(text: string, query: Query): TransformCall {
 }
 
 /**
- * Refuses by the query alone what no body can mend: before a slot is taken and before the body is read.
+ * Refuses a query that no body can make valid, before a slot is taken and before the body is read.
  * @throws ApiError as `readCall`.
  */
 export function checkQuery(text: string, query: Query, bodyMaySayMore: boolean): void {
@@ -95,14 +98,14 @@ function presetCall(reference: string, query: Query, body: BodyFields): Transfor
   return { kind: 'preset', reference };
 }
 
-/** A query that alone is fine up to what a body may still add: only keys that the op does not declare are refused. */
+/** Refuses only keys that the op does not declare, because the body may still add missing parameters. */
 function checkKeys(op: PixelOp, query: Query): void {
   for (const name of Object.keys(parametersOf(query))) {
     if (!(name in op.parameters.properties)) checkParameters(op, { [name]: query[name] });
   }
 }
 
-/** An op that runs while the caller waits, here. */
+/** The op of that name, which must run on this endpoint while the caller waits. */
 function syncOp(name: string): PixelOp {
   const op = findOp(name);
   if (op === undefined) {

@@ -3,23 +3,23 @@ import { OPS } from '../catalogue/index.ts';
 import { isPixelOp, type Op, type PixelOp } from '../catalogue/op.ts';
 import { PASS_PARAMETERS } from '../catalogue/pass-parameters.ts';
 
-/** Ops that run here while the caller waits. */
+/** Ops that run on this endpoint while the caller waits. */
 export const TRANSFORM_OPS: readonly PixelOp[] = Object.values<Op>(OPS)
   .filter(isPixelOp)
   .filter(({ syncEndpoint }) => syncEndpoint !== undefined);
 
-/** The op that an empty form offers: it needs no parameter, so that the call is good as it stands. */
+/** The op that an empty form offers. It needs no parameter, so the call is valid without further input. */
 const TRIED_FIRST = 'thumbnail';
 
-/** What a parameter is for each op that has it. */
+/** The schema of a parameter in one of the ops that have it. */
 interface Declared {
   op: string;
   schema: TSchema;
 }
 
 /**
- * The query of a transform as it is described: a parameter that several ops have is described as wide as the widest of
- * them. What an op takes is checked by its own contract and said by the JSON form of the call.
+ * The query schema of a transform for the documentation. A parameter of several ops is described with the widest bounds
+ * among them. Each op's own contract checks its parameters, and the JSON form of the call documents them.
  */
 export function transformQuery(): TObject {
   const declared = new Map<string, Declared[]>();
@@ -67,7 +67,7 @@ function widest(uses: readonly Declared[]): TSchema {
   return Type.Unsafe({ anyOf: schemas, description });
 }
 
-/** One sentence where all ops mean the same, else one for each meaning. */
+/** One sentence where most ops mean the same, else one for each meaning. */
 function descriptionOf(uses: readonly Declared[]): string {
   const meanings = new Map<string, string[]>();
   for (const { op, schema } of uses) {
@@ -79,14 +79,15 @@ function descriptionOf(uses: readonly Declared[]): string {
 }
 
 /**
- * A list is sent as JSON text. No example and no media type: pages that make calls of a document fill the first in beside
- * any other op, which refuses it, and ask for a file where they read the second.
+ * The schema of a parameter in the query. A list is sent as JSON text. It has no example and no media type, because
+ * documentation pages that send calls fill an example in beside any other op, which refuses it, and ask for a file
+ * where they see a media type.
  */
 function inQuery({ examples: _beside, ...schema }: TSchema): TSchema {
   return schema.type === 'array' ? Type.String() : (schema as TSchema);
 }
 
-/** A schema without the words that differ from op to op. */
+/** A schema without description and default, which differ between ops. */
 function plain(schema: TSchema): TSchema {
   const { description, default: fallback, ...rest } = JSON.parse(JSON.stringify(schema));
   return rest;
@@ -109,13 +110,13 @@ const IMAGE = {
   ),
 };
 
-/** One of the two, and not both. */
+/** Exactly one of the two is required. */
 const ONE_IMAGE = { oneOf: [{ required: ['assetId'] }, { required: ['url'] }] };
 
-/** An id that nobody has. */
+/** An id that no asset has. */
 const NO_ASSET = 'ast_000000000000000000000000';
 
-/** Where an image is, in JSON: one of the account's own assets or a public address. */
+/** Reference to an image in JSON: one of the account's own assets or a public URL. */
 export const ImageReference = Type.Object(IMAGE, {
   title: 'ImageReference',
   examples: [{ assetId: NO_ASSET }],
@@ -123,7 +124,7 @@ export const ImageReference = Type.Object(IMAGE, {
   ...ONE_IMAGE,
 });
 
-/** Where two images are, in JSON. */
+/** References to two images in JSON. */
 export const CompareReference = Type.Object(
   {
     ...IMAGE,
@@ -143,8 +144,8 @@ export const CompareReference = Type.Object(
 );
 
 /**
- * The JSON form of a transform: where the image is, and the op with its own parameters, or a preset. A query key wins over
- * what stands here.
+ * The JSON form of a transform: the reference to the image, and the op with its own parameters, or a preset. A query
+ * key overrides the body.
  */
 export function transformReference(): TSchema {
   const ofOps = TRANSFORM_OPS.map(({ op, parameters, example }) =>
@@ -178,7 +179,7 @@ function exampleOf(op: string, example: object): object {
   return { assetId: NO_ASSET, op, ...example };
 }
 
-/** The parameters that ops share are described once. */
+/** Parameters with shared ones titled, so that the documentation describes each shared parameter once. */
 function titled(parameters: TObject): TObject {
   const shared: Record<string, TSchema> = PASS_PARAMETERS;
   const properties = Object.entries(parameters.properties).map(([name, schema]) => [

@@ -14,7 +14,7 @@ import { runOf, sendTiming } from './timing.ts';
 import { checkQuery, type Query, readCall, readQuery, type TransformCall } from './transform-call.ts';
 import { transformQuery, transformReference } from './transform-schema.ts';
 
-/** What runs, and what its caller should know of it. */
+/** The pass to run, and the warnings for its caller. */
 interface Planned {
   pass: Pass;
   warnings: readonly Warning[];
@@ -22,11 +22,11 @@ interface Planned {
 
 export interface TransformOptions extends MeteredCallOptions {
   results: Results;
-  /** The one pass of a preset that runs here. Throws by the interface's preset errors. */
+  /** Returns the one pass of a preset that runs here. It throws the API's preset errors. */
   presetPass: (accountId: string, reference: string) => Promise<Planned>;
 }
 
-/** POST /images/transform: one op or one preset on one image, while the caller waits. */
+/** POST /images/transform: runs one op or one preset on one image, while the caller waits. */
 export async function transformRoutes(app: FastifyInstance, options: TransformOptions): Promise<void> {
   const { gate, pixels, results, presetPass } = options;
 
@@ -48,7 +48,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         querystring: transformQuery(),
         response: { 200: envelopeOf(ResultLink) },
       },
-      // The catalogue checks the query: each op has its own contract.
+      // The catalogue checks the query, because each op has its own contract.
       validatorCompiler: () => () => true,
     },
     async (request, reply) => {
@@ -125,7 +125,7 @@ function answerLink(url: string, { data, contentType, width, height }: PixelResu
   });
 }
 
-/** What a search for a target came to; of each, what applies. */
+/** Sends the results of a search for a target; those that do not apply are left out. */
 function sendAchieved(reply: FastifyReply, achieved: PixelResult['achieved']): void {
   if (achieved === undefined) return;
   const { quality, ssim, ssimulacra2, trials } = achieved;
@@ -135,7 +135,7 @@ function sendAchieved(reply: FastifyReply, achieved: PixelResult['achieved']): v
   reply.header('x-service-trials', String(trials));
 }
 
-/** What the picture behind a placeholder looks like. */
+/** Sends the hashes of the picture behind a placeholder. */
 function sendHashes(reply: FastifyReply, hashes: PixelResult['hashes']): void {
   if (hashes === undefined) return;
   reply.header('x-service-thumbhash', hashes.thumbhash).header('x-service-blurhash', hashes.blurhash);
