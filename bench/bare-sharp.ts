@@ -1,8 +1,8 @@
 import sharp from 'sharp';
 
 /**
- * The baseline: bare sharp in one process with two threads (the parent sets UV_THREADPOOL_SIZE=2), nothing around it. Told over IPC what to
- * run; answers ops/s and each duration.
+ * The baseline: bare sharp in one process with two threads (the parent sets UV_THREADPOOL_SIZE=2), without anything
+ * around it. It receives the case over IPC, and answers ops/s and the duration of each op.
  */
 export interface BareCase {
   input: string;
@@ -39,7 +39,7 @@ process.on('message', async ({ bareCase, inFlight, durationMs }: BareQuestion) =
   process.send?.({ perSecond, durationsMs } satisfies BareAnswer);
 });
 
-/** What the service's resize does: EXIF orientation applied, sRGB, no metadata, the same encoder settings. */
+/** Does the same as the service's resize: EXIF orientation applied, sRGB, no metadata, the same encoder settings. */
 function run(input: Buffer, { size, format, quality }: BareCase): Promise<Buffer> {
   const resized = sharp(input).autoOrient().resize({ width: size, fit: 'inside', withoutEnlargement: true });
   return format === 'jpeg'

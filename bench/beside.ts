@@ -5,31 +5,34 @@ import { photograph } from './photograph.ts';
 import { type BenchServer, openAccount, startBenchServer } from './server.ts';
 import { percentile, type Row, round, type SuiteResult } from './suite.ts';
 
-/** Items of the batch. */
+/** Number of items of the batch. */
 const ITEMS = Number(process.env.BENCH_ITEMS ?? 1_500);
-/** How long each kind is asked for while nothing else is done, and how long before that to warm the threads and the compiler. */
+/** Duration of the idle measurement of each kind, and of the warm-up of threads and compiler before it. */
 const IDLE_MS = 10_000;
 const WARM_MS = 5_000;
 const UPLOADS_AT_ONCE = 8;
 const LOOK_MS = 250;
-/** The 95th percentile beside the batch may be at most this multiple of the idle one. */
+/** Largest multiple of the idle 95th percentile that is accepted beside the batch. */
 const MOST_TIMES = { call: 2.5, job: 5 } as const;
 
 const CALLS_EVERY_MS = 50;
-/** Two jobs of an account run at once: those that come sooner than they end wait for each other, however fast the service is. */
+/**
+ * Interval between jobs. Two jobs of an account run at once, so jobs at a shorter interval would wait for each other,
+ * however fast the service is.
+ */
 const JOBS_EVERY_MS = 200;
 
-/** Something that the other account asks for again and again. */
+/** A request that the other account sends repeatedly. */
 interface Asked {
   name: string;
   kind: keyof typeof MOST_TIMES;
-  /** It is sent so often, whether the one before is answered or not. */
+  /** Interval between two requests, whether or not the previous one is answered. */
   everyMs: number;
-  /** @throws Error when it is refused, or is not done. */
+  /** @throws Error when it is refused, or is not completed. */
   once(): Promise<void>;
 }
 
-/** One large job of an account, and what small calls and jobs of another one take beside it. */
+/** Measures small calls and jobs of one account beside a large job of another account. */
 export async function run(): Promise<SuiteResult> {
   const server = await startBenchServer();
   try {
@@ -45,7 +48,7 @@ export async function run(): Promise<SuiteResult> {
     for (const one of asked) idle.push(await everyNowAndThen(one, lasting(IDLE_MS)));
 
     const batch = await beginBatch(server, api, assetIds);
-    // The rest of the batch is for its beginning, and for what is still asked for when a share of it is done.
+    // The rest of the batch covers its start, and requests that still run when a share of it is done.
     const share = Math.floor((0.95 * ITEMS) / (asked.length + 1));
     const alone = await batch.during(share, (goesOn) => waitWhile(goesOn));
     const rows: Row[] = [];
@@ -124,7 +127,7 @@ async function whatIsAsked(server: BenchServer, picture: Buffer): Promise<Asked[
   ];
 }
 
-/** @returns how long each took, in milliseconds. */
+/** @returns the duration of each request, in milliseconds. */
 async function everyNowAndThen({ once, everyMs }: Asked, goesOn: () => boolean): Promise<number[]> {
   const times: Promise<number>[] = [];
   while (goesOn()) {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 const TICK_MS = 10;
 const PAGE_BYTES = 4_096;
 
-/** One process as /proc shows it. */
+/** The use of one process according to /proc. */
 export interface ProcessUse {
   pid: number;
   name: string;
@@ -13,14 +13,14 @@ export interface ProcessUse {
 }
 
 /**
- * CPU time that a process and everything below it has used, in milliseconds (Linux). Beside a ratio of speeds, it says what a call costs
- * whatever else the machine is doing. Exited children are counted with their parent.
+ * CPU time that a process and all its descendants have used, in milliseconds (Linux). Beside a ratio of speeds, it
+ * gives the cost of a call independently of other load on the machine. Exited children are counted with their parent.
  */
 export function cpuMs(pid: number): number {
   return processesBelow(pid).reduce((total, { cpuMs: own }) => total + own, 0);
 }
 
-/** The process and everything below it (Linux); empty elsewhere, and when there is no such process. */
+/** The process and all its descendants (Linux); empty elsewhere, and when there is no such process. */
 export function processesBelow(pid: number): ProcessUse[] {
   return treeOf(pid).flatMap((member) => {
     const stat = statOf(member);
@@ -28,7 +28,7 @@ export function processesBelow(pid: number): ProcessUse[] {
   });
 }
 
-/** A process and everything below it. */
+/** The ids of a process and all its descendants. */
 export function treeOf(pid: number): number[] {
   const parents = new Map<number, number>();
   for (const name of namesIn('/proc')) {
@@ -57,7 +57,7 @@ interface Stat {
 }
 
 function useOf(pid: number, { name, fields }: Stat): ProcessUse {
-  // utime, stime, cutime and cstime, then rss in pages.
+  // The fields are utime, stime, cutime and cstime, then rss in pages.
   const ticks = fields.slice(11, 15).reduce((total, value) => total + Number(value), 0);
   return { pid, name, cpuMs: ticks * TICK_MS, rssBytes: Number(fields[21]) * PAGE_BYTES };
 }

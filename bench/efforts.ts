@@ -6,13 +6,16 @@ import { type Row, round, type SuiteResult } from './suite.ts';
 
 const FORMATS: readonly OutputFormat[] = ['jpeg', 'webp', 'avif'];
 const EFFORTS = [undefined, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
-/** The looks that files are compared at: those of the default qualities. */
+/** The SSIMULACRA 2 at which files are compared: that of the default qualities. */
 const LIKENESS = 77;
 const QUALITIES = { least: 20, most: 99 };
-/** Noise only ever adds time. */
+/** Number of runs, of which the fastest counts, because noise only ever adds time. */
 const RUNS = 3;
 
-/** CPU time of an encoder and the bytes it makes at equal looks, at each effort: no step may cost more and give a larger file. */
+/**
+ * Measures CPU time and bytes of each encoder at equal likeness, at each effort. No step may cost more and give a
+ * larger file.
+ */
 export async function run(): Promise<SuiteResult> {
   const pictures = await photographs();
   const rows: Row[] = [];
@@ -37,7 +40,7 @@ export async function run(): Promise<SuiteResult> {
   };
 }
 
-/** The file at the wanted looks, between the two qualities around it. */
+/** The file at the wanted likeness, interpolated between the two nearest qualities. */
 async function fileAt(picture: Picture, format: OutputFormat, effort: number | undefined) {
   const encodedAt = (quality: number) =>
     encoded(picture, { format, quality, ...(effort !== undefined && { effort }) });

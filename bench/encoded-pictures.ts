@@ -6,11 +6,11 @@ import type { Encode, Transformed } from '../workers/protocol.ts';
 import type { Picture } from './encoder-tools.ts';
 import { photograph } from './photograph.ts';
 
-/** Wide enough for a picture, small enough for a suite. */
+/** Width of the pictures: enough for real detail, small enough for a suite. */
 export const WIDTH_PX = 768;
 const DEADLINE_MS = 600_000;
 
-/** What a pass that only encodes makes of a picture, in this thread. */
+/** The result of a pass that only encodes, run in this thread. */
 export async function encoded({ png }: Picture, encode: Encode): Promise<Transformed> {
   const pass = { decode: {}, steps: [], encode };
   const deadlineMs = Date.now() + DEADLINE_MS;
@@ -19,7 +19,7 @@ export async function encoded({ png }: Picture, encode: Encode): Promise<Transfo
   return result;
 }
 
-/** The small photographs of the shared folder where there is one, else one made from the bench's own. */
+/** The small photographs of the shared folder where it exists, else one made from the bench's own photograph. */
 export async function photographs(): Promise<Picture[]> {
   const folder = join(import.meta.dirname, '../../shared/images/photos');
   try {
@@ -30,7 +30,7 @@ export async function photographs(): Promise<Picture[]> {
   }
 }
 
-/** A file's pixels at the width that is measured. */
+/** A file's pixels at the measured width. */
 export async function pictureOf(file: Uint8Array): Promise<Picture> {
   const opened = sharp(file).resize({ width: WIDTH_PX, withoutEnlargement: true }).removeAlpha();
   const { data, info } = await opened.clone().raw().toBuffer({ resolveWithObject: true });

@@ -4,25 +4,25 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Raster } from '../workers/image/likeness/levels.ts';
 
-/** RGB pixels, and the same as a file. */
+/** RGB pixels, and the same picture as a file. */
 export interface Picture extends Raster {
   png: Buffer;
 }
 
 interface Tool {
-  /** The command, and what it is told beside the quality and the files. */
+  /** The command, with its fixed options. */
   words: [command: string, ...options: string[]];
   /** Its qualities, from the smallest file to the largest. */
   qualities: readonly number[];
   command(quality: number, picture: string, result: string): string[];
-  /** Pictures that it reads. */
+  /** The format of the pictures that it reads. */
   reads: 'ppm' | 'png';
 }
 
 const range = (first: number, last: number, step: number) =>
   Array.from({ length: 1 + Math.floor((last - first) / step) }, (_, index) => first + index * step);
 
-/** The programs that come with the libraries of the formats, as their users call them. */
+/** The programs that come with the libraries of the formats, called as their users call them. */
 export const TOOLS = {
   jpeg: {
     words: ['cjpeg', '-progressive'],
@@ -54,7 +54,7 @@ interface Point {
   value: number;
 }
 
-/** Files of a tool that were measured, by picture. */
+/** Files of a tool that were already measured, by picture. */
 const known = new WeakMap<Picture, Map<string, Uint8Array>>();
 
 export function isInstalled(format: ToolFormat): boolean {
@@ -66,7 +66,10 @@ export function isInstalled(format: ToolFormat): boolean {
   }
 }
 
-/** The size that a tool needs for a picture to be as like it as `wanted`: between its two nearest qualities, evenly on a scale of logarithms. */
+/**
+ * The size that a tool needs for a picture at the likeness `wanted`: interpolated between its two nearest qualities, on
+ * a logarithmic scale of the size.
+ */
 export async function sizeByTool(
   format: ToolFormat,
   picture: Picture,
@@ -111,7 +114,7 @@ function written({ words, command, reads }: Tool, picture: Picture, quality: num
   }
 }
 
-/** The plainest format of pixels, which cjpeg reads. */
+/** The simplest pixel format, which cjpeg reads. */
 function ppmOf({ data, width, height }: Picture): Buffer {
   return Buffer.concat([Buffer.from(`P6\n${width} ${height}\n255\n`), data]);
 }

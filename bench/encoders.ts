@@ -5,7 +5,7 @@ import { encoded, photographs, pictureOf, WIDTH_PX } from './encoded-pictures.ts
 import { isInstalled, type Picture, sizeByTool, TOOLS, type ToolFormat } from './encoder-tools.ts';
 import { type Row, round, type SuiteResult } from './suite.ts';
 
-/** Measures that sizes are compared at; each grows with the quality. */
+/** Measures at which sizes are compared; each grows with the quality. */
 const MEASURES = {
   ssim: (one: Picture, other: Picture) => ssim(lumaOf(one.data, one), lumaOf(other.data, other)),
   ssimulacra2,
@@ -15,7 +15,7 @@ type Measure = keyof typeof MEASURES;
 interface Case {
   name: string;
   encode: Encode;
-  /** What the size is compared at. */
+  /** The measure at which the size is compared. */
   at: Measure;
 }
 
@@ -27,7 +27,10 @@ const CASES: readonly Case[] = [
   { name: 'maxBytes 40000', encode: { target: { maxBytes: 40_000 } }, at: 'ssimulacra2' },
 ];
 
-/** What the encoders make by default and for each target, beside cjpeg, cwebp and avifenc at equal likeness, and by how many trials. */
+/**
+ * Compares the encoders' results, by default and for each target, with cjpeg, cwebp and avifenc at equal likeness, and
+ * reports the number of trials.
+ */
 export async function run(): Promise<SuiteResult> {
   const pictures = await photographs();
   const rows: Row[] = [];

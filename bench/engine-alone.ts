@@ -23,9 +23,9 @@ const PLAN = {
 const LOOK_MS = 10;
 
 /**
- * What the engine alone can do: claims, settlements and the end of a job whose work is a function that answers at once, in
+ * Measures the engine alone: claims, settlements and the end of a job whose work is a function that returns at once, in
  * one process.
- * @param servers a Redis and a database of MongoDB; absent: embedded stores.
+ * @param servers URLs of a Redis and of a MongoDB database; absent: embedded stores.
  * @returns milliseconds of the submit, and from there to the end.
  */
 export async function engineAlone(

@@ -7,9 +7,9 @@ import { percentile, type Row, round, type SuiteResult } from './suite.ts';
 
 const ATTACK_MS = Number(process.env.BENCH_ATTACK_MS ?? 60_000);
 const IDLE_MS = 10_000;
-/** Runs only the attacks whose name has these words. */
+/** Runs only the attacks whose name contains this text. */
 const ONLY = process.env.BENCH_ATTACKS ?? '';
-/** The p99 of another account may be this multiple of its idle one, or this long, whichever is more. */
+/** Limits for the p99 of another account: this multiple of its idle p99, or this duration, whichever is more. */
 const MOST_TIMES_IDLE = 3;
 const MOST_P99_MS = 250;
 const IN_FLIGHT = 4;
@@ -23,9 +23,9 @@ interface Call {
 
 interface Attack {
   name: string;
-  /** What the other account asks for meanwhile, one call after the other. */
+  /** The call of the other account meanwhile, sent in sequence. */
   victim: Call;
-  /** Keeps going until the signal aborts. */
+  /** Repeats the attack until the signal aborts. */
   run(key: string, server: BenchServer, signal: AbortSignal): Promise<unknown>;
 }
 
@@ -34,7 +34,7 @@ interface Watched {
   refused: number;
 }
 
-/** Attacks of a free account, and what another account's calls take meanwhile. */
+/** Measures the calls of one account during attacks by a free account. */
 export async function run(): Promise<SuiteResult> {
   const server = await startBenchServer({ SYNC_CALLS_PER_ACCOUNT: '4' });
   const rows: Row[] = [];
@@ -89,7 +89,7 @@ async function measure({ name, victim, run: attack }: Attack, server: BenchServe
   };
 }
 
-/** Calls again and again, or asks /readyz. */
+/** Repeats a call, or asks /readyz, for a duration. */
 async function watch(call: Call | null, { url, key }: BenchServer, durationMs: number): Promise<Watched> {
   const watched: Watched = { timesMs: [], refused: 0 };
   const endsAt = performance.now() + durationMs;
@@ -167,7 +167,7 @@ async function attacks(): Promise<Attack[]> {
   ];
 }
 
-/** Four loops that send the call, or the next one, as soon as the last is answered, however. */
+/** Runs four loops that send the call, or the next one, as soon as the last one is answered, whatever the answer. */
 function repeated(call: Call | (() => Call)): Attack['run'] {
   return (key, { url }, signal) => {
     const loop = async () => {
@@ -203,7 +203,7 @@ async function heavyPages(key: string, server: BenchServer, signal: AbortSignal)
 
 const LARGE_JOBS = 40;
 
-/** Submits whose parameters are as large as a body may be; each job that is made of one is cancelled at once. */
+/** Submits jobs whose parameters are as large as a body may be. Each created job is cancelled at once. */
 async function largeJobs(key: string, { url }: BenchServer, signal: AbortSignal): Promise<void> {
   const parameters = Object.fromEntries(
     Array.from({ length: 7 }, (_, at) => [`p${at}`, 'x'.repeat(2 ** 20)]),
@@ -220,7 +220,7 @@ async function largeJobs(key: string, { url }: BenchServer, signal: AbortSignal)
   }
 }
 
-/** Bodies of up to 8 MB in turn: those that are refused before they are parsed, after it, and as late as can be. */
+/** Bodies of up to 8 MB in turn, which are refused before parsing, after parsing, and as late as possible. */
 function largeBodies(): () => Call {
   const many = <T>(count: number, of: (index: number) => T) =>
     Array.from({ length: count }, (_, at) => of(at));
@@ -250,7 +250,7 @@ function largeBodies(): () => Call {
 
 const JSON_TYPE = 'application/json';
 
-/** Prices of jobs, each with another schema that takes as long to compile as its bounds let it. */
+/** Asks for prices of jobs, each with another schema that takes as long to compile as its bounds allow. */
 async function slowSchemas(key: string, server: BenchServer, signal: AbortSignal): Promise<void> {
   const patterns = Array.from({ length: 100 }, (_, index) => [`x{20}[a-z]${index}`, {}]);
   const branches = Array.from({ length: 240 }, (_, index) => ({
@@ -266,7 +266,10 @@ async function slowSchemas(key: string, server: BenchServer, signal: AbortSignal
   await repeated(priced)(key, server, signal);
 }
 
-/** Jobs whose schemas ask for more than there is room for, each in another way: the last two are no lists by their type. */
+/**
+ * Submits jobs whose schemas ask for more data than fits, each in another way. The last two do not declare the type
+ * list.
+ */
 async function doublingAnswers(
   picture: Uint8Array,
   key: string,
@@ -297,7 +300,7 @@ async function doublingAnswers(
 
 const SLOW_ITEM = '[sandbox:wait=20000] [sandbox:reject]';
 
-/** Jobs of ten items that each take 20 seconds at their provider, and cost nothing. */
+/** Submits jobs of ten items that each take 20 seconds at their provider, and cost nothing. */
 async function slowItems(key: string, { url }: BenchServer, signal: AbortSignal): Promise<void> {
   const job = { op: 'generate', model: 'sandbox-image-draft', prompt: SLOW_ITEM, count: 10 };
   while (!signal.aborted) {
@@ -310,7 +313,7 @@ async function slowItems(key: string, { url }: BenchServer, signal: AbortSignal)
 
 const SLOW_SENDERS = 200;
 
-/** Bodies that take for ever to come: of 200 connections at once, one byte per second each. */
+/** Sends bodies that never end: one byte per second on each of 200 connections at once. */
 async function slowBodies(key: string, { url }: BenchServer, signal: AbortSignal): Promise<void> {
   const sender = async () => {
     while (!signal.aborted) await dripOnce(url, key, signal);

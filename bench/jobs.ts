@@ -12,19 +12,19 @@ import { photograph } from './photograph.ts';
 import { type BenchServer, startBenchServer } from './server.ts';
 import { median, type Row, round, type SuiteResult } from './suite.ts';
 
-/** Items of a job beside bare sharp; of the engine alone ten times as many, for they take no time. */
+/** Number of items of a job beside bare sharp; the engine alone gets far more, because its items take no time. */
 const ITEMS = Number(process.env.BENCH_ITEMS ?? 200);
 const ENGINE_ITEMS = Number(process.env.BENCH_ENGINE_ITEMS ?? 5_000);
 const CALLS = Number(process.env.BENCH_CALLS ?? 40);
-/** Turns that only warm the threads and the compiler. */
+/** Number of first turns that only warm up the threads and the compiler. */
 const WARM_TURNS = 10;
-/** What is tidied up behind an answer is counted with it. */
+/** Pause after an answer, in which its clean-up is counted with it. */
 const TIDIED_MS = 40;
-/** As long as a run of bare sharp takes; it shares the machine with nothing then. */
+/** Duration of a run of bare sharp, which then has the machine to itself. */
 const BARE_MS = 8_000;
 const RESIZE = { width: 512, format: 'jpeg', quality: 80 } as const;
 
-/** Batches beside bare sharp, a waited job beside a synchronous call, and the engine without any work. */
+/** Measures batches beside bare sharp, a waited job beside a synchronous call, and the engine without any work. */
 export async function run(): Promise<SuiteResult> {
   const server = await startBenchServer();
   const rows: Row[] = [];
@@ -50,7 +50,7 @@ function engineRow(stores: string, { submitMs, runMs }: { submitMs: number; runM
   };
 }
 
-/** None where either server cannot run here. */
+/** Empty where either server cannot run here. */
 async function engineOnServers(): Promise<Row[]> {
   const [redis, mongo] = await Promise.all([startRedis(), startMongo()]);
   try {
@@ -67,7 +67,8 @@ async function engineOnServers(): Promise<Row[]> {
 async function batch(server: BenchServer, name: string, picture: Uint8Array<ArrayBuffer>): Promise<Row> {
   const ids = await Promise.all(Array.from({ length: 20 }, (_, index) => upload(server, picture, index)));
   const assetIds = Array.from({ length: ITEMS }, (_, index) => ids[index % ids.length] ?? '');
-  // As large as a batch, which has processes of its own: they start once, and stay while there are batches.
+  // The warm-up job is large enough to count as a batch. Batches have processes of their own, which start once and stay
+  // while there are batches.
   await submitted(server, { op: 'resize', parameters: RESIZE, assetIds: ids });
   const startedMs = performance.now();
   await submitted(server, { op: 'resize', parameters: RESIZE, assetIds });
@@ -111,7 +112,7 @@ async function waited(server: BenchServer, picture: Uint8Array<ArrayBuffer>): Pr
   };
 }
 
-/** Each upload differs in its last bytes, so that none is an asset already. */
+/** Each upload differs in its last byte, so that none is an asset already. */
 async function upload(server: BenchServer, picture: Uint8Array, index: number): Promise<string> {
   const body = Buffer.concat([picture, Buffer.from([index])]);
   const response = await fetch(`${server.url}/api/v1/assets/upload`, {

@@ -9,12 +9,12 @@ import { reportOf } from './report/load-report.ts';
 import { writeResult } from './results.ts';
 import type { Words } from './words.ts';
 
-/** What a shell answers for a program that Ctrl-C has ended. */
+/** Exit code of a shell for a program that Ctrl-C has ended. */
 const STOPPED = 130;
 
 /**
- * Runs a suite under load once, and leaves its report. With --thresholds the exit code is 1 when one is broken.
- * Ctrl-C stops the run, leaves the report of what it has measured, and ends with 130; a second one leaves nothing.
+ * Runs a suite under load once, and writes its report. With --thresholds the exit code is 1 when one is broken. Ctrl-C
+ * stops the run, writes the report of the data measured so far, and exits with 130; a second Ctrl-C writes nothing.
  * @param file the module whose default export is the suite.
  */
 export async function runLoadSuite(file: string, words: Words): Promise<void> {
@@ -51,7 +51,7 @@ export async function runLoadSuite(file: string, words: Words): Promise<void> {
   }
 }
 
-/** A signal that the first Ctrl-C aborts. The second one meets what Node does by itself: it ends the process. */
+/** A signal that the first Ctrl-C aborts. The second Ctrl-C gets Node's default handling, which ends the process. */
 function stoppedByHand(): { signal: AbortSignal; release: () => void } {
   const controller = new AbortController();
   const stop = () => controller.abort();

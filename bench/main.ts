@@ -4,8 +4,8 @@ import { LOAD_SUITES, MEASURED_SUITES, runMeasuredSuite } from './registry.ts';
 import { readWords, type Words } from './words.ts';
 
 /**
- * `npm run bench -- <suite …>`: runs suites by name; `npm run bench -- compare A.json B.json` compares two results. `--help` lists all. Each
- * result lies in bench/results/ as JSON and as an HTML page.
+ * `npm run bench -- <suite …>` runs suites by name; `npm run bench -- compare A.json B.json` compares two results.
+ * `--help` lists all commands. Each result is written to bench/results/ as JSON and as an HTML page.
  */
 try {
   await main(readWords(process.argv.slice(2)));

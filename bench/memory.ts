@@ -7,9 +7,9 @@ import { type Row, round, type SuiteResult } from './suite.ts';
 
 const CALLS = Number(process.env.BENCH_CALLS ?? 5_000);
 const SAMPLE_EVERY = 250;
-/** From here on caches, compilers and allocators have what they keep. */
+/** Number of calls after which caches, compilers and allocators have reached their steady size. */
 const SETTLED_AT = 0.4 * CALLS;
-/** Of the primary and of each API process, from there on. */
+/** Largest growth of the primary and of each API process from then on. */
 const MOST_GROWTH_MB = 10;
 const MOST_MB = 400;
 const IN_FLIGHT = 4;
@@ -23,7 +23,7 @@ interface Call {
   body: Uint8Array<ArrayBuffer> | string;
 }
 
-/** Weight, path behind /images, and the files of ../shared/images that it is called with in turn. */
+/** Weight, path behind /images, and the files of ../shared/images that are sent in turn. */
 const MIX: readonly [weight: number, path: string, files: readonly string[]][] = [
   [20, 'transform?op=resize&width=512&format=webp', ['orientation/landscape_4.jpg', 'photos/htc-one-m8.jpg']],
   [12, 'transform?op=thumbnail&size=128', ['photos/kodak-1.png', 'photos/kodak-15.png']],
@@ -48,7 +48,7 @@ const TYPES: Record<string, string> = {
   tiff: 'image/tiff',
 };
 
-/** A fixed mix of calls, and the memory of every process of the service in the course of them. */
+/** Sends a fixed mix of calls, and samples the memory of every process of the service during it. */
 export async function run(): Promise<SuiteResult> {
   const server = await startBenchServer({ TRANSFORM_TIMEOUT_MS: '60000', RENDER_TIMEOUT_MS: '60000' });
   const samples: Sample[] = [sample(0, server.pid)];
@@ -77,7 +77,10 @@ export async function run(): Promise<SuiteResult> {
   return { method: methodOf(settled), rows, missed: missesOf(settled) };
 }
 
-/** Processes in the order of their ids; kept from sample to sample while none is replaced. */
+/**
+ * Resident megabytes of the processes, in the order of their ids, which is stable between samples while none is
+ * replaced.
+ */
 interface Sample {
   calls: number;
   primary: readonly number[];
@@ -105,7 +108,7 @@ function missesOf(settled: readonly Sample[]): string[] {
   });
 }
 
-/** Means of three samples. */
+/** The growth between the means of the first and of the last three samples. */
 function growthOf(megabytes: readonly number[]): number {
   return round(mean(megabytes.slice(-3)) - mean(megabytes.slice(0, 3)), 1);
 }
@@ -136,7 +139,10 @@ function callOf(path: string, file: string): Call {
   return { path, type, body: new Uint8Array(readFileSync(join(IMAGES, file))) };
 }
 
-/** On a busy machine a call may be refused with 503: it is made again, so that every run makes the same calls. */
+/**
+ * Sends a call. On a busy machine it may be refused with 503 and is then repeated, so that every run makes the same
+ * calls.
+ */
 async function send({ url, key }: BenchServer, { path, type, body }: Call): Promise<void> {
   let answer: Response;
   do {

@@ -11,7 +11,7 @@ interface Case {
 
 type Parameters = Record<string, string | number>;
 
-/** What a shop does with a photo, one op after the other. */
+/** The steps that a shop applies to a photo, in sequence. */
 const STEPS: Array<{ op: string; parameters: Parameters }> = [
   { op: 'crop', parameters: { aspect: '4:3' } },
   { op: 'resize', parameters: { width: 1200 } },
@@ -22,7 +22,9 @@ const STEPS: Array<{ op: string; parameters: Parameters }> = [
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9);
 
-/** A preset of five steps beside the same five steps as single calls, each sent what the one before answered, in turn. */
+/**
+ * Measures a preset of five steps beside the same five steps as single calls, each of which sends the previous answer.
+ */
 export async function run(): Promise<SuiteResult> {
   const server = await startBenchServer();
   const rows: Row[] = [];
@@ -43,7 +45,7 @@ async function measure(server: BenchServer, { name, picture, type }: Case): Prom
   for (let turn = 0; turn <= ROUNDS; turn += 1) {
     const presetMs = await timed(() => transform(server, { preset: 'bench' }, picture, type));
     const singleMs = await timed(() => oneByOne(server, picture, type));
-    // The first turn only warms the threads.
+    // The first turn only warms up the threads.
     if (turn === 0) continue;
     preset.push(presetMs);
     single.push(singleMs);

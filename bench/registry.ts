@@ -30,7 +30,10 @@ export const MEASURED_SUITES: Record<string, () => Promise<Suite>> = {
   beside: () => import('./beside.ts'),
 };
 
-/** The exit code is 1 when the suite has an aim that was missed. @throws Error when words are given that only a suite under load knows. */
+/**
+ * Runs a suite. The exit code is 1 when the suite missed one of its aims. @throws Error for options that only a suite
+ * under load has.
+ */
 export async function runMeasuredSuite(name: string, { url, against }: Words): Promise<void> {
   if (url !== '' || against !== '')
     throw new Error(`${name} measures beside a baseline on this machine: leave --url and --against out.`);

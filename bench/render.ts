@@ -5,7 +5,7 @@ import { createRenders } from '../src/imaging/renders/renders.ts';
 import { findExecutable } from '../workers/render/executable.ts';
 import { median, percentile, type Row, round, type SuiteResult } from './suite.ts';
 
-/** One way of drawing a card: the picture's bytes, PNG. */
+/** One way of drawing a card, which returns the bytes of a PNG. */
 interface Way {
   draw(html: string, pool: number): Promise<Uint8Array>;
   close(): Promise<void>;
@@ -22,7 +22,7 @@ const BASE = 'margin:0;width:1200px;height:630px;font-family:sans-serif;color:#f
 const text = (turn: number) =>
   `<h1 style="font-size:64px">Card number ${turn} and its title</h1><p style="font-size:32px;opacity:.8">A longer description, which wraps onto a second line of the card</p>`;
 
-/** What share pictures look like: a flat one, and one with the two things that cost most to draw. */
+/** Typical share pictures: a flat one, and one with the two effects that cost most to draw. */
 const CARDS: Record<string, (turn: number) => string> = {
   flat: (turn) =>
     `<!doctype html><body style="${BASE};background:#123"><div style="padding:60px">${text(turn)}<div style="position:absolute;right:60px;bottom:60px;width:160px;height:160px;border-radius:80px;background:#fc3"></div></div>`,
@@ -30,7 +30,10 @@ const CARDS: Record<string, (turn: number) => string> = {
     `<!doctype html><body style="${BASE};background:linear-gradient(135deg,#123,#48c)"><div style="padding:60px">${text(turn)}<div style="position:absolute;right:60px;bottom:60px;width:160px;height:160px;border-radius:80px;background:#fc3;box-shadow:0 10px 40px #0008"></div></div>`,
 };
 
-/** Renders per second through the render threads, beside a warm page per pool driven by Playwright, in turn in the same run. */
+/**
+ * Measures renders per second through the render threads, beside a warm page per pool driven by Playwright, in turn in
+ * the same run.
+ */
 export async function run(): Promise<SuiteResult> {
   const rows: Row[] = [];
   for (const [card, html] of Object.entries(CARDS)) {
@@ -68,7 +71,7 @@ function told({ perSecond, p50Ms, p99Ms, bytes }: Measured): Row {
   return { 'renders/s': perSecond, p50: p50Ms, p99: p99Ms, bytes };
 }
 
-/** Only one browser is open at a time: an idle one would still hold memory and wake up. */
+/** Measures one way. Only one browser is open at a time, because an idle one would still hold memory and wake up. */
 async function measure(
   open: () => Promise<Way>,
   html: (turn: number) => string,

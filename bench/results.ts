@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 
 const FOLDER = join(import.meta.dirname, 'results');
 
-/** Writes a result as JSON and as a page, and prints where they lie. @returns the path of the JSON. */
+/** Writes a result as JSON and as a page, and prints their paths. @returns the path of the JSON. */
 export async function writeResult(name: string, result: object, html: string): Promise<string> {
   await mkdir(FOLDER, { recursive: true });
   const file = join(FOLDER, `${name}.json`);

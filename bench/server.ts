@@ -16,7 +16,7 @@ export interface BenchServer {
 const START_TIMEOUT_MS = 300_000;
 const KEY = 'drk_benchbenchbenchbenchbenchbenchbenchbench';
 
-/** The whole service in processes of its own, with embedded stores and limits that a load test does not meet. */
+/** Starts the whole service in separate processes, with embedded stores and limits that a load test does not reach. */
 export async function startBenchServer(
   settings: Record<string, string> = {},
   main = join(import.meta.dirname, '../src/host/main.ts'),
@@ -45,7 +45,7 @@ export async function startBenchServer(
     pid: child.pid ?? 0,
     directory,
     async stop() {
-      // A terminal's Ctrl-C reached it as well.
+      // A terminal's Ctrl-C reached the child process as well.
       if (child.exitCode !== null || child.signalCode !== null)
         return rm(directory, { recursive: true, force: true });
       const gone = new Promise((resolve) => child.once('exit', resolve));
@@ -56,7 +56,7 @@ export async function startBenchServer(
   };
 }
 
-/** An account beside that of the bench. @returns its API key. */
+/** Opens an account besides that of the bench. @returns its API key. */
 export function openAccount(
   { directory }: BenchServer,
   { email, plan, credits }: { email: string; plan: 'free' | 'pro' | 'scale'; credits: number },

@@ -89,7 +89,7 @@ async function measure(store: string, documents: Documents): Promise<Row[]> {
   return rows;
 }
 
-/** Keeps a number of calls in flight for the round's time. */
+/** Keeps a number of calls in flight for the duration of the round. */
 async function keepInFlight(inFlight: number, call: () => Promise<void>) {
   const durationsMs: number[] = [];
   const startMs = performance.now();

@@ -2,14 +2,14 @@
 export type Row = Record<string, string | number>;
 
 export interface SuiteResult {
-  /** What was measured against what, and how, in a sentence or two. */
+  /** What was compared with what, and how, in a sentence or two. */
   method: string;
   rows: Row[];
-  /** Aims of the suite that this run did not meet, a sentence each; absent where a suite has none. */
+  /** Aims of the suite that this run missed, a sentence each; absent where a suite has none. */
   missed?: readonly string[];
 }
 
-/** A suite is a module that runs by itself and answers its rows. */
+/** A suite is a module that runs by itself and returns its rows. */
 export interface Suite {
   run(): Promise<SuiteResult>;
 }

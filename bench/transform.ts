@@ -9,7 +9,7 @@ import { type BenchServer, startBenchServer } from './server.ts';
 import { median, percentile, type Row, round, type SuiteResult } from './suite.ts';
 
 interface Measured extends BareAnswer {
-  /** CPU of the server, or of bare sharp, for one call. */
+  /** CPU milliseconds of the server, or of bare sharp, per call. */
   cpuMsEach: number;
 }
 
@@ -17,11 +17,11 @@ interface Case extends Omit<BareCase, 'input'> {
   name: string;
   type: string;
   input: Buffer;
-  /** The input was uploaded before, and the call names it: what a call costs without its upload. */
+  /** Whether the input was uploaded before and the call names it, which measures a call without its upload. */
   stored?: boolean;
 }
 
-/** What a call of a case sends. */
+/** The body that a call of a case sends. */
 interface Sent {
   type: string;
   body: Buffer | string;
@@ -31,13 +31,16 @@ const IN_FLIGHT = [1, 4, 16];
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
 const ROUND_MS = Number(process.env.BENCH_ROUND_MS ?? 4_000);
 const QUALITY = 80;
-/** Small calls before the first figure: a service runs for days, and what it compiles and tidies up after its start is no part of a call. */
+/**
+ * Duration of small calls before the first figure. A service runs for days, so compiling and cleaning up after its
+ * start is not part of a call.
+ */
 const WARM_UP_MS = Number(process.env.BENCH_WARM_UP_MS ?? 30_000);
 const WARM_UP_CASE = '200 px JPEG to 64 px JPEG';
-/** Each case's own, on both sides. */
+/** Warm-up of each case, on both sides. */
 const CASE_WARM_UP_MS = 500;
 
-/** Transforms over HTTP beside bare sharp, in turn, in one run. */
+/** Measures transforms over HTTP beside bare sharp, in turn, in one run. */
 export async function run(): Promise<SuiteResult> {
   const server = await startBenchServer({ IMAGE_WAIT_MS: '60000' });
   const bare = fork(join(import.meta.dirname, 'bare-sharp.ts'), {
@@ -155,7 +158,7 @@ async function overHttp(
     headers: { authorization: `ApiKey ${server.key}`, 'content-type': sent.type },
     body: sent.body,
     connections: inFlight,
-    // Whole seconds only; the run is stopped by hand at its end.
+    // autocannon takes whole seconds only, so the run is stopped explicitly at its end.
     duration: 3_600,
   };
   const shot = autocannon(options, () => ended.resolve());

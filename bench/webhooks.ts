@@ -23,10 +23,10 @@ const PROCESSES = 2;
 const ENDPOINTS = 100;
 const HANGING = 900;
 const SECONDS = 10;
-/** Outcomes per second; the last is more than there is room for, and shows what can be done at most. */
+/** Outcomes per second. The last rate exceeds the capacity, and shows the maximum. */
 const RATES = [100, 500, 1_000, 2_000];
 const PATIENCE_MS = 60_000;
-/** One for all of the stores opened in turn: what is provided last is what the processes reach. */
+/** One host for all of the stores opened in turn, because the processes reach the stores that were provided last. */
 const HOST = hostForProcesses();
 
 const METHOD = [
@@ -130,7 +130,7 @@ async function measureRate(
   };
 }
 
-/** One endpoint per account; hanging ones are spread over the accounts as further endpoints. */
+/** Registers one endpoint per account; hanging ones are spread over the accounts as further endpoints. */
 async function registerEndpoints(documents: Documents, base: string, hanging: number): Promise<string[]> {
   const endpoints = await EndpointsStore.open(documents);
   const accountIds = Array.from({ length: ENDPOINTS }, () => newId('acc'));

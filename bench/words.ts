@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-/** The words of the command line. Texts that were not given are empty. */
+/** The options of the command line. Texts that were not given are empty. */
 export interface Words {
   /** Suites, or `compare` and two files. */
   names: string[];
@@ -58,7 +58,7 @@ export function readWords(argv: readonly string[]): Words {
   };
 }
 
-/** `5%` is 0.05. */
+/** Reads a percentage: `5%` is 0.05. */
 function shareOf(text: string): number {
   const [, number] = /^(\d+(?:\.\d+)?)%$/.exec(text) ?? [];
   if (number === undefined)

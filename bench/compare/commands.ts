@@ -10,7 +10,7 @@ import { openOtherSide } from './other-side.ts';
 import { runRounds } from './rounds.ts';
 import { type ComparedRow, compareRounds, compareRuns, worseThan } from './rows.ts';
 
-/** `compare A.json B.json`: two reports of one suite. */
+/** `compare A.json B.json`: compares two reports of one suite. */
 export async function runCompare({ names, failOver }: Words): Promise<void> {
   const [, fileA, fileB] = names;
   if (fileA === undefined || fileB === undefined)
@@ -21,7 +21,7 @@ export async function runCompare({ names, failOver }: Words): Promise<void> {
   await tell(`compare-${a.suite}`, method, compareRuns(a.stages, b.stages), failOver);
 }
 
-/** `<suite> --against REF`: interleaved rounds of this tree (B) beside another side (A). */
+/** `<suite> --against REF`: compares interleaved rounds of this tree (B) with another side (A). */
 export async function runAgainst(file: string, words: Words): Promise<void> {
   const suiteFile = resolve(file);
   const { default: suite } = (await import(suiteFile)) as { default: LoadSuite };

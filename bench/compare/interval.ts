@@ -1,17 +1,17 @@
-/** How two sides differ by one figure: ratios are B over A. */
+/** The difference of two sides in one figure; ratios are B over A. */
 export interface Difference {
   /** Geometric mean of the ratios. */
   ratio: number;
-  /** Interval of confidence of 95 %. */
+  /** Bounds of the 95 % confidence interval. */
   low: number;
   high: number;
-  /** False when the interval holds 1: the runs show no difference. */
+  /** False when the interval contains 1: the runs show no difference. */
   isShown: boolean;
 }
 
 /**
- * Quantiles of Student's t at 97.5 %, by degrees of freedom from 1 to 30; beyond them the normal distribution's is near enough.
- * Source: NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2.
+ * Quantiles of Student's t at 97.5 %, by degrees of freedom from 1 to 30; beyond 30 the normal distribution's is close
+ * enough. Source: NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2.
  */
 const T_QUANTILES = [
   12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131,
@@ -19,7 +19,7 @@ const T_QUANTILES = [
 ];
 const NORMAL_QUANTILE = 1.96;
 
-/** Pairs of one run, such as interleaved rounds: the interval of the mean of their log ratios. Null below two usable pairs. */
+/** The interval of the mean log ratio of pairs of one run, such as interleaved rounds. Null below two usable pairs. */
 export function pairedDifference(pairs: ReadonlyArray<readonly [a: number, b: number]>): Difference | null {
   const logs = pairs.filter(([a, b]) => a > 0 && b > 0).map(([a, b]) => Math.log(b / a));
   if (logs.length < 2) return null;
@@ -28,8 +28,9 @@ export function pairedDifference(pairs: ReadonlyArray<readonly [a: number, b: nu
 }
 
 /**
- * Two runs that were not interleaved: Welch's interval of the difference of the mean logarithms of their slices. Slices of one run are not
- * independent of the machine's mood, so this interval is too narrow rather than too wide; interleaved rounds are better.
+ * The difference of two runs that were not interleaved: Welch's interval of the difference of the mean logarithms of
+ * their slices. Slices of one run share the condition of the machine, so this interval is too narrow rather than too
+ * wide; interleaved rounds are better.
  */
 export function unpairedDifference(a: readonly number[], b: readonly number[]): Difference | null {
   const logsA = a.filter((value) => value > 0).map(Math.log);

@@ -7,7 +7,7 @@ import { startBenchServer } from '../server.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** The side that is compared with: an instance by its address, or the service as it is at a git ref, started here. */
+/** The side to compare with: an instance by its URL, or the service at a git ref, started here. */
 export async function openOtherSide(against: string, options: TargetOptions): Promise<Target> {
   if (/^https?:\/\//.test(against)) return openTarget({ ...options, url: against });
   const folder = await mkdtemp(join(tmpdir(), 'darkroom-against-'));
@@ -33,7 +33,7 @@ export async function openOtherSide(against: string, options: TargetOptions): Pr
   }
 }
 
-/** The same packages are copied; others are installed as the ref's lock file says. */
+/** Copies the packages where they are the same; installs others as the ref's lock file says. */
 async function installInto(tree: string): Promise<void> {
   const [ours, theirs] = await Promise.all(
     [ROOT, tree].map((folder) => readFile(join(folder, 'package-lock.json'), 'utf8')),

@@ -2,7 +2,7 @@ import { openLoader, type RunOptions, ratesOf } from '../load/run.ts';
 import type { StageResult } from '../load/stage.ts';
 import type { Target } from '../load/target.ts';
 
-/** Both sides' stages of one round. */
+/** The stages of both sides in one round. */
 export interface Round {
   a: StageResult[];
   b: StageResult[];
@@ -16,8 +16,9 @@ export interface RoundsOptions extends Omit<RunOptions, 'target' | 'onSecond'> {
 }
 
 /**
- * Runs a suite on two instances in turn, A B, B A, A B …, so that a mood of the machine meets both. Warm-up stages are run once, before the
- * first round. An open stage whose rate is a multiple of what A reached in the round is given that rate on both sides.
+ * Runs a suite on two instances in turn, A B, B A, A B …, so that changes in the machine's speed affect both. Warm-up
+ * stages are run once, before the first round. An open stage whose rate is a multiple of A's result in the round has
+ * that rate on both sides.
  */
 export async function runRounds(options: RoundsOptions): Promise<Round[]> {
   const { suite, rounds, onRound } = options;

@@ -11,7 +11,7 @@ export interface ComparedRow {
   measure: Measure;
   a: number;
   b: number;
-  /** Null when there is too little to compare. */
+  /** Null when there is too little data to compare. */
   difference: Difference | null;
   verdict: string;
 }

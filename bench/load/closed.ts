@@ -14,10 +14,10 @@ export interface LoopOptions {
   onOutcome: (outcome: Outcome) => void;
 }
 
-/** Seconds without an answer after which autocannon gives a connection up. */
+/** Seconds without an answer after which autocannon gives up a connection. */
 const TIMEOUT_SECONDS = 120;
 
-/** What a client of autocannon hears of its connection. One call is in flight on each, so parts of an answer never mix. */
+/** The events of a connection of autocannon. One call is in flight on each, so parts of different answers never mix. */
 interface HeardClient {
   on(event: 'headers', listener: (head: { statusCode: number; headers: string[] }) => void): void;
   on(event: 'body', listener: (chunk: Buffer) => void): void;
@@ -25,7 +25,8 @@ interface HeardClient {
 }
 
 /**
- * Keeps a number of connections busy with one case, by autocannon. Resolves when the time is over; answers that come later are not counted.
+ * Keeps a number of connections busy with one case, by autocannon. It resolves when the time is over; later answers are
+ * not counted.
  */
 export async function runClosed(options: LoopOptions & { connections: number }): Promise<void> {
   const { url, key, loadCase, next, connections, durationMs, signal, onOutcome } = options;
@@ -37,7 +38,7 @@ export async function runClosed(options: LoopOptions & { connections: number }):
       url,
       connections,
       timeout: TIMEOUT_SECONDS,
-      // Whole seconds only; the run is stopped by hand at its end.
+      // autocannon takes whole seconds only, so the run is stopped explicitly at its end.
       duration: 36_000,
       requests: [{ setupRequest: () => requestOf(next(turn++), key) }],
       setupClient: (client) =>
@@ -60,7 +61,7 @@ function requestOf({ method, path, headers, body }: Call, key: string): autocann
   return { method, path, headers: sent, ...(body !== undefined && { body }) };
 }
 
-/** Puts the parts of each answer together, and counts it when it has ended. */
+/** Collects the parts of each answer, and counts it when it has ended. */
 function listen(client: HeardClient, loadCase: LoadCase, onOutcome: (outcome: Outcome) => void): void {
   let timing: Record<string, number> = {};
   let refusal = '';
@@ -80,7 +81,7 @@ function listen(client: HeardClient, loadCase: LoadCase, onOutcome: (outcome: Ou
   });
 }
 
-/** A header out of the flat list of names and values that the parser answers. */
+/** A header from the parser's flat list of names and values. */
 function headerOf(flat: readonly string[], name: string): string | undefined {
   const at = flat.findIndex((word, index) => index % 2 === 0 && word.toLowerCase() === name);
   return at === -1 ? undefined : flat[at + 1];

@@ -4,8 +4,9 @@ import type { LoadSuite, Stage } from './suite.ts';
 import { apiOf } from './target.ts';
 
 /**
- * The loading process: apart from the instance and from the process that draws the terminal, so that its own CPU and the delay of its event
- * loop can be told. It is asked over IPC, one question at a time; `stop` ends the stage under way, which answers with what it has.
+ * The loading process. It is separate from the instance and from the process that draws the terminal, so that its own
+ * CPU and event loop delay can be measured. It is controlled over IPC, one message at a time; `stop` ends the current
+ * stage, which answers with its results so far.
  */
 export type LoaderQuestion =
   | { kind: 'prepare'; suiteFile: string; picturesFolder: string; url: string; key: string }
@@ -22,7 +23,8 @@ let target = { url: '', key: '' };
 const cases: Record<string, PreparedCase> = {};
 let stopping = new AbortController();
 
-// A terminal sends Ctrl-C to every process of the run: the one that asks decides what becomes of the stage.
+// A terminal sends Ctrl-C to every process of the run. The parent process decides how the stage ends, so this one
+// ignores it.
 process.on('SIGINT', () => undefined);
 process.on('disconnect', () => process.exit());
 process.on('message', (question: LoaderQuestion) => {

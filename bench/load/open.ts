@@ -6,20 +6,20 @@ import type { Call, LoadCase } from './suite.ts';
 import { type Outcome, readError, readServerTiming } from './tally.ts';
 
 const TIMEOUT_MS = 120_000;
-/** How long answers are waited for after the last call was due. */
+/** How long answers are awaited after the last call was due. */
 const GRACE_MS = 30_000;
 
 export interface OpenLoop {
-  /** Calls that were refused, waited as long as Retry-After said, and were sent again. */
+  /** Number of calls that were refused, waited as long as Retry-After said, and were sent again. */
   retried: number;
-  /** Those of them that then had a right answer. */
+  /** Number of those calls that then succeeded. */
   retriedRight: number;
 }
 
 /**
- * Sends calls when they are due, at random moments of a mean rate (a Poisson process), on as many connections as that takes. A latency
- * counts from the moment its call was due, so that time a slow instance or a slow loader kept it waiting is in it: autocannon's own rate
- * waits for a free connection before it sends, and hides that time.
+ * Sends calls when they are due, at random times with a mean rate (a Poisson process), on as many connections as
+ * needed. A latency counts from the time at which its call was due, so it includes the delay by a slow instance or a
+ * slow loader. autocannon's own rate waits for a free connection before it sends, and hides that delay.
  */
 export async function runOpen(
   options: LoopOptions & { perSecond: number; retries: boolean; random: () => number },

@@ -14,10 +14,13 @@ const TYPES: Record<string, string> = {
   '.tif': 'image/tiff',
   '.tiff': 'image/tiff',
 };
-/** The largest body of a synchronous call. */
+/** Largest body of a synchronous call, in bytes. */
 const MOST_BYTES = 25 * 1024 * 1024;
 
-/** The pictures of a folder, or those that every machine has. Sorted by name, so that runs are alike. */
+/**
+ * The pictures of a folder, or the built-in ones that every machine has. They are sorted by name, so that runs are
+ * alike.
+ */
 export async function readPictures(folder: string): Promise<Picture[]> {
   if (folder === '') return ownPictures();
   const pictures = readdirSync(folder)
@@ -33,7 +36,9 @@ export async function readPictures(folder: string): Promise<Picture[]> {
   return pictures;
 }
 
-/** A camera photograph of 12 megapixels, a page's picture, a graphic and a small one, made from one photograph. */
+/**
+ * A camera photograph of 12 megapixels, a web page's picture, a graphic and a small picture, made from one photograph.
+ */
 async function ownPictures(): Promise<Picture[]> {
   const photo = await photograph();
   const sized = (width: number, height: number) => sharp(photo).resize(width, height, { fit: 'cover' });

@@ -1,6 +1,6 @@
 /**
- * Numbers from 0 to 1 that are the same in every run of one seed, so that two runs send the same calls.
- * Source: mulberry32 by Tommy Ettinger, public domain.
+ * A generator of numbers from 0 to 1 that is repeatable for each seed, so that two runs send the same calls. Source:
+ * mulberry32 by Tommy Ettinger, public domain.
  */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;

@@ -6,7 +6,7 @@ import type { LoadSuite, OpenStage, Stage } from './suite.ts';
 import type { Target } from './target.ts';
 import { type Sample, watch } from './watch.ts';
 
-/** Where in the samples a stage lies, in seconds since the watch began. */
+/** The range of a stage within the samples, in seconds since the watch began. */
 export interface Span {
   name: string;
   from: number;
@@ -17,23 +17,23 @@ export interface LoadResult {
   stages: StageResult[];
   spans: Span[];
   samples: Sample[];
-  /** It was stopped: the last stage is shorter than the suite says, and those behind it were not run. */
+  /** The run was stopped: the last stage is shorter than the suite says, and later ones were not run. */
   isStopped: boolean;
 }
 
 export interface RunOptions {
   suite: LoadSuite;
-  /** The suite's own module: the loading process imports it. */
+  /** The suite's own module, which the loading process imports. */
   suiteFile: string;
-  /** Empty: the pictures that every machine has. */
+  /** Empty: the built-in pictures that every machine has. */
   picturesFolder: string;
   target: Target;
-  /** Stops the run, which then answers with what it has measured. */
+  /** Stops the run, which then answers with its results so far. */
   signal?: AbortSignal;
   onSecond?: (stage: string, second: Second) => void;
 }
 
-/** Runs every stage of a suite on an instance, one after the other, from a process of its own. */
+/** Runs all stages of a suite on an instance, in sequence, from a separate process. */
 export async function runLoad(options: RunOptions): Promise<LoadResult> {
   const { suite, target, signal, onSecond } = options;
   const loader = await openLoader(options);
@@ -63,7 +63,7 @@ export async function runLoad(options: RunOptions): Promise<LoadResult> {
 /** A loading process that has prepared the cases of a suite. */
 export interface Loader {
   run(stage: Stage, rates: Record<string, number>, onSecond: (second: Second) => void): Promise<StageResult>;
-  /** Ends the stage under way now; it answers with what it has. */
+  /** Ends the current stage now; it answers with its results so far. */
   stopStage(): void;
   stop(): void;
 }
@@ -110,7 +110,7 @@ function ask(
 }
 
 /**
- * The rates of an open stage: as given, or as a multiple of what a case reached in an earlier stage.
+ * The rates of an open stage: as given, or as a multiple of a case's rate in an earlier stage.
  * @throws Error when that stage did not measure the case.
  */
 export function ratesOf(stage: OpenStage, earlier: readonly StageResult[]): Record<string, number> {

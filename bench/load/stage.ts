@@ -15,30 +15,30 @@ export interface Second {
   p99: number;
 }
 
-/** How hard the loading process itself worked. */
+/** The load of the loading process itself. */
 export interface LoaderLoad {
   /** Share of one core. */
   cpuShare: number;
   lagP99Ms: number;
-  /** Why the figures are the loader's and not the instance's; null when they are the instance's. */
+  /** Reason why the figures are limited by the loader; null when they are the instance's. */
   limit: string | null;
 }
 
 export interface StageResult {
   name: string;
   loop: 'closed' | 'open';
-  /** Shorter than the suite says where the stage was stopped. */
+  /** Duration; shorter than the suite says where the stage was stopped. */
   seconds: number;
   cases: Record<string, CaseResult>;
-  /** Each case in equal slices of the stage: what an interval of confidence is computed from. */
+  /** Each case in equal slices of the stage, from which a confidence interval is computed. */
   slices: Record<string, CaseResult[]>;
   timeline: Second[];
-  /** Open loop with retries: what became of the calls that were refused and came again. */
+  /** In an open loop with retries: the results of the calls that were refused and sent again. */
   retries: Record<string, OpenLoop>;
   loader: LoaderLoad;
 }
 
-/** A case, ready to be sent. */
+/** A case that is ready to be sent. */
 export interface PreparedCase {
   loadCase: LoadCase;
   next: (turn: number) => Call;
@@ -58,7 +58,10 @@ export interface StageOptions {
 
 const SLICES = 10;
 const SEED = 20_260_101;
-/** One thread does all of the loading: above this share of a core its own queue is in the latencies. */
+/**
+ * Largest share of a core at which the figures count. One thread does all of the loading: above this share its own
+ * queue is part of the latencies.
+ */
 const BUSIEST_SHARE = 0.85;
 const LONGEST_LAG_MS = 50;
 
@@ -129,7 +132,7 @@ async function runLoop(
   return retries ? answer : null;
 }
 
-/** Says when the loader, and not the instance, was the limit. */
+/** Reports whether the loader, and not the instance, was the limit. */
 export function loaderLoad(cpuShare: number, lagP99Ms: number): LoaderLoad {
   const reasons = [
     cpuShare > BUSIEST_SHARE ? `it used ${Math.round(cpuShare * 100)} % of its core` : '',

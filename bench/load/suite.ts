@@ -3,7 +3,7 @@ import type { Api } from './target.ts';
 /** One HTTP call as it is sent. */
 export interface Call {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Behind the address of the instance, with its query. */
+  /** Path below the URL of the instance, with its query. */
   path: string;
   headers?: Record<string, string>;
   body?: Buffer;
@@ -16,40 +16,40 @@ export interface Picture {
   bytes: Buffer;
 }
 
-/** What a case may use while it prepares itself. */
+/** The context in which a case prepares itself. */
 export interface CaseContext {
   api: Api;
   pictures: readonly Picture[];
 }
 
-/** One kind of call. It is prepared once in the loading process, and then says what each call sends. */
+/** One kind of call. It is prepared once in the loading process, and then builds each call. */
 export interface LoadCase {
-  /** Who sends such calls, and why. */
+  /** The typical caller of such calls, and their purpose. */
   description: string;
   /** @returns the call of a turn; turns count from 0. */
   prepare(context: CaseContext): Promise<(turn: number) => Call>;
-  /** Statuses that are right answers beside 2xx. */
+  /** Statuses that count as right answers besides 2xx. */
   expected?: readonly number[];
 }
 
 interface StageBase {
   name: string;
   seconds: number;
-  /** The stage is run and kept out of the tables, the comparisons and the thresholds. */
+  /** The stage is run, but left out of the tables, the comparisons and the thresholds. */
   isWarmUp?: true;
 }
 
-/** Closed loop: each connection sends its next call when it has the answer to the one before. */
+/** Closed loop: each connection sends its next call when the previous one is answered. */
 export interface ClosedStage extends StageBase {
   loop: 'closed';
-  /** Connections by case. */
+  /** Number of connections by case. */
   connections: Record<string, number>;
 }
 
-/** Open loop: calls become due at random moments at this mean rate, however slow the answers are. */
+/** Open loop: calls become due at random times with this mean rate, however slow the answers are. */
 export interface OpenStage extends StageBase {
   loop: 'open';
-  /** Calls per second by case; or a multiple of what the case reached in an earlier stage. */
+  /** Calls per second by case, or a multiple of the case's rate in an earlier stage. */
   perSecond: Record<string, number | RateOf>;
   /** Calls that were refused with a Retry-After are sent once more when it has passed. */
   retries?: true;
@@ -65,13 +65,13 @@ export type Stage = ClosedStage | OpenStage;
 
 export type Measure = 'perSecond' | 'p50' | 'p95' | 'p99' | 'errorShare';
 
-/** What a run has to keep for `--thresholds` to succeed. Times are milliseconds, shares lie between 0 and 1. */
+/** A condition of a run for `--thresholds` to succeed. Times are milliseconds, shares lie between 0 and 1. */
 export interface Threshold {
   stage: string;
   case: string;
   measure: Measure;
   atMost?: number;
-  /** A value; or a multiple of what the case reached per second in an earlier stage. */
+  /** A value, or a multiple of the case's rate per second in an earlier stage. */
   atLeast?: number | RateOf;
 }
 

@@ -2,12 +2,12 @@ import { build, type Histogram } from 'hdr-histogram-js';
 
 /** One answer, or the lack of one. */
 export interface Outcome {
-  /** 0 when the connection failed or nothing came in time. */
+  /** 0 when the connection failed or no answer arrived in time. */
   status: number;
-  /** From the moment the call was due (open loop) or sent (closed loop) to the end of its answer. */
+  /** Time from when the call was due (open loop) or sent (closed loop) to the end of its answer. */
   latencyMs: number;
   bytes: number;
-  /** The error's code, with its sub-reason behind a slash; null for a right answer. */
+  /** The error code, with its reason after a slash; null for a right answer. */
   error: string | null;
   /** The answer's Server-Timing, in milliseconds by part. */
   timing: Record<string, number>;
@@ -24,7 +24,7 @@ export interface Latencies {
   max: number;
 }
 
-/** What one case did in a stage, or in a slice of one. */
+/** The results of one case in a stage, or in a slice of one. */
 export interface CaseResult {
   calls: number;
   /** Right answers per second: goodput. */
@@ -32,7 +32,7 @@ export interface CaseResult {
   errorShare: number;
   latencyMs: Latencies;
   bytesPerSecond: number;
-  /** How many answers had which error. */
+  /** Number of answers by error. */
   errors: Record<string, number>;
   /** Mean of each part of Server-Timing over the right answers, in milliseconds. */
   timingMs: Record<string, number>;
@@ -40,7 +40,7 @@ export interface CaseResult {
   curve: Array<[share: number, ms: number]>;
 }
 
-/** Shares at which the curve is told, ever nearer to 1. */
+/** Shares at which the curve is reported, increasingly close to 1. */
 const CURVE = [
   0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.97, 0.98, 0.99, 0.995, 0.997,
   0.998, 0.999, 0.9995, 0.9999, 1,
@@ -118,7 +118,7 @@ export function readServerTiming(header: string | undefined): Record<string, num
   return parts;
 }
 
-/** Names the error of a refusal by its body: `rate_limited/account_concurrency`. */
+/** Names the error of a refusal by its body, such as `rate_limited/account_concurrency`. */
 export function readError(status: number, body: string): string {
   const [, code] = /"code":"(\w+)"/.exec(body) ?? [];
   const [, reason] = /"reason":"(\w+)"/.exec(body) ?? [];

@@ -3,15 +3,15 @@ import { type BenchServer, startBenchServer } from '../server.ts';
 
 /** The instance that is loaded. */
 export interface Target {
-  /** Address without a slash at the end. */
+  /** URL without a slash at the end. */
   url: string;
   key: string;
-  /** The primary's process, where it runs on this machine and was started here; else null. */
+  /** Id of the primary process, where it was started here; otherwise null. */
   pid: number | null;
   stop(): Promise<void>;
 }
 
-/** Calls of a suite's preparation: JSON, or bytes with their type. */
+/** Calls that prepare a suite: JSON, or bytes with their type. */
 export interface Api {
   /**
    * @param path behind /api/v1.
@@ -25,7 +25,7 @@ export interface TargetOptions {
   /** Empty: the bench starts the service itself. */
   url: string;
   key: string;
-  /** Load another machine's instance without asking. */
+  /** Whether to load another machine's instance without asking. */
   yes: boolean;
   settings: Record<string, string>;
 }
@@ -33,8 +33,8 @@ export interface TargetOptions {
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 /**
- * Starts the service, or takes the instance at the address.
- * @throws Error when the address lies on another machine and the person at the terminal does not agree to load it.
+ * Starts the service, or uses the instance at the URL.
+ * @throws Error when the URL is on another machine and the person at the terminal does not agree to load it.
  */
 export async function openTarget({ url, key, yes, settings }: TargetOptions): Promise<Target> {
   if (url === '') return startBenchServer(settings) satisfies Promise<BenchServer>;
@@ -54,7 +54,7 @@ async function agree(host: string): Promise<void> {
   if (answer.trim() !== 'yes') throw new Error(`${host} was not loaded.`);
 }
 
-/** The interface of an instance, for what a suite prepares. */
+/** The API of an instance, for the preparation of a suite. */
 export function apiOf({ url, key }: Pick<Target, 'url' | 'key'>): Api {
   return {
     async post(path, body) {

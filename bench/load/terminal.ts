@@ -1,13 +1,13 @@
 import type { Second, StageResult } from './stage.ts';
 
-/** The line of progress: rewritten on a terminal, every tenth second elsewhere. */
+/** Shows the progress line: rewritten on a terminal, printed every tenth second elsewhere. */
 export function showSecond(stage: string, { at, perSecond, errors, p50, p99 }: Second): void {
   const line = `${stage}  ${at} s  ${perSecond} right/s  ${errors} errors  p50 ${p50} ms  p99 ${p99} ms`;
   if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K${line}`);
   else if (at % 10 === 0) console.log(line);
 }
 
-/** The table at the end. A stage in which the loader was the limit gives no figures. */
+/** Shows the table at the end. A stage in which the loader was the limit has no figures. */
 export function showStages(stages: readonly StageResult[]): void {
   if (process.stdout.isTTY) process.stdout.write('\r\x1b[K');
   const rows = stages.flatMap(({ name: stage, loader, cases }) =>

@@ -2,7 +2,7 @@ import type { StageResult } from './stage.ts';
 import type { Measure, Threshold } from './suite.ts';
 import type { CaseResult } from './tally.ts';
 
-/** A sentence for each threshold that a run did not keep; a case that was not measured did not keep its own. */
+/** A sentence for each threshold that a run broke. A case that was not measured breaks its threshold. */
 export function brokenThresholds(thresholds: readonly Threshold[], stages: readonly StageResult[]): string[] {
   return thresholds.flatMap((threshold) => {
     const { stage, measure, atMost, atLeast } = threshold;
@@ -20,7 +20,7 @@ export function brokenThresholds(thresholds: readonly Threshold[], stages: reado
   });
 }
 
-/** The least value of a threshold. What was not measured has no multiple: then nothing is enough. */
+/** The least value of a threshold. Where the earlier stage was not measured, no value is enough. */
 function leastOf(
   atLeast: Threshold['atLeast'],
   name: string,

@@ -1,7 +1,7 @@
 import { processesBelow } from '../cpu.ts';
 import { rounded } from './tally.ts';
 
-/** What one process of the instance used in a second. */
+/** The use of one process of the instance in a second. */
 export interface ProcessSample {
   pid: number;
   name: string;
@@ -10,7 +10,7 @@ export interface ProcessSample {
   rssBytes: number;
 }
 
-/** One look at the instance. */
+/** One sample of the instance. */
 export interface Sample {
   /** Seconds since the watch began. */
   at: number;
@@ -21,14 +21,16 @@ export interface Sample {
 }
 
 export interface Watch {
-  /** Seconds since it began, to place a stage in the samples. */
+  /** Seconds since the watch began, to place a stage in the samples. */
   seconds(): number;
   stop(): Sample[];
 }
 
 const EVERY_MS = 1_000;
 
-/** Looks at the instance each second: CPU and memory of its processes where they run here, and the pools that /metrics tells of. */
+/**
+ * Samples the instance each second: CPU and memory of its processes where they run here, and the pools from /metrics.
+ */
 export function watch(url: string, pid: number | null): Watch {
   const samples: Sample[] = [];
   const startMs = performance.now();
@@ -80,7 +82,7 @@ async function poolsOf(url: string): Promise<Sample['pools']> {
   return answer.ok ? readPools(await answer.text()) : {};
 }
 
-/** Reads the lines `darkroom_pool_<measure>{…pool="<name>"…} <value>`, summed over what else labels them. */
+/** Reads the lines `darkroom_pool_<measure>{…pool="<name>"…} <value>`, summed over all other labels. */
 export function readPools(text: string): Sample['pools'] {
   const pools: Sample['pools'] = {};
   for (const [, measure = '', pool = '', value] of text.matchAll(

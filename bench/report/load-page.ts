@@ -5,8 +5,8 @@ import { escaped } from './escaped.ts';
 import type { LoadReport } from './load-report.ts';
 
 /**
- * A report as ONE HTML page that needs no network: uPlot, the plots' script and the numbers are inside it. The numbers are the JSON of the
- * report itself, and every figure and plot is drawn from them.
+ * A report as ONE HTML page that needs no network: it contains uPlot, the plots' script and the numbers. The numbers
+ * are the JSON of the report itself, and every figure and plot is drawn from them.
  */
 export function loadPage(report: LoadReport): string {
   const require = createRequire(import.meta.url);
@@ -27,7 +27,7 @@ ${readFileSync(join(import.meta.dirname, 'page.css'), 'utf8')}</style>
 `;
 }
 
-/** JSON inside of a script element: no text in it may end the element. */
+/** JSON for a script element. It is escaped so that no text in it ends the element. */
 function asScriptText(json: string): string {
   return json.replaceAll('<', '\\u003c');
 }

@@ -8,17 +8,17 @@ import type { LoadSuite } from '../load/suite.ts';
 import { rounded } from '../load/tally.ts';
 import type { Sample } from '../load/watch.ts';
 
-/** What a run leaves behind, as JSON. The HTML page shows nothing that is not in it. */
+/** The result of a run as JSON. The HTML page shows only data from it. */
 export interface LoadReport extends LoadResult {
   kind: 'load';
   suite: string;
   description: string;
   at: string;
   host: HostFacts;
-  /** Address of the instance; null when the bench started it. */
+  /** URL of the instance; null when the bench started it. */
   url: string | null;
   settings: Record<string, string>;
-  /** Of all processes of the instance together; null where they run elsewhere. */
+  /** Memory of all processes of the instance together; null where they run elsewhere. */
   memory: MemoryTrend | null;
   brokenThresholds: string[];
 }
@@ -92,7 +92,7 @@ function commit(): string | null {
   }
 }
 
-/** How memory went; the trend of a run of minutes says little, that of hours says whether something leaks. */
+/** The trend of the memory. A run of minutes says little; a run of hours shows whether there is a leak. */
 export function memoryTrend(samples: readonly Sample[]): MemoryTrend | null {
   const points = samples
     .filter(({ processes }) => processes.length > 0)

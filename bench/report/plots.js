@@ -32,7 +32,7 @@ function table(head, rows) {
   return scroll;
 }
 
-/** One plot. `series` is a list of {label, values, scale}. */
+/** Draws one plot. `series` is a list of {label, values, scale}. */
 function plot(parent, title, xs, series, options = {}) {
   const box = add(parent, element('div'));
   add(box, element('h3', title));
@@ -142,7 +142,7 @@ function stageSection(stage) {
   timingBars(main, stage);
 }
 
-/** The curve over "nines": 1 is 90 %, 2 is 99 %, 3 is 99.9 %. */
+/** Draws the percentile curve over "nines": 1 is 90 %, 2 is 99 %, 3 is 99.9 %. */
 function percentiles(parent, stage) {
   const curves = Object.entries(stage.cases).filter(([, { curve }]) => curve.length > 0);
   if (curves.length === 0) return;

@@ -1,7 +1,7 @@
 import type { SuiteResult } from '../suite.ts';
 import { escaped } from './escaped.ts';
 
-/** A result as one HTML page: its table, and a bar for each ratio. Needs nothing from outside. */
+/** A result as one HTML page: its table, and a bar for each ratio. It needs no other files. */
 export function page(
   result: SuiteResult & { suite: string; at: string; cores: number; node: string },
 ): string {

@@ -4,10 +4,13 @@ import { keyOf } from '../tune/candidates.ts';
 import type { Outcome, Trial } from '../tune/search.ts';
 import { escaped } from './escaped.ts';
 
-/** The widest ratio on the page; what lies beyond is drawn at its edge. */
+/** Largest ratio on the page; larger ones are drawn at its edge. */
 const WIDEST = 2;
 
-/** What was tried and found, as one HTML page that needs no network: each trial is a dot with its interval beside the default's line. */
+/**
+ * Trials and recommendation as one HTML page that needs no network: each trial is a dot with its interval beside the
+ * default's line.
+ */
 export function tunePage(result: Outcome & { at: string; seconds: number }): string {
   const css = readFileSync(join(import.meta.dirname, 'page.css'), 'utf8');
   const rows = result.trials.map(

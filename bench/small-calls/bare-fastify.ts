@@ -3,7 +3,10 @@ import Fastify from 'fastify';
 import { envelopeOf, success } from '../../src/platform/http/envelope.ts';
 import { ApiKey, Credits } from '../../src/product/accounts/schema.ts';
 
-/** The baseline of manners: Fastify with the same answers and schemas, and nothing around them. Tells its address over IPC. */
+/**
+ * The baseline of manners: Fastify with the same answers and schemas, and nothing around them. It sends its URL over
+ * IPC.
+ */
 const app = Fastify();
 const key = {
   id: 'key_0123456789abcdef',

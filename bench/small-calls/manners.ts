@@ -13,7 +13,9 @@ interface Route {
   headers: Record<string, string>;
 }
 
-/** What surrounds every call: small answers of one process beside the same answers of bare Fastify, in turn. */
+/**
+ * Measures the overhead of every call: small answers of one process beside the same answers of bare Fastify, in turn.
+ */
 export async function run(): Promise<SuiteResult> {
   const server = await startBenchServer({ PROCESSES: '1' });
   const bare = fork(join(import.meta.dirname, 'bare-fastify.ts'));

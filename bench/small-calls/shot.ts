@@ -3,7 +3,7 @@ import { cpuMs } from '../cpu.ts';
 
 export const CONNECTIONS = 8;
 
-/** A server under test: its address, and the process above all of its own. */
+/** A server under test: its URL, and the root of its process tree. */
 export interface Side {
   url: string;
   pid: number;
@@ -12,7 +12,7 @@ export interface Side {
 export interface Call {
   path: string;
   headers: Record<string, string>;
-  /** Sent by POST; without one the call is a GET. */
+  /** The body of a POST; without one the call is a GET. */
   body?: Buffer;
 }
 
@@ -23,7 +23,7 @@ export interface Shot {
 }
 
 /**
- * Makes one call again and again for so long.
+ * Repeats one call for a duration, in milliseconds.
  * @throws Error when an answer is not 200.
  */
 export async function shoot(side: Side, { path, headers, body }: Call, durationMs: number): Promise<Shot> {
@@ -31,7 +31,7 @@ export async function shoot(side: Side, { path, headers, body }: Call, durationM
   const usedMs = cpuMs(side.pid);
   const ended = Promise.withResolvers<autocannon.Result>();
   const sent = body === undefined ? {} : { method: 'POST' as const, body };
-  // Whole seconds only; the run is stopped by hand at its end.
+  // autocannon takes whole seconds only, so the run is stopped explicitly at its end.
   const shot = autocannon(
     { url, headers, ...sent, connections: CONNECTIONS, duration: 3_600 },
     (error, result) => (error ? ended.reject(error) : ended.resolve(result)),
@@ -48,7 +48,7 @@ export async function shoot(side: Side, { path, headers, body }: Call, durationM
   };
 }
 
-/** Of one side beside the other, turn by turn. */
+/** The ratios of one side to the other, turn by turn. */
 export function ratios(some: readonly number[], others: readonly number[]): number[] {
   return some.map((one, turn) => one / (others[turn] ?? Number.NaN));
 }

@@ -1,7 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A receiver of traces that reads and forgets. Tells its address over IPC, and when asked the bytes that it received. */
+/**
+ * A receiver of traces that reads and discards them. It sends its URL over IPC, and on request the number of bytes
+ * received.
+ */
 let receivedBytes = 0;
 const server = createServer((request, response) => {
   request.on('data', (chunk: Buffer) => {

@@ -10,7 +10,10 @@ const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
 const ROUND_MS = Number(process.env.BENCH_ROUND_MS ?? 4_000);
 const WARM_MS = 2_000;
 
-/** What tracing costs: one service that sends every span to a receiver on this machine, beside one without the setting. */
+/**
+ * Measures the cost of tracing: one service that sends every span to a receiver on this machine, beside one without the
+ * setting.
+ */
 export async function run(): Promise<SuiteResult> {
   const sink = fork(join(import.meta.dirname, 'sink.ts'));
   const [endpoint] = (await once(sink, 'message')) as [string];
@@ -31,7 +34,7 @@ export async function run(): Promise<SuiteResult> {
   return { method, rows };
 }
 
-/** A call that does next to nothing, and one that makes a picture. */
+/** A call that does almost nothing, and one that makes a picture. */
 async function callsOf(key: string): Promise<Call[]> {
   const noise = { type: 'gaussian', mean: 128, sigma: 40 } as const;
   const create = { width: 200, height: 200, channels: 3, background: '#888', noise } as const;
@@ -51,7 +54,7 @@ async function measure(call: Call, on: Side, off: Side): Promise<Row> {
   const plain: Shot[] = [];
   for (const side of [on, off]) await shoot(side, call, WARM_MS);
   for (let turn = 0; turn < ROUNDS; turn += 1) {
-    // Neither side is always the first of its turn.
+    // The sides take turns to be first.
     for (const side of turn % 2 === 0 ? [off, on] : [on, off])
       (side === on ? traced : plain).push(await shoot(side, call, ROUND_MS));
   }

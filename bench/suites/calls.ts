@@ -35,7 +35,7 @@ export function transforms(description: string, query: string, only?: string): L
   };
 }
 
-/** A web page's pictures: uploaded once, then asked for in the widths that pages use. */
+/** A web page's pictures: uploaded once, then requested in the widths that pages use. */
 export const webPages: LoadCase = {
   description: 'Pages ask for stored pictures in the widths of a srcset, as WebP.',
   async prepare(context) {
@@ -48,7 +48,7 @@ export const webPages: LoadCase = {
   },
 };
 
-/** What an agent does with a picture that it was given, one call after the other. */
+/** The calls of an agent that works on a picture, in sequence. */
 export const agents: LoadCase = {
   description: 'Agents look at a picture, crop, redact, write on it and make it smaller, by body.',
   async prepare({ pictures }) {
@@ -79,7 +79,7 @@ export const cards: LoadCase = {
   },
 };
 
-/** Small questions about the account, which cost no pixels. */
+/** Small queries about the account, which cost no pixels. */
 export const questions: LoadCase = {
   description: 'Small questions about the account, which cost no pixels.',
   async prepare() {
@@ -102,7 +102,7 @@ export function batches(items: number): LoadCase {
   };
 }
 
-/** Jobs of one item that wait for their end in the same call. */
+/** Jobs of one item whose end the same call waits for. */
 export const waitedJobs: LoadCase = {
   description: 'Jobs of one item, waited for in the call that submits them.',
   async prepare(context) {

@@ -1,7 +1,7 @@
 import type { LoadSuite } from '../load/suite.ts';
 import { agents, batches, cards, questions, webPages } from './calls.ts';
 
-/** Shares of a day: pages ask most, agents work beside them, a batch runs all the time. */
+/** Shares of a typical day: pages send most calls, agents work beside them, and a batch runs all the time. */
 const mix: LoadSuite = {
   name: 'mix',
   description: 'Agents, web pages and a batch together, in the shares of a real day.',

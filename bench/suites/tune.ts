@@ -1,7 +1,7 @@
 import type { LoadSuite } from '../load/suite.ts';
 import { cards, transforms, webPages } from './calls.ts';
 
-/** Short stages: what differs between two settings shows in many rounds, not in long ones. */
+/** Stages are short, because differences between two settings show in many rounds, not in long ones. */
 const tune: LoadSuite = {
   name: 'tune',
   description:

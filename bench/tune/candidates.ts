@@ -1,18 +1,20 @@
-/** Settings by their names in the environment. The default is the empty one. */
+/** Settings by their names in the environment. The default has none. */
 export type Candidate = Record<string, string>;
 
-/** What a host offers: cores and memory within its cgroup's limits. */
+/** The resources of a host: cores and memory within its cgroup's limits. */
 export interface HostLimits {
   cores: number;
   memoryMegabytes: number;
 }
 
-/** Memory that one more process takes before it does anything. */
+/** Memory that one more process takes before it does any work. */
 const PROCESS_MEGABYTES = 300;
 
 /**
- * Settings worth a trial on a host, each away from the default by one thing alone, so that what helps is known by its name.
- * @param current what the operator's environment sets now; tried whole and first, so that there is always time for it.
+ * Settings worth a trial on a host. Each differs from the default in one respect only, so that an improvement has a
+ * clear cause.
+ * @param current the settings of the operator's environment; they are tried together and first, so that there is always
+ * time for them.
  */
 export function firstCandidates({ cores, memoryMegabytes }: HostLimits, current: Candidate): Candidate[] {
   const mostProcesses = Math.max(1, Math.floor(memoryMegabytes / 2 / PROCESS_MEGABYTES));
@@ -34,7 +36,10 @@ export function firstCandidates({ cores, memoryMegabytes }: HostLimits, current:
   ].filter((candidate, index, all) => all.findIndex((other) => keyOf(other) === keyOf(candidate)) === index);
 }
 
-/** Pairs of the best candidates that say nothing different about one setting, joined: what helps alone may help together. */
+/**
+ * Joins pairs of the best candidates that do not set the same setting, because settings that help alone may help
+ * together.
+ */
 export function joined(best: readonly Candidate[]): Candidate[] {
   return best.flatMap((one, index) =>
     best.slice(index + 1).flatMap((other) => {

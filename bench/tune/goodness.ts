@@ -1,15 +1,16 @@
 import type { Round } from '../compare/rounds.ts';
 import type { StageResult } from '../load/stage.ts';
 
-/** How much of a round's goodness each case is; others count nothing. */
+/** Weight of each case in the goodness of a round; other cases do not count. */
 export type Weights = Record<string, number>;
 
-/** A tail so much longer than the default's spoils any throughput. */
+/** Ratio to the default's p99 above which a tail reduces the goodness, whatever the throughput. */
 const LONGEST_TAIL = 1.5;
 
 /**
- * Goodness of B beside A in one round: the weighted geometric mean of the ratios of right answers per second, less what calls had to wait longer at p99
- * than 1.5 times as long as before. Null when a stage has no figure on one side, as when the loader was the limit.
+ * Goodness of B beside A in one round: the weighted geometric mean of the ratios of right answers per second, reduced
+ * where the p99 is more than 1.5 times as long as before. Null when a stage has no figure on one side, as when the
+ * loader was the limit.
  */
 export function goodnessOf(round: Round, weights: Weights): number | null {
   let log = 0;

@@ -15,8 +15,8 @@ import { type Outcome, search, type Trial } from './search.ts';
 import { createTrialClock } from './trial-clock.ts';
 
 /**
- * `npm run tune`: finds the settings of pools for THIS host, beside the default, in interleaved rounds. Leaves darkroom.env, and the numbers with a page
- * of plots in bench/results/.
+ * `npm run tune`: finds the pool settings for THIS host, compared with the default in interleaved rounds. It writes
+ * darkroom.env, and the numbers with a page of plots to bench/results/.
  */
 const TUNED = [
   'PROCESSES',
@@ -72,7 +72,7 @@ async function main(): Promise<void> {
   await leave(outcome, { startMs, current, weights, out: values.out });
 }
 
-/** Cores and memory that this process may use, its cgroup's limits included. */
+/** Cores and memory that this process may use, within its cgroup's limits. */
 function hostLimits() {
   const constrained = process.constrainedMemory();
   const bytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
@@ -83,14 +83,14 @@ function currentSettings(): Candidate {
   return Object.fromEntries(
     TUNED.flatMap((name) => {
       const value = process.env[name];
-      // They are taken out of the environment, so that the default really is the default.
+      // Settings are removed from the environment, so that the default really is the default.
       delete process.env[name];
       return value === undefined || value === '' ? [] : [[name, value]];
     }),
   );
 }
 
-/** Goodness of a candidate over the default, one number a round in which both have figures. */
+/** Goodness of a candidate relative to the default, one number per round in which both have figures. */
 async function ratios(
   candidate: Candidate,
   {
@@ -100,7 +100,7 @@ async function ratios(
     onRound,
   }: { rounds: number; weights: Weights; folder: string; onRound: () => void },
 ): Promise<number[]> {
-  // Both are fresh: one that has run for minutes is faster than one that begins.
+  // Both servers are new, because one that has run for minutes is faster than one that has just started.
   const a = await startBenchServer(suite.settings ?? {});
   try {
     const b = await startBenchServer({ ...suite.settings, ...candidate });

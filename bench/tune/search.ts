@@ -1,7 +1,7 @@
 import { type Difference, pairedDifference } from '../compare/interval.ts';
 import { type Candidate, joined, keyOf } from './candidates.ts';
 
-/** Goodness of a candidate over the default's, one number a round: above 1 is better. */
+/** Measures the goodness of a candidate relative to the default, one number per round: above 1 is better. */
 export type Measure = (candidate: Candidate, rounds: number) => Promise<number[]>;
 
 export interface Trial {
@@ -13,17 +13,17 @@ export interface Trial {
 export interface Outcome {
   /** The settings to use; empty: keep the default. */
   recommended: Candidate;
-  /** Why, in a sentence. */
+  /** The reason, in a sentence. */
   reason: string;
-  /** Every trial in the order that it was made. */
+  /** Every trial, in the order in which they were made. */
   trials: Trial[];
-  /** The default beside itself: how far chance alone moves a ratio. */
+  /** The default beside itself, which shows how much chance alone changes a ratio. */
   noise: Difference | null;
 }
 
 export interface SearchOptions {
   candidates: readonly Candidate[];
-  /** What the operator's environment sets now, which the answer speaks of; empty where it sets nothing. */
+  /** The settings of the operator's environment, which the reason mentions; empty where it sets none. */
   current?: Candidate;
   measure: Measure;
   /** False when there is no time for more trials with this number of rounds. */
@@ -33,18 +33,22 @@ export interface SearchOptions {
 
 const FIRST_ROUNDS = 2;
 const NOISE_ROUNDS = 4;
-/** Enough to say of the present setting whether it is better or worse. */
+/** Number of rounds that is enough to judge whether the current setting is better or worse. */
 const CURRENT_ROUNDS = 6;
-/** A winner is confirmed in rounds of its own, which chose nothing: in as many as there is time for. */
+/**
+ * Least number of rounds that confirm a winner. They are separate from the rounds that chose it, and fill the time that
+ * is left.
+ */
 export const CONFIRMING_ROUNDS = 10;
 const MOST_CONFIRMING_ROUNDS = 30;
-/** Wider than this, chance alone hides what a setting does. */
+/** Largest half-width of the noise's interval, as a share; above it, chance alone hides the effect of a setting. */
 const NOISIEST = 0.25;
 
 /**
- * Finds a better setting by successive halving (Karnin, Koren and Somekh, 2013): all candidates are tried in a few rounds, the better half of
- * them in twice as many, and so on, pairs of the best joined once. The last one is then confirmed against the default in rounds that chose nothing,
- * because the best of many noisy trials looks better than it is. It is recommended only when the whole interval of those lies above 1.
+ * Finds a better setting by successive halving (Karnin, Koren and Somekh, 2013): all candidates are tried in a few
+ * rounds, the better half of them in twice as many, and so on; pairs of the best are joined once. The last candidate is
+ * then confirmed against the default in separate rounds, because the best of many noisy trials looks better than it is.
+ * It is recommended only when the whole interval of these rounds lies above 1.
  */
 export async function search(options: SearchOptions): Promise<Outcome> {
   const { candidates, current = {}, measure, hasTimeFor, onTrial } = options;
@@ -112,7 +116,7 @@ function mostRounds(hasTimeFor: SearchOptions['hasTimeFor']): number {
   return rounds;
 }
 
-/** What the longest trial of the present setting showed, and what to do about it. */
+/** The result of the longest trial of the current setting, with a recommendation. */
 function aboutCurrent(current: Candidate, trials: readonly Trial[]): string[] {
   const name = keyOf(current);
   if (name === keyOf({})) return [];
@@ -135,7 +139,7 @@ function goodness({ difference }: Trial): number {
   return difference?.ratio ?? 0;
 }
 
-/** The better half, and the two best of it joined in front, so that halving does not drop them at once. */
+/** The better half, preceded by pairs of its best joined, so that halving does not drop them at once. */
 function withJoined(half: readonly Candidate[]): Candidate[] {
   return [...joined(half.slice(0, 3)), ...half];
 }

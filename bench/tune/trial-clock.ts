@@ -1,18 +1,18 @@
-/** Knows from the trials so far how long one takes: what it takes to begin, and each of its rounds. */
+/** Estimates from the trials so far how long one takes: the time to start, and that of each round. */
 export interface TrialClock {
-  /** Times a trial, which has to tell the end of each round. */
+  /** Times a trial, which must report the end of each round. */
   time<T>(rounds: number, trial: (onRound: () => void) => Promise<T>): Promise<T>;
-  /** Whether trials with this number of rounds each fit into the time that is left; yes, before anything is known. */
+  /** Whether trials with these numbers of rounds fit into the time left; true before anything is known. */
   hasTimeFor(...trials: number[]): boolean;
 }
 
-/** @param elapsedMs a clock that only goes forward, in milliseconds. */
+/** @param elapsedMs a monotonic clock, in milliseconds. */
 export function createTrialClock(budgetMs: number, elapsedMs: () => number): TrialClock {
   const startMs = elapsedMs();
   let trials = 0;
   let spentMs = 0;
   let allRounds = 0;
-  /** Rounds after the first of their trial, whose own time is known. */
+  /** Number of rounds after the first of their trial, whose own time is known. */
   let timed = 0;
   let timedMs = 0;
 

@@ -14,7 +14,7 @@ import { openEvents } from '../../src/product/events/open.ts';
 import { openWebhooks } from '../../src/product/webhooks/open.ts';
 import { LOOPBACK_CERTIFICATE } from '../../test/product/webhooks/certificate.ts';
 
-/** The outcomes that a process announces: a number per second, round the accounts, for a time. */
+/** The outcomes that a process announces: a number per second, over the accounts in turn, for a duration. */
 export interface Load {
   accountIds: string[];
   perSecond: number;

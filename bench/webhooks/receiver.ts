@@ -3,15 +3,17 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { LOOPBACK_CERTIFICATE, LOOPBACK_KEY } from '../../test/product/webhooks/certificate.ts';
 
-/** What the receiver has seen since it was asked last. */
+/** The receiver's observations since the last report. */
 export interface ReceiverReport {
-  /** Milliseconds from each outcome to the arrival of its first attempt, on the one clock of this machine. */
+  /** Milliseconds from each outcome to the arrival of its first attempt, on the shared clock of this machine. */
   delaysMs: number[];
-  /** Attempts that came again for an event that had come before. */
+  /** Number of repeated attempts for an event that had already arrived. */
   repeated: number;
 }
 
-/** A receiver in a process of its own, which answers 200 to everything. Paths that begin with /hang are never answered. */
+/**
+ * A receiver in a separate process, which answers 200 to every request. Paths that begin with /hang are never answered.
+ */
 const seen = new Set<string>();
 let report: ReceiverReport = { delaysMs: [], repeated: 0 };
 
