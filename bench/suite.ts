@@ -2,7 +2,7 @@
 export type Row = Record<string, string | number>;
 
 export interface SuiteResult {
-  /** What was compared with what, and how, in a sentence or two. */
+  /** The two sides that were compared, and the method, in a sentence or two. */
   method: string;
   rows: Row[];
   /** Aims of the suite that this run missed, a sentence each; absent where a suite has none. */

@@ -62,7 +62,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
     if (Date.now() >= task.deadlineMs) throw new LateError('The page waited past its deadline.');
     const ending = endingOf(task.deadlineMs, client);
     const work = keeper.pageOf(task.accountId).then((page) => {
-      // The browser may have taken long to start, and nobody may wait for the page any more.
+      // The client may have left, or the deadline passed, while the browser started.
       ending.signal.throwIfAborted();
       onDrawing();
       return page.draw(task);

@@ -133,7 +133,7 @@ const MOST_ASSET_BYTES = 64 * MEGABYTE;
 /** Formats that the service reads but a browser cannot draw. */
 const UNDRAWN: readonly (string | null)[] = ['image/tiff'];
 
-/** What assetsOfPage needs of a call to get its assets. */
+/** The dependencies with which assetsOfPage reads the assets of one call. */
 interface Bringing extends Pick<RenderOptions, 'pixels'> {
   assets: Pick<AssetReader, 'read'>;
   accountId: string;

@@ -37,8 +37,8 @@ export interface Motion {
 }
 
 /**
- * Default qualities that look alike: jpeg, webp and avif at a mean SSIMULACRA 2 of 77 to 78 for six photographs. Of
- * eleven photographs, five are within 2 points by all three. The differences come mostly from WebP, which is up to 6
+ * Default qualities that look alike: jpeg, webp and avif at a mean SSIMULACRA 2 of 77 to 78 for six photographs. Five
+ * of eleven photographs are within 2 points by all three. The differences come mostly from WebP, which is up to 6
  * points worse than JPEG where a picture is soft (standard deviation of the Laplacian below 2.1) and up to 3 better
  * where it is rough (above 5). A quality derived from that measure would need all pixels before the first is written,
  * and would differ for each picture.

@@ -18,8 +18,7 @@ const TILE_PX = 16;
 const MOST_REGIONS = 100;
 
 /**
- * Compares two pictures of the same size pixel by pixel, upright, in sRGB. Of an animation, the first frame is
- * compared.
+ * Compares two pictures of the same size pixel by pixel, upright, in sRGB. An animation is compared by its first frame.
  */
 export async function compare(task: CompareTask): Promise<Compared | Failure> {
   const startedMs = performance.now();

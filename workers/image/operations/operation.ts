@@ -52,7 +52,7 @@ export interface StepOperation<P extends TProperties = TProperties> extends Oper
    * admitted.
    */
   copies(params: Readonly<Record<string, unknown>>): number;
-  /** What decides the size after it: the size before, its arguments, or anything else. */
+  /** The size after it: `kept` as before, `said` by its arguments, or dependent on anything else. */
   sizeAfter: 'kept' | 'said' | 'depends';
   /**
    * Whether the picture is certainly transparent after the step (true), certainly opaque (false), or as before
@@ -84,7 +84,7 @@ export interface SettingOperation<P extends TProperties = TProperties> extends O
   settings(params: Readonly<Record<string, unknown>>): { decode?: Decode; encode?: Encode };
 }
 
-/** What a step may use besides the picture. */
+/** The context of a pass that a step may use besides the picture. */
 export interface PassContext {
   sharp: typeof sharp;
   /** Colour of new areas: the pass's background, else transparent or, where the output has no alpha, white. */
