@@ -267,8 +267,8 @@ async function slowSchemas(key: string, server: BenchServer, signal: AbortSignal
 }
 
 /**
- * Submits jobs whose schemas ask for more data than fits, each in another way. The last two do not declare the type
- * list.
+ * Submits jobs whose schemas ask for more data than fits, each in another way. The last two do not declare the
+ * type array.
  */
 async function doublingAnswers(
   picture: Uint8Array,

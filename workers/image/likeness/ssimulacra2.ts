@@ -10,7 +10,7 @@ const SCALES = WEIGHTS.length / CHANNELS;
 export const SMALLEST_EDGE_PX = 8;
 /**
  * A channel is left out at a scale where all its weights are smaller than this. It changes a score by less than 0.01
- * and saves a third of the time.
+ * and saves two thirds of the time.
  */
 const NEGLIGIBLE_WEIGHT = 0.002;
 

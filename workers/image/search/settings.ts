@@ -15,8 +15,8 @@ export interface Setting extends Settings {
 }
 
 /**
- * Small palettes without dithering are smaller and more like the picture, but show bands, so the search uses them only
- * when nothing else is small enough.
+ * Palettes of few colours. Without dithering a palette is smaller and more like the picture, but with few colours it
+ * shows bands, so the search uses these only when nothing else is small enough.
  */
 const FEW_COLOURS = [2, 4, 16].map((colors) => ({ colors, dither: 0 }));
 /** Qualities for which a palette of at most 256 colours is chosen: the fewer colours it needs, the smaller the file. */
