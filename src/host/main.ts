@@ -1,7 +1,6 @@
 import cluster from 'node:cluster';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { AggregatorRegistry } from 'prom-client';
 import { loadSettingsFile, readSettings, type Settings, SettingsError } from '../../config/index.ts';
 import { sandboxObstacle } from '../imaging/renders/sandbox.ts';
 import { createCapacity, libuvThreads } from '../platform/capacity/capacity.ts';
@@ -27,6 +26,7 @@ import { endOnHelp } from './processes/arguments.ts';
 import { answerControls } from './processes/controls.ts';
 import { checkAddress } from './processes/free-port.ts';
 import { createLog } from './processes/log.ts';
+import { createMetricsCollection } from './processes/metrics-collection.ts';
 import { outliveOutput, print } from './processes/output.ts';
 import { primaryControls } from './processes/primary-controls.ts';
 import { createSupervisor } from './processes/supervisor.ts';
@@ -67,9 +67,9 @@ async function main(): Promise<void> {
   await Promise.all([stores.documents.ping(), stores.coordination.ping()]);
   if (!isEmbedded(settings.stores)) await verifyMongo(settings.stores.MONGODB_URL);
   await prepareCollections(stores.documents, COLLECTIONS, { log, clock: systemClock });
-  const aggregator = new AggregatorRegistry();
   const restarts = createRestartMeter();
-  host.provide('metrics', async () => `${await aggregator.clusterMetrics()}${await restarts.text()}`);
+  const metrics = createMetricsCollection();
+  host.provide('metrics', async () => `${await metrics.text()}${await restarts.text()}`);
   const admin = isEmbedded(settings.stores)
     ? await openAdminSocket(settings.stores.DATA_DIR, commandContext(settings.stores, stores))
     : null;

@@ -1,4 +1,3 @@
-import { AggregatorRegistry } from 'prom-client';
 import { readSettings } from '../../config/index.ts';
 import { serveMetrics } from '../platform/http/hooks/metrics.ts';
 import { channelToPrimary } from '../platform/stores/embedded/channel-client.ts';
@@ -7,6 +6,7 @@ import { openTracing } from '../platform/tracing/open.ts';
 import { type App, buildApp } from './app.ts';
 import { BEAT_MS } from './processes/heartbeats.ts';
 import { createLog } from './processes/log.ts';
+import { answerMetrics } from './processes/metrics-collection.ts';
 import { outliveOutput } from './processes/output.ts';
 import type { ProcessMessage } from './processes/supervisor.ts';
 
@@ -36,8 +36,7 @@ const traceIds = tracing.isOn ? tracing.ids : undefined;
 const log = createLog(settings.http.LOG_LEVEL, { process: Number(processId) }, traceIds);
 const channel = channelToPrimary();
 const stores = await connectStores(settings.stores, channel, log);
-// Answers the primary when it collects the metrics of all processes.
-new AggregatorRegistry();
+const sendLastMetrics = answerMetrics();
 
 const collectMetrics = async () => String(await channel.call('metrics', 'collect', []));
 const app = await buildApp({
@@ -69,6 +68,7 @@ async function drain(): Promise<void> {
   await serving?.drain(settings.processes.DRAIN_TIMEOUT_MS);
   if (serving) await stores.close();
   await tracing.close().catch(() => undefined);
+  await sendLastMetrics();
   process.exit(0);
 }
 

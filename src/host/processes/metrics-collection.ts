@@ -1,0 +1,91 @@
+import cluster, { type Worker } from 'node:cluster';
+import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, register } from 'prom-client';
+
+type Metrics = MetricObjectWithValues<MetricValue<string>>[];
+
+/** Asks an API process for its metrics, and its answer; without an id it is the last word of a process that ends. */
+export type MetricsMessage =
+  | { type: 'collectMetrics'; id: number }
+  | { type: 'metrics'; id: number | null; metrics: Metrics };
+
+/** The metrics of all API processes of a host, as the primary answers them. */
+export interface MetricsCollection {
+  /**
+   * The metrics of all processes together, as Prometheus reads them. Counters include those of processes that have ended, so
+   * that none of them ever falls. A process that does not answer in time counts with its last answer.
+   */
+  text(): Promise<string>;
+}
+
+/** How long a process may take to answer; a busy one takes some milliseconds. */
+const ANSWER_MS = 2_000;
+
+/** One per primary. */
+export function createMetricsCollection(): MetricsCollection {
+  /** The last answer of each process that lives. */
+  const latest = new Map<Worker, Metrics>();
+  /** The counters of all processes that have ended. */
+  let ended: Metrics = [];
+  const waiting = new Map<string, () => void>();
+  let questions = 0;
+
+  cluster.on('message', (worker, message: MetricsMessage) => {
+    if (message?.type !== 'metrics') return;
+    latest.set(worker, message.metrics);
+    waiting.get(`${worker.id}/${message.id}`)?.();
+  });
+  cluster.on('exit', (worker) => {
+    const last = latest.get(worker);
+    latest.delete(worker);
+    if (last !== undefined) ended = sumOf([ended, last.filter(isTotal)]);
+  });
+
+  /** Resolves when the process has answered, or its time is over. */
+  function ask(worker: Worker): Promise<void> {
+    questions += 1;
+    const id = questions;
+    const key = `${worker.id}/${id}`;
+    return new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ANSWER_MS);
+      waiting.set(key, resolve);
+      worker.send({ type: 'collectMetrics', id } satisfies MetricsMessage, () => undefined);
+      timer.unref();
+    }).finally(() => waiting.delete(key));
+  }
+
+  return {
+    async text() {
+      const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker?.isConnected());
+      await Promise.all(workers.map((worker) => worker && ask(worker)));
+      return AggregatorRegistry.aggregate([ended, ...latest.values()]).metrics();
+    },
+  };
+}
+
+/** Answers the primary in an API process. @returns a function that sends the last metrics, before the process ends. */
+export function answerMetrics(): () => Promise<void> {
+  async function send(id: number | null): Promise<void> {
+    const metrics = (await register.getMetricsAsJSON()) as Metrics;
+    const message: MetricsMessage = { type: 'metrics', id, metrics };
+    await new Promise<void>((resolve) => {
+      if (process.send === undefined || !process.connected) resolve();
+      else process.send(message, undefined, undefined, () => resolve());
+    });
+  }
+  process.on('message', (message: MetricsMessage) => {
+    if (message.type === 'collectMetrics') void send(message.id).catch(() => undefined);
+  });
+  return () => send(null).catch(() => undefined);
+}
+
+/** Counters and histograms add up over processes and time; a gauge ends with its process. */
+function isTotal({ type, aggregator }: Metrics[number]): boolean {
+  return String(type) !== 'gauge' && aggregator === 'sum';
+}
+
+function sumOf(parts: Metrics[]): Metrics {
+  const registry = AggregatorRegistry.aggregate(parts);
+  return registry
+    .getMetricsAsArray()
+    .map((metric) => (metric as unknown as { get(): Metrics[number] }).get());
+}

@@ -1,0 +1,61 @@
+// needs: server
+import sharp from 'sharp';
+import t from 'tap';
+import { childrenOf, startWholeService, until, type WholeService } from '../../support/whole-service.ts';
+
+t.setTimeout(120_000);
+
+const picture = new Uint8Array(
+  await sharp({ create: { width: 9, height: 9, channels: 3, background: '#369' } })
+    .png()
+    .toBuffer(),
+);
+
+/** Flips that succeeded, as the metrics count them. */
+async function answered({ url }: WholeService): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const line = text.split('\n').find((one) => /^darkroom_op_duration_seconds_count\{.*"flip"/.test(one));
+  return Number(line?.split(' ').at(-1) ?? 0);
+}
+
+async function transform({ url, key }: WholeService): Promise<void> {
+  const response = await fetch(`${url}/api/v1/images/transform?op=flip`, {
+    method: 'POST',
+    headers: { authorization: `ApiKey ${key}`, 'content-type': 'image/png' },
+    body: picture,
+  });
+  await response.arrayBuffer();
+  if (response.status !== 200) throw new Error(`${response.status}`);
+}
+
+const isServing = ({ url }: WholeService) =>
+  fetch(`${url}/healthz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+t.test(
+  'counters include those of processes that have ended: none falls at a replacement or a kill',
+  async (t) => {
+    const service = await startWholeService(t, { PROCESSES: '2' });
+    const first = await childrenOf(service.pid);
+    for (let call = 0; call < 3; call += 1) await transform(service);
+    process.kill(service.pid, 'SIGHUP');
+    await until(async () => {
+      const children = await childrenOf(service.pid);
+      return children.length === 2 && !children.some((pid) => first.includes(pid));
+    });
+    t.equal(await answered(service), 3, 'a process that drains sends what it counted since the last scrape');
+    for (let call = 0; call < 2; call += 1) await transform(service);
+    t.equal(await answered(service), 5);
+    const [second = 0] = await childrenOf(service.pid);
+    process.kill(second, 'SIGKILL');
+    await until(async () => {
+      const children = await childrenOf(service.pid);
+      return children.length === 2 && !children.includes(second) && (await isServing(service));
+    });
+    t.equal(await answered(service), 5, 'a killed one counts as it was scraped');
+    await transform(service);
+    t.equal(await answered(service), 6);
+  },
+);
