@@ -1,7 +1,9 @@
 import { copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { nearest } from '../src/platform/names/nearest.ts';
 
-/** Settings of this host beside its environment: of ENV_FILE, by default in the folder that the service is started in. */
+/**
+ * Settings of this host beside its environment: of ENV_FILE, by default in the folder that the service is started in.
+ */
 export const DEFAULT_ENV_FILE = 'darkroom.env';
 
 /** Where the file of settings lies. The environment alone says so: the file cannot name itself. */
@@ -40,8 +42,8 @@ function nameIn(line: string): string | undefined {
 }
 
 /**
- * Writes settings into the file, which keeps its comments and its other lines. The file is replaced whole, so that a crash
- * leaves the old one.
+ * Writes settings into the file, which keeps its comments and its other lines. The file is replaced whole, so that a
+ * crash leaves the old one.
  * @param keepsBefore leaves a copy of the file as it was, under its name and `.before`.
  * @throws Error of the file system where the folder cannot be written.
  */

@@ -27,6 +27,7 @@ const FORMATS = 'workers/formats/';
 /** What a pipeline made leaves it in one place: see there why. */
 const OUTPUT_DOOR = 'workers/transport/output.ts';
 const OUTPUT_CALL = /\.(toUint8Array|toBuffer)\(/;
+const LONGEST_COMMENT_LINE = 120;
 const FORBIDDEN_NAMES = /^(utils?|helpers?|common|types|services?)(\.ts)?$/;
 
 const root = join(import.meta.dirname, '..');
@@ -41,6 +42,7 @@ for (const file of files) {
   for (const target of importsOf(file)) judge(file, target);
   judgeOutput(file);
 }
+for (const file of [...files, ...['bench', 'test'].flatMap(filesBelow)]) judgeComments(file);
 for (const file of testFiles()) judgeTest(file);
 for (const file of SHARED_BY_WORKERS) judgeLoads(file);
 for (const cycle of cyclesOf(new Map(files.map((file) => [file, importsOf(file)]))))
@@ -118,6 +120,14 @@ function judgeOutput(file: string): void {
   const [, call] = (file !== OUTPUT_DOOR && OUTPUT_CALL.exec(sourceOf(file))) || [];
   if (call !== undefined)
     violations.push(`${file} calls ${call}(): take what a pipeline made by ${OUTPUT_DOOR}`);
+}
+
+/** The formatter leaves comments as they are. */
+function judgeComments(file: string): void {
+  for (const [index, line] of sourceOf(file).split('\n').entries()) {
+    if (line.length > LONGEST_COMMENT_LINE && /^\s*(\/\*\*|\*|\/\/)/.test(line))
+      violations.push(`${file}:${index + 1}: a comment line of more than ${LONGEST_COMMENT_LINE} characters`);
+  }
 }
 
 /** API processes read schemas and protocols without loading libvips: no import by value leads from them to sharp. */

@@ -11,8 +11,8 @@ export type MetricsMessage =
 /** The metrics of all API processes of a host, as the primary answers them. */
 export interface MetricsCollection {
   /**
-   * The metrics of all processes together, as Prometheus reads them. Counters include those of processes that have ended, so
-   * that none of them ever falls. A process that does not answer in time counts with its last answer.
+   * The metrics of all processes together, as Prometheus reads them. Counters include those of processes that have
+   * ended, so that none of them ever falls. A process that does not answer in time counts with its last answer.
    */
   text(): Promise<string>;
 }
