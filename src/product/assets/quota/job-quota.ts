@@ -25,7 +25,7 @@ interface JobQuotaDocument {
  * document knows of it, so that a crash between the two neither loses a place nor gives it back twice:
  *
  *   in:  reserve (counts, marks `in`) · the job is shown, with its number of places · confirm (unmarks)
- *   out: announce (marks `out`, under a token) · the job notes the first token · giveBack (uncounts that one, unmarks all)
+ *   out: announce (marks `out`, under a token) · the job notes the first token · giveBack (uncounts it, unmarks all)
  */
 export class JobQuota {
   readonly #quota: Collection<JobQuotaDocument>;

@@ -2,7 +2,7 @@
  * Finds the scores that ssimulacra2.test.ts holds, by the reference: the crate ssimulacra2 of rust-av, which follows
  * its author's own program (`cargo install ssimulacra2_rs --no-default-features` makes the command).
  *
- *     node test/imaging/pixels/references/ssimulacra2.ts FOLDER-OF-PNG-PHOTOGRAPHS > test/imaging/pixels/references/ssimulacra2.json
+ *     cd test/imaging/pixels/references && node ssimulacra2.ts FOLDER-OF-PNG-PHOTOGRAPHS > ssimulacra2.json
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
