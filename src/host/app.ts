@@ -69,7 +69,7 @@ const STORAGE_FULL =
 const WRONG_CLOCK =
   'The clock of this host and the one of Redis differ by more than 5 s: synchronise both by NTP.';
 const READY_TIMEOUT_MS = 5_000;
-/** What the slices get of a drain when the calls took all of its time. */
+/** The time of a drain that is left to the slices when the calls took all of it. */
 const LEAST_STOP_MS = 1_500;
 const POOLS_TIMEOUT_MS = 3_000;
 
@@ -165,7 +165,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     { prefix: '/api' },
   );
 
-  // What runs beside the calls.
+  // Work beside the calls.
   const sweeper = createSweeper({
     coordination: stores.coordination,
     owner: `${options.hostId}/${options.processId}`,
@@ -246,7 +246,7 @@ function installAdmission(
   installBodyParsing(api, ownerOf);
 }
 
-/** What an operator should know though the process serves. */
+/** Warnings for the operator while the process serves. */
 async function remarksOn(
   renders: Renders,
   checkRoom: () => Promise<void>,

@@ -50,7 +50,7 @@ async function main(): Promise<void> {
   endOnHelp(process.argv.slice(2), USAGE);
   outliveOutput();
   loadSettingsFile();
-  // What is stored is nobody else's to read, whatever the directory allows; the processes inherit it.
+  // Stored files are readable by this user alone, whatever the directory allows; the processes inherit the mask.
   process.umask(0o077);
   const settings = readSettings(process.env);
   const log = createLog(settings.http.LOG_LEVEL, { process: 'primary' });
@@ -63,7 +63,7 @@ async function main(): Promise<void> {
   const startedAt = new Date().toISOString();
   const host = hostForProcesses();
   const stores = await openStores(settings.stores, host, log);
-  // What is out of reach or damaged ends the start here, with a sentence of its own.
+  // A store that is out of reach or damaged ends the start here, with a sentence of its own.
   await Promise.all([stores.documents.ping(), stores.coordination.ping()]);
   if (!isEmbedded(settings.stores)) await verifyMongo(settings.stores.MONGODB_URL);
   await prepareCollections(stores.documents, COLLECTIONS, { log, clock: systemClock });
@@ -159,7 +159,7 @@ async function verifyMongo(url: string): Promise<void> {
   await verifyMongoDB(url);
 }
 
-/** What an operator should know was relaxed. */
+/** Warnings about settings that relax the protection. */
 function warningsOf({ outbound, processes }: Settings): string[] {
   const warnings: string[] = [];
   if (outbound.OUTBOUND_ALLOWED_SUBNETS.length > 0) {

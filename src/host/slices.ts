@@ -41,7 +41,7 @@ export interface Platform {
   documents: Documents;
   coordination: Coordination;
   objects: Objects;
-  /** What the process counts; a slice may declare metrics of its own beside them. */
+  /** The metrics of the process; a slice may declare metrics of its own beside them. */
   meters: Meters;
   tracing: Tracing;
   capacity: Capacity;

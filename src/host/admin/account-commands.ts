@@ -8,7 +8,7 @@ import { BillingStore } from '../../product/billing/store.ts';
 import { removeDataOf } from './account-data.ts';
 import { type Command, type CommandAnswer, type CommandContext, type Given, UsageError } from './command.ts';
 
-/** Of one grant. A balance of nine thousand of them can still be counted exactly. */
+/** The largest grant. A balance of nine thousand of them can still be counted exactly. */
 const MOST_CREDITS = 1_000_000_000_000;
 
 const EMAIL = /^[^\s@]+@[^\s@]+$/;

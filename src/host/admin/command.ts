@@ -12,7 +12,7 @@ export interface CommandContext {
   backUp?: ((directory: string) => Promise<Backup>) | undefined;
 }
 
-/** What a command answers: an object for `--json`, and the same for a person. */
+/** The answer of a command: an object for `--json`, and the same as text for a person. */
 export interface CommandAnswer {
   data: Record<string, unknown>;
   text: string;
@@ -35,7 +35,7 @@ export interface Command {
   name: string;
   /** One sentence for a person. */
   about: string;
-  /** What stands behind the name, all of it needed: `ACCOUNT`, `N`. */
+  /** The arguments after the name, all of them required: `ACCOUNT`, `N`. */
   takes: readonly string[];
   /** Its own options, with what stands behind each; null for one that stands alone. */
   options: Readonly<Record<string, string | null>>;

@@ -13,7 +13,7 @@ const ACCEPTED = {
 const { LOG_LEVEL } = SETTINGS.http;
 const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: HOUR_MS };
 
-/** What an operator asks of the processes that run now, of every host that shares the stores. */
+/** Commands for the processes that run now, on every host that shares the stores. */
 export const LIVE_COMMANDS: readonly Command[] = [
   {
     name: 'pools',

@@ -16,7 +16,7 @@ export interface MigrationReport {
   bytes: number;
 }
 
-/** What a migration could not do; the message says which part, and what to do. */
+/** A migration stopped; the message says at which part, and how to go on. */
 class MigrationError extends Error {
   override readonly name = 'MigrationError';
 }

@@ -46,7 +46,7 @@ export async function openAdminSocket(
   };
 }
 
-/** What is asked: one command's words, or to listen to a webhook endpoint. */
+/** A request: the words of one command, or to listen to a webhook endpoint. */
 type Question = readonly string[] | { listenTo: string };
 
 /** One question in JSON in. A command gets one JSON reply; a listener gets one in a line for each attempt. */

@@ -4,7 +4,7 @@ import { WEBHOOK_COMMANDS } from './webhook-commands.ts';
 
 const FORWARD_TIMEOUT_MS = 10_000;
 
-/** What `webhooks listen` was asked for. */
+/** The options of `webhooks listen`. */
 export interface ListenWish {
   endpointId: string;
   /** Null prints alone. */

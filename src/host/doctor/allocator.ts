@@ -2,7 +2,7 @@ import type { Settings } from '../../../config/index.ts';
 import { chooseAllocator } from '../processes/allocator.ts';
 import { type Finding, ok, problem, reasonOf, warning } from './finding.ts';
 
-/** What memory is taken from. */
+/** The memory allocator. */
 export function judgeAllocator({ processes }: Settings): Finding {
   try {
     const { name } = chooseAllocator(processes.ALLOCATOR);

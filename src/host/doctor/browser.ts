@@ -14,7 +14,7 @@ const EDGE_PIXELS = 64;
 const DEADLINE_MS = 30_000;
 const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
 
-/** What became of one page. */
+/** The result of one page. */
 export interface DrawnPage {
   /** Null when the page was drawn. */
   failure: string | null;

@@ -12,7 +12,7 @@ import { lookAtObjects } from './objects.ts';
 import { lookAtRedis } from './redis.ts';
 
 export interface Examination {
-  /** What was looked at, such as `redis`. */
+  /** The examined part, such as `redis`. */
   of: string;
   findings: Finding[];
 }

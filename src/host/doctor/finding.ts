@@ -1,9 +1,9 @@
-/** What one look at the host or its services has shown. */
+/** The result of one examination of the host or its services. */
 export interface Finding {
   state: 'ok' | 'warning' | 'problem';
-  /** What was found, in one sentence. */
+  /** The fact, in one sentence. */
   says: string;
-  /** What to do, in one sentence; null where nothing is. */
+  /** The remedy, in one sentence; null where none is needed. */
   mend: string | null;
 }
 

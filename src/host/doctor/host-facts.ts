@@ -3,12 +3,12 @@ import { readFile, statfs } from 'node:fs/promises';
 import { availableParallelism, totalmem } from 'node:os';
 import { promisify } from 'node:util';
 
-/** What is known of this host; null where it cannot be read here. */
+/** The facts of this host; null where they cannot be read here. */
 export interface HostFacts {
   cores: number;
   /** Cores that the control group grants, such as 1.5. */
   quotaCores: number | null;
-  /** Of the machine, or of the control group where that is less. */
+  /** The memory of the machine, or of the control group where that is less. */
   memoryBytes: number;
   openFiles: number | null;
   /** Processes and threads that the control group grants. */

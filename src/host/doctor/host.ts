@@ -3,7 +3,7 @@ import { MEGABYTE } from '../../platform/names/units.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
 import type { HostFacts } from './host-facts.ts';
 
-/** Of an API process without pictures. */
+/** The memory of an API process without pictures. */
 const PROCESS_BYTES = 200 * MEGABYTE;
 const LEAST_OPEN_FILES = 1_024;
 const ENOUGH_OPEN_FILES = 8_192;

@@ -31,7 +31,7 @@ function named({ name, indexes }: CollectionSpec): Array<readonly [name: string,
   return indexes.map((index) => [`${name}.${index.name}`, index]);
 }
 
-/** What makes two indexes the same, as text. */
+/** The text of an index: two indexes with the same text are the same. */
 function declarationOf(index: IndexSpec | undefined): string {
   if (index === undefined) return 'none';
   const { fields, unique = false, whenPresent = [] } = index;

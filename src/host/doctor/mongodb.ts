@@ -5,10 +5,10 @@ import { type Finding, ok, orProblem, problem, warning } from './finding.ts';
 import { lookAtIndexes } from './indexes.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
-/** What the driver speaks to: 4.2 and later. */
+/** The versions that the driver speaks to: 4.2 and later. */
 const LEAST_WIRE_VERSION = 8;
 
-/** What MongoDB says of itself. */
+/** The description that MongoDB gives of itself. */
 export interface MongoFacts {
   setName?: string;
   isWritablePrimary?: boolean;

@@ -58,7 +58,7 @@ export function judgeProxy(publicUrl: URL, port: number, trusted: string): Findi
   return ok(trusted === '' ? 'No proxy is trusted, and none is in between.' : `TRUST_PROXY is ${trusted}.`);
 }
 
-/** What the service may reach, and what the environment would have it reach. */
+/** The networks that the service may reach, and the proxy that the environment asks for. */
 export function judgeOutbound(
   { outbound }: Settings,
   environment: Record<string, string | undefined>,

@@ -17,7 +17,7 @@ export async function lookAtRedis({ stores }: Settings, now: () => Date): Promis
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
   });
-  // What the socket said: the promise of `connect` says no more than that the connection is closed.
+  // The error of the socket: the promise of `connect` says only that the connection is closed.
   let lastError: unknown;
   client.on('error', (error) => {
     lastError = error;

@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { SettingsError } from '../../../config/index.ts';
 
-/** What the API processes and the workers below them take their memory from. */
+/** The memory allocator of the API processes and of the workers below them. */
 export interface Allocator {
   /** For the operator: the library, or `system`. */
   name: string;

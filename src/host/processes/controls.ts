@@ -2,7 +2,7 @@ import type { CapacitySetting } from '../../platform/capacity/capacity.ts';
 import { randomText } from '../../platform/names/ids.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 
-/** What an operator asks of the running processes of every host. */
+/** The controls that an operator has over the running processes of every host. */
 export type Control =
   | { kind: 'pools' }
   | { kind: 'log'; level: string; forMs: number | null }
@@ -17,7 +17,7 @@ export interface ProcessName {
 }
 
 export interface ControlAnswer extends ProcessName {
-  /** What the process did or knows; null when the question was not for it. */
+  /** The answer of the process; null when the question was not for it. */
   data: Record<string, unknown> | null;
   /** Why it could not. */
   error?: string;

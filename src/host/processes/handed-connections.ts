@@ -6,7 +6,7 @@ interface Connection {
   close(): void;
 }
 
-/** What goes along with a connection that is handed to a process, and what comes back when the process took it. */
+/** The messages that go with a connection to a process, and back when the process took it. */
 interface ClusterMessage {
   act?: string;
   seq?: number;

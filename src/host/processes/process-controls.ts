@@ -13,7 +13,7 @@ export interface ProcessControlsOptions {
   log: Logger;
 }
 
-/** What an API process does for an operator: tells of its pools, changes their size, and changes what it logs. */
+/** The controls of an API process: it reports its pools, changes their size, and changes its log level. */
 export function processControls({
   pixels,
   renders,

@@ -233,7 +233,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     return [...bornMs.keys()].filter((worker) => !leaving.has(worker) && !worker.isDead());
   }
 
-  /** Those that hold one of the places. */
+  /** The processes that count towards the wanted number. */
   function counted(): Worker[] {
     const starting = new Set(successors.values());
     return current().filter((worker) => !starting.has(worker));

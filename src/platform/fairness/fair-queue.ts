@@ -10,8 +10,8 @@ export interface FairQueue<T> {
   /** A waiter that is not there is no fault: it may have been served just before. */
   remove(owner: string, waiter: T): void;
   /**
-   * Who is served next: of the owners that hold the fewest slots, the one whose last turn is longest ago. So an owner
-   * keeps several slots only while nobody else waits.
+   * The next waiter: its owner holds the fewest slots and was served least recently. So an owner keeps several slots
+   * only while no other owner waits.
    * @param slotsOf absent: all hold as many.
    * @param canServe absent: every waiter can be served; else the first one of an owner that can.
    */

@@ -3,7 +3,7 @@ import { type Histogram, type MetricObjectWithValues, type MetricValueWithName, 
 /** Takes one duration in seconds. */
 export type Observer = (seconds: number) => void;
 
-/** Of one set of labels. */
+/** The observations of one set of labels. */
 interface Series {
   labels: Record<string, string>;
   /** How many fell into each bucket and into none before it; the last is above all bounds. */
@@ -28,7 +28,7 @@ export class Durations<L extends string> {
   readonly help: string;
   readonly labelNames: readonly L[];
   readonly type = 'histogram';
-  /** Of several processes together. */
+  /** The sum over several processes. */
   readonly aggregator = 'sum' as const;
   readonly #bounds: readonly number[];
   #series: Series[] = [];

@@ -7,7 +7,7 @@ import { createPoolMeter, type PoolMeter } from './pools.ts';
 import { createRequestMeter, type RequestMeter } from './requests.ts';
 import { createStoreMeter, type StoreMeter } from './stores.ts';
 
-/** What a process counts and measures. No label ever holds an account, an id or a text of a caller. */
+/** The metrics of a process. No label ever holds an account, an id or a text of a caller. */
 export interface Meters {
   requests: RequestMeter;
   connections: ConnectionMeter;

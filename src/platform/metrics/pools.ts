@@ -10,7 +10,7 @@ export interface PoolStats {
   budgetBytes?: number;
 }
 
-/** What a pool works on: a class of callers, and a kind of work. */
+/** The labels of work in a pool: a class of callers, and a kind of work. */
 export interface PoolWork {
   pool: string;
   work: 'call' | 'job';

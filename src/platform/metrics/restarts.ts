@@ -3,7 +3,7 @@ import { Counter, register } from 'prom-client';
 /** Why a process of the service was replaced. */
 export type RestartReason = 'exit' | 'signal' | 'hung';
 
-/** What the primary counts; its text goes beside that of the API processes. */
+/** The metrics of the primary; their text goes beside that of the API processes. */
 export interface RestartMeter {
   restarted(reason: RestartReason): void;
   text(): Promise<string>;

@@ -1,7 +1,7 @@
 /** Longest name that is compared: what is longer is no misspelling. */
 const LONGEST = 40;
 
-/** What other services call things, for those that are not nearly spelt like ours. */
+/** Names of other services, where they are not spelt nearly like ours. */
 const OTHER_NAMES = new Map<string, readonly string[]>(
   Object.entries({
     w: ['width'],

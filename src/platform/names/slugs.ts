@@ -9,7 +9,7 @@ export const RESERVED_PREFIX = 'builtin-';
 /** Longest slug, sent or made. */
 export const SLUG_MAX_CHARACTERS = 100;
 
-/** What a slug looks like, for JSON schemas: lowercase letters, digits, hyphens. */
+/** The pattern of a slug, for JSON schemas: lowercase letters, digits, hyphens. */
 export const SLUG_PATTERN = '^[a-z0-9-]+$';
 
 const SLUG = new RegExp(SLUG_PATTERN);
@@ -85,7 +85,7 @@ export function freeSlug(slug: string, taken: ReadonlySet<string>): string {
   return candidate;
 }
 
-/** What a caller names a template or a preset by: an id or a slug, and the version when one was asked for. */
+/** The reference of a caller to a template or a preset: an id or a slug, and the version where one was given. */
 export interface Reference {
   idOrSlug: string;
   version?: number;

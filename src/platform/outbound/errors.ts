@@ -47,7 +47,9 @@ export function tooSlow(what: string, status?: number): OutboundError {
   return new OutboundError('timeout', `timeout: it took too long ${what}`, { status });
 }
 
-/** What an aborted signal means: a deadline is a fault of the other side, anything else is the caller's own reason. */
+/**
+ * The error of an aborted signal: a deadline is a fault of the other side, anything else is the caller's own reason.
+ */
 export function abortionOf({ reason }: AbortSignal, what: string): unknown {
   return reason instanceof DOMException && reason.name === 'TimeoutError' ? tooSlow(what) : reason;
 }

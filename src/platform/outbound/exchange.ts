@@ -99,7 +99,7 @@ function protocolSwitched(): OutboundError {
   return new OutboundError('connection', 'connection failed: it switched protocols (HTTP 101)');
 }
 
-/** What an error of a socket, a parser or a signal means; also for errors that come while the body is read. */
+/** The meaning of an error of a socket, a parser or a signal, also while the body is read. */
 export function faultOf(error: unknown, signal?: AbortSignal, status?: number): unknown {
   if (signal?.aborted) return abortionOf(signal, 'to send its answer');
   if (error instanceof OutboundError) return error;

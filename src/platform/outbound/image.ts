@@ -16,7 +16,7 @@ export interface FetchedImage {
   bytes: Uint8Array<ArrayBuffer>;
   /** The served media type in lower case and without parameters; null when none was served. */
   contentType: string | null;
-  /** What the path ends in, in lower case and without the dot; null when it names none. */
+  /** The extension of the path, in lower case and without the dot; null when it has none. */
   extension: string | null;
 }
 

@@ -10,7 +10,7 @@ export interface Address {
 /** Answers every address of a name; rejects when there is none. */
 export type Resolve = (hostname: string) => Promise<Address[]>;
 
-/** What a kind of call may be aimed at. */
+/** The targets that a kind of call may have. */
 export interface TargetRules {
   allowsHttp: boolean;
   /** Any port, or only 443. */

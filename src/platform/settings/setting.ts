@@ -7,7 +7,7 @@ import { present } from '../names/present.ts';
 export interface Setting<T> {
   /** One sentence for the operator; settings.md prints it. */
   description: string;
-  /** What is accepted, as the end of the sentence "NAME is "value", but …". */
+  /** The accepted values, as the end of the sentence "NAME is "value", but …". */
   accepts: string;
   /** Text of the default, for settings.md. */
   defaultText: string;

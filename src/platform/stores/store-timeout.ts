@@ -1,7 +1,7 @@
 import { StoreUnavailableError } from './documents/port.ts';
 
 export interface StoreTimeoutOptions {
-  /** What the store is called in an error. */
+  /** The name of the store in an error. */
   name: string;
   /** How long one step waits for a store that answers others. */
   longestMs: number;

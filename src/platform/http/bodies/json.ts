@@ -72,7 +72,7 @@ function withoutMark(text: string): string {
   return text.startsWith('\ufeff') ? text.slice(1) : text;
 }
 
-/** What a trap cannot be written without: its name, or an escape. */
+/** A trap cannot be written without one of these: its name, or an escape. */
 const TRAPS = /__proto__|\\u/;
 
 /**

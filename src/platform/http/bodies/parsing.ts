@@ -90,7 +90,7 @@ export function installBodyParsing(app: FastifyInstance, ownerOf: (request: Fast
   });
 }
 
-/** What stands for the JSON that was not sent; a route without a body schema needs none. */
+/** The value in place of JSON that was not sent; a route without a body schema needs none. */
 function standIn(request: FastifyRequest): void {
   const { config, schema } = request.routeOptions;
   if (config.body === 'stream' || schema?.body === undefined) return;

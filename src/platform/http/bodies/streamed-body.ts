@@ -2,7 +2,7 @@ import { finished, type Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { ApiError, invalidParam } from '../errors.ts';
 
-/** What is too large: the image itself or another part by its name, or the body around it. */
+/** The part that is too large: the image itself or another part by its name, or the body around it. */
 export type Sized = string;
 
 /**

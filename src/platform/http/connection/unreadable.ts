@@ -11,7 +11,7 @@ import { failureBody } from '../error-answers/failures.ts';
 import { ApiError, invalidParam } from '../errors.ts';
 import { closeAfterAnswer } from './lingering.ts';
 
-/** What Node's parser and its timers throw at a connection. */
+/** The errors of Node's parser and of its timers for a connection. */
 interface ConnectionError extends Error {
   code?: string;
 }

@@ -1,9 +1,11 @@
 import type { TSchema } from '@sinclair/typebox';
 
-/** What the formats of a slice's schemas accept, such as `css-color`: in words like those of expectationOf. */
+/**
+ * The values that the formats of a slice's schemas accept, such as `css-color`: in words like those of expectationOf.
+ */
 export type FormatWords = Readonly<Record<string, string>>;
 
-/** What a schema accepts, in words that end the sentence "… is expected". */
+/** The values that a schema accepts, in words that end the sentence "… is expected". */
 export function expectationOf(schema: TSchema, formats: FormatWords = {}): string {
   const alternatives: TSchema[] | undefined = schema.anyOf ?? schema.oneOf;
   if (alternatives !== undefined) return alternatives.map((one) => expectationOf(one, formats)).join(' or ');

@@ -50,7 +50,7 @@ export function sendFailure(request: FastifyRequest, reply: FastifyReply, failur
     closeAfterAnswer(request.socket);
   }
   if (hasEndlessBody(request)) reply.header('connection', 'close');
-  // What the router refuses on its own passes no hook.
+  // A refusal of the router passes no hook.
   reply.header('x-request-id', request.id);
   return reply
     .code(failure.status)
@@ -98,7 +98,7 @@ export function asApiError(error: unknown): ApiError {
   return fromFastify(error as Partial<FastifyError>);
 }
 
-/** What Fastify and Node's HTTP server refuse on their own, by error code. */
+/** The refusals of Fastify and of Node's HTTP server, by error code. */
 const FASTIFY_FAILURES: Record<string, readonly [ErrorCode, string, ApiErrorContext?]> = {
   FST_ERR_CTP_EMPTY_JSON_BODY: [
     'invalid_param',

@@ -7,7 +7,7 @@ import { type Contract, mismatch, missing, pathOf, spell, undeclared } from './v
 
 const COMMON: Options = {
   allErrors: false,
-  // What was sent, and what its field says of itself, for the sentence of the refusal.
+  // The value that was sent, and the schema of its field, for the sentence of the refusal.
   verbose: true,
   strict: true,
   strictTypes: false,

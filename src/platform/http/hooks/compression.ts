@@ -14,7 +14,7 @@ declare module 'fastify' {
 
 const compressed = promisify(gzip);
 const LEAST_BYTES = 1_024;
-/** Of what stands still, by its tag: each is packed once per process. */
+/** Compressed static answers, by their tag: each is compressed once per process. */
 const PACKED_MAX = 200;
 const packed = new Map<string, Buffer>();
 

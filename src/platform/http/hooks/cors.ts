@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { HEADERS } from '../openapi/document.ts';
 
-/** What a page of another origin may read of an answer, beside its body. */
+/** The headers of an answer that a page of another origin may read. */
 const EXPOSED = [
   'ETag',
   'Location',
@@ -12,7 +12,7 @@ const EXPOSED = [
   'WWW-Authenticate',
   ...Object.keys(HEADERS),
 ].join(', ');
-/** What such a page may send. */
+/** The headers that such a page may send. */
 const SENT =
   'Authorization, Content-Type, Accept, Idempotency-Key, X-Request-Id, Range, If-None-Match, If-Range';
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';

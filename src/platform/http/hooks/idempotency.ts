@@ -122,7 +122,7 @@ function checkedKey(sent: string | string[]): string {
   throw invalidParam('Idempotency-Key', 'Idempotency-Key must be 1 to 255 printable ASCII characters.');
 }
 
-/** What makes two requests the same: method, path, query string and raw body. Null when the body is too large. */
+/** The fingerprint of a request: method, path, query string and raw body. Null when the body is too large. */
 function fingerprintOf(request: FastifyRequest): string | null {
   const body = rawBodyOf(request);
   if (body !== undefined && body.length > LARGEST_FINGERPRINTED_BYTES) return null;

@@ -22,7 +22,7 @@ export function installNegotiation(app: FastifyInstance): void {
   });
 }
 
-/** What most programs send, if anything. */
+/** The Accept header of most programs. */
 const ALWAYS_MET = new Set(['', '*/*', 'application/json']);
 
 function refuseUnmet(accept: string, { answers }: FastifyContextConfig): void {

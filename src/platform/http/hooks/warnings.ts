@@ -1,9 +1,9 @@
 import type { FastifyReply } from 'fastify';
 
-/** What a call that succeeded should know of its answer. */
+/** A warning for the caller of a call that succeeded. */
 export interface Warning {
   code: string;
-  /** What it concerns: a variable, an asset, a scheme. */
+  /** Its subject: a variable, an asset, a scheme. */
   name?: string;
 }
 

@@ -2,7 +2,7 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import type { FastifyReply } from 'fastify';
 import { success } from '../envelope.ts';
 
-/** What landed of an import, and one line per refused entry. @param title the schema's own. */
+/** The imported entries, and one line per refused entry. @param title the schema's own. */
 export function importResultOf<T extends TSchema>(title: string, entry: T) {
   return Type.Object(
     {

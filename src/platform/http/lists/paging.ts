@@ -22,7 +22,7 @@ export const PagingQuery = {
 const PagingQueryObject = Type.Object(PagingQuery);
 export type PagingQuery = Static<typeof PagingQueryObject>;
 
-/** What a listing is: its name and filters (a cursor is bound to both) and its total order, unique field last. */
+/** A listing: its name and filters (a cursor is bound to both) and its total order, with a unique field last. */
 export interface Listing {
   name: string;
   filters: Record<string, unknown>;
@@ -145,7 +145,7 @@ function decode(cursor: string): unknown[] {
   return [];
 }
 
-/** What a cursor is bound to: the listing's name and its filters, whatever their order. */
+/** The text that a cursor is bound to: the listing's name and its filters, in any order. */
 function fingerprint(listing: Listing): string {
   const filters = Object.entries(listing.filters).filter(([, value]) => value !== undefined);
   const text = JSON.stringify([listing.name, filters.sort(([a], [b]) => (a < b ? -1 : 1))]);

@@ -15,7 +15,7 @@ export interface RouteMark {
 
 const header = (description: string, type = 'string') => ({ description, schema: { type } });
 
-/** What answers carry beside their bodies. */
+/** The headers of answers. */
 export const HEADERS: Node = {
   'X-Request-Id': header("The caller's own, when it sent one, else a UUID."),
   'RateLimit-Limit': header('Requests per minute on this host.', 'integer'),

@@ -118,7 +118,7 @@ export async function installOpenApi(app: FastifyInstance, options: OpenApiOptio
   );
 }
 
-/** What a route's config says of it, as parts of its description. */
+/** The config of a route, as parts of its description. */
 function describe(route: RouteOptions, url: string): Node {
   const { config = {} } = route;
   const isOpen = config.access === 'public' || !url.startsWith('/api/');

@@ -17,7 +17,10 @@ const HEADERS = [
   ),
 ];
 
-/** What the service calls: one operation for each type of event. @param payloads schemas of the bodies, by type. */
+/**
+ * The calls that the service makes: one operation for each type of event. @param payloads schemas of the bodies, by
+ * type.
+ */
 export function webhooksOf(payloads: Readonly<Record<string, object>>): Node {
   return Object.fromEntries(
     Object.entries(payloads).map(([type, schema]) => {

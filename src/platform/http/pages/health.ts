@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 export interface HealthOptions {
   /** Each part that must answer before traffic is sent here; rejects when it does not. */
   checks: Record<string, () => Promise<unknown>>;
-  /** What an operator should know though every part answers, a sentence each. */
+  /** Warnings for the operator though every part answers, one sentence each. */
   remarks: () => Promise<string[]>;
   /** Between the clock of this host and the shared one, in whole milliseconds. */
   clockDifferenceMs: () => number;

@@ -28,7 +28,7 @@ export function countOpenPaths(app: FastifyInstance, options: OpenPathsOptions):
   async function count(request: FastifyRequest): Promise<void> {
     const key = `${hostId}/${networkOf(request.ip)}`;
     const question = { rate: { key, limit: requestsPerMinute, windowMs: WINDOW_MS } };
-    // Who looks why a store is away has to be able to read the metrics.
+    // The metrics must be readable while a store is away.
     const answer = await coordination.admit(question).catch(() => null);
     const rate = answer?.rate;
     if (rate == null || rate.allowed) return;

@@ -1,13 +1,13 @@
 import type { SharedSlotQuestion } from './port.ts';
 
-/** Of one owner that shares slots with others. */
+/** One owner that shares slots with others. */
 interface Asker {
   askedMs: number;
   /** Since when it waits; absent when it was served last. */
   waitsSinceMs?: number;
 }
 
-/** Who asks for the slots under one key, and whose turn it is. */
+/** The owners that ask for the slots under one key, and whose turn it is. */
 export class Askers {
   readonly #askers = new Map<string, Asker>();
 
@@ -39,7 +39,7 @@ export class Askers {
   }
 }
 
-/** What stands behind the last slash. */
+/** The text after the last slash. */
 function ownerOf(holder: string): string {
   return holder.slice(holder.lastIndexOf('/') + 1);
 }

@@ -10,7 +10,7 @@ const PRINTED: ListenerLog = {
   error: (context, message) => process.emitWarning(message, { detail: String(Reflect.get(context, 'err')) }),
 };
 
-/** Who listens to which channel within this process. */
+/** The listeners of each channel within this process. */
 export class Listeners {
   readonly #byChannel = new Map<string, Set<Listener>>();
   readonly #log: ListenerLog;

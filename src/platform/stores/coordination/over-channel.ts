@@ -5,7 +5,10 @@ import type { Coordination } from './port.ts';
 
 const SERVICE = 'coordination';
 
-/** What a process asks the primary. Subscriptions stay within the process: every message reaches every process. */
+/**
+ * The methods that a process calls in the primary. Subscriptions stay within the process: every message reaches every
+ * process.
+ */
 const ASKED = [
   'admit',
   'strike',

@@ -15,7 +15,7 @@ import { RedisConnection } from './redis-connection.ts';
 
 const SCAN_COUNT = 1000;
 const TOKEN_CHARACTERS = 16;
-/** Of a due set since it was last written: longer than anything in it waits. */
+/** The life of a due set after its last write: longer than any of its members waits. */
 const DUE_SET_LIFE_MS = DAY_MS;
 
 type AdmitReply = [

@@ -6,7 +6,7 @@ import type { SharedSlotQuestion, SlotQuestion } from './port.ts';
 export class Slots {
   /** For each key its holders with the instant their lease ends. An entry lives as long as its longest lease. */
   readonly #holders: ExpiringMap<Map<string, number>>;
-  /** Of the slots that are shared. An entry lives as long as its last owner is seen. */
+  /** The owners of shared slots. An entry lives as long as its last owner is seen. */
   readonly #askers: ExpiringMap<Askers>;
   readonly #now: () => number;
 

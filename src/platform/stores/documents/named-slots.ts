@@ -83,7 +83,7 @@ export async function insertNamed<T extends Named>(
   if (drafts.length === 0) return [];
   const stored = new Map<Draft<T>, T>();
   try {
-    // Of racing writers one wins every round, so only more writers than this at once can exhaust it.
+    // One of the racing writers wins every round: only more writers than this at once can exhaust it.
     for (let round = 0; round < 2 * limits.limit; round++) {
       const waiting = drafts.filter((draft) => !stored.has(draft));
       const placed = await slot(collection, limits, accountId, waiting);

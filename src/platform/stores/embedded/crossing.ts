@@ -4,7 +4,7 @@ import { DuplicateKeyError, StoreUnavailableError } from '../documents/port.ts';
 export interface CrossingError {
   name: string;
   message: string;
-  /** Of a DuplicateKeyError. */
+  /** The index of a DuplicateKeyError. */
   index?: string;
 }
 

@@ -1,6 +1,6 @@
 import type { CrossingError } from './crossing.ts';
 
-/** What crosses the channel. Everything sent within one turn of the event loop travels as one message. */
+/** The messages of the channel. Everything sent within one turn of the event loop travels as one message. */
 export type Frame = CallFrame | AnswerFrame | EventFrame;
 
 export interface CallFrame {

@@ -12,7 +12,7 @@ import type { Objects, StoredObject } from './port.ts';
 import { assertWithin, clippedRange } from './range.ts';
 import { createReserve, type Reserve, spaceOf } from './reserve.ts';
 
-/** What a file begins with: one byte with the length of the content type, and the content type. Then the bytes. */
+/** The head of a file: one byte with the length of the content type, and the content type. The bytes follow. */
 const MAX_HEADER_BYTES = 256;
 
 interface OpenObject {
@@ -203,7 +203,7 @@ function nullWhenMissing(error: unknown): null {
   throw error;
 }
 
-/** What a disk or a quota without room answers. */
+/** The error codes of a full disk or quota. */
 const NO_ROOM = new Set(['ENOSPC', 'EDQUOT']);
 
 /** The file system's failures are the store's. */

@@ -3,10 +3,10 @@ import { LRUCache } from 'lru-cache';
 import { MEGABYTE } from '../../names/units.ts';
 
 const MOST_BYTES = 16 * MEGABYTE;
-/** Of one object: larger ones are read as fast from the system's own cache as they are copied. */
+/** The largest object that is kept: larger ones are read as fast from the system's own cache as they are copied. */
 const LARGEST_BYTES = 128 * 1024;
 
-/** What tells one file from another under the same path. */
+/** The identity of a file among others under the same path. */
 type Mark = Pick<Stats, 'ino' | 'size' | 'mtimeMs'>;
 
 interface Known {

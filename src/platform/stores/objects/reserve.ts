@@ -3,7 +3,7 @@ import { StorageFullError } from '../documents/port.ts';
 
 /** How long a look at the disk is good for. */
 const LOOK_MS = 1_000;
-/** Of a small disk the reserve takes no more than this share. */
+/** The largest share of a small disk that the reserve takes. */
 const LARGEST_SHARE = 0.1;
 
 export interface Space {
@@ -23,7 +23,7 @@ export interface Reserve {
 
 export function createReserve(reserveBytes: number, spaceLeft: () => Promise<Space>): Reserve {
   let lookedMs = Number.NEGATIVE_INFINITY;
-  /** What may still be written before the reserve is touched. */
+  /** Bytes that may still be written before the reserve is touched. */
   let spareBytes = 0;
 
   return {
@@ -42,7 +42,7 @@ export function createReserve(reserveBytes: number, spaceLeft: () => Promise<Spa
   };
 }
 
-/** Of the disk that a directory lies on; it has to exist. */
+/** The space of the disk that a directory lies on; the directory has to exist. */
 export async function spaceOf(directory: string): Promise<Space> {
   const { bavail, blocks, bsize } = await statfs(directory);
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };

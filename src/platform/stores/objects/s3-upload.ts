@@ -4,7 +4,7 @@ import { MEGABYTE } from '../../names/units.ts';
 
 type Sdk = typeof import('@aws-sdk/client-s3');
 
-/** What is held of a stream at a time. S3 takes 10,000 parts: 80 GB. */
+/** Bytes of a stream that are held at a time. S3 takes 10,000 parts: 80 GB. */
 const PART_BYTES = 8 * MEGABYTE;
 
 /** Where an upload goes. */

@@ -8,7 +8,7 @@ import { assertWithin } from './range.ts';
 import { type UploadTarget, uploadStream, uploadWhole } from './s3-upload.ts';
 
 const CONNECT_TIMEOUT_MS = 3000;
-/** Of a request with all its tries, to the head of its answer. */
+/** The timeout of a request with all its tries, to the head of its answer. */
 const REQUEST_TIMEOUT_MS = 5_000;
 /** The same for one that carries up to 8 MB: it goes through at 4 Mbit/s. */
 const UPLOAD_TIMEOUT_MS = 20_000;

@@ -4,7 +4,7 @@ import type { Filter, Sort } from '../port.ts';
 import { keyOfValue } from './keys.ts';
 import { quoted, type Shape } from './shape.ts';
 
-/** What SQL can say of a filter. Every document that the filter matches is among the rows. */
+/** The part of a filter that SQL can express. Every document that the filter matches is among the rows. */
 export interface Narrowing {
   /** A condition over the columns. */
   where: string;

@@ -9,7 +9,7 @@ export interface Shape {
   presences: ReadonlyMap<string, string>;
   /** The statement that creates each index. */
   indexes: ReadonlyMap<string, string>;
-  /** What SQLite says when a unique index refuses a row, with the index's name. */
+  /** The messages of SQLite for unique indexes that refuse a row, with the name of the index. */
   refusals: ReadonlyMap<string, string>;
 }
 
