@@ -1,6 +1,6 @@
 /**
  * Bytes that can be handed to a thread without a copy: they own the whole of their memory. Others are copied once.
- * What was handed over must not be touched again.
+ * Bytes that were handed over must not be touched again.
  */
 export function ownedBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return ownsItsBuffer(bytes) ? bytes : new Uint8Array(bytes);

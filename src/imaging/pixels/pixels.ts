@@ -121,11 +121,11 @@ export interface Pixels {
    * @throws provider_unavailable (capacity)
    */
   refuseExcess(accountId: string, bytes: number): void;
-  /** Of the passes that take a moment. */
+  /** The pool of quick passes. */
   stats(): PixelStats;
-  /** Of those that may take longer: their processes are called threads here. */
+  /** The pool of passes that may take longer: their processes are called threads here. */
   heavyStats(): PixelStats;
-  /** Of those that are items of large jobs, in processes as well. */
+  /** The pool of items of large jobs, in processes as well. */
   batchStats(): PixelStats;
   /**
    * A tiny transform that really runs; the answer to a call of the last seconds is the same proof, so that a busy
@@ -167,7 +167,7 @@ interface Source {
   queueMs: number;
 }
 
-/** What goes with a call: how long it is wanted, and where it says which native work was begun for it. */
+/** The deadline of a call, and the native work that was begun for it. */
 interface CallContext {
   deadline: Deadline;
   follow(native: Promise<unknown>): void;
@@ -355,7 +355,7 @@ export function createPixels(options: PixelsOptions): Pixels {
 
 function ignore(): void {}
 
-/** What would take less time than a pass over such a file. */
+/** Calls that would take less time than a pass over such a file. */
 function insteadOf(header: Header, pass: Pass | null, work: WorkClass | undefined): string[] {
   const moves = pass !== null && framesOf(header, pass) > 1;
   const canHurry = pass !== null && (encodeOf(header, pass).effort ?? 1) > 0;
@@ -366,7 +366,7 @@ function insteadOf(header: Header, pass: Pass | null, work: WorkClass | undefine
   ];
 }
 
-/** What the pixels of a drawing cannot tell about its file. */
+/** Facts of the file of a drawing that its pixels do not hold. */
 function drawingFacts(bytes: Uint8Array): Partial<ImageFacts> {
   const sha1 = createHash('sha1').update(bytes).digest('hex');
   return { format: 'svg', mimeType: 'image/svg+xml', bytes: bytes.length, sha1 };

@@ -7,7 +7,7 @@ export interface UnsupportedFile {
   /** As a person calls it. */
   name: string;
   mediaType: string;
-  /** What to do instead of sending it. */
+  /** The remedy for its sender. */
   instead: string;
 }
 
@@ -35,7 +35,7 @@ const VIDEO: UnsupportedFile = {
   instead: 'send one of its frames as JPEG',
 };
 
-/** What a file is that is none of the images that are read here; undefined when its first bytes do not tell. */
+/** The kind of a file that is no readable image; undefined when its first bytes do not show it. */
 export function unsupportedFile(bytes: Uint8Array): UnsupportedFile | undefined {
   const head = bytes.subarray(0, TEXT_BYTES);
   const [brand] = isoBrands(new Bytes(head));

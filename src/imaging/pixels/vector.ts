@@ -74,7 +74,7 @@ export function createRasterizer(options: RasterizerOptions): Rasterizer {
       const begin = async () => {
         const deadlineMs = clock.nowMs() + timeoutMs;
         drawing = deadlineOf({ deadlineMs, client: deadline.signal, clock, late });
-        // What goes to a process is handed over, and the caller reads its file again.
+        // Bytes that go to a process are handed over, and the caller still reads its file.
         const input = new Uint8Array(bytes);
         return { task: { input, ...size, limitPixels: LIMIT_PIXELS }, signal: drawing.signal };
       };

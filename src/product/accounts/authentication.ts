@@ -5,7 +5,7 @@ import { KEY_CHARACTERS, looksLikeKey, secretHash } from './keys.ts';
 import { CREDENTIAL_CACHE_MS } from './revocations.ts';
 import type { AccountsStore, ApiKeyDocument } from './store.ts';
 
-/** Who calls: an account, by one of its API keys or by a console session. */
+/** The caller: an account, by one of its API keys or by a console session. */
 export interface Caller {
   accountId: string;
   plan: string;
@@ -31,13 +31,13 @@ export interface Authentication {
   forget(credentialId: string): void;
 }
 
-/** What an Authorization header brings, read. */
+/** The credential of an Authorization header. */
 interface Credential {
   header: string;
   isSession: boolean;
   /** Empty where there is none. */
   secret: string;
-  /** Of the secret: see secretHash. */
+  /** The hash of the secret: see secretHash. */
   hash: string;
 }
 
@@ -167,7 +167,7 @@ function keyWithoutScheme(): ApiError {
   );
 }
 
-/** What was cut off when a key was copied. Every key has the same length, so nothing is learnt from it. */
+/** The number of characters that a copied key lacks. Every key has the same length, so this reveals nothing. */
 function wrongLength(received: number): ApiError {
   return new ApiError(
     'unauthorized',

@@ -23,7 +23,7 @@ export interface BootstrapOptions {
   now: Date;
 }
 
-/** What the first start made; a secret is there only when it was made up here, to be printed once. */
+/** The account of the first start. A secret is present only when it was generated here, to be printed once. */
 export interface Bootstrapped {
   account: AccountDocument;
   password: string | null;

@@ -17,12 +17,12 @@ export function looksLikeKey(text: string): boolean {
   return text.startsWith(PREFIX);
 }
 
-/** What is stored and looked up instead of a secret: its SHA-256, base64url. */
+/** The SHA-256 of a secret, base64url: it is stored and looked up in place of the secret. */
 export function secretHash(secret: string): string {
   return hash('sha256', secret, 'base64url');
 }
 
-/** What a listing shows of a key: its prefix and the last 4 characters. */
+/** The hint of a key in a listing: its prefix and the last 4 characters. */
 export function keyHint(key: string): string {
   return `${PREFIX}…${key.slice(-4)}`;
 }

@@ -11,7 +11,7 @@ export interface OperatorOptions {
 }
 
 /**
- * What the operator does to an account. A change is seen by every process at once: its credentials are marked, and
+ * The operator's changes of an account. A change is seen by every process at once: its credentials are marked, and
  * whoever meets a mark looks them up again. Each answers false when there is no such account.
  */
 export interface Operator {

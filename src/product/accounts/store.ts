@@ -1,7 +1,7 @@
 import { deleteExpired } from '../../platform/stores/documents/expiry.ts';
 import type { Collection, DeclaredCollection, Documents } from '../../platform/stores/documents/port.ts';
 
-/** Who an account is. The same document carries its money, which is billing's alone (see billing/store.ts). */
+/** The identity of an account. The same document carries its money, which is billing's alone (see billing/store.ts). */
 export interface AccountDocument {
   _id: string;
   email: string;

@@ -1,8 +1,8 @@
 import type { Bootstrapped } from './bootstrap.ts';
 
 /**
- * What a start prints last, beside the log: the address, and what the first start made up. The secrets are shown this
- * once; the lines with the key and the first call are whole commands, to be copied as they stand.
+ * The lines that a start prints last, beside the log: the address, and the secrets of the first start. The secrets are
+ * shown this once; the lines with the key and the first call are whole commands, to be copied as they stand.
  * @param url where the service is reached, without a slash at the end.
  */
 export function welcomeText(url: string, firstStart: Omit<Bootstrapped, 'finish'> | null): string {

@@ -38,13 +38,13 @@ export interface AssetDocument {
 export type AssetStatus = Asset['status'];
 export type AssetOrigin = Asset['origin'];
 
-/** What is known of an asset before its bytes. */
+/** The fields of an asset that are known before its bytes. */
 export type Labels = Pick<
   AssetDocument,
   'name' | 'collection' | 'origin' | 'jobId' | 'itemIndex' | 'expiresAt'
 >;
 
-/** What is known once they are there. */
+/** The fields that are known once the bytes are stored. */
 export type Content = Pick<AssetDocument, 'digest' | 'image' | 'metadata'>;
 
 /** An asset before its bytes. */

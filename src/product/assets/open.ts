@@ -57,16 +57,16 @@ export interface Assets extends Slice {
   reader: AssetReader;
   /** How many assets an account has, those on their way in and out included. */
   storedAssets(accountId: string): Promise<number>;
-  /** Those of the ids that are no DONE asset of the account. */
+  /** The ids that are no DONE asset of the account. */
   missingAssets(accountId: string, assetIds: readonly string[]): Promise<string[]>;
   jobs: AssetsForJobs;
 }
 
-/** What jobs ask of assets: their inputs, the places of their outputs, and the outputs. */
+/** Assets as jobs use them: their inputs, the quota of their outputs, and the outputs. */
 export interface AssetsForJobs {
   /** Reads an input, which may be as large as an upload. */
   read: AssetReader['read'];
-  /** Those of the ids that are assets of the account, with their status. */
+  /** The ids that are assets of the account, with their status. */
   statuses(accountId: string, assetIds: readonly string[]): Promise<Map<string, AssetStatus>>;
   /** Pictures of the account, by id: those that have their bytes. */
   pictures(accountId: string, assetIds: readonly string[]): Promise<Map<string, StoredPicture>>;
@@ -79,7 +79,7 @@ export interface AssetsForJobs {
   outputs: Outputs;
 }
 
-/** What a download needs to know of an asset. */
+/** The facts of an asset that a download needs. */
 export interface StoredPicture {
   name: string | null;
   format: string;

@@ -9,7 +9,7 @@ const MOST_RECORDS = 10_000;
 const KEEP_MS = 30_000;
 
 /**
- * What is known of assets that were read lately. Nothing about an asset that has its bytes changes but its end, which
+ * The records of assets that were read lately. A stored asset does not change except for its end, which
  * every process hears of; and a reader that finds no bytes behind a record asks for it again.
  */
 export interface AssetRecords {

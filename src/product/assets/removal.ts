@@ -30,7 +30,7 @@ export function createRemoval({ store, records, quota, objects, log }: RemovalOp
     await quota.leave(asset.accountId, asset._id);
   }
 
-  /** What fails here is for the sweep: the caller's asset is gone either way. */
+  /** A failure here is left to the sweep: the caller's asset is gone either way. */
   async function finishOrLeave(asset: AssetDocument): Promise<void> {
     await finish(asset).catch((error: unknown) =>
       log.warn({ err: error, assetId: asset._id }, 'An asset is left for the sweep to remove'),

@@ -20,7 +20,7 @@ export function collectionName(name: string, param: 'collection' | 'name'): stri
   );
 }
 
-/** What the caller called an asset, else the name of the file that it came from; null when neither says anything. */
+/** The name of an asset as its caller gave it, else that of its file; null when neither has one. */
 export function assetName(given: string | undefined, filename: string | null): string | null {
   for (const name of [given, filename]) {
     const shown = (name ?? '').replace(CONTROL_CHARACTERS, '').trim();

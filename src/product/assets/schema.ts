@@ -95,7 +95,7 @@ export const AssetListQuery = Type.Object({
 });
 export type AssetListQuery = Static<typeof AssetListQuery>;
 
-/** What a signed link carries beside its subject. */
+/** The query of a signed link, beside its subject. */
 const Signed = {
   owner: Type.Optional(Type.String()),
   expires: Type.Optional(Type.String()),

@@ -89,7 +89,7 @@ export class AssetsStore {
     return this.#assets.findOne({ accountId, identity, state: 'kept' });
   }
 
-  /** Those of the ids that are DONE assets of the account. */
+  /** The ids that are DONE assets of the account. */
   async findDone(accountId: string, assetIds: readonly string[]): Promise<string[]> {
     const filter = { _id: { $in: assetIds }, accountId, state: 'kept', status: 'DONE' };
     return (await this.#assets.find(filter, { fields: ['_id'] })).map(({ _id }) => _id);
@@ -203,7 +203,7 @@ export class AssetsStore {
     return new Map(found.map(({ _id, status }) => [_id, status]));
   }
 
-  /** Those of the ids that are assets of the account, with what a download needs to know, in no order. */
+  /** The ids that are assets of the account, with the facts for a download, in no order. */
   findMany(accountId: string, assetIds: readonly string[]): Promise<AssetDocument[]> {
     return this.#findKept(accountId, assetIds, ['name', 'image', 'digest', 'objectKey']);
   }

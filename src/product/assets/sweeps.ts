@@ -19,10 +19,10 @@ export interface AssetSweepsOptions {
 
 const MOST_AT_A_TIME = 100;
 
-/** What time and dead processes leave of assets. Each may run anywhere, twice and at once. */
+/** Sweeps for what time and dead processes leave of assets. Each may run in any process, twice and at once. */
 export function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
   const { store, quota, removal, arrivals, storesOpenedAt } = options;
-  /** What is older and not done is nobody's any more. */
+  /** An older asset that is not done has lost its process. */
   const before = (now: Date) =>
     new Date(Math.max(now.getTime() - UNFINISHED_MS, storesOpenedAt?.getTime() ?? 0));
 

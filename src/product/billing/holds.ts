@@ -5,7 +5,7 @@ import { periodOf, turnPeriod } from './period.ts';
 import type { PlanTerms } from './plan-terms.ts';
 import type { BillingStore, LedgerRow, Money } from './store.ts';
 
-/** What a job asks of its account before it may run. */
+/** The runs and credits that a job needs before it may run. */
 export interface JobNeed {
   /** Runs against the processing allowance. */
   runs: number;
@@ -13,7 +13,7 @@ export interface JobNeed {
   credits: number;
 }
 
-/** What was taken for a job. It stands in the job document; the account keeps counters and its last movement alone. */
+/** The hold of a job. It stands in the job document; the account keeps counters and its last movement alone. */
 export interface JobHold extends JobNeed {
   /** `YYYY-MM`: the billing period that the runs were counted in. */
   period: string;
@@ -22,13 +22,13 @@ export interface JobHold extends JobNeed {
   overageCredits: number;
 }
 
-/** What a job used of its hold, and what that costs. */
+/** The charge of a job: the part of its hold that it used. */
 export interface JobCharge {
   credits: number;
   overage: number;
 }
 
-/** What a job would find, if it were submitted now. */
+/** The balance and allowance that a job would find, if it were submitted now. */
 export interface JobOutlook {
   balance: number;
   sufficientCredit: boolean;
@@ -104,12 +104,12 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
       return hold.past === 0 && account.balance - account.held >= heldBy(hold);
     },
 
-    /** What a job may cost at most, in credits, for the account as it was read. */
+    /** The highest price of a job, in credits, for the account as it was read. */
     priceSeen({ account }: Seen, need: JobNeed): number {
       return account === null ? 0 : heldBy(holdOf(inPeriod(account, periodOf(now())), need, periodOf(now())));
     },
 
-    /** What `take` would find, for a dry run. */
+    /** The outlook of `take`, for a dry run. */
     async outlook(accountId: string, need: JobNeed): Promise<JobOutlook> {
       const account = await store.find(accountId);
       if (account === null) throw new Error(`The account ${accountId} is gone.`);
@@ -167,7 +167,7 @@ class PeriodIsOver extends Error {}
 /** Longer than any job can run: a note of runs guards against a repeat of its movement. */
 const NOTE_LIFE_MS = 400 * DAY_MS;
 
-/** What a job pays for what it used: runs fill the allowance first. */
+/** The price of what a job used: runs fill the allowance first. */
 export function chargeOf(hold: JobHold, used: JobNeed): JobCharge {
   const inside = hold.runs - hold.past;
   return {

@@ -27,7 +27,7 @@ export interface RunsChange {
   period: string;
   /** Signed change of the runs counted as used. */
   change: number;
-  /** Of the runs that are counted, those beyond the allowance. */
+  /** The counted runs that are beyond the allowance. */
   past: number;
 }
 
@@ -104,7 +104,7 @@ export function createMovements(store: BillingStore, now: () => Date) {
       (!isFresh && (await store.rowUnder(accountId, reference, jobId !== undefined)) !== null);
     if (isMade || !hasReservation(account, movement.reservationId)) return 'already';
     const spent = spentBy(movement);
-    // What was seen before may have been little for a moment: a refusal looks again.
+    // The balance that was read before may have been low for a moment: a refusal reads it again.
     if (spent > 0 && account.balance - account.held < spent) return isFresh ? 'overtaken' : 'insufficient';
     if (last !== null) await writeOutOnce(accountId, last);
     const row = rowOf(accountId, account, movement, now());
@@ -195,7 +195,7 @@ function spentBy({ credits, heldChange }: Movement): number {
   return heldChange - credits;
 }
 
-/** What must be true of the account for a movement: the money is there, and so is the reservation that it uses up. */
+/** The condition on the account for a movement: it has the money, and the reservation that the movement uses up. */
 function covers(movement: Movement): Filter {
   const spent = spentBy(movement);
   return {

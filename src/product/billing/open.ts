@@ -26,7 +26,7 @@ export interface BillingOptions {
   plan: (id: string) => Plan;
   /** Where credits are added; part of the refusal for want of them. */
   topUpUrl: () => string;
-  /** What other slices count beside the synchronous calls. Asked when usage is read. */
+  /** The usage that other slices count beside the synchronous calls. Asked when usage is read. */
   usageSources: () => readonly UsageSource[];
   /** How many assets an account keeps. */
   storedAssets: (accountId: string) => Promise<number>;
@@ -43,7 +43,7 @@ export interface Billing extends Slice {
   describe: (accountId: string) => Promise<Account>;
 }
 
-/** What accounts have, what moves it, and what they did. */
+/** The money of accounts, its movements, and their usage. */
 export async function openBilling(options: BillingOptions): Promise<Billing> {
   const { documents, coordination, gate, plan, topUpUrl, now, log } = options;
   const store = await BillingStore.open(documents);

@@ -1,4 +1,4 @@
-/** What billing must know of a plan. */
+/** The terms of a plan that billing needs. */
 export interface PlanTerms {
   id: string;
   /** Runs a billing period (a calendar month, UTC); -1 is unlimited. */

@@ -20,7 +20,7 @@ export interface BillingRoutesOptions {
   now: () => Date;
 }
 
-/** What an account has, what moved it, and what it did. */
+/** The balance of an account, its movements, and its usage. */
 export async function billingRoutes(app: FastifyInstance, options: BillingRoutesOptions): Promise<void> {
   const { store, movements, catchUp, usageSources, gate, now } = options;
 

@@ -136,7 +136,7 @@ export class BillingStore {
     return this.#money.findOne({ _id: accountId }, { fields });
   }
 
-  /** What an account has; nothing when there is no such account. */
+  /** The money of an account; null when there is no such account. */
   async findCredits(accountId: string): Promise<Pick<Money, 'balance' | 'held'>> {
     const account = await this.#money.findOne({ _id: accountId }, { fields: ['balance', 'held'] });
     return account ?? { balance: 0, held: 0 };
@@ -203,7 +203,7 @@ export class BillingStore {
   }
 }
 
-/** What moves no credits (runs inside of the allowance) is no line of a ledger, and is noted beside it. */
+/** A movement without credits (runs within the allowance) is no line of a ledger, and is noted beside it. */
 function movesCredits({ credits, held }: LedgerRow): boolean {
   return credits !== 0 || held !== 0;
 }

@@ -45,7 +45,7 @@ export interface BatchMark {
   sequence: number;
 }
 
-/** What counts are told by. */
+/** The keys of counts. */
 export type CountKey = 'op' | 'apiKeyId' | 'day';
 
 export interface KeyCount {

@@ -10,7 +10,7 @@ const GROUPINGS = ['op', 'key', 'day'] as const;
 
 export type Grouping = (typeof GROUPINGS)[number];
 
-/** What GET /usage looks at: from inclusive, to exclusive, both whole minutes. */
+/** The window of GET /usage: from inclusive, to exclusive, both whole minutes. */
 export interface UsageWindow {
   from: Date;
   to: Date;

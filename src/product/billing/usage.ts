@@ -1,7 +1,7 @@
 import type { Usage, UsageBucket, UsageTotal } from './schema.ts';
 import type { UsageWindow } from './usage-window.ts';
 
-/** What one kind of work adds to the keys of a window. Keys may come in any order; sums left out are 0. */
+/** The sums of one kind of work, by the keys of a window. Keys may come in any order; sums left out are 0. */
 export type UsageSource = (
   accountId: string,
   window: UsageWindow,

@@ -12,7 +12,7 @@ import { encodeOf, framesOf, sizesOf } from './following.ts';
 
 /** Opening a picture, and a task's way to its worker. */
 const BASE_MS = 5;
-/** What a frame costs beside its pixels. */
+/** The cost of a frame beside its pixels. */
 const FRAME_MS = 5;
 const DECODE_MS: Readonly<Record<string, number>> = {
   jpeg: 12,
@@ -35,7 +35,7 @@ const PALETTE_TRIALS = 4;
 const LOSSLESS_TRIALS = 2;
 
 type Known = Encode & { format: OutputFormat };
-/** What an effort of 0 to 9 costs, by efforts that rise; between two of them it lies on the line. */
+/** The cost of efforts from 0 to 9, in rising order; between two of them it is interpolated. */
 type Point = readonly [effort: number, ms: number];
 type ByEffort = readonly [Point, ...Point[]];
 
@@ -136,7 +136,7 @@ function encodingMs(encode: Known, written: { frames: number; megapixels: number
   return trialsOf(encode) * (once + megapixels * compareMs);
 }
 
-/** Of the searches of workers/image/search/target.ts. */
+/** Trials of the searches of workers/image/search/target.ts. */
 function trialsOf({ format, lossless }: Known): number {
   if (lossless) return LOSSLESS_TRIALS;
   return format === 'png' || format === 'gif' ? PALETTE_TRIALS : QUALITY_TRIALS;
@@ -153,7 +153,7 @@ function atEffort(encode: Known, megapixels: number): number {
   return high <= low ? lowMs : lowMs + ((highMs - lowMs) * (kept - low)) / (high - low);
 }
 
-/** What is taken where nobody chose. */
+/** The effort where the caller chose none. */
 function usualEffort({ format, lossless, palette, colors, target }: Known, megapixels: number): number {
   const searched = target && searchEffort(format, megapixels);
   const isPalette = palette ?? colors !== undefined;

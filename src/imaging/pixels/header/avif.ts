@@ -6,7 +6,7 @@ import type { Header } from './facts.ts';
 import { type Items, readItems } from './items.ts';
 
 const AVIF_BRANDS = ['avif', 'avis'];
-/** Of pictures that are not coded as AV1. */
+/** The brands of pictures that are not coded as AV1. */
 export const HEIF_BRANDS = ['heic', 'heix', 'hevc', 'hevx', 'heim', 'heis', 'mif1', 'msf1', 'mif2'];
 const ALPHA = /^urn:mpeg:(mpegB:cicp:systems:auxiliary:alpha|hevc:2015:auxid:1)/;
 

@@ -1,6 +1,6 @@
 import type { Cicp } from '../../../../workers/protocol.ts';
 
-/** What a file says about itself, read without decoding a pixel. */
+/** The header of a file, read without decoding a pixel. */
 export interface Header {
   format: 'jpeg' | 'png' | 'webp' | 'gif' | 'avif' | 'heif' | 'tiff' | 'svg';
   mimeType: string;
@@ -21,7 +21,7 @@ export interface Header {
   animated: boolean;
   /** Its pixels are few colours by number: a palette, or fewer than 8 bits of grey. */
   indexed?: true;
-  /** What its colours mean, where it says so by code points and not by a profile. */
+  /** The meaning of its colours, where the file gives it by code points and not by a profile. */
   cicp?: Cicp;
   /** An animation without a still picture of its own, which nothing here decodes. */
   stillMissing?: true;

@@ -8,7 +8,7 @@ import {
   primaryItem,
 } from '../../../../workers/formats/heif.ts';
 
-/** What the meta box of an image file says about its items. */
+/** The items of an image file, as its meta box describes them. */
 export interface Items {
   /** In the order in which they are applied. */
   primaryProperties: IsoBox[];

@@ -1,16 +1,16 @@
 import type { InputHeader, Readings } from '../../../../workers/protocol.ts';
 import type { Header } from './facts.ts';
 
-/** What the codec does not tell, or tells wrongly. */
+/** Facts that the codec does not report, or reports wrongly. */
 export function readingsOf({ format, cicp, frames, animated }: Header): Readings {
   // An animation is read as the still picture that stands for it.
   const pictures = animated ? 1 : frames;
-  // Of several pictures one is chosen by its number in the file, which only the file itself has.
+  // One of several pictures is chosen by its number in the file, which only the file itself has.
   const colours = cicp !== undefined && pictures === 1 ? { cicp } : {};
   return { ...colours, ...(format === 'avif' && { pictures }) };
 }
 
-/** What saves the thread a reading of its own: the header of a still picture. */
+/** The header of a still picture, which spares the thread a reading of its own. */
 export function hintOf(header: Header): { header?: InputHeader } {
   const {
     format,

@@ -3,7 +3,7 @@ import type { Header } from './facts.ts';
 
 /** How far into the file its root element is looked for: comments and a DOCTYPE may stand before it. */
 const PROLOGUE_BYTES = 65_536;
-/** What may stand before the root element; each alternative begins differently, so the match is linear. */
+/** The text that may stand before the root element; each alternative begins differently, so the match is linear. */
 const PROLOGUE = /^\ufeff?(?:\s|<\?[\s\S]*?\?>|<!--[\s\S]*?-->|<!DOCTYPE[^[>]*(?:\[[^\]]*\]\s*)?>)*/;
 const ROOT = /^<(?:[\w.-]+:)?svg(?=[\s/>])(?:[^"'>]|"[^"]*"|'[^']*')*>/;
 /** CSS pixels of a unit at 72 dots per inch, and a font of 12, as librsvg draws. */

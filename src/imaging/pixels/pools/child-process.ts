@@ -18,7 +18,7 @@ export class ProcessDeath extends Error {
 
 export interface ChildProcessOptions {
   file: URL;
-  /** What it may write to. */
+  /** Memory that it may write to. */
   memoryMegabytes: number;
   /** 0 as everybody, 19 the lowest priority. */
   niceness: number;
@@ -79,7 +79,7 @@ export function startTaskProcess({ file, memoryMegabytes, niceness }: ChildProce
     stdio: ['ignore', 'ignore', 'ignore', 'ipc', 'pipe'],
   });
   const pipe = child.stdio[DATA_PIPE] as Duplex;
-  // What is written to a process that died says so; its death is told by its end.
+  // A write to a process that died fails here; the death itself is reported by its exit.
   pipe.on('error', () => {});
   const died = new AbortController();
   const gone = endingOf(child).then((ending) => died.abort(new ProcessDeath(ending)));

@@ -115,7 +115,7 @@ export function openPools(options: PoolsOptions): Pools {
   };
 }
 
-/** What passes have in common that take as long beside their estimate: their encoder. */
+/** Passes with the same encoder take about as long beside their estimate. */
 function kindOf(header: Header, pass: Pass | null): string {
   if (pass === null) return 'description';
   const { format, lossless } = encodeOf(header, pass);

@@ -12,7 +12,7 @@ import type {
   TransformTask,
 } from '../../../../workers/protocol.ts';
 
-/** What a task is answered with. */
+/** The answer to a task. */
 export type ResultOf<T extends ImageTask> =
   | (T extends TransformTask ? Transformed : T extends CompareTask ? Compared : Described)
   | Failure;

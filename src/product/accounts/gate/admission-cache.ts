@@ -9,7 +9,7 @@ const MOST_AHEAD = 100;
 const MOST_ACCOUNTS = 10_000;
 
 /**
- * What coordination said of a caller lately, so that most calls of a busy one ask nothing. A call passes when its
+ * The last admission answers of coordination, so that most calls of a busy caller ask nothing. A call passes when its
  * caller was let in from the same network within the last tenth of a second, and a request of its account was counted
  * ahead for it. Requests are counted before they are made, so no limit is ever passed. What a process has counted ahead
  * and does not use, because it ends or its callers went elsewhere, is lost until the window turns: see RateQuestion for
@@ -24,7 +24,7 @@ export interface AdmissionCache {
   prepaidRequests(accountId: string): number;
 }
 
-/** What asks coordination about a caller. */
+/** The question to coordination about a caller. */
 export interface Question {
   /** @param ahead how many requests to count ahead. */
   ask: (ahead: number) => Promise<AdmitAnswer>;
@@ -32,7 +32,7 @@ export interface Question {
   mustAsk?: boolean;
 }
 
-/** Of one account, in one turn of its rate window. */
+/** The requests of one account in one rate window. */
 interface Counted {
   ahead: number;
   /** Left of the window when coordination was asked last. */

@@ -13,7 +13,7 @@ export function setCaller(request: Judged, caller: Caller): void {
   request[CALLER] = caller;
 }
 
-/** Who makes a request; null before the gate has said so, and where nobody is named. */
+/** The caller of a request; null before the gate has found it, and where the request names none. */
 export function callerIfAny(request: Judged): Caller | null {
   return request[CALLER] ?? null;
 }

@@ -3,7 +3,7 @@ import { ApiError } from '../../../platform/http/errors.ts';
 import type { RateAnswer } from '../../../platform/stores/coordination/port.ts';
 import type { SlotKind } from './slots.ts';
 
-/** What a route's own check refuses, kept until the windows have been asked. */
+/** The refusal of a route's own check, kept until the windows have been asked. */
 export function refusalOf(request: FastifyRequest, { check }: FastifyContextConfig): ApiError | null {
   try {
     check?.(request);

@@ -220,7 +220,7 @@ export function createGate(options: GateOptions): Gate {
     return `${options.hostId}/${network}`;
   }
 
-  /** What was counted ahead and not made yet is left to the caller as well. */
+  /** Requests that were counted ahead and not made yet are left to the caller as well. */
   function budgetOf({ accountId }: Caller, { allowed, remaining, resetMs }: RateAnswer): Budget {
     return {
       limit: options.requestsPerMinute,

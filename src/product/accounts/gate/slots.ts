@@ -25,7 +25,7 @@ const SECOND_LOOKS_MS = [10, 30];
  */
 const COMPANY_MS = 20;
 
-/** What an account has a number of slots for: synchronous image calls, and calls that wait for a job. */
+/** The kinds of slots of an account: for synchronous image calls, and for calls that wait for a job. */
 export type SlotKind = 'calls' | 'waits';
 
 /** A slot for one call after the other. */
@@ -61,9 +61,9 @@ export function createSlots(
   holder: string,
   { elapsedMs, after }: Pick<Clock, 'elapsedMs' | 'after'> = systemClock,
 ): Slots {
-  /** What has to end before the slot of a request comes back. */
+  /** The work that has to end before the slot of a request comes back. */
   const works = new WeakMap<FastifyRequest, Promise<unknown>>();
-  /** What has come back, the latest last. */
+  /** The slots that have come back, the latest last. */
   let returning: { slot: CallSlot; sinceMs: number }[] = [];
   let isTimed = false;
   let holders = 0;

@@ -5,7 +5,7 @@ export interface SignInQueueOptions {
   atOnce: number;
   /** Sign-ins that wait, over all networks. */
   mostWaiting: number;
-  /** Of these, from one network. */
+  /** Attempts of one network among these. */
   mostOfNetwork: number;
   /** Milliseconds until a sign-in that still waits is given up. */
   mostWaitMs: number;

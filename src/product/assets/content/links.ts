@@ -6,10 +6,10 @@ export interface LinksOptions {
   now: () => Date;
 }
 
-/** What a link grants: reading an asset's content, or putting it. */
+/** The right that a link grants: to read the content of an asset, or to put it. */
 type Grant = 'asset-content' | 'asset-put';
 
-/** What a link carries in its query. */
+/** The query of a link. */
 export interface LinkQueryPart {
   owner?: string;
   expires?: string;

@@ -2,7 +2,7 @@ import { randomText } from '../../../platform/names/ids.ts';
 import type { Collection, Documents } from '../../../platform/stores/documents/port.ts';
 import { ASSET_QUOTA } from './asset-quota.ts';
 
-/** What a job does to the count: `in` takes places for it, `out` gives back those that it left empty. */
+/** A change of the count by a job: `in` takes quota for it, `out` gives back the part that it did not use. */
 interface Mark {
   jobId: string;
   way: 'in' | 'out';

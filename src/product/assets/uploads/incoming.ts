@@ -20,7 +20,7 @@ interface Sender {
 /** An image on its way in. It is disposed of whether it came or not. */
 export interface IncomingImage extends Disposable {
   bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
-  /** What its sender calls it. */
+  /** The name that its sender gave. */
   filename: string | null;
   /**
    * To be called when the bytes were read: reads what comes behind them, and gives back what the image held.

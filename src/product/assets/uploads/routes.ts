@@ -100,7 +100,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
   );
 }
 
-/** What an uploaded asset is called, and where it is kept. */
+/** The name and the collection of an uploaded asset. */
 function labelsOf({ name, collection }: UploadQuery) {
   return {
     name: assetName(name, null),

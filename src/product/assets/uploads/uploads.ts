@@ -124,7 +124,7 @@ export function createArrivals(options: ArrivalsOptions) {
     }
   }
 
-  /** What follows from an asset that is shown; the sweep does it for one whose process died before. */
+  /** The steps after an asset is shown; the sweep takes them for one whose process died before. */
   async function settle({ _id, accountId, collection }: AssetDocument): Promise<void> {
     if (collection !== null) await collections.touch(accountId, collection);
     await quota.settle(accountId, _id);
@@ -219,7 +219,7 @@ export function createArrivals(options: ArrivalsOptions) {
       try {
         return await take(claimed, objectKey, sending);
       } catch (error) {
-        // What cannot be undone now expires, as an asset that was never put.
+        // An upload that cannot be undone now expires, as an asset that was never put.
         await undoPut(claimed, objectKey, error).catch(() => undefined);
         throw error;
       }
