@@ -160,6 +160,7 @@ export async function openSlices({ settings, platform, pixels, renders }: Slices
       outbound,
       signatures,
       templates,
+      models,
       presets,
       allowance: billing.allowance,
       assets: assets.reader,

@@ -1,9 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import type { Pass } from '../../../workers/protocol.ts';
 import { ApiError, invalidParam } from '../../platform/http/errors.ts';
-import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
 import type { CompiledStep } from '../catalogue/plan/compiled-step.ts';
-import { planOf } from '../catalogue/plan/plan.ts';
+import { type OnePass, onePassOf } from '../catalogue/plan/one-pass.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import { compileSteps } from '../catalogue/plan/steps.ts';
 import type { Models } from '../models/models.ts';
@@ -17,10 +15,7 @@ const PARAM = 'preset';
 const KEPT_PASSES = 1_000;
 
 /** The one pass of a preset that runs while the caller waits, and what is worth a word about its steps. */
-interface PresetRun {
-  pass: Pass;
-  warnings: StepWarning[];
-}
+type PresetRun = Pick<OnePass, 'pass' | 'warnings'>;
 
 export type PresetPass = (accountId: string, reference: string) => Promise<PresetRun>;
 
@@ -45,13 +40,10 @@ export function createPresetPass(store: PresetsStore, models: Models): PresetPas
 }
 
 function passOf(steps: readonly PresetStep[], models: Models): PresetRun {
-  const checked = compiled(steps, models);
-  const segments = planOf(checked);
-  const [segment] = segments;
-  if (segment?.runs !== 'pass' || segments.length > 1) throw jobsOnly('has a step that runs a model');
-  if (segment.compareWith !== undefined || segment.layers.length > 0)
-    throw jobsOnly('has a step that reads a second asset');
-  return { pass: segment.pass, warnings: warningsOf(checked) };
+  const run = onePassOf(compiled(steps, models));
+  if (run.obstacle === undefined) return { pass: run.pass, warnings: run.warnings };
+  const message = `The preset has a step that ${run.obstacle.does}, so it runs only as a job: send it to POST /api/v1/jobs.`;
+  throw invalidParam(PARAM, message);
 }
 
 /** Steps were checked when they were saved, but perhaps by an earlier release with other contracts. */
@@ -63,8 +55,4 @@ function compiled(steps: readonly PresetStep[], models: Models): CompiledStep[] 
     const message = `The preset has a step that is no longer accepted, save it again: ${error.message}`;
     throw invalidParam(PARAM, message, { step: error.param });
   }
-}
-
-function jobsOnly(what: string): ApiError {
-  return invalidParam(PARAM, `The preset ${what}, so it runs only as a job: send it to POST /api/v1/jobs.`);
 }

@@ -15,6 +15,8 @@ export interface BodyFields {
   op?: string;
   preset?: string;
   parameters?: Record<string, unknown>;
+  /** As sent: sent-steps.ts checks them. */
+  steps?: unknown;
   /** The op's own parameters as multipart fields, each the text of its value. */
   texts?: Record<string, string>;
 }
@@ -51,17 +53,17 @@ export async function wholePart({ bytes, declaredType }: FilePart) {
 }
 
 /** The fields that a JSON body may have; transform-schema.ts describes their values. */
-const FIELDS = ['assetId', 'url', 'op', 'parameters', 'preset'];
+const FIELDS = ['assetId', 'url', 'op', 'parameters', 'preset', 'steps'];
 
-/** Reads a JSON body: exactly one of `url` and `assetId`, and optionally op, preset and parameters. */
+/** Reads a JSON body: exactly one of `url` and `assetId`, and optionally op, preset, parameters and steps. */
 function referenceOf(body: unknown): Input {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw invalidParam('body', 'The body must be a JSON object with url or assetId.');
   }
-  const { assetId, url, op, preset, parameters, ...others } = body as Record<string, unknown>;
+  const { assetId, url, op, preset, parameters, steps, ...others } = body as Record<string, unknown>;
   const [other] = Object.keys(others);
   if (other !== undefined) throw unknownField(other);
-  const fields = checkedFields({ op, preset, parameters });
+  const fields = checkedFields({ op, preset, parameters, steps });
   if (assetId !== undefined && url !== undefined) throw invalidParam('url', 'Give assetId or url, not both.');
   if (url !== undefined) return { kind: 'url', url: addressOf(url), fields };
   if (assetId !== undefined) return { kind: 'asset', assetId: textOf('assetId', assetId), fields };
@@ -71,8 +73,6 @@ function referenceOf(body: unknown): Input {
 /** Fields that callers send in a body because another call, or another service, takes them there. */
 const ELSEWHERE = new Map<string, string>(
   Object.entries({
-    steps:
-      'steps are not read here: save them as a preset (POST /api/v1/presets) and send preset, or call op by op.',
     assetIds: 'assetIds belong to a job; this call takes assetId, one id as text.',
     image:
       'An image within JSON is not read: send its bytes as the body, as a multipart file, or send a url.',
@@ -101,12 +101,12 @@ export function addressOf(value: unknown, param = 'url'): string {
   throw invalidParam(param, message, { allowed: ['https', 'http'] });
 }
 
-function multipartFields({ op, preset, parameters, ...texts }: Record<string, string>): BodyFields {
-  if (texts.steps !== undefined) throw unknownField('steps');
+function multipartFields({ op, preset, parameters, steps, ...texts }: Record<string, string>): BodyFields {
   const named = checkedFields({
     op,
     preset,
-    parameters: parameters === undefined ? undefined : parsed('parameters', parameters),
+    parameters: parameters === undefined ? undefined : parsed('parameters', parameters, 'object'),
+    steps: steps === undefined ? undefined : parsed('steps', steps, 'list'),
   });
   return { ...named, texts };
 }
@@ -115,11 +115,13 @@ function checkedFields({
   op,
   preset,
   parameters,
-}: Record<'op' | 'preset' | 'parameters', unknown>): BodyFields {
+  steps,
+}: Record<'op' | 'preset' | 'parameters' | 'steps', unknown>): BodyFields {
   return {
     ...(op === undefined ? {} : { op: textOf('op', op) }),
     ...(preset === undefined ? {} : { preset: textOf('preset', preset) }),
     ...(parameters === undefined ? {} : { parameters: objectOf('parameters', parameters) }),
+    ...(steps === undefined ? {} : { steps }),
   };
 }
 
@@ -134,11 +136,11 @@ function objectOf(param: string, value: unknown): Record<string, unknown> {
   throw invalidParam(param, `${param} must be a JSON object.`);
 }
 
-function parsed(param: string, text: string): unknown {
+function parsed(param: string, text: string, kind: 'object' | 'list'): unknown {
   try {
     return parseJson(Buffer.from(text));
   } catch (error) {
     const why = (error as Error).message.replace('The body', param);
-    throw invalidParam(param, `${param} must be the text of a JSON object. ${why}`);
+    throw invalidParam(param, `${param} must be the text of a JSON ${kind}. ${why}`);
   }
 }

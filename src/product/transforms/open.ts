@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Signatures } from '../../platform/http/signatures.ts';
 import type { Slice } from '../../platform/http/slice.ts';
 import type { Objects } from '../../platform/stores/objects/port.ts';
+import type { Models } from '../models/models.ts';
 import type { Presets } from '../presets/open.ts';
 import { compareRoutes } from './compare.ts';
 import { metadataRoutes } from './metadata.ts';
@@ -15,6 +16,7 @@ export interface ImagesOptions
     Pick<RenderOptions, 'renders' | 'templates' | 'publicUrl'> {
   objects: Objects;
   signatures: Signatures;
+  models: Models;
   presets: Pick<Presets, 'passOf'>;
   settings: { TRANSFORM_TIMEOUT_MS: number; RENDER_TIMEOUT_MS: number };
 }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Pass } from '../../../workers/protocol.ts';
-import { invalidParam } from '../../platform/http/errors.ts';
+import { type ApiError, invalidParam } from '../../platform/http/errors.ts';
 import { didYouMean } from '../../platform/names/nearest.ts';
 import { checkParameters } from '../catalogue/checks/check.ts';
 import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
@@ -14,10 +14,11 @@ import { TRANSFORM_OPS } from './transform-schema.ts';
 
 export type Query = Readonly<Record<string, string | string[] | undefined>>;
 
-/** The work of a transform: one op, or one preset by reference. */
+/** The work of a transform: one op, one preset by reference, or steps that are not yet checked. */
 export type TransformCall =
   | { kind: 'op'; op: PixelOp; given: Given; pass: Pass; warnings: StepWarning[] }
-  | { kind: 'preset'; reference: string };
+  | { kind: 'preset'; reference: string }
+  | { kind: 'steps'; sent: unknown };
 
 /**
  * Compiled calls by the text of their query, because programs send a few queries repeatedly. Longer texts rarely
@@ -30,11 +31,13 @@ const LONGEST_KEPT_TEXT = 500;
 const OWN_KEYS = ['op', 'preset', 'response'];
 
 /**
- * Reads query and body together, which must name one op or one preset. The query overrides the body, key by key.
- * @throws ApiError invalid_param on op, preset or the parameter at fault.
+ * Reads query and body together, which must name one op, one preset or steps. The query overrides the body, key by key.
+ * @throws ApiError invalid_param on op, preset, steps or the parameter at fault.
  */
 export function readCall(query: Query, body: BodyFields): TransformCall {
   if (Array.isArray(query.response)) textOf('response', query.response);
+  if (query.steps !== undefined) throw stepsInQuery();
+  if (body.steps !== undefined) return sentSteps(query, body);
   const op = textOf('op', query.op) ?? (query.preset === undefined ? body.op : undefined);
   const preset = textOf('preset', query.preset) ?? (query.op === undefined ? body.preset : undefined);
   if (op !== undefined && preset !== undefined) {
@@ -43,7 +46,7 @@ export function readCall(query: Query, body: BodyFields): TransformCall {
   if (preset !== undefined) return presetCall(preset, query, body);
   if (op === undefined) {
     const message =
-      'op is missing: name one, such as op=resize (GET /api/v1/ops lists them all), or a saved preset.';
+      'op is missing: name one, such as op=resize (GET /api/v1/ops lists them all), a saved preset, or several ops as steps in a multipart field or in JSON.';
     throw invalidParam('op', message, { allowed: transformOps() });
   }
   return opCall(syncOp(op), query, body);
@@ -70,6 +73,7 @@ export function checkQuery(text: string, query: Query, bodyMaySayMore: boolean):
     readQuery(text, query);
     return;
   }
+  if (query.steps !== undefined) throw stepsInQuery();
   const op = textOf('op', query.op);
   const preset = textOf('preset', query.preset);
   if (op !== undefined && preset !== undefined) readCall(query, {});
@@ -96,6 +100,23 @@ function presetCall(reference: string, query: Query, body: BodyFields): Transfor
     );
   }
   return { kind: 'preset', reference };
+}
+
+/** Steps are all of the work, so a field that would add to them is refused by its name. */
+function sentSteps(query: Query, { steps: sent, texts, ...fields }: BodyFields): TransformCall {
+  const { response: _, ...said } = query;
+  const beside = Object.keys({ ...fields, ...texts, ...said })[0];
+  if (beside === undefined) return { kind: 'steps', sent };
+  const way = ['op', 'preset', 'parameters'].includes(beside)
+    ? 'Leave it out, or leave out steps.'
+    : 'Move it into parameters of a step.';
+  throw invalidParam(beside, `${beside} may not accompany steps, which say all that is done. ${way}`);
+}
+
+function stepsInQuery(): ApiError {
+  const message =
+    'steps are not read in the query: send them as JSON text in a multipart field beside file, as in -F \'steps=[{"op": "flip"}]\', or in a JSON body beside url or assetId.';
+  return invalidParam('steps', message);
 }
 
 /** Refuses only keys that the op does not declare, because the body may still add missing parameters. */

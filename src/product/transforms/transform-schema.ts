@@ -2,6 +2,7 @@ import { type TObject, type TSchema, Type } from '@sinclair/typebox';
 import { OPS } from '../catalogue/index.ts';
 import { isPixelOp, type Op, type PixelOp } from '../catalogue/op.ts';
 import { PASS_PARAMETERS } from '../catalogue/pass-parameters.ts';
+import { SentSteps } from './sent-steps.ts';
 
 /** Ops that run on this endpoint while the caller waits. */
 export const TRANSFORM_OPS: readonly PixelOp[] = Object.values<Op>(OPS)
@@ -35,7 +36,7 @@ export function transformQuery(): TObject {
         type: 'string',
         enum: TRANSFORM_OPS.map(({ op }) => op),
         examples: [TRIED_FIRST],
-        description: 'The op to run; exclusive with preset.',
+        description: 'The op to run; exclusive with preset and steps.',
       }),
     ),
     preset: Type.Optional(
@@ -144,8 +145,8 @@ export const CompareReference = Type.Object(
 );
 
 /**
- * The JSON form of a transform: the reference to the image, and the op with its own parameters, or a preset. A query
- * key overrides the body.
+ * The JSON form of a transform: the reference to the image, and the op with its own parameters, a list of steps, or a
+ * preset. A query key overrides the body.
  */
 export function transformReference(): TSchema {
   const ofOps = TRANSFORM_OPS.map(({ op, parameters, example }) =>
@@ -167,10 +168,14 @@ export function transformReference(): TSchema {
     { ...IMAGE, preset: Type.String({ minLength: 1, description: 'Slug, id or slug@version.' }) },
     { title: 'Transform_preset', additionalProperties: false, ...ONE_IMAGE },
   );
+  const ofSteps = Type.Object(
+    { ...IMAGE, steps: SentSteps },
+    { title: 'Transform_steps', additionalProperties: false, ...ONE_IMAGE },
+  );
   const first = TRANSFORM_OPS.filter(({ op }) => op === TRIED_FIRST);
   return Type.Unsafe({
     title: 'TransformRequest',
-    oneOf: [...ofOps, ofPreset, ImageReference],
+    oneOf: [...ofOps, ofSteps, ofPreset, ImageReference],
     examples: first.map(({ op, example }) => exampleOf(op, example)),
   });
 }

@@ -6,10 +6,12 @@ import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { addWarnings, type Warning } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
+import type { Models } from '../models/models.ts';
 import { type BodyFields, readInput } from './input.ts';
 import { RESULT_LIFE_SECONDS } from './limits.ts';
 import { bodyBytesOf, bring, counted, limitsOf, type MeteredCallOptions, namedAs } from './metered-call.ts';
 import type { Results } from './results.ts';
+import { planOfSteps, SentSteps } from './sent-steps.ts';
 import { runOf, sendTiming } from './timing.ts';
 import { checkQuery, type Query, readCall, readQuery, type TransformCall } from './transform-call.ts';
 import { transformQuery, transformReference } from './transform-schema.ts';
@@ -20,15 +22,23 @@ interface Planned {
   warnings: readonly Warning[];
 }
 
+/** What runs, by the name that usage counts it under. */
+interface PlannedCall extends Planned {
+  name: string;
+  /** The name of a parameter of the pass in the words of the call. */
+  paramOf: (passParam: string) => string;
+}
+
 export interface TransformOptions extends MeteredCallOptions {
   results: Results;
+  models: Models;
   /** Returns the one pass of a preset that runs here. It throws the API's preset errors. */
   presetPass: (accountId: string, reference: string) => Promise<Planned>;
 }
 
-/** POST /images/transform: runs one op or one preset on one image, while the caller waits. */
+/** POST /images/transform: runs one op, one preset or a list of steps on one image, while the caller waits. */
 export async function transformRoutes(app: FastifyInstance, options: TransformOptions): Promise<void> {
-  const { gate, pixels, results, presetPass } = options;
+  const { gate, pixels, results, models, presetPass } = options;
 
   app.post<{ Querystring: Query }>(
     '/images/transform',
@@ -37,13 +47,14 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         slot: 'calls',
         body: 'stream',
         reference: transformReference(),
+        formFields: FORM_FIELDS,
         answers: 'image/*',
         check: checkBeforeBody,
       },
       schema: {
         summary: 'Transform an image',
         description:
-          'Runs one op of the catalogue, or one saved preset without an AI step, on one image: raw bytes with their own Content-Type, a multipart `file` part, or a JSON reference with `url` or `assetId`. Nothing is stored.',
+          'Runs one op of the catalogue, a list of deterministic steps (a field of JSON or multipart), or one saved preset without an AI step, on one image: raw bytes with their own Content-Type, a multipart `file` part, or a JSON reference with `url` or `assetId`. Nothing is stored.',
         tags: ['Images'],
         querystring: transformQuery(),
         response: { 200: envelopeOf(ResultLink) },
@@ -60,20 +71,20 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
       const call = isEmpty(input.fields)
         ? readQuery(queryTextOf(request), request.query)
         : readCall(request.query, input.fields);
-      const { pass, warnings } = await planOf(call, caller);
-      const done = await counted(options.allowance, caller, nameOf(call), async () => {
+      const { name, pass, warnings, paramOf } = await planOf(call, caller);
+      const done = await counted(options.allowance, caller, name, async () => {
         const image = await bring(input, caller, options, limits);
         const fetchMs = reply.elapsedTime - admitMs;
         const bytesIn = image.bytes.length;
         const { accountId } = caller;
-        const work = pixels.transform({ ...image, pass, accountId, ...limits, paramOf: paramOf(call) });
+        const work = pixels.transform({ ...image, pass, accountId, ...limits, paramOf });
         gate.keepSlotUntil(request, work.ended);
         const result = await work.result;
         const link = request.query.response === 'url' ? await results.store(result) : null;
         return { fetchMs, bytesIn, link, ...result };
       });
       sendTiming(reply, { admitMs, ...done, ...done.timings });
-      options.meters.ops.ran(runOf(nameOf(call), { admitMs, ...done }));
+      options.meters.ops.ran(runOf(name, { admitMs, ...done }));
       addWarnings(reply, [...warnings.map(({ code }) => ({ code })), ...(done.warnings ?? [])]);
       sendAchieved(reply, done.achieved);
       sendHashes(reply, done.hashes);
@@ -82,10 +93,24 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
     },
   );
 
-  async function planOf(call: TransformCall, caller: Caller): Promise<Planned> {
-    return call.kind === 'op' ? call : presetPass(caller.accountId, call.reference);
+  async function planOf(call: TransformCall, caller: Caller): Promise<PlannedCall> {
+    switch (call.kind) {
+      case 'op':
+        return { ...call, name: call.op.op, paramOf: namedAs(call.op, call.given) };
+      case 'steps':
+        return { ...planOfSteps(call.sent, models), name: 'steps' };
+      case 'preset': {
+        const paramOf = (passParam: string) => (passParam === 'frame' ? 'frame' : 'preset');
+        return { ...(await presetPass(caller.accountId, call.reference)), name: 'preset', paramOf };
+      }
+    }
   }
 }
+
+/** What a multipart body says beside the file; the parameters of the op may come as fields of their own too. */
+const FORM_FIELDS = {
+  steps: Type.Optional(Type.String({ description: `JSON text. ${SentSteps.description}` })),
+};
 
 const ResultLink = Type.Object(
   {
@@ -144,13 +169,4 @@ function sendHashes(reply: FastifyReply, hashes: PixelResult['hashes']): void {
 function answerBytes(reply: FastifyReply, { data, contentType, width, height }: PixelResult) {
   reply.header('x-service-width', String(width)).header('x-service-height', String(height));
   return reply.type(contentType).send(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
-}
-
-function nameOf(call: TransformCall): string {
-  return call.kind === 'op' ? call.op.op : 'preset';
-}
-
-function paramOf(call: TransformCall): (passParam: string) => string {
-  if (call.kind === 'op') return namedAs(call.op, call.given);
-  return (passParam) => (passParam === 'frame' ? 'frame' : 'preset');
 }

@@ -15,6 +15,8 @@ declare module 'fastify' {
     body?: 'json' | 'optional' | 'stream';
     /** The JSON that may come instead of the bytes of an image, and so may a multipart `file`. Absent: bytes alone. */
     reference?: TSchema;
+    /** Fields of text that a multipart body may have beside its file, as OpenAPI describes them. */
+    formFields?: Record<string, TSchema>;
     /** The name of a second file that a multipart body has: such a body, or a reference, is all that is read. */
     secondFile?: string;
     /** Where the bytes of an image go that are sent here, as `METHOD /path`. */

@@ -147,12 +147,12 @@ function bodyOf({ config = {} }: RouteOptions): Node {
   if (config.body !== 'stream') return {};
   const bytes = Object.fromEntries(READ_TYPES.map((type) => [type, { schema: BYTES }]));
   if (config.reference === undefined) return { body: { content: bytes } };
-  const { secondFile } = config;
+  const { secondFile, formFields = {} } = config;
   const files = secondFile === undefined ? ['file'] : ['file', secondFile];
   const form = {
     type: 'object',
     required: files,
-    properties: Object.fromEntries(files.map((name) => [name, BYTES])),
+    properties: { ...Object.fromEntries(files.map((name) => [name, BYTES])), ...formFields },
     additionalProperties: true,
   };
   const json = { 'application/json': { schema: config.reference } };

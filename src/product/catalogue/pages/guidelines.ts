@@ -11,7 +11,7 @@ Paths are whole: put the address of the service (BASE) before them. Send \`Autho
 
 ## One image now
 
-Nothing is stored, and the pixels come back. Parameters go into the query; POST /api/v1/images/transform runs one op:
+Nothing is stored, and the pixels come back. Parameters go into the query; POST /api/v1/images/transform runs one op, or several as steps:
 
 \`\`\`sh
 curl -H "Authorization: ApiKey $KEY" -H "Content-Type: image/jpeg" --data-binary @photo.jpg \\
@@ -21,7 +21,6 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: image/jpeg" --data-binary
 The image comes as raw bytes with their own Content-Type, as a multipart part named file, or as JSON with url or assetId. JSON may hold op and parameters too:
 
 \`\`\`sh
-curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/transform?op=compress&maxBytes=40000&format=webp" -o small.webp
 curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
   -d "{\\"assetId\\": \\"$ASSET\\", \\"op\\": \\"redact\\", \\"parameters\\": {\\"regions\\": [{\\"x\\": 10, \\"y\\": 10, \\"width\\": 80, \\"height\\": 40}]}}" \\
   "$BASE/api/v1/images/transform" -o redacted.jpg
@@ -33,13 +32,13 @@ What an image is and says (free): \`data.image\` has width, height, dominantColo
 curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/metadata"
 \`\`\`
 
-Several ops on one image: save them as a preset, then run it. They are decoded and encoded once and count as one run.
+Several ops on one image: send steps instead of op, as a multipart field or in JSON. They are decoded and encoded once and count as one run. To use them again, save a preset (POST /api/v1/presets with name, slug and steps) and run it by ?preset=slug.
 
 \`\`\`sh
-curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
-  -d '{"name": "Avatar", "slug": "avatar", "steps": [{"op": "thumbnail", "parameters": {"size": 300}}, {"op": "round_corners", "parameters": {"radius": "50%", "format": "png"}}]}' \\
-  "$BASE/api/v1/presets"
-curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/transform?preset=avatar" -o avatar.png
+curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/transform" -o avatar.png \\
+  -F 'steps=[{"op": "thumbnail", "parameters": {"size": 300}}, {"op": "round_corners", "parameters": {"radius": "50%", "format": "png"}}]'
+curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/transform" -o light.webp \\
+  -F 'steps=[{"op": "resize", "parameters": {"width": 800}}, {"op": "compress", "parameters": {"maxBytes": 40000, "format": "webp"}}]'
 \`\`\`
 
 A picture of words: a template and one row of data. This one takes eyebrow, title, subtitle, author, site, image and accent; GET /api/v1/templates lists all with their variables. A template loads \`data:\` URIs and \`asset://<assetId>\` alone: upload other pictures first.
@@ -58,7 +57,7 @@ curl -H "Authorization: ApiKey $KEY" "$BASE/api/v1/assets/$ASSET/link?expiresIn=
 
 ## Many images, or a model
 
-A job runs an op, a preset (presetId) or inline steps over up to 10,000 assets. Price it first: the same body with dryRun=true answers every refusal and the price, and runs nothing.
+A job runs an op, a preset (presetId) or inline steps over up to 10,000 assets; generate is a job of its own. Price it first: the same body with dryRun=true answers every refusal and the price, and runs nothing.
 
 \`\`\`sh
 curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\

@@ -1,0 +1,31 @@
+import type { Pass } from '../../../../workers/protocol.ts';
+import { type StepWarning, warningsOf } from '../checks/warnings.ts';
+import { layersOf } from '../registry.ts';
+import type { CompiledStep, DeterministicStep } from './compiled-step.ts';
+import { passOf } from './plan.ts';
+
+/** Steps that run as one pass on one image, while their caller waits. */
+export interface OnePass {
+  pass: Pass;
+  warnings: StepWarning[];
+  steps: readonly DeterministicStep[];
+  obstacle?: never;
+}
+
+/** Why steps run in a job alone: the first step that is at fault, and what it does as the end of "has a step that …". */
+export interface Obstacle {
+  obstacle: { index: number; does: string };
+}
+
+/** The one pass of steps that were checked, or what stands in its way. */
+export function onePassOf(compiled: readonly CompiledStep[]): OnePass | Obstacle {
+  const steps: DeterministicStep[] = [];
+  for (const step of compiled) {
+    if (step.kind === 'ai') return { obstacle: { index: step.index, does: 'runs a model' } };
+    const { compareWith, steps: operations } = step.fragment;
+    if (compareWith !== undefined || layersOf(operations).length > 0)
+      return { obstacle: { index: step.index, does: 'reads a second asset' } };
+    steps.push(step);
+  }
+  return { pass: passOf(steps).pass, warnings: warningsOf(steps), steps };
+}
