@@ -93,7 +93,10 @@ interface Queued {
 
 export type PixelResult = Transformed & Queued;
 export type PixelFacts = Described & Queued;
-export type PixelComparison = Compared & Queued;
+export interface PixelComparison extends Compared, Queued {
+  /** Whether one of the two has several frames or pages: only the first ones were compared. */
+  comparesFirstFrames: boolean;
+}
 
 export interface PixelStats {
   /** Passes that may run at once. */
@@ -317,7 +320,8 @@ export function createPixels(options: PixelsOptions): Pixels {
     const source = { ...one, header, heldBytes: one.heldBytes + other.heldBytes };
     const { result, queueMs } = await runTask(makeTask, call, { source, pass: null }, context);
     if (result.kind === 'failure') throw refused(result, context, call.paramOf);
-    return { ...result, queueMs };
+    const comparesFirstFrames = one.header.frames > 1 || other.header.frames > 1;
+    return { ...result, queueMs, comparesFirstFrames };
   }
 
   async function describe(call: PixelCall, context: CallContext): Promise<PixelFacts> {

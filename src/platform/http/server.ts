@@ -14,7 +14,7 @@ import { installAccessLog } from './hooks/access-log.ts';
 import { installCaching } from './hooks/caching.ts';
 import { installCompression } from './hooks/compression.ts';
 import { installCors } from './hooks/cors.ts';
-import { installIgnoredQuery } from './hooks/ignored-query.ts';
+import { installIgnoredFields } from './hooks/ignored-fields.ts';
 import { installNegotiation } from './hooks/negotiation.ts';
 import { installRequestIds, requestIdOf } from './hooks/request-ids.ts';
 import { RequestLog } from './hooks/request-log.ts';
@@ -34,7 +34,7 @@ export function createServer(settings: SettingsOf<typeof httpSettings>, log: Log
   installAccessLog(server, log);
   installCaching(server);
   installCompression(server);
-  installIgnoredQuery(server);
+  installIgnoredFields(server);
   refuseExpectations(server.server);
   refuseTunnels(server.server);
   return server;

@@ -40,6 +40,9 @@ const OTHER_NAMES = new Map<string, readonly string[]>(
     mirror: ['flip'],
     pixellate: ['pixelate'],
     metadata: ['read_metadata'],
+    params: ['parameters'],
+    args: ['parameters'],
+    options: ['parameters'],
   }),
 );
 

@@ -114,7 +114,7 @@ export function createAuthentication(store: AccountsStore, now: () => number): A
       if (header === undefined) return null;
       const credential = credentialOf(request, header);
       const { isSession, secret, hash } = credential;
-      if (secret === '') throw looksLikeKey(header.trim()) ? keyWithoutScheme() : notAccepted(isSession);
+      if (secret === '') throw looksLikeKey(header.trim()) ? keyWithoutScheme() : otherScheme(header.trim());
       if (isSession && looksLikeKey(secret)) throw keyAsBearer();
       let found: Cached | null | undefined = cached(credential);
       if (found === undefined) {
@@ -165,6 +165,18 @@ function keyWithoutScheme(): ApiError {
     'The Authorization header holds an API key alone: write ApiKey before it, as in "Authorization: ApiKey drk_…".',
     { param: 'Authorization' },
   );
+}
+
+/** The refusal of another scheme, such as Basic. It repeats nothing that follows the scheme. */
+function otherScheme(header: string): ApiError {
+  const [, scheme] = /^([a-z-]{1,20})(?: |$)/i.exec(header) ?? [];
+  const found =
+    scheme === undefined || /^(apikey|bearer)$/i.test(scheme)
+      ? 'The Authorization header holds no credential that can be read'
+      : `Credentials of the scheme ${scheme} are not read`;
+  return new ApiError('unauthorized', `${found}: send "Authorization: ApiKey <API_KEY>".`, {
+    param: 'Authorization',
+  });
 }
 
 /** The number of characters that a copied key lacks. Every key has the same length, so this reveals nothing. */

@@ -37,6 +37,28 @@ const maxCredits = Type.Optional(
   }),
 );
 
+const BY_UPLOAD =
+  'a job works on assets; upload each picture (POST /api/v1/assets/upload takes a url too) and send their ids as assetIds';
+const IN_THE_QUERY = 'it goes into the query, as ?dryRun=true';
+const BY_WEBHOOK =
+  'register the address once (POST /api/v1/webhook-endpoints), and the end of every job is sent to it';
+
+/** What people send with a job because another call, or another service, takes it there. */
+const INSTEAD = {
+  ...{
+    url: BY_UPLOAD,
+    urls: BY_UPLOAD,
+    image: BY_UPLOAD,
+    images: BY_UPLOAD,
+    file: BY_UPLOAD,
+    files: BY_UPLOAD,
+  },
+  ...{ dryRun: IN_THE_QUERY, dry_run: IN_THE_QUERY },
+  ...{ webhook: BY_WEBHOOK, webhookUrl: BY_WEBHOOK, callback: BY_WEBHOOK, callbackUrl: BY_WEBHOOK },
+  n: 'the number of pictures that generate makes is count',
+  data: 'the rows of a template are items, a list with an object of values for each picture',
+};
+
 /** Body of POST /jobs. What runs is checked by the catalogue, which names the place at fault. */
 export const JobRequest = Type.Object(
   {
@@ -45,7 +67,9 @@ export const JobRequest = Type.Object(
     ),
     type: Type.Optional(Type.String({ description: 'A raw type, only without op.' })),
     assetIds: Type.Optional(
-      Type.Array(anything('An asset id.'), { description: `One item per asset; at most ${ITEMS_MAX}.` }),
+      Type.Array(Type.Unsafe<unknown>({ description: 'An asset id.', documented: { type: 'string' } }), {
+        description: `One item per asset; at most ${ITEMS_MAX}.`,
+      }),
     ),
     parameters: Type.Optional(anyObject("The op's parameters; at most 64 KB of JSON.")),
     prompt: Type.Optional(Type.String({ description: 'AI ops; at most 32,000 characters.' })),
@@ -88,6 +112,7 @@ export const JobRequest = Type.Object(
     title: 'JobRequest',
     additionalProperties: false,
     elsewhere: 'what an op takes goes into parameters',
+    instead: INSTEAD,
     examples: [{ op: 'generate', prompt: 'A lighthouse at dusk' }],
   },
 );
@@ -110,6 +135,7 @@ export const ResumeRequest = Type.Object(
   {
     title: 'ResumeRequest',
     additionalProperties: false,
+    instead: { dryRun: IN_THE_QUERY, dry_run: IN_THE_QUERY },
     elsewhere:
       'a resume repeats the job as it was submitted; for other parameters or assets submit a new job',
     examples: [{ maxCredits: 50 }],

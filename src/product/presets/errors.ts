@@ -1,13 +1,24 @@
 import { ApiError, invalidParam } from '../../platform/http/errors.ts';
+import type { Preset } from './preset.ts';
 import { VERSIONS_MAX } from './schema.ts';
 
 /**
- * 404: no such preset or version, or another account's; the two are never told apart.
+ * 404: no such preset, or another account's; the two are never told apart.
  * @param param where the preset was named.
  */
 export function presetNotFound(param: string): ApiError {
-  const message = 'No preset of this account has this id, slug or version: GET /api/v1/presets lists them.';
+  const message = 'No preset of this account has this id or slug: GET /api/v1/presets lists them.';
   return new ApiError('preset_not_found', message, { param });
+}
+
+/**
+ * 404: the preset has no such version, or has it no more.
+ * @param param where the version was named.
+ */
+export function presetVersionNotFound(param: string, { version, superseded }: Preset): ApiError {
+  const versions = [...superseded, version];
+  const message = `This preset has no such version: it has ${versions.join(', ')}. Without a version the current one is taken, ${version}.`;
+  return new ApiError('preset_not_found', message, { param, details: { allowed: versions } });
 }
 
 /** 400: what follows the `@`, or is sent as `version`, is not one. */

@@ -1,7 +1,13 @@
 import { invalidParam } from '../../platform/http/errors.ts';
 import { parseReference, parseVersion, type Reference } from '../../platform/names/slugs.ts';
 import { findBuiltIn } from './builtins.ts';
-import { builtInReadOnly, malformedVersion, namesAVersion, presetNotFound } from './errors.ts';
+import {
+  builtInReadOnly,
+  malformedVersion,
+  namesAVersion,
+  presetNotFound,
+  presetVersionNotFound,
+} from './errors.ts';
 import { currentVersion, type Preset, type PresetVersion } from './preset.ts';
 import type { PresetsStore } from './store.ts';
 
@@ -38,7 +44,7 @@ export async function resolve(
   if (preset === null) throw presetNotFound(param);
   const version =
     number === undefined ? currentVersion(preset) : await store.findVersion(accountId, preset, number);
-  if (version === null) throw presetNotFound(param);
+  if (version === null) throw presetVersionNotFound(param, preset);
   return { preset, version };
 }
 

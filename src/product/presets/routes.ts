@@ -8,7 +8,7 @@ import { slugFromName } from '../../platform/names/slugs.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import { earlierDataOf, exportOf, savedDataOf, type UsageOf, withUsage } from './answers.ts';
 import { revisionOf } from './changing.ts';
-import { presetNotFound } from './errors.ts';
+import { presetNotFound, presetVersionNotFound } from './errors.ts';
 import { sortEntries } from './importing.ts';
 import { listPresets } from './listing.ts';
 import type { Preset } from './preset.ts';
@@ -222,7 +222,8 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
         const message = `Version ${version} is the current one, which the preset runs: delete an earlier one.`;
         throw invalidParam('version', message, { received: version });
       }
-      if (!(await store.removeVersion(accountId, preset._id, version))) throw presetNotFound('version');
+      if (!(await store.removeVersion(accountId, preset._id, version)))
+        throw presetVersionNotFound('version', preset);
       return reply.code(204).send();
     },
   );

@@ -1,14 +1,20 @@
 import { ApiError, invalidParam } from '../../platform/http/errors.ts';
 
-/** 404: no such template or version, or another account's; the two are never told apart. */
+/** 404: no such template, or another account's; the two are never told apart. */
 export function templateNotFound(): ApiError {
   return new ApiError(
     'not_found',
-    'No template of this account has this id, slug or version: GET /api/v1/templates lists them.',
+    'No template of this account has this id or slug: GET /api/v1/templates lists them.',
     {
       param: 'templateId',
     },
   );
+}
+
+/** 404: the template has no such version, or has it no more. @param current the number of its current version. */
+export function templateVersionNotFound(current: number): ApiError {
+  const message = `This template has no such version: its current one is ${current}, which is taken without a version; GET /api/v1/templates/{templateId}/versions lists all.`;
+  return new ApiError('not_found', message, { param: 'templateId', details: { current } });
 }
 
 /** 400: what follows the `@` is not a version. */

@@ -2,7 +2,7 @@ import { parseReference, type Reference } from '../../platform/names/slugs.ts';
 import { dataOf, versionDataOf } from './answers.ts';
 import { findBuiltIn } from './builtins/index.ts';
 import type { Page } from './document.ts';
-import { builtInReadOnly, malformedVersion, templateNotFound } from './errors.ts';
+import { builtInReadOnly, malformedVersion, templateNotFound, templateVersionNotFound } from './errors.ts';
 import type { TemplateData } from './schema.ts';
 import type { TemplatesStore } from './store.ts';
 import { type Template, type TemplateVersion, versionOf } from './template.ts';
@@ -87,6 +87,6 @@ async function resolve(
     builtIn === undefined
       ? await store.findVersion(accountId, idOrSlug, version)
       : version === builtIn.version && versionOf(builtIn);
-  if (!found) throw templateNotFound();
-  return found;
+  if (found) return found;
+  throw templateVersionNotFound((await findWhole(store, accountId, idOrSlug)).version);
 }

@@ -8,6 +8,7 @@ import { openMultipart } from '../../platform/http/bodies/multipart.ts';
 import { collect } from '../../platform/http/bodies/streamed-body.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { ApiError, invalidParam } from '../../platform/http/errors.ts';
+import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import { addressOf, type Input, textOf, wholePart } from './input.ts';
 import { IMAGE_LIMIT_BYTES, MULTIPART_LIMIT_BYTES } from './limits.ts';
@@ -43,7 +44,7 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
       schema: {
         summary: 'Compare two images',
         description:
-          'How two images of one size differ: multipart parts `file` and `other`, or a JSON reference with assetId or url and otherAssetId or otherUrl. The answer is that of the op compare. A success counts one run.',
+          'How two images of one size differ: multipart parts `file` and `other`, or a JSON reference with assetId or url and otherAssetId or otherUrl. Of an animation the first frame is compared, and X-Service-Warnings says `first_frame_compared`. The answer is that of the op compare. A success counts one run.',
         tags: ['Images'],
         response: { 200: envelopeOf(Difference) },
       },
@@ -66,6 +67,7 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
         return { fetchMs, bytesIn, ...(await work.result) };
       });
       sendTiming(reply, { admitMs, ...done, ...done.timings });
+      addWarnings(reply, done.comparesFirstFrames ? [{ code: 'first_frame_compared' }] : []);
       options.meters.ops.ran(runOf('compare', { admitMs, ...done }));
       return success('Images compared.', done.difference);
     },

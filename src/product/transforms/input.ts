@@ -27,22 +27,25 @@ export type Input =
   | { kind: 'url'; url: string; fields: BodyFields }
   | { kind: 'asset'; assetId: string; fields: BodyFields };
 
+/** What a body may say: where the image is, and, of a call that changes it, what is to be done. */
+type Says = 'image' | 'image and work';
+
 /**
  * Reads the body of a synchronous call: raw bytes, a multipart `file` part, or a JSON reference.
  * @throws ApiError payload_too_large on `file` or `body`, invalid_param on the field at fault.
  */
-export async function readInput(request: FastifyRequest): Promise<Input> {
+export async function readInput(request: FastifyRequest, says: Says = 'image and work'): Promise<Input> {
   const type = mediaTypeOf(request);
   const body = request.body as Readable;
   if (type === 'application/json')
-    return referenceOf(parseJson(await collect(body, request, JSON_BODY_LIMIT_BYTES, 'body')));
+    return referenceOf(parseJson(await collect(body, request, JSON_BODY_LIMIT_BYTES, 'body')), says);
   if (type === 'multipart/form-data') {
     using multipart = await openMultipart(request, body, {
       bodyLimitBytes: MULTIPART_LIMIT_BYTES,
       fileLimitBytes: IMAGE_LIMIT_BYTES,
     });
     const file = await wholePart(multipart.file);
-    return { kind: 'bytes', ...file, fields: multipartFields(await multipart.fields()) };
+    return { kind: 'bytes', ...file, fields: multipartFields(await multipart.fields(), says) };
   }
   const bytes = await collect(body, request, IMAGE_LIMIT_BYTES, 'file');
   return { kind: 'bytes', bytes, declaredType: type, fields: {} };
@@ -53,16 +56,18 @@ export async function wholePart({ bytes, declaredType }: FilePart) {
 }
 
 /** The fields that a JSON body may have; transform-schema.ts describes their values. */
-const FIELDS = ['assetId', 'url', 'op', 'parameters', 'preset', 'steps'];
+const IMAGE_FIELDS = ['assetId', 'url'];
+const WORK_FIELDS = ['op', 'parameters', 'preset', 'steps'];
 
 /** Reads a JSON body: exactly one of `url` and `assetId`, and optionally op, preset, parameters and steps. */
-function referenceOf(body: unknown): Input {
+function referenceOf(body: unknown, says: Says): Input {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw invalidParam('body', 'The body must be a JSON object with url or assetId.');
   }
   const { assetId, url, op, preset, parameters, steps, ...others } = body as Record<string, unknown>;
-  const [other] = Object.keys(others);
-  if (other !== undefined) throw unknownField(other);
+  const [other] =
+    says === 'image' ? workIn({ op, preset, parameters, steps, ...others }) : Object.keys(others);
+  if (other !== undefined) throw unknownField(other, says);
   const fields = checkedFields({ op, preset, parameters, steps });
   if (assetId !== undefined && url !== undefined) throw invalidParam('url', 'Give assetId or url, not both.');
   if (url !== undefined) return { kind: 'url', url: addressOf(url), fields };
@@ -82,10 +87,20 @@ const ELSEWHERE = new Map<string, string>(
   }),
 );
 
-function unknownField(name: string): ApiError {
-  const why = `${name} is not a field of this call: the parameters of op go into parameters, or into the query.`;
-  const message = ELSEWHERE.get(name) ?? why + didYouMean(name, FIELDS);
-  return invalidParam(name, message, { allowed: FIELDS });
+function unknownField(name: string, says: Says): ApiError {
+  const allowed = says === 'image' ? IMAGE_FIELDS : [...IMAGE_FIELDS, ...WORK_FIELDS];
+  const why =
+    says === 'image'
+      ? 'it reads one image and takes nothing else.'
+      : 'the parameters of op go into parameters, or into the query.';
+  const message =
+    ELSEWHERE.get(name) ?? `${name} is not a field of this call: ${why}${didYouMean(name, allowed)}`;
+  return invalidParam(name, message, { allowed });
+}
+
+/** The names of what was sent beside an image. */
+function workIn(sent: Record<string, unknown>): string[] {
+  return Object.keys(sent).filter((name) => sent[name] !== undefined);
 }
 
 /**
@@ -101,7 +116,10 @@ export function addressOf(value: unknown, param = 'url'): string {
   throw invalidParam(param, message, { allowed: ['https', 'http'] });
 }
 
-function multipartFields({ op, preset, parameters, steps, ...texts }: Record<string, string>): BodyFields {
+function multipartFields(sent: Record<string, string>, says: Says): BodyFields {
+  const [field] = Object.keys(sent);
+  if (says === 'image' && field !== undefined) throw unknownField(field, says);
+  const { op, preset, parameters, steps, ...texts } = sent;
   const named = checkedFields({
     op,
     preset,

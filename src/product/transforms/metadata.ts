@@ -32,7 +32,8 @@ export async function metadataRoutes(
       const limits = limitsOf(reply, options.timeoutMs);
       const admitMs = reply.elapsedTime;
       pixels.refuseExcess(caller.accountId, bodyBytesOf(request));
-      const image = await bring(await readInput(request), caller, options, limits);
+      const input = await readInput(request, 'image');
+      const image = await bring(input, caller, options, limits);
       const fetchMs = reply.elapsedTime - admitMs;
       const bytesIn = image.bytes.length;
       const work = pixels.describe({ ...image, accountId: caller.accountId, ...limits });

@@ -8,6 +8,7 @@ import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { present } from '../../platform/names/present.ts';
 import { MEGABYTE } from '../../platform/names/units.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
+import { formatInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { fill } from '../templates/document.ts';
 import { blockedWarnings, variableWarnings } from '../templates/findings.ts';
 import type { Templates } from '../templates/open.ts';
@@ -33,11 +34,7 @@ const RenderBody = Type.Object(
       Type.Record(Type.String(), Type.Unknown(), { description: 'The row: variable name to value.' }),
     ),
     format: Type.Optional(
-      Type.Unsafe<(typeof FORMATS)[number]>({
-        type: 'string',
-        enum: FORMATS,
-        description: 'Of the picture; png when left out.',
-      }),
+      Type.String({ description: 'Of the picture; png when left out.', documented: { enum: FORMATS } }),
     ),
     quality: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 100, description: 'Of a jpeg, webp or avif; png has none.' }),
@@ -108,12 +105,13 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
 
 /**
  * The size at which a page is drawn, and the encoding of its picture.
- * @throws ApiError invalid_param on `scale` or `quality`.
+ * @throws ApiError invalid_param on `format`, `scale` or `quality`.
  */
 function drawingOf(
-  { format = 'png', quality, scale = 1 }: RenderBody,
+  { format: sent = 'png', quality, scale = 1 }: RenderBody,
   { width, height }: { width: number; height: number },
 ) {
+  const format = formatOf(sent);
   const edge = Math.round(Math.max(width, height) * scale);
   if (edge > EDGE_LIMIT_PX) {
     const message = `scale makes an edge of ${edge} pixels, but at most ${EDGE_LIMIT_PX} are drawn: send a smaller one.`;
@@ -125,6 +123,14 @@ function drawingOf(
       'quality is for jpeg, webp and avif, and a PNG has none: send a format, or leave it out.',
     );
   return { width, height, scale, encode: { format, ...present({ quality }) } };
+}
+
+/** A format as it is called here, of any of its usual names. */
+function formatOf(sent: string): (typeof FORMATS)[number] {
+  const format = FORMATS.find((known) => known === formatInOwnSpelling(sent));
+  if (format !== undefined) return format;
+  const message = `format is ${JSON.stringify(sent)}, but one of ${FORMATS.join(', ')} is expected.`;
+  throw invalidParam('format', message, { received: sent, allowed: FORMATS });
 }
 
 const MOST_ASSETS = 50;

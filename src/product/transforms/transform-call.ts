@@ -130,12 +130,14 @@ function checkKeys(op: PixelOp, query: Query): void {
 function syncOp(name: string): PixelOp {
   const op = findOp(name);
   if (op === undefined) {
-    const hint = didYouMean(name, transformOps());
+    const hint = name.includes(',')
+      ? ' Several ops are steps: send them in a multipart field or in JSON, instead of op.'
+      : didYouMean(name, transformOps());
     const message = `There is no op "${name}": GET /api/v1/ops lists them all.${hint}`;
     throw invalidParam('op', message, { received: name, allowed: transformOps() });
   }
   if (isPixelOp(op) && op.syncEndpoint !== undefined) return op;
-  throw invalidParam('op', `The op ${name} ${whereItRuns(op)}: it has no form here.`, {
+  throw invalidParam('op', `The op ${name} ${whereItRuns(op)}: send it there.`, {
     received: name,
     allowed: transformOps(),
   });

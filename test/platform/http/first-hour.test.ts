@@ -18,7 +18,7 @@ const MISTAKES: Array<[what: string, path: string, options: CallOptions, param: 
     '/images/transform',
     { json: { url: 'https://a.test/a.png', steps: [] } },
     'steps',
-    /presets\) and send preset/,
+    /a list of 1 to 20/,
   ],
   [
     'a list of assets',

@@ -98,7 +98,7 @@ t.test('a refusal names the parameter behind the given place, and says how to me
       'regions',
       /regions\[0\]\.z is not a parameter of regions\[0\], which takes x, y/,
     ],
-    ['compress', { width: 800 }, '', 'width', /resize, .* take it: .* the steps of a preset/],
+    ['compress', { width: 800 }, '', 'width', /resize, .* take it: .* several ops as steps/],
     ['redact', { regions: [] }, '', 'regions', /a list of 1 to 100 entries/],
     ['round_corners', { radius: '51%' }, '', 'radius', /whole number from 0 to 8192 or text such as 50%/],
     ['grayscale', [], 'parameters.', 'parameters', /grayscale is \[\], but an object is expected/],

@@ -66,6 +66,6 @@ function within(region: Box, picture: Size, index: number): Box {
   if (box !== undefined) return box;
   const place = `${region.left}, ${region.top}`;
   const { width, height } = picture;
-  const message = `Region ${index} begins at ${place}, outside of the picture of ${width} × ${height} pixels.`;
+  const message = `regions[${index}] begins at ${place}, outside of the picture of ${width} × ${height} pixels, as it is shown: make x less than ${width} and y less than ${height}.`;
   throw new BadArgument('regions', message, { index, width, height });
 }

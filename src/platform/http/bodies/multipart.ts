@@ -100,7 +100,7 @@ export async function openMultipart(
     }
     if (part !== null) {
       stream.resume();
-      fail(secondFile());
+      fail(secondFile(second));
       return;
     }
     part = stream;
@@ -173,11 +173,10 @@ function missingFile(isText: boolean, otherNames: readonly string[]): ApiError {
   );
 }
 
-function secondFile(): ApiError {
-  return invalidParam(
-    'file',
-    'The multipart body has more than one part named "file": send one image per call.',
-  );
+/** @param second the name that the other file of the call has, where it takes two. */
+function secondFile(second: string | undefined): ApiError {
+  const way = second === undefined ? 'send one image per call' : `name the second one "${second}"`;
+  return invalidParam('file', `The multipart body has more than one part named "file": ${way}.`);
 }
 
 function malformed(): ApiError {

@@ -9,12 +9,19 @@ declare module 'fastify' {
   }
 }
 
+/** A served path, and the methods of one declaration of it. */
+interface Route {
+  url: string;
+  matches: RegExp;
+  methods: string[];
+}
+
 /**
  * An unknown path is 404 not_found, a known one with another method 405 with Allow. Both come before authentication.
  * Call before any route is declared: it learns the routes as they come.
  */
 export function installUnknownRoutes(app: FastifyInstance): void {
-  const routes: Array<{ url: string; matches: RegExp; methods: string[] }> = [];
+  const routes: Route[] = [];
   const fixedWords = new Map<string, string[]>();
   app.addHook('onRoute', ({ url, method, config }) => {
     const methods = [method].flat();
@@ -33,7 +40,8 @@ export function installUnknownRoutes(app: FastifyInstance): void {
   function refuseWrongMethod(request: FastifyRequest): void {
     const path = pathOf(request);
     const methods = fixedWords.get(path);
-    if (methods !== undefined && request.routeOptions.url !== path) throw methodNotAllowed(request, methods);
+    if (methods !== undefined && request.routeOptions.url !== path)
+      throw methodNotAllowed(request, methods, routes);
   }
 
   function refuse(request: FastifyRequest): never {
@@ -48,31 +56,67 @@ export function installUnknownRoutes(app: FastifyInstance): void {
         `There is nothing at ${path}: GET /openapi.json lists every path.${hint}`,
       );
     }
-    throw methodNotAllowed(request, allowed);
+    throw methodNotAllowed(request, allowed, routes);
   }
 }
 
-/** The served path that a wrong one stands for: without its slash at the end, or with the `/api/v1` that it lacks. */
-function hintFor(
-  asked: string,
-  path: string,
-  routes: ReadonlyArray<{ url: string; matches: RegExp; methods: string[] }>,
-): string {
+/**
+ * Names the served path that a wrong one stands for: without its slash at the end, with the `/api/v1` that it lacks,
+ * or with a similar spelling. Where no path is similar, it lists the paths that are served beside it.
+ */
+function hintFor(asked: string, path: string, routes: readonly Route[]): string {
   const tail = path.replace(/\/+$/, '').replace(/^\/(api\/)?(v\d+\/)?/, '/');
   const meant = [tail, `/api/v1${tail}`, `/api/v1/images${tail}`];
   const served = routes.find(({ matches }) => meant.some((candidate) => matches.test(candidate)));
-  const known =
-    served?.url ??
-    nearest(
-      `/api/v1${tail}`,
-      routes.map(({ url }) => url).filter((url) => !url.includes('*')),
-    );
-  if (known === undefined) return '';
-  const methods = routes.filter(({ url }) => url === known).flatMap((route) => route.methods);
-  const method = methods.includes(asked)
-    ? asked
-    : methods.find((name) => name !== 'HEAD' && name !== 'OPTIONS');
-  return ` Did you mean ${method} ${known.replaceAll(/:(\w+)/g, '{$1}')}?`;
+  const parent = path.slice(0, path.lastIndexOf('/'));
+  const beside = below(parent, routes);
+  const known = served?.url ?? nearestOf(path, tail, beside, routes);
+  if (known !== undefined) return ` Did you mean ${methodOf(known, asked, routes)} ${readable(known)}?`;
+  if (beside.size === 0) return '';
+  return ` Below ${parent} there are ${[...beside.keys()].map(readable).join(', ')}.`;
+}
+
+/** Compares the last word with the paths beside it, or the whole path with all paths where there are none. */
+function nearestOf(
+  path: string,
+  tail: string,
+  beside: ReadonlyMap<string, string>,
+  routes: readonly Route[],
+): string | undefined {
+  if (beside.size > 0) {
+    const word = nearest(path.slice(path.lastIndexOf('/') + 1), [...beside.keys()]);
+    return word === undefined ? undefined : beside.get(word);
+  }
+  const whole = routes.map(({ url }) => url).filter((url) => !url.includes('*'));
+  return nearest(`/api/v1${tail}`, whole);
+}
+
+function methodOf(url: string, asked: string, routes: readonly Route[]): string | undefined {
+  const methods = routes.filter((route) => route.url === url).flatMap((route) => route.methods);
+  if (methods.includes(asked)) return asked;
+  return methods.find((name) => name !== 'HEAD' && name !== 'OPTIONS');
+}
+
+/** Segments of `/api/v1/images` and the like. Below shorter paths there are too many routes to list. */
+const NAMED_FROM_SEGMENTS = 4;
+
+/** The routes below a path: the rest of each, and its whole path. */
+function below(path: string, routes: readonly Route[]): Map<string, string> {
+  const found = new Map<string, string>();
+  const { length } = path.split('/');
+  if (length < NAMED_FROM_SEGMENTS) return found;
+  for (const { url } of routes) {
+    const parts = url.split('/');
+    const rest = parts.slice(length).join('/');
+    if (rest === '' || rest.startsWith(':') || rest.includes('*')) continue;
+    if (patternOf(parts.slice(0, length).join('/')).test(path)) found.set(rest, url);
+  }
+  return found;
+}
+
+/** `/jobs/:jobId` as the documentation writes it. */
+function readable(url: string): string {
+  return url.replaceAll(/:(\w+)/g, '{$1}');
 }
 
 /** Whether the route has a segment that any text may stand in. */
@@ -85,18 +129,30 @@ function pathOf({ url }: FastifyRequest): string {
   return url.split('?')[0] ?? '';
 }
 
-function methodNotAllowed({ method }: FastifyRequest, methods: readonly string[]): ApiError {
+function methodNotAllowed(
+  request: FastifyRequest,
+  methods: readonly string[],
+  routes: readonly Route[],
+): ApiError {
+  const { method } = request;
   const allowed = methods.toSorted();
-  return new ApiError(
-    'method_not_allowed',
+  const message =
     method === 'PATCH' && allowed.includes('PUT')
       ? 'PATCH is not a method of this path: use PUT, which changes only the fields that are sent.'
-      : `${method} is not a method of this path: use ${allowed.join(' or ')}.`,
-    {
-      details: { allowed },
-      headers: { allow: allowed.join(', ') },
-    },
-  );
+      : `${method} is not a method of this path: use ${allowed.join(' or ')}.${changesOf(pathOf(request), routes)}`;
+  return new ApiError('method_not_allowed', message, {
+    details: { allowed },
+    headers: { allow: allowed.join(', ') },
+  });
+}
+
+/** Routes below a path that change its resource, such as the cancel of a job. */
+function changesOf(path: string, routes: readonly Route[]): string {
+  const changes = [...below(path, routes)].flatMap(([rest, url]) => {
+    const method = methodOf(url, 'POST', routes);
+    return method === undefined || method === 'GET' ? [] : [`${method} ${path}/${readable(rest)}`];
+  });
+  return changes.length === 0 ? '' : ` There are also ${changes.join(', ')}.`;
 }
 
 /** `/templates/:id/versions` as a pattern over whole paths. */

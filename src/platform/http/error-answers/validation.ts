@@ -3,7 +3,7 @@ import { Ajv, type ErrorObject, type Options } from 'ajv';
 import type { FastifyInstance, FastifySchemaValidationError } from 'fastify';
 import { didYouMean } from '../../names/nearest.ts';
 import { ApiError } from '../errors.ts';
-import { type Contract, mismatch, missing, pathOf, spell, undeclared } from './violations.ts';
+import { type Contract, mismatch, missing, pathOf, sentInstead, spell, undeclared } from './violations.ts';
 
 const COMMON: Options = {
   allErrors: false,
@@ -11,9 +11,9 @@ const COMMON: Options = {
   verbose: true,
   strict: true,
   strictTypes: false,
-  // `elsewhere`: where the field of another call goes. `documented`: what OpenAPI says beyond what is checked by
-  // schema.
-  keywords: ['example', 'elsewhere', 'documented'],
+  // `elsewhere`: where the field of another call goes, and `instead`: the same of one field by its name. `documented`:
+  // what OpenAPI says beyond what is checked by schema.
+  keywords: ['example', 'elsewhere', 'instead', 'documented'],
   formats: FORMATS(),
 };
 
@@ -67,7 +67,8 @@ export function validationFailure(
 function sentence(param: string, error: ErrorObject): string {
   const { data, parentSchema = {}, params } = error;
   const { missingProperty, additionalProperty } = params as Record<string, string | undefined>;
-  if (missingProperty !== undefined) return missing(param, parentSchema.properties?.[missingProperty], CALL);
+  if (missingProperty !== undefined)
+    return `${missing(param, parentSchema.properties?.[missingProperty], CALL)}${sentInstead(data, parentSchema)}`;
   if (additionalProperty !== undefined) return undeclared(param, additionalProperty, parentSchema, CALL);
   const sent = param === 'body' ? 'The body' : param;
   const hint = didYouMean(String(data), ((parentSchema.enum ?? []) as unknown[]).map(String));

@@ -37,12 +37,30 @@ export function spell(path: readonly string[]): string {
 
 /** @param place what the sentence calls the field at fault. */
 export function missing(place: string, schema: TSchema | undefined, contract: Contract): string {
-  const expected = schema === undefined ? 'it' : expectationOf(schema, contract.formats);
+  const expected =
+    schema === undefined ? 'it' : `${expectationOf(schema, contract.formats)}${meaningOf(schema)}`;
   return `${place} is missing, and ${contract.owner} needs it: send ${expected}.`;
 }
 
+/** The meaning of a text without a form of its own: the first sentence of its description. */
+function meaningOf({ type, enum: words, pattern, examples, format, description }: TSchema): string {
+  const isPlain =
+    type === 'string' && [words, pattern, examples, format].every((limit) => limit === undefined);
+  const [sentence] = String(description ?? '').split(/\.(?: |$)/);
+  return isPlain && sentence ? ` (${sentence})` : '';
+}
+
+/** The end of a sentence about a missing field: a field that was sent and is none, which may have been meant. */
+export function sentInstead(sent: unknown, schema: Partial<TSchema>): string {
+  const { properties } = schema;
+  if (properties === undefined || typeof sent !== 'object' || sent === null) return '';
+  const unknown = Object.keys(sent).find((name) => !Object.hasOwn(properties, name));
+  return unknown === undefined ? '' : ` ${unknown} was sent, which is not a field here.`;
+}
+
 /**
- * @param schema of the object that has no such field; its `elsewhere` says where the field of another call would go.
+ * @param schema of the object that has no such field. Its `instead` says what to send in place of a field by its
+ *   name, and its `elsewhere` says where the field of another call would go.
  */
 export function undeclared(
   place: string,
@@ -52,6 +70,8 @@ export function undeclared(
 ): string {
   const declared = Object.keys(schema.properties ?? {});
   if (name === '') return `A ${contract.noun} has no name: write name=value, or leave it out.`;
+  const instead: unknown = Object.hasOwn(schema.instead ?? {}, name) ? schema.instead[name] : undefined;
+  if (typeof instead === 'string') return `${place} is not a field here: ${instead}.`;
   const hint = didYouMean(name, declared);
   if (typeof schema.elsewhere === 'string')
     return `${place} is not a field here: ${schema.elsewhere}.${hint}`;
@@ -69,6 +89,7 @@ export function mismatch(place: string, value: unknown, schema: TSchema, contrac
  */
 function remedyOf(value: unknown, schema: TSchema): string {
   if (value === null) return ' Leave it out instead of sending null.';
+  if (isListOfText(schema) && typeof value === 'string') return ` Send a list of one: [${shown(value)}].`;
   if (!NUMBERS.includes(schema.type)) return '';
   const [, digits, unit] = NUMBER_AS_TEXT.exec(String(value)) ?? [];
   if (digits === undefined) return '';
@@ -77,6 +98,10 @@ function remedyOf(value: unknown, schema: TSchema): string {
   if (isShareOfHundred(number, schema)) return ` Did you mean ${Math.round(number * 100)}?`;
   const isWritten = typeof value === 'string' && (schema.type === 'number' || Number.isInteger(number));
   return isWritten ? ` Send ${digits} without quotes.` : '';
+}
+
+function isListOfText({ type, items }: TSchema): boolean {
+  return type === 'array' && [items?.type, items?.documented?.type].includes('string');
 }
 
 const NUMBERS = ['integer', 'number'];

@@ -36,7 +36,7 @@ export const HEADERS: Node = {
   'X-Service-Thumbhash': header('placeholder: the ThumbHash of the real picture, in base64.'),
   'X-Service-Blurhash': header('placeholder: the BlurHash of the real picture.'),
   'X-Service-Warnings': header(
-    'What succeeded and should be looked at: a comma-separated list of `code` or `code:name`, such as `ignored_parameter:limit` for a query field that the endpoint does not read, `not_enlarged:768` for a resize that left a picture 768 px wide or high, because enlarge is false, and `larger_than_input` for a file that grew.',
+    'What succeeded and should be looked at: a comma-separated list of `code` or `code:name`, such as `ignored_parameter:limit` for a field that the endpoint does not read, `not_enlarged:768` for a resize that left a picture 768 px wide or high, because enlarge is false, and `larger_than_input` for a file that grew.',
   ),
   'Server-Timing': header('Where the time went, in milliseconds.'),
 };
@@ -174,7 +174,7 @@ export function* operationsOf({ paths = {} }: Node): Generator<[method: string, 
 function hoisted(value: unknown, schemas: Node): unknown {
   if (Array.isArray(value)) return value.map((entry) => hoisted(entry, schemas));
   if (typeof value !== 'object' || value === null) return value;
-  const { title, elsewhere: _forRefusals, documented, ...plain } = value as Node;
+  const { title, elsewhere: _forRefusals, instead: _alsoForRefusals, documented, ...plain } = value as Node;
   const rest: Node = { ...plain, ...(documented as Node | undefined) };
   const inner = Object.fromEntries(
     Object.entries(rest).map(([key, entry]) => [key, hoisted(entry, schemas)]),

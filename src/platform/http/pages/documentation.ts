@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { JSON_BOUNDS } from '../bodies/json.ts';
-import { ApiError, ERROR_CODES } from '../errors.ts';
+import { ApiError, ERROR_CODES, type ErrorCode } from '../errors.ts';
 import { sendStanding } from '../hooks/compression.ts';
 import type { Node } from '../openapi/document.ts';
 import { endpointPage, type Operation } from './endpoint-page.ts';
+import { REMEDIES } from './remedies.ts';
 
 export interface PagesOptions {
   /** Pages that slices wrote, by their path below /docs and without `.md`. */
@@ -43,9 +44,11 @@ export async function pageRoutes(app: FastifyInstance, { pages }: PagesOptions):
 }
 
 function errorsPage(): string {
-  const rows = Object.entries(ERROR_CODES).map(
-    ([code, { status, retryable }]) => `| ${code} | ${status} | ${retryable ? 'yes' : 'no'} |`,
-  );
+  const codes = Object.keys(ERROR_CODES) as ErrorCode[];
+  const rows = codes.map((code) => {
+    const { status, retryable } = ERROR_CODES[code];
+    return `| ${code} | ${status} | ${retryable ? 'yes' : 'no'} | ${REMEDIES[code]} |`;
+  });
   return `# Errors
 
 A failure is \`{"success": false, "error": {"code", "message", "retryable", "param", "details", "requestId"}, "timestamp"}\`. Branch on the
@@ -54,8 +57,8 @@ Otherwise mend the field in param; details has what is allowed, and a sub-reason
 
 ${JSON_BOUNDS} Beyond that is \`payload_too_large\`, and deeper nesting \`invalid_param\`.
 
-| code | HTTP | retryable |
-| --- | --- | --- |
+| code | HTTP | retryable | what to do |
+| --- | --- | --- | --- |
 ${rows.join('\n')}
 `;
 }

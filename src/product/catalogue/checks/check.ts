@@ -45,5 +45,5 @@ function takenElsewhere(op: Op, key: string): string {
   const named = takers.slice(0, MOST_NAMED).map((other) => other.op);
   if (named.length === 0) return '';
   const take = named.length === 1 ? 'takes' : 'take';
-  return ` ${named.join(', ')} ${take} it: save several ops as the steps of a preset (POST /api/v1/presets).`;
+  return ` ${named.join(', ')} ${take} it: send several ops as steps.`;
 }

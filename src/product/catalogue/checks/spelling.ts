@@ -78,7 +78,7 @@ function readerOf(schema: TSchema): Reader | undefined {
   if (schema.type === 'boolean') return readFlag;
   if (schema.format === 'css-color') return readColour;
   const words: unknown[] = schema.enum ?? [];
-  if (words.includes('jpeg')) return readFormat;
+  if (words.includes('jpeg')) return formatInOwnSpelling;
   return words.includes('northwest') ? readPlace : undefined;
 }
 
@@ -92,7 +92,8 @@ function readColour(text: string): string {
   return BARE_HEX.test(word) ? `#${word}` : word;
 }
 
-function readFormat(text: string): string {
+/** A format by its own name: `JPG`, `image/jpeg` and `jpeg` are jpeg. What is no format stays a word of lower case. */
+export function formatInOwnSpelling(text: string): string {
   const word = text.toLowerCase().replace(/^image\//, '');
   return FORMATS.get(word) ?? word;
 }

@@ -45,7 +45,7 @@ export const crop = pixelOp({
     if (missing[0] !== undefined) {
       return {
         key: missing[0],
-        message: `${missing.join(' and ')} missing: a crop takes x, y, width and height, or aspect.`,
+        message: `${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} missing: a crop takes x, y, width and height, or aspect.`,
         details: { missing },
       };
     }

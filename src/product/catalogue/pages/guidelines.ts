@@ -32,7 +32,7 @@ What an image is and says (free): \`data.image\` has width, height, dominantColo
 curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/metadata"
 \`\`\`
 
-Several ops on one image: send steps instead of op, as a multipart field or in JSON. They are decoded and encoded once and count as one run. To use them again, save a preset (POST /api/v1/presets with name, slug and steps) and run it by ?preset=slug.
+Several ops on one image: send steps instead of op, as a multipart field or in JSON. They are one decode, one encode and one run. To use them again, save them by POST /api/v1/presets with a slug, and send ?preset=slug.
 
 \`\`\`sh
 curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/transform" -o avatar.png \\
@@ -75,7 +75,7 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Ide
 ## Rules
 
 1. A deterministic op refuses a parameter that it does not declare. Bounds and defaults of each op stand below, whole in GET /api/v1/ops/{op}.
-2. On success look at the header X-Service-Warnings: \`unknown_variable:titel\`, \`empty_variable:title\`, \`missing_asset:<id>\`, \`blocked_resource:https\`, \`no_effect\`, \`ignored_parameter:limit\` (a query field that the endpoint does not read), \`not_enlarged:768\` (a resize left the picture 768 px wide or high: send enlarge=true), \`larger_than_input\` and the like say that the answer may not be what was meant.
+2. On success look at the header X-Service-Warnings: \`unknown_variable:titel\`, \`empty_variable:title\`, \`missing_asset:<id>\`, \`blocked_resource:https\`, \`no_effect\`, \`ignored_parameter:limit\` (a field that the endpoint does not read), \`not_enlarged:768\` (a resize left the picture 768 px wide or high: send enlarge=true), \`larger_than_input\` and the like say that the answer may not be what was meant.
 3. On failure branch on error.code, never on the message. Repeat the call only when error.retryable is true, after Retry-After seconds. Otherwise mend the field in error.param; error.details has what is allowed.
 4. Send an Idempotency-Key with every write, and the same key again when you repeat it after a time-out. Synchronous image calls and uploads need none.
 5. At most 4 synchronous calls at a time and 600 requests per minute and account; RateLimit-Remaining says what is left.

@@ -92,7 +92,7 @@ export function parameterLine({
     if (words !== undefined && one === worded) return words.join(', ');
     return `${one}${bounded(one) ? boundsOf(one, min, max) : ''}`;
   });
-  const otherwise = fallback === undefined ? '' : `; default ${fallback}`;
+  const otherwise = fallback === undefined ? '' : `; default ${String(fallback).replace(/\.$/, '')}`;
   return `${described.join(' or ')}${otherwise}. ${description}`;
 }
 

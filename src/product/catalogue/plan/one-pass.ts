@@ -12,7 +12,7 @@ export interface OnePass {
   obstacle?: never;
 }
 
-/** Why steps run in a job alone: the first step that is at fault, and what it does as the end of "has a step that …". */
+/** The first step that runs in jobs only. `does` ends the sentence "has a step that …". */
 export interface Obstacle {
   obstacle: { index: number; does: string };
 }

@@ -1,0 +1,53 @@
+import type { FastifyInstance, RouteOptions } from 'fastify';
+import { addWarnings } from './warnings.ts';
+
+/** Answers that failed say themselves what is wrong. */
+const FIRST_FAILURE_STATUS = 400;
+
+/**
+ * Names the fields that the route does not read, as `ignored_parameter:<name>` in `X-Service-Warnings` of an answer
+ * that succeeds: a misspelt field is ignored, but not in silence. Routes that check their query themselves refuse it.
+ * Fields of an answer are no mistake in a body, because clients send answers back as they came.
+ */
+export function installIgnoredFields(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    const inQuery = route.validatorCompiler === undefined ? namesOf(route.schema?.querystring) : null;
+    const inBody = namesInBody(route);
+    if (inQuery === null && inBody === null) return;
+    route.onSend = [
+      ...[route.onSend ?? []].flat(),
+      ({ url, query, body }, reply, _payload, done) => {
+        if (reply.statusCode < FIRST_FAILURE_STATUS) {
+          const ignored = [...(url.includes('?') ? unread(query, inQuery) : []), ...unread(body, inBody)];
+          addWarnings(
+            reply,
+            ignored.map((name) => ({ code: 'ignored_parameter', name })),
+          );
+        }
+        done();
+      },
+    ];
+  });
+}
+
+function unread(sent: unknown, known: ReadonlySet<string> | null): string[] {
+  if (known === null || typeof sent !== 'object' || sent === null || Array.isArray(sent)) return [];
+  return Object.keys(sent).filter((name) => !known.has(name));
+}
+
+/** The fields of a body and of the answers to it; null where the schema alone decides. */
+function namesInBody({ schema }: RouteOptions): ReadonlySet<string> | null {
+  const body = schema?.body as { properties?: object; additionalProperties?: unknown } | undefined;
+  if (body?.properties === undefined || body.additionalProperties !== undefined) return null;
+  const answers = Object.values((schema?.response ?? {}) as Record<string, { properties?: Data }>);
+  const data = answers.flatMap(({ properties }) => [...namesOf(properties?.data)]);
+  return new Set([...namesOf(body), ...data]);
+}
+
+interface Data {
+  data?: unknown;
+}
+
+function namesOf(schema: unknown): ReadonlySet<string> {
+  return new Set(Object.keys((schema as { properties?: object } | undefined)?.properties ?? {}));
+}
