@@ -45,7 +45,10 @@ export async function readInput(request: FastifyRequest, says: Says = 'image and
       fileLimitBytes: IMAGE_LIMIT_BYTES,
     });
     const file = await wholePart(multipart.file);
-    return { kind: 'bytes', ...file, fields: multipartFields(await multipart.fields(), says) };
+    const texts = await multipart.fields();
+    const misplaced = multipart.skipped.find((name) => WORK_FIELDS.includes(name));
+    if (misplaced !== undefined) throw fieldAsFile(misplaced);
+    return { kind: 'bytes', ...file, fields: multipartFields(texts, says) };
   }
   const bytes = await collect(body, request, IMAGE_LIMIT_BYTES, 'file');
   return { kind: 'bytes', bytes, declaredType: type, fields: {} };
@@ -86,6 +89,12 @@ const ELSEWHERE = new Map<string, string>(
     base64: 'Base64 is not read: send the bytes as the body, as a multipart file, or send a url.',
   }),
 );
+
+/** Files of other names are skipped, but a field that says what to do must not be. */
+function fieldAsFile(name: string): ApiError {
+  const message = `${name} was sent as a file: send it as text (curl: -F '${name}=<${name}.json', with < instead of @).`;
+  return invalidParam(name, message);
+}
 
 function unknownField(name: string, says: Says): ApiError {
   const allowed = says === 'image' ? IMAGE_FIELDS : [...IMAGE_FIELDS, ...WORK_FIELDS];

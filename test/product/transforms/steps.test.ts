@@ -67,6 +67,7 @@ t.test('what is wrong within steps is named by its place', async (t) => {
     [Array(21).fill(flip), 'steps', /1 to 20 entries/],
     [{ op: 'flip' }, 'steps', /list/],
     ['[{', 'steps', /JSON list/],
+    ["[{'op': 'flip'}]", 'steps', /double quotes/],
     [[resize, { op: 'resise' }], 'steps[1].op', /resise/],
     [[{ op: 'resize', width: 5 }], 'steps[0].width', /parameters of the step/],
     [[{ op: 'resize', parameters: { widht: 5 } }], 'steps[0].parameters.widht', /Did you mean width/],
@@ -103,6 +104,17 @@ t.test('what is wrong within steps is named by its place', async (t) => {
     t.match(refusalOf(answer), { ...INVALID, param }, answer.json?.error?.message);
     t.match(answer.json?.error?.message, says);
   }
+});
+
+t.test('steps that are sent as a file are refused, and other files are skipped', async (t) => {
+  const file = { name: 'steps', value: '[{"op":"flip"}]', filename: 'steps.json', type: 'application/json' };
+  for (const query of ['', '?op=flip']) {
+    const answer = await sendParts(calls, query, [file, filePart(png)]);
+    t.match(refusalOf(answer), { ...INVALID, param: 'steps' });
+    t.match(answer.json.error.message, /steps=<steps\.json/);
+  }
+  const beside = await sendParts(calls, '?op=flip', [{ ...file, name: 'notes' }, filePart(png)]);
+  t.equal(beside.status, 200);
 });
 
 t.test('what stands beside steps is named, and steps in the query are led to the body', async (t) => {

@@ -60,7 +60,7 @@ export function parseChecked(raw: Buffer): unknown {
     value = JSON.parse(text);
   } catch (error) {
     const reason = (error as Error).message.replace(/, ?(".*"|\.\.\..*) is not valid JSON$/s, '');
-    const remedy = /^\s*[[{]\s*'/.test(text) ? ' JSON takes double quotes.' : '';
+    const remedy = /^\s*[[{\s]*'/.test(text) ? ' JSON takes double quotes.' : '';
     throw badBody(`The body is not valid JSON: ${reason}.${remedy}`);
   }
   if (TRAPS.test(text)) refuseTraps(value);

@@ -32,6 +32,8 @@ export interface Multipart extends Disposable {
    * @throws ApiError of what is wrong behind the file.
    */
   fields(): Promise<Record<string, string>>;
+  /** The names of the files that were skipped; complete when `fields` resolves. */
+  skipped: readonly string[];
   /**
    * The second file, whole, wherever it stands; null without one. Resolves as `fields` does.
    * @throws ApiError payload_too_large on its name, or of what is wrong behind the file.
@@ -125,6 +127,7 @@ export async function openMultipart(
   return {
     file: await found.promise,
     fields: () => ended.promise.then(() => fields),
+    skipped: otherNames,
     async second() {
       await ended.promise;
       return another && { bytes: wholeOf(await another.bytes), declaredType: another.declaredType };
