@@ -5,11 +5,11 @@ import { Account } from './schema.ts';
 
 export interface AccountRoutesOptions {
   gate: Gate;
-  /** Tells an account with its money, which is known elsewhere. */
+  /** Describes an account with its money, which the billing slice knows. */
   describe: (accountId: string) => Promise<Account>;
 }
 
-/** The account behind the credential. */
+/** The routes of the account behind the credential. */
 export async function accountRoutes(
   app: FastifyInstance,
   { gate, describe }: AccountRoutesOptions,

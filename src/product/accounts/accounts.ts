@@ -10,12 +10,12 @@ export interface NewAccount {
   password: string;
   name?: string;
   plan: string;
-  /** The first account, until its secrets were shown. */
+  /** Set on the first account until its secrets have been shown. */
   unfinished?: true;
 }
 
 /**
- * Makes an account without credits. E-mail addresses are unique whatever their case.
+ * Creates an account without credits. E-mail addresses are unique regardless of their case.
  * @throws ApiError invalid_param on `email` when it is taken.
  */
 export async function createAccount(
@@ -45,8 +45,8 @@ export async function createAccount(
 }
 
 /**
- * Makes an API key; its text is in the answer and nowhere else.
- * @param text a given key text (the operator's), else a new one.
+ * Creates an API key; only the answer contains its text.
+ * @param text a given key text (the operator's); default: a new one.
  */
 export async function createKey(
   store: AccountsStore,

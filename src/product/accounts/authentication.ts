@@ -5,13 +5,13 @@ import { KEY_CHARACTERS, looksLikeKey, secretHash } from './keys.ts';
 import { CREDENTIAL_CACHE_MS } from './revocations.ts';
 import type { AccountsStore, ApiKeyDocument } from './store.ts';
 
-/** The caller: an account, by one of its API keys or by a console session. */
+/** The caller: an account, authenticated by one of its API keys or by a console session. */
 export interface Caller {
   accountId: string;
   plan: string;
   apiKeyId: string | null;
   sessionId: string | null;
-  /** The operator stopped the account: the gate refuses its calls. */
+  /** Whether the operator suspended the account: the gate refuses its calls. */
   isSuspended?: boolean;
 }
 
@@ -25,39 +25,39 @@ export interface Authentication {
    * @throws ApiError 401 unauthorized for a credential that is not accepted.
    */
   callerOf(request: FastifyRequest): Promise<Caller | null>;
-  /** The same where this process knows it without a question; null where it does not, or there is nothing to accept. */
+  /** The same from the cache of this process; null when it is not cached, or there is no credential to accept. */
   knownCallerOf(request: FastifyRequest): Caller | null;
-  /** Forgets a credential in this process: it was revoked, or its account changed. */
+  /** Removes a credential from the cache of this process, because it was revoked or its account changed. */
   forget(credentialId: string): void;
 }
 
-/** The credential of an Authorization header. */
+/** The parsed content of an Authorization header. */
 interface Credential {
   header: string;
   isSession: boolean;
-  /** Empty where there is none. */
+  /** Empty when the header has none. */
   secret: string;
-  /** The hash of the secret: see secretHash. */
+  /** The hash of the secret, see secretHash. */
   hash: string;
 }
 
 interface Cached {
   caller: Caller;
-  /** A session ends by itself; a key does not. */
+  /** When the credential expires: a session does, a key does not. */
   expiresAtMs: number;
 }
 
 /**
- * Looks credentials up by their SHA-256, so that no comparison of secrets happens in text, and keeps what it found for
- * at most 30 s.
+ * Looks credentials up by their SHA-256, so that secrets are never compared as text, and caches the results for at most
+ * 30 s.
  */
 export function createAuthentication(store: AccountsStore, now: () => number): Authentication {
   const keys = cacheOfCallers(now);
   const sessions = cacheOfCallers(now);
 
   /**
-   * What each connection sent last: it sends the same with its next call, which needs no second hash. It is compared
-   * with what this very connection sent, so time tells nothing about the secret of another.
+   * The last credential of each connection: its next call usually sends the same one, which needs no second hash. It is
+   * compared only with a credential of the same connection, so timing reveals nothing about the secret of another.
    */
   const lastSent = new WeakMap<object, Credential>();
 
@@ -141,18 +141,21 @@ export function createAuthentication(store: AccountsStore, now: () => number): A
   };
 }
 
-/** Callers by the hash of what they sent. */
+/** The cache of callers, by the hash of their credential. */
 function cacheOfCallers(now: () => number): LRUCache<string, Cached> {
   return new LRUCache({
     max: CACHED_CREDENTIALS,
     ttl: CREDENTIAL_CACHE_MS,
     perf: { now },
-    // Else the cache starts a timer per millisecond, to spare itself readings of the clock.
+    // Otherwise the cache starts a timer per millisecond to save readings of the clock.
     ttlResolution: 0,
   });
 }
 
-/** The habit of other services. Which key it is, and whether it is good, is not looked at. */
+/**
+ * 401 for an API key sent as a bearer token, as other services take it. Neither the identity nor the validity of the
+ * key is checked.
+ */
 function keyAsBearer(): ApiError {
   return new ApiError('unauthorized', 'An API key was sent as Bearer: send "Authorization: ApiKey …".', {
     param: 'Authorization',
@@ -188,7 +191,10 @@ function wrongLength(received: number): ApiError {
   );
 }
 
-/** 401 for a credential that is wrong, revoked or malformed: one answer a kind, so that nothing is learnt from it. */
+/**
+ * 401 for a credential that is wrong, revoked or malformed: one answer per kind of credential, so that it reveals
+ * nothing.
+ */
 function notAccepted(isSession: boolean): ApiError {
   return new ApiError(
     'unauthorized',
@@ -199,7 +205,7 @@ function notAccepted(isSession: boolean): ApiError {
   );
 }
 
-/** 403: the credential is right, and its account was stopped by the operator. */
+/** 403: the credential is valid, but the operator suspended its account. */
 export function accountSuspended(): ApiError {
   return new ApiError('forbidden', 'This account is suspended: ask the operator of this service.', {
     details: { reason: 'account_suspended' },

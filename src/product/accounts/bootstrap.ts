@@ -16,27 +16,28 @@ export interface BootstrapSettings {
 export interface BootstrapOptions {
   store: AccountsStore;
   settings: BootstrapSettings;
-  /** Gives the account its first credits; a second time it does nothing. */
+  /** Grants the account its first credits; a second call does nothing. */
   grant: (accountId: string, credits: number) => Promise<void>;
-  /** Whether this host may make the account now: of several that start at once, one may. */
+  /** Whether this host may create the account now: of several hosts that start at once, one may. */
   mayMake: () => Promise<boolean>;
   now: Date;
 }
 
-/** The account of the first start. A secret is present only when it was generated here, to be printed once. */
+/** The result of the first start; a secret is present only when it was generated here, to be printed once. */
 export interface Bootstrapped {
   account: AccountDocument;
   password: string | null;
   key: string | null;
   /**
-   * Call it when the secrets were printed. A start that ends before that is repeated by the next one, with new secrets.
+   * Must be called once the secrets have been printed. A start that ends before that is repeated by the next one, with
+   * new secrets.
    */
   finish(): Promise<void>;
 }
 
 /**
- * Makes the first account and its key on an empty store, or finishes what a start that was cut short left of it. Null
- * when there is an account already.
+ * Creates the first account and its key on an empty store, or finishes a start that was interrupted. Null when there is
+ * an account already.
  */
 export async function bootstrap({
   store,
@@ -63,7 +64,7 @@ export async function bootstrap({
   };
 }
 
-/** Null when another host made it in this moment: the e-mail is unique. */
+/** Null when another host has just created it: the e-mail is unique. */
 async function createFirst(
   store: AccountsStore,
   email: string,
@@ -78,7 +79,7 @@ async function createFirst(
   }
 }
 
-/** Keys that an earlier try made were shown to nobody: they end, but for the one that the operator set. */
+/** Revokes the keys of an earlier attempt, which nobody has seen, except the key that the operator set. */
 async function giveKey(store: AccountsStore, accountId: string, text: string, now: Date): Promise<void> {
   const earlier = await store.findLiveKeys(accountId);
   const isThere = earlier.some(({ hash }) => hash === secretHash(text));

@@ -26,12 +26,12 @@ export interface AccountsOptions {
 }
 
 export interface Accounts extends Slice {
-  /** Every request below /api passes it. */
+  /** The gate that every request below /api passes. */
   gate: Gate;
   store: AccountsStore;
 }
 
-/** Accounts, keys and sessions, and the gate that they open. */
+/** Opens accounts, keys and sessions, and the gate that checks them. */
 export async function openAccounts(options: AccountsOptions): Promise<Accounts> {
   const { settings, describe, now } = options;
   const store = await AccountsStore.open(options.documents);

@@ -11,19 +11,19 @@ export interface OperatorOptions {
 }
 
 /**
- * The operator's changes of an account. A change is seen by every process at once: its credentials are marked, and
- * whoever meets a mark looks them up again. Each answers false when there is no such account.
+ * The operator's commands on an account. Every process sees a change at once: the account's credentials are marked, and
+ * a process that meets a mark looks them up again. Each command returns false when there is no such account.
  */
 export interface Operator {
-  /** The old password and every session of the account end. */
+  /** Sets a new password. The old one and every session of the account end. */
   changePassword(accountId: string, password: string): Promise<boolean>;
-  /** Its calls are refused until it is resumed. Work that was accepted before goes on. */
+  /** Refuses the account's calls until it is resumed. Work that was accepted before goes on. */
   suspend(accountId: string): Promise<boolean>;
   resume(accountId: string): Promise<boolean>;
   setPlan(accountId: string, plan: string): Promise<boolean>;
-  /** Ends the account for good: its keys, its sessions and its sign-in. The e-mail is free again. */
+  /** Closes the account for good: its keys, its sessions and its sign-in. Its e-mail address is free again. */
   close(accountId: string): Promise<boolean>;
-  /** Answers how many sessions ended. */
+  /** Ends every session of the account. @returns how many sessions ended. */
   endSessions(accountId: string): Promise<number>;
 }
 

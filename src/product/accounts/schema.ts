@@ -85,7 +85,7 @@ export type SignInBody = Static<typeof SignInBody>;
 export const KeyPath = Type.Object({ keyId: Type.String() });
 export type KeyPath = Static<typeof KeyPath>;
 
-/** Answer of a sign-in. */
+/** The answer of a sign-in. */
 export const SignedIn = Type.Object(
   {
     token: Type.String({ description: 'For `Authorization: Bearer`; shown once.' }),

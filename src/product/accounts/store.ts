@@ -1,7 +1,10 @@
 import { deleteExpired } from '../../platform/stores/documents/expiry.ts';
 import type { Collection, DeclaredCollection, Documents } from '../../platform/stores/documents/port.ts';
 
-/** The identity of an account. The same document carries its money, which is billing's alone (see billing/store.ts). */
+/**
+ * The identity of an account. The same document holds its money, which only billing reads and writes (see
+ * billing/store.ts).
+ */
 export interface AccountDocument {
   _id: string;
   email: string;
@@ -9,15 +12,15 @@ export interface AccountDocument {
   plan: string;
   passwordHash: string;
   createdAt: string;
-  /** When the operator stopped it; null or missing: it is not stopped. */
+  /** When the operator suspended it; null or missing while it is not suspended. */
   suspendedAt?: string | null;
-  /** When the operator deleted it, for good; missing: it was not. */
+  /** When the operator deleted it for good; missing while it is not deleted. */
   deletedAt?: string;
-  /** The first account until its key was shown: a start that was cut short is finished by the next one. */
+  /** Set on the first account until its key has been shown: the next start finishes one that was interrupted. */
   unfinished?: true;
 }
 
-/** How an account stands towards its callers. */
+/** The state of an account that decides whether its calls are accepted. */
 export interface Standing {
   plan: string;
   isSuspended: boolean;
@@ -34,7 +37,7 @@ export interface ApiKeyDocument {
   revokedAt: string | null;
 }
 
-/** A console session. Its token is stored as a hash alone. */
+/** A console session. Only the hash of its token is stored. */
 export interface SessionDocument {
   _id: string;
   accountId: string;
@@ -55,7 +58,7 @@ type StoredAccount = AccountDocument & Partial<typeof NO_MONEY>;
 
 const HASH = { name: 'hash', fields: [['hash', 1]], unique: true } as const;
 
-/** An account's end is its own command's: the document stays as a mark, and its credentials are revoked. */
+/** Accounts. Only the operator's command ends one: the document stays as a mark, and its credentials are revoked. */
 export const ACCOUNTS: DeclaredCollection = {
   name: 'accounts',
   indexes: [{ name: 'email', fields: [['email', 1]], unique: true }],
@@ -152,7 +155,7 @@ export class AccountsStore {
     return matched === 1;
   }
 
-  /** Ends the first start: what it made was shown. */
+  /** Finishes the first start: its secrets have been shown. */
   async finish(accountId: string): Promise<void> {
     await this.#accounts.updateOne({ _id: accountId }, { $unset: { unfinished: true } });
   }

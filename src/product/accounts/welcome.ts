@@ -1,9 +1,9 @@
 import type { Bootstrapped } from './bootstrap.ts';
 
 /**
- * The lines that a start prints last, beside the log: the address, and the secrets of the first start. The secrets are
- * shown this once; the lines with the key and the first call are whole commands, to be copied as they stand.
- * @param url where the service is reached, without a slash at the end.
+ * The last output of a start, beside the log: the address, and the secrets that the first start generated. The secrets
+ * are shown only this once; the lines with the key and the first call are whole commands that can be copied.
+ * @param url the address of the service, without a slash at the end.
  */
 export function welcomeText(url: string, firstStart: Omit<Bootstrapped, 'finish'> | null): string {
   const lines = ['', `Darkroom is listening on ${url}`, `  documentation: ${url}/docs`];
@@ -15,7 +15,7 @@ export function welcomeText(url: string, firstStart: Omit<Bootstrapped, 'finish'
   return `${lines.join('\n')}\n\n`;
 }
 
-/** Every field of the card but its picture: one with a title alone looks broken. */
+/** Every field of the card except its picture: a card with only a title looks broken. */
 const FIRST_CARD = {
   eyebrow: 'Hello',
   title: 'It works',

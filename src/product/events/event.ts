@@ -1,11 +1,14 @@
-/** What the service announces of jobs. `webhook.test` is no event of the outbox: it goes to one endpoint, at once. */
+/**
+ * The job events that the service announces. `webhook.test` never enters the outbox: it is sent to one endpoint at
+ * once.
+ */
 export const JOB_EVENT_TYPES = ['job.completed', 'job.failed'] as const;
 const ITEM_EVENT_TYPES = ['job.item.completed', 'job.item.failed'] as const;
 export const EVENT_TYPES = [...JOB_EVENT_TYPES, ...ITEM_EVENT_TYPES] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** One outcome that an account may want to hear of. */
+/** An outcome that is announced to an account's webhook endpoints. */
 export interface OutboxEvent {
   /**
    * `evt_…` of newId. The writer chooses it before the outcome and keeps it in its own document, so that a repeat after
@@ -14,15 +17,15 @@ export interface OutboxEvent {
   id: string;
   accountId: string;
   type: EventType;
-  /** The instant of the outcome, ISO 8601. Announced in this order. */
+  /** The instant of the outcome, ISO 8601. Events are announced in this order. */
   createdAt: string;
-  /** Orders the events of one instant: an item's is its settledItems, a job's is above those of its items. */
+  /** Orders the events of one instant: an item's number is its settledItems, a job's is above those of its items. */
   sequence: number;
   /** The event's `data` as its receivers read it. */
   data: Record<string, unknown>;
 }
 
-/** The event as text: what every receiver gets, byte by byte the same at every attempt. */
+/** The event as text. Every receiver gets the same bytes at every attempt. */
 export function bodyOf(event: { id: string; type: string; createdAt: string; data: unknown }): string {
   const { id, type, createdAt, data } = event;
   return JSON.stringify({ id, type, createdAt, data });

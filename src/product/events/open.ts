@@ -9,29 +9,29 @@ export interface EventsOptions {
   coordination: Coordination;
 }
 
-/** Hears of events that were just written by this process. */
+/** Receives the events that this process has just written. */
 export type EventsListener = (events: OutboxDocument[]) => void;
 
-/** Wakes the processes that spread events, where one wrote some that spreads none itself. */
+/** The channel that wakes the processes which fan out events, when the writing process fans out none itself. */
 export const WRITTEN = 'events/written';
 
 /** Announces the outcomes of slices. */
 export interface Events {
   /**
-   * Whether any endpoint wants events of this type, for the writer to spare itself the trouble. See subscriptions.ts
-   * for how old a no may be.
+   * Whether any endpoint wants events of this type, so that the writer can skip events that nobody receives. See
+   * subscriptions.ts for how old a negative answer may be.
    */
   isWanted(accountId: string, type: EventType): Promise<boolean>;
   /**
-   * Resolves when the events are on disk: from then on they are delivered, whatever dies. Writing an event again is
-   * harmless, also when it was delivered meanwhile, for the 14 days that its deliveries are on record.
+   * Resolves when the events are on disk: from then on they are delivered, whichever process dies. Writing an event
+   * twice is harmless for the 14 days that its deliveries are on record, even if it has been delivered since.
    */
   write(events: readonly OutboxEvent[]): Promise<void>;
 }
 
 /**
  * The outbox: events wait here until the webhooks slice has made a delivery for each endpoint that wants them. Each
- * process spreads what it wrote itself; what a dead one left is found by a task of the sweeper.
+ * process fans out its own events; a sweep finds the events that a dead process left.
  */
 export async function openEvents({ documents, coordination }: EventsOptions) {
   const outbox = await Outbox.open(documents);
@@ -43,7 +43,7 @@ export async function openEvents({ documents, coordination }: EventsOptions) {
     async write(written) {
       const stored = await outbox.insert(written);
       if (listener !== null) listener(stored);
-      // A lost wake-up costs seconds: the events are on disk, and a task looks for them.
+      // A lost wake-up costs seconds: the events are on disk, and a sweep looks for them.
       else await coordination.publish(WRITTEN, '').catch(() => undefined);
     },
   };
@@ -52,7 +52,7 @@ export async function openEvents({ documents, coordination }: EventsOptions) {
     ...events,
     outbox,
     subscriptionsChanged: subscriptions.changed,
-    /** Sets who spreads what this process writes. */
+    /** Sets the listener that fans out the events of this process. */
     onWritten(spread: EventsListener): void {
       listener = spread;
     },

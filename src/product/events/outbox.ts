@@ -2,8 +2,8 @@ import type { Collection, DeclaredCollection, Documents } from '../../platform/s
 import { bodyOf, type EventType, type OutboxEvent } from './event.ts';
 
 /**
- * An event as it lies in the outbox. Its body is kept as text: keys in it are the caller's, and no store need bear
- * them.
+ * An event as the outbox stores it. Its body is kept as text because its keys are the caller's, and a store may not
+ * accept them.
  */
 export interface OutboxDocument {
   _id: string;
@@ -25,7 +25,7 @@ export const OUTBOX: DeclaredCollection = {
   onAccountDeletion: 'keep',
 };
 
-/** Events that were not yet made into deliveries. */
+/** Events that have not been made into deliveries yet. */
 export class Outbox {
   readonly #events: Collection<OutboxDocument>;
 
@@ -37,7 +37,7 @@ export class Outbox {
     return new Outbox(await documents.collection(OUTBOX));
   }
 
-  /** Stores what is not there yet. An id that is there already is the same event, written again after a crash. */
+  /** Stores the events that are not stored yet. An existing id is the same event, written again after a crash. */
   async insert(events: readonly OutboxEvent[]): Promise<OutboxDocument[]> {
     const documents = events.map((event) => ({
       _id: event.id,
@@ -51,7 +51,7 @@ export class Outbox {
     return documents;
   }
 
-  /** The oldest events of before an instant. */
+  /** The oldest events before an instant. */
   async oldest(before: Date, limit: number): Promise<OutboxDocument[]> {
     return this.#events.find({ createdAt: { $lte: before.toISOString() } }, { sort: OLDEST_FIRST, limit });
   }

@@ -66,7 +66,7 @@ const failedStatus = {
   }),
 };
 
-/** What a webhook endpoint receives, by the type of the event. */
+/** The payload that a webhook endpoint receives, by the type of the event. */
 export const PAYLOADS: Readonly<Record<EventType | 'webhook.test', TObject>> = {
   'job.completed': payload('job.completed', 'JobCompletedEvent', jobEnd({ status: JobStatus('COMPLETED') })),
   'job.failed': payload('job.failed', 'JobFailedEvent', jobEnd(failedStatus)),

@@ -15,18 +15,19 @@ interface Subscription {
 export const ENDPOINTS_COLLECTION = 'webhookEndpoints';
 
 const CHANGED = 'webhooks/subscriptions';
-/** How long an answer is kept where the message of a change was lost. */
+/** How long an answer is cached when the message of a change was lost. */
 const KEEP_MS = 2_000;
 const MOST_ACCOUNTS = 10_000;
 
 export interface Subscriptions {
   /**
-   * Whether an enabled endpoint of the account subscribes to this type. A yes may be outdated, which costs an event
-   * that goes nowhere. A no is never older than 2 s: the outcomes of an endpoint's first 2 s may go unannounced where
-   * the message of its registration was lost, and with the message those of the few milliseconds that it travels.
+   * Whether an enabled endpoint of the account subscribes to this type. A positive answer may be outdated, which costs
+   * an event without a receiver. A negative answer is never older than 2 s: outcomes of an endpoint's first 2 s may go
+   * unannounced if the message of its registration was lost, and otherwise only those of the few milliseconds that the
+   * message travels.
    */
   isWanted(accountId: string, type: EventType): Promise<boolean>;
-  /** Tells every process that the account's endpoints changed. */
+  /** Notifies every process that the account's endpoints changed. */
   changed(accountId: string): Promise<void>;
   close(): void;
 }
@@ -52,7 +53,7 @@ export async function openSubscriptions(
     if (kept !== undefined) return kept;
     const types = read(accountId);
     wanted.set(accountId, types);
-    // A failed look is forgotten, so that the next call looks again.
+    // A failed look-up is forgotten, so that the next call looks it up again.
     types.catch(() => wanted.delete(accountId));
     return types;
   }

@@ -4,38 +4,38 @@ import type { AdmitAnswer, RateAnswer } from '../../../platform/stores/coordinat
 import type { Caller } from '../authentication.ts';
 import { ADMISSION_TTL_MS } from '../revocations.ts';
 
-/** Requests that a question counts ahead at most, for the calls after it. */
+/** The most requests that one question counts ahead for later calls. */
 const MOST_AHEAD = 100;
 const MOST_ACCOUNTS = 10_000;
 
 /**
- * The last admission answers of coordination, so that most calls of a busy caller ask nothing. A call passes when its
- * caller was let in from the same network within the last tenth of a second, and a request of its account was counted
- * ahead for it. Requests are counted before they are made, so no limit is ever passed. What a process has counted ahead
- * and does not use, because it ends or its callers went elsewhere, is lost until the window turns: see RateQuestion for
- * how little.
+ * Recent admission answers of coordination, so that most calls of a busy caller need no question. A call passes when
+ * its caller was admitted from the same network within the last tenth of a second, and a request of its account was
+ * counted ahead for it. Requests are counted before they are made, so no limit is ever exceeded. Requests that a
+ * process counted ahead and does not use, because it ends or its callers use other processes, are lost until the window
+ * turns: RateQuestion says how few they are.
  */
 export interface AdmissionCache {
-  /** The last word where it still holds, and the call counted by it; null where coordination has to be asked. */
+  /** The cached answer while it is valid, with the call counted against it; null when coordination has to be asked. */
   pass(caller: Caller, network: string): RateAnswer | null;
-  /** The last word where it still holds, else the answer of `ask`. */
+  /** The cached answer while it is valid, else the answer of `ask`. */
   admit(caller: Caller, network: string, question: Question): Promise<AdmitAnswer>;
   /** Requests of an account that this process has counted ahead and not made yet. */
   prepaidRequests(accountId: string): number;
 }
 
-/** The question to coordination about a caller. */
+/** A question to coordination about a caller. */
 export interface Question {
   /** @param ahead how many requests to count ahead. */
   ask: (ahead: number) => Promise<AdmitAnswer>;
-  /** Whether the last word is not enough: the call needs a slot as well. */
+  /** Whether the cached answer is not enough, because the call needs a slot as well. */
   mustAsk?: boolean;
 }
 
-/** The requests of one account in one rate window. */
+/** Requests counted ahead for one account, in one turn of its rate window. */
 interface Counted {
   ahead: number;
-  /** Left of the window when coordination was asked last. */
+  /** Requests left in the window when coordination was last asked. */
   remaining: number;
   endsMs: number;
 }
@@ -43,7 +43,7 @@ interface Counted {
 export function createAdmissionCache({ elapsedMs }: Pick<Clock, 'elapsedMs'> = systemClock): AdmissionCache {
   const letIn = new WeakMap<Caller, { network: string; untilMs: number }>();
   const windows = new LRUCache<string, Counted>({ max: MOST_ACCOUNTS });
-  /** Accounts that are just being counted ahead for: of calls that come together, one does so. */
+  /** Accounts whose requests are being counted ahead now: of simultaneous calls, only one counts ahead. */
   const counting = new Set<string>();
 
   function liveWindow(accountId: string, nowMs = elapsedMs()): Counted | undefined {
@@ -65,7 +65,7 @@ export function createAdmissionCache({ elapsedMs }: Pick<Clock, 'elapsedMs'> = s
     return { allowed: true, remaining: window.remaining, resetMs: window.endsMs - nowMs, ahead: 0 };
   }
 
-  /** Times run from before the question: coordination gave its answer later, so nothing outlives what it said. */
+  /** Lifetimes start before the question was asked: coordination answered later, so no entry outlives the answer. */
   function note(caller: Caller, network: string, askedMs: number, rate: RateAnswer, isAhead: boolean): void {
     letIn.set(caller, { network, untilMs: askedMs + ADMISSION_TTL_MS });
     const { ahead, remaining, resetMs } = rate;

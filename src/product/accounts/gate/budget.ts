@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 
-/** The rate window of an account, as its caller is told. */
+/** The rate window of an account, as the response headers show it. */
 export interface Budget {
   limit: number;
   windowMs: number;
@@ -9,8 +9,8 @@ export interface Budget {
 }
 
 /**
- * Tells a caller what is left of its rate window: in the three headers of the interface, and in the two of the standard
- * that is being made.
+ * Sends a caller the rest of its rate window: in the three headers of the interface, and in the two of the draft
+ * standard.
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
  */
 export function sendBudget(reply: FastifyReply, { limit, windowMs, remaining, resetMs }: Budget): void {

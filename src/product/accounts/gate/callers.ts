@@ -2,18 +2,18 @@ import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../authentication.ts';
 
 /**
- * The caller is a property of its request. In a weak map each request would be an entry that the garbage collector has
- * to look through.
+ * The key of the caller on its request. With a weak map, the garbage collector would have to visit an entry per
+ * request.
  */
 const CALLER = Symbol('caller');
 type Judged = FastifyRequest & { [CALLER]?: Caller };
 
-/** Notes who makes a request. */
+/** Sets the caller of a request. */
 export function setCaller(request: Judged, caller: Caller): void {
   request[CALLER] = caller;
 }
 
-/** The caller of a request; null before the gate has found it, and where the request names none. */
+/** The caller of a request; null before the gate has authenticated it, and for an anonymous request. */
 export function callerIfAny(request: Judged): Caller | null {
   return request[CALLER] ?? null;
 }

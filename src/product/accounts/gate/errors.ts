@@ -3,7 +3,7 @@ import { ApiError } from '../../../platform/http/errors.ts';
 import type { RateAnswer } from '../../../platform/stores/coordination/port.ts';
 import type { SlotKind } from './slots.ts';
 
-/** The refusal of a route's own check, kept until the windows have been asked. */
+/** The error of a route's own check, kept until the windows have been asked. */
 export function refusalOf(request: FastifyRequest, { check }: FastifyContextConfig): ApiError | null {
   try {
     check?.(request);
@@ -14,7 +14,7 @@ export function refusalOf(request: FastifyRequest, { check }: FastifyContextConf
   }
 }
 
-/** Where other services take a key. */
+/** Headers in which other services take a key. */
 const OTHER_HEADERS = ['x-api-key', 'api-key', 'apikey', 'x-auth-token'];
 const OTHER_QUERY_FIELDS = ['apiKey', 'api_key', 'apikey', 'key', 'token', 'access_token'];
 

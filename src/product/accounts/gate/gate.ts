@@ -16,7 +16,7 @@ import { callerIfAny, setCaller } from './callers.ts';
 import { blocked, consoleOnly, missingCredential, noSlotLeft, refusalOf, tooManyRequests } from './errors.ts';
 import { type CallSlot, createSlots, type SlotKind } from './slots.ts';
 
-/** Waits for jobs that an account may have open. */
+/** The most calls of an account that may wait for jobs at once. */
 export const JOB_WAITS = 8;
 
 const WINDOW_MS = 60_000;
@@ -27,11 +27,11 @@ declare module 'fastify' {
      * Who may call; default `any`: a key or a console session. A credential sent to a public route must still be good.
      */
     access?: 'public' | 'any' | 'session';
-    /** On a public route: whatever credential comes along is not looked at. */
+    /** Whether a public route ignores a credential that the request carries. */
     ignoresCredential?: (request: FastifyRequest) => boolean;
-    /** The call takes one of the account's slots of this kind; null for a call that takes none after all. */
+    /** The kind of slot that the call takes; null for a call that takes none after all. */
     slot?: SlotKind | ((request: FastifyRequest) => SlotKind | null);
-    /** Refuses by path and query alone, before a slot is taken or the body is read. */
+    /** Refuses a request by its path and query alone, before a slot is taken or the body is read. */
     check?: (request: FastifyRequest) => void;
   }
 }
@@ -45,7 +45,7 @@ export interface GateOptions {
   processId: string;
   requestsPerMinute: number;
   failedAuthenticationsPerMinute: number;
-  /** Slots of an account by their kind. */
+  /** The number of slots of an account, by kind. */
   slots: Record<SlotKind, number>;
   /** Epoch milliseconds. */
   now: () => number;
@@ -58,10 +58,11 @@ export interface Gate {
   callerOf(request: FastifyRequest): Caller;
   /** The caller, or null on a public route without a credential. */
   callerIfAny(request: FastifyRequest): Caller | null;
-  /** Keeps the account's slot until `work` has really ended, though the answer may go out earlier. */
+  /** Keeps the account's slot until `work` has ended, though the response may be sent earlier. */
   keepSlotUntil(request: FastifyRequest, work: Promise<unknown>): void;
   /**
-   * Ends a credential: when this resolves, wherever its mark is seen (on this host, at least); within 30 s elsewhere.
+   * Revokes a credential. When this resolves, it is refused wherever its mark is seen (at least on this host);
+   * elsewhere within 30 s.
    */
   revoke(credentialId: string): Promise<void>;
   /** Counts a wrong credential; 429 instead of the given refusal once the window is full. */
@@ -70,19 +71,19 @@ export interface Gate {
   strikeFirst(request: FastifyRequest): Promise<Strike>;
 }
 
-/** A credential that counts as wrong until it is known to be right. */
+/** A credential that is counted as wrong until it is known to be right. */
 export interface Strike {
-  /** It was right, or was not judged. */
+  /** Uncounts the credential: it was right, or was not judged. */
   giveBack(): Promise<void>;
-  /** It was wrong: the refusal to throw. */
+  /** Returns the error to throw: the credential was wrong. */
   failed(refusal: ApiError): ApiError;
 }
 
 /**
- * The gate of /api, for every request in this order: the failed-authentication window of the address, the credential,
- * the rate window, the route's own check, the slot. Windows and slot are asked in one trip, and a call asks nothing
- * where the last word on its caller still holds (see admissionCache.ts) and a slot, if it takes one, has just come
- * back.
+ * The gate of /api, which checks every request in this order: the failed-authentication window of the address, the
+ * credential, the rate window, the route's own check, the slot. Windows and slot are asked in one round trip. A call
+ * asks nothing while the cached answer about its caller is valid (see admission-cache.ts) and a slot, if it takes one,
+ * has just been returned.
  */
 export function createGate(options: GateOptions): Gate {
   const { coordination, authentication, now } = options;
@@ -92,8 +93,8 @@ export function createGate(options: GateOptions): Gate {
   const blockedUntil = new LRUCache<string, number>({ max: 10_000 });
 
   /**
-   * Most calls of a busy caller: nothing about them has to be asked, so they wait for nothing either. Whatever else
-   * there is to decide, each refusal included, is `admit`'s.
+   * Admits a call without a question and synchronously, as most calls of a busy caller. Every other decision, each
+   * refusal included, is left to `admit`.
    */
   function passesAtOnce(request: FastifyRequest, reply: FastifyReply, config: FastifyContextConfig): boolean {
     if (config.ignoresCredential || config.check || config.slot) return false;
@@ -179,7 +180,7 @@ export function createGate(options: GateOptions): Gate {
     };
   }
 
-  /** The slot is the call's where nothing refused it, after further looks where none was free. */
+  /** Gives the call its slot unless it was refused, after further attempts when none was free. */
   async function withSlot(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -205,7 +206,7 @@ export function createGate(options: GateOptions): Gate {
     if (isWrongAccess(config, caller)) throw consoleOnly();
   }
 
-  /** Something changed about a marked credential or its account: what this process knows of it is looked up again. */
+  /** Looks the caller up again, because a marked credential or its account has changed. */
   async function authenticateAnew(
     request: FastifyRequest,
     config: FastifyContextConfig,
@@ -220,7 +221,7 @@ export function createGate(options: GateOptions): Gate {
     return `${options.hostId}/${network}`;
   }
 
-  /** Requests that were counted ahead and not made yet are left to the caller as well. */
+  /** The budget of a caller, which includes the requests that were counted ahead and not made yet. */
   function budgetOf({ accountId }: Caller, { allowed, remaining, resetMs }: RateAnswer): Budget {
     return {
       limit: options.requestsPerMinute,
@@ -230,7 +231,9 @@ export function createGate(options: GateOptions): Gate {
     };
   }
 
-  /** From now on a flood of wrong credentials costs no look-up. */
+  /**
+   * Blocks the address in this process once its window is full, so that a flood of wrong credentials costs no look-up.
+   */
   function noteFailure(
     request: FastifyRequest,
     { count, resetMs }: { count: number; resetMs: number },
@@ -239,7 +242,7 @@ export function createGate(options: GateOptions): Gate {
     blockedUntil.set(networkOf(request.ip), now() + resetMs);
   }
 
-  /** As far as this process knows. */
+  /** How long the address is still blocked in milliseconds, as far as this process knows. */
   function blockedMsOf(network: string): number {
     if (blockedUntil.size === 0) return 0;
     return Math.max(0, (blockedUntil.get(network) ?? 0) - now());
@@ -251,9 +254,9 @@ export function createGate(options: GateOptions): Gate {
 
   const gate: Gate = {
     install(app) {
-      // Answers a promise only where something has to be asked.
+      // This hook is asynchronous only when something has to be asked.
       app.addHook('onRequest', (request, reply, done) => {
-        // A look at the options of a route makes a copy of them.
+        // Reading the options of a route copies them.
         const { config } = request.routeOptions;
         if (!passesAtOnce(request, reply, config)) return admit(request, reply, config);
         done();
@@ -295,7 +298,7 @@ export function createGate(options: GateOptions): Gate {
   return gate;
 }
 
-/** A key where a session has to call. */
+/** Whether a key is used where a session is required. */
 function isWrongAccess({ access }: FastifyContextConfig, caller: Caller | null): boolean {
   return access === 'session' && caller?.sessionId === null;
 }

@@ -12,58 +12,58 @@ import { retryUntil } from '../../../platform/stores/coordination/retry-until.ts
 
 /** Longer than any synchronous call can take, upload included. */
 const LONGEST_CALL_MS = 120_000;
-/** So long a slot goes from call to call before coordination is asked for it again. */
+/** How long a slot may pass from call to call before coordination is asked for it again. */
 const KEPT_MS = 30_000;
-/** Whichever call has a slot keeps it to its end; the end of the lease only heals what a dead process left. */
+/** A call keeps its slot until it ends; the lease expires only to free the slots of a dead process. */
 const SLOT_LEASE_MS = LONGEST_CALL_MS + KEPT_MS;
-/** Pauses before each further look for a slot. */
+/** Pauses before each further attempt to take a slot. */
 const SECOND_LOOKS_MS = [10, 30];
 /**
- * A slot that comes back waits so long for the account's next call here, which takes it over, or for a question that it
- * can go along with: a trip of its own costs as much CPU as the question. It is back before the last of the further
- * looks.
+ * How long a returned slot waits for the account's next call in this process, which takes it over, or for a question
+ * that it can be sent with: a round trip of its own costs as much CPU as the question. It is given back before the last
+ * of the further attempts.
  */
 const COMPANY_MS = 20;
 
 /** The kinds of slots of an account: for synchronous image calls, and for calls that wait for a job. */
 export type SlotKind = 'calls' | 'waits';
 
-/** A slot for one call after the other. */
+/** A slot that serves calls in sequence. */
 export interface CallSlot extends SlotQuestion {
-  /** Elapsed milliseconds until which it may be taken over: null before coordination has given it. */
+  /** Elapsed milliseconds until which it may be taken over; null before coordination has granted it. */
   keptUntilMs: number | null;
 }
 
-/** The slots of this process's calls: asked for, held until their work has ended, and given back. */
+/** The slots of this process's calls: requested, held until their work has ended, and given back. */
 export interface Slots {
-  /** Asks a question; slots that come back just now go along, so that they cost no trip of their own. */
+  /** Asks a question; slots that were just returned are sent with it, so that they cost no round trip of their own. */
   ask(question: AdmitQuestion, slot?: CallSlot | null): Promise<AdmitAnswer>;
   /**
-   * Looks again for a slot that is just given back. A client may have its answer and send its next call, through
-   * another process, before the slot of the one before is back.
+   * Tries again to take a slot that is about to be given back. A client may receive its response and send its next call
+   * through another process before the slot of its previous call is free.
    */
   takeSoon(slot: CallSlot): Promise<boolean>;
-  /** A slot that has just come back from another call of the account, or one that has to be asked for. */
+  /** A slot that another call of the account has just returned, or a new one that has to be requested. */
   slotFor(key: string, limit: number): CallSlot;
-  /** Whether the call may have it without a question. */
+  /** Whether the call may have the slot without a question. */
   isHeld(slot: CallSlot): boolean;
-  /** Gives the slot back when the connection is done with the call and the work behind it has ended. */
+  /** Gives the slot back when the connection has finished the call and its work has ended. */
   hold(request: FastifyRequest, reply: FastifyReply, slot: CallSlot): void;
   /** Gives back the slot of a call that was refused, if it had one. */
   giveBack(slot: CallSlot): void;
-  /** Keeps the slot of a request until `work` has really ended, though the answer may go out earlier. */
+  /** Keeps the slot of a request until `work` has ended, though the response may be sent earlier. */
   keepUntil(request: FastifyRequest, work: Promise<unknown>): void;
 }
 
-/** @param holder of all slots of this process: `<hostId>/<processId>`. */
+/** @param holder the holder of all slots of this process: `<hostId>/<processId>`. */
 export function createSlots(
   coordination: Coordination,
   holder: string,
   { elapsedMs, after }: Pick<Clock, 'elapsedMs' | 'after'> = systemClock,
 ): Slots {
-  /** The work that has to end before the slot of a request comes back. */
+  /** The work that has to end before the slot of a request is returned. */
   const works = new WeakMap<FastifyRequest, Promise<unknown>>();
-  /** The slots that have come back, the latest last. */
+  /** Returned slots, the latest last. */
   let returning: { slot: CallSlot; sinceMs: number }[] = [];
   let isTimed = false;
   let holders = 0;
@@ -79,7 +79,7 @@ export function createSlots(
     after(delayMs, giveBackLonely);
   }
 
-  /** Gives back what found neither a call nor a question to go along with. */
+  /** Gives back the slots that met neither a call nor a question to be sent with. */
   function giveBackLonely(): void {
     isTimed = false;
     const dueMs = elapsedMs() - COMPANY_MS;
@@ -95,12 +95,15 @@ export function createSlots(
     return taken;
   }
 
-  /** Gives up without a word at the end of the lease, which gives the slot back as well. */
+  /**
+   * Gives a slot back in a request of its own, retried until the lease ends. A final failure is ignored, because the
+   * end of the lease frees the slot as well.
+   */
   function giveBackAlone({ key, holder }: HeldSlot): void {
     retryUntil(() => coordination.releaseSlot(key, holder), SLOT_LEASE_MS).catch(() => undefined);
   }
 
-  /** Asks for a slot, and notes from before the question on how long it may go from call to call. */
+  /** Requests a slot. The time for which it may pass from call to call starts before the question. */
   async function askFor(slot: CallSlot, question: AdmitQuestion): Promise<AdmitAnswer> {
     const keptUntilMs = elapsedMs() + KEPT_MS;
     const { key, holder, limit, leaseMs } = slot;
@@ -117,7 +120,7 @@ export function createSlots(
         return await (slot === null ? coordination.admit(whole) : askFor(slot, whole));
       } catch (error) {
         returned.forEach(giveBackAlone);
-        // Whether it was taken is not known.
+        // It is unknown whether the slot was taken.
         if (slot !== null) giveBackAlone(slot);
         throw error;
       }
@@ -142,7 +145,7 @@ export function createSlots(
       works.set(request, Promise.resolve());
       const release = () => giveBack(slot);
       const onceEnded = () => void works.get(request)?.then(release, release);
-      // A client that left while the slot was asked for closes nothing any more.
+      // A client that disconnected while the slot was being requested triggers no close event any more.
       if (reply.raw.destroyed) onceEnded();
       else reply.raw.once('close', onceEnded);
     },

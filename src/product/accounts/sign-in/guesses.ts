@@ -3,13 +3,13 @@ import { DAY_MS } from '../../../platform/names/units.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import { secretHash } from '../keys.ts';
 
-/** Wrong passwords of an account are remembered for so long after the first. */
+/** How long wrong passwords of an account are remembered after the first one. */
 const WINDOW_MS = 15 * 60_000;
-/** So many wrong passwords cost no time; each one more doubles it. */
+/** The number of wrong passwords without a delay; each further one doubles the delay. */
 const FREE_GUESSES = 10;
 const FIRST_DELAY_MS = 1_000;
 const LONGEST_DELAY_MS = 60_000;
-/** Where somebody signed in, the guesses of others delay nobody for so long. */
+/** How long a network stays familiar after a sign-in: guesses from elsewhere do not delay it. */
 const FAMILIAR_MS = 30 * DAY_MS;
 
 /** The time between two guesses at one account, by the number of wrong ones: 0, then 1, 2, 4 … 60 s. */
@@ -20,18 +20,18 @@ export function delayMsAfter(wrongGuesses: number): number {
 
 /** A password that is about to be judged. */
 export interface Guess {
-  /** It was right: it does not count, and its network is known from now on. */
+  /** Uncounts the guess, because it was right, and remembers its network. */
   succeeded(): Promise<void>;
-  /** It was not judged: it does not count. */
+  /** Uncounts the guess, because it was not judged. */
   unjudged(): Promise<void>;
 }
 
 /**
- * Slows guesses at one account down, from however many addresses they come. It never locks: a person who signed in from
- * a network before signs in there at once. An e-mail that nobody has is treated like any other.
+ * Slows down guesses at one account, regardless of the number of addresses they come from. It never locks an account: a
+ * person who signed in from a network before signs in there at once. An unknown e-mail is treated like any other.
  */
 export interface Guesses {
-  /** @throws ApiError 429 rate_limited, reason sign_in_delay, while the time since the guess before is not over. */
+  /** @throws ApiError 429 rate_limited, reason sign_in_delay, while the delay after the previous guess lasts. */
   begin(email: string, network: string): Promise<Guess>;
 }
 
@@ -56,7 +56,7 @@ export function createGuesses(coordination: Coordination): Guesses {
     },
   };
 
-  /** Counted before it is judged, so that guesses which come together do not pass together. */
+  /** Counts a guess before it is judged, so that simultaneous guesses do not all pass. */
   async function takeTurn(account: string, counted: string): Promise<void> {
     const { count } = await coordination.strike(counted, WINDOW_MS);
     const delayMs = delayMsAfter(count - 1);

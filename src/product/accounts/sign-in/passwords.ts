@@ -6,7 +6,7 @@ interface ScryptCost {
   N: number;
   r: number;
   p: number;
-  /** Bytes. */
+  /** The memory limit in bytes. */
   maxmem: number;
 }
 
@@ -17,8 +17,8 @@ const COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 192 * MEGABYTE };
 const HASH_BYTES = 32;
 
 /**
- * `scrypt$N$r$p$salt$hash`, so that the cost can rise without breaking what is stored.
- * @param cost scrypt's parameters; others than the default are for tests, which make accounts by the dozen.
+ * Hashes a password as `scrypt$N$r$p$salt$hash`, so that the cost can rise while stored hashes stay valid.
+ * @param cost scrypt's parameters; other values than the default are for tests, which create dozens of accounts.
  */
 export async function hashPassword(password: string, cost: ScryptCost = COST): Promise<string> {
   const salt = randomBytes(16);
@@ -27,8 +27,8 @@ export async function hashPassword(password: string, cost: ScryptCost = COST): P
 }
 
 /**
- * Compares in constant time. It takes 128 MB and a thread of libuv, so its callers bound how many run at once. A null
- * hash (no such account) costs the same and is never right.
+ * Compares in constant time. It takes 128 MB and a thread of libuv, so callers must limit how many run at once. A null
+ * hash (no such account) costs the same and never matches.
  */
 export async function passwordMatches(password: string, stored: string | null): Promise<boolean> {
   const [, n, r, p, salt, hash] = (stored ?? NOBODY).split('$');
@@ -43,7 +43,7 @@ export async function passwordMatches(password: string, stored: string | null): 
   return timingSafeEqual(given, expected) && stored !== null;
 }
 
-/** A hash that no password has: 32 zero bytes under today's cost. */
+/** A hash that no password matches: 32 zero bytes under the current cost. */
 const NOBODY = [
   'scrypt',
   COST.N,

@@ -1,24 +1,24 @@
 import { ApiError } from '../../../platform/http/errors.ts';
 
 export interface SignInQueueOptions {
-  /** Passwords judged at once. */
+  /** The most passwords that are judged at once. */
   atOnce: number;
-  /** Sign-ins that wait, over all networks. */
+  /** The most sign-ins that wait, over all networks. */
   mostWaiting: number;
-  /** Attempts of one network among these. */
+  /** The most sign-ins of one network that wait. */
   mostOfNetwork: number;
   /** Milliseconds until a sign-in that still waits is given up. */
   mostWaitMs: number;
 }
 
 /**
- * A bounded queue before the costly check of passwords. The network that came last is served first: a flood
- * that waits already does not delay somebody new. A network that was served goes behind all others.
+ * A bounded queue before the costly check of passwords. The network that arrived last is served first: a flood that
+ * waits already does not delay a newcomer. A network that was served goes behind all others.
  */
 export interface SignInQueue {
   /**
-   * Waits for a turn; the answer ends it.
-   * @throws ApiError 429 rate_limited, reason sign_in_queue, when there is no room or it waited too long; the
+   * Waits for a turn. The returned function ends it.
+   * @throws ApiError 429 rate_limited, reason sign_in_queue, when the queue is full or the wait was too long; the
    *   signal's reason when it aborts.
    */
   enter(network: string, signal: AbortSignal): Promise<() => void>;
@@ -68,7 +68,10 @@ export function createSignInQueue(options: SignInQueueOptions): SignInQueue {
     lines = lines.filter(({ waiters }) => waiters.length > 0);
   }
 
-  /** Makes room for a network that does not wait yet; a network that waits has its slot already. */
+  /**
+   * Makes sure that one more sign-in of the network may wait: a full queue refuses the last waiter of the line that is
+   * served last, but only for a network without a waiter.
+   */
   function makeRoom(network: string): void {
     const line = lineOf(network);
     if (line !== undefined && line.waiters.length >= mostOfNetwork) throw noRoom();

@@ -16,12 +16,12 @@ export interface SessionRoutesOptions {
   store: AccountsStore;
   gate: Gate;
   coordination: Coordination;
-  /** Tells an account with its money, which is known elsewhere. */
+  /** Describes an account with its money, which the billing slice knows. */
   describe: (accountId: string) => Promise<Account>;
   now: () => Date;
 }
 
-/** Console sessions: an e-mail and a password against a bearer token of 12 hours. */
+/** The routes of console sessions: an e-mail and a password are exchanged for a bearer token of 12 hours. */
 export async function sessionRoutes(
   app: FastifyInstance,
   { store, gate, coordination, describe, now }: SessionRoutesOptions,

@@ -12,8 +12,9 @@ import { passwordMatches } from './passwords.ts';
 import { createSignInQueue } from './queue.ts';
 
 /**
- * A derivation takes 128 MB, 0.3 s and a thread of libuv: a flood of sign-ins waits, and image work does not wait
- * behind it. Everybody has an answer within 5 s: who waited 4 s is given up, and a derivation takes less than the rest.
+ * Limits of the sign-in queue. A derivation takes 128 MB, 0.3 s and a thread of libuv: a flood of sign-ins waits, and
+ * image work does not wait behind it. Every sign-in is answered within 5 s: it is given up after a wait of 4 s, and a
+ * derivation takes less than the rest.
  */
 const QUEUE = { atOnce: 2, mostWaiting: 32, mostOfNetwork: 8, mostWaitMs: 4_000 };
 
@@ -24,8 +25,8 @@ export interface SignInOptions {
 }
 
 /**
- * Judges an e-mail and a password. A guess counts before it is judged, for its address and for its account, and is
- * given back when it was right: however many come at once, no more are judged than may be wrong.
+ * Judges an e-mail and a password. A guess is counted before it is judged, for its address and for its account, and is
+ * uncounted when it was right: of simultaneous guesses, no more are judged than may be wrong.
  * @returns the account.
  * @throws ApiError 401 unauthorized, 403 forbidden for a suspended account, 429 rate_limited.
  */
@@ -54,7 +55,7 @@ export function createSignIn({ store, gate, coordination }: SignInOptions) {
   ): Promise<AccountDocument> => {
     const network = networkOf(request.ip);
     const strike = await gate.strikeFirst(request);
-    // A guess that comes too early stays counted for its address.
+    // A guess that arrives too early stays counted for its address.
     const guess = await guesses.begin(request.body.email.toLowerCase(), network);
     const account = await judged(request.body, network, clientGoneSignal(reply)).catch(async (error) => {
       await Promise.all([strike.giveBack(), guess.unjudged()]);
@@ -67,7 +68,7 @@ export function createSignIn({ store, gate, coordination }: SignInOptions) {
   };
 }
 
-/** One answer for an unknown e-mail and a wrong password, after the same work. */
+/** The same answer for an unknown e-mail and a wrong password, after the same work. */
 function wrongPassword(): ApiError {
   return new ApiError('unauthorized', 'The e-mail or the password is wrong: check both and sign in again.');
 }
