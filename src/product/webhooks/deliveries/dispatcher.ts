@@ -4,14 +4,14 @@ import type { EndpointWorker } from './endpoint-worker.ts';
 import { ownersOf, SCHEDULE, WAKE } from './schedule.ts';
 import { createSlots, type Turn } from './slots.ts';
 
-/** The lease of a worker. An attempt begins only while the longest time of an attempt is left of it. */
+/** The lease of a worker. An attempt starts only while the rest of the lease covers the longest attempt. */
 const LEASE_MS = 30_000;
 const HEARTBEAT_MS = 5_000;
-/** The longest pause between two looks at the schedule, should a wake-up be lost. */
+/** The longest pause between two readings of the schedule, in case a wake-up is lost. */
 const LONGEST_PAUSE_MS = 1_000;
-/** At one look, so that the processes of a host share what is due. */
+/** The most claims of one reading, so that the processes of a host share the due endpoints. */
 const MOST_CLAIMS = 64;
-/** Until an endpoint comes up again that could not be worked on now; a slow one waits longer, as there may be many. */
+/** The delay of a due endpoint that finds no slot; a slow endpoint waits longer, as there may be many. */
 const POSTPONED_MS = 500;
 const SLOW_POSTPONED_MS = 2_000;
 const AFTER_FAULT_MS = 5_000;
@@ -19,32 +19,32 @@ const AFTER_FAULT_MS = 5_000;
 export interface DispatcherOptions {
   coordination: Coordination;
   worker: EndpointWorker;
-  /** Begins the name of every holder of a worker: it tells what a process that died has held. */
+  /** The prefix of every holder's name in this process: it identifies the endpoints that a dead process held. */
   holderPrefix: string;
-  /** Endpoint workers of this process at work at once, as it is set now. */
+  /** The most endpoint workers that this process runs at once, by its current setting. */
   workers: () => number;
-  /** Endpoint workers of one account among them. */
+  /** The most of them for one account. */
   lanesOfAccount: () => number;
   log: { warn(context: object, message: string): void };
 }
 
 export interface Dispatcher {
   start(): Promise<void>;
-  /** Takes one of the account's slots in this process; null when all are taken. Answers how to give it back. */
+  /** Takes one of the account's slots in this process; null when all are taken. @returns the function that frees it. */
   takeSlot(accountId: string): (() => void) | null;
-  /** Claims no more, and resolves when the attempts under way have ended and their workers are given back. */
+  /** Stops claiming; resolves when the attempts under way have ended and their endpoints are given back. */
   stop(): Promise<void>;
 }
 
 interface Hold {
   holder: string;
-  /** On the monotonic clock of this process. */
+  /** The end of the lease, on the monotonic clock of this process. */
   endsMs: number;
-  /** Whether the claim is as it was made: the first attempt of a turn needs no other word. */
+  /** Whether the claim has not been used yet: the first attempt of a turn needs no renewal. */
   isFresh: boolean;
 }
 
-/** Claims endpoints that are due and runs their workers, each in one process at a time and many beside each other. */
+/** Claims due endpoints and runs their workers: many at once, and each endpoint in one process at a time. */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { coordination, worker, workers, lanesOfAccount, log } = options;
   const slots = createSlots({ slots: workers, slotsOfAccount: lanesOfAccount, now: () => performance.now() });
@@ -58,7 +58,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   let heartbeat: NodeJS.Timeout | undefined;
   let unsubscribe: () => void = () => undefined;
 
-  /** Looks at the schedule now, or once more after the look that is under way. */
+  /** Reads the schedule now, or once more after the reading that is under way. */
   function wake(): void {
     isWoken = true;
     if (!isLooking && !isStopped) void look();
@@ -98,14 +98,15 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   function run(member: string, hold: Hold): void {
     const slot = held.has(member) ? null : slots.begin(ownersOf(member)[0], member);
     if (slot === null) {
-      // Its account or slow endpoints hold all that they may; or this process works on it still, under a lease it lost.
+      // The account or the slow endpoints have no free slot, or this process still works on the endpoint under a lost
+      // lease.
       void giveBack(member, hold, slots.isSlow(member) ? SLOW_POSTPONED_MS : POSTPONED_MS);
       return;
     }
     held.set(member, hold);
     const work = turn(member, hold, slot)
       .finally(() => {
-        // Before it is given back: from then on it may be claimed again, and must not be renewed any more.
+        // This comes before the endpoint is given back: from then on another may claim it, and it must not be renewed.
         held.delete(member);
         slot.leave();
       })
@@ -130,7 +131,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const wasFull = slots.free <= 1;
     try {
       const dueInMs = await coordination.settleDue(SCHEDULE, member, holder, afterMs);
-      // Something was queued for it meanwhile, or others wait that did not fit before.
+      // A delivery was queued for it meanwhile, or other endpoints wait for a slot.
       if (dueInMs === 0 || wasFull) wake();
     } catch (error) {
       log.warn({ err: error }, 'A worker was not given back; its lease ends by itself');
@@ -138,8 +139,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   /**
-   * Asked before each attempt. From the second on the claim is renewed, so that after a loss of the schedule no two
-   * processes go on with one endpoint: at most the attempt that was under way is made again.
+   * Says before each attempt whether the turn goes on. From the second attempt on it renews the claim, so that after a
+   * loss of the schedule no two processes go on with one endpoint: at most the attempt under way is repeated.
    */
   async function mayGoOn(member: string, hold: Hold): Promise<boolean> {
     if (!hold.isFresh) await renew(member, hold);
@@ -153,10 +154,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     hold.endsMs = isHeld ? endsMs : 0;
   }
 
-  /** Extends the leases of workers at work, and takes them again when the schedule was lost. */
+  /** Extends the leases of running workers, and claims them again when the schedule was lost. */
   function beat(): void {
     for (const [member, hold] of held) {
-      // Without an answer the lease stands as it was, and the worker ends in time.
+      // A failed renewal leaves the lease as it was, and the worker ends in time.
       renew(member, hold).catch(() => undefined);
     }
   }
@@ -175,7 +176,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       unsubscribe();
       await Promise.all(running);
       clearInterval(heartbeat);
-      // Others take over what this process gave back; should they not hear of it, they look within a second.
+      // Other processes take over the endpoints that were given back; if they miss the message, they look within a
+      // second.
       await coordination.publish(WAKE, '').catch(() => undefined);
     },
   };

@@ -1,38 +1,46 @@
-/** An attempt that took longer makes its endpoint a slow one. */
+/** An attempt that takes longer makes its endpoint slow. */
 const SLOW_MS = 2_000;
-/** A turn that lasted so long ends when every slot is taken. */
+/** The length after which a turn ends when every slot is taken. */
 const TURN_MS = 1_000;
-/** Slow endpoints that are remembered; the one found first is forgotten first. */
+/** The most slow endpoints that are remembered; the first one is forgotten first. */
 const MOST_REMEMBERED = 10_000;
 
 export interface SlotsOptions {
-  /** Endpoint workers at work at once, as it is set now. */
+  /** The most endpoint workers that run at once, by the current setting. */
   slots: () => number;
-  /** Endpoint workers of one account among them, its test deliveries included. */
+  /** The most of them for one account, its test deliveries included. */
   slotsOfAccount: () => number;
   /** Milliseconds on a monotonic clock. */
   now: () => number;
 }
 
-/** A worker at work. */
+/** A running worker. */
 export interface Turn {
-  /** Whether the worker may make another attempt, as far as other workers are concerned. */
+  /** Whether the worker may make another attempt, with regard to the other workers. */
   mayGoOn(): boolean;
-  /** Takes how an attempt ended, which makes the endpoint a slow one or a good one again. */
+  /**
+   * Records the result of an attempt: the endpoint is slow after a failed or long one, and no longer slow after
+   * another.
+   */
   attempted(hasFailed: boolean, tookMs: number): void;
   leave(): void;
 }
 
 /**
- * Shares the slots for webhook attempts out. An endpoint whose last attempt failed or took over 2 s is slow, and slow
- * endpoints together hold at most half of the slots: the other half is there for those that answer.
+ * Shares the slots for webhook attempts. An endpoint whose last attempt failed or took over 2 s is slow, and slow
+ * endpoints together hold at most half of the slots (at least one), which leaves the other half to fast endpoints.
  */
 export interface Slots {
   readonly free: number;
   isSlow(member: string): boolean;
-  /** Takes a slot for a worker; null when its account has no more, or it is slow and slow ones hold their half. */
+  /**
+   * Takes a slot for a worker; null when its account has none left, or it is slow and slow endpoints hold their half.
+   */
   begin(accountId: string, member: string): Turn | null;
-  /** Takes one of the account's slots alone, for a test delivery; null when all are taken. Answers how to leave it. */
+  /**
+   * Takes only a slot of the account, for a test delivery; null when all are taken. @returns the function that frees
+   * it.
+   */
   takeSlot(accountId: string): (() => void) | null;
 }
 
@@ -41,7 +49,7 @@ export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions): Slots
   const held = new Set<string>();
   const slow = new Set<string>();
 
-  /** Slow workers at work beside this one. */
+  /** The number of other slow endpoints with a running worker. */
   function slowBeside(member: string): number {
     let count = 0;
     for (const other of held) if (other !== member && slow.has(other)) count += 1;
