@@ -8,6 +8,7 @@ import {
   type Renders,
   type RendersOptions,
 } from '../../../src/imaging/renders/renders.ts';
+import { until } from '../../support/whole-service.ts';
 import {
   browserDirectories,
   browserProcesses,
@@ -168,6 +169,8 @@ t.test(
       code: 'provider_unavailable',
       details: { reason: 'worker_unreachable' },
     });
+    // A thread tells what it logs on a channel of its own, so the answer may come first.
+    await until(() => door.lines.length > 0);
     t.match(door.lines, [
       /^error: Renders are refused: RENDER_SANDBOX is required, but the service runs as root/,
     ]);
@@ -228,6 +231,7 @@ t.test('without a browser the caller may come again, and the log says how to get
     details: { reason: 'worker_unreachable' },
     retryAfterSeconds: 60,
   });
+  await until(() => door.lines.length > 0);
   t.match(door.lines, [/^error: .*BROWSER_PATH/]);
 });
 
