@@ -1,47 +1,37 @@
 import type { Op } from './op.ts';
 import { adjust } from './ops/adjust.ts';
-import { alpha } from './ops/alpha.ts';
 import { analyze } from './ops/analyze.ts';
 import { blur } from './ops/blur.ts';
-import { border } from './ops/border.ts';
 import { compare } from './ops/compare.ts';
 import { compress } from './ops/compress.ts';
 import { convert } from './ops/convert.ts';
 import { crop } from './ops/crop.ts';
-import { duotone } from './ops/duotone.ts';
 import { edit } from './ops/edit.ts';
 import { expand } from './ops/expand.ts';
-import { extractChannel } from './ops/extract-channel.ts';
 import { extractFrame } from './ops/extract-frame.ts';
 import { flatten } from './ops/flatten.ts';
 import { flip } from './ops/flip.ts';
 import { generate } from './ops/generate.ts';
-import { grayscale } from './ops/grayscale.ts';
-import { median } from './ops/median.ts';
 import { negate } from './ops/negate.ts';
-import { normalize } from './ops/normalize.ts';
 import { overlay } from './ops/overlay.ts';
 import { pad } from './ops/pad.ts';
-import { pixelate } from './ops/pixelate.ts';
-import { placeholder } from './ops/placeholder.ts';
 import { readMetadata } from './ops/read-metadata.ts';
-import { redact } from './ops/redact.ts';
-import { removeAlpha } from './ops/remove-alpha.ts';
 import { removeBackground } from './ops/remove-background.ts';
 import { renderTemplate } from './ops/render-template.ts';
 import { resize } from './ops/resize.ts';
 import { rotate } from './ops/rotate.ts';
-import { roundCorners } from './ops/round-corners.ts';
 import { sepia } from './ops/sepia.ts';
 import { sharpen } from './ops/sharpen.ts';
-import { text } from './ops/text.ts';
 import { threshold } from './ops/threshold.ts';
 import { thumbnail } from './ops/thumbnail.ts';
-import { tint } from './ops/tint.ts';
 import { trim } from './ops/trim.ts';
 import { upscale } from './ops/upscale.ts';
+import { operationOp } from './pixel-op.ts';
 
-/** Every op, in the order that the catalogue lists them, each under the name that its file gives it. */
+/**
+ * Every op, in the order in which the catalogue lists them. An op that is one operation of a worker has only a name and
+ * an example of its own; any other has a file.
+ */
 const ALL = [
   resize,
   crop,
@@ -50,30 +40,41 @@ const ALL = [
   flip,
   trim,
   pad,
-  border,
-  roundCorners,
+  operationOp('border', { op: 'border', example: { width: 8, color: '#333333' } }),
+  operationOp('roundCorners', { op: 'round_corners', example: { radius: '50%', format: 'png' } }),
   convert,
   compress,
   blur,
   sharpen,
-  median,
-  pixelate,
-  grayscale,
+  operationOp('median', { op: 'median', example: { size: 5 } }),
+  operationOp('pixelate', { op: 'pixelate', example: { size: 16 } }),
+  operationOp('greyscale', { op: 'grayscale', example: { format: 'png' } }),
   negate,
   sepia,
-  normalize,
+  operationOp('normalise', { op: 'normalize', example: { lower: 1, upper: 99 } }),
   adjust,
-  tint,
-  duotone,
+  operationOp('tint', { op: 'tint', example: { color: '#ff8800' } }),
+  operationOp('duotone', { op: 'duotone', example: { dark: '#1b1464', light: '#ffe26a' } }),
   threshold,
-  redact,
+  operationOp('redact', {
+    op: 'redact',
+    example: { regions: [{ x: 40, y: 60, width: 200, height: 80 }], style: 'fill' },
+  }),
   flatten,
-  removeAlpha,
-  alpha,
-  text,
+  operationOp('removeAlpha', { op: 'remove_alpha', example: { format: 'png' } }),
+  operationOp('opacity', { op: 'alpha', example: { opacity: 0.5, format: 'png' } }),
+  operationOp('text', {
+    op: 'text',
+    example: { text: '© Example', position: 'southeast', size: 24, opacity: 0.7 },
+  }),
   extractFrame,
-  extractChannel,
-  placeholder,
+  operationOp('extractChannel', { op: 'extract_channel', example: { channel: 'red', format: 'png' } }),
+  operationOp('placeholder', {
+    op: 'placeholder',
+    description:
+      "Makes a tiny image to show while the real one loads. The ThumbHash and the BlurHash of the real one stand in X-Service-Thumbhash and X-Service-Blurhash, and in the image of a job's result.",
+    example: { kind: 'blur', format: 'webp' },
+  }),
   overlay,
   compare,
   renderTemplate,

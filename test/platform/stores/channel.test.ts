@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { DuplicateKeyError, StoreUnavailableError } from '../../../src/platform/stores/documents/port.ts';
 import { hostForProcesses } from '../../../src/platform/stores/embedded/channel-host.ts';
-import { channelPair } from '../../../src/platform/stores/embedded/channel-pair.ts';
+import { channelPair } from './channel-pair.ts';
 
 cluster.setupPrimary({ exec: fileURLToPath(new URL('./channel-process.ts', import.meta.url)) });
 

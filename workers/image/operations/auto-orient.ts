@@ -1,14 +1,11 @@
-import { step } from './operation.ts';
+import { IN_PLACE, step } from './operation.ts';
 
 export const autoOrient = step({
   description:
     'Turns the picture upright by its EXIF orientation. Every pass begins with that; said again, it changes nothing.',
   parameters: {},
   grey: 'keeps',
-  copies: 1,
-  sizeAfter: 'kept',
-  alphaAfter: 'kept',
-  changesNothing: 'never',
+  ...IN_PLACE,
   cpuMsPerMegapixel: 10,
   commutesWithFlatten: true,
   async apply() {},

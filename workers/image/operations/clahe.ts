@@ -1,4 +1,4 @@
-import { step } from './operation.ts';
+import { IN_PLACE, step } from './operation.ts';
 import { integer } from './parameter.ts';
 
 export const clahe = step({
@@ -9,10 +9,7 @@ export const clahe = step({
     maxSlope: integer(0, 100, 'How far contrast is raised; 0 sets no limit.', { default: 3 }),
   },
   grey: 'keeps',
-  copies: 1,
-  sizeAfter: 'kept',
-  alphaAfter: 'kept',
-  changesNothing: 'never',
+  ...IN_PLACE,
   cpuMsPerMegapixel: ({ width, height }) => 500 + 0.5 * width + 5 * height + 0.01 * height ** 2,
   frames: 'each',
   async apply(picture, { width, height, maxSlope }) {

@@ -1,5 +1,5 @@
 import { BadArgument } from '../refusal.ts';
-import { step } from './operation.ts';
+import { IN_PLACE, step } from './operation.ts';
 import { integer, number, numbers, optional } from './parameter.ts';
 
 const EDGE = 31;
@@ -16,10 +16,7 @@ export const convolve = step({
     offset: number(-255, 255, 'Added at the end.', { default: 0 }),
   },
   grey: 'keeps',
-  copies: 1,
-  sizeAfter: 'kept',
-  alphaAfter: 'kept',
-  changesNothing: 'never',
+  ...IN_PLACE,
   cpuMsPerMegapixel: ({ width, height }) => 5 + 2 * width * height,
   frames: 'each',
   rule({ width, height, kernel }) {

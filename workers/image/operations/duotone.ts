@@ -1,5 +1,5 @@
 import { colourOf } from '../colour/colour.ts';
-import { step } from './operation.ts';
+import { IN_PLACE, step } from './operation.ts';
 import { colour } from './parameter.ts';
 
 /** Weights of red, green and blue in the brightness (Rec. 709). */
@@ -8,10 +8,7 @@ const LUMA = [0.2126, 0.7152, 0.0722] as const;
 export const duotone = step({
   description: 'Draws the picture in two colours, one for the dark and one for the light tones.',
   parameters: { dark: colour('Colour of the dark tones.'), light: colour('Colour of the light tones.') },
-  copies: 1,
-  sizeAfter: 'kept',
-  alphaAfter: 'kept',
-  changesNothing: 'never',
+  ...IN_PLACE,
   cpuMsPerMegapixel: 30,
   async apply(picture, { dark, light }) {
     const black = colourOf(dark, 'dark');

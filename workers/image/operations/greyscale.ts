@@ -1,13 +1,10 @@
-import { step } from './operation.ts';
+import { IN_PLACE, step } from './operation.ts';
 
 export const greyscale = step({
   description: 'Takes the colour out and leaves shades of gray.',
   parameters: {},
   grey: 'makes',
-  copies: 1,
-  sizeAfter: 'kept',
-  alphaAfter: 'kept',
-  changesNothing: 'never',
+  ...IN_PLACE,
   cpuMsPerMegapixel: 13,
   async apply(picture) {
     // sharp's greyscale returns no alpha when it is asked for pixels. A tint with a neutral tone removes the colours as

@@ -1,14 +1,11 @@
-import { step } from './operation.ts';
+import { IN_PLACE, step } from './operation.ts';
 import { flag } from './parameter.ts';
 
 export const negate = step({
   description: 'Turns every colour into its opposite.',
   parameters: { alpha: flag('Whether transparency is turned around as well.', { default: false }) },
   grey: 'keeps',
-  copies: 1,
-  sizeAfter: 'kept',
-  alphaAfter: 'kept',
-  changesNothing: 'never',
+  ...IN_PLACE,
   cpuMsPerMegapixel: 8,
   async apply(picture, { alpha }) {
     (await picture.at('negate')).negate({ alpha });

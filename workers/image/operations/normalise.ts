@@ -1,7 +1,7 @@
 import { type Brightness, brightnessOf } from '../facts/brightness.ts';
 import { recolour } from '../pixels/paint.ts';
 import { BadArgument } from '../refusal.ts';
-import { step } from './operation.ts';
+import { IN_PLACE, step } from './operation.ts';
 import { number } from './parameter.ts';
 
 /** Number of bisections in the search for the exponent; the result is more precise than 8 bits can show. */
@@ -15,10 +15,7 @@ export const normalise = step({
     upper: number(1, 100, 'Percentile of the brightness that becomes white; above lower.', { default: 99 }),
   },
   grey: 'keeps',
-  copies: 1,
-  sizeAfter: 'kept',
-  alphaAfter: 'kept',
-  changesNothing: 'never',
+  ...IN_PLACE,
   cpuMsPerMegapixel: 50,
   rule({ lower, upper }) {
     if (lower < upper) return undefined;

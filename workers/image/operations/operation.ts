@@ -124,6 +124,14 @@ interface StepSource<P extends TProperties> {
   apply(picture: Picture, params: Filled<P>, pass: PassContext): Promise<void>;
 }
 
+/** What is true of an operation that changes every picture, pixel by pixel where they stand. */
+export const IN_PLACE = {
+  copies: 1,
+  sizeAfter: 'kept',
+  alphaAfter: 'kept',
+  changesNothing: 'never',
+} as const;
+
 /**
  * Defines a step. By default it takes an animation as one strip, does not commute with flattening, may colour a grey
  * picture and keeps the size.

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { Matrix3x3, Matrix4x4 } from 'sharp';
 import { BadArgument } from '../refusal.ts';
-import { step } from './operation.ts';
+import { IN_PLACE, step } from './operation.ts';
 import { numbers } from './parameter.ts';
 
 export const recomb = step({
@@ -13,10 +13,7 @@ export const recomb = step({
       description: 'A row for each result: 3 rows of 3, or 4 of 4 with alpha.',
     }),
   },
-  copies: 1,
-  sizeAfter: 'kept',
-  alphaAfter: 'kept',
-  changesNothing: 'never',
+  ...IN_PLACE,
   cpuMsPerMegapixel: 15,
   rule({ matrix }) {
     if (matrix.every((row) => row.length === matrix.length)) return undefined;

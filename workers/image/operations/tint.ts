@@ -1,14 +1,11 @@
 import { colourOf } from '../colour/colour.ts';
-import { step } from './operation.ts';
+import { IN_PLACE, step } from './operation.ts';
 import { colour } from './parameter.ts';
 
 export const tint = step({
   description: 'Colours the picture in one tone and keeps its brightness.',
   parameters: { color: colour('The tone.') },
-  copies: 1,
-  sizeAfter: 'kept',
-  alphaAfter: 'kept',
-  changesNothing: 'never',
+  ...IN_PLACE,
   cpuMsPerMegapixel: 16,
   async apply(picture, { color }) {
     (await picture.at('tint')).tint(colourOf(color, 'color'));

@@ -1,14 +1,11 @@
-import { step } from './operation.ts';
+import { IN_PLACE, step } from './operation.ts';
 import { choice } from './parameter.ts';
 
 export const toColourspace = step({
   description:
     'Sets the colour space that the file is written in, where its format has it. Steps after it still work in sRGB.',
   parameters: { space: choice(['srgb', 'b-w', 'cmyk', 'rgb16', 'grey16'], 'The colour space.') },
-  copies: 1,
-  sizeAfter: 'kept',
-  alphaAfter: 'kept',
-  changesNothing: 'never',
+  ...IN_PLACE,
   cpuMsPerMegapixel: 8,
   commutesWithFlatten: true,
   profile: ({ space }) => (space === 'srgb' || space === 'rgb16' ? undefined : 'none'),

@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
-import { COLOUR_NOTATIONS } from '../../../../workers/image/operations/parameter.ts';
+import { COLOUR_NOTATIONS, cssColour } from '../../../../workers/image/operations/parameter.ts';
 import {
   type Contract,
   mismatch,
@@ -12,14 +12,13 @@ import {
 import { didYouMean } from '../../../platform/names/nearest.ts';
 import { present } from '../../../platform/names/present.ts';
 import type { Violation } from '../op.ts';
-import { isColour } from './colour.ts';
 
 /** Nothing is coerced and nothing is filled in: what is stored is what was sent. */
 const ajv = new Ajv({
   strict: true,
   strictTypes: false,
   verbose: true,
-  formats: { 'css-color': isColour },
+  formats: { 'css-color': (text) => cssColour(text) !== undefined },
 });
 const FORMAT_WORDS = { 'css-color': `a CSS colour such as ${COLOUR_NOTATIONS}` };
 const validators = new WeakMap<TSchema, ValidateFunction>();

@@ -1,8 +1,8 @@
 import { operationNamed, type StepOperation } from '../../../../workers/image/operations/index.ts';
+import { isTranslucent } from '../../../../workers/image/operations/parameter.ts';
 import type { Step } from '../../../../workers/protocol.ts';
 import type { CompiledStep, DeterministicStep } from '../plan/compiled-step.ts';
 import { segmentsOf } from '../plan/segments.ts';
-import { isTranslucent } from './colour.ts';
 
 /** An advisory finding: the steps run, but they say something that they do not mean. */
 export interface StepWarning {

@@ -9,7 +9,7 @@ import {
   provideCoordination,
 } from '../../../../src/platform/stores/coordination/over-channel.ts';
 import { openEmbeddedDocuments } from '../../../../src/platform/stores/documents/embedded/actor.ts';
-import { channelPair } from '../../../../src/platform/stores/embedded/channel-pair.ts';
+import { channelPair } from '../channel-pair.ts';
 import { coordinationContract } from './contract.ts';
 import { begun, until } from './harness.ts';
 

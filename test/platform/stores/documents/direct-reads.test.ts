@@ -10,7 +10,7 @@ import {
   provideDocuments,
 } from '../../../../src/platform/stores/documents/over-channel.ts';
 import { type FindOptions, StoreUnavailableError } from '../../../../src/platform/stores/documents/port.ts';
-import { channelPair } from '../../../../src/platform/stores/embedded/channel-pair.ts';
+import { channelPair } from '../channel-pair.ts';
 
 interface Thing {
   _id: string;

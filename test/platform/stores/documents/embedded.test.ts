@@ -10,7 +10,7 @@ import {
   provideDocuments,
 } from '../../../../src/platform/stores/documents/over-channel.ts';
 import { StoreUnavailableError } from '../../../../src/platform/stores/documents/port.ts';
-import { channelPair } from '../../../../src/platform/stores/embedded/channel-pair.ts';
+import { channelPair } from '../channel-pair.ts';
 import { documentsContract } from './contract.ts';
 
 /** A file of a test's own. */

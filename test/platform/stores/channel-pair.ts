@@ -1,8 +1,8 @@
-import type { Channel, ChannelHost } from './channel.ts';
-import { channelOver } from './channel-client.ts';
-import { hostOver } from './channel-host.ts';
+import type { Channel, ChannelHost } from '../../../src/platform/stores/embedded/channel.ts';
+import { channelOver } from '../../../src/platform/stores/embedded/channel-client.ts';
+import { hostOver } from '../../../src/platform/stores/embedded/channel-host.ts';
 
-export interface ChannelPair {
+interface ChannelPair {
   host: ChannelHost;
   channel: Channel;
   /** Ends the link, as the death of the primary does. */
