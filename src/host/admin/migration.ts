@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import type { Collection, Document, ListedDocuments } from '../../platform/stores/documents/port.ts';
+import {
+  type Collection,
+  type Document,
+  type ListedDocuments,
+  order,
+} from '../../platform/stores/documents/port.ts';
 import type { Objects } from '../../platform/stores/objects/port.ts';
 
 /** One side of a migration: stores that no service uses while it runs. */
@@ -108,7 +113,7 @@ async function* pagesOf(collection: Collection<Document>): AsyncGenerator<Docume
   let last: string | null = null;
   for (;;) {
     const filter: Record<string, unknown> = last === null ? {} : { _id: { $gt: last } };
-    const page: Document[] = await collection.find(filter, { sort: [['_id', 1]], limit: PAGE });
+    const page: Document[] = await collection.find(filter, { sort: order('_id'), limit: PAGE });
     if (page.length === 0) return;
     yield page;
     last = page.at(-1)?._id ?? null;

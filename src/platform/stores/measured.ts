@@ -1,5 +1,6 @@
 import type { Documents } from './documents/port.ts';
 import type { Stores } from './open.ts';
+import { type Around, wrapped } from './wrapped.ts';
 
 /** Hears of every question of one kind: how long it took, and the name of the error that it ended with, if any. */
 type QuestionObserver = (seconds: number, error: string | null) => void;
@@ -27,29 +28,14 @@ function measuredDocuments(documents: Documents, observerOf: ObserverOf): Docume
 
 /** A port whose methods are measured; what they answer and throw is passed on as it is. */
 function measuredPort<P extends object>(store: string, port: P, observerOf: ObserverOf): P {
-  const measuring = Object.create(port) as Record<string, unknown>;
-  for (const name of methodsOf(port)) {
-    const method = Reflect.get(port, name) as Method;
-    measuring[name] = measuredMethod(port, method, observerOf(store, name));
-  }
-  return measuring as P;
-}
-
-type Method = (...words: unknown[]) => unknown;
-
-/** The names of a port's methods, its class's included. */
-function methodsOf(port: object): string[] {
-  const names: string[] = [];
-  for (let at: object = port; at !== Object.prototype; at = Object.getPrototypeOf(at) as object)
-    names.push(...Object.getOwnPropertyNames(at));
-  return names.filter((name) => name !== 'constructor' && typeof Reflect.get(port, name) === 'function');
+  return wrapped(port, (name) => measuring(observerOf(store, name)));
 }
 
 /** The promise of the question itself is handed on: who waits for it does not wait for its measure. */
-function measuredMethod(port: object, method: Method, observe: QuestionObserver): Method {
-  return (...words) => {
+function measuring(observe: QuestionObserver): Around {
+  return (step) => {
     const startMs = performance.now();
-    const answer = method.apply(port, words);
+    const answer = step();
     if (!(answer instanceof Promise)) return answer;
     const seconds = () => (performance.now() - startMs) / 1000;
     answer.then(

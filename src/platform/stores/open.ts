@@ -6,15 +6,13 @@ import type { storesSettings } from './config.ts';
 import type { ListenerLog } from './coordination/listeners.ts';
 import { coordinationOverChannel, provideCoordination } from './coordination/over-channel.ts';
 import type { Coordination } from './coordination/port.ts';
-import { timedCoordination } from './coordination/timed.ts';
 import { documentsOverChannel, provideDocuments } from './documents/over-channel.ts';
 import type { Documents, ListedDocuments } from './documents/port.ts';
-import { timedDocuments } from './documents/timed.ts';
 import type { Channel, ChannelHost } from './embedded/channel.ts';
 import { openDataDirectory } from './embedded/data-directory.ts';
 import { FileObjects } from './objects/files.ts';
 import type { Objects } from './objects/port.ts';
-import { createStoreTimeout } from './store-timeout.ts';
+import { createStoreTimeout, timed, timedDocuments } from './store-timeout.ts';
 
 export type StoresSettings = SettingsOf<typeof storesSettings>;
 
@@ -106,10 +104,7 @@ export async function connectStores(
     const { readingDirectly } = await import('./documents/embedded/direct-reader.ts');
     const asked = timedDocuments(documentsOverChannel(channel), createStoreTimeout(OF_THE_PRIMARY));
     const documents = readingDirectly(asked, join(settings.DATA_DIR, DOCUMENTS_FILE));
-    const coordination = timedCoordination(
-      coordinationOverChannel(channel, log),
-      createStoreTimeout(OF_THE_PRIMARY),
-    );
+    const coordination = timed(coordinationOverChannel(channel, log), createStoreTimeout(OF_THE_PRIMARY));
     return together(documents, coordination, objects);
   }
   const { connectMongoDocuments } = await import('./documents/mongodb.ts');

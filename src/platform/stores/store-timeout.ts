@@ -1,4 +1,5 @@
-import { StoreUnavailableError } from './documents/port.ts';
+import { type Documents, StoreUnavailableError } from './documents/port.ts';
+import { wrapped } from './wrapped.ts';
 
 export interface StoreTimeoutOptions {
   /** The name of the store in an error. */
@@ -54,5 +55,24 @@ export function createStoreTimeout({ name, longestMs, silentMs }: StoreTimeoutOp
           });
       });
     },
+  };
+}
+
+/** Not asked of the store, or as long as it takes: a collection is declared once. */
+const UNTIMED = new Set(['collection', 'subscribe', 'observe', 'close']);
+
+/** The same port, whose every step is waited for with timeout. */
+export function timed<P extends object>(port: P, timeout: StoreTimeout): P {
+  return wrapped(
+    port,
+    (method) => (step) => (UNTIMED.has(method) ? step() : timeout.run(async () => step())),
+  );
+}
+
+/** The same documents and their collections, whose every step is waited for with timeout. */
+export function timedDocuments(documents: Documents, timeout: StoreTimeout): Documents {
+  return {
+    ...timed(documents, timeout),
+    collection: async (spec) => timed(await documents.collection(spec), timeout),
   };
 }

@@ -1,5 +1,10 @@
 import { deleteExpired } from '../../platform/stores/documents/expiry.ts';
-import type { Collection, DeclaredCollection, Documents } from '../../platform/stores/documents/port.ts';
+import {
+  type Collection,
+  type DeclaredCollection,
+  type Documents,
+  order,
+} from '../../platform/stores/documents/port.ts';
 
 /**
  * The identity of an account. The same document holds its money, which only billing reads and writes (see
@@ -56,12 +61,12 @@ const NO_MONEY = {
 
 type StoredAccount = AccountDocument & Partial<typeof NO_MONEY>;
 
-const HASH = { name: 'hash', fields: [['hash', 1]], unique: true } as const;
+const HASH = { name: 'hash', fields: order('hash'), unique: true } as const;
 
 /** Accounts. Only the operator's command ends one: the document stays as a mark, and its credentials are revoked. */
 export const ACCOUNTS: DeclaredCollection = {
   name: 'accounts',
-  indexes: [{ name: 'email', fields: [['email', 1]], unique: true }],
+  indexes: [{ name: 'email', fields: order('email'), unique: true }],
   onAccountDeletion: 'keep',
 };
 export const API_KEYS: DeclaredCollection = {
@@ -71,11 +76,7 @@ export const API_KEYS: DeclaredCollection = {
     // A session's caller lists its live keys; the embedded store reads by one index what its fields say whole.
     {
       name: 'account',
-      fields: [
-        ['accountId', 1],
-        ['revokedAt', 1],
-        ['_id', 1],
-      ],
+      fields: order('accountId', 'revokedAt', '_id'),
     },
   ],
   onAccountDeletion: 'keep',
@@ -86,12 +87,9 @@ export const SESSIONS: DeclaredCollection = {
     HASH,
     {
       name: 'account',
-      fields: [
-        ['accountId', 1],
-        ['_id', 1],
-      ],
+      fields: order('accountId', '_id'),
     },
-    { name: 'expiresAt', fields: [['expiresAt', 1]] },
+    { name: 'expiresAt', fields: order('expiresAt') },
   ],
   onAccountDeletion: 'keep',
 };
@@ -162,7 +160,7 @@ export class AccountsStore {
 
   /** For the operator: every account, oldest first. */
   findEveryAccount(): Promise<AccountDocument[]> {
-    return this.#accounts.find({}, { sort: [['_id', 1]] });
+    return this.#accounts.find({}, { sort: order('_id') });
   }
 
   /** For the operator: whether nobody has an account yet. */
@@ -176,7 +174,7 @@ export class AccountsStore {
 
   /** The keys of an account that were not revoked, oldest first. */
   findLiveKeys(accountId: string): Promise<ApiKeyDocument[]> {
-    return this.#keys.find({ accountId, revokedAt: null }, { sort: [['_id', 1]] });
+    return this.#keys.find({ accountId, revokedAt: null }, { sort: order('_id') });
   }
 
   /** The key whose text has this hash, revoked or not. */

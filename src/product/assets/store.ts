@@ -1,10 +1,11 @@
 import type { Page } from '../../platform/http/lists/paging.ts';
 import { readPage } from '../../platform/http/lists/paging.ts';
-import type {
-  Collection,
-  DeclaredCollection,
-  Documents,
-  IndexSpec,
+import {
+  type Collection,
+  type DeclaredCollection,
+  type Documents,
+  type IndexSpec,
+  order,
 } from '../../platform/stores/documents/port.ts';
 import type { AssetDocument, AssetStatus, Content } from './asset.ts';
 import type { AssetListQuery } from './schema.ts';
@@ -13,57 +14,33 @@ const INDEXES: readonly IndexSpec[] = [
   // The law that equal bytes are one asset, however many uploads race.
   {
     name: 'identity',
-    fields: [
-      ['accountId', 1],
-      ['identity', 1],
-    ],
+    fields: order('accountId', 'identity'),
     unique: true,
     whenPresent: ['identity'],
   },
   {
     name: 'newest',
-    fields: [
-      ['accountId', 1],
-      ['state', 1],
-      ['_id', -1],
-    ],
+    fields: order('accountId', 'state', '-_id'),
   },
   {
     name: 'collection',
-    fields: [
-      ['accountId', 1],
-      ['state', 1],
-      ['collection', 1],
-      ['_id', -1],
-    ],
+    fields: order('accountId', 'state', 'collection', '-_id'),
   },
   {
     name: 'jobItems',
-    fields: [
-      ['accountId', 1],
-      ['state', 1],
-      ['jobId', 1],
-      ['itemIndex', 1],
-      ['_id', 1],
-    ],
+    fields: order('accountId', 'state', 'jobId', 'itemIndex', '_id'),
   },
   {
     name: 'state',
-    fields: [
-      ['state', 1],
-      ['stateAt', 1],
-    ],
+    fields: order('state', 'stateAt'),
   },
-  { name: 'expiresAt', fields: [['expiresAt', 1]] },
+  { name: 'expiresAt', fields: order('expiresAt') },
 ];
 
 export const ASSETS: DeclaredCollection = { name: 'assets', indexes: INDEXES, onAccountDeletion: 'expire' };
 
-const NEWEST_FIRST = [['_id', -1]] as const;
-const IN_ITEM_ORDER = [
-  ['itemIndex', 1],
-  ['_id', 1],
-] as const;
+const NEWEST_FIRST = order('-_id');
+const IN_ITEM_ORDER = order('itemIndex', '_id');
 const IDS_A_READ = 1_000;
 
 /** The assets of the accounts. Every call for one takes the account first and sees nothing of another's. */

@@ -3,8 +3,8 @@ import {
   type Collection,
   type DeclaredCollection,
   type Documents,
-  DuplicateKeyError,
   type Filter,
+  order,
   type Update,
 } from '../../platform/stores/documents/port.ts';
 import { UsageStore } from './usage-store.ts';
@@ -66,19 +66,13 @@ export interface Processing {
 /** The rows of a reference are looked for by it, and one account has one. */
 const REFERENCE = {
   name: 'reference',
-  fields: [
-    ['accountId', 1],
-    ['reference', 1],
-  ],
+  fields: order('accountId', 'reference'),
   unique: true,
 } as const;
 
 const SEQUENCE = {
   name: 'sequence',
-  fields: [
-    ['accountId', 1],
-    ['sequence', -1],
-  ],
+  fields: order('accountId', '-sequence'),
   unique: true,
 } as const;
 
@@ -91,11 +85,11 @@ export const LEDGER_ROWS: DeclaredCollection = {
 };
 export const RUN_MOVEMENTS: DeclaredCollection = {
   name: 'runMovements',
-  indexes: [REFERENCE, { name: 'createdAt', fields: [['createdAt', 1]] }],
+  indexes: [REFERENCE, { name: 'createdAt', fields: order('createdAt') }],
   onAccountDeletion: 'keep',
 };
 
-const LEDGER: Listing = { name: 'ledger', filters: {}, sort: [['sequence', -1]] };
+const LEDGER: Listing = { name: 'ledger', filters: {}, sort: order('-sequence') };
 
 /**
  * The money of accounts and the rows of what moved it. Only billing moves money: `change` is for its rules, which hold
@@ -164,11 +158,7 @@ export class BillingStore {
 
   /** Writes a row, unless it was written before. */
   async writeRow(row: LedgerRow): Promise<void> {
-    try {
-      await (movesCredits(row) ? this.#ledger : this.#runMovements).insertOne(row);
-    } catch (error) {
-      if (!(error instanceof DuplicateKeyError)) throw error;
-    }
+    await (movesCredits(row) ? this.#ledger : this.#runMovements).insertMany([row]);
   }
 
   /** Rows of the ledger, newest first. */

@@ -3,8 +3,8 @@ import {
   type Collection,
   type DeclaredCollection,
   type Documents,
-  DuplicateKeyError,
   type Filter,
+  order,
 } from '../../platform/stores/documents/port.ts';
 import type { Range } from './usage-window.ts';
 
@@ -140,13 +140,9 @@ async function add<T extends UsageDay>(
     return matched === 1;
   };
   if (await addOnce()) return;
-  try {
-    await collection.insertOne({ ...counted, batches: { [writer]: sequence } });
-  } catch (error) {
-    if (!(error instanceof DuplicateKeyError)) throw error;
-    // Another process made the document meanwhile, or this batch was added before.
-    await addOnce();
-  }
+  const { duplicates } = await collection.insertMany([{ ...counted, batches: { [writer]: sequence } }]);
+  // Another process made the document meanwhile, or this batch was added before.
+  if (duplicates.length > 0) await addOnce();
 }
 
 async function sumOf<T extends UsageDay>(
@@ -171,6 +167,6 @@ function indexesBy(start: string) {
         [start, 1],
       ] as const,
     },
-    { name: 'expiresAt', fields: [['expiresAt', 1]] as const },
+    { name: 'expiresAt', fields: order('expiresAt') },
   ];
 }

@@ -1,4 +1,9 @@
-import type { Collection, DeclaredCollection, Documents } from '../../platform/stores/documents/port.ts';
+import {
+  type Collection,
+  type DeclaredCollection,
+  type Documents,
+  order,
+} from '../../platform/stores/documents/port.ts';
 import { bodyOf, type EventType, type OutboxEvent } from './event.ts';
 
 /**
@@ -14,10 +19,7 @@ export interface OutboxDocument {
   body: string;
 }
 
-const OLDEST_FIRST = [
-  ['createdAt', 1],
-  ['sequence', 1],
-] as const;
+const OLDEST_FIRST = order('createdAt', 'sequence');
 
 export const OUTBOX: DeclaredCollection = {
   name: 'outbox',

@@ -1,7 +1,12 @@
 import { type Listing, type Page, type PagingQuery, readPage } from '../../platform/http/lists/paging.ts';
 import { newId } from '../../platform/names/ids.ts';
 import { present } from '../../platform/names/present.ts';
-import type { Collection, DeclaredCollection, Documents } from '../../platform/stores/documents/port.ts';
+import {
+  type Collection,
+  type DeclaredCollection,
+  type Documents,
+  order,
+} from '../../platform/stores/documents/port.ts';
 import type { Report } from './rules.ts';
 import type { Feedback } from './schema.ts';
 
@@ -20,17 +25,14 @@ export interface FeedbackDocument {
   createdAt: string;
 }
 
-const LISTING: Listing = { name: 'feedback', filters: {}, sort: [['_id', -1]] };
+const LISTING: Listing = { name: 'feedback', filters: {}, sort: order('-_id') };
 
 export const FEEDBACK: DeclaredCollection = {
   name: 'feedback',
   indexes: [
     {
       name: 'account',
-      fields: [
-        ['accountId', 1],
-        ['_id', -1],
-      ],
+      fields: order('accountId', '-_id'),
     },
   ],
   onAccountDeletion: 'delete',

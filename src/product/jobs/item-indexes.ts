@@ -1,4 +1,4 @@
-import type { DeclaredCollection, IndexSpec } from '../../platform/stores/documents/port.ts';
+import { type DeclaredCollection, type IndexSpec, order } from '../../platform/stores/documents/port.ts';
 
 /**
  * The indexes of items: by number and status for a reader, the others for the engine and its sweeps.
@@ -6,32 +6,21 @@ import type { DeclaredCollection, IndexSpec } from '../../platform/stores/docume
 const ITEM_INDEXES: readonly IndexSpec[] = [
   {
     name: 'order',
-    fields: [
-      ['jobId', 1],
-      ['index', 1],
-    ],
+    fields: order('jobId', 'index'),
   },
   {
     name: 'status',
-    fields: [
-      ['jobId', 1],
-      ['status', 1],
-      ['index', 1],
-    ],
+    fields: order('jobId', 'status', 'index'),
   },
   {
     name: 'queue',
-    fields: [
-      ['jobId', 1],
-      ['queue', 1],
-      ['index', 1],
-    ],
+    fields: order('jobId', 'queue', 'index'),
     whenPresent: ['queue'],
   },
-  { name: 'lease', fields: [['leaseUntil', 1]], whenPresent: ['leaseUntil'] },
-  { name: 'retry', fields: [['notBefore', 1]], whenPresent: ['notBefore'] },
-  { name: 'awaiting', fields: [['awaitsStore', 1]], whenPresent: ['awaitsStore'] },
-  { name: 'decided', fields: [['decidedAt', 1]], whenPresent: ['decidedAt'] },
+  { name: 'lease', fields: order('leaseUntil'), whenPresent: ['leaseUntil'] },
+  { name: 'retry', fields: order('notBefore'), whenPresent: ['notBefore'] },
+  { name: 'awaiting', fields: order('awaitsStore'), whenPresent: ['awaitsStore'] },
+  { name: 'decided', fields: order('decidedAt'), whenPresent: ['decidedAt'] },
 ];
 
 export const JOB_ITEMS: DeclaredCollection = {

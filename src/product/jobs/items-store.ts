@@ -1,7 +1,13 @@
 import { type Page, type PagingQuery, readPage } from '../../platform/http/lists/paging.ts';
 import { randomText } from '../../platform/names/ids.ts';
 import { present } from '../../platform/names/present.ts';
-import type { Collection, Documents, Filter, Update } from '../../platform/stores/documents/port.ts';
+import {
+  type Collection,
+  type Documents,
+  type Filter,
+  order,
+  type Update,
+} from '../../platform/stores/documents/port.ts';
 import { JOB_ITEMS } from './item-indexes.ts';
 import {
   type Claimed,
@@ -40,13 +46,13 @@ export class ItemsStore {
   /** One page in item order. */
   async list(jobId: string, status: ItemStatus | undefined, query: PagingQuery): Promise<Page<ItemDocument>> {
     const filter = { jobId, ...present({ status }) };
-    const listing = { name: 'job-items', filters: { jobId, status }, sort: [['index', 1]] as const };
+    const listing = { name: 'job-items', filters: { jobId, status }, sort: order('index') };
     return readPage(this.#items, filter, listing, query);
   }
 
   /** The first items of a job. */
   async first(jobId: string, limit: number): Promise<ItemDocument[]> {
-    return this.#items.find({ jobId }, { sort: [['index', 1]], limit });
+    return this.#items.find({ jobId }, { sort: order('index'), limit });
   }
 
   /** Items of these statuses after an index, in order. */
@@ -57,7 +63,7 @@ export class ItemsStore {
     limit: number,
   ): Promise<ItemDocument[]> {
     const filter = { jobId, index: { $gt: index }, status: { $in: statuses } };
-    return this.#items.find(filter, { sort: [['index', 1]], limit });
+    return this.#items.find(filter, { sort: order('index'), limit });
   }
 
   async some(jobId: string, indexes: readonly number[]): Promise<ItemDocument[]> {
@@ -93,7 +99,7 @@ export class ItemsStore {
    */
   async firstFailure(jobId: string): Promise<ItemDocument | null> {
     const failed = { jobId, status: 'FAILED' };
-    const first = { sort: [['index', 1]] as const };
+    const first = { sort: order('index') };
     const passing = await this.#items.findOne({ ...failed, 'outcome.retryable': true }, first);
     return passing ?? this.#items.findOne(failed, first);
   }
@@ -107,11 +113,11 @@ export class ItemsStore {
     const claim = randomText(12);
     const taken = this.#taken(owner, claim, leaseMs);
     if (count === 1) {
-      const item = await this.#items.findOneAndUpdate(ready, taken, { sort: [['index', 1]] });
+      const item = await this.#items.findOneAndUpdate(ready, taken, { sort: order('index') });
       return item === null ? null : [item as Claimed];
     }
     const candidates = await this.#items.find(ready, {
-      sort: [['index', 1]],
+      sort: order('index'),
       limit: count * CANDIDATES_PER_CLAIM,
       fields: ['_id'],
     });
@@ -268,7 +274,7 @@ export class ItemsStore {
     };
     for (const queue of ['ready', 'later']) {
       for (;;) {
-        const waiting = { sort: [['index', 1]] as const, fields: ['index'] };
+        const waiting = { sort: order('index'), fields: ['index'] };
         const first = await this.#items.findOne({ jobId, queue }, waiting);
         if (first === null) break;
         const part = { $gte: first.index, $lt: first.index + IDS_A_CALL };

@@ -1,17 +1,9 @@
-import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { Documents } from '../../platform/stores/documents/port.ts';
-import type { Objects } from '../../platform/stores/objects/port.ts';
 import type { SweepTask } from '../../platform/sweeping/sweeper.ts';
-import type { AssetsForJobs } from '../assets/open.ts';
-import type { Holds } from '../billing/holds.ts';
-import type { Events } from '../events/open.ts';
 import { type Cancelling, createCancelling } from './cancelling.ts';
 import { createDefinitions, type Definitions } from './definitions/definitions.ts';
-import type { WorkKind } from './engine/active-job.ts';
-import { openEngine } from './engine/open.ts';
-import type { Perform } from './item-work.ts';
+import { type EngineOptions, openEngine } from './engine/open.ts';
 import { ItemsStore } from './items-store.ts';
-import type { JobDocument } from './job.ts';
 import { createReading, type Reading } from './reading.ts';
 import { createResuming, type Resuming } from './resuming.ts';
 import { JobsStore } from './store.ts';
@@ -31,28 +23,13 @@ export async function openJobStores(documents: Documents, now: () => Date): Prom
   return { jobs, items, definitions: createDefinitions(jobs) };
 }
 
-export interface LifecycleOptions {
+export interface LifecycleOptions extends Omit<EngineOptions, 'jobs' | 'items'> {
   stores: JobStores;
-  perform: Perform;
-  coordination: Coordination;
-  objects: Objects;
-  assets: AssetsForJobs;
-  holds: Holds;
-  events: Events;
   plan: (id: string) => { retentionDays: number; storedAssets: number };
   storedAssets: (accountId: string) => Promise<number>;
   upgradeUrl: () => string;
   /** Bytes of requests that the jobs of one account may keep. */
   keptBytesMax: number;
-  /** Names this process among all that share the stores. */
-  owner: string;
-  /** Items that this process can work on at once. */
-  widths: Record<WorkKind, () => number>;
-  /** Called when a job has ended, in whichever process; with the job where that was this one. */
-  onEnd: (jobId: string, job?: JobDocument) => void;
-  draining: AbortSignal;
-  now: () => Date;
-  log: { warn(context: object, message: string): void };
 }
 
 /** The life of jobs without their interface: from the submit to the end of their records. */
@@ -72,22 +49,7 @@ export interface Lifecycle {
 export async function openLifecycle(options: LifecycleOptions): Promise<Lifecycle> {
   const { stores, assets, holds, plan, storedAssets, upgradeUrl, keptBytesMax, now } = options;
   const { jobs, items, definitions } = stores;
-  const engine = await openEngine({
-    jobs,
-    items,
-    perform: options.perform,
-    coordination: options.coordination,
-    objects: options.objects,
-    assets,
-    holds,
-    events: options.events,
-    owner: options.owner,
-    widths: options.widths,
-    onEnd: options.onEnd,
-    draining: options.draining,
-    now,
-    log: options.log,
-  });
+  const engine = await openEngine({ ...options, jobs, items });
   const { admission, completion, outcomes, preclaim, stopClaims } = engine;
   const undoing = createUndoing({ jobs, items, holds, quota: assets.quota });
   const submit = createSubmitting({

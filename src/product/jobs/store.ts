@@ -6,6 +6,7 @@ import {
   DuplicateKeyError,
   type Filter,
   type IndexSpec,
+  order,
   type Update,
 } from '../../platform/stores/documents/port.ts';
 import { type JobDocument, type JobType, RUNNING_JOBS_PER_TYPE } from './job.ts';
@@ -130,7 +131,7 @@ export class JobsStore {
 
   /** One page, newest first. */
   async list(accountId: string, filters: JobFilters, query: PagingQuery): Promise<Page<JobDocument>> {
-    const listing = { name: 'jobs', filters: { ...filters }, sort: [['_id', -1]] as const };
+    const listing = { name: 'jobs', filters: { ...filters }, sort: order('-_id') };
     return readPage(this.#jobs, this.#filtered(accountId, filters), listing, query);
   }
 
@@ -169,7 +170,7 @@ export class JobsStore {
 
   async lastRunOf(accountId: string, presetId: string): Promise<string | null> {
     const filter = { ...this.#seen(accountId), presetId };
-    const last = await this.#jobs.findOne(filter, { sort: [['_id', -1]], fields: ['createdAt'] });
+    const last = await this.#jobs.findOne(filter, { sort: order('-_id'), fields: ['createdAt'] });
     return last?.createdAt ?? null;
   }
 
@@ -210,7 +211,7 @@ export class JobsStore {
   /** The job of an account and type that has waited longest. */
   async oldestWaiting(accountId: string, type: JobType): Promise<JobDocument | null> {
     const waiting = { status: 'PENDING', phase: 'open', accountId, type };
-    return this.#jobs.findOne(waiting, { sort: [['_id', 1]] });
+    return this.#jobs.findOne(waiting, { sort: order('_id') });
   }
 
   /** Starts a waiting job in one of the slots of its account and type; null when none is free, or it has started. */
@@ -245,7 +246,7 @@ export class JobsStore {
 
   /** For the runners: jobs that may have items to claim, oldest first. */
   async running(limit: number): Promise<JobDocument[]> {
-    return this.#jobs.find({ status: 'PROCESSING', phase: 'open' }, { sort: [['_id', 1]], limit });
+    return this.#jobs.find({ status: 'PROCESSING', phase: 'open' }, { sort: order('_id'), limit });
   }
 
   /** For the sweep: running and cancelling jobs whose counters say that they are over, or may be. */
@@ -293,7 +294,7 @@ export class JobsStore {
     const oldest = rows.map(async ({ type, total, settled }) => {
       const first = await this.#jobs.findOne(
         { ...open, type },
-        { sort: [['_id', 1]], fields: ['createdAt'] },
+        { sort: order('_id'), fields: ['createdAt'] },
       );
       const oldestAt = first?.createdAt ?? this.#now().toISOString();
       return { type: String(type) as JobType, open: Number(total) - Number(settled), oldestAt };
@@ -303,7 +304,7 @@ export class JobsStore {
 
   /** For the operator: jobs that run or wait, of every account. */
   async unfinished(limit: number): Promise<JobDocument[]> {
-    return this.#jobs.find({ phase: 'open' }, { sort: [['_id', 1]], limit });
+    return this.#jobs.find({ phase: 'open' }, { sort: order('_id'), limit });
   }
 
   async erase(jobId: string): Promise<void> {

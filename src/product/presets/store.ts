@@ -10,6 +10,7 @@ import {
   type DeclaredCollection,
   type Documents,
   DuplicateKeyError,
+  order,
 } from '../../platform/stores/documents/port.ts';
 import { slugTaken, tooContended, tooManyPresets, tooManyVersions } from './errors.ts';
 import { type Content, currentVersion, type Preset, type PresetVersion } from './preset.ts';
@@ -67,11 +68,7 @@ export const PRESET_VERSIONS: DeclaredCollection = {
   indexes: [
     {
       name: 'preset',
-      fields: [
-        ['accountId', 1],
-        ['presetId', 1],
-        ['version', 1],
-      ],
+      fields: order('accountId', 'presetId', 'version'),
     },
   ],
   onAccountDeletion: 'delete',
@@ -101,10 +98,7 @@ export class PresetsStore {
 
   /** The ids of an account's presets, most recently updated first. */
   async ids(accountId: string): Promise<string[]> {
-    const sort = [
-      ['updatedAt', -1],
-      ['_id', -1],
-    ] as const;
+    const sort = order('-updatedAt', '-_id');
     const rows = await this.#presets.find({ accountId }, { sort, fields: ['_id'] });
     return rows.map(({ _id }) => _id);
   }
@@ -127,7 +121,7 @@ export class PresetsStore {
   async histories(accountId: string, presets: readonly Preset[]): Promise<PresetVersion[][]> {
     const ids = presets.filter(({ superseded }) => superseded.length > 0).map(({ _id }) => _id);
     const filter = { accountId, presetId: { $in: ids } };
-    const rows = ids.length === 0 ? [] : await this.#versions.find(filter, { sort: [['version', 1]] });
+    const rows = ids.length === 0 ? [] : await this.#versions.find(filter, { sort: order('version') });
     return presets.map(({ _id, superseded }) =>
       rows.filter(({ presetId, version }) => presetId === _id && superseded.includes(version)).map(versionOf),
     );
@@ -187,18 +181,11 @@ export class PresetsStore {
       const revised = await revise(current);
       if (revised === null) return current;
       const next = nextOf(current, revised, now);
-      if (revised.isNewVersion) await this.#keepVersion(accountId, current);
+      if (revised.isNewVersion)
+        await this.#versions.insertMany([versionDocument(accountId, current._id, currentVersion(current))]);
       if (await this.#advance(document, next)) return next;
     }
     throw tooContended();
-  }
-
-  async #keepVersion(accountId: string, current: Preset): Promise<void> {
-    try {
-      await this.#versions.insertOne(versionDocument(accountId, current._id, currentVersion(current)));
-    } catch (error) {
-      if (!(error instanceof DuplicateKeyError)) throw error;
-    }
   }
 
   async #advance({ _id, accountId, revision }: PresetDocument, next: Preset): Promise<boolean> {

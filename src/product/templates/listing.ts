@@ -6,6 +6,7 @@ import {
   pageSize,
   readCursor,
 } from '../../platform/http/lists/paging.ts';
+import { order } from '../../platform/stores/documents/port.ts';
 import { summaryOf } from './answers.ts';
 import { BUILT_INS } from './builtins/index.ts';
 import type { TemplateListQuery, TemplateSummary } from './schema.ts';
@@ -30,11 +31,7 @@ export async function listTemplates(
   const listing: Listing = {
     name: 'templates',
     filters: { filter },
-    sort: [
-      ['builtIn', -1],
-      ['updatedAt', -1],
-      ['id', -1],
-    ],
+    sort: order('-builtIn', '-updatedAt', '-id'),
   };
   const perPage = pageSize(query);
   const builtIns = filter === 'user' ? [] : BUILT_INS.map(summaryOf);

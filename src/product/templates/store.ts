@@ -12,6 +12,7 @@ import {
   type Documents,
   DuplicateKeyError,
   type Filter,
+  order,
 } from '../../platform/stores/documents/port.ts';
 import { slugTaken, tooContended, tooManyTemplates } from './errors.ts';
 import type { Content } from './rules.ts';
@@ -63,11 +64,7 @@ export const TEMPLATE_VERSIONS: DeclaredCollection = {
   indexes: [
     {
       name: 'template',
-      fields: [
-        ['accountId', 1],
-        ['templateId', 1],
-        ['version', -1],
-      ],
+      fields: order('accountId', 'templateId', '-version'),
     },
   ],
   onAccountDeletion: 'delete',
@@ -143,18 +140,10 @@ export class TemplatesStore {
       const { slug, name, description, html, css, width, height, variables } = revise(current);
       const said = { slug, name, description, html, css, width, height, variables };
       const next = { ...said, version: current.version + 1, updatedAt: now.toISOString() };
-      await this.#keepVersion(accountId, current);
+      await this.#versions.insertMany([{ accountId, ...versionOf(current) }]);
       if (await this.#advance(accountId, current, next)) return { ...current, ...next };
     }
     throw tooContended();
-  }
-
-  async #keepVersion(accountId: string, current: Template): Promise<void> {
-    try {
-      await this.#versions.insertOne({ accountId, ...versionOf(current) });
-    } catch (error) {
-      if (!(error instanceof DuplicateKeyError)) throw error;
-    }
   }
 
   async #advance(
@@ -199,7 +188,7 @@ export class TemplatesStore {
     limit: number,
   ): Promise<TemplateVersion[]> {
     const filter = { accountId, templateId, version: { $lt: version } };
-    return this.#versions.find(filter, { sort: [['version', -1]], limit });
+    return this.#versions.find(filter, { sort: order('-version'), limit });
   }
 
   /** Rows of the listing, most recently updated first, from a row on or after skipping some. */
@@ -210,10 +199,7 @@ export class TemplatesStore {
   ): Promise<StoredSummary[]> {
     const filter: Filter = 'after' in from ? { $and: [{ accountId }, below(from.after)] } : { accountId };
     const skip = 'skip' in from ? from.skip : 0;
-    const sort = [
-      ['updatedAt', -1],
-      ['_id', -1],
-    ] as const;
+    const sort = order('-updatedAt', '-_id');
     return this.#templates.find(filter, { sort, skip, limit, fields: SUMMARY_FIELDS });
   }
 

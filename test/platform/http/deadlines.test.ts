@@ -1,9 +1,7 @@
 // needs: server
 import t from 'tap';
-import { timedCoordination } from '../../../src/platform/stores/coordination/timed.ts';
-import { timedDocuments } from '../../../src/platform/stores/documents/timed.ts';
 import { S3Objects } from '../../../src/platform/stores/objects/s3.ts';
-import { createStoreTimeout } from '../../../src/platform/stores/store-timeout.ts';
+import { createStoreTimeout, timed, timedDocuments } from '../../../src/platform/stores/store-timeout.ts';
 import { startServer, type TestServer } from '../../support/harness.ts';
 import { redSquare } from '../../support/images.ts';
 import { serveTcp } from '../outbound/listener.ts';
@@ -75,7 +73,7 @@ const server = await startServer(t, {
   settings,
   stores: {
     documents: timedDocuments(hangableDocuments, timeout('documents')),
-    coordination: timedCoordination(hangable(coordination, 'coordination'), timeout('coordination')),
+    coordination: timed(hangable(coordination, 'coordination'), timeout('coordination')),
     objects,
     close: async () => undefined,
   },

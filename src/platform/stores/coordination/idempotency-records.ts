@@ -1,5 +1,5 @@
 import { randomText } from '../../names/ids.ts';
-import { type Collection, type Documents, DuplicateKeyError } from '../documents/port.ts';
+import { type Collection, type Documents, order } from '../documents/port.ts';
 import type { IdempotencyAnswer, StoredResponse } from './port.ts';
 
 const TOKEN_CHARACTERS = 16;
@@ -36,7 +36,7 @@ export class IdempotencyRecords {
   static async open(documents: Documents, now: () => number): Promise<IdempotencyRecords> {
     const records = await documents.collection<IdempotencyRecord>({
       name: 'idempotency',
-      indexes: [{ name: 'expiry', fields: [['expiresAt', 1]] }],
+      indexes: [{ name: 'expiry', fields: order('expiresAt') }],
     });
     return new IdempotencyRecords(records, now);
   }
@@ -87,13 +87,8 @@ export class IdempotencyRecords {
   }
 
   async #insert(record: IdempotencyRecord): Promise<boolean> {
-    try {
-      await this.#records.insertOne(record);
-      return true;
-    } catch (error) {
-      if (error instanceof DuplicateKeyError) return false;
-      throw error;
-    }
+    const { duplicates } = await this.#records.insertMany([record]);
+    return duplicates.length === 0;
   }
 
   #ended(record: IdempotencyRecord): boolean {

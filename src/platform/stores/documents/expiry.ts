@@ -1,4 +1,4 @@
-import type { Collection, Document } from './port.ts';
+import { type Collection, type Document, order } from './port.ts';
 
 /** Small enough that a batch holds nobody up. */
 const BATCH = 500;
@@ -13,7 +13,7 @@ export async function deleteExpired<T extends Document & { expiresAt: string | n
 ): Promise<number> {
   const expired = await collection.find(
     { expiresAt: { $lte: now.toISOString() } },
-    { sort: [['expiresAt', 1]], limit: BATCH, fields: ['_id'] },
+    { sort: order('expiresAt'), limit: BATCH, fields: ['_id'] },
   );
   if (expired.length === 0) return 0;
   return collection.deleteMany({ _id: { $in: expired.map(({ _id }) => _id) } });

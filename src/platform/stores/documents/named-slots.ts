@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { freeSlug } from '../../names/slugs.ts';
-import type { Collection, Document, Filter, IndexSpec } from './port.ts';
+import { type Collection, type Document, type Filter, type IndexSpec, order } from './port.ts';
 
 /**
  * Documents that an account keeps under names of its own (templates, presets): a bounded number, each under a slug that
@@ -21,27 +21,17 @@ export interface Named extends Document {
 export const NAMED_INDEXES: readonly IndexSpec[] = [
   {
     name: 'slug',
-    fields: [
-      ['accountId', 1],
-      ['slug', 1],
-    ],
+    fields: order('accountId', 'slug'),
     unique: true,
   },
   {
     name: 'slot',
-    fields: [
-      ['accountId', 1],
-      ['slot', 1],
-    ],
+    fields: order('accountId', 'slot'),
     unique: true,
   },
   {
     name: 'updated',
-    fields: [
-      ['accountId', 1],
-      ['updatedAt', -1],
-      ['_id', -1],
-    ],
+    fields: order('accountId', '-updatedAt', '-_id'),
   },
 ];
 

@@ -43,11 +43,16 @@ export type Update = {
 /** Order of several fields, first one first: 1 ascending, -1 descending. Missing sorts before any value. */
 export type Sort = ReadonlyArray<readonly [field: string, direction: 1 | -1]>;
 
+/** The order of these fields: ascending, or descending behind a minus, as in `order('accountId', '-updatedAt')`. */
+export function order(...fields: readonly string[]): Sort {
+  return fields.map((field) => (field.startsWith('-') ? [field.slice(1), -1] : [field, 1]));
+}
+
 export interface IndexSpec {
   /** Stable name, which a DuplicateKeyError carries. */
   name: string;
   /** Each holds text, a number, true, false or null, or is missing; never a list or an object, nor lies in a list. */
-  fields: ReadonlyArray<readonly [field: string, direction: 1 | -1]>;
+  fields: Sort;
   unique?: boolean;
   /**
    * Only documents with every one of these fields present are in the index (MongoDB: partialFilterExpression $exists).

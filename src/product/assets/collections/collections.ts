@@ -4,6 +4,7 @@ import {
   type DeclaredCollection,
   type Documents,
   DuplicateKeyError,
+  order,
 } from '../../../platform/stores/documents/port.ts';
 import type { AssetCollection } from '../schema.ts';
 import type { AssetsStore } from '../store.ts';
@@ -21,10 +22,7 @@ export const ASSET_COLLECTIONS: DeclaredCollection = {
   indexes: [
     {
       name: 'name',
-      fields: [
-        ['accountId', 1],
-        ['name', 1],
-      ],
+      fields: order('accountId', 'name'),
       unique: true,
     },
   ],
@@ -56,7 +54,7 @@ export class AssetCollections {
     for (;;) {
       const rows = await this.#collections.find(
         { accountId, name: { $gt: after } },
-        { sort: [['name', 1]], limit: ROWS_A_READ },
+        { sort: order('name'), limit: ROWS_A_READ },
       );
       for (const row of rows) yield this.#shown(row);
       const last = rows.at(-1);

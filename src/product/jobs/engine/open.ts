@@ -28,8 +28,11 @@ export interface EngineOptions {
   assets: AssetsForJobs;
   holds: Holds;
   events: Events;
+  /** Names this process among all that share the stores. */
   owner: string;
+  /** Items that this process can work on at once. */
   widths: Record<WorkKind, () => number>;
+  /** Called when a job has ended, in whichever process; with the job where that was this one. */
   onEnd: (jobId: string, job?: JobDocument) => void;
   draining: AbortSignal;
   now: () => Date;

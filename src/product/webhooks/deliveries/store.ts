@@ -1,40 +1,31 @@
 import { type Listing, type Page, type PagingQuery, readPage } from '../../../platform/http/lists/paging.ts';
 import { deleteExpired } from '../../../platform/stores/documents/expiry.ts';
-import type {
-  Collection,
-  DeclaredCollection,
-  Documents,
-  IndexSpec,
+import {
+  type Collection,
+  type DeclaredCollection,
+  type Documents,
+  type IndexSpec,
+  order,
 } from '../../../platform/stores/documents/port.ts';
 import type { DeliveryDocument } from './delivery.ts';
 
 const LISTING: Listing = {
   name: 'webhook-deliveries',
   filters: {},
-  sort: [
-    ['createdAt', -1],
-    ['_id', -1],
-  ],
+  sort: order('-createdAt', '-_id'),
 };
 
 /** Oldest due first; of one instant in the order of their outcomes. */
-const LANE = [
-  ['dueAt', 1],
-  ['sequence', 1],
-] as const;
+const LANE = order('dueAt', 'sequence');
 
 const INDEXES: readonly IndexSpec[] = [
   { name: 'worker', fields: [['endpointId', 1], ...LANE], whenPresent: ['dueAt'] },
-  { name: 'due', fields: [['dueAt', 1]], whenPresent: ['dueAt'] },
+  { name: 'due', fields: order('dueAt'), whenPresent: ['dueAt'] },
   {
     name: 'listing',
-    fields: [
-      ['endpointId', 1],
-      ['createdAt', -1],
-      ['_id', -1],
-    ],
+    fields: order('endpointId', '-createdAt', '-_id'),
   },
-  { name: 'expiry', fields: [['expiresAt', 1]] },
+  { name: 'expiry', fields: order('expiresAt') },
 ];
 
 export const DELIVERIES: DeclaredCollection = {

@@ -3,8 +3,8 @@ import {
   type Collection,
   type DeclaredCollection,
   type Documents,
-  DuplicateKeyError,
   type IndexSpec,
+  order,
 } from '../../../platform/stores/documents/port.ts';
 import { ENDPOINTS_COLLECTION } from '../../events/subscriptions.ts';
 import { endpointNotFound, tooContended, tooManyEndpoints } from '../errors.ts';
@@ -17,14 +17,11 @@ export const MOST_CONSECUTIVE_FAILURES = 5;
 const INDEXES: readonly IndexSpec[] = [
   {
     name: 'slot',
-    fields: [
-      ['accountId', 1],
-      ['slot', 1],
-    ],
+    fields: order('accountId', 'slot'),
     unique: true,
   },
-  { name: 'disabled', fields: [['enabled', 1]] },
-  { name: 'notice', fields: [['noticeDueAt', 1]], whenPresent: ['noticeDueAt'] },
+  { name: 'disabled', fields: order('enabled') },
+  { name: 'notice', fields: order('noticeDueAt'), whenPresent: ['noticeDueAt'] },
 ];
 
 export const ENDPOINTS: DeclaredCollection = {
@@ -57,12 +54,8 @@ export class EndpointsStore {
     // One of the racing writers wins every round: only more writers than this at once can exhaust it.
     for (let round = 0; round < 2 * ENDPOINTS_PER_ACCOUNT; round += 1) {
       const endpoint = newEndpoint(accountId, await this.#freeSlot(accountId), wish, now);
-      try {
-        await this.#endpoints.insertOne(endpoint);
-        return endpoint;
-      } catch (error) {
-        if (!(error instanceof DuplicateKeyError)) throw error;
-      }
+      const { duplicates } = await this.#endpoints.insertMany([endpoint]);
+      if (duplicates.length === 0) return endpoint;
     }
     throw tooContended();
   }
@@ -79,7 +72,7 @@ export class EndpointsStore {
 
   /** Newest first. */
   async list(accountId: string): Promise<EndpointDocument[]> {
-    return this.#endpoints.find({ accountId }, { sort: [['_id', -1]] });
+    return this.#endpoints.find({ accountId }, { sort: order('-_id') });
   }
 
   async find(accountId: string, id: string): Promise<EndpointDocument | null> {
@@ -166,7 +159,7 @@ export class EndpointsStore {
     return this.#endpoints.findOneAndUpdate(
       { noticeDueAt: { $lte: now.toISOString() } },
       { $set: { noticeDueAt: againAt.toISOString() } },
-      { sort: [['noticeDueAt', 1]] },
+      { sort: order('noticeDueAt') },
     );
   }
 
@@ -176,7 +169,7 @@ export class EndpointsStore {
 
   /** For the operator: every endpoint of every account, oldest first. */
   async findEveryEndpoint(): Promise<EndpointDocument[]> {
-    return this.#endpoints.find({}, { sort: [['_id', 1]] });
+    return this.#endpoints.find({}, { sort: order('_id') });
   }
 
   /** For the operator: whether there is such an endpoint, whosever it is. */

@@ -1,4 +1,11 @@
-import type { CollectionSpec, Filter, FindOptions, IndexSpec, Sort } from '../port.ts';
+import {
+  type CollectionSpec,
+  type Filter,
+  type FindOptions,
+  type IndexSpec,
+  order,
+  type Sort,
+} from '../port.ts';
 import { type Key, keyOfValue } from './keys.ts';
 import { FIRST_ROWS, quoted, shapeOf } from './shape.ts';
 
@@ -11,7 +18,7 @@ export interface IndexRead {
 
 type IndexReads = (filter: Filter, options: FindOptions) => IndexRead | null;
 
-const PRIMARY: Pick<IndexSpec, 'fields'> = { fields: [['_id', 1]] };
+const PRIMARY: Pick<IndexSpec, 'fields'> = { fields: order('_id') };
 
 /**
  * How the questions to a collection are read by its indexes; null for one that no index answers whole. An index does

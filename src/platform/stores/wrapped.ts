@@ -1,0 +1,26 @@
+/** What is done around one call of a method: it runs the step, and answers what the step answers. */
+export type Around = (step: () => unknown) => unknown;
+
+/**
+ * The same port, with something around each of its methods.
+ * @param aroundOf asked once for each method, by its name.
+ */
+export function wrapped<P extends object>(port: P, aroundOf: (method: string) => Around): P {
+  const wrapping = Object.create(port) as Record<string, unknown>;
+  for (const name of methodsOf(port)) {
+    const around = aroundOf(name);
+    const call = (words: unknown[]) => (Reflect.get(port, name) as Method).apply(port, words);
+    wrapping[name] = (...words: unknown[]) => around(() => call(words));
+  }
+  return wrapping as P;
+}
+
+type Method = (...words: unknown[]) => unknown;
+
+/** The names of a port's methods, its class's included. */
+function methodsOf(port: object): string[] {
+  const names: string[] = [];
+  for (let at: object = port; at !== Object.prototype; at = Object.getPrototypeOf(at) as object)
+    names.push(...Object.getOwnPropertyNames(at));
+  return names.filter((name) => name !== 'constructor' && typeof Reflect.get(port, name) === 'function');
+}
