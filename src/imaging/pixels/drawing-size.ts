@@ -1,5 +1,6 @@
 import type { Pass } from '../../../workers/protocol.ts';
 import type { RasterizeTask } from '../../../workers/vector/protocol.ts';
+import { present } from '../../platform/names/present.ts';
 
 /** CSS pixels of SVG at sharp's own default. */
 const NATURAL_DENSITY = 72;
@@ -14,9 +15,9 @@ export function drawingSizeOf(pass: Pass | null): Pick<RasterizeTask, 'density' 
   const first = pass.steps.find((step) => step.operation !== 'autoOrient');
   if (first?.operation !== 'resize') return { density: NATURAL_DENSITY };
   const { width, height } = first.params;
-  const atLeast = {
-    ...(typeof width === 'number' && { width }),
-    ...(typeof height === 'number' && { height }),
-  };
-  return { density: NATURAL_DENSITY, atLeast };
+  return { density: NATURAL_DENSITY, atLeast: present({ width: pixels(width), height: pixels(height) }) };
+}
+
+function pixels(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
 }

@@ -24,13 +24,11 @@ export function summaryOf(job: JobDocument): JobSummary {
     cancelledItems,
     ...present({ outcome, op, model, collection, presetId, presetName, presetVersion }),
     actualCredits,
-    ...(errorCode !== null && { errorCode, retryable: retryable ?? false }),
-    ...present({ errorMessage }),
+    ...present({ errorCode, retryable: errorCode && (retryable ?? false), errorMessage }),
     attemptNumber,
-    ...present({ parentJobId }),
+    ...present({ parentJobId, completedAt }),
     rootJobId,
     createdAt,
-    ...present({ completedAt }),
     expiresAt,
   };
 }
@@ -71,7 +69,7 @@ function segmentOf({ subjects }: Definition) {
       type,
       op,
       model,
-      ...(prompt !== undefined && { prompt: expandPrompt(prompt, subjects) }),
+      ...present({ prompt: prompt && expandPrompt(prompt, subjects) }),
       parameters,
       stepIndexes,
     };
@@ -89,20 +87,17 @@ export function itemOf(item: ItemDocument, job: JobDocument, { variants }: Defin
   const outcome = isSettled ? item.outcome : undefined;
   const variant = variants[item.variant]?.name;
   const { resultAssetId, output, achieved, errorCode, retryable, errorMessage, failedStep } = outcome ?? {};
-  const wasHandedOut = startedAt !== undefined;
   return {
     index,
     status: outcome?.status ?? item.status,
-    ...present({ assetId, variant, resultAssetId }),
     ...(output !== undefined && { output: JSON.parse(output) }),
-    ...present({ achieved }),
-    ...(errorCode !== undefined && { errorCode, retryable: retryable ?? false }),
-    ...present({ errorMessage }),
+    ...(errorCode !== undefined && { retryable: retryable ?? false }),
     ...(job.type === 'chain' && stepOf(outcome !== undefined, progress?.segment ?? 0, failedStep, variants)),
-    ...present({ failedStep }),
-    ...(outcome !== undefined && wasHandedOut && { durationMs: outcome.durationMs }),
-    ...(wasHandedOut && { startedAt }),
-    ...(outcome !== undefined && { completedAt: outcome.completedAt }),
+    ...present({ assetId, variant, resultAssetId, achieved, errorCode, errorMessage, failedStep, startedAt }),
+    ...present({
+      durationMs: startedAt === undefined ? undefined : outcome?.durationMs,
+      completedAt: outcome?.completedAt,
+    }),
   };
 }
 

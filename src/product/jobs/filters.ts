@@ -23,9 +23,12 @@ export async function readFilters(
 ): Promise<JobFilters> {
   return {
     ...(preset !== undefined && (await presetFilter(accountId, preset, presets))),
-    ...present({ op, rootJobId }),
-    ...(createdFrom !== undefined && { createdFrom: readBound('createdFrom', createdFrom, 0) }),
-    ...(createdTo !== undefined && { createdTo: readBound('createdTo', createdTo, LAST_OF_DAY_MS) }),
+    ...present({
+      op,
+      rootJobId,
+      createdFrom: readBound('createdFrom', createdFrom, 0),
+      createdTo: readBound('createdTo', createdTo, LAST_OF_DAY_MS),
+    }),
   };
 }
 
@@ -36,7 +39,12 @@ async function presetFilter(accountId: string, reference: string, presets: Pick<
 }
 
 /** @param intoDayMs what is added to a bare date. */
-function readBound(param: 'createdFrom' | 'createdTo', text: string, intoDayMs: number): string {
+function readBound(
+  param: 'createdFrom' | 'createdTo',
+  text: string | undefined,
+  intoDayMs: number,
+): string | undefined {
+  if (text === undefined) return undefined;
   const atMs = EPOCH_MS.test(text) ? Number(text) : isoMs(text, intoDayMs);
   const instant = new Date(Math.min(atMs, LAST_MS));
   if (Number.isNaN(instant.getTime())) {

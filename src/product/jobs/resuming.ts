@@ -184,8 +184,10 @@ function seedOf({ assetId, variant, row, progress }: ItemDocument): ItemSeed {
   return {
     assetId,
     variant,
-    ...present({ row }),
-    ...(progress !== undefined && { progress: { ...progress, runs: 0, credits: 0 } }),
-    ...(typeof progress?.objectKey === 'string' && { inherits: progress.objectKey }),
+    ...present({
+      row,
+      progress: progress && { ...progress, runs: 0, credits: 0 },
+      inherits: progress?.objectKey,
+    }),
   };
 }

@@ -1,4 +1,5 @@
 import { type Page, type PagingQuery, readPage } from '../../platform/http/lists/paging.ts';
+import { present } from '../../platform/names/present.ts';
 import {
   type Collection,
   type DeclaredCollection,
@@ -317,14 +318,10 @@ export class JobsStore {
   }
 
   #filtered(accountId: string, { createdFrom, createdTo, ...equal }: JobFilters): Filter {
-    const sent = Object.entries(equal).filter(([, value]) => value !== undefined);
-    const created = {
-      ...(createdFrom !== undefined && { $gte: createdFrom }),
-      ...(createdTo !== undefined && { $lte: createdTo }),
-    };
+    const created = present({ $gte: createdFrom, $lte: createdTo });
     return {
       ...this.#seen(accountId),
-      ...Object.fromEntries(sent),
+      ...present(equal),
       ...(Object.keys(created).length > 0 && { createdAt: created }),
     };
   }

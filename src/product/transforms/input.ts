@@ -144,12 +144,12 @@ function checkedFields({
   parameters,
   steps,
 }: Record<'op' | 'preset' | 'parameters' | 'steps', unknown>): BodyFields {
-  return {
-    ...(op === undefined ? {} : { op: textOf('op', op) }),
-    ...(preset === undefined ? {} : { preset: textOf('preset', preset) }),
-    ...(parameters === undefined ? {} : { parameters: objectOf('parameters', parameters) }),
-    ...(steps === undefined ? {} : { steps }),
-  };
+  const fields: BodyFields = {};
+  if (op !== undefined) fields.op = textOf('op', op);
+  if (preset !== undefined) fields.preset = textOf('preset', preset);
+  if (parameters !== undefined) fields.parameters = objectOf('parameters', parameters);
+  if (steps !== undefined) fields.steps = steps;
+  return fields;
 }
 
 export function textOf(param: string, value: unknown): string {

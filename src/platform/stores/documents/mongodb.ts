@@ -1,4 +1,5 @@
 import { type Db, MongoClient } from 'mongodb';
+import { present } from '../../names/present.ts';
 import { mongoCollection, type Stored } from './mongodb-collection.ts';
 import { guard, isIndexConflict } from './mongodb-errors.ts';
 import type { CollectionSpec, Document, IndexSpec, ListedDocuments } from './port.ts';
@@ -100,19 +101,16 @@ function specOf(index: Record<string, unknown>): IndexSpec {
     name: String(index.name),
     fields: Object.entries(index.key as Record<string, 1 | -1>),
     ...(index.unique === true && { unique: true }),
-    ...(partial !== undefined && { whenPresent: Object.keys(partial) }),
+    ...present({ whenPresent: partial && Object.keys(partial) }),
   };
 }
 
 function describe({ name, fields, unique, whenPresent }: IndexSpec) {
+  const exist = whenPresent?.map((field) => [field, { $exists: true }]);
   return {
     name,
     key: Object.fromEntries(fields),
-    ...(unique ? { unique } : {}),
-    ...(whenPresent === undefined
-      ? {}
-      : {
-          partialFilterExpression: Object.fromEntries(whenPresent.map((field) => [field, { $exists: true }])),
-        }),
+    ...(unique && { unique }),
+    ...present({ partialFilterExpression: exist && Object.fromEntries(exist) }),
   };
 }

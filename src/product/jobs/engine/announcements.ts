@@ -53,10 +53,9 @@ function itemData(
     totalItems: job.totalItems,
     itemIndex: index,
     settledItems,
-    ...(typeof assetId === 'string' && { sourceAssetId: assetId }),
-    ...present({ resultAssetId }),
     ...(output !== undefined && outcome.status === 'COMPLETED' && { output: JSON.parse(output) }),
     ...(isChain && { step: failedStep ?? progress?.segment ?? 0 }),
+    ...present({ sourceAssetId: assetId, resultAssetId }),
     ...present({ failedStep, errorCode, retryable, error: errorMessage }),
   };
 }

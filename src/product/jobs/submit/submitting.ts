@@ -1,6 +1,7 @@
 import { setImmediate as giveWay } from 'node:timers/promises';
 import { inProgress, keyReused } from '../../../platform/http/hooks/idempotency.ts';
 import { newId } from '../../../platform/names/ids.ts';
+import { present } from '../../../platform/names/present.ts';
 import { DAY_MS } from '../../../platform/names/units.ts';
 import { retryUntil } from '../../../platform/stores/coordination/retry-until.ts';
 import { DuplicateKeyError } from '../../../platform/stores/documents/port.ts';
@@ -345,10 +346,8 @@ function newJob(
     chargedCredits: 0,
     endEventId: null,
     attemptNumber: (parent?.attemptNumber ?? 0) + 1,
-    ...(parent !== null && { parentJobId: parent._id }),
     rootJobId: parent?.rootJobId ?? _id,
-    ...(key !== null && { idempotencyKey: key.key }),
-    ...(key !== null && key.fingerprint !== null && { fingerprint: key.fingerprint }),
+    ...present({ parentJobId: parent?._id, idempotencyKey: key?.key, fingerprint: key?.fingerprint }),
     createdAt,
     day: createdAt.slice(0, 10),
     startedAt: null,

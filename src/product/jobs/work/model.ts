@@ -30,8 +30,7 @@ export function createModelWork({ providers, assets, items, typicalSeconds }: Mo
     const outcome = await providers.run(
       {
         ...{ op, model, parameters },
-        ...(prompt !== undefined && { prompt: expandPrompt(prompt, definition.subjects) }),
-        ...present({ schema }),
+        ...present({ prompt: prompt && expandPrompt(prompt, definition.subjects), schema }),
         pictures: async () => {
           const own = await input();
           return [...(own === null ? [] : [own]), ...(await referencesOf(call, segment))];

@@ -1,6 +1,7 @@
 import type { PixelResult, Pixels, TransformCall } from '../../../imaging/pixels/pixels.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
 import type { OpMeter } from '../../../platform/metrics/ops.ts';
+import { present } from '../../../platform/names/present.ts';
 import type { AssetsForJobs } from '../../assets/open.ts';
 import type { PassSegment } from '../../catalogue/plan/plan.ts';
 import { isBatch } from '../rules.ts';
@@ -73,19 +74,13 @@ export function createPassWork({ pixels, assets, meters }: PassWorkOptions) {
   return async (call: ItemCall, segment: PassSegment, bytes: Uint8Array<ArrayBuffer>): Promise<Made> => {
     if (segment.compareWith !== undefined) return compared(call, segment, bytes, segment.compareWith);
     const wanted = { describes: isLast(call, segment) };
-    const { data, contentType, achieved, facts } = await transformed(
-      call,
-      segment.pass,
-      segment,
-      bytes,
-      wanted,
-    );
+    const made = await transformed(call, segment.pass, segment, bytes, wanted);
+    const { data, contentType, achieved, facts } = made;
     return {
       kind: 'image',
       bytes: data,
       contentType,
-      ...(facts && { facts }),
-      ...(achieved && { achieved: { ...achieved } }),
+      ...present({ facts, achieved: achieved && { ...achieved } }),
     };
   };
 }

@@ -105,7 +105,7 @@ export function deliveryOf(delivery: DeliveryDocument): Delivery {
     status,
     attempts,
     createdAt,
-    ...(dueAt === undefined ? {} : { nextAttemptAt: dueAt > createdAt ? dueAt : createdAt }),
+    ...present({ nextAttemptAt: dueAt && (dueAt > createdAt ? dueAt : createdAt) }),
     ...present({ deliveredAt, responseStatus, error }),
   };
 }

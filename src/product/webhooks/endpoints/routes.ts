@@ -106,11 +106,7 @@ export async function endpointRoutes(
     async (request) => {
       const { accountId } = gate.callerOf(request);
       const { url, description, events, enabled } = request.body;
-      const wish = {
-        ...present({ url, description }),
-        ...(events === undefined ? {} : { events: eventsOf(events) }),
-        ...present({ enabled }),
-      };
+      const wish = present({ url, description, events: events && eventsOf(events), enabled });
       if (url !== undefined) await outbound.checkWebhook(url);
       const endpoint = await endpoints.change(accountId, request.params.endpointId, wish, now());
       if (endpoint === null) throw endpointNotFound();
