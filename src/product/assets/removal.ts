@@ -21,7 +21,20 @@ const REMOVED_AT_ONCE = 16;
  * goes, and only then the document, which until then is the note of what is still to be done. A crash at any line
  * leaves such a note, and the sweep takes it up; an asset that is seen always has its bytes.
  */
-export function createRemoval({ store, records, quota, objects, log }: RemovalOptions) {
+export interface Removal {
+  /** Deletes an asset; false when there is none. */
+  remove(accountId: string, assetId: string): Promise<boolean>;
+  /** Deletes these assets, several at a time. */
+  removeAll(assets: readonly AssetDocument[]): Promise<void>;
+  /** Undoes an upload. One that has arrived after all stays. */
+  abandon(asset: AssetDocument): Promise<void>;
+  /** Takes the last steps of one that is hidden. */
+  finish(asset: AssetDocument): Promise<void>;
+  /** The same for many, several at a time. */
+  finishAll(assets: readonly AssetDocument[]): Promise<void>;
+}
+
+export function createRemoval({ store, records, quota, objects, log }: RemovalOptions): Removal {
   /** Each step may be done twice. */
   async function finish(asset: AssetDocument): Promise<void> {
     if (asset.state === 'leaving') await quota.leaving(asset.accountId, asset._id);
@@ -52,24 +65,17 @@ export function createRemoval({ store, records, quota, objects, log }: RemovalOp
   }
 
   return {
-    /** Deletes an asset; false when there is none. */
     remove,
-    /** Deletes these assets, several at a time. */
-    removeAll(assets: readonly AssetDocument[]): Promise<void> {
+    removeAll(assets) {
       return eachLimit(assets, REMOVED_AT_ONCE, ({ accountId, _id }) => remove(accountId, _id));
     },
-    /** Undoes an upload. One that has arrived after all stays. */
-    async abandon(asset: AssetDocument): Promise<void> {
+    async abandon(asset) {
       const givenUp = await store.giveUp(asset).catch(() => null);
       if (givenUp !== null) await finishOrLeave(givenUp);
     },
-    /** Takes the last steps of one that is hidden. */
     finish,
-    /** The same for many, several at a time. */
-    finishAll(assets: readonly AssetDocument[]): Promise<void> {
+    finishAll(assets) {
       return eachLimit(assets, REMOVED_AT_ONCE, finish);
     },
   };
 }
-
-export type Removal = ReturnType<typeof createRemoval>;

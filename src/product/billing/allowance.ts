@@ -36,7 +36,17 @@ export interface AllowanceOptions {
  * credits are held, before it starts: one conditional update that cannot let in more than is there. On an unlimited
  * plan nothing can be refused, so a run is counted when it has succeeded.
  */
-export function createAllowance(options: AllowanceOptions) {
+export interface Allowance {
+  /**
+   * Lets one run in.
+   * @throws ApiError 402 insufficient_credit when the allowance is used up and the balance does not cover the run.
+   */
+  begin(account: { accountId: string; plan: string }): Promise<Run>;
+  /** Gives back what died with its process, for every account; answers how many reservations. */
+  sweep(): Promise<number>;
+}
+
+export function createAllowance(options: AllowanceOptions): Allowance {
   const { store, movements, syncRuns, plan, now } = options;
 
   /** Counts the run and holds what it costs. Null when the account does not cover it. */
@@ -107,11 +117,7 @@ export function createAllowance(options: AllowanceOptions) {
   }
 
   return {
-    /**
-     * Lets one run in.
-     * @throws ApiError 402 insufficient_credit when the allowance is used up and the balance does not cover the run.
-     */
-    async begin(account: { accountId: string; plan: string }): Promise<Run> {
+    async begin(account) {
       const { accountId } = account;
       const terms = plan(account.plan);
       if (terms.processLimit === -1) {
@@ -131,8 +137,7 @@ export function createAllowance(options: AllowanceOptions) {
       };
     },
 
-    /** Gives back what died with its process, for every account; answers how many reservations. */
-    async sweep(): Promise<number> {
+    async sweep() {
       await turnBackPeriods(store, now());
       const left = await store.findWithExpiredReservations(now(), SWEPT_AT_ONCE);
       let freed = 0;
@@ -141,8 +146,6 @@ export function createAllowance(options: AllowanceOptions) {
     },
   };
 }
-
-export type Allowance = ReturnType<typeof createAllowance>;
 
 /** Whether a refusal was overtaken: the account would let a run in now. */
 function hasRoom({ processing, balance, held }: Money, period: string, terms: PlanTerms): boolean {

@@ -53,7 +53,30 @@ const UNLIMITED = -1;
  * charges what was used (`charge/<jobId>` for models, `overage/<jobId>` for runs beyond the allowance) and gives the
  * rest back (`release/<jobId>`). Each is made once, however often it is asked for.
  */
-export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOptions) {
+export interface Holds {
+  /** Reads the account for the hold of a job that is still to be made. */
+  see: (accountId: string) => Promise<Seen>;
+  /**
+   * Takes what a job may cost.
+   * @param seen the account before there was the job; it spares a look for an earlier hold.
+   * @throws ApiError 402 insufficient_credit
+   */
+  take(accountId: string, jobId: string, need: JobNeed, seen?: Seen | null): Promise<JobHold>;
+  /** Whether the account as it was read can pay for a job. It is no promise: what is taken meanwhile comes first. */
+  affords(seen: Seen, need: JobNeed): boolean;
+  /** The highest price of a job, in credits, for the account as it was read. */
+  priceSeen(seen: Seen, need: JobNeed): number;
+  /** The outlook of `take`, for a dry run. */
+  outlook(accountId: string, need: JobNeed): Promise<JobOutlook>;
+  /** Charges what a job used, and gives the rest back. */
+  settle(accountId: string, jobId: string, hold: JobHold, used: JobNeed): Promise<void>;
+  /** Gives back what a submit that was not finished took, and sees to it that it takes nothing later. */
+  undo(accountId: string, jobId: string): Promise<void>;
+  /** For the sweep: notes of runs whose job is long over. */
+  sweep(): Promise<number>;
+}
+
+export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOptions): Holds {
   /** The hold as the account allows it: the allowance first, credits for what is past it. */
   function holdOf(account: Money, { runs, credits }: JobNeed, period: string): JobHold {
     const { processLimit, overageCredits } = plan(account.plan);
@@ -69,15 +92,9 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
   }
 
   return {
-    /** Reads the account for the hold of a job that is still to be made. */
     see: movements.see,
 
-    /**
-     * Takes what a job may cost.
-     * @param seen the account before there was the job; it spares a look for an earlier hold.
-     * @throws ApiError 402 insufficient_credit
-     */
-    async take(accountId: string, jobId: string, need: JobNeed, seen: Seen | null = null): Promise<JobHold> {
+    async take(accountId, jobId, need, seen: Seen | null = null) {
       const period = periodOf(now());
       if (need.runs === 0 && need.credits === 0) return { ...need, period, past: 0, overageCredits: 0 };
       let hold: JobHold | null = null;
@@ -97,20 +114,17 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
       throw tooDear(hold, topUpUrl());
     },
 
-    /** Whether the account as it was read can pay for a job. It is no promise: what is taken meanwhile comes first. */
-    affords({ account }: Seen, need: JobNeed): boolean {
+    affords({ account }, need) {
       if (account === null) return false;
       const hold = holdOf(inPeriod(account, periodOf(now())), need, periodOf(now()));
       return hold.past === 0 && account.balance - account.held >= heldBy(hold);
     },
 
-    /** The highest price of a job, in credits, for the account as it was read. */
-    priceSeen({ account }: Seen, need: JobNeed): number {
+    priceSeen({ account }, need) {
       return account === null ? 0 : heldBy(holdOf(inPeriod(account, periodOf(now())), need, periodOf(now())));
     },
 
-    /** The outlook of `take`, for a dry run. */
-    async outlook(accountId: string, need: JobNeed): Promise<JobOutlook> {
+    async outlook(accountId, need) {
       const account = await store.find(accountId);
       if (account === null) throw new Error(`The account ${accountId} is gone.`);
       const period = periodOf(now());
@@ -127,8 +141,7 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
       };
     },
 
-    /** Charges what a job used, and gives the rest back. */
-    async settle(accountId: string, jobId: string, hold: JobHold, used: JobNeed): Promise<void> {
+    async settle(accountId, jobId, hold, used) {
       const { credits, overage } = chargeOf(hold, used);
       if (credits > 0) await movements.move(accountId, payment(jobId, 'charge', credits));
       if (overage > 0) await movements.move(accountId, payment(jobId, 'overage', overage));
@@ -137,8 +150,7 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
       if (rest > 0 || unused > 0) await movements.move(accountId, releaseMovement(jobId, hold, rest, unused));
     },
 
-    /** Gives back what a submit that was not finished took, and sees to it that it takes nothing later. */
-    async undo(accountId: string, jobId: string): Promise<void> {
+    async undo(accountId, jobId) {
       const reference = `hold/${jobId}`;
       const nothing = { reference, type: 'hold', credits: 0, heldChange: 0, jobId } as const;
       if ((await movements.move(accountId, nothing)) !== 'already') return;
@@ -146,14 +158,11 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
       if (row !== null) await this.settle(accountId, jobId, heldUnder(row), { runs: 0, credits: 0 });
     },
 
-    /** For the sweep: notes of runs whose job is long over. */
-    async sweep(): Promise<number> {
+    async sweep() {
       return store.forgetRunMovements(new Date(now().getTime() - NOTE_LIFE_MS));
     },
   };
 }
-
-export type Holds = ReturnType<typeof createHolds>;
 
 /** The account as a period finds it: the count of one that is over says nothing of it. */
 function inPeriod(account: Money, period: string): Money {

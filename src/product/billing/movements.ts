@@ -62,7 +62,22 @@ const LONGEST_PAUSE_MS = 20;
  * writes. Step 3 fails when somebody else moved in between, and all of it is tried again: of N movers one succeeds each
  * round. Movers of one process queue, so N is the number of processes.
  */
-export function createMovements(store: BillingStore, now: () => Date) {
+export interface Movements {
+  /** Reads an account for a movement under a reference that is still to be made up. */
+  see(accountId: string): Promise<Seen>;
+  /**
+   * Moves credits once.
+   * @param seen only for a reference that was made up since then.
+   * @returns `insufficient` when what is available does not cover it; nothing moved then.
+   */
+  move(accountId: string, movement: MovementPlan, seen?: Seen | null): Promise<MovementOutcome>;
+  /** The row of a movement that was made for a job, written out or not yet; null when there was none. */
+  rowOfJob(accountId: string, reference: string): Promise<LedgerRow | null>;
+  /** Writes out the row of the account's last movement, if its mover died before it did. */
+  writeOut(accountId: string): Promise<void>;
+}
+
+export function createMovements(store: BillingStore, now: () => Date): Movements {
   const queues = new Map<string, Promise<unknown>>();
   /** The last row of an account that this process wrote out. */
   const written = new LRUCache<string, string>({ max: 10_000 });
@@ -152,18 +167,12 @@ export function createMovements(store: BillingStore, now: () => Date) {
   }
 
   return {
-    /** Reads an account for a movement under a reference that is still to be made up. */
-    async see(accountId: string): Promise<Seen> {
+    async see(accountId) {
       const before = movesOf(accountId);
       return { account: await store.find(accountId), moves: before };
     },
 
-    /**
-     * Moves credits once.
-     * @param seen only for a reference that was made up since then.
-     * @returns `insufficient` when what is available does not cover it; nothing moved then.
-     */
-    move(accountId: string, movement: MovementPlan, seen: Seen | null = null): Promise<MovementOutcome> {
+    move(accountId, movement, seen: Seen | null = null) {
       return queued(accountId, async () => {
         for (let attempts = 1; attempts <= MOST_ATTEMPTS; attempts += 1) {
           const outcome = await attempt(accountId, movement, attempts === 1 ? seen : null);
@@ -174,21 +183,17 @@ export function createMovements(store: BillingStore, now: () => Date) {
       });
     },
 
-    /** The row of a movement that was made for a job, written out or not yet; null when there was none. */
-    async rowOfJob(accountId: string, reference: string): Promise<LedgerRow | null> {
+    async rowOfJob(accountId, reference) {
       const last = await store.lastMovement(accountId);
       return last?.reference === reference ? last : store.rowUnder(accountId, reference, true);
     },
 
-    /** Writes out the row of the account's last movement, if its mover died before it did. */
-    async writeOut(accountId: string): Promise<void> {
+    async writeOut(accountId) {
       const last = await store.lastMovement(accountId);
       if (last !== null) await store.writeRow(last);
     },
   };
 }
-
-export type Movements = ReturnType<typeof createMovements>;
 
 /** How much less is available after a movement: what must be there before it. */
 function spentBy({ credits, heldChange }: Movement): number {

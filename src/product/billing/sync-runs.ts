@@ -50,12 +50,23 @@ interface Batch {
  * number of minutes, accounts, ops and keys and not that of the calls. Past its bound new counts are dropped, and
  * reported.
  */
+export interface SyncRuns {
+  /** Takes a run down; it is written within moments. */
+  record(succeededRun: SucceededRun): void;
+  /** Resolves when everything recorded so far is written. */
+  flush(): Promise<void>;
+  /**
+   * The last flush of a process: what cannot be written within a few tries is given up, and reported to `onError`.
+   */
+  end(): Promise<void>;
+}
+
 export function createSyncRuns(
   store: BillingStore,
   now: () => Date,
   onError: (error: unknown) => void,
   pause: (pauseMs: number) => Promise<void> = sleep,
-) {
+): SyncRuns {
   const writer = `w${randomText(12)}`;
   let sequence = 0;
   let waiting = new Map<string, MinuteCount>();
@@ -134,8 +145,7 @@ export function createSyncRuns(
   }
 
   return {
-    /** Takes a run down; it is written within moments. */
-    record({ accountId, op, apiKeyId, terms, counts }: SucceededRun): void {
+    record({ accountId, op, apiKeyId, terms, counts }) {
       const minute = now().toISOString().slice(0, 16);
       const key = `${accountId}/${minute}/${op}/${apiKeyId}`;
       const count = waiting.get(key);
@@ -147,20 +157,14 @@ export function createSyncRuns(
       if (counts) rises.set(accountId, (rises.get(accountId) ?? 0) + 1);
       timer ??= setTimeout(flush, FLUSH_AFTER_MS);
     },
-    /** Resolves when everything recorded so far is written. */
     flush,
-    /**
-     * The last flush of a process: what cannot be written within a few tries is given up, and reported to `onError`.
-     */
-    end(): Promise<void> {
+    end() {
       triesLeft = LAST_TRIES;
       ending.resolve();
       return flush();
     },
   };
 }
-
-export type SyncRuns = ReturnType<typeof createSyncRuns>;
 
 /** After 8, 16, 32 … tries: once per outage, and now and then while it lasts. */
 function isReported(tries: number): boolean {

@@ -33,7 +33,15 @@ export interface Events {
  * The outbox: events wait here until the webhooks slice has made a delivery for each endpoint that wants them. Each
  * process fans out its own events; a sweep finds the events that a dead process left.
  */
-export async function openEvents({ documents, coordination }: EventsOptions) {
+export interface OpenEvents extends Events {
+  outbox: Outbox;
+  subscriptionsChanged: (accountId: string) => Promise<void>;
+  /** Sets the listener that fans out the events of this process. */
+  onWritten(spread: EventsListener): void;
+  stop(): Promise<void>;
+}
+
+export async function openEvents({ documents, coordination }: EventsOptions): Promise<OpenEvents> {
   const outbox = await Outbox.open(documents);
   const subscriptions = await openSubscriptions(documents, coordination);
   let listener: EventsListener | null = null;
@@ -52,14 +60,11 @@ export async function openEvents({ documents, coordination }: EventsOptions) {
     ...events,
     outbox,
     subscriptionsChanged: subscriptions.changed,
-    /** Sets the listener that fans out the events of this process. */
-    onWritten(spread: EventsListener): void {
+    onWritten(spread) {
       listener = spread;
     },
-    async stop(): Promise<void> {
+    async stop() {
       subscriptions.close();
     },
   };
 }
-
-export type OpenEvents = Awaited<ReturnType<typeof openEvents>>;

@@ -23,25 +23,25 @@ export async function beginCancellation(
   return cancelling;
 }
 
+/**
+ * @returns the job, CANCELLED already when nothing of it was running.
+ * @throws ApiError job_not_found; invalid_state when it has ended, or is being cancelled.
+ */
+export type Cancelling = (accountId: string, jobId: string) => Promise<JobDocument>;
+
 /** Stops jobs: what was not handed out is cancelled at once, what runs is let finish. */
 export function createCancelling(options: {
   jobs: JobsStore;
   reading: Reading;
   completion: Completion;
   stopClaims: (jobId: string) => void;
-}) {
+}): Cancelling {
   const { jobs, reading, completion, stopClaims } = options;
 
-  /**
-   * @returns the job, CANCELLED already when nothing of it was running.
-   * @throws ApiError job_not_found; invalid_state when it has ended, or is being cancelled.
-   */
-  return async (accountId: string, jobId: string): Promise<JobDocument> => {
+  return async (accountId, jobId) => {
     const job = await reading.find(accountId, jobId);
     const cancelling = await beginCancellation(jobs, job, stopClaims);
     if (cancelling === null) throw notCancellable((await reading.find(accountId, jobId)).status);
     return completion.completeIfOver(cancelling);
   };
 }
-
-export type Cancelling = ReturnType<typeof createCancelling>;

@@ -11,14 +11,36 @@ import type { JobFilters, JobsStore } from './store.ts';
  * Jobs as their callers read them. A caller sees the end of a job only after its clean-up: a read that finds one
  * between the two, or after the death of the process that ended it, cleans up first. Other reads cost nothing more.
  */
+export interface Reading {
+  /** The same job, cleaned up where it has ended. */
+  cleanedUp(job: JobDocument): Promise<JobDocument>;
+  findIfAny(accountId: string, jobId: string): Promise<JobDocument | null>;
+  /** @throws ApiError job_not_found */
+  find(accountId: string, jobId: string): Promise<JobDocument>;
+  /**
+   * A job whose items are about to be chosen by their status: those that are counted have their final one by then.
+   * @throws ApiError job_not_found
+   */
+  findWithStatuses(accountId: string, jobId: string): Promise<JobDocument>;
+  /** One page, newest first. */
+  list(accountId: string, filters: JobFilters, query: PagingQuery): Promise<Page<JobDocument>>;
+  /** How many jobs of each status and type there are. */
+  counts(accountId: string, filters: JobFilters): Promise<Array<Static<typeof JobCount>>>;
+  /** Sums over the jobs created in a window, by one of their fields; a key may have several rows. */
+  sums(
+    accountId: string,
+    window: { from: string; to: string },
+    by: 'usageKey' | 'apiKeyId' | 'day',
+  ): Promise<Record<string, string | number | null>[]>;
+}
+
 export function createReading(options: {
   jobs: JobsStore;
   outcomes: Pick<Outcomes, 'finalizeItems'>;
   completion: Pick<Completion, 'cleanUp'>;
-}) {
+}): Reading {
   const { jobs, outcomes, completion } = options;
 
-  /** The same job, cleaned up where it has ended. */
   async function cleanedUp(job: JobDocument): Promise<JobDocument> {
     if (job.phase === 'ended') await completion.cleanUp(job);
     return job;
@@ -29,7 +51,6 @@ export function createReading(options: {
     return job && cleanedUp(job);
   }
 
-  /** @throws ApiError job_not_found */
   async function find(accountId: string, jobId: string): Promise<JobDocument> {
     const job = await findIfAny(accountId, jobId);
     if (job === null) throw jobNotFound(jobId);
@@ -47,26 +68,20 @@ export function createReading(options: {
     findIfAny,
     find,
 
-    /**
-     * A job whose items are about to be chosen by their status: those that are counted have their final one by then.
-     * @throws ApiError job_not_found
-     */
-    async findWithStatuses(accountId: string, jobId: string): Promise<JobDocument> {
+    async findWithStatuses(accountId, jobId) {
       const job = await find(accountId, jobId);
       // The items of a job that has ended have it since then.
       if (job.phase === 'open') await outcomes.finalizeItems(job);
       return job;
     },
 
-    /** One page, newest first. */
-    async list(accountId: string, filters: JobFilters, query: PagingQuery): Promise<Page<JobDocument>> {
+    async list(accountId, filters, query) {
       const page = await jobs.list(accountId, filters, query);
       await Promise.all(page.rows.map(cleanedUp));
       return page;
     },
 
-    /** How many jobs of each status and type there are. */
-    async counts(accountId: string, filters: JobFilters): Promise<Array<Static<typeof JobCount>>> {
+    async counts(accountId, filters) {
       const rows = await jobs.counts(accountId, filters);
       await cleanUpCounted(accountId, rows);
       const counts = new Map<string, Static<typeof JobCount>>();
@@ -77,13 +92,10 @@ export function createReading(options: {
       return [...counts.values()];
     },
 
-    /** Sums over the jobs created in a window, by one of their fields; a key may have several rows. */
-    async sums(accountId: string, window: { from: string; to: string }, by: 'usageKey' | 'apiKeyId' | 'day') {
+    async sums(accountId, window, by) {
       const rows = await jobs.sums(accountId, window, by);
       await cleanUpCounted(accountId, rows);
       return rows;
     },
   };
 }
-
-export type Reading = ReturnType<typeof createReading>;

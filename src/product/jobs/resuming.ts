@@ -51,7 +51,20 @@ const LOOK_MS = 50;
 const MOST_LOOKS = 40;
 
 /** Makes a new attempt of a job over the items that failed or were cancelled. */
-export function createResuming({ jobs, reading, items, definitions, assets, submit }: ResumingOptions) {
+export interface Resuming {
+  /** The order that `resume` would submit, for a dry run. */
+  preview(caller: Caller, jobId: string): Promise<Order>;
+  resume(caller: Caller, jobId: string, terms: ResumeTerms): Promise<Resumed>;
+}
+
+export function createResuming({
+  jobs,
+  reading,
+  items,
+  definitions,
+  assets,
+  submit,
+}: ResumingOptions): Resuming {
   async function parentOf(accountId: string, jobId: string): Promise<JobDocument> {
     const job = await reading.find(accountId, jobId);
     if (!isResumable(job.status)) throw notResumableNow(job.status);
@@ -132,21 +145,18 @@ export function createResuming({ jobs, reading, items, definitions, assets, subm
   }
 
   return {
-    /** The order that `resume` would submit, for a dry run. */
-    async preview(caller: Caller, jobId: string): Promise<Order> {
+    async preview(caller, jobId) {
       const { order } = await orderFor(caller, jobId, { key: null });
       return order;
     },
 
-    async resume(caller: Caller, jobId: string, terms: ResumeTerms): Promise<Resumed> {
+    async resume(caller, jobId, terms) {
       const { parent, order } = await orderFor(caller, jobId, terms);
       const submitted = await submitNext(caller, jobId, order, { key: terms.key, parent });
       return { ...submitted, notRetryableItems: order.notRetryableItems ?? [] };
     },
   };
 }
-
-export type Resuming = ReturnType<typeof createResuming>;
 
 function orderOf(parent: JobDocument, definition: Definition, left: readonly ItemDocument[]): Order {
   const { type, op, model, collection, presetId, presetName, presetVersion } = parent;

@@ -17,7 +17,20 @@ export interface WaitsOptions {
 }
 
 /** Calls that wait for the end of a job. */
-export function createWaits({ limit, draining }: WaitsOptions) {
+export interface Waits {
+  /**
+   * Tells those who wait that a job has ended.
+   * @param job as it ended, with all that follows from it; without it they look for themselves.
+   */
+  notify(jobId: string, job?: JobDocument): void;
+  /**
+   * The job once it is terminal, or as it stands when the time is over, the client is gone or the process ends.
+   * @throws ApiError provider_unavailable (capacity) when too many calls wait here
+   */
+  untilEnded(jobId: string, waitMs: number, terms: WaitTerms): Promise<JobDocument>;
+}
+
+export function createWaits({ limit, draining }: WaitsOptions): Waits {
   const waiting = new Map<string, Set<(job?: JobDocument) => void>>();
   /** Jobs that ended here a moment ago: one may end between its submit and the wait for it. */
   const justEnded = new LRUCache<string, JobDocument>({ max: MOST_JUST_ENDED, ttl: LOOK_MS });
@@ -62,20 +75,12 @@ export function createWaits({ limit, draining }: WaitsOptions) {
   }
 
   return {
-    /**
-     * Tells those who wait that a job has ended.
-     * @param job as it ended, with all that follows from it; without it they look for themselves.
-     */
-    notify(jobId: string, job?: JobDocument): void {
+    notify(jobId, job?: JobDocument) {
       if (job !== undefined) justEnded.set(jobId, job);
       for (const resolve of waiting.get(jobId) ?? []) resolve(job);
     },
 
-    /**
-     * The job once it is terminal, or as it stands when the time is over, the client is gone or the process ends.
-     * @throws ApiError provider_unavailable (capacity) when too many calls wait here
-     */
-    async untilEnded(jobId: string, waitMs: number, terms: WaitTerms): Promise<JobDocument> {
+    async untilEnded(jobId, waitMs, terms) {
       if (waitMs <= 0) return terms.look();
       if (open >= limit()) throw tooManyWaits();
       open += 1;
@@ -96,5 +101,3 @@ export interface WaitTerms {
   /** The job as its submit has just made it, which spares the first look. */
   known?: JobDocument;
 }
-
-export type Waits = ReturnType<typeof createWaits>;

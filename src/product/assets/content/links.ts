@@ -17,26 +17,29 @@ export interface LinkQueryPart {
 }
 
 /** Links to an asset's content that need no credential: they carry the account, and are signed over it. */
-export function createLinks({ signatures, publicUrl, now }: LinksOptions) {
+export interface Links {
+  sign(grant: Grant, accountId: string, assetId: string, expiresAt: Date): string;
+  /**
+   * The account that a link was made for.
+   * @throws ApiError 403 forbidden with details.reason link_expired or link_invalid.
+   */
+  ownerOf(grant: Grant, assetId: string, query: LinkQueryPart): string;
+}
+
+export function createLinks({ signatures, publicUrl, now }: LinksOptions): Links {
   return {
-    sign(grant: Grant, accountId: string, assetId: string, expiresAt: Date): string {
+    sign(grant, accountId, assetId, expiresAt) {
       const signed = signatures.sign(grant, subject(accountId, assetId), expiresAt);
       return `${publicUrl()}/api/v1/assets/${assetId}/content?owner=${accountId}&${signed}`;
     },
 
-    /**
-     * The account that a link was made for.
-     * @throws ApiError 403 forbidden with details.reason link_expired or link_invalid.
-     */
-    ownerOf(grant: Grant, assetId: string, query: LinkQueryPart): string {
+    ownerOf(grant, assetId, query) {
       const { owner = '' } = query;
       signatures.verify(grant, subject(owner, assetId), query, now());
       return owner;
     },
   };
 }
-
-export type Links = ReturnType<typeof createLinks>;
 
 function subject(accountId: string, assetId: string): string {
   return `${accountId}/${assetId}`;

@@ -35,7 +35,12 @@ const checkUrlUpload = checkOf(UrlUpload, 'body');
 /**
  * Opens the image of a request's body, to be read while it comes: raw bytes, a multipart `file` part, or a JSON url.
  */
-export function createIncoming(outbound: Outbound) {
+export interface IncomingImages {
+  /** @throws ApiError payload_too_large on `file` or `body`; invalid_param; of the fetcher. */
+  open(request: FastifyRequest, sender: Sender): Promise<IncomingImage>;
+}
+
+export function createIncoming(outbound: Outbound): IncomingImages {
   // A fetched image is in memory as a whole: few at once, accounts in turn.
   const fetches: Admission = createAdmission({
     slots: URL_FETCHES,
@@ -57,8 +62,7 @@ export function createIncoming(outbound: Outbound) {
   }
 
   return {
-    /** @throws ApiError payload_too_large on `file` or `body`; invalid_param; of the fetcher. */
-    async open(request: FastifyRequest, sender: Sender): Promise<IncomingImage> {
+    async open(request, sender) {
       const body = request.body as Readable;
       switch (mediaTypeOf(request)) {
         case 'application/json': {
@@ -73,8 +77,6 @@ export function createIncoming(outbound: Outbound) {
     },
   };
 }
-
-export type IncomingImages = ReturnType<typeof createIncoming>;
 
 /**
  * Raw bytes, whatever they are called.

@@ -32,7 +32,21 @@ function sizeOf({ imageThreads }: Capacity) {
 }
 
 /** Takes bytes in: to the objects first, as they come, then to a thread that tells what they are. */
-export function createIntake({ objects, pixels, capacity }: IntakeOptions) {
+export interface Intake {
+  /**
+   * Stores bytes as they come, and reads the image to its end. Bytes that end in an error are not stored, and that is
+   * the error.
+   * @returns their SHA-256 in hexadecimal.
+   */
+  store(key: string, image: IncomingImage): Promise<string>;
+  /**
+   * Reads stored bytes back and tells what they are.
+   * @throws ApiError unsupported_format; provider_unavailable; the signal's reason.
+   */
+  describe(accountId: string, key: string, client: AbortSignal): Promise<Facts>;
+}
+
+export function createIntake({ objects, pixels, capacity }: IntakeOptions): Intake {
   /**
    * Stored bytes are read back for the thread by enough uploads at once that none of the threads idles: what an upload
    * holds in memory while it waits is nothing, however many there are. Accounts take turns.
@@ -41,12 +55,7 @@ export function createIntake({ objects, pixels, capacity }: IntakeOptions) {
   capacity.onChange(() => turns.resize(sizeOf(capacity)));
 
   return {
-    /**
-     * Stores bytes as they come, and reads the image to its end. Bytes that end in an error are not stored, and that is
-     * the error.
-     * @returns their SHA-256 in hexadecimal.
-     */
-    async store(key: string, image: IncomingImage): Promise<string> {
+    async store(key, image) {
       const hash = createHash('sha256');
       const body = Readable.from(hashed(image.bytes, hash), { objectMode: false });
       // The interface's own word for the type is on the asset; stored bytes are served by no other way.
@@ -55,11 +64,7 @@ export function createIntake({ objects, pixels, capacity }: IntakeOptions) {
       return hash.digest('hex');
     },
 
-    /**
-     * Reads stored bytes back and tells what they are.
-     * @throws ApiError unsupported_format; provider_unavailable; the signal's reason.
-     */
-    async describe(accountId: string, key: string, client: AbortSignal): Promise<Facts> {
+    async describe(accountId, key, client) {
       const deadlineMs = systemClock.nowMs() + DESCRIBE_TIMEOUT_MS;
       const deadline = deadlineOf({ deadlineMs, client, clock: systemClock, late: tooManyUploads });
       try {
@@ -83,8 +88,6 @@ export function createIntake({ objects, pixels, capacity }: IntakeOptions) {
     },
   };
 }
-
-export type Intake = ReturnType<typeof createIntake>;
 
 async function* hashed(bytes: IncomingImage['bytes'], hash: { update(chunk: Uint8Array): unknown }) {
   for await (const chunk of bytes) {

@@ -33,7 +33,40 @@ const DESCRIBE_TIMEOUT_MS = 60_000;
  * item has been settled with it is it shown; one whose item was settled by another is discarded. So each completed item
  * has one asset, whoever worked on it besides. Its place was reserved by the job.
  */
-export function createOutputs({ store, collections, removal, objects, pixels, now }: OutputsOptions) {
+export interface Outputs {
+  /**
+   * Stores an output, unseen.
+   * @param bytes are read and left as they are.
+   * @param known what the bytes are, from the thread that made them; without it they are described here.
+   * @param repeated runs the step that stores it, as often as it is worth: it stores the same asset each time.
+   * @throws ApiError unsupported_format when it is no image; internal_error with reason storage_full or
+   *   store_unavailable when its bytes are not stored.
+   */
+  make(
+    labels: OutputLabels,
+    bytes: Uint8Array<ArrayBuffer>,
+    signal: AbortSignal,
+    known?: Facts,
+    repeated?: (step: () => Promise<void>) => Promise<void>,
+  ): Promise<AssetDocument>;
+  /** Shows outputs of one account whose items were settled with them. Showing twice is showing once. */
+  show(accountId: string, assetIds: readonly string[], collection: string | null): Promise<void>;
+  /** Removes an output that no item was settled with; what fails here is found by the sweep. */
+  discard(accountId: string, assetId: string): Promise<void>;
+  /** For the sweep: outputs that were made before an instant, and neither shown nor discarded since. */
+  leftOver(before: Date, limit: number): Promise<AssetDocument[]>;
+  /** Removes what a job made, when its records end; answers how many assets it removed of at most `limit`. */
+  removeOf(accountId: string, jobId: string, limit: number): Promise<number>;
+}
+
+export function createOutputs({
+  store,
+  collections,
+  removal,
+  objects,
+  pixels,
+  now,
+}: OutputsOptions): Outputs {
   async function describe(
     accountId: string,
     bytes: Uint8Array<ArrayBuffer>,
@@ -46,21 +79,13 @@ export function createOutputs({ store, collections, removal, objects, pixels, no
   }
 
   return {
-    /**
-     * Stores an output, unseen.
-     * @param bytes are read and left as they are.
-     * @param known what the bytes are, from the thread that made them; without it they are described here.
-     * @param repeated runs the step that stores it, as often as it is worth: it stores the same asset each time.
-     * @throws ApiError unsupported_format when it is no image; internal_error with reason storage_full or
-     *   store_unavailable when its bytes are not stored.
-     */
     async make(
-      labels: OutputLabels,
-      bytes: Uint8Array<ArrayBuffer>,
-      signal: AbortSignal,
+      labels,
+      bytes,
+      signal,
       known?: Facts,
       repeated: (step: () => Promise<void>) => Promise<void> = (step) => step(),
-    ): Promise<AssetDocument> {
+    ) {
       const { accountId, jobId, itemIndex, collection, expiresAt } = labels;
       const { image, metadata } = known ?? (await describe(accountId, bytes, signal));
       const objectKey = newObjectKey();
@@ -84,26 +109,22 @@ export function createOutputs({ store, collections, removal, objects, pixels, no
       return asset;
     },
 
-    /** Shows outputs of one account whose items were settled with them. Showing twice is showing once. */
-    async show(accountId: string, assetIds: readonly string[], collection: string | null): Promise<void> {
+    async show(accountId, assetIds, collection) {
       if (assetIds.length === 0) return;
       const shown = await store.showMade(accountId, assetIds);
       if (collection !== null && shown > 0) await collections.touch(accountId, collection);
     },
 
-    /** Removes an output that no item was settled with; what fails here is found by the sweep. */
-    async discard(accountId: string, assetId: string): Promise<void> {
+    async discard(accountId, assetId) {
       const asset = await store.discardMade(accountId, assetId);
       if (asset !== null) await removal.finish(asset);
     },
 
-    /** For the sweep: outputs that were made before an instant, and neither shown nor discarded since. */
-    leftOver(before: Date, limit: number): Promise<AssetDocument[]> {
+    leftOver(before, limit) {
       return store.madeBefore(before, limit);
     },
 
-    /** Removes what a job made, when its records end; answers how many assets it removed of at most `limit`. */
-    async removeOf(accountId: string, jobId: string, limit: number): Promise<number> {
+    async removeOf(accountId, jobId, limit) {
       const assets = await store.ofJob(accountId, jobId, limit);
       await removal.removeAll(assets);
       return assets.length;
@@ -115,5 +136,3 @@ export function createOutputs({ store, collections, removal, objects, pixels, no
 function unlessThere(error: unknown): void {
   if (!(error instanceof DuplicateKeyError) || error.index !== '_id_') throw error;
 }
-
-export type Outputs = ReturnType<typeof createOutputs>;

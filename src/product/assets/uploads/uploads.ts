@@ -53,7 +53,27 @@ const LONGEST_PAUSE_MS = 100;
  * are stored, described, counted, and the document is shown. Until that last step nothing was promised to anybody; a
  * crash before it leaves a hidden document, which the sweep removes with its object and its place.
  */
-export function createArrivals(options: ArrivalsOptions) {
+export interface Arrivals {
+  /**
+   * Stores an image. An upload of bytes that the account has uploaded before is that asset.
+   * @throws ApiError of the image, of the plan's limit, or of its bytes; nothing is left of it then.
+   */
+  receive(owner: Owner, labels: Labels, sending: Sending): Promise<Arrived>;
+  /**
+   * Makes an asset whose bytes are put later, by anybody who has its signed url, until its `expiresAt`.
+   * @throws ApiError asset_count_exceeded
+   */
+  reserve(owner: Owner, labels: Omit<Labels, 'expiresAt'>): Promise<AssetDocument>;
+  /**
+   * Takes the bytes of a reserved asset, once.
+   * @throws ApiError asset_not_found; invalid_state when they came before; of the image.
+   */
+  put(accountId: string, assetId: string, sending: Sending): Promise<AssetDocument>;
+  /** The steps after an asset is shown; the sweep takes them for one whose process died before. */
+  settle(asset: AssetDocument): Promise<void>;
+}
+
+export function createArrivals(options: ArrivalsOptions): Arrivals {
   const { store, quota, collections, intake, removal, objects, storedAssets, upgradeUrl, now } = options;
   const later = (ms: number) => new Date(now().getTime() + ms);
 
@@ -124,7 +144,6 @@ export function createArrivals(options: ArrivalsOptions) {
     }
   }
 
-  /** The steps after an asset is shown; the sweep takes them for one whose process died before. */
   async function settle({ _id, accountId, collection }: AssetDocument): Promise<void> {
     if (collection !== null) await collections.touch(accountId, collection);
     await quota.settle(accountId, _id);
@@ -171,11 +190,7 @@ export function createArrivals(options: ArrivalsOptions) {
   }
 
   return {
-    /**
-     * Stores an image. An upload of bytes that the account has uploaded before is that asset.
-     * @throws ApiError of the image, of the plan's limit, or of its bytes; nothing is left of it then.
-     */
-    async receive(owner: Owner, labels: Labels, sending: Sending): Promise<Arrived> {
+    async receive(owner, labels, sending) {
       const objectKey = newObjectKey();
       const name = assetName(labels.name ?? undefined, sending.image.filename);
       const asset = newAsset(owner.accountId, { ...labels, name, state: 'arriving', objectKey }, now());
@@ -190,11 +205,7 @@ export function createArrivals(options: ArrivalsOptions) {
       }
     },
 
-    /**
-     * Makes an asset whose bytes are put later, by anybody who has its signed url, until its `expiresAt`.
-     * @throws ApiError asset_count_exceeded
-     */
-    async reserve(owner: Owner, labels: Omit<Labels, 'expiresAt'>): Promise<AssetDocument> {
+    async reserve(owner, labels) {
       const begin = { ...labels, state: 'kept', objectKey: null, expiresAt: null } as const;
       const asset = newAsset(owner.accountId, begin, now());
       asset.expiresAt = putEnd(asset);
@@ -204,11 +215,7 @@ export function createArrivals(options: ArrivalsOptions) {
       return asset;
     },
 
-    /**
-     * Takes the bytes of a reserved asset, once.
-     * @throws ApiError asset_not_found; invalid_state when they came before; of the image.
-     */
-    async put(accountId: string, assetId: string, sending: Sending): Promise<AssetDocument> {
+    async put(accountId, assetId, sending) {
       const objectKey = newObjectKey();
       const expiresAt = later(UNFINISHED_MS).toISOString();
       const claimed = await store.claimPut(accountId, assetId, { objectKey, expiresAt });
@@ -228,8 +235,6 @@ export function createArrivals(options: ArrivalsOptions) {
     settle,
   };
 }
-
-export type Arrivals = ReturnType<typeof createArrivals>;
 
 /** When the url of a reserved asset ends. */
 function putEnd({ createdAt }: AssetDocument): string {

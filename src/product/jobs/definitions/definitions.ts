@@ -8,7 +8,13 @@ import { definitionIn } from './stored-definition.ts';
 const MOST_CHARACTERS = 16 * MEGABYTE;
 
 /** Reads definitions, and keeps those of the last jobs. */
-export function createDefinitions(jobs: JobsStore) {
+export interface Definitions {
+  of(jobId: string): Promise<Definition>;
+  /** Keeps one that was just stored: its items are mostly worked on here, too. */
+  keep(jobId: string, text: string): Definition;
+}
+
+export function createDefinitions(jobs: JobsStore): Definitions {
   const kept = new LRUCache<string, { definition: Definition; size: number }>({
     maxSize: MOST_CHARACTERS,
     sizeCalculation: ({ size }) => size,
@@ -20,7 +26,7 @@ export function createDefinitions(jobs: JobsStore) {
   }
 
   return {
-    async of(jobId: string): Promise<Definition> {
+    async of(jobId) {
       const known = kept.get(jobId);
       if (known !== undefined) return known.definition;
       const text = await jobs.definition(jobId);
@@ -28,9 +34,6 @@ export function createDefinitions(jobs: JobsStore) {
       return keep(jobId, text);
     },
 
-    /** Keeps one that was just stored: its items are mostly worked on here, too. */
     keep,
   };
 }
-
-export type Definitions = ReturnType<typeof createDefinitions>;

@@ -23,10 +23,16 @@ interface Result {
   resultId: string;
 }
 
-export type Results = ReturnType<typeof createResults>;
-
 /** The pictures that a job made, as one archive. */
-export function createResults({ items, assets }: ResultsOptions) {
+export interface Results {
+  /**
+   * The archive of a job that has ended, in the order of its items. Results that were deleted since are left out.
+   * @throws ApiError invalid_state when the job has not ended, made no picture, or made too many.
+   */
+  archiveOf(job: JobDocument): Promise<Archive>;
+}
+
+export function createResults({ items, assets }: ResultsOptions): Results {
   async function madeBy({ _id }: JobDocument): Promise<Result[]> {
     const made: Result[] = [];
     for (let after = -1; ; ) {
@@ -48,11 +54,7 @@ export function createResults({ items, assets }: ResultsOptions) {
   }
 
   return {
-    /**
-     * The archive of a job that has ended, in the order of its items. Results that were deleted since are left out.
-     * @throws ApiError invalid_state when the job has not ended, made no picture, or made too many.
-     */
-    async archiveOf(job: JobDocument): Promise<Archive> {
+    async archiveOf(job) {
       if (!isTerminal(job.status)) throw resultsNotReady(job.status);
       const made = await madeBy(job);
       const ids = made.flatMap(({ sourceId, resultId }) =>

@@ -32,11 +32,19 @@ export interface CheckingOptions {
   answerSchemas: AnswerSchemas;
 }
 
+export type Checking = (caller: Caller, sent: JobRequest, isDryRun: boolean) => Promise<Order>;
+
 /**
  * Reads what a submit asks for, and refuses whatever is wrong about it: the same for a dry run. Money and places are
  * for the submit itself.
  */
-export function createChecking({ models, presets, templates, assets, answerSchemas }: CheckingOptions) {
+export function createChecking({
+  models,
+  presets,
+  templates,
+  assets,
+  answerSchemas,
+}: CheckingOptions): Checking {
   async function presetOf(accountId: string, { presetId }: JobRequest) {
     return presetId === undefined ? null : presets.find(accountId, presetId, 'presetId');
   }
@@ -70,7 +78,7 @@ export function createChecking({ models, presets, templates, assets, answerSchem
     }
   }
 
-  return async (caller: Caller, sent: JobRequest, isDryRun: boolean): Promise<Order> => {
+  return async (caller, sent, isDryRun) => {
     const { accountId } = caller;
     refuseRemoved(sent);
     const body = withFieldsBesideOp(sent as JobRequest & JobWork) as JobRequest;
@@ -134,8 +142,6 @@ export function createChecking({ models, presets, templates, assets, answerSchem
     };
   };
 }
-
-export type Checking = ReturnType<typeof createChecking>;
 
 function refuseRemoved({ mode }: JobRequest): void {
   if (mode !== undefined)

@@ -81,12 +81,14 @@ const FEW_ITEMS = 100;
 /** Tries to store a job under a key that is freed meanwhile. */
 const MOST_ROUNDS = 3;
 
+export type Submitting = (caller: Caller, order: Order, terms?: SubmitTerms) => Promise<Submitted>;
+
 /**
  * Makes a job. Its document is first, and hidden; then it takes what the whole job may cost, and stores the items; only
  * then is it shown. Whatever fails before that, or dies, leaves a hidden job, which is undone here or by the sweep: a
  * submit makes a whole job or none.
  */
-export function createSubmitting(options: SubmittingOptions) {
+export function createSubmitting(options: SubmittingOptions): Submitting {
   const { jobs, items, holds, quota, definitions, admission, undoing } = options;
   const { plan, storedAssets, upgradeUrl, now } = options;
 
@@ -247,11 +249,7 @@ export function createSubmitting(options: SubmittingOptions) {
     await step().catch(() => void retryUntil(step, UNDOING_MS).catch(() => undefined));
   }
 
-  return async (
-    caller: Caller,
-    order: Order,
-    { key = null, parent = null }: SubmitTerms = {},
-  ): Promise<Submitted> => {
+  return async (caller, order, { key = null, parent = null }: SubmitTerms = {}) => {
     const job = newJob(caller, order, { key, parent, retentionDays: plan(caller.plan).retentionDays }, now());
     const [seen, stored] = await Promise.all([holds.see(caller.accountId), storedBefore(job)]);
     const claim = preclaim(job, order, { seen, stored });
@@ -271,8 +269,6 @@ export function createSubmitting(options: SubmittingOptions) {
 function refuseAbove({ maxCredits }: Order, price: number): void {
   if (maxCredits !== undefined && price > maxCredits) throw aboveMaxCredits(price, maxCredits);
 }
-
-export type Submitting = ReturnType<typeof createSubmitting>;
 
 /** The values of works that are all over: nothing is undone while a part of it is still being done. */
 async function allOf<T extends readonly unknown[]>(

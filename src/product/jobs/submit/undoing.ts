@@ -11,12 +11,18 @@ const ITEMS_A_CALL = 500;
  * submit which is only slow cannot show it any more; it goes last, so that a crash between leaves it to be undone
  * again.
  */
+export interface Undoing {
+  /** Undoes a hidden job; does nothing with one that was shown. */
+  undo(job: JobDocument): Promise<void>;
+  finish(job: Pick<JobDocument, '_id' | 'accountId'>): Promise<void>;
+}
+
 export function createUndoing(options: {
   jobs: JobsStore;
   items: ItemsStore;
   holds: Holds;
   quota: JobQuota;
-}) {
+}): Undoing {
   const { jobs, items, holds, quota } = options;
 
   async function finish({ _id, accountId }: Pick<JobDocument, '_id' | 'accountId'>): Promise<void> {
@@ -27,8 +33,7 @@ export function createUndoing(options: {
   }
 
   return {
-    /** Undoes a hidden job; does nothing with one that was shown. */
-    async undo(job: JobDocument): Promise<void> {
+    async undo(job) {
       const claimed = await jobs.movePhase(job._id, 'hidden', 'leaving');
       const isOurs = claimed !== null || (await jobs.get(job._id)) === null;
       if (isOurs) await finish(job);
@@ -36,5 +41,3 @@ export function createUndoing(options: {
     finish,
   };
 }
-
-export type Undoing = ReturnType<typeof createUndoing>;
