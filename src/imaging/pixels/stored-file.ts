@@ -1,4 +1,4 @@
-import type { Header } from './header/header.ts';
+import { type Header, headerOf } from './header/facts.ts';
 import type { ImageObject } from './image-object.ts';
 
 /** A file that is still in a store: it is read when its turn comes, so that a call that waits holds no bytes. */
@@ -21,11 +21,9 @@ export function headerOfFacts(facts: ImageObject): Header {
   // The facts give the size as displayed, a header as stored.
   const [width, height] = orientation > 4 ? [facts.height, facts.width] : [facts.width, facts.height];
   const format = facts.format as Header['format'];
-  return {
+  return headerOf({
     ...{ format, mimeType, width, height, frames, orientation, bitDepth, hasAlpha },
-    pixels: width * height * frames,
     channels: (facts.colorSpace === 'b-w' ? 1 : 3) + Number(hasAlpha),
-    progressive: false,
     animated: frames > 1 && format !== 'tiff',
-  };
+  });
 }

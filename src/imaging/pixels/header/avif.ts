@@ -2,7 +2,7 @@ import { type IsoBox, isoBox, isoBoxes, isoBrands, type Stretch } from '../../..
 import type { Bytes } from '../../../../workers/formats/bytes.ts';
 import { heifMeta } from '../../../../workers/formats/heif.ts';
 import type { Cicp } from '../../../../workers/protocol.ts';
-import type { Header } from './facts.ts';
+import { type Header, headerOf } from './facts.ts';
 import { type Items, readItems } from './items.ts';
 
 const AVIF_BRANDS = ['avif', 'avis'];
@@ -21,24 +21,19 @@ export function readAvif(bytes: Bytes): Header | null {
   const frames = readSequence(bytes, file);
   const size = still ?? frames;
   if (size === null) return null;
-  const frameCount = frames?.count ?? items?.pages ?? 1;
   const hasAlpha = items?.properties.some((property) => isAlpha(bytes, property)) ?? false;
-  return {
+  return headerOf({
     format,
-    mimeType: `image/${format}`,
     width: size.width,
     height: size.height,
-    frames: frameCount,
-    pixels: size.width * size.height * frameCount,
-    orientation: 1,
+    frames: frames?.count ?? items?.pages ?? 1,
     bitDepth: still?.bitDepth ?? 8,
     channels: hasAlpha ? 4 : 3,
     hasAlpha,
-    progressive: false,
     animated: frames !== null,
     ...(still?.cicp !== undefined && { cicp: still.cicp }),
     ...(still === null && { stillMissing: true }),
-  };
+  });
 }
 
 function readBrand(bytes: Bytes): 'avif' | 'heif' | null {

@@ -28,3 +28,21 @@ export interface Header {
   /** The file ends inside of a frame, which its decoder takes for all of it. */
   cutShort?: true;
 }
+
+type Known = Pick<Header, 'format' | 'width' | 'height' | 'channels'> & Partial<Header>;
+
+/** A header with these facts; in all others it is that of one upright, opaque picture of 8 bits a channel. */
+export function headerOf(facts: Known): Header {
+  const { format, width, height, frames = 1 } = facts;
+  return {
+    mimeType: `image/${format}`,
+    frames,
+    pixels: width * height * frames,
+    orientation: 1,
+    bitDepth: 8,
+    hasAlpha: false,
+    progressive: false,
+    animated: false,
+    ...facts,
+  };
+}

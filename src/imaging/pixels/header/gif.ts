@@ -1,6 +1,6 @@
 import type { Bytes } from '../../../../workers/formats/bytes.ts';
 import { type GifBlock, gifBlocks } from '../../../../workers/formats/gif.ts';
-import type { Header } from './facts.ts';
+import { type Header, headerOf } from './facts.ts';
 
 const GRAPHIC_CONTROL = 0xf9;
 /** In the flags of a graphic control, behind the length of its sub-block. */
@@ -30,23 +30,17 @@ export function readGif(bytes: Bytes): Header | null {
   const walk = readBlocks(bytes);
   if (walk.frames === 0) return null;
   const screen = trustedScreen(bytes.u16(SCREEN_AT, true), bytes.u16(SCREEN_AT + 2, true));
-  const width = Math.max(screen.width, walk.right);
-  const height = Math.max(screen.height, walk.bottom);
-  return {
+  return headerOf({
     format: 'gif',
-    mimeType: 'image/gif',
-    width,
-    height,
+    width: Math.max(screen.width, walk.right),
+    height: Math.max(screen.height, walk.bottom),
     frames: walk.frames,
-    pixels: width * height * walk.frames,
-    orientation: 1,
-    bitDepth: 8,
     channels: walk.hasAlpha ? 4 : 3,
     hasAlpha: walk.hasAlpha,
     progressive: walk.interlaced,
     animated: walk.frames > 1,
     ...(walk.cutShort && { cutShort: true }),
-  };
+  });
 }
 
 function trustedScreen(width: number, height: number): { width: number; height: number } {

@@ -2,7 +2,7 @@ import type { Bytes } from '../../../../workers/formats/bytes.ts';
 import { APP1, type JpegSegment, jpegSegments, START_OF_SCAN } from '../../../../workers/formats/jpeg.ts';
 import { EXIF_PREFIX } from '../../../../workers/formats/tiff.ts';
 import { exifOrientation } from './exif.ts';
-import type { Header } from './facts.ts';
+import { type Header, headerOf } from './facts.ts';
 
 /** Start of frame: C0 to CF without the tables DHT, JPG and DAC. */
 const isFrame = (marker: number) => marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
@@ -32,20 +32,12 @@ export function readJpeg(bytes: Bytes): Header | null {
 
 /** Bits of a sample, height, width and components. */
 function readFrame(bytes: Bytes, { marker, start }: JpegSegment): Header {
-  const width = bytes.u16(start + 3);
-  const height = bytes.u16(start + 1);
-  return {
+  return headerOf({
     format: 'jpeg',
-    mimeType: 'image/jpeg',
-    width,
-    height,
-    frames: 1,
-    pixels: width * height,
-    orientation: 1,
+    width: bytes.u16(start + 3),
+    height: bytes.u16(start + 1),
     bitDepth: bytes.u8(start),
     channels: bytes.u8(start + 5),
-    hasAlpha: false,
     progressive: isProgressive(marker),
-    animated: false,
-  };
+  });
 }

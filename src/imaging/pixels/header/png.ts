@@ -3,7 +3,7 @@ import { type PngChunk, pngChunks } from '../../../../workers/formats/png.ts';
 import type { Cicp } from '../../../../workers/protocol.ts';
 import { present } from '../../../platform/names/present.ts';
 import { exifOrientation } from './exif.ts';
-import type { Header } from './facts.ts';
+import { type Header, headerOf } from './facts.ts';
 
 /** Channels by colour type; a palette decodes to three. */
 const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 3, 4: 2, 6: 4 };
@@ -21,22 +21,18 @@ export function readPng(bytes: Bytes): Header | null {
   const isInterlaced = bytes.u8(start + 12) === 1;
   const isPalette = colourType === PALETTE;
   const { orientation, isKeyed, cicp } = readOthers(bytes, others);
-  return {
+  return headerOf({
     format: 'png',
-    mimeType: 'image/png',
     width,
     height,
-    frames: 1,
-    pixels: width * height,
     orientation,
     bitDepth: isPalette ? 8 : bitDepth,
     channels: isKeyed ? channels + 1 : channels,
     hasAlpha: colourType === 4 || colourType === 6 || isKeyed,
     progressive: isInterlaced,
-    animated: false,
     ...present({ cicp }),
     ...((isPalette || bitDepth < 8) && { indexed: true }),
-  };
+  });
 }
 
 function readOthers(bytes: Bytes, chunks: readonly PngChunk[]) {

@@ -1,5 +1,5 @@
 import type { Bytes } from '../../../../workers/formats/bytes.ts';
-import type { Header } from './facts.ts';
+import { type Header, headerOf } from './facts.ts';
 
 /** How far into the file its root element is looked for: comments and a DOCTYPE may stand before it. */
 const PROLOGUE_BYTES = 65_536;
@@ -25,21 +25,13 @@ export function readSvg(bytes: Bytes): Header | null {
   const prologue = PROLOGUE.exec(text)?.[0] ?? '';
   const root = ROOT.exec(text.slice(prologue.length))?.[0];
   if (root === undefined) return null;
-  const { width, height } = naturalSize(root);
-  return {
+  return headerOf({
     format: 'svg',
     mimeType: 'image/svg+xml',
-    width,
-    height,
-    frames: 1,
-    pixels: width * height,
-    orientation: 1,
-    bitDepth: 8,
+    ...naturalSize(root),
     channels: 4,
     hasAlpha: true,
-    progressive: false,
-    animated: false,
-  };
+  });
 }
 
 function decode(start: Uint8Array): string {

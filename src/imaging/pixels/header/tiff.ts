@@ -1,7 +1,7 @@
 import type { Bytes } from '../../../../workers/formats/bytes.ts';
 import { firstNumber, type TiffDirectory, tiffPages } from '../../../../workers/formats/tiff.ts';
 import { validOrientation } from './exif.ts';
-import type { Header } from './facts.ts';
+import { type Header, headerOf } from './facts.ts';
 
 const TAG = {
   width: 256,
@@ -37,19 +37,13 @@ function numbersOf(bytes: Bytes, directory: TiffDirectory): Map<number, number> 
 }
 
 function pageOf(tags: Map<number, number>): Header {
-  const [width, height] = [tags.get(TAG.width) ?? 0, tags.get(TAG.height) ?? 0];
-  return {
+  return headerOf({
     format: 'tiff',
-    mimeType: 'image/tiff',
-    width,
-    height,
-    frames: 1,
-    pixels: width * height,
+    width: tags.get(TAG.width) ?? 0,
+    height: tags.get(TAG.height) ?? 0,
     orientation: validOrientation(tags.get(TAG.orientation) ?? 1),
     bitDepth: tags.get(TAG.bitsPerSample) ?? 1,
     channels: tags.get(TAG.samples) ?? 1,
     hasAlpha: tags.has(TAG.extraSamples),
-    progressive: false,
-    animated: false,
-  };
+  });
 }

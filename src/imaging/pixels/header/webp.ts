@@ -1,7 +1,7 @@
 import type { Bytes } from '../../../../workers/formats/bytes.ts';
 import { type RiffChunk, riffChunks } from '../../../../workers/formats/riff.ts';
 import { exifOrientation } from './exif.ts';
-import type { Header } from './facts.ts';
+import { type Header, headerOf } from './facts.ts';
 
 const ALPHA_FLAG = 0x10;
 const ANIMATION_FLAG = 0x02;
@@ -20,18 +20,13 @@ export function readWebp(bytes: Bytes): Header | null {
   if (canvas === null) return null;
   const frames = chunks.filter(({ type }) => type === 'ANMF').length;
   const exif = chunks.findLast(({ type }) => type === 'EXIF');
-  const frameCount = canvas.animated ? frames : 1;
-  return {
+  return headerOf({
     format: 'webp',
-    mimeType: 'image/webp',
     ...canvas,
-    frames: frameCount,
-    pixels: canvas.width * canvas.height * frameCount,
+    frames: canvas.animated ? frames : 1,
     orientation: exif === undefined ? 1 : exifOrientation(bytes.slice(exif.start, exif.end)),
-    bitDepth: 8,
     channels: canvas.hasAlpha ? 4 : 3,
-    progressive: false,
-  };
+  });
 }
 
 function readCanvas(bytes: Bytes, chunk: RiffChunk | undefined): Canvas | null {
