@@ -1,7 +1,10 @@
 import type { Clock } from '../../platform/clock/clock.ts';
 import type { RenderThread } from './thread.ts';
 
-/** A render thread with a browser that is ready to replace one that a slow page blocks. */
+/**
+ * A render thread with a browser that is ready to replace one that a slow page blocks. With it the pages of others wait
+ * 0.3 to 2 s for such a page, and it is drawn elsewhere; without it they wait 5 s, and it is refused.
+ */
 export interface Standby {
   /**
    * Returns the thread that replaces the tired one, which becomes the next standby as soon as its pages have ended.

@@ -74,10 +74,7 @@ export const API_KEYS: DeclaredCollection = {
   indexes: [
     HASH,
     // A session's caller lists its live keys; the embedded store reads by one index what its fields say whole.
-    {
-      name: 'account',
-      fields: order('accountId', 'revokedAt', '_id'),
-    },
+    { name: 'account', fields: order('accountId', 'revokedAt', '_id') },
   ],
   onAccountDeletion: 'keep',
 };
@@ -85,10 +82,7 @@ export const SESSIONS: DeclaredCollection = {
   name: 'sessions',
   indexes: [
     HASH,
-    {
-      name: 'account',
-      fields: order('accountId', '_id'),
-    },
+    { name: 'account', fields: order('accountId', '_id') },
     { name: 'expiresAt', fields: order('expiresAt') },
   ],
   onAccountDeletion: 'keep',

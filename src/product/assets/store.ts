@@ -12,28 +12,11 @@ import type { AssetListQuery } from './schema.ts';
 
 const INDEXES: readonly IndexSpec[] = [
   // The law that equal bytes are one asset, however many uploads race.
-  {
-    name: 'identity',
-    fields: order('accountId', 'identity'),
-    unique: true,
-    whenPresent: ['identity'],
-  },
-  {
-    name: 'newest',
-    fields: order('accountId', 'state', '-_id'),
-  },
-  {
-    name: 'collection',
-    fields: order('accountId', 'state', 'collection', '-_id'),
-  },
-  {
-    name: 'jobItems',
-    fields: order('accountId', 'state', 'jobId', 'itemIndex', '_id'),
-  },
-  {
-    name: 'state',
-    fields: order('state', 'stateAt'),
-  },
+  { name: 'identity', fields: order('accountId', 'identity'), unique: true, whenPresent: ['identity'] },
+  { name: 'newest', fields: order('accountId', 'state', '-_id') },
+  { name: 'collection', fields: order('accountId', 'state', 'collection', '-_id') },
+  { name: 'jobItems', fields: order('accountId', 'state', 'jobId', 'itemIndex', '_id') },
+  { name: 'state', fields: order('state', 'stateAt') },
   { name: 'expiresAt', fields: order('expiresAt') },
 ];
 

@@ -64,17 +64,9 @@ export interface Processing {
 }
 
 /** The rows of a reference are looked for by it, and one account has one. */
-const REFERENCE = {
-  name: 'reference',
-  fields: order('accountId', 'reference'),
-  unique: true,
-} as const;
+const REFERENCE = { name: 'reference', fields: order('accountId', 'reference'), unique: true } as const;
 
-const SEQUENCE = {
-  name: 'sequence',
-  fields: order('accountId', '-sequence'),
-  unique: true,
-} as const;
+const SEQUENCE = { name: 'sequence', fields: order('accountId', '-sequence'), unique: true } as const;
 
 /** The account documents, which accounts/store.ts declares; their money is billing's. */
 const MONEY = { name: 'accounts', indexes: [] };

@@ -29,12 +29,7 @@ const LISTING: Listing = { name: 'feedback', filters: {}, sort: order('-_id') };
 
 export const FEEDBACK: DeclaredCollection = {
   name: 'feedback',
-  indexes: [
-    {
-      name: 'account',
-      fields: order('accountId', '-_id'),
-    },
-  ],
+  indexes: [{ name: 'account', fields: order('accountId', '-_id') }],
   onAccountDeletion: 'delete',
 };
 

@@ -65,12 +65,7 @@ export const PRESETS: DeclaredCollection = {
 };
 export const PRESET_VERSIONS: DeclaredCollection = {
   name: 'presetVersions',
-  indexes: [
-    {
-      name: 'preset',
-      fields: order('accountId', 'presetId', 'version'),
-    },
-  ],
+  indexes: [{ name: 'preset', fields: order('accountId', 'presetId', 'version') }],
   onAccountDeletion: 'delete',
 };
 

@@ -61,12 +61,7 @@ export const TEMPLATES: DeclaredCollection = {
 };
 export const TEMPLATE_VERSIONS: DeclaredCollection = {
   name: 'templateVersions',
-  indexes: [
-    {
-      name: 'template',
-      fields: order('accountId', 'templateId', '-version'),
-    },
-  ],
+  indexes: [{ name: 'template', fields: order('accountId', 'templateId', '-version') }],
   onAccountDeletion: 'delete',
 };
 

@@ -65,7 +65,7 @@ t.test('a waited job of one item makes these writes, and no other', async (t) =>
       ...[
         'assetPlaces.updateOne',
         'jobs.findOneAndUpdate',
-        'runMovements.insertOne',
+        'runMovements.insertMany',
         'assetPlaces.updateOne',
       ],
       // Work: the output unseen and its bytes at once, the outcome, the output shown, the outcome counted and the job

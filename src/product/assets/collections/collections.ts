@@ -19,13 +19,7 @@ interface CollectionDocument {
 /** The names that an account gave to its collections. */
 export const ASSET_COLLECTIONS: DeclaredCollection = {
   name: 'assetCollections',
-  indexes: [
-    {
-      name: 'name',
-      fields: order('accountId', 'name'),
-      unique: true,
-    },
-  ],
+  indexes: [{ name: 'name', fields: order('accountId', 'name'), unique: true }],
   onAccountDeletion: 'delete',
 };
 

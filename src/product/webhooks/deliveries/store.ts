@@ -21,10 +21,7 @@ const LANE = order('dueAt', 'sequence');
 const INDEXES: readonly IndexSpec[] = [
   { name: 'worker', fields: [['endpointId', 1], ...LANE], whenPresent: ['dueAt'] },
   { name: 'due', fields: order('dueAt'), whenPresent: ['dueAt'] },
-  {
-    name: 'listing',
-    fields: order('endpointId', '-createdAt', '-_id'),
-  },
+  { name: 'listing', fields: order('endpointId', '-createdAt', '-_id') },
   { name: 'expiry', fields: order('expiresAt') },
 ];
 

@@ -15,11 +15,7 @@ import type { EndpointDocument } from './endpoint.ts';
 export const MOST_CONSECUTIVE_FAILURES = 5;
 
 const INDEXES: readonly IndexSpec[] = [
-  {
-    name: 'slot',
-    fields: order('accountId', 'slot'),
-    unique: true,
-  },
+  { name: 'slot', fields: order('accountId', 'slot'), unique: true },
   { name: 'disabled', fields: order('enabled') },
   { name: 'notice', fields: order('noticeDueAt'), whenPresent: ['noticeDueAt'] },
 ];
