@@ -17,7 +17,7 @@ export async function accountRoutes(
   app.get(
     '/account',
     {
-      schema: { summary: 'Read your account', tags: ['Accounts'], response: { 200: envelopeOf(Account) } },
+      schema: { summary: 'Read your account', response: { 200: envelopeOf(Account) } },
     },
     async (request) => success('Account read.', await describe(gate.callerOf(request).accountId)),
   );

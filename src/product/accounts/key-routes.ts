@@ -22,7 +22,6 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
       config: { idempotency: 'kept' },
       schema: {
         summary: 'Revoke the key that makes this call',
-        tags: ['API keys'],
         response: { 204: Type.Null() },
       },
     },
@@ -41,7 +40,6 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
       config: { access: 'session' },
       schema: {
         summary: 'List API keys',
-        tags: ['API keys'],
         response: { 200: envelopeOf(Type.Array(ApiKey)) },
       },
     },
@@ -58,7 +56,6 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
       config: { access: 'session', idempotency: 'unkept', body: 'optional' },
       schema: {
         summary: 'Issue an API key',
-        tags: ['API keys'],
         body: NewApiKeyBody,
         response: { 201: envelopeOf(NewApiKey) },
       },
@@ -78,7 +75,6 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
       config: { access: 'session', idempotency: 'kept' },
       schema: {
         summary: 'Revoke an API key',
-        tags: ['API keys'],
         params: KeyPath,
         response: { 204: Type.Null() },
       },

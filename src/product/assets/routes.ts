@@ -19,7 +19,6 @@ export interface AssetRoutesOptions {
 }
 
 const LINK_LIFE_SECONDS = 300;
-const tags = ['Assets'];
 
 /** Assets: images that are kept, listed, linked to and deleted. How they come is in upload-routes.ts. */
 export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOptions): Promise<void> {
@@ -31,7 +30,6 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
       schema: {
         summary: 'List assets',
         description: 'Newest first.',
-        tags,
         querystring: AssetListQuery,
         response: { 200: pageOf(Asset) },
       },
@@ -45,7 +43,7 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
   app.get<{ Params: AssetPath }>(
     '/assets/:assetId',
     {
-      schema: { summary: 'Read an asset', tags, params: AssetPath, response: { 200: envelopeOf(Asset) } },
+      schema: { summary: 'Read an asset', params: AssetPath, response: { 200: envelopeOf(Asset) } },
     },
     async (request) => {
       const { accountId } = gate.callerOf(request);
@@ -58,7 +56,6 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
     {
       schema: {
         summary: 'Make a link to the content of an asset',
-        tags,
         params: AssetPath,
         querystring: LinkQuery,
         response: { 200: envelopeOf(Link) },
@@ -78,7 +75,7 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
     '/assets/:assetId',
     {
       config: { idempotency: 'kept' },
-      schema: { summary: 'Delete an asset', tags, params: AssetPath, response: { 204: Type.Null() } },
+      schema: { summary: 'Delete an asset', params: AssetPath, response: { 204: Type.Null() } },
     },
     async (request, reply) => {
       const { accountId } = gate.callerOf(request);

@@ -8,6 +8,7 @@ const DONE = 'usage/written-down';
 /** A process that just starts or ends may not answer: the reader goes on without it. */
 const LONGEST_WAIT_MS = 500;
 
+/** Without it a reading lacks the calls of the last half second, which sync-runs.ts writes in one batch. */
 export interface CatchUp {
   /**
    * Resolves when every process has written down the runs that it answered before: what is read then holds every call

@@ -27,7 +27,7 @@ export async function billingRoutes(app: FastifyInstance, options: BillingRoutes
   app.get(
     '/credits',
     {
-      schema: { summary: 'Read the credits', tags: ['Credits'], response: { 200: envelopeOf(Credits) } },
+      schema: { summary: 'Read the credits', response: { 200: envelopeOf(Credits) } },
     },
     async (request) => {
       const { accountId } = gate.callerOf(request);
@@ -41,7 +41,6 @@ export async function billingRoutes(app: FastifyInstance, options: BillingRoutes
       schema: {
         summary: 'List the movements of credits',
         description: 'Newest first. Their credits always sum to the balance.',
-        tags: ['Credits'],
         querystring: LedgerQuery,
         response: { 200: pageOf(LedgerEntry) },
       },
@@ -60,7 +59,6 @@ export async function billingRoutes(app: FastifyInstance, options: BillingRoutes
       schema: {
         summary: 'Read the usage of a window',
         description: 'At most 366 days, by op, by API key or by day (UTC).',
-        tags: ['Usage'],
         querystring: UsageQuery,
         response: { 200: envelopeOf(Usage) },
       },

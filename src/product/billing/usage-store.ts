@@ -160,13 +160,7 @@ function within({ from, to }: Range) {
 
 function indexesBy(start: string) {
   return [
-    {
-      name: 'account',
-      fields: [
-        ['accountId', 1],
-        [start, 1],
-      ] as const,
-    },
+    { name: 'account', fields: order('accountId', start) },
     { name: 'expiresAt', fields: order('expiresAt') },
   ];
 }

@@ -42,7 +42,6 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
       config: { access: 'public', compress: true },
       schema: {
         summary: 'List every op',
-        tags: ['Ops'],
         response: { 200: envelopeOf(Type.Array(OpDefinition)) },
       },
     },
@@ -59,7 +58,6 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
       config: { access: 'public' },
       schema: {
         summary: 'Read one op',
-        tags: ['Ops'],
         params: Type.Object({ op: Type.String({ description: "The op's name." }) }),
         response: { 200: envelopeOf(OpDefinition) },
       },
@@ -77,7 +75,6 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
       config: { access: 'public', compress: true },
       schema: {
         summary: 'Read the operating rules for agents',
-        tags: ['Ops'],
         response: { 200: envelopeOf(Guidelines) },
       },
     },
@@ -101,7 +98,7 @@ export async function priceListRoutes(app: FastifyInstance, options: CatalogueOp
     '/pricing/image-models',
     {
       config: { access: 'public' },
-      schema: { summary: 'Read the price list', tags: ['Models'], response: { 200: envelopeOf(PriceList) } },
+      schema: { summary: 'Read the price list', response: { 200: envelopeOf(PriceList) } },
     },
     async () => success('The price list.', list),
   );

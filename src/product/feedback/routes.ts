@@ -11,8 +11,6 @@ export interface FeedbackRoutesOptions {
   now: () => Date;
 }
 
-const tags = ['Feedback'];
-
 /** Reports of what is missing or broken, from the agents and people who meet it. */
 export async function feedbackRoutes(
   app: FastifyInstance,
@@ -24,7 +22,6 @@ export async function feedbackRoutes(
       schema: {
         summary: 'List your reports',
         description: 'Newest first.',
-        tags,
         querystring: FeedbackQuery,
         response: { 200: pageOf(Feedback) },
       },
@@ -42,7 +39,6 @@ export async function feedbackRoutes(
       schema: {
         summary: 'Report a gap or a bug',
         description: 'Free: it costs no credit and starts no job.',
-        tags,
         body: FeedbackRequest,
         response: { 201: envelopeOf(Feedback) },
       },

@@ -56,8 +56,6 @@ export interface JobRoutesOptions {
   assetsLeft: (accountId: string, plan: string) => Promise<number>;
 }
 
-const tags = ['Jobs'];
-
 /** Asynchronous work: an op, a preset or steps over many assets at once. */
 export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions): Promise<void> {
   const { gate, reading, items, definitions, checking, submit, waits } = options;
@@ -93,7 +91,6 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       schema: {
         summary: 'List jobs',
         description: 'Newest first. All filters combine.',
-        tags,
         querystring: JobListQuery,
         response: { 200: pageOf(JobSummary) },
       },
@@ -113,7 +110,6 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       schema: {
         summary: 'Count jobs by status and type',
         description: 'A row for each status and type that has any. Not paged.',
-        tags,
         querystring: JobFilterQuery,
         response: { 200: envelopeOf(Type.Array(JobCount)) },
       },
@@ -145,7 +141,6 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
         summary: 'Submit a job',
         description:
           'Runs an op, a saved preset or inline steps over a batch of assets. With dryRun=true it is checked and priced only.',
-        tags,
         querystring: SubmitQuery,
         body: JobRequest,
         response: {
@@ -176,7 +171,6 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       schema: {
         summary: 'Read a job',
         description: 'With wait, answers when it has ended or the time is over, as it stands then.',
-        tags,
         params: JobPath,
         querystring: JobQuery,
         response: { 200: envelopeOf(Job) },
@@ -200,7 +194,6 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       schema: {
         summary: "List a job's items",
         description: 'In item order.',
-        tags,
         params: JobPath,
         querystring: JobItemsQuery,
         response: { 200: pageOf(JobItem) },
@@ -226,7 +219,6 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       schema: {
         summary: 'Cancel a job',
         description: 'What was not handed out is cancelled at once; items that run are let finish.',
-        tags,
         params: JobPath,
         response: { 200: envelopeOf(Job) },
       },
@@ -249,7 +241,6 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
         summary: 'Resume a job',
         description:
           'Makes a new job over the items that failed or were cancelled, with the same op, parameters and assets. With dryRun=true it is checked and priced only.',
-        tags,
         params: JobPath,
         querystring: ResumeQuery,
         body: ResumeRequest,

@@ -22,7 +22,6 @@ export async function modelRoutes(app: FastifyInstance, { models }: { models: Mo
     {
       schema: {
         summary: 'List the models of a mode',
-        tags: ['Models'],
         querystring: ModelsQuery,
         response: { 200: envelopeOf(Type.Array(ModelDTO)) },
       },

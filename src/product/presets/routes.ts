@@ -33,7 +33,6 @@ export interface PresetRoutesOptions extends ContentRules {
   now: () => Date;
 }
 
-const tags = ['Presets'];
 const writePreset = rowWriter(PresetData);
 
 /** Presets: lists of steps, versioned, checked when they are written, run by name. */
@@ -52,7 +51,6 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       schema: {
         summary: 'List presets',
         description: 'Built-ins first, then your own, most recently updated first. Not paged.',
-        tags,
         querystring: PresetListQuery,
         response: { 200: envelopeOf(Type.Array(PresetData)) },
       },
@@ -75,7 +73,6 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       schema: {
         summary: 'Create a preset',
         description: 'Steps are checked when they are written, so that a saved preset can run.',
-        tags,
         body: NewPreset,
         response: { 201: envelopeOf(PresetData) },
       },
@@ -101,7 +98,6 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
         summary: 'Import presets',
         description:
           'Takes presets as GET /api/v1/presets/{slug} answers them, with version and versions. Entries that break a rule are listed in errors; the others land.',
-        tags,
         body: PresetEntries,
         response: { 201: envelopeOf(importResultOf('PresetImport', PresetData)) },
       },
@@ -123,7 +119,6 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       schema: {
         summary: 'Read a preset',
         description: 'As it can be imported, or one version of it by slug@version or ?version=.',
-        tags,
         params: PresetParams,
         querystring: PresetReadQuery,
         response: { 200: envelopeOf(PresetData) },
@@ -155,7 +150,6 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
         summary: 'Change a preset',
         description:
           'What is left out stays. Other steps or subjects are a new version; the one before stays readable as slug@version.',
-        tags,
         params: PresetParams,
         body: PresetChange,
         response: { 200: envelopeOf(PresetData) },
@@ -185,7 +179,6 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       schema: {
         summary: 'Delete a preset',
         description: 'Removes every version.',
-        tags,
         params: PresetParams,
         response: { 204: Type.Null() },
       },
@@ -206,7 +199,6 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       schema: {
         summary: 'Delete a version of a preset',
         description: 'The current version stays, and its number is never given again.',
-        tags,
         params: PresetVersionParams,
         response: { 204: Type.Null() },
       },

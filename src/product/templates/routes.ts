@@ -28,7 +28,6 @@ export interface TemplateRoutesOptions {
   now: () => Date;
 }
 
-const tags = ['Templates'];
 const writeVersion = rowWriter(TemplateData);
 
 /** Templates: HTML and CSS with placeholders, versioned, drawn by POST /images/render and by render jobs. */
@@ -43,7 +42,6 @@ export async function templateRoutes(
         summary: 'List templates',
         description:
           'Built-ins first, then your own, most recently updated first. Rows carry no html and css.',
-        tags,
         querystring: TemplateListQuery,
         response: { 200: pageOf(TemplateSummary) },
       },
@@ -60,7 +58,6 @@ export async function templateRoutes(
       config: { idempotency: 'kept', needsRoom: true },
       schema: {
         summary: 'Create a template',
-        tags,
         body: NewTemplate,
         response: { 201: envelopeOf(TemplateData) },
       },
@@ -81,7 +78,6 @@ export async function templateRoutes(
       schema: {
         summary: 'Import templates',
         description: 'Entries that break a rule are listed in errors; the others land, each at version 1.',
-        tags,
         body: TemplateEntries,
         response: { 201: envelopeOf(importResultOf('TemplateImport', TemplateData)) },
       },
@@ -99,7 +95,6 @@ export async function templateRoutes(
     {
       schema: {
         summary: 'Read a template',
-        tags,
         params: TemplateParams,
         response: { 200: envelopeOf(TemplateData) },
       },
@@ -118,7 +113,6 @@ export async function templateRoutes(
         summary: 'Change a template',
         description:
           'What is left out stays. Every PUT is a new version; the one before stays readable as id@version.',
-        tags,
         params: TemplateParams,
         body: TemplateChange,
         response: { 200: envelopeOf(TemplateData) },
@@ -147,7 +141,6 @@ export async function templateRoutes(
       schema: {
         summary: 'Delete a template',
         description: 'Removes every version.',
-        tags,
         params: TemplateParams,
         response: { 204: Type.Null() },
       },
@@ -167,7 +160,6 @@ export async function templateRoutes(
       schema: {
         summary: 'List the versions of a template',
         description: 'Newest first, each whole, with the id `<id>@<version>`. Not paged.',
-        tags,
         params: TemplateParams,
         response: { 200: envelopeOf(Type.Array(TemplateData)) },
       },

@@ -45,7 +45,6 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
         summary: 'Compare two images',
         description:
           'How two images of one size differ: multipart parts `file` and `other`, or a JSON reference with assetId or url and otherAssetId or otherUrl. Of an animation the first frame is compared, and X-Service-Warnings says `first_frame_compared`. The answer is that of the op compare. A success counts one run.',
-        tags: ['Images'],
         response: { 200: envelopeOf(Difference) },
       },
     },

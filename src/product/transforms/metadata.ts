@@ -23,7 +23,6 @@ export async function metadataRoutes(
         summary: 'Read dimensions and metadata',
         description:
           'Takes raw bytes, a multipart `file` part, or a JSON reference with `url` or `assetId`. Free.',
-        tags: ['Images'],
         response: { 200: envelopeOf(Metadata) },
       },
     },

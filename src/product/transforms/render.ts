@@ -65,7 +65,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
     '/images/render',
     {
       config: { slot: 'calls', answers: 'image/*' },
-      schema: { summary: 'Render a template to a picture', tags: ['Images'], body: RenderBody },
+      schema: { summary: 'Render a template to a picture', body: RenderBody },
     },
     async (request, reply) => {
       const caller = gate.callerOf(request);

@@ -59,7 +59,6 @@ export async function resultRoutes(
       config: { answers: 'image/*' },
       schema: {
         summary: 'Read a result by its signed link',
-        tags: ['Images'],
         params: Type.Object({ name: Type.String() }),
         querystring: Type.Object({
           expires: Type.Optional(Type.String()),

@@ -55,7 +55,6 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         summary: 'Transform an image',
         description:
           'Runs one op of the catalogue, a list of deterministic steps (a field of JSON or multipart), or one saved preset without an AI step, on one image: raw bytes with their own Content-Type, a multipart `file` part, or a JSON reference with `url` or `assetId`. Nothing is stored.',
-        tags: ['Images'],
         querystring: transformQuery(),
         response: { 200: envelopeOf(ResultLink) },
       },

@@ -45,6 +45,7 @@ t.test('every operation has a name of its own, a known tag and the one form of a
   const tags = document.tags.map(({ name }: { name: string }) => name);
   for (const { at, operationId, tags: own, responses } of operations) {
     t.match(operationId, /^[a-z][A-Za-z]+$/, at);
+    t.equal(own.length, 1, `${at} has a tag`);
     t.ok(
       own.every((tag) => tags.includes(tag)),
       `${at} has a described tag`,

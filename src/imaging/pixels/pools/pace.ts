@@ -1,4 +1,8 @@
-/** How long passes of a kind take on this host beside what they are estimated to take. */
+/**
+ * How long passes of a kind take on this host beside what they are estimated to take. Six photographs took 0.15 to 1.07
+ * of it, by encoder (GIF about 0.45): without the correction a GIF of 1.2 to 2.5 megapixels, which takes less than 2 s,
+ * would wait for the few processes of heavy work.
+ */
 export interface Pace {
   /** The estimate, corrected by what was seen of this kind. */
   corrected(kind: string, estimatedMs: number): number;

@@ -40,7 +40,7 @@ export function installMetrics(
     '/metrics',
     {
       config: { answers: 'text/plain', compress: true },
-      schema: { summary: 'Metrics for Prometheus', tags: ['Health'] },
+      schema: { summary: 'Metrics for Prometheus' },
     },
     async (request, reply) => {
       if (!mayRead(request.headers.authorization, token)) throw tokenMissing();

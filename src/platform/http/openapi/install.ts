@@ -36,24 +36,32 @@ Begin with the [guidelines](/docs/guidelines.md) and the [errors](/docs/errors.m
 To generate a client, take /openapi.json as it is (openapi-typescript). With \`?form=multipart\` it is for generators that read one media type
 per body (hey-api): files as multipart, pictures as pictures. With \`?ops=createJob,getJob\` it is those operations with what they refer to.`;
 
-/** In the order of the page: what newcomers come for first, what machines ask last. */
-const TAGS: ReadonlyArray<readonly [name: string, description: string]> = [
-  ['Images', 'One image in, the answer out, nothing stored.'],
-  ['Jobs', 'Ops, presets and chains of steps over many assets.'],
-  ['Assets', 'Images that the account keeps.'],
-  ['Collections', 'Assets under a name.'],
-  ['Presets', 'Steps saved once, versioned, run by name.'],
-  ['Templates', 'HTML and CSS with placeholders, drawn as pictures.'],
-  ['Ops', 'The catalogue: every op with its parameters and its price.'],
-  ['Models', 'What AI ops run on.'],
-  ['Webhooks', 'Signed announcements of what jobs did.'],
-  ['Usage', 'What was done, by op, key or day.'],
-  ['Credits', 'The balance and its movements.'],
-  ['Accounts', 'The account behind a credential, and console sessions.'],
-  ['API keys', 'Issued and revoked in a console session.'],
-  ['Feedback', 'What the service lacks.'],
-  ['Health', 'For machines that look after machines.'],
+/**
+ * In the order of the page: what newcomers come for first, what machines ask last. A route has the tag of the noun that
+ * its path begins with, behind /api/v1.
+ */
+const TAGS: ReadonlyArray<readonly [name: string, description: string, nouns: readonly string[]]> = [
+  ['Images', 'One image in, the answer out, nothing stored.', ['images', 'results']],
+  ['Jobs', 'Ops, presets and chains of steps over many assets.', ['jobs']],
+  ['Assets', 'Images that the account keeps.', ['assets']],
+  ['Collections', 'Assets under a name.', ['collections']],
+  ['Presets', 'Steps saved once, versioned, run by name.', ['presets']],
+  ['Templates', 'HTML and CSS with placeholders, drawn as pictures.', ['templates']],
+  ['Ops', 'The catalogue: every op with its parameters and its price.', ['ops', 'agent-guidelines']],
+  ['Models', 'What AI ops run on.', ['ai-models', 'pricing']],
+  ['Webhooks', 'Signed announcements of what jobs did.', ['webhook-endpoints']],
+  ['Usage', 'What was done, by op, key or day.', ['usage']],
+  ['Credits', 'The balance and its movements.', ['credits']],
+  ['Accounts', 'The account behind a credential, and console sessions.', ['account', 'auth']],
+  ['API keys', 'Issued and revoked in a console session.', ['api-keys']],
+  ['Feedback', 'What the service lacks.', ['feedback']],
+  ['Health', 'For machines that look after machines.', ['healthz', 'readyz', 'metrics', 'llms.txt']],
 ];
+
+function tagsOf(path: string): string[] {
+  const noun = path.replace(/^\/api(\/v1)?/, '').split('/')[1] ?? '';
+  return TAGS.filter(([, , nouns]) => nouns.includes(noun)).map(([name]) => name);
+}
 
 /** /openapi.json from the routes' own schemas, and its pages at /docs. Register before any route is declared. */
 export async function installOpenApi(app: FastifyInstance, options: OpenApiOptions): Promise<void> {
@@ -130,6 +138,7 @@ function describe(route: RouteOptions, url: string): Node {
     isPublic: isOpen,
   };
   return {
+    tags: tagsOf(url),
     operationId: operationIdOf(String([route.method].flat()[0]), path),
     ...(security !== undefined && route.schema?.security === undefined && { security }),
     ...bodyOf(route),

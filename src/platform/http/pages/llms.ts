@@ -22,7 +22,7 @@ export async function llmsRoutes(
     '/llms.txt',
     {
       config: { answers: 'text/*', compress: true },
-      schema: { summary: 'The map for language models', tags: ['Health'] },
+      schema: { summary: 'The map for language models' },
     },
     async (_request, reply) => {
       const text = llmsText(app.swagger() as Description, options.opNames);

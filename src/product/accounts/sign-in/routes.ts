@@ -34,7 +34,6 @@ export async function sessionRoutes(
       config: { access: 'public', ignoresCredential: () => true, idempotency: 'unkept' },
       schema: {
         summary: 'Sign in to a console session',
-        tags: ['Accounts'],
         body: SignInBody,
         response: { 201: envelopeOf(SignedIn) },
       },
@@ -51,7 +50,7 @@ export async function sessionRoutes(
     '/auth/sign-out',
     {
       config: { access: 'session' },
-      schema: { summary: 'End this session', tags: ['Accounts'], response: { 204: Type.Null() } },
+      schema: { summary: 'End this session', response: { 204: Type.Null() } },
     },
     async (request, reply) => {
       const { accountId, sessionId } = gate.callerOf(request);

@@ -13,7 +13,6 @@ export interface CollectionRoutesOptions {
   collections: AssetCollections;
 }
 
-const tags = ['Collections'];
 const writeCollection = rowWriter(AssetCollection);
 
 /** Collections: names that assets are kept under. */
@@ -27,7 +26,6 @@ export async function collectionRoutes(
       schema: {
         summary: 'List collections',
         description: 'By name. Not paged.',
-        tags,
         response: { 200: envelopeOf(Type.Array(AssetCollection)) },
       },
     },
@@ -44,7 +42,6 @@ export async function collectionRoutes(
       schema: {
         summary: 'Create a collection',
         description: 'A name that exists is answered with 200.',
-        tags,
         body: NewCollection,
         response: { 200: envelopeOf(AssetCollection), 201: envelopeOf(AssetCollection) },
       },
@@ -64,7 +61,6 @@ export async function collectionRoutes(
       schema: {
         summary: 'Delete a collection',
         description: 'Its assets stay, without a collection.',
-        tags,
         params: CollectionPath,
         response: { 204: Type.Null() },
       },

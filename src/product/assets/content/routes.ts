@@ -35,7 +35,6 @@ export async function contentRoutes(
       schema: {
         summary: 'Read the bytes of an asset',
         description: 'With a credential, or without one by a signed link. Answers single ranges and ETags.',
-        tags: ['Assets'],
         security: [{ apiKey: [] }, { session: [] }, {}],
         params: AssetPath,
         querystring: ContentQuery,

@@ -19,8 +19,6 @@ export interface UploadRoutesOptions {
   links: Links;
 }
 
-const tags = ['Assets'];
-
 /** How images become assets: sent, fetched from a url, or put later under a signed one. */
 export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOptions): Promise<void> {
   const { gate, arrivals, incoming, links } = options;
@@ -34,7 +32,6 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
         summary: 'Upload an image',
         description:
           'Takes raw bytes with their own Content-Type, a multipart `file` part, or JSON with a `url`. Bytes that were uploaded before are that asset, answered with 200.',
-        tags,
         querystring: UploadQuery,
         response: { 200: envelopeOf(Asset), 201: envelopeOf(Asset) },
       },
@@ -57,7 +54,6 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       schema: {
         summary: 'Reserve an asset',
         description: 'Answers a signed url to put the bytes to, within 15 minutes and without a credential.',
-        tags,
         body: Reservation,
         response: { 201: envelopeOf(Reserved) },
       },
@@ -84,7 +80,6 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       schema: {
         summary: 'Put the bytes of a reserved asset',
         description: 'Under its signed upload url alone, once.',
-        tags,
         params: AssetPath,
         querystring: PutQuery,
         response: { 200: envelopeOf(Asset) },

@@ -22,7 +22,6 @@ export interface ResultRoutesOptions {
 const GRANT = 'job-results';
 const LINK_LIFE_SECONDS = 300;
 const TYPE = 'application/zip';
-const tags = ['Jobs'];
 
 /** All pictures that a job made, in one download. */
 export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOptions): Promise<void> {
@@ -35,7 +34,6 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
       schema: {
         summary: 'Download all results of a job',
         description: `One ZIP archive of the pictures that a job made once it has ended, stored as they are, named by index and by the name of their source; at most ${ARCHIVE_FILES_MAX} files. With a credential, or without one by a signed link. Answers single ranges, so that a download can go on where it broke off.`,
-        tags,
         security: [{ apiKey: [] }, { session: [] }, {}],
         params: JobPath,
         querystring: ResultsQuery,
@@ -69,7 +67,6 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
       schema: {
         summary: 'Make a link to the results of a job',
         description: 'The link downloads results.zip without a credential until it expires.',
-        tags,
         params: JobPath,
         querystring: LinkQuery,
         response: { 200: envelopeOf(Link) },

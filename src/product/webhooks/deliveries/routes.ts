@@ -21,8 +21,6 @@ export interface DeliveryRoutesOptions {
   now: () => Date;
 }
 
-const tags = ['Webhooks'];
-
 /** The deliveries of an endpoint: its owner lists them, and sends one again or a test. */
 export async function deliveryRoutes(
   app: FastifyInstance,
@@ -45,7 +43,6 @@ export async function deliveryRoutes(
         summary: 'Send a test event',
         description:
           'One webhook.test attempt at once, never retried, on a disabled endpoint too. Answers its record.',
-        tags,
         params: EndpointParams,
         response: { 200: envelopeOf(Delivery) },
       },
@@ -69,7 +66,6 @@ export async function deliveryRoutes(
       schema: {
         summary: 'List the deliveries of an endpoint',
         description: 'Newest first, tests too. Records are kept 14 days.',
-        tags,
         params: EndpointParams,
         querystring: DeliveriesQuery,
         response: { 200: pageOf(Delivery) },
@@ -90,7 +86,6 @@ export async function deliveryRoutes(
       schema: {
         summary: 'Send an event again',
         description: 'A new record of the same event, with one attempt that is never retried.',
-        tags,
         params: DeliveryParams,
         response: { 201: envelopeOf(Delivery) },
       },

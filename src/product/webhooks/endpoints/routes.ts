@@ -22,8 +22,6 @@ export interface EndpointRoutesOptions {
   now: () => Date;
 }
 
-const tags = ['Webhooks'];
-
 /** Webhook endpoints: where an account wants to hear of its jobs. */
 export async function endpointRoutes(
   app: FastifyInstance,
@@ -35,7 +33,6 @@ export async function endpointRoutes(
       schema: {
         summary: 'List webhook endpoints',
         description: 'Newest first, without their secrets. Not paged.',
-        tags,
         response: { 200: envelopeOf(Type.Array(Endpoint)) },
       },
     },
@@ -52,7 +49,6 @@ export async function endpointRoutes(
       schema: {
         summary: 'Register a webhook endpoint',
         description: `The answer carries the signing secret, this once. The url is checked now and before every attempt.\n\n${VERIFICATION}`,
-        tags,
         body: NewEndpoint,
         response: { 201: envelopeOf(EndpointWithSecret) },
       },
@@ -77,7 +73,6 @@ export async function endpointRoutes(
     {
       schema: {
         summary: 'Read a webhook endpoint',
-        tags,
         params: EndpointParams,
         response: { 200: envelopeOf(Endpoint) },
       },
@@ -97,7 +92,6 @@ export async function endpointRoutes(
         summary: 'Change a webhook endpoint',
         description:
           'What is left out stays. `enabled: true` clears the failures; `enabled: false` closes what is queued.',
-        tags,
         params: EndpointParams,
         body: EndpointChange,
         response: { 200: envelopeOf(Endpoint) },
@@ -123,7 +117,6 @@ export async function endpointRoutes(
       schema: {
         summary: 'Delete a webhook endpoint',
         description: 'What is queued is not sent, and its delivery records can no longer be read.',
-        tags,
         params: EndpointParams,
         response: { 204: Type.Null() },
       },
@@ -145,7 +138,6 @@ export async function endpointRoutes(
         summary: 'Replace the signing secret',
         description:
           'The answer carries the new secret, this once. Every later attempt is signed with it, retries too.',
-        tags,
         params: EndpointParams,
         response: { 200: envelopeOf(EndpointWithSecret) },
       },
