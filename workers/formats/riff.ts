@@ -16,11 +16,11 @@ export interface RiffChunk extends Part {
 }
 
 /**
- * The chunks of a RIFF file of a form, such as `WEBP`; none for any other file. They are read up to the end of the
+ * The chunks of a WebP, which is a RIFF file of the form `WEBP`; none for any other file. They are read up to the end of the
  * bytes, whatever length the head of the file gives. A chunk of odd length is followed by a byte of padding.
  */
-export function riffChunks(bytes: Bytes, form: string): Iterable<RiffChunk> {
-  if (bytes.text(0, 4) !== 'RIFF' || bytes.text(8, 4) !== form) return [];
+export function webpChunks(bytes: Bytes): Iterable<RiffChunk> {
+  if (bytes.text(0, 4) !== 'RIFF' || bytes.text(8, 4) !== 'WEBP') return [];
   return partsBetween(FILE_HEAD_BYTES, bytes.length, (at) => chunkAt(bytes, at));
 }
 

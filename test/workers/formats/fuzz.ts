@@ -8,7 +8,7 @@ import { heifAssociations, heifItems, heifMeta, heifReferences } from '../../../
 import { jpegSegments } from '../../../workers/formats/jpeg.ts';
 import { type Part, TooManyParts } from '../../../workers/formats/parts.ts';
 import { pngChunks } from '../../../workers/formats/png.ts';
-import { riffChunks } from '../../../workers/formats/riff.ts';
+import { webpChunks } from '../../../workers/formats/riff.ts';
 import { exifDirectories, type TiffDirectory, tiffPages } from '../../../workers/formats/tiff.ts';
 import { isBare } from '../../../workers/image/encode/bare-file.ts';
 import { withoutBulkyTags } from '../../../workers/image/metadata/exif-guard.ts';
@@ -54,7 +54,6 @@ export async function targets(): Promise<Target[]> {
     made.clone().tiff({ bigtiff: true }).toBuffer(),
   ]);
   const { exif = Buffer.alloc(0) } = await sharp(jpeg).metadata();
-  const webpChunks = (bytes: Bytes) => riffChunks(bytes, 'WEBP');
   const tiffs = [
     ...filesNamed(/\.tiff?$/),
     tiffOf({ width: 3, height: 2 }, { width: 5, height: 4 }),

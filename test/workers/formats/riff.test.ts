@@ -2,13 +2,12 @@
 import t from 'tap';
 import { Bytes } from '../../../workers/formats/bytes.ts';
 import { MOST_PARTS } from '../../../workers/formats/parts.ts';
-import { riffChunks } from '../../../workers/formats/riff.ts';
+import { webpChunks } from '../../../workers/formats/riff.ts';
 import { webpOf } from '../../imaging/pixels/files.ts';
 import { image, imagesIn, needsImages } from '../../support/images.ts';
 import { cutEverywhere, walked } from './walks.ts';
 
 const corpus = needsImages(t);
-const webpChunks = (bytes: Bytes) => riffChunks(bytes, 'WEBP');
 const webpFiles = ['animated', 'modern', 'photos', 'orientation']
   .flatMap((folder) => (corpus.skip === false ? imagesIn(folder) : []))
   .filter((name) => name.endsWith('.webp'));

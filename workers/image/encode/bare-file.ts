@@ -11,7 +11,7 @@ import {
 } from '../../formats/jpeg.ts';
 import type { Part } from '../../formats/parts.ts';
 import { pngChunks } from '../../formats/png.ts';
-import { riffChunks } from '../../formats/riff.ts';
+import { webpChunks } from '../../formats/riff.ts';
 import { tiffPages } from '../../formats/tiff.ts';
 import type { OutputFormat } from '../../protocol.ts';
 
@@ -94,7 +94,7 @@ function isBarePng(file: Buffer): boolean {
 
 function isBareWebp(file: Buffer): boolean {
   if (file.readUInt32LE(4) + 8 !== file.length) return false;
-  const chunks = [...riffChunks(new Bytes(file), 'WEBP')];
+  const chunks = [...webpChunks(new Bytes(file))];
   return fills(file, chunks) && chunks.every(({ type }) => WEBP_CHUNKS.includes(type));
 }
 

@@ -1,6 +1,6 @@
 import { Bytes } from '../../formats/bytes.ts';
 import { gifBlocks } from '../../formats/gif.ts';
-import { riffChunks } from '../../formats/riff.ts';
+import { webpChunks } from '../../formats/riff.ts';
 
 /** Delays up to SHORT_MS are slowed to SLOWED_MS by libvips, as old browsers did. */
 const SHORT_MS = 10;
@@ -43,7 +43,7 @@ function restoreInWebp(webp: Uint8Array<ArrayBuffer>, delaysMs: readonly number[
   if (delaysMs.every((delayMs) => delayMs > SHORT_MS && delayMs <= longestMs)) return;
   const file = Buffer.from(webp.buffer, webp.byteOffset, webp.byteLength);
   let picture = 0;
-  for (const { type, start, end } of riffChunks(new Bytes(file), 'WEBP')) {
+  for (const { type, start, end } of webpChunks(new Bytes(file))) {
     const at = start + DURATION_AT;
     if (type !== 'ANMF' || at + DURATION_BYTES > end) continue;
     let leftMs = file.readUIntLE(at, DURATION_BYTES);

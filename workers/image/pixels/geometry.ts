@@ -61,8 +61,8 @@ export function place(inner: Size, outer: Size, at: Anchor): Box {
 /** The box whose centre is as near to the point as the edges of the area allow. */
 function centreOn(point: { x: number; y: number }, inner: Size, outer: Size): { left: number; top: number } {
   return {
-    left: clamp(Math.round(point.x * outer.width - inner.width / 2), 0, outer.width - inner.width),
-    top: clamp(Math.round(point.y * outer.height - inner.height / 2), 0, outer.height - inner.height),
+    left: fromZero(Math.round(point.x * outer.width - inner.width / 2), outer.width - inner.width),
+    top: fromZero(Math.round(point.y * outer.height - inner.height / 2), outer.height - inner.height),
   };
 }
 
@@ -170,6 +170,6 @@ export function scaledBy({ width, height }: Size, factor: number): Size {
   return { width: Math.max(1, Math.round(width * factor)), height: Math.max(1, Math.round(height * factor)) };
 }
 
-function clamp(value: number, low: number, high: number): number {
-  return Math.min(high, Math.max(low, value));
+function fromZero(value: number, high: number): number {
+  return Math.min(high, Math.max(0, value));
 }

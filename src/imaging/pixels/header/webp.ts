@@ -1,5 +1,5 @@
 import type { Bytes } from '../../../../workers/formats/bytes.ts';
-import { type RiffChunk, riffChunks } from '../../../../workers/formats/riff.ts';
+import { type RiffChunk, webpChunks } from '../../../../workers/formats/riff.ts';
 import { exifOrientation } from './exif.ts';
 import { type Header, headerOf } from './facts.ts';
 
@@ -15,7 +15,7 @@ interface Canvas {
 
 /** The first chunk has the canvas; in the extended form the frames and EXIF are chunks behind it. */
 export function readWebp(bytes: Bytes): Header | null {
-  const chunks = [...riffChunks(bytes, 'WEBP')];
+  const chunks = [...webpChunks(bytes)];
   const canvas = readCanvas(bytes, chunks[0]);
   if (canvas === null) return null;
   const frames = chunks.filter(({ type }) => type === 'ANMF').length;

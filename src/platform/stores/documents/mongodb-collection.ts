@@ -62,9 +62,9 @@ export function mongoCollection<T extends Document>(
     async updateMany(filter, update) {
       return resultOf(await matching(filter, () => collection.updateMany(filter, changes(update))));
     },
-    async findOneAndUpdate(filter, update, { upsert = false, sort = [], returns = 'after' } = {}) {
+    async findOneAndUpdate(filter, update, { upsert = false, sort = [] } = {}) {
       if (upsert) upsertId(filter, update);
-      const options = { upsert, sort: sortOf(sort), returnDocument: returns };
+      const options = { upsert, sort: sortOf(sort), returnDocument: 'after' as const };
       return ours(
         await matching(filter, () =>
           retried(upsert, () => collection.findOneAndUpdate(filter, changes(update), options)),

@@ -92,8 +92,6 @@ export interface UpdateOptions {
 
 export interface FindOneAndUpdateOptions extends UpdateOptions {
   sort?: Sort;
-  /** Which state of the document comes back; default `after`. */
-  returns?: 'before' | 'after';
 }
 
 export interface UpdateResult {
@@ -125,7 +123,7 @@ export interface Collection<T extends Document> {
   updateOne(filter: Filter, update: Update, options?: UpdateOptions): Promise<UpdateResult>;
   /** Each document atomically, all of them not. */
   updateMany(filter: Filter, update: Update): Promise<UpdateResult>;
-  /** The claim of every queue: select by sort, change and return in one atomic step. Null when nothing matched. */
+  /** The claim of every queue: select by sort, change and return in one atomic step, as it is then; null: no match. */
   findOneAndUpdate(filter: Filter, update: Update, options?: FindOneAndUpdateOptions): Promise<T | null>;
   /** Replaces the whole document when the filter (which may carry a version) matches it. */
   replaceOne(filter: Filter, document: T, options?: UpdateOptions): Promise<UpdateResult>;

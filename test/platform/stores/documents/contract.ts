@@ -239,9 +239,7 @@ export function documentsContract(t: Test, { documents, restart }: OpenDocuments
     t.match(await updates.updateOne({ _id: 'u' }, { $set: { n: 7 } }), { matched: 1, modified: 0 });
     t.match(await updates.updateOne({ _id: 'none' }, { $set: { n: 7 } }), { matched: 0, modified: 0 });
 
-    t.match(await updates.findOneAndUpdate({ _id: 'u' }, { $inc: { n: 1 } }, { returns: 'before' }), {
-      n: 7,
-    });
+    t.match(await updates.findOneAndUpdate({ _id: 'u' }, { $inc: { n: 1 } }), { n: 8 });
     t.equal(await updates.findOneAndUpdate({ _id: 'none' }, { $inc: { n: 1 } }), null);
     const created = await updates.findOneAndUpdate({ _id: 'v' }, { $inc: { n: 1 } }, { upsert: true });
     t.same(created, { _id: 'v', n: 1 });

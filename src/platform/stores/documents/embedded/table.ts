@@ -35,12 +35,11 @@ interface Row {
 }
 
 interface Change {
-  before: Document | null;
   after: Document | null;
   result: UpdateResult;
 }
 
-const NOTHING: Change = { before: null, after: null, result: { matched: 0, modified: 0, upsertedId: null } };
+const NOTHING: Change = { after: null, result: { matched: 0, modified: 0, upsertedId: null } };
 const SQLITE_CONSTRAINT = 19;
 
 export class Table implements Synchronous<Collection<Document>> {
@@ -90,8 +89,7 @@ export class Table implements Synchronous<Collection<Document>> {
   }
 
   findOneAndUpdate(filter: Filter, update: Update, options: FindOneAndUpdateOptions = {}): Document | null {
-    const change = this.#updateFirst(filter, update, options);
-    return options.returns === 'before' ? change.before : change.after;
+    return this.#updateFirst(filter, update, options).after;
   }
 
   updateMany(filter: Filter, update: Update): UpdateResult {
@@ -194,12 +192,12 @@ export class Table implements Synchronous<Collection<Document>> {
     if (row === null) {
       const after = upserted(filter, update);
       this.insertOne(after);
-      return { before: null, after, result: { matched: 0, modified: 0, upsertedId: after._id } };
+      return { after, result: { matched: 0, modified: 0, upsertedId: after._id } };
     }
     const after = JSON.parse(row.body) as Document;
     applyUpdate(after, update);
     const modified = this.#store(row, after);
-    return { before: row.document, after, result: { matched: 1, modified, upsertedId: null } };
+    return { after, result: { matched: 1, modified, upsertedId: null } };
   }
 
   /** Writes a changed document: the text, and of the columns only those that changed, to spare their indexes. */
