@@ -16,8 +16,8 @@ export interface RiffChunk extends Part {
 }
 
 /**
- * The chunks of a WebP, which is a RIFF file of the form `WEBP`; none for any other file. They are read up to the end of the
- * bytes, whatever length the head of the file gives. A chunk of odd length is followed by a byte of padding.
+ * The chunks of a WebP, which is a RIFF file of the form `WEBP`; none for any other file. They are read up to the end
+ * of the bytes, whatever length the head of the file gives. A chunk of odd length is followed by a byte of padding.
  */
 export function webpChunks(bytes: Bytes): Iterable<RiffChunk> {
   if (bytes.text(0, 4) !== 'RIFF' || bytes.text(8, 4) !== 'WEBP') return [];

@@ -9,18 +9,16 @@ import { collect } from '../../platform/http/bodies/streamed-body.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { ApiError, invalidParam } from '../../platform/http/errors.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
-import type { Caller } from '../accounts/authentication.ts';
 import { addressOf, type Input, textOf, wholePart } from './input.ts';
 import { IMAGE_LIMIT_BYTES, MULTIPART_LIMIT_BYTES } from './limits.ts';
 import {
+  beginCall,
   bodyBytesOf,
   bring,
-  type CallLimits,
+  type CallTerms,
   counted,
-  limitsOf,
   type MeteredCallOptions,
 } from './metered-call.ts';
-import { runOf, sendTiming } from './timing.ts';
 import { CompareReference } from './transform-schema.ts';
 
 /** Two images, and the caller's parameter for the second one. */
@@ -32,7 +30,7 @@ interface Pair {
 
 /** POST /images/compare: returns the difference between two images of the same size, while the caller waits. */
 export async function compareRoutes(app: FastifyInstance, options: MeteredCallOptions): Promise<void> {
-  const { gate, pixels } = options;
+  const { pixels } = options;
 
   app.post(
     '/images/compare',
@@ -49,33 +47,29 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
       },
     },
     async (request, reply) => {
-      const caller = gate.callerOf(request);
-      const limits = limitsOf(reply, options.timeoutMs);
-      const admitMs = reply.elapsedTime;
+      const underWay = beginCall(request, reply, options);
+      const { caller, terms } = underWay;
       pixels.refuseExcess(caller.accountId, bodyBytesOf(request));
       const pair = await readPair(request);
       const done = await counted(options.allowance, caller, 'compare', async () => {
-        const one = await bring(pair.one, caller, options, limits);
-        const other = await bringOther(pair, caller, limits);
-        const fetchMs = reply.elapsedTime - admitMs;
+        const one = await bring(pair.one, options, terms);
+        const other = await bringOther(pair, terms);
+        const fetchMs = underWay.admittedMs();
         const bytesIn = one.bytes.length + other.length;
-        const { accountId } = caller;
         const paramOf = () => pair.otherParam;
-        const work = pixels.compare({ ...one, other, accountId, ...limits, paramOf });
-        gate.keepSlotUntil(request, work.ended);
-        return { fetchMs, bytesIn, ...(await work.result) };
+        const compared = await underWay.resultOf(pixels.compare({ ...one, ...terms, other, paramOf }));
+        return { fetchMs, bytesIn, ...compared };
       });
-      sendTiming(reply, { admitMs, ...done, ...done.timings });
+      underWay.ran('compare', done);
       addWarnings(reply, done.comparesFirstFrames ? [{ code: 'first_frame_compared' }] : []);
-      options.meters.ops.ran(runOf('compare', { admitMs, ...done }));
       return success('Images compared.', done.difference);
     },
   );
 
   /** The bytes of the second image. Refusals name its own parameter. */
-  async function bringOther({ other, otherParam }: Pair, caller: Caller, limits: CallLimits) {
+  async function bringOther({ other, otherParam }: Pair, terms: CallTerms) {
     try {
-      const { bytes: brought, header } = await bring(other, caller, options, limits);
+      const { bytes: brought, header } = await bring(other, options, terms);
       const bytes = isStored(brought) ? await brought.read() : brought;
       readable(bytes, header);
       return bytes;

@@ -4,8 +4,8 @@ import { ImageObject, ImageTags } from '../../imaging/pixels/image-object.ts';
 import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { readInput } from './input.ts';
-import { bodyBytesOf, bring, limitsOf, type MeteredCallOptions } from './metered-call.ts';
-import { runOf, sendTiming, workerMs } from './timing.ts';
+import { beginCall, bodyBytesOf, bring, type MeteredCallOptions } from './metered-call.ts';
+import { workerMs } from './timing.ts';
 import { ImageReference } from './transform-schema.ts';
 
 /** POST /images/metadata: returns the facts and tags of an image, while the caller waits. It is free. */
@@ -13,7 +13,7 @@ export async function metadataRoutes(
   app: FastifyInstance,
   options: Omit<MeteredCallOptions, 'allowance'>,
 ): Promise<void> {
-  const { gate, pixels } = options;
+  const { pixels } = options;
 
   app.post(
     '/images/metadata',
@@ -27,19 +27,15 @@ export async function metadataRoutes(
       },
     },
     async (request, reply) => {
-      const caller = gate.callerOf(request);
-      const limits = limitsOf(reply, options.timeoutMs);
-      const admitMs = reply.elapsedTime;
-      pixels.refuseExcess(caller.accountId, bodyBytesOf(request));
+      const underWay = beginCall(request, reply, options);
+      const { terms } = underWay;
+      pixels.refuseExcess(terms.accountId, bodyBytesOf(request));
       const input = await readInput(request, 'image');
-      const image = await bring(input, caller, options, limits);
-      const fetchMs = reply.elapsedTime - admitMs;
+      const image = await bring(input, options, terms);
+      const fetchMs = underWay.admittedMs();
       const bytesIn = image.bytes.length;
-      const work = pixels.describe({ ...image, accountId: caller.accountId, ...limits });
-      gate.keepSlotUntil(request, work.ended);
-      const described = await work.result;
-      sendTiming(reply, { admitMs, fetchMs, queueMs: described.queueMs, ...described.timings });
-      options.meters.ops.ran(runOf('read_metadata', { admitMs, fetchMs, ...described, bytesIn }));
+      const described = await underWay.resultOf(pixels.describe({ ...image, ...terms }));
+      underWay.ran('read_metadata', { ...described, fetchMs, bytesIn });
       const { image: facts, metadata, timings } = described;
       return success('Image read.', { image: facts, metadata, durationMs: workerMs(timings) });
     },

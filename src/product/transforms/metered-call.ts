@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { WorkClass } from '../../imaging/pixels/admission.ts';
 import type { Header } from '../../imaging/pixels/header/header.ts';
-import type { Pixels } from '../../imaging/pixels/pixels.ts';
+import type { Pixels, Work } from '../../imaging/pixels/pixels.ts';
 import type { StoredFile } from '../../imaging/pixels/stored-file.ts';
 import { clientGoneSignal } from '../../platform/http/connection/client-gone.ts';
 import type { OpMeter } from '../../platform/metrics/ops.ts';
@@ -13,6 +14,7 @@ import type { PixelOp } from '../catalogue/op.ts';
 import { asDeclared, servedType } from './declared-type.ts';
 import type { Input } from './input.ts';
 import { IMAGE_LIMIT_BYTES } from './limits.ts';
+import { runOf, sendTiming, type TimedRun } from './timing.ts';
 
 export interface MeteredCallOptions {
   gate: Gate;
@@ -26,17 +28,48 @@ export interface MeteredCallOptions {
   now: () => Date;
 }
 
-/** The limits of a call: it ends when the client goes away before its answer, or when the deadline passes. */
-export interface CallLimits {
+/** What a pool has to know of a call: whose it is, and that it ends when the client goes away or at the deadline. */
+export interface CallTerms {
+  accountId: string;
   signal: AbortSignal;
   deadlineMs: number;
+  /** Absent: a call. */
+  work?: WorkClass;
 }
 
-/** Limits of the call that this reply answers; its time starts with the first byte of the request. */
-export function limitsOf(reply: FastifyReply, durationMs: number): CallLimits {
+/** A synchronous call under way: from its admission to its answer. */
+export interface SyncCall {
+  caller: Caller;
+  terms: CallTerms;
+  /** Milliseconds since it was admitted. */
+  admittedMs(): number;
+  /** The result of work for it. The account keeps its slot until that work has ended, which may be later. */
+  resultOf<T>(work: Work<T>): Promise<T>;
+  /** Sends where its time went, and counts the run of the op. */
+  ran(op: string, run: TimedRun): void;
+}
+
+/** Begins a call that was admitted; its time starts with the first byte of the request. */
+export function beginCall(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { gate, meters, timeoutMs }: Pick<MeteredCallOptions, 'gate' | 'meters' | 'timeoutMs'>,
+): SyncCall {
+  const caller = gate.callerOf(request);
+  const admitMs = reply.elapsedTime;
+  const deadlineMs = Date.now() - Math.round(admitMs) + timeoutMs;
   return {
-    signal: clientGoneSignal(reply),
-    deadlineMs: Date.now() - Math.round(reply.elapsedTime) + durationMs,
+    caller,
+    terms: { accountId: caller.accountId, signal: clientGoneSignal(reply), deadlineMs },
+    admittedMs: () => reply.elapsedTime - admitMs,
+    resultOf(work) {
+      gate.keepSlotUntil(request, work.ended);
+      return work.result;
+    },
+    ran(op, run) {
+      sendTiming(reply, { admitMs, ...run, ...run.timings });
+      meters.ops.ran(runOf(op, { admitMs, ...run }));
+    },
   };
 }
 
@@ -57,15 +90,14 @@ export interface BroughtImage {
  */
 export async function bring(
   input: Input,
-  caller: Caller,
   { outbound, assets }: Pick<MeteredCallOptions, 'outbound' | 'assets'>,
-  { signal, deadlineMs }: CallLimits,
+  { accountId, signal, deadlineMs }: CallTerms,
 ): Promise<BroughtImage> {
   switch (input.kind) {
     case 'bytes':
       return asDeclared(input);
     case 'asset':
-      return { bytes: await assets.find(caller.accountId, input.assetId), header: null };
+      return { bytes: await assets.find(accountId, input.assetId), header: null };
     case 'url': {
       const timeoutMs = Math.max(1, deadlineMs - Date.now());
       const { bytes, contentType, extension } = await outbound.fetchImage(input.url, {

@@ -14,8 +14,13 @@ import { blockedWarnings, variableWarnings } from '../templates/findings.ts';
 import type { Templates } from '../templates/open.ts';
 import { assetIdsIn, withAssetScheme } from './asset-references.ts';
 import type { DeclaredImage } from './declared-type.ts';
-import { type CallLimits, counted, limitsOf, type MeteredCallOptions } from './metered-call.ts';
-import { runOf, sendTiming } from './timing.ts';
+import {
+  beginCall,
+  type CallTerms,
+  counted,
+  type MeteredCallOptions,
+  type SyncCall,
+} from './metered-call.ts';
 
 export interface RenderOptions
   extends Pick<MeteredCallOptions, 'gate' | 'pixels' | 'assets' | 'allowance' | 'meters' | 'timeoutMs'> {
@@ -59,7 +64,7 @@ type RenderBody = Static<typeof RenderBody>;
 
 /** POST /images/render: renders one template with one row of data to one picture, while the caller waits. */
 export async function renderRoutes(app: FastifyInstance, options: RenderOptions): Promise<void> {
-  const { gate, renders, templates } = options;
+  const { renders, templates } = options;
 
   app.post<{ Body: RenderBody }>(
     '/images/render',
@@ -68,34 +73,24 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
       schema: { summary: 'Render a template to a picture', body: RenderBody },
     },
     async (request, reply) => {
-      const caller = gate.callerOf(request);
-      const limits = limitsOf(reply, options.timeoutMs);
-      const admitMs = reply.elapsedTime;
+      const underWay = beginCall(request, reply, options);
+      const { caller, terms, resultOf } = underWay;
       const template = await templates.findForRender(caller.accountId, request.body.templateId);
       const drawing = drawingOf(request.body, template);
       const row = request.body.data ?? {};
       const html = withAssetScheme(fill(template, row), options.publicUrl());
       const picture = await counted(options.allowance, caller, 'render_template', async () => {
-        const { accountId } = caller;
-        const keepSlotUntil = (work: Promise<void>) => gate.keepSlotUntil(request, work);
-        const { assets, missing } = await assetsOfPage(html, {
-          ...options,
-          accountId,
-          limits,
-          keepSlotUntil,
-        });
-        const fetchMs = reply.elapsedTime - admitMs;
-        const work = renders.begin({ html, ...drawing, accountId, assets, ...limits });
-        keepSlotUntil(work.ended);
-        return { ...(await work.result), fetchMs, missing };
+        const { assets, missing } = await assetsOfPage(html, { ...options, terms, resultOf });
+        const fetchMs = underWay.admittedMs();
+        const drawn = await resultOf(renders.begin({ html, ...drawing, ...terms, assets }));
+        return { ...drawn, fetchMs, queueMs: drawn.timings.queueMs, missing, bytesIn: html.length };
       });
       addWarnings(reply, [
         ...variableWarnings(template, row),
         ...blockedWarnings(html),
         ...picture.missing.map((name) => ({ code: 'missing_asset', name })),
       ]);
-      sendTiming(reply, { admitMs, fetchMs: picture.fetchMs, ...picture.timings });
-      options.meters.ops.ran(runOf('render_template', { admitMs, ...picture, bytesIn: html.length }));
+      underWay.ran('render_template', picture);
       const { data, width, height } = picture;
       reply.header('x-service-width', String(width)).header('x-service-height', String(height));
       return reply.type(picture.contentType).send(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
@@ -142,12 +137,9 @@ const UNDRAWN: readonly (string | null)[] = ['image/tiff'];
 /** The dependencies with which assetsOfPage reads the assets of one call. */
 interface Bringing extends Pick<RenderOptions, 'pixels'> {
   assets: Pick<AssetReader, 'read'>;
-  accountId: string;
-  /** The work class for which the threads are requested; default `call`. */
-  work?: 'call' | 'job';
-  limits: CallLimits;
-  /** Keeps the account's slot until this work for the call has ended. */
-  keepSlotUntil(work: Promise<void>): void;
+  terms: CallTerms;
+  /** The result of work on an asset. */
+  resultOf: SyncCall['resultOf'];
 }
 
 /**
@@ -170,7 +162,7 @@ export async function assetsOfPage(
   const missing: string[] = [];
   let sizeBytes = 0;
   for (const id of ids) {
-    const asset = await bringing.assets.read(bringing.accountId, id).catch(unlessAbsent);
+    const asset = await bringing.assets.read(bringing.terms.accountId, id).catch(unlessAbsent);
     if (asset === null) {
       missing.push(id);
       continue;
@@ -196,14 +188,13 @@ export async function assetsOfPage(
 async function drawableOf(
   id: string,
   { bytes, declaredType }: DeclaredImage,
-  { pixels, accountId, limits, work: kind = 'call', keepSlotUntil }: Bringing,
+  { pixels, terms, resultOf }: Bringing,
 ): Promise<RenderRequest['assets'][string]> {
   if (!UNDRAWN.includes(declaredType)) {
     return { data: bytes, contentType: declaredType ?? 'application/octet-stream' };
   }
-  const work = pixels.transform({ bytes, pass: AS_PNG, accountId, ...limits, work: kind });
-  keepSlotUntil(work.ended);
-  const { data, contentType } = await work.result.catch((error) => {
+  const work = pixels.transform({ bytes, pass: AS_PNG, ...terms });
+  const { data, contentType } = await resultOf(work).catch((error) => {
     if (!(error instanceof ApiError) || error.status >= 500) throw error;
     throw invalidParam('data', `The page names ${id}, of which no picture can be made: ${error.message}`);
   });

@@ -3,7 +3,7 @@ import type { Timings } from '../../../workers/protocol.ts';
 import type { OpRun } from '../../platform/metrics/ops.ts';
 
 /** The time of a synchronous call by phase, in milliseconds. */
-export interface CallTiming extends Partial<Timings> {
+interface CallTiming extends Partial<Timings> {
   /** Time from the request to its admission. */
   admitMs: number;
   /** Time for reading the body, or fetching the image. */
@@ -33,17 +33,20 @@ export function workerMs({ decodeMs = 0, processMs = 0, encodeMs = 0 }: Partial<
   return Math.round(decodeMs + processMs + encodeMs);
 }
 
+/** A synchronous run that succeeded. */
+export interface TimedRun {
+  /** Time for reading the body, or fetching the image, in milliseconds. */
+  fetchMs: number;
+  /** Time in the queue for a thread. */
+  queueMs: number;
+  timings: Partial<Timings>;
+  bytesIn: number;
+  data?: Uint8Array;
+}
+
 /** A synchronous run as the meter counts it. */
-export function runOf(
-  op: string,
-  run: Pick<CallTiming, 'admitMs' | 'fetchMs'> & {
-    bytesIn: number;
-    data?: Uint8Array;
-    queueMs?: number;
-    timings: Partial<Timings>;
-  },
-): OpRun {
-  const { admitMs, fetchMs, bytesIn, data, queueMs = 0, timings } = run;
+export function runOf(op: string, run: TimedRun & { admitMs: number }): OpRun {
+  const { admitMs, fetchMs, bytesIn, data, queueMs, timings } = run;
   const bytesOut = data?.length ?? 0;
   return { op, work: 'call', admitMs, fetchMs, bytesIn, bytesOut, queueMs, ...timings };
 }

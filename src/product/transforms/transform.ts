@@ -9,10 +9,9 @@ import type { Caller } from '../accounts/authentication.ts';
 import type { Models } from '../models/models.ts';
 import { type BodyFields, readInput } from './input.ts';
 import { RESULT_LIFE_SECONDS } from './limits.ts';
-import { bodyBytesOf, bring, counted, limitsOf, type MeteredCallOptions, namedAs } from './metered-call.ts';
+import { beginCall, bodyBytesOf, bring, counted, type MeteredCallOptions, namedAs } from './metered-call.ts';
 import type { Results } from './results.ts';
 import { planOfSteps, SentSteps } from './sent-steps.ts';
-import { runOf, sendTiming } from './timing.ts';
 import { checkQuery, type Query, readCall, readQuery, type TransformCall } from './transform-call.ts';
 import { transformQuery, transformReference } from './transform-schema.ts';
 
@@ -38,7 +37,7 @@ export interface TransformOptions extends MeteredCallOptions {
 
 /** POST /images/transform: runs one op, one preset or a list of steps on one image, while the caller waits. */
 export async function transformRoutes(app: FastifyInstance, options: TransformOptions): Promise<void> {
-  const { gate, pixels, results, models, presetPass } = options;
+  const { pixels, results, models, presetPass } = options;
 
   app.post<{ Querystring: Query }>(
     '/images/transform',
@@ -62,9 +61,8 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
       validatorCompiler: () => () => true,
     },
     async (request, reply) => {
-      const caller = gate.callerOf(request);
-      const limits = limitsOf(reply, options.timeoutMs);
-      const admitMs = reply.elapsedTime;
+      const underWay = beginCall(request, reply, options);
+      const { caller, terms } = underWay;
       pixels.refuseExcess(caller.accountId, bodyBytesOf(request));
       const input = await readInput(request);
       const call = isEmpty(input.fields)
@@ -72,18 +70,14 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         : readCall(request.query, input.fields);
       const { name, pass, warnings, paramOf } = await planOf(call, caller);
       const done = await counted(options.allowance, caller, name, async () => {
-        const image = await bring(input, caller, options, limits);
-        const fetchMs = reply.elapsedTime - admitMs;
+        const image = await bring(input, options, terms);
+        const fetchMs = underWay.admittedMs();
         const bytesIn = image.bytes.length;
-        const { accountId } = caller;
-        const work = pixels.transform({ ...image, pass, accountId, ...limits, paramOf });
-        gate.keepSlotUntil(request, work.ended);
-        const result = await work.result;
+        const result = await underWay.resultOf(pixels.transform({ ...image, ...terms, pass, paramOf }));
         const link = request.query.response === 'url' ? await results.store(result) : null;
         return { fetchMs, bytesIn, link, ...result };
       });
-      sendTiming(reply, { admitMs, ...done, ...done.timings });
-      options.meters.ops.ran(runOf(name, { admitMs, ...done }));
+      underWay.ran(name, done);
       addWarnings(reply, [...warnings.map(({ code }) => ({ code })), ...(done.warnings ?? [])]);
       sendAchieved(reply, done.achieved);
       sendHashes(reply, done.hashes);

@@ -20,7 +20,7 @@ export interface PageWorkOptions {
 const DEADLINE_MS = 20_000;
 
 /** Draws the page of a render's row. */
-export function createPageWork({ renders, templates, assets, publicUrl, ...options }: PageWorkOptions) {
+export function createPageWork({ renders, templates, assets, publicUrl, pixels }: PageWorkOptions) {
   /** The template at the version of the submit, as long as it is there. */
   async function templateOf({ job, definition: { template } }: ItemCall) {
     if (template === undefined) throw new Error(`The render ${job._id} has no template.`);
@@ -38,19 +38,16 @@ export function createPageWork({ renders, templates, assets, publicUrl, ...optio
     const { accountId } = job;
     const template = await templateOf(call);
     const html = withAssetScheme(fill(template, JSON.parse(item.row ?? '{}')), publicUrl());
-    const deadlineMs = Date.now() + DEADLINE_MS;
+    const termsFromNow = () =>
+      ({ accountId, signal, deadlineMs: Date.now() + DEADLINE_MS, work: 'job' }) as const;
     const { assets: pageAssets } = await assetsOfPage(html, {
-      ...options,
-      assets,
-      accountId,
-      limits: { signal, deadlineMs },
-      work: 'job',
-      keepSlotUntil: () => undefined,
+      ...{ pixels, assets },
+      terms: termsFromNow(),
+      resultOf: ({ result }) => result,
     });
     const { width, height } = template;
-    const page = { html, width, height, accountId, assets: pageAssets };
-    const work = renders.begin({ ...page, deadlineMs: Date.now() + DEADLINE_MS, signal, work: 'job' });
-    const { data, contentType } = await work.result;
+    const page = { html, width, height, assets: pageAssets };
+    const { data, contentType } = await renders.render({ ...page, ...termsFromNow() });
     return { kind: 'image', bytes: data, contentType };
   };
 }
