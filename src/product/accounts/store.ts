@@ -108,12 +108,11 @@ export class AccountsStore {
   }
 
   static async open(documents: Documents): Promise<AccountsStore> {
-    const [accounts, keys, sessions] = await Promise.all([
-      documents.collection<StoredAccount>(ACCOUNTS),
-      documents.collection<ApiKeyDocument>(API_KEYS),
-      documents.collection<SessionDocument>(SESSIONS),
-    ]);
-    return new AccountsStore(accounts, keys, sessions);
+    return new AccountsStore(
+      await documents.collection(ACCOUNTS),
+      await documents.collection(API_KEYS),
+      await documents.collection(SESSIONS),
+    );
   }
 
   /** @throws DuplicateKeyError when the e-mail is taken. */

@@ -107,13 +107,12 @@ export class BillingStore {
   }
 
   static async open(documents: Documents): Promise<BillingStore> {
-    const [money, ledger, runMovements, usage] = await Promise.all([
-      documents.collection<Money>(MONEY),
-      documents.collection<LedgerRow>(LEDGER_ROWS),
-      documents.collection<LedgerRow>(RUN_MOVEMENTS),
-      UsageStore.open(documents),
-    ]);
-    return new BillingStore(money, ledger, runMovements, usage);
+    return new BillingStore(
+      await documents.collection(MONEY),
+      await documents.collection(LEDGER_ROWS),
+      await documents.collection(RUN_MOVEMENTS),
+      await UsageStore.open(documents),
+    );
   }
 
   /** The money of an account; null when there is no such account. */

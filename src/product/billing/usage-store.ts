@@ -75,11 +75,7 @@ export class UsageStore {
   }
 
   static async open(documents: Documents): Promise<UsageStore> {
-    const [hours, days] = await Promise.all([
-      documents.collection<UsageHour>(USAGE_HOURS),
-      documents.collection<UsageDay>(USAGE_DAYS),
-    ]);
-    return new UsageStore(hours, days);
+    return new UsageStore(await documents.collection(USAGE_HOURS), await documents.collection(USAGE_DAYS));
   }
 
   /** Adds the calls of an hour once for a batch, however often it is repeated. */

@@ -91,11 +91,7 @@ export class JobsStore {
   }
 
   static async open(documents: Documents, now: () => Date): Promise<JobsStore> {
-    const [jobs, definitions] = await Promise.all([
-      documents.collection<JobDocument>(JOBS),
-      documents.collection<DefinitionDocument>(JOB_DEFINITIONS),
-    ]);
-    return new JobsStore(jobs, definitions, now);
+    return new JobsStore(await documents.collection(JOBS), await documents.collection(JOB_DEFINITIONS), now);
   }
 
   /** A job that its account may see: shown, and not past its end, swept or not. */

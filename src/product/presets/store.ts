@@ -80,9 +80,7 @@ export class PresetsStore {
   }
 
   static async open(documents: Documents): Promise<PresetsStore> {
-    const presets = await documents.collection<PresetDocument>(PRESETS);
-    const versions = await documents.collection<VersionDocument>(PRESET_VERSIONS);
-    return new PresetsStore(presets, versions);
+    return new PresetsStore(await documents.collection(PRESETS), await documents.collection(PRESET_VERSIONS));
   }
 
   /** The preset of this id or slug. */

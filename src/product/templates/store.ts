@@ -76,9 +76,10 @@ export class TemplatesStore {
   }
 
   static async open(documents: Documents): Promise<TemplatesStore> {
-    const templates = await documents.collection<TemplateDocument>(TEMPLATES);
-    const versions = await documents.collection<VersionDocument>(TEMPLATE_VERSIONS);
-    return new TemplatesStore(templates, versions);
+    return new TemplatesStore(
+      await documents.collection(TEMPLATES),
+      await documents.collection(TEMPLATE_VERSIONS),
+    );
   }
 
   /** The template of this id or slug. */
