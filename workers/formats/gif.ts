@@ -24,7 +24,7 @@ const HAS_TABLE = 0x80;
 const TABLE_SIZE = 0x07;
 
 /** An image. Its content includes its colour table. */
-export interface GifImage extends Part {
+interface GifImage extends Part {
   kind: 'image';
 }
 
@@ -35,7 +35,7 @@ export interface GifExtension extends Part {
 }
 
 /** The last block. It has no content. */
-export interface GifTrailer extends Part {
+interface GifTrailer extends Part {
   kind: 'trailer';
 }
 

@@ -11,7 +11,7 @@ import { type Part, partsBetween } from './parts.ts';
 const VERSION_BYTES = 4;
 const TYPE_BYTES = 4;
 
-export interface HeifItem {
+interface HeifItem {
   id: number;
   /** Four characters, such as `av01`, `grid` or `Exif`. */
   type: string;
@@ -28,7 +28,7 @@ export interface HeifReference {
 }
 
 /** The properties of one item. */
-export interface HeifAssociation extends Part {
+interface HeifAssociation extends Part {
   id: number;
   /** Indices into the list of properties, from 1, in the order in which the properties are applied; 0 is none. */
   properties: number[];

@@ -16,7 +16,7 @@ import {
 } from './pixels/pixels.ts';
 
 /** Facts about a picture besides its pixels; width and height are of one frame, upright. */
-export interface PictureFacts extends Size {
+interface PictureFacts extends Size {
   frames: number;
   hasAlpha: boolean;
   /** Whether its pipeline still has to turn it upright. */

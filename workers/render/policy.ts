@@ -12,7 +12,7 @@ const ORIGIN = 'http://page.darkroom.invalid';
 const ASSET_REFERENCE = /asset:\/\/(ast_[0-9A-Za-z]+)/g;
 
 /** The answer to one request of a page. */
-export type Decision =
+type Decision =
   /** The empty document that drawings are written into. */
   | { kind: 'shell' }
   | { kind: 'asset'; data: Uint8Array; contentType: string }

@@ -28,7 +28,7 @@ export interface PageEncode extends Pick<Encode, 'quality'> {
   format: OutputFormat;
 }
 
-export interface Rendered {
+interface Rendered {
   kind: 'rendered';
   data: Uint8Array<ArrayBuffer>;
   contentType: string;

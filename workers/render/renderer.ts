@@ -38,7 +38,7 @@ export interface RenderTies {
   onDrawing(): void;
 }
 
-export interface Renderer {
+interface Renderer {
   render(task: RenderTask, ties?: RenderTies): Promise<RenderResult>;
   /** Starts the browser, after the pages in progress. */
   warm(): Promise<{ kind: 'done' } | RenderFailure>;

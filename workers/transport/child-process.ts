@@ -4,7 +4,7 @@ import type { ProcessAnswer, ProcessTask } from '../protocol.ts';
 import { DATA_PIPE, readBytes } from './pipe.ts';
 
 /** The result of a task: the reply is sent as a message, the bytes on a separate pipe. */
-export interface Performed<Reply> {
+interface Performed<Reply> {
   reply: Reply;
   bytes?: Uint8Array;
 }

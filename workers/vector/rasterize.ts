@@ -12,7 +12,7 @@ const LONGEST_SIDE = 32_767;
 /** Factor that keeps a drawing at the limit below the limit when its sides are rounded up. */
 const ROUNDING_ROOM = 0.999;
 
-export interface Raster {
+interface Raster {
   reply: Rasterized;
   /** RGBA, row by row. */
   pixels: Uint8Array;

@@ -33,7 +33,7 @@ import { createSelfTest } from './self-test.ts';
 import { headerOfFacts, isStored, type StoredFile } from './stored-file.ts';
 import { createRasterizer } from './vector.ts';
 
-export interface PixelCall {
+interface PixelCall {
   /**
    * The file. Bytes are handed over: transferred to a thread when they own their memory, and not to be touched again. A
    * file in a store is read once the call has its slot.
@@ -66,7 +66,7 @@ export interface TransformCall extends PixelCall {
   paramOf?: (passParam: string) => string;
 }
 
-export interface CompareCall extends PixelCall {
+interface CompareCall extends PixelCall {
   /** The file of the other image. */
   other: Uint8Array | StoredFile;
   /** Names the parameter of the other image, `otherAssetId`, in the caller's words. */
@@ -92,13 +92,13 @@ interface Queued {
 }
 
 export type PixelResult = Transformed & Queued;
-export type PixelFacts = Described & Queued;
-export interface PixelComparison extends Compared, Queued {
+type PixelFacts = Described & Queued;
+interface PixelComparison extends Compared, Queued {
   /** Whether one of the two has several frames or pages: only the first ones were compared. */
   comparesFirstFrames: boolean;
 }
 
-export interface PixelStats {
+interface PixelStats {
   /** Passes that may run at once. */
   threads: number;
   busy: number;

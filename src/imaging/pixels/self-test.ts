@@ -10,7 +10,7 @@ interface TinyCall {
 }
 
 /** Finds out whether the threads work. */
-export interface SelfTest {
+interface SelfTest {
   /** A call was answered, which proves the same for a few seconds. */
   answered(): void;
   /** Resolves when they work; rejects as the tiny call does when they do not. Those who ask together share one call. */

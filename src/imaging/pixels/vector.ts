@@ -17,14 +17,14 @@ export interface DrawingRequest extends Pick<RasterizeTask, 'density' | 'atLeast
 }
 
 /** For whom it is drawn. */
-export interface DrawingCaller {
+interface DrawingCaller {
   accountId: string;
   work?: WorkClass | undefined;
   deadline: Pick<Deadline, 'signal' | 'waiting'>;
 }
 
 /** Draws SVG in a process of its own, one drawing at a time, accounts in turn. */
-export interface Rasterizer {
+interface Rasterizer {
   /**
    * @throws unsupported_format when it is no drawing or too large; provider_unavailable (capacity, deadline_exceeded,
    * worker_unreachable); the signal's reason when it aborts.
@@ -34,7 +34,7 @@ export interface Rasterizer {
   close(): Promise<void>;
 }
 
-export interface RasterizerOptions {
+interface RasterizerOptions {
   /** Time that one drawing may take. */
   timeoutMs: number;
   memoryMegabytes: number;

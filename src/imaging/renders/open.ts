@@ -7,7 +7,7 @@ import { createRenders, type Renders } from './renders.ts';
 import { sandboxObstacle } from './sandbox.ts';
 import type { RenderLog } from './thread.ts';
 
-export interface OpenRendersOptions {
+interface OpenRendersOptions {
   settings: SettingsOf<typeof rendersSettings>;
   capacity: Capacity;
   /** DATA_DIR; the bundled browser is unpacked in a folder below it. */

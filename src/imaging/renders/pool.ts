@@ -5,7 +5,7 @@ import { unlessAborted } from '../pixels/deadline.ts';
 import type { RenderThread } from './thread.ts';
 import { createUsualTime } from './usual-time.ts';
 
-export interface RenderPoolOptions {
+interface RenderPoolOptions {
   threads: readonly RenderThread[];
   /** Pages in a thread at once: one page is drawn while the previous one is encoded. */
   slotsPerThread: number;

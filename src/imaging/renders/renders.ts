@@ -53,7 +53,7 @@ export interface RenderRequest {
   signal?: AbortSignal;
 }
 
-export interface RendersStats extends Pick<AdmissionStats, 'busy' | 'waiting'> {
+interface RendersStats extends Pick<AdmissionStats, 'busy' | 'waiting'> {
   threads: number;
 }
 

@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/clock/clock.ts';
 export const SLOW_FOR_MS = 60_000;
 
 /** Accounts whose last page had to be stopped. For the next minute their pages are drawn in a separate browser. */
-export interface SlowAccounts {
+interface SlowAccounts {
   mark(accountId: string): void;
   has(accountId: string): boolean;
 }

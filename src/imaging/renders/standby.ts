@@ -5,7 +5,7 @@ import type { RenderThread } from './thread.ts';
  * A render thread with a browser that is ready to replace one that a slow page blocks. With it the pages of others wait
  * 0.3 to 2 s for such a page, and it is drawn elsewhere; without it they wait 5 s, and it is refused.
  */
-export interface Standby {
+interface Standby {
   /**
    * Returns the thread that replaces the tired one, which becomes the next standby as soon as its pages have ended.
    * Returns null while there is none; it is then started, and `onReady` reports it.
@@ -15,7 +15,7 @@ export interface Standby {
   stop(): Promise<void>;
 }
 
-export interface StandbyOptions {
+interface StandbyOptions {
   newThread: () => RenderThread;
   clock: Clock;
   onReady: () => void;

@@ -16,7 +16,7 @@ export interface RenderLog {
 }
 
 /** The events of a thread besides its answers. */
-export interface RenderThreadEvents {
+interface RenderThreadEvents {
   log: RenderLog;
   /** Called when its browser runs without a sandbox. */
   onUnsandboxed: () => void;

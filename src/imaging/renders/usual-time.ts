@@ -1,5 +1,5 @@
 /** The usual time for drawing a page on this host. */
-export interface UsualTime {
+interface UsualTime {
   saw(accountId: string, drawnMs: number): void;
   /** The median over the accounts of the drawing time of their last page; 0 before the first page. */
   medianMs(): number;

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from './clock.ts';
 /** NTP keeps hosts closer together than a busy process can measure: less is no difference. */
 const LEAST_MS = 1_000;
 /** From here on the host's clock is wrong, and an operator is told. */
-export const WRONG_FROM_MS = 5_000;
+const WRONG_FROM_MS = 5_000;
 /** From here on a process leaves what is swept to others, where there are any. */
 const YIELDS_FROM_MS = 15_000;
 const EVERY_MS = 60_000;
@@ -11,7 +11,7 @@ const QUESTIONS = 3;
 /** An answer that took longer says too little of when it was given. */
 const LONGEST_QUESTION_MS = 1_000;
 
-export interface SharedClockOptions {
+interface SharedClockOptions {
   /** The shared clock, in epoch milliseconds. */
   ask: () => Promise<number>;
   /** The clock of this host. */

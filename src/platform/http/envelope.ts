@@ -13,7 +13,7 @@ export const ListMeta = Type.Object(
 );
 export type ListMeta = Static<typeof ListMeta>;
 
-export interface Success<T> {
+interface Success<T> {
   success: true;
   message: string;
   data: T;

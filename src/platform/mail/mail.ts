@@ -1,7 +1,7 @@
 import type { SettingsOf } from '../settings/setting.ts';
 import type { mailSettings } from './config.ts';
 
-export interface Message {
+interface Message {
   /** The same for every try to send one message: what the receiver's server may deduplicate by. */
   id: string;
   to: string;
@@ -15,7 +15,7 @@ export interface Mail {
   send(message: Message): Promise<void>;
 }
 
-export interface MailOptions {
+interface MailOptions {
   settings: SettingsOf<typeof mailSettings>;
   log: { info(context: object, message: string): void };
 }

@@ -11,7 +11,7 @@ interface Series {
   sum: number;
 }
 
-export interface DurationsOptions<L extends string> {
+interface DurationsOptions<L extends string> {
   name: string;
   help: string;
   labelNames: readonly L[];

@@ -2,7 +2,7 @@ import { Counter, Histogram } from 'prom-client';
 import type { Part, Tracing } from '../tracing/tracing.ts';
 
 /** Where the time of a run went, in milliseconds; what does not apply is absent. */
-export interface RunTimings {
+interface RunTimings {
   /** From the request to its admission. */
   admitMs?: number;
   /** Reading the body, or fetching the image. */

@@ -11,7 +11,7 @@ export interface PoolStats {
 }
 
 /** The labels of work in a pool: a class of callers, and a kind of work. */
-export interface PoolWork {
+interface PoolWork {
   pool: string;
   work: 'call' | 'job';
   kind: string;

@@ -2,7 +2,7 @@ import { Counter } from 'prom-client';
 import { Durations, type Observer } from './durations.ts';
 
 /** One answer over HTTP. */
-export interface Answered {
+interface Answered {
   method: string;
   /** The route's pattern, never the path that was sent. */
   route: string;

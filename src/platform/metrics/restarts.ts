@@ -1,10 +1,10 @@
 import { Counter, register } from 'prom-client';
 
 /** Why a process of the service was replaced. */
-export type RestartReason = 'exit' | 'signal' | 'hung';
+type RestartReason = 'exit' | 'signal' | 'hung';
 
 /** The metrics of the primary; their text goes beside that of the API processes. */
-export interface RestartMeter {
+interface RestartMeter {
   restarted(reason: RestartReason): void;
   text(): Promise<string>;
 }

@@ -3,7 +3,7 @@ import type { Tracing } from '../tracing/tracing.ts';
 import { Durations } from './durations.ts';
 
 /** Hears of every question of one kind: how long it took, and the name of the error that it ended with, if any. */
-export type QuestionObserver = (seconds: number, error: string | null) => void;
+type QuestionObserver = (seconds: number, error: string | null) => void;
 
 export interface StoreMeter {
   /** The observer of one operation of a store; asked for once per operation. */

@@ -17,7 +17,7 @@ const NOUNS = {
   run: 'a run',
 } as const;
 
-export type IdPrefix = keyof typeof NOUNS;
+type IdPrefix = keyof typeof NOUNS;
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const TIME_CHARACTERS = 8;

@@ -1,5 +1,5 @@
 /** The same fields, where those that may be null or undefined are optional. */
-export type Present<T> = {
+type Present<T> = {
   [K in keyof T as null extends T[K] ? never : undefined extends T[K] ? never : K]: T[K];
 } & {
   [K in keyof T as null extends T[K] ? K : undefined extends T[K] ? K : never]?: NonNullable<T[K]>;

@@ -4,7 +4,7 @@
  */
 
 /** Only what ships with the service begins with this. */
-export const RESERVED_PREFIX = 'builtin-';
+const RESERVED_PREFIX = 'builtin-';
 
 /** Longest slug, sent or made. */
 export const SLUG_MAX_CHARACTERS = 100;

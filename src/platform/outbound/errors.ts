@@ -4,7 +4,7 @@ import { ApiError, invalidParam } from '../http/errors.ts';
  * Why nothing came back. `refused`: the target breaks a rule, and will again. `dns`: its name does not resolve.
  * `connection`: refused, cut, or no HTTP. `timeout`: too slow.
  */
-export type OutboundFault = 'refused' | 'dns' | 'connection' | 'timeout';
+type OutboundFault = 'refused' | 'dns' | 'connection' | 'timeout';
 
 const RETRY_AFTER_SECONDS = 2;
 

@@ -5,7 +5,7 @@ import { type Around, wrapped } from './wrapped.ts';
 /** Hears of every question of one kind: how long it took, and the name of the error that it ended with, if any. */
 type QuestionObserver = (seconds: number, error: string | null) => void;
 /** Gives the observer of an operation of a store; asked once per operation. */
-export type ObserverOf = (store: string, operation: string) => QuestionObserver;
+type ObserverOf = (store: string, operation: string) => QuestionObserver;
 
 /** The stores as they are, each question to them measured. It costs two readings of the clock a question. */
 export function measured(stores: Stores, observerOf: ObserverOf): Stores {

@@ -1,7 +1,7 @@
 import { type Documents, StoreUnavailableError } from './documents/port.ts';
 import { wrapped } from './wrapped.ts';
 
-export interface StoreTimeoutOptions {
+interface StoreTimeoutOptions {
   /** The name of the store in an error. */
   name: string;
   /** How long one step waits for a store that answers others. */
@@ -16,7 +16,7 @@ export interface StoreTimeoutOptions {
  * call and of others, fail almost at once, until an answer comes: a late one, too. A step that was given up may still
  * be carried out.
  */
-export interface StoreTimeout {
+interface StoreTimeout {
   /** @throws StoreUnavailableError when the answer does not come in time, or what the step throws. */
   run<T>(step: () => Promise<T>): Promise<T>;
 }

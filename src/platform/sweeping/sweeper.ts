@@ -18,7 +18,7 @@ export interface SweepTask {
   batches?: number;
 }
 
-export interface SweeperOptions {
+interface SweeperOptions {
   coordination: Coordination;
   /** Names this process among those that could sweep. */
   owner: string;
@@ -30,7 +30,7 @@ export interface SweeperOptions {
   log: Logger;
 }
 
-export interface Sweeper {
+interface Sweeper {
   /** Begins the rounds of every task, each on a timer of its own. */
   start(): void;
   /** One round of every task; another process's tasks are left to it. */

@@ -1,5 +1,5 @@
 /** Facts beside a span; never an account's data, a prompt or a credential. */
-export type Attributes = Record<string, string | number | boolean>;
+type Attributes = Record<string, string | number | boolean>;
 
 /** A part of a span that has ended already. Times are milliseconds before now. */
 export interface Part {

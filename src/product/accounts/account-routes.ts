@@ -3,7 +3,7 @@ import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import type { Gate } from './gate/gate.ts';
 import { Account } from './schema.ts';
 
-export interface AccountRoutesOptions {
+interface AccountRoutesOptions {
   gate: Gate;
   /** Describes an account with its money, which the billing slice knows. */
   describe: (accountId: string) => Promise<Account>;

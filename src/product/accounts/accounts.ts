@@ -5,7 +5,7 @@ import { keyHint, newKeyText, secretHash } from './keys.ts';
 import { hashPassword } from './sign-in/passwords.ts';
 import type { AccountDocument, AccountsStore, ApiKeyDocument } from './store.ts';
 
-export interface NewAccount {
+interface NewAccount {
   email: string;
   password: string;
   name?: string;

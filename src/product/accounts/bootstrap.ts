@@ -13,7 +13,7 @@ export interface BootstrapSettings {
   BOOTSTRAP_API_KEY: string;
 }
 
-export interface BootstrapOptions {
+interface BootstrapOptions {
   store: AccountsStore;
   settings: BootstrapSettings;
   /** Grants the account its first credits; a second call does nothing. */

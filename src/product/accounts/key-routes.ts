@@ -8,7 +8,7 @@ import type { Gate } from './gate/gate.ts';
 import { ApiKey, KeyPath, NewApiKey, NewApiKeyBody } from './schema.ts';
 import type { AccountsStore, ApiKeyDocument } from './store.ts';
 
-export interface KeyRoutesOptions {
+interface KeyRoutesOptions {
   store: AccountsStore;
   gate: Gate;
   now: () => Date;

@@ -10,7 +10,7 @@ import type { Account } from './schema.ts';
 import { sessionRoutes } from './sign-in/routes.ts';
 import { AccountsStore } from './store.ts';
 
-export interface AccountsOptions {
+interface AccountsOptions {
   documents: Documents;
   coordination: Coordination;
   hostId: string;

@@ -4,7 +4,7 @@ import { invalidateCredentials } from './revocations.ts';
 import { hashPassword } from './sign-in/passwords.ts';
 import type { AccountsStore } from './store.ts';
 
-export interface OperatorOptions {
+interface OperatorOptions {
   store: AccountsStore;
   coordination: Coordination;
   now: () => Date;

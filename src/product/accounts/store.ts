@@ -26,7 +26,7 @@ export interface AccountDocument {
 }
 
 /** The state of an account that decides whether its calls are accepted. */
-export interface Standing {
+interface Standing {
   plan: string;
   isSuspended: boolean;
 }

@@ -36,7 +36,7 @@ export interface AssetDocument {
 }
 
 export type AssetStatus = Asset['status'];
-export type AssetOrigin = Asset['origin'];
+type AssetOrigin = Asset['origin'];
 
 /** The fields of an asset that are known before its bytes. */
 export type Labels = Pick<

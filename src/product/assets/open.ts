@@ -31,7 +31,7 @@ import { createOutputs, type Outputs } from './uploads/outputs.ts';
 import { uploadRoutes } from './uploads/routes.ts';
 import { createArrivals } from './uploads/uploads.ts';
 
-export interface AssetsOptions {
+interface AssetsOptions {
   gate: Gate;
   documents: Documents;
   coordination: Coordination;

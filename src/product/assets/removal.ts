@@ -5,7 +5,7 @@ import type { AssetQuota } from './quota/asset-quota.ts';
 import type { AssetRecords } from './records.ts';
 import type { AssetsStore } from './store.ts';
 
-export interface RemovalOptions {
+interface RemovalOptions {
   store: AssetsStore;
   records: AssetRecords;
   quota: AssetQuota;

@@ -10,7 +10,7 @@ import type { Removal } from './removal.ts';
 import { Asset, AssetListQuery, AssetPath, Link, LinkQuery } from './schema.ts';
 import type { AssetsStore } from './store.ts';
 
-export interface AssetRoutesOptions {
+interface AssetRoutesOptions {
   gate: Gate;
   store: AssetsStore;
   removal: Removal;

@@ -5,7 +5,7 @@ import type { Removal } from './removal.ts';
 import type { AssetsStore } from './store.ts';
 import type { Arrivals } from './uploads/uploads.ts';
 
-export interface AssetSweepsOptions {
+interface AssetSweepsOptions {
   store: AssetsStore;
   quota: AssetQuota;
   removal: Removal;

@@ -21,7 +21,7 @@ export interface Run {
   release(): Promise<void>;
 }
 
-export interface AllowanceOptions {
+interface AllowanceOptions {
   store: BillingStore;
   movements: Movements;
   syncRuns: SyncRuns;

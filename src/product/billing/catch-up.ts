@@ -9,7 +9,7 @@ const DONE = 'usage/written-down';
 const LONGEST_WAIT_MS = 500;
 
 /** Without it a reading lacks the calls of the last half second, which sync-runs.ts writes in one batch. */
-export interface CatchUp {
+interface CatchUp {
   /**
    * Resolves when every process has written down the runs that it answered before: what is read then holds every call
    * whose answer its caller has seen, whichever process gave it.

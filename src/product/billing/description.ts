@@ -5,7 +5,7 @@ import { boundsOf, periodOf } from './period.ts';
 import type { PlanTerms } from './plan-terms.ts';
 import type { BillingStore, Processing } from './store.ts';
 
-export interface DescriptionOptions {
+interface DescriptionOptions {
   accounts: AccountsStore;
   billing: BillingStore;
   /** Has every process write down what it answered. */

@@ -23,13 +23,13 @@ export interface JobHold extends JobNeed {
 }
 
 /** The charge of a job: the part of its hold that it used. */
-export interface JobCharge {
+interface JobCharge {
   credits: number;
   overage: number;
 }
 
 /** The balance and allowance that a job would find, if it were submitted now. */
-export interface JobOutlook {
+interface JobOutlook {
   balance: number;
   sufficientCredit: boolean;
   /** Runs left of the allowance before the job; -1 on a plan without a limit. */
@@ -38,7 +38,7 @@ export interface JobOutlook {
   overageCredits: number;
 }
 
-export interface HoldsOptions {
+interface HoldsOptions {
   store: BillingStore;
   movements: Movements;
   plan: (id: string) => PlanTerms;

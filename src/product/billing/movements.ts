@@ -22,7 +22,7 @@ export interface Movement {
   isUnlimited?: boolean;
 }
 
-export interface RunsChange {
+interface RunsChange {
   /** `YYYY-MM`: the billing period that they belong to; one that is over is left as it is. */
   period: string;
   /** Signed change of the runs counted as used. */
@@ -32,7 +32,7 @@ export interface RunsChange {
 }
 
 /** A movement, or how it follows from what the account has: asked again whenever another one came first. */
-export type MovementPlan = Movement | ((account: Money) => Movement);
+type MovementPlan = Movement | ((account: Money) => Movement);
 
 /**
  * An account as it was read before anybody could know of a reference. A movement under that reference needs no look for
@@ -44,7 +44,7 @@ export interface Seen {
   moves: number;
 }
 
-export type MovementOutcome = 'moved' | 'already' | 'insufficient';
+type MovementOutcome = 'moved' | 'already' | 'insufficient';
 
 const MOST_ATTEMPTS = 400;
 const LONGEST_PAUSE_MS = 20;

@@ -17,7 +17,7 @@ import { createSyncRuns } from './sync-runs.ts';
 import { syncUsage } from './sync-usage.ts';
 import type { UsageSource } from './usage.ts';
 
-export interface BillingOptions {
+interface BillingOptions {
   documents: Documents;
   coordination: Coordination;
   gate: Gate;

@@ -9,7 +9,7 @@ import type { BillingStore } from './store.ts';
 import { readUsage, type UsageSource } from './usage.ts';
 import { readWindow } from './usage-window.ts';
 
-export interface BillingRoutesOptions {
+interface BillingRoutesOptions {
   store: BillingStore;
   movements: Movements;
   /** Has every process write down what it answered. */

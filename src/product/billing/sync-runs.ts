@@ -23,7 +23,7 @@ const REMEMBERED_BATCHES = 64;
 /** Counts that may wait for a store: 15 MB, or an hour of 800 accounts, ops and keys. */
 const MOST_WAITING = 50_000;
 
-export interface SucceededRun {
+interface SucceededRun {
   accountId: string;
   op: string;
   apiKeyId: string | null;

@@ -46,9 +46,9 @@ export interface BatchMark {
 }
 
 /** The keys of counts. */
-export type CountKey = 'op' | 'apiKeyId' | 'day';
+type CountKey = 'op' | 'apiKeyId' | 'day';
 
-export interface KeyCount {
+interface KeyCount {
   key: string | null;
   sync: number;
 }

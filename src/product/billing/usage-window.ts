@@ -73,7 +73,7 @@ export interface Range {
 }
 
 /** A window in the units that usage is kept in: whole days, whole hours beside them, and hours that it cuts through. */
-export interface CutWindow {
+interface CutWindow {
   /** `YYYY-MM-DD`. */
   days: Range;
   /** `YYYY-MM-DDTHH`. */

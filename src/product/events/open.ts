@@ -4,13 +4,13 @@ import type { EventType, OutboxEvent } from './event.ts';
 import { Outbox, type OutboxDocument } from './outbox.ts';
 import { openSubscriptions } from './subscriptions.ts';
 
-export interface EventsOptions {
+interface EventsOptions {
   documents: Documents;
   coordination: Coordination;
 }
 
 /** Receives the events that this process has just written. */
-export type EventsListener = (events: OutboxDocument[]) => void;
+type EventsListener = (events: OutboxDocument[]) => void;
 
 /** The channel that wakes the processes which fan out events, when the writing process fans out none itself. */
 export const WRITTEN = 'events/written';

@@ -19,7 +19,7 @@ const CHANGED = 'webhooks/subscriptions';
 const KEEP_MS = 2_000;
 const MOST_ACCOUNTS = 10_000;
 
-export interface Subscriptions {
+interface Subscriptions {
   /**
    * Whether an enabled endpoint of the account subscribes to this type. A positive answer may be outdated, which costs
    * an event without a receiver. A negative answer is never older than 2 s: outcomes of an endpoint's first 2 s may go

@@ -34,7 +34,7 @@ import { createPassWork } from './work/pass.ts';
 import { createPerform } from './work/perform.ts';
 import { TypicalSeconds } from './work/typical-seconds.ts';
 
-export interface JobsOptions {
+interface JobsOptions {
   documents: Documents;
   coordination: Coordination;
   objects: Objects;

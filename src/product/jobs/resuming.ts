@@ -23,7 +23,7 @@ import { isResumable } from './rules.ts';
 import type { JobsStore } from './store.ts';
 import type { SubmitKey, SubmitTerms, Submitted, Submitting } from './submit/submitting.ts';
 
-export interface ResumingOptions {
+interface ResumingOptions {
   jobs: JobsStore;
   reading: Reading;
   items: ItemsStore;
@@ -32,13 +32,13 @@ export interface ResumingOptions {
   submit: Submitting;
 }
 
-export interface ResumeTerms {
+interface ResumeTerms {
   key: SubmitKey | null;
   /** The caller's own limit on the price, in credits. */
   maxCredits?: number | undefined;
 }
 
-export interface Resumed extends Submitted {
+interface Resumed extends Submitted {
   /** Indexes in the parent of items that failed for a reason that does not pass, at most 100. */
   notRetryableItems: readonly number[];
 }

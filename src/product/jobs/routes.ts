@@ -40,7 +40,7 @@ import type { Checking } from './submit/checking.ts';
 import type { Submitting } from './submit/submitting.ts';
 import { LONGEST_WAIT_MS, type Waits } from './waits.ts';
 
-export interface JobRoutesOptions {
+interface JobRoutesOptions {
   gate: Gate;
   reading: Reading;
   items: ItemsStore;

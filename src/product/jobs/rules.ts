@@ -24,7 +24,7 @@ const MOST_LOST_WORKERS = 3;
 const WAIT_MS = { first: 1_000, longest: 30_000 };
 
 /** The usage of the work on an item, in runs and credits to pay. */
-export interface Usage {
+interface Usage {
   runs: number;
   credits: number;
 }

@@ -10,7 +10,7 @@ const LOOK_MS = 2_000;
 
 const MOST_JUST_ENDED = 200;
 
-export interface WaitsOptions {
+interface WaitsOptions {
   /** Calls that may wait in this process, now. */
   limit: () => number;
   draining: AbortSignal;
@@ -93,7 +93,7 @@ export function createWaits({ limit, draining }: WaitsOptions): Waits {
   };
 }
 
-export interface WaitTerms {
+interface WaitTerms {
   /** Aborts when the client goes away. */
   client: AbortSignal;
   /** Reads the job as it is now. */

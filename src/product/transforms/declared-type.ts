@@ -9,7 +9,7 @@ export interface DeclaredImage {
 }
 
 /** An image that matches its declared type. */
-export interface CheckedImage extends DeclaredImage {
+interface CheckedImage extends DeclaredImage {
   /**
    * The header as read from the bytes; null for bytes that are not an image, and while the bytes have not been read.
    */

@@ -79,7 +79,7 @@ export function bodyBytesOf({ headers }: FastifyRequest): number {
 }
 
 /** The image of a call: bytes, with their header where they are an image, or an asset that is read later. */
-export interface BroughtImage {
+interface BroughtImage {
   bytes: Uint8Array<ArrayBuffer> | StoredFile;
   header: Header | null;
 }

@@ -11,7 +11,7 @@ import { type RenderOptions, renderRoutes } from './render.ts';
 import { createResults, resultRoutes } from './results.ts';
 import { transformRoutes } from './transform.ts';
 
-export interface ImagesOptions
+interface ImagesOptions
   extends Omit<MeteredCallOptions, 'timeoutMs'>,
     Pick<RenderOptions, 'renders' | 'templates' | 'publicUrl'> {
   objects: Objects;
@@ -21,7 +21,7 @@ export interface ImagesOptions
   settings: { TRANSFORM_TIMEOUT_MS: number; RENDER_TIMEOUT_MS: number };
 }
 
-export interface Images extends Slice {
+interface Images extends Slice {
   /** Routes of results behind signed links, which lie below / and need no credential. */
   resultRoutes(app: FastifyInstance): Promise<void>;
 }

@@ -13,7 +13,7 @@ const RESULTS_PREFIX = 'results/';
 const RESULT_KEPT_MS = HOUR_MS;
 const SWEPT_AT_ONCE = 100;
 
-export interface ResultsOptions {
+interface ResultsOptions {
   objects: Objects;
   signatures: Signatures;
   publicUrl: () => string;

@@ -27,7 +27,7 @@ export const SentSteps = Type.Array(PresetStep, {
 const checkShape = checkOf(Type.Object({ steps: SentSteps }), 'steps');
 
 /** A list of steps that runs while its caller waits. */
-export interface PlannedSteps {
+interface PlannedSteps {
   pass: Pass;
   warnings: StepWarning[];
   /** Where a parameter of the pass was sent, as in `steps[1].parameters.width`. */

@@ -28,7 +28,7 @@ interface PlannedCall extends Planned {
   paramOf: (passParam: string) => string;
 }
 
-export interface TransformOptions extends MeteredCallOptions {
+interface TransformOptions extends MeteredCallOptions {
   results: Results;
   models: Models;
   /** Returns the one pass of a preset that runs here. It throws the API's preset errors. */

@@ -29,7 +29,7 @@ const OUTBOX_INTERVAL_MS = 5_000;
 /** A schedule that was lost is back within this time. */
 const SCHEDULE_INTERVAL_MS = 15_000;
 
-export interface WebhooksOptions {
+interface WebhooksOptions {
   documents: Documents;
   coordination: Coordination;
   capacity: Capacity;

@@ -9,7 +9,7 @@ import { isHdr, needsProfile, profileFor } from './cicp-profile.ts';
 const PNG_HEAD_BYTES = 8 + 25;
 
 /** A file whose colours a codec reads correctly. */
-export interface Readied {
+interface Readied {
   input: Uint8Array<ArrayBuffer>;
   /**
    * Whether its profile describes colours brighter than white. Such a profile is right for these pixels, but not for

@@ -5,7 +5,7 @@ import { type Pixels, pixelsOf } from '../pixels/pixels.ts';
 const MOST_COLOURS = 256;
 
 /** PNG options that write a palette of exactly the colours of the picture. */
-export interface ExactPalette {
+interface ExactPalette {
   palette: true;
   quality: 100;
   colors: number;

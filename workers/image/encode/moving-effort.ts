@@ -1,7 +1,7 @@
 import type { Encode, OutputFormat } from '../../protocol.ts';
 
 /** The encoding of an animation where the caller chose no effort. */
-export interface MovingEffort {
+interface MovingEffort {
   /** Megapixels of all frames in total. */
   upToMegapixels: number;
   /** Effort on the scale of the API, 0 to 9; absent: the default one. */

@@ -2,7 +2,7 @@ import { LIGHT_OF, shareOf } from '../colour/light.ts';
 import type { Size } from '../pixels/geometry.ts';
 
 /** One 8-bit channel. */
-export interface Grey extends Size {
+interface Grey extends Size {
   data: Uint8Array;
 }
 

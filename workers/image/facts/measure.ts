@@ -4,7 +4,7 @@ import { entropyOf, greyOf, sharpnessOf } from './grey-facts.ts';
 import { hashesOf } from './hashes.ts';
 import type { Sample } from './sample.ts';
 
-export type Measured = Pick<
+type Measured = Pick<
   ImageFacts,
   'dominantColor' | 'averageColor' | 'entropy' | 'sharpness' | 'thumbhash' | 'blurhash'
 >;

@@ -13,7 +13,7 @@ const UTF8 = Buffer.from([0x1c, 1, 90, 0, 3, 0x1b, 0x25, 0x47]);
 /** Maximum length of each field in bytes, by the standard. */
 const LONGEST_BYTES: Record<number, number> = { [BY_LINE]: 32, [COPYRIGHT_NOTICE]: 128 };
 
-export interface IptcRights {
+interface IptcRights {
   byLines: readonly string[];
   notices: readonly string[];
 }

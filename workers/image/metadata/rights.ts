@@ -4,7 +4,7 @@ import type { Plain } from './plain.ts';
 import { readTags } from './tags.ts';
 
 /** The rights fields of a file: EXIF fields as they are, and an XMP document with only the rights fields. */
-export interface Rights {
+interface Rights {
   exif: Record<string, string>;
   xmp: string | undefined;
   /** Copyright notice and by-line as IPTC, for a file that has them as IPTC. */

@@ -5,7 +5,7 @@ import { type Anchor, place, type Size } from '../pixels/geometry.ts';
 import { cropTo, scaleTo, scaleToInteresting } from '../sizing.ts';
 import type { Gravity } from './parameter.ts';
 
-export interface Aim {
+interface Aim {
   gravity?: Gravity;
   focalX?: number;
   focalY?: number;

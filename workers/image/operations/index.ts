@@ -104,7 +104,7 @@ export const operations = {
   tiff,
 } satisfies Record<string, Operation>;
 
-export type OperationName = keyof typeof operations;
+type OperationName = keyof typeof operations;
 
 /** The names of the operations that change the picture. */
 export type StepName = {

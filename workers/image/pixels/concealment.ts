@@ -22,10 +22,10 @@ const SMALLEST_CELL_PX = 96;
 /** Means are rounded to multiples of this, so that the amount of ink of a character cannot be measured either. */
 const ROUNDING = 32;
 
-export type CoarseStyle = 'blur' | 'pixelate';
+type CoarseStyle = 'blur' | 'pixelate';
 
 /** Regions that are covered as one. */
-export interface Group {
+interface Group {
   regions: Box[];
   /** The box around all regions. */
   box: Box;

@@ -87,7 +87,7 @@ export function union(a: Box, b: Box): Box {
 /**
  * How a picture is fitted: the size that it is scaled to, then the size that is cut out of it or that it is padded to.
  */
-export interface Fitting {
+interface Fitting {
   scaled: Size;
   result: Size;
 }

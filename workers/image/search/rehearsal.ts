@@ -41,7 +41,7 @@ export interface Rehearsed {
   isRushed: boolean;
 }
 
-export interface Rehearsal {
+interface Rehearsal {
   format: OutputFormat;
   row: Pick<Row, 'count' | 'wanted' | 'target' | 'tolerance' | 'expected'>;
   /** Number of pixels of the whole picture per pixel of the sample. */

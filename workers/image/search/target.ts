@@ -20,7 +20,7 @@ export interface Written {
 }
 
 /** A file, and the values that it reaches. */
-export interface Reached {
+interface Reached {
   written: Written;
   achieved: Achieved;
 }

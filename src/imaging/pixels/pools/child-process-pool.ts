@@ -14,13 +14,13 @@ import {
 export { ProcessDeath };
 
 /** Work for a process that can be killed. */
-export interface ChildProcessCall<Task> extends Omit<SlotRequest, 'signal'> {
+interface ChildProcessCall<Task> extends Omit<SlotRequest, 'signal'> {
   deadline: Pick<Deadline, 'signal' | 'waiting'>;
   /** Called when a slot is there. Its signal ends the work: the process is killed. */
   begin(): Promise<{ task: Task; signal: AbortSignal }>;
 }
 
-export interface ChildProcessResult<Reply> {
+interface ChildProcessResult<Reply> {
   reply: Reply;
   /** Owns the whole of its memory. */
   data: Uint8Array<ArrayBuffer>;
@@ -28,7 +28,7 @@ export interface ChildProcessResult<Reply> {
 }
 
 /** A few slots for work that nothing stops but a kill, each with a process of its own. */
-export interface ChildProcessPool<Task extends { input: Uint8Array }, Reply> {
+interface ChildProcessPool<Task extends { input: Uint8Array }, Reply> {
   /**
    * Settles when the work has really ended: its slot is free again, and a killed process is gone.
    * @throws provider_unavailable capacity; ProcessDeath; the reason of the signal that ended the waiting or the work.
@@ -46,7 +46,7 @@ export interface ChildProcessPool<Task extends { input: Uint8Array }, Reply> {
   close(): Promise<void>;
 }
 
-export interface ChildProcessPoolOptions extends ChildProcessOptions {
+interface ChildProcessPoolOptions extends ChildProcessOptions {
   slots: number;
   budgetBytes: number;
   queueLimit: number;

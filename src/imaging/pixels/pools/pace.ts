@@ -3,7 +3,7 @@
  * of it, by encoder (GIF about 0.45): without the correction a GIF of 1.2 to 2.5 megapixels, which takes less than 2 s,
  * would wait for the few processes of heavy work.
  */
-export interface Pace {
+interface Pace {
   /** The estimate, corrected by what was seen of this kind. */
   corrected(kind: string, estimatedMs: number): number;
   saw(kind: string, estimatedMs: number, tookMs: number): void;

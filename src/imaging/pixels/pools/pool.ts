@@ -7,7 +7,7 @@ import { createChildProcessPool, ProcessDeath, refusalOfDeath } from './child-pr
 import { createThreads, type ResultOf } from './threads.ts';
 
 /** A task on its way to a worker. */
-export interface PoolCall<T extends ImageTask> {
+interface PoolCall<T extends ImageTask> {
   /**
    * Reads the input, where it is still in a store, and makes the task. Called once a slot is there: what waits holds no
    * bytes, and a job's deadline counts its work alone.

@@ -13,7 +13,7 @@ import { createProcessPool, createThreadPool, type Pool } from './pool.ts';
 export type { Pool, PoolResult } from './pool.ts';
 
 /** Passes that take a moment, and those that may take longer. */
-export interface Pools {
+interface Pools {
   quick: Pool;
   heavy: Pool;
   /** Items of large jobs that take a moment. */
@@ -27,7 +27,7 @@ export interface Pools {
   close(): Promise<void>;
 }
 
-export interface PoolsOptions {
+interface PoolsOptions {
   settings: SettingsOf<typeof pixelsSettings>;
   capacity: Capacity;
   clock: Clock;

@@ -25,7 +25,7 @@ const TASKS_A_THREAD = 2;
 const RETIRE_MS = 180_000;
 
 /** Threads that run image tasks: one each, or a call beside the item of a job. */
-export interface Threads {
+interface Threads {
   /**
    * Settles when the thread has really ended with the task: nothing stops a thread inside libvips.
    * The task's input is transferred. Rejects when its thread died.

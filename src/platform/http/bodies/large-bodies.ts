@@ -11,7 +11,7 @@ const LONGEST_PAUSE_MS = 400;
 
 const pauseAfter = (tookMs: number) => Math.min(PAUSES_LONGER * tookMs, LONGEST_PAUSE_MS);
 
-export interface LargeBodies {
+interface LargeBodies {
   /** @throws ApiError as `parseJson` does. */
   parse(owner: string, raw: Buffer): Promise<unknown>;
 }

@@ -17,7 +17,7 @@ export interface FilePart {
   filename: string | null;
 }
 
-export interface MultipartLimits {
+interface MultipartLimits {
   bodyLimitBytes: number;
   fileLimitBytes: number;
   /** The name of a second file that is read as well. */
@@ -25,7 +25,7 @@ export interface MultipartLimits {
 }
 
 /** A multipart body whose file has begun. Disposed of before its end, it reads past the rest for its sender's sake. */
-export interface Multipart extends Disposable {
+interface Multipart extends Disposable {
   file: FilePart;
   /**
    * The text fields by name, wherever they stand: resolves when the body has ended, so the file has to be read first.

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { ApiError, invalidParam } from '../errors.ts';
 
 /** The part that is too large: the image itself or another part by its name, or the body around it. */
-export type Sized = string;
+type Sized = string;
 
 /**
  * A body as it comes, for as long as it stays within a limit. One that is left early stays open, so that its sender can

@@ -5,7 +5,7 @@ import { closeAfterAnswer } from './lingering.ts';
 /** A wish to release is forgotten after this time: by then the load may be another one. */
 const VALID_MS = 2_000;
 
-export interface ReleasingOptions {
+interface ReleasingOptions {
   /** Whether a call keeps the process busy. One that only waits, or that streams, is neither counted nor closed. */
   isWork: (request: FastifyRequest) => boolean;
   /** A connection is closed to have its client connect to another process. */

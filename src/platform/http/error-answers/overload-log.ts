@@ -5,7 +5,7 @@ import type { ApiError } from '../errors.ts';
 const SUMMARY_MS = 1_000;
 
 /** Refusals for want of capacity, which a loaded host answers by the thousand: one line per second says how many. */
-export interface OverloadLog {
+interface OverloadLog {
   /** Counts a refusal; false for any other refusal, which is not its affair. */
   counts(failure: ApiError): boolean;
   close(): void;

@@ -6,7 +6,7 @@ import type { RequestMeter } from '../../metrics/requests.ts';
 import { refusalOf } from '../error-answers/failures.ts';
 import { ApiError } from '../errors.ts';
 
-export interface MetricsOptions {
+interface MetricsOptions {
   requests: RequestMeter;
   /** The text of every process together. */
   collect: () => Promise<string>;

@@ -30,7 +30,7 @@ export interface Listing {
 }
 
 /** The part of a documents collection that a listing reads. */
-export interface Listable<T> {
+interface Listable<T> {
   find(
     filter: Record<string, unknown>,
     options: { sort: Listing['sort']; skip?: number; limit: number },

@@ -5,7 +5,7 @@ import type { FastifyReply } from 'fastify';
 import { success } from '../envelope.ts';
 
 /** Writes a row as JSON. */
-export type RowWriter = (row: unknown) => string;
+type RowWriter = (row: unknown) => string;
 
 /** The writer of rows of a schema: as a route's own answer is written, a field that the schema lacks stays out. */
 export function rowWriter(schema: TSchema): RowWriter {

@@ -9,7 +9,7 @@ import { operationIdOf } from './names.ts';
 import { PAGE } from './page.ts';
 import { webhooksOf } from './webhooks.ts';
 
-export interface OpenApiOptions {
+interface OpenApiOptions {
   version: string;
   /** Base of the addresses; known when the server listens. */
   publicUrl: () => string;

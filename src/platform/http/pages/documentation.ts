@@ -6,7 +6,7 @@ import type { Node } from '../openapi/document.ts';
 import { endpointPage, type Operation } from './endpoint-page.ts';
 import { REMEDIES } from './remedies.ts';
 
-export interface PagesOptions {
+interface PagesOptions {
   /** Pages that slices wrote, by their path below /docs and without `.md`. */
   pages: () => Readonly<Record<string, string>>;
 }

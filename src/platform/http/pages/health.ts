@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 
-export interface HealthOptions {
+interface HealthOptions {
   /** Each part that must answer before traffic is sent here; rejects when it does not. */
   checks: Record<string, () => Promise<unknown>>;
   /** Warnings for the operator though every part answers, one sentence each. */

@@ -7,7 +7,7 @@ const WINDOW_MS = 60_000;
 /** Probes are asked by the host's own keepers, at their own pace. */
 const PROBES = ['/healthz', '/readyz'];
 
-export interface OpenPathsOptions {
+interface OpenPathsOptions {
   coordination: Coordination;
   hostId: string;
   requestsPerMinute: number;

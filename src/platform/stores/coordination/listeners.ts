@@ -1,4 +1,4 @@
-export type Listener = (message: string) => void;
+type Listener = (message: string) => void;
 
 /** Where the exceptions of listeners are written. */
 export interface ListenerLog {

@@ -28,7 +28,7 @@ type AdmitReply = [
   ahead: number,
 ];
 
-export interface RedisCoordinationOptions {
+interface RedisCoordinationOptions {
   url: string;
   /** Begins every key and channel. No glob characters. */
   keyPrefix: string;

@@ -11,7 +11,7 @@ import type { CollectionSpec, Document, IndexSpec, ListedDocuments } from './por
 const DEADLINE_MS = 5_000;
 const NAMES_DATABASE = /^mongodb(\+srv)?:\/\/[^/]+\/[^?]/;
 
-export interface MongoOptions {
+interface MongoOptions {
   /**
    * Whether declaring a collection makes its indexes (default), or relies on the primary of the host, which made them
    * before it started its processes.

@@ -25,7 +25,7 @@ export const NAMED_INDEXES: readonly IndexSpec[] = [
 ];
 
 /** A document that still looks for its place. */
-export interface Draft<T extends Named> {
+interface Draft<T extends Named> {
   document: Omit<T, 'accountId' | 'slug' | 'slot'>;
   slug: string;
   /** Whether the slug gets a numeric suffix when it is taken; else the draft is refused. */
@@ -33,7 +33,7 @@ export interface Draft<T extends Named> {
 }
 
 /** How many an account holds, and the errors of a slice that refuses more. */
-export interface SlotLimit {
+interface SlotLimit {
   limit: number;
   /** More drafts than slots left. */
   full(left: number): Error;

@@ -9,8 +9,6 @@
  * milliseconds, which sort as text.
  */
 
-export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
-
 /** Every document has a string `_id`, unique in its collection. */
 export interface Document {
   _id: string;

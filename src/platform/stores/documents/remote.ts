@@ -2,11 +2,7 @@ import { checkFilter } from './filter.ts';
 import type { Collection, Document } from './port.ts';
 
 /** Carries one call of a collection's method to where the collection is. */
-export type Ask = (
-  collection: string,
-  method: keyof Collection<Document>,
-  args: unknown[],
-) => Promise<unknown>;
+type Ask = (collection: string, method: keyof Collection<Document>, args: unknown[]) => Promise<unknown>;
 
 /** A collection that lives elsewhere: in the documents thread, or in the primary. */
 export function collectionThrough<T extends Document>(name: string, ask: Ask): Collection<T> {

@@ -4,7 +4,7 @@ import { unpackError } from './crossing.ts';
 import { batching, type Frame, framesOf } from './frames.ts';
 
 /** The API process's end of a link to the primary. */
-export interface PrimaryLink {
+interface PrimaryLink {
   send(message: unknown): void;
   onMessage(listener: (message: unknown) => void): void;
   onGone(listener: () => void): void;

@@ -4,7 +4,7 @@ import { packError } from './crossing.ts';
 import { batching, type CallFrame, type Frame, framesOf } from './frames.ts';
 
 /** The primary's end of the links to all its API processes. */
-export interface ProcessLinks {
+interface ProcessLinks {
   /** Sends to one process; one that is gone is skipped. */
   send(processId: number, message: unknown): void;
   onMessage(listener: (processId: number, message: unknown) => void): void;

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 
 const SQLITE_BUSY = 5;
 
-export interface DataDirectory {
+interface DataDirectory {
   path: string;
   /** Lets another server have it. The death of the process does the same. */
   close(): void;

@@ -11,14 +11,14 @@ export interface CallFrame {
   args: readonly unknown[];
 }
 
-export interface AnswerFrame {
+interface AnswerFrame {
   kind: 'answer';
   id: number;
   value?: unknown;
   error?: CrossingError;
 }
 
-export interface EventFrame {
+interface EventFrame {
   kind: 'event';
   service: string;
   event: unknown;

@@ -6,7 +6,7 @@ const LOOK_MS = 1_000;
 /** The largest share of a small disk that the reserve takes. */
 const LARGEST_SHARE = 0.1;
 
-export interface Space {
+interface Space {
   freeBytes: number;
   totalBytes: number;
 }

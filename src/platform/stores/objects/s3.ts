@@ -21,7 +21,7 @@ const LIST_PAGE = 1000;
 
 type Sdk = typeof import('@aws-sdk/client-s3');
 
-export interface S3Options {
+interface S3Options {
   bucket: string;
   region: string;
   /** An S3-compatible service other than AWS; its buckets are named in the path. */
@@ -30,7 +30,7 @@ export interface S3Options {
   credentials?: S3Credentials;
 }
 
-export interface S3Credentials {
+interface S3Credentials {
   accessKeyId: string;
   secretAccessKey: string;
   sessionToken?: string;

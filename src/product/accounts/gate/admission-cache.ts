@@ -17,7 +17,7 @@ const MOST_ACCOUNTS = 10_000;
  *
  * A question costs 0.2 to 0.45 ms of CPU. GET /credits takes 54 µs in all without one, and a transform of 200 px 2 ms.
  */
-export interface AdmissionCache {
+interface AdmissionCache {
   /** The cached answer while it is valid, with the call counted against it; null when coordination has to be asked. */
   pass(caller: Caller, network: string): RateAnswer | null;
   /** The cached answer while it is valid, else the answer of `ask`. */
@@ -27,7 +27,7 @@ export interface AdmissionCache {
 }
 
 /** A question to coordination about a caller. */
-export interface Question {
+interface Question {
   /** @param ahead how many requests to count ahead. */
   ask: (ahead: number) => Promise<AdmitAnswer>;
   /** Whether the cached answer is not enough, because the call needs a slot as well. */

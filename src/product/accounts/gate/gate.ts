@@ -36,7 +36,7 @@ declare module 'fastify' {
   }
 }
 
-export interface GateOptions {
+interface GateOptions {
   coordination: Coordination;
   authentication: Authentication;
   /** Rate windows are counted per host, over all of its processes. */
@@ -72,7 +72,7 @@ export interface Gate {
 }
 
 /** A credential that is counted as wrong until it is known to be right. */
-export interface Strike {
+interface Strike {
   /** Uncounts the credential: it was right, or was not judged. */
   giveBack(): Promise<void>;
   /** Returns the error to throw: the credential was wrong. */

@@ -19,7 +19,7 @@ export function delayMsAfter(wrongGuesses: number): number {
 }
 
 /** A password that is about to be judged. */
-export interface Guess {
+interface Guess {
   /** Uncounts the guess, because it was right, and remembers its network. */
   succeeded(): Promise<void>;
   /** Uncounts the guess, because it was not judged. */
@@ -30,7 +30,7 @@ export interface Guess {
  * Slows down guesses at one account, regardless of the number of addresses they come from. It never locks an account: a
  * person who signed in from a network before signs in there at once. An unknown e-mail is treated like any other.
  */
-export interface Guesses {
+interface Guesses {
   /** @throws ApiError 429 rate_limited, reason sign_in_delay, while the delay after the previous guess lasts. */
   begin(email: string, network: string): Promise<Guess>;
 }

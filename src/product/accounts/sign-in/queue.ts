@@ -1,6 +1,6 @@
 import { ApiError } from '../../../platform/http/errors.ts';
 
-export interface SignInQueueOptions {
+interface SignInQueueOptions {
   /** The most passwords that are judged at once. */
   atOnce: number;
   /** The most sign-ins that wait, over all networks. */
@@ -15,7 +15,7 @@ export interface SignInQueueOptions {
  * A bounded queue before the costly check of passwords. The network that arrived last is served first: a flood that
  * waits already does not delay a newcomer. A network that was served goes behind all others.
  */
-export interface SignInQueue {
+interface SignInQueue {
   /**
    * Waits for a turn. The returned function ends it.
    * @throws ApiError 429 rate_limited, reason sign_in_queue, when the queue is full or the wait was too long; the

@@ -12,7 +12,7 @@ import { createSignIn } from './sign-in.ts';
 const SESSION_LIFE_MS = 12 * 60 * 60 * 1000;
 const TOKEN_SECRET_CHARACTERS = 40;
 
-export interface SessionRoutesOptions {
+interface SessionRoutesOptions {
   store: AccountsStore;
   gate: Gate;
   coordination: Coordination;

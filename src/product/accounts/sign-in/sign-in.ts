@@ -18,7 +18,7 @@ import { createSignInQueue } from './queue.ts';
  */
 const QUEUE = { atOnce: 2, mostWaiting: 32, mostOfNetwork: 8, mostWaitMs: 4_000 };
 
-export interface SignInOptions {
+interface SignInOptions {
   store: AccountsStore;
   gate: Gate;
   coordination: Coordination;

@@ -8,7 +8,7 @@ import { collectionName } from '../rules.ts';
 import { AssetCollection, CollectionPath, NewCollection } from '../schema.ts';
 import type { AssetCollections } from './collections.ts';
 
-export interface CollectionRoutesOptions {
+interface CollectionRoutesOptions {
   gate: Gate;
   collections: AssetCollections;
 }

@@ -1,6 +1,6 @@
 import type { Signatures } from '../../../platform/http/signatures.ts';
 
-export interface LinksOptions {
+interface LinksOptions {
   signatures: Signatures;
   publicUrl: () => string;
   now: () => Date;
@@ -10,7 +10,7 @@ export interface LinksOptions {
 type Grant = 'asset-content' | 'asset-put';
 
 /** The query of a link. */
-export interface LinkQueryPart {
+interface LinkQueryPart {
   owner?: string;
   expires?: string;
   signature?: string;

@@ -9,7 +9,7 @@ import { cacheControl, disposition, rangeOf } from './content.ts';
 import type { Links } from './links.ts';
 import { findDone, openContent } from './reading.ts';
 
-export interface ContentRoutesOptions {
+interface ContentRoutesOptions {
   gate: Gate;
   store: AssetsStore;
   objects: Objects;

@@ -15,7 +15,7 @@ export const ASSET_QUOTA: DeclaredCollection = {
   onAccountDeletion: 'keep',
 };
 
-export type Entry = 'entered' | 'full' | 'moving';
+type Entry = 'entered' | 'full' | 'moving';
 
 /**
  * The places that an account's plan has for assets. The number is a counter and not a count, so that one conditional

@@ -16,7 +16,7 @@ export interface Facts {
   metadata: ImageTags;
 }
 
-export interface IntakeOptions {
+interface IntakeOptions {
   objects: Objects;
   pixels: Pixels;
   capacity: Capacity;

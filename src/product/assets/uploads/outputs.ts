@@ -9,7 +9,7 @@ import type { Removal } from '../removal.ts';
 import type { AssetsStore } from '../store.ts';
 import type { Facts } from './intake.ts';
 
-export interface OutputsOptions {
+interface OutputsOptions {
   store: AssetsStore;
   collections: AssetCollections;
   removal: Removal;
@@ -19,7 +19,7 @@ export interface OutputsOptions {
 }
 
 /** Which item of which job an output is of, and how it is kept. */
-export interface OutputLabels extends Pick<Labels, 'collection' | 'expiresAt'> {
+interface OutputLabels extends Pick<Labels, 'collection' | 'expiresAt'> {
   accountId: string;
   jobId: string;
   itemIndex: number;

@@ -12,7 +12,7 @@ import { Asset, AssetPath, PutQuery, Reservation, Reserved, UploadQuery, UrlUplo
 import { type IncomingImages, openRaw } from './incoming.ts';
 import type { Arrivals } from './uploads.ts';
 
-export interface UploadRoutesOptions {
+interface UploadRoutesOptions {
   gate: Gate;
   arrivals: Arrivals;
   incoming: IncomingImages;

@@ -14,7 +14,7 @@ import type { AssetsStore } from '../store.ts';
 import type { IncomingImage } from './incoming.ts';
 import type { Facts, Intake } from './intake.ts';
 
-export interface ArrivalsOptions {
+interface ArrivalsOptions {
   store: AssetsStore;
   quota: AssetQuota;
   collections: AssetCollections;
@@ -27,19 +27,19 @@ export interface ArrivalsOptions {
   now: () => Date;
 }
 
-export interface Owner {
+interface Owner {
   accountId: string;
   plan: string;
 }
 
 /** An image that somebody sends. */
-export interface Sending {
+interface Sending {
   image: IncomingImage;
   /** Aborts when the sender has gone away. */
   client: AbortSignal;
 }
 
-export interface Arrived {
+interface Arrived {
   asset: AssetDocument;
   /** False when the account had these bytes already. */
   isNew: boolean;

@@ -8,7 +8,7 @@ import { errorMessageOf, finalStatusOf, isOver, type Tally } from '../rules.ts';
 import { jobEventTypeOf } from './announcements.ts';
 
 /** The update that completes a job, and what must still be true of the job for it. */
-export interface CompletionUpdate {
+interface CompletionUpdate {
   asItIs: Filter;
   set: Record<string, unknown>;
   unset: NonNullable<Update['$unset']>;

@@ -11,7 +11,7 @@ import { jobEventOf } from './announcements.ts';
 import type { CompletionUpdates } from './completion-update.ts';
 import type { Outcomes } from './outcomes.ts';
 
-export interface CompletionOptions {
+interface CompletionOptions {
   jobs: JobsStore;
   items: ItemsStore;
   outcomes: Outcomes;

@@ -40,7 +40,7 @@ export interface EngineOptions {
 }
 
 /** Moves accepted jobs to their end: claims their items, has them worked on, records outcomes and completes jobs. */
-export interface Engine {
+interface Engine {
   admission: JobAdmission;
   completion: Completion;
   outcomes: Outcomes;

@@ -36,7 +36,7 @@ const LARGEST_BATCH = 64;
 const GATHER_MS = 250;
 const KEPT_BATCHES = 1_000;
 
-export interface OutcomeToRecord {
+interface OutcomeToRecord {
   job: JobDocument;
   item: Claimed;
   outcome: Outcome;

@@ -7,7 +7,7 @@ import type { JobsStore } from '../store.ts';
 import { itemEventsOf, itemEventTypeOf } from './announcements.ts';
 import type { CompletionUpdates } from './completion-update.ts';
 
-export interface OutcomesOptions {
+interface OutcomesOptions {
   jobs: JobsStore;
   items: ItemsStore;
   events: Events;

@@ -19,7 +19,7 @@ export interface Preclaim {
 }
 
 /** The steps of the runner for an item that it claimed ahead. */
-export interface PreclaimSteps {
+interface PreclaimSteps {
   prepare(job: JobDocument, unwanted: AbortSignal, accepted: Promise<unknown>): ReturnType<Perform>;
   /** Works on the item, or waits for what was prepared. */
   work(job: JobDocument, prepared: ReturnType<Perform> | undefined): void;

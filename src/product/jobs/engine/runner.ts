@@ -18,7 +18,7 @@ import type { OutcomeBatcher } from './outcome-batcher.ts';
 import { createPreclaim, type Preclaim } from './preclaim.ts';
 import { Prefetch } from './prefetch.ts';
 
-export interface RunnerOptions {
+interface RunnerOptions {
   /** Names this process among all that share the stores. */
   owner: string;
   jobs: JobsStore;

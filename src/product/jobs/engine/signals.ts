@@ -4,7 +4,7 @@ const WORK = 'jobs/work';
 const END = 'jobs/end';
 const STOP = 'jobs/stop';
 
-export interface SignalHandlers {
+interface SignalHandlers {
   /** A job has items to claim. */
   onWork: (jobId: string) => void;
   /** A job has ended. */

@@ -12,7 +12,7 @@ const FILE_EXTENSIONS: Readonly<Record<string, string>> = { jpeg: 'jpg', tiff: '
 const UNSAFE_IN_NAMES = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\:*?"<>|]/gu;
 const NAME_MAX_CHARACTERS = 100;
 
-export interface ResultsOptions {
+interface ResultsOptions {
   items: ItemsStore;
   assets: Pick<AssetsForJobs, 'pictures' | 'open'>;
 }

@@ -24,7 +24,7 @@ import {
 import type { ItemSeed, JobHead, Order } from '../order.ts';
 import { ITEMS_MAX, type JobRequest } from '../schema.ts';
 
-export interface CheckingOptions {
+interface CheckingOptions {
   models: () => Models;
   presets: Pick<Presets, 'find'>;
   templates: Pick<Templates, 'findForRender'>;

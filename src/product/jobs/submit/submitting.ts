@@ -28,7 +28,7 @@ import { isUndone } from '../rules.ts';
 import type { JobsStore } from '../store.ts';
 import type { Undoing } from './undoing.ts';
 
-export interface SubmittingOptions {
+interface SubmittingOptions {
   jobs: JobsStore;
   items: ItemsStore;
   holds: Holds;
@@ -52,7 +52,7 @@ export interface SubmitKey {
 }
 
 /** The attempt that a job resumes. */
-export type Parent = Pick<JobDocument, '_id' | 'rootJobId' | 'attemptNumber'>;
+type Parent = Pick<JobDocument, '_id' | 'rootJobId' | 'attemptNumber'>;
 
 export interface SubmitTerms {
   key?: SubmitKey | null;

@@ -9,7 +9,7 @@ import type { ItemsStore } from '../items-store.ts';
 import { type Input, type ItemCall, ItemFailure, type Made, PutBack } from './perform.ts';
 import type { TypicalSeconds } from './typical-seconds.ts';
 
-export interface ModelWorkOptions {
+interface ModelWorkOptions {
   providers: Pick<Providers, 'run'>;
   assets: AssetsForJobs;
   items: ItemsStore;

@@ -10,7 +10,7 @@ import type { ItemCall, Made } from './perform.ts';
 /** Time that an item is worked on; waiting for a thread is not counted. */
 const DEADLINE_MS = 60_000;
 
-export interface PassWorkOptions {
+interface PassWorkOptions {
   pixels: Pixels;
   assets: AssetsForJobs;
   meters: { ops: OpMeter };

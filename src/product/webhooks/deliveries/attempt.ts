@@ -17,7 +17,7 @@ export interface AttemptResult {
 
 export type Attempt = (delivery: DeliveryDocument, endpoint: EndpointDocument) => Promise<AttemptResult>;
 
-export interface AttemptOptions {
+interface AttemptOptions {
   outbound: Pick<Outbound, 'postWebhook'>;
   /** Hears of every attempt before it is made, for an operator who looks on. */
   onAttempt: (endpointId: string, headers: Record<string, string>, body: string) => void;

@@ -16,7 +16,7 @@ const POSTPONED_MS = 500;
 const SLOW_POSTPONED_MS = 2_000;
 const AFTER_FAULT_MS = 5_000;
 
-export interface DispatcherOptions {
+interface DispatcherOptions {
   coordination: Coordination;
   worker: EndpointWorker;
   /** The prefix of every holder's name in this process: it identifies the endpoints that a dead process held. */
@@ -28,7 +28,7 @@ export interface DispatcherOptions {
   log: { warn(context: object, message: string): void };
 }
 
-export interface Dispatcher {
+interface Dispatcher {
   start(): Promise<void>;
   /** Takes one of the account's slots in this process; null when all are taken. @returns the function that frees it. */
   takeSlot(accountId: string): (() => void) | null;

@@ -10,7 +10,7 @@ import type { DeliveriesStore, Settlement } from './store.ts';
 /** Deliveries of one look at the queue. An endpoint with more gives way to others and comes back after them. */
 const DELIVERIES_A_TURN = 20;
 
-export interface EndpointWorkerOptions {
+interface EndpointWorkerOptions {
   endpoints: EndpointsStore;
   deliveries: DeliveriesStore;
   disabling: Disabling;
@@ -20,7 +20,7 @@ export interface EndpointWorkerOptions {
 }
 
 /** The turn of a worker, as its dispatcher allows it. */
-export interface WorkerTurn {
+interface WorkerTurn {
   /** Asked before each attempt: whether the turn goes on, and the worker is held for as long as an attempt takes. */
   mayGoOn(): Promise<boolean>;
   /** Told after each attempt; the time is in milliseconds. */

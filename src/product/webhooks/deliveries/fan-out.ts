@@ -9,7 +9,7 @@ const BATCH = 200;
 /** Younger events are still with the process that wrote them. */
 const LEFT_BEHIND_MS = 3_000;
 
-export interface FanOutOptions {
+interface FanOutOptions {
   outbox: Outbox;
   endpoints: EndpointsStore;
   deliveries: DeliveriesStore;
@@ -18,7 +18,7 @@ export interface FanOutOptions {
   log: { warn(context: object, message: string): void };
 }
 
-export interface FanOut {
+interface FanOut {
   /** Takes events that this process just wrote. */
   take(events: readonly OutboxDocument[]): void;
   /** Spreads a batch of the outbox, whichever process wrote it. */

@@ -8,7 +8,7 @@ export interface WebhookMetrics {
   attempted(delivery: DeliveryDocument, status: DeliveryDocument['status'], startedAt: Date): void;
 }
 
-export interface WebhookCounts {
+interface WebhookCounts {
   due(): Promise<number>;
   disabledEndpoints(): Promise<number>;
 }

@@ -9,7 +9,7 @@ import type { Scheduled } from './schedule.ts';
 import type { DeliveriesStore } from './store.ts';
 import type { SendTest } from './testing.ts';
 
-export interface DeliveryRoutesOptions {
+interface DeliveryRoutesOptions {
   endpoints: EndpointsStore;
   deliveries: DeliveriesStore;
   sendTest: SendTest;

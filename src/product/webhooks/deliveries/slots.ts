@@ -5,7 +5,7 @@ const TURN_MS = 1_000;
 /** The most slow endpoints that are remembered; the first one is forgotten first. */
 const MOST_REMEMBERED = 10_000;
 
-export interface SlotsOptions {
+interface SlotsOptions {
   /** The most endpoint workers that run at once, by the current setting. */
   slots: () => number;
   /** The most of them for one account, its test deliveries included. */
@@ -30,7 +30,7 @@ export interface Turn {
  * Shares the slots for webhook attempts. An endpoint whose last attempt failed or took over 2 s is slow, and slow
  * endpoints together hold at most half of the slots (at least one), which leaves the other half to fast endpoints.
  */
-export interface Slots {
+interface Slots {
   readonly free: number;
   isSlow(member: string): boolean;
   /**

@@ -13,7 +13,7 @@ export interface HeardAttempt {
   body: string;
 }
 
-export interface Tail {
+interface Tail {
   /** Tells those who listen to the endpoint. Costs nothing while nobody does. */
   onAttempt(endpointId: string, headers: Record<string, string>, body: string): void;
   close(): void;

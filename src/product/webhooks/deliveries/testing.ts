@@ -6,7 +6,7 @@ import { type DeliveryDocument, newTest } from './delivery.ts';
 import { settlementOf } from './endpoint-worker.ts';
 import type { DeliveriesStore } from './store.ts';
 
-export interface TestingOptions {
+interface TestingOptions {
   attempt: Attempt;
   deliveries: DeliveriesStore;
   now: () => Date;

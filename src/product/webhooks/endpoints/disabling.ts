@@ -3,7 +3,7 @@ import type { EndpointDocument } from './endpoint.ts';
 import type { Notices } from './notices.ts';
 import { type EndpointsStore, MOST_CONSECUTIVE_FAILURES } from './store.ts';
 
-export interface DisablingOptions {
+interface DisablingOptions {
   endpoints: EndpointsStore;
   deliveries: DeliveriesStore;
   notices: Notices;

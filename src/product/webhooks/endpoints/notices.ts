@@ -3,7 +3,7 @@ import { DAY_MS } from '../../../platform/names/units.ts';
 import type { EndpointDocument } from './endpoint.ts';
 import type { EndpointsStore } from './store.ts';
 
-export interface NoticesOptions {
+interface NoticesOptions {
   endpoints: EndpointsStore;
   mail: Mail;
   /** Null when the account is gone. */

@@ -13,7 +13,7 @@ import { newSecret } from './signing.ts';
 import type { EndpointsStore } from './store.ts';
 import { VERIFICATION } from './verification.ts';
 
-export interface EndpointRoutesOptions {
+interface EndpointRoutesOptions {
   endpoints: EndpointsStore;
   disabling: Disabling;
   outbound: Pick<Outbound, 'checkWebhook'>;

@@ -14,7 +14,7 @@ export function hintOf(secret: string): string {
 }
 
 /** The signed parts: the event as its body says it, and the number of earlier tries. */
-export interface SignedEvent {
+interface SignedEvent {
   eventId: string;
   eventType: string;
   body: string;

@@ -27,7 +27,7 @@ export const ENDPOINTS: DeclaredCollection = {
 };
 
 /** The fields of an endpoint that its owner sets. */
-export type EndpointWish = Pick<EndpointDocument, 'url' | 'description' | 'events' | 'enabled'>;
+type EndpointWish = Pick<EndpointDocument, 'url' | 'description' | 'events' | 'enabled'>;
 
 /** The endpoints of the accounts. Calls for owners take the account first and see nothing of another's. */
 export class EndpointsStore {

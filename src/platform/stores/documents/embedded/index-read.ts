@@ -10,7 +10,7 @@ import { type Key, keyOfValue } from './keys.ts';
 import { FIRST_ROWS, quoted, shapeOf } from './shape.ts';
 
 /** A question that one index answers whole: the rows that it leads to are the documents, in its order. */
-export interface IndexRead {
+interface IndexRead {
   /** Answers `body`, and is the same for all questions of its kind. */
   sql: string;
   params: Array<Key | number>;

@@ -5,7 +5,7 @@ import { keyOfValue } from './keys.ts';
 import { quoted, type Shape } from './shape.ts';
 
 /** The part of a filter that SQL can express. Every document that the filter matches is among the rows. */
-export interface Narrowing {
+interface Narrowing {
   /** A condition over the columns. */
   where: string;
   params: SQLInputValue[];
