@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { SchemaResult, SchemaTask } from '../../../workers/models/protocol.ts';
-import { createFairQueue } from '../../platform/fairness/fair-queue.ts';
+import { createOneAtATime } from '../../platform/fairness/one-at-a-time.ts';
 import { ApiError, invalidParam } from '../../platform/http/errors.ts';
 import { lazyThreads } from './threads.ts';
 
@@ -42,32 +42,12 @@ export function createAnswerSchemas(): AnswerSchemas {
   const threads = lazyThreads<SchemaTask, SchemaResult>(THREAD, 1, { heapMegabytes: THREAD_HEAP_MEGABYTES });
   /** What was found of a schema: its problem, or '' for none. */
   const known = new LRUCache<string, string>({ max: KNOWN_MAX });
-  const turns = createFairQueue<() => void>();
-  let isBusy = false;
-
-  /** Resolves when it is the account's turn; the thread is its own until `endTurn`. */
-  async function takeTurn(accountId: string): Promise<void> {
-    if (isBusy) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      turns.add(accountId, resolve);
-      await promise;
-    }
-    isBusy = true;
-  }
-
-  function endTurn(): void {
-    const next = turns.next();
-    if (next === undefined) {
-      isBusy = false;
-      return;
-    }
-    turns.serve(next.owner, next.waiter);
-    next.waiter();
-  }
+  /** The thread belongs to the account whose turn it is. */
+  const turns = createOneAtATime();
 
   /** Does a task; undefined when it was ended at its limit of time or memory. */
   async function inThread(accountId: string, task: SchemaTask): Promise<SchemaResult | undefined> {
-    await takeTurn(accountId);
+    await turns.takeTurn(accountId);
     try {
       // The time of a task begins when its thread runs.
       await threads.run({ kind: 'start' }, new AbortController().signal);
@@ -77,7 +57,7 @@ export function createAnswerSchemas(): AnswerSchemas {
         throw error;
       });
     } finally {
-      endTurn();
+      turns.endTurn();
     }
   }
 
@@ -98,7 +78,7 @@ export function createAnswerSchemas(): AnswerSchemas {
 
   return {
     async check(accountId, schemas) {
-      if (turns.sizeOf(accountId) + schemas.length > WAITING_MAX) throw tooManyWaiting();
+      if (turns.waitingOf(accountId) + schemas.length > WAITING_MAX) throw tooManyWaiting();
       for (const { schema, param } of schemas) {
         const problem = await problemOfSchema(accountId, schema);
         if (problem !== '') throw invalidParam(param, `The schema ${problem}.`);

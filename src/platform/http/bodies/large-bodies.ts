@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createFairQueue } from '../../fairness/fair-queue.ts';
+import { createOneAtATime } from '../../fairness/one-at-a-time.ts';
 import { checkJson, parseChecked } from './json.ts';
 
 /** How much longer than the body itself the pause after it is. */
@@ -23,26 +23,7 @@ interface LargeBodies {
  * takes longer than parsing it here.
  */
 export function createLargeBodies(): LargeBodies {
-  const turns = createFairQueue<() => void>();
-  let isBusy = false;
-
-  async function takeTurn(owner: string): Promise<void> {
-    if (isBusy) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      turns.add(owner, resolve);
-      await promise;
-    }
-    isBusy = true;
-  }
-
-  function endTurn(): void {
-    const next = turns.next();
-    isBusy = next !== undefined;
-    if (next === undefined) return;
-    turns.serve(next.owner, next.waiter);
-    next.waiter();
-  }
-
+  const { takeTurn, endTurn } = createOneAtATime();
   return {
     async parse(owner, raw) {
       await takeTurn(owner);
