@@ -1,5 +1,5 @@
 import type { Failure } from '../../../workers/protocol.ts';
-import { ApiError } from '../../platform/http/errors.ts';
+import { ApiError, unavailable } from '../../platform/http/errors.ts';
 
 /** Nothing is wrong with the call: there is no room for it now. */
 export function capacity(retryAfterSeconds: number): ApiError {
@@ -50,8 +50,4 @@ export function refusalOf(failure: Failure, paramOf: (passParam: string) => stri
     param: failure.param === undefined ? undefined : paramOf(failure.param),
     details: failure.details,
   });
-}
-
-function unavailable(reason: string, message: string, retryAfterSeconds: number, cause?: unknown): ApiError {
-  return new ApiError('provider_unavailable', message, { details: { reason }, retryAfterSeconds, cause });
 }

@@ -1,7 +1,7 @@
 import type { Timings } from '../../../workers/protocol.ts';
 import type { RenderAnswer, RenderFailure } from '../../../workers/render/protocol.ts';
 import type { Clock } from '../../platform/clock/clock.ts';
-import { ApiError, invalidParam } from '../../platform/http/errors.ts';
+import { type ApiError, invalidParam, unavailable } from '../../platform/http/errors.ts';
 import { LostThreadError } from './thread.ts';
 
 export interface RenderedPage {
@@ -99,8 +99,4 @@ export function madeRoom(drawnMs: number, retryAfterSeconds: number): ApiError {
     `The page was stopped after ${drawnMs / 1000} s of drawing, because others waited: make it simpler, or make the same call again later.`,
     retryAfterSeconds,
   );
-}
-
-function unavailable(reason: string, message: string, retryAfterSeconds: number, cause?: unknown): ApiError {
-  return new ApiError('provider_unavailable', message, { details: { reason }, retryAfterSeconds, cause });
 }

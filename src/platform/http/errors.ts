@@ -79,6 +79,16 @@ export function invalidParam(param: string, message: string, details?: Record<st
   return new ApiError('invalid_param', message, { param, details });
 }
 
+/** A refusal for a reason that passes: the same call may succeed after the given time. */
+export function unavailable(
+  reason: string,
+  message: string,
+  retryAfterSeconds: number,
+  cause?: unknown,
+): ApiError {
+  return new ApiError('provider_unavailable', message, { details: { reason }, retryAfterSeconds, cause });
+}
+
 /** In characters. */
 const LONGEST_MESSAGE = 1_500;
 const LONGEST_PARAM = 200;

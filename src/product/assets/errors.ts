@@ -1,4 +1,4 @@
-import { ApiError } from '../../platform/http/errors.ts';
+import { ApiError, unavailable } from '../../platform/http/errors.ts';
 import { otherKindHint } from '../../platform/names/ids.ts';
 import type { AssetStatus } from './asset.ts';
 
@@ -47,18 +47,13 @@ export function assetCountExceeded(limit: number, left: number, upgradeUrl: stri
 
 /** The bytes are recorded, and the store of objects did not give them. */
 export function storageUnreadable(cause?: unknown): ApiError {
-  return new ApiError(
-    'provider_unavailable',
-    'The stored bytes of the asset could not be read: make the same call again.',
-    { details: { reason: 'storage_read' }, retryAfterSeconds: 2, cause },
-  );
+  const message = 'The stored bytes of the asset could not be read: make the same call again.';
+  return unavailable('storage_read', message, 2, cause);
 }
 
 /** Other uploads were ahead of this one for too long. */
 export function tooManyUploads(): ApiError {
-  return new ApiError(
-    'provider_unavailable',
-    'The upload was not done in time, for many others are under way: make the same call again later.',
-    { details: { reason: 'deadline_exceeded' }, retryAfterSeconds: 5 },
-  );
+  const message =
+    'The upload was not done in time, for many others are under way: make the same call again later.';
+  return unavailable('deadline_exceeded', message, 5);
 }

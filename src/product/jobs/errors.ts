@@ -1,4 +1,4 @@
-import { ApiError, invalidParam } from '../../platform/http/errors.ts';
+import { ApiError, invalidParam, unavailable } from '../../platform/http/errors.ts';
 import { otherKindHint } from '../../platform/names/ids.ts';
 import type { JobStatus } from './job.ts';
 
@@ -129,11 +129,9 @@ export function jobsKeepTooMuch(sentBytes: number, keptBytes: number, limit: num
 
 /** 503: too many calls wait for jobs on this host. */
 export function tooManyWaits(): ApiError {
-  return new ApiError(
-    'provider_unavailable',
-    'Too many calls wait for jobs here: make the same call again, or read the job without waiting.',
-    { details: { reason: 'capacity' }, retryAfterSeconds: 5 },
-  );
+  const message =
+    'Too many calls wait for jobs here: make the same call again, or read the job without waiting.';
+  return unavailable('capacity', message, 5);
 }
 
 /** The submit took longer than any may, and was given up meanwhile. */
