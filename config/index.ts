@@ -3,6 +3,7 @@ import { pixelsSettings } from '../src/imaging/pixels/config.ts';
 import { rendersSettings } from '../src/imaging/renders/config.ts';
 import { httpSettings } from '../src/platform/http/config.ts';
 import { mailSettings } from '../src/platform/mail/config.ts';
+import { nearest } from '../src/platform/names/nearest.ts';
 import { outboundSettings } from '../src/platform/outbound/config.ts';
 import type { Setting, SettingsOf } from '../src/platform/settings/setting.ts';
 import { storesSettings } from '../src/platform/stores/config.ts';
@@ -55,6 +56,25 @@ export function loadSettingsFile(path = envFile()): void {
   if (violations.length > 0) throw new SettingsError(violations);
 }
 
+/** A name of this many letters or fewer is too short to be taken for a misspelt setting. */
+const SHORT_NAME = 5;
+/** The environment is full of other programs' names: one wrong letter among this many is a slip. */
+const LETTERS_PER_SLIP = 5;
+
+/**
+ * A sentence for each variable whose name is nearly that of a setting. It is a warning and stops no start: the variable
+ * may belong to another program, such as MONGODB_URI.
+ */
+export function misspeltSettings(environment: Record<string, string | undefined>): string[] {
+  return Object.keys(environment).flatMap((name) => {
+    if (name.length <= SHORT_NAME || !/^[A-Z][A-Z0-9_]*$/.test(name) || NAMES.includes(name)) return [];
+    const meant = nearest(name, NAMES, LETTERS_PER_SLIP);
+    return meant === undefined
+      ? []
+      : [`There is no setting ${name}, which the environment sets. Did you mean ${meant}?`];
+  });
+}
+
 /**
  * Reads the environment once. An unset or empty variable takes its default.
  * @throws SettingsError that lists every violation, not only the first.
@@ -85,13 +105,18 @@ function violationOf(name: string, given: string, setting: Setting<unknown>): st
 }
 
 /** Rules between settings. */
-function crossViolations({ stores }: Settings): string[] {
+function crossViolations({ stores, http }: Settings): string[] {
   const violations: string[] = [];
   if ((stores.MONGODB_URL === '') !== (stores.REDIS_URL === '')) {
     const [set, missing] =
       stores.REDIS_URL === '' ? ['MONGODB_URL', 'REDIS_URL'] : ['REDIS_URL', 'MONGODB_URL'];
     violations.push(
       `${set} is set but ${missing} is not: set both for a cluster, or neither for the embedded stores.`,
+    );
+  }
+  if (http.METRICS_PORT !== 0 && http.METRICS_PORT === http.PORT) {
+    violations.push(
+      `METRICS_PORT and PORT are both ${http.PORT}: give METRICS_PORT another port, or leave it out to serve /metrics beside the API.`,
     );
   }
   if (stores.S3_BUCKET === '' && stores.S3_ENDPOINT !== '') {

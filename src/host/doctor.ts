@@ -1,6 +1,9 @@
-import { loadSettingsFile, readSettings, SettingsError } from '../../config/index.ts';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { envFile } from '../../config/env-file.ts';
+import { loadSettingsFile, misspeltSettings, readSettings, SettingsError } from '../../config/index.ts';
 import { type Examination, examine } from './doctor/examine.ts';
-import { problem } from './doctor/finding.ts';
+import { type Finding, ok, problem, warning } from './doctor/finding.ts';
 import { endOnHelp } from './processes/arguments.ts';
 
 /**
@@ -17,12 +20,25 @@ const SIGNS = { ok: 'ok     ', warning: 'warning', problem: 'PROBLEM' } as const
 async function examined(): Promise<Examination[]> {
   try {
     loadSettingsFile();
-    return await examine(readSettings(process.env));
+    const settings = readSettings(process.env);
+    return [{ of: 'settings', findings: judgeNames() }, ...(await examine(settings))];
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     const mend = 'Mend the setting: config/settings.md lists them all.';
     return [{ of: 'settings', findings: error.violations.map((violation) => problem(violation, mend)) }];
   }
+}
+
+/** Which file of settings was read, and what the environment misspells. */
+function judgeNames(): Finding[] {
+  const path = resolve(envFile());
+  const file = existsSync(path)
+    ? ok(`Settings are read from ${path}, and from the environment, which wins.`)
+    : ok(`There is no ${path}: settings are read from the environment alone (ENV_FILE names another file).`);
+  const misspelt = misspeltSettings(process.env).map((says) =>
+    warning(says, 'Correct the name, or ignore this where the variable belongs to another program.'),
+  );
+  return [file, ...misspelt];
 }
 
 function report(examinations: readonly Examination[]): string {

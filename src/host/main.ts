@@ -1,7 +1,13 @@
 import cluster from 'node:cluster';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { loadSettingsFile, readSettings, type Settings, SettingsError } from '../../config/index.ts';
+import {
+  loadSettingsFile,
+  misspeltSettings,
+  readSettings,
+  type Settings,
+  SettingsError,
+} from '../../config/index.ts';
 import { sandboxObstacle } from '../imaging/renders/sandbox.ts';
 import { createCapacity, libuvThreads } from '../platform/capacity/capacity.ts';
 import { systemClock } from '../platform/clock/clock.ts';
@@ -55,7 +61,9 @@ async function main(): Promise<void> {
   const settings = readSettings(process.env);
   const log = createLog(settings.http.LOG_LEVEL, { process: 'primary' });
   const allocator = chooseAllocator(settings.processes.ALLOCATOR);
-  for (const warning of [...warningsOf(settings), ...(await sandboxWarnings(settings))]) log.warn(warning);
+  const misspelt = misspeltSettings(process.env);
+  for (const warning of [...misspelt, ...warningsOf(settings), ...(await sandboxWarnings(settings))])
+    log.warn(warning);
 
   await checkAddress(settings.http.HOST, settings.http.PORT);
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { readSettings, SettingsError } from '../../config/index.ts';
+import { misspeltSettings, readSettings, SettingsError } from '../../config/index.ts';
 import { settingsPage } from '../../config/page.ts';
 
 t.test('every setting has a default that works', async (t) => {
@@ -36,6 +36,24 @@ t.test(
 t.test('MONGODB_URL and REDIS_URL go together', async (t) => {
   t.match(violationsOf({ MONGODB_URL: 'mongodb://db/x' }), [/REDIS_URL is not/]);
   t.match(violationsOf({ REDIS_URL: 'redis://cache' }), [/MONGODB_URL is not/]);
+});
+
+t.test('METRICS_PORT is not PORT, and TRUST_PROXY names networks', async (t) => {
+  t.match(violationsOf({ PORT: '3000', METRICS_PORT: '3000' }), [/METRICS_PORT and PORT are both 3000/]);
+  t.same(violationsOf({ PORT: '3000', METRICS_PORT: '3001' }), []);
+  for (const wrong of ['my-proxy', 'true', '10.0.0.0/33', '10.0.0.0/', '10.0.0.1,my-proxy', '::1/129'])
+    t.match(violationsOf({ TRUST_PROXY: wrong }), [/TRUST_PROXY is .* CIDRs/], wrong);
+  for (const right of ['127.0.0.1', '10.0.0.0/8, ::1', 'fd00::/8', 'loopback,uniquelocal'])
+    t.same(violationsOf({ TRUST_PROXY: right }), [], right);
+});
+
+t.test('a variable that is nearly a setting is named, and those of other programs are not', async (t) => {
+  t.same(misspeltSettings({ IMAGE_THREDS: '2', PROCESES: '2', PROCESSES: '2', IMAGE_HEAVY_PLACES: '1' }), [
+    'There is no setting IMAGE_THREDS, which the environment sets. Did you mean IMAGE_THREADS?',
+    'There is no setting PROCESES, which the environment sets. Did you mean PROCESSES?',
+  ]);
+  const others = { HOSTNAME: 'x', HOME: '/', REDIS_PORT: 'tcp://x', MONGODB_PORT: '1', NODE_ENV: 'x' };
+  t.same(misspeltSettings({ ...others, SHELL: 'x', npm_config_port: '1', OTEL_SERVICE_NAME: 'x' }), []);
 });
 
 t.test('a setting is read by its former name where the present one is not set', async (t) => {

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { choice, integer, text } from '../settings/setting.ts';
 
 export const httpSettings = {
@@ -25,10 +26,15 @@ export const httpSettings = {
     fallback: 'info',
     values: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
   }),
-  TRUST_PROXY: text({
-    description:
-      'Proxies (comma-separated addresses or CIDRs) whose X-Forwarded-For names the client; none trusts nobody.',
-  }),
+  TRUST_PROXY: {
+    ...text({
+      description:
+        'Proxies (comma-separated addresses or CIDRs) whose X-Forwarded-For names the client; none trusts nobody.',
+      accepts:
+        'comma-separated addresses or CIDRs (10.0.0.0/8), or loopback, linklocal and uniquelocal, are expected',
+    }),
+    parse: (value: string) => (value.split(',').every(isNetwork) ? value : undefined),
+  },
   REQUESTS_PER_MINUTE: integer({
     description: 'Requests an account (or an address without a credential) may make in 60 s on this host.',
     fallback: 600,
@@ -79,3 +85,17 @@ export const httpSettings = {
     max: 3_600_000,
   }),
 };
+
+const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal'];
+
+/** An address, a CIDR, or a network by its name. */
+function isNetwork(given: string): boolean {
+  const text = given.trim();
+  if (NAMED_NETWORKS.includes(text)) return true;
+  const [address = '', prefix, ...rest] = text.split('/');
+  const bits = { 0: 0, 4: 32, 6: 128 }[isIP(address)] ?? 0;
+  if (bits === 0 || rest.length > 0) return false;
+  return (
+    prefix === undefined || (/^[0-9]{1,3}$/.test(prefix) && Number(prefix) > 0 && Number(prefix) <= bits)
+  );
+}

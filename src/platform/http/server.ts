@@ -48,7 +48,8 @@ function bareServer(http: SettingsOf<typeof httpSettings>, log: Logger): Fastify
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     requestIdHeader: false,
     genReqId: requestIdOf,
-    trustProxy: http.TRUST_PROXY === '' ? false : http.TRUST_PROXY.split(','),
+    trustProxy:
+      http.TRUST_PROXY === '' ? false : http.TRUST_PROXY.split(',').map((network) => network.trim()),
     requestTimeout: http.BODY_TIMEOUT_MS,
     keepAliveTimeout: http.IDLE_TIMEOUT_MS,
     connectionTimeout: http.STALL_TIMEOUT_MS,

@@ -49,8 +49,9 @@ const OTHER_NAMES = new Map<string, readonly string[]>(
 /**
  * The known name that a wrong one most likely stands for; undefined when none is near.
  * Near is a third of the letters wrong at most: missing, added, exchanged or swapped with their neighbour.
+ * @param lettersPerSlip how many letters allow one wrong one; more of them find fewer names.
  */
-export function nearest(wrong: string, known: readonly string[]): string | undefined {
+export function nearest(wrong: string, known: readonly string[], lettersPerSlip = 3): string | undefined {
   if (wrong.length > LONGEST) return undefined;
   const plain = plainOf(wrong);
   const spelt = known.find((name) => plainOf(name) === plain);
@@ -59,7 +60,9 @@ export function nearest(wrong: string, known: readonly string[]): string | undef
   if (meant !== undefined) return meant;
   const [best] = known
     .map((name) => ({ name, distance: distanceOf(plain, plainOf(name)) }))
-    .filter(({ name, distance }) => distance <= Math.floor(Math.max(plain.length, name.length) / 3))
+    .filter(
+      ({ name, distance }) => distance <= Math.floor(Math.max(plain.length, name.length) / lettersPerSlip),
+    )
     .sort((one, other) => one.distance - other.distance);
   return best?.name;
 }

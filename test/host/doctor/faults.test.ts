@@ -238,11 +238,16 @@ t.test('the command prints every look, tells programs in JSON, and exits 1 on a 
       ({ code, stdout }) => ({ code, ...JSON.parse(stdout) }),
     );
   };
-  const sick = await doctor({ BROWSER_PATH: '/nowhere/chromium' });
+  const sick = await doctor({
+    BROWSER_PATH: '/nowhere/chromium',
+    ENV_FILE: '/nowhere/darkroom.env',
+    IMAGE_THREDS: '2',
+  });
   t.match(sick, { code: 1, isWell: false });
   t.same(
     sick.examinations.map(({ of }: { of: string }) => of),
     [
+      'settings',
       'host',
       'allocator',
       'disk',
@@ -256,6 +261,10 @@ t.test('the command prints every look, tells programs in JSON, and exits 1 on a 
       'mail',
     ],
   );
+  t.match(sick.examinations[0].findings, [
+    { state: 'ok', says: /no \/nowhere\/darkroom\.env/ },
+    { state: 'warning', says: /no setting IMAGE_THREDS.*IMAGE_THREADS\?/ },
+  ]);
   const unreadable = await doctor({ PROCESSES: 'many' });
   t.match(unreadable, {
     code: 1,
