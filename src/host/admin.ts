@@ -1,10 +1,11 @@
+import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettingsFile, readSettings, SettingsError } from '../../config/index.ts';
 import { hostForProcesses } from '../platform/stores/embedded/channel-host.ts';
 import { isEmbedded, openStores } from '../platform/stores/open.ts';
 import { type HeardAttempt, listenTo } from '../product/webhooks/deliveries/tail.ts';
 import type { CommandAnswer } from './admin/command.ts';
-import { helpFor, runCommand } from './admin/commands.ts';
+import { helpFor, needsService, runCommand } from './admin/commands.ts';
 import { commandContext } from './admin/context.ts';
 import { migrateCommand } from './admin/migrate-command.ts';
 import { askPrimary, listenThroughPrimary } from './admin/socket.ts';
@@ -21,6 +22,8 @@ async function main(words: readonly string[]): Promise<CommandAnswer> {
   if (isEmbedded(settings.stores)) {
     const answer = await askPrimary(settings.stores.DATA_DIR, words);
     if (answer !== null) return answer;
+    // Stores that were opened here would keep a service that starts meanwhile from its own.
+    if (needsService(words)) throw new Error(noService(settings.stores.DATA_DIR));
   }
   const stores = await openStores(settings.stores, hostForProcesses());
   try {
@@ -41,10 +44,14 @@ async function listen({ endpointId, forward }: ListenWish): Promise<never> {
   if (isEmbedded(settings.stores)) {
     if (await listenThroughPrimary(settings.stores.DATA_DIR, endpointId, onAttempt))
       throw new Error('The service has stopped.');
-    throw new Error('No service runs on this DATA_DIR: attempts are made by one that runs.');
+    throw new Error(noService(settings.stores.DATA_DIR));
   }
   await listenTo(await openStores(settings.stores, hostForProcesses()), endpointId, onAttempt);
   return new Promise<never>(() => undefined);
+}
+
+function noService(dataDir: string): string {
+  return `No service runs on DATA_DIR (${resolve(dataDir)}): start it, or give this command the DATA_DIR of the one that runs.`;
 }
 
 /** Shows the answer again each second, until the operator ends it. */

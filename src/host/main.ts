@@ -137,7 +137,10 @@ async function main(): Promise<void> {
   };
   process.on('SIGTERM', () => void stop('SIGTERM'));
   process.on('SIGINT', () => void stop('SIGINT'));
-  process.on('SIGHUP', () => void supervisor.replaceAll());
+  process.on('SIGHUP', () => {
+    log.info({ by: 'SIGHUP' }, 'Every API process is replaced');
+    void supervisor.replaceAll();
+  });
 
   // Before the first call can come. A start that fails after this is repeated by the next one, which prints new
   // secrets.
@@ -151,7 +154,7 @@ async function main(): Promise<void> {
   // A signal asked it to stop while it started: that is on its way.
   if (port === null) return;
   const name = { hostId, processId: 'primary' };
-  await answerControls(stores.coordination, name, primaryControls(hostId, supervisor, capacity));
+  await answerControls(stores.coordination, name, primaryControls({ hostId, supervisor, capacity, log }));
   const { PROCESSES: processes } = settings.processes;
   log.info({ host: settings.http.HOST, port, processes, allocator: allocator.name }, 'listening');
   const { HOST, PUBLIC_URL } = settings.http;

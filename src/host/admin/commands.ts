@@ -55,6 +55,12 @@ export async function runCommand(words: readonly string[], context: CommandConte
   return command.run(givenTo(command, without(words, ...command.name.split(' '))), context);
 }
 
+/** Whether the words are a command for processes that run, which is of no use beside a service that does not. */
+export function needsService(words: readonly string[]): boolean {
+  const [noun] = words.filter((word) => !word.startsWith('-'));
+  return LIVE_COMMANDS.some(({ name }) => name === noun);
+}
+
 /** A command of two words, or of the first one alone. */
 function commandNamed(noun: string, verb: string | undefined): Command | undefined {
   return (

@@ -59,6 +59,7 @@ export const LIVE_COMMANDS: readonly Command[] = [
 async function pools(_given: Given, { coordination }: CommandContext): Promise<CommandAnswer> {
   const answers = await askProcesses(coordination, { kind: 'pools' });
   const processes = answers.filter(({ data }) => data !== null);
+  if (processes.length === 0) throw new Error('No service runs on these stores: no process answered.');
   const head = ['process', 'pid', 'MB', 'image', 'waiting', 'heavy', 'batch', 'render', 'waiting', 'log'];
   const rows = processes.map(({ hostId, processId, data }) => {
     const { pid, rssBytes, image, heavy, batch, render, logLevel } = data as unknown as PoolsOfProcess;
@@ -133,14 +134,19 @@ function durationMs(text: string): number {
   return Number(count) * (UNIT_MS[unit] ?? 0);
 }
 
-/** One line for each process that did something, or could not. */
+/**
+ * One line for each process that did something.
+ * @throws Error with all lines when one of them could not.
+ */
 function told(answers: readonly ControlAnswer[]): CommandAnswer {
   const processes = answers.filter(({ data, error }) => data !== null || error !== undefined);
   const lines = processes.map(({ hostId, processId, data, error }) => {
     const facts = Object.entries(data ?? {}).map(([name, value]) => `${name} ${String(value)}`);
     return `${hostId}/${processId}: ${error ?? facts.join(', ')}`;
   });
-  return { data: { processes }, text: lines.join('\n') || 'No process answered.' };
+  if (lines.length === 0) throw new Error('No service runs on these stores: no process answered.');
+  if (processes.some(({ error }) => error !== undefined)) throw new Error(lines.join('\n'));
+  return { data: { processes }, text: lines.join('\n') };
 }
 
 function table(rows: readonly (readonly string[])[]): string {

@@ -1,23 +1,59 @@
-import { saveSettings } from '../../../config/env-file.ts';
-import type { ChangeableCapacity } from '../../platform/capacity/capacity.ts';
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import type { Logger } from 'pino';
+import { envFile, saveSettings } from '../../../config/env-file.ts';
+import type { Capacity, CapacitySetting, ChangeableCapacity } from '../../platform/capacity/capacity.ts';
+import { present } from '../../platform/names/present.ts';
 import type { Control, ControlHandler } from './controls.ts';
 import type { Supervisor } from './supervisor.ts';
+
+export interface PrimaryControlsOptions {
+  hostId: string;
+  supervisor: Supervisor;
+  capacity: ChangeableCapacity;
+  /** Each change is one line of it. */
+  log: Logger;
+}
+
+/** How a line of the log names the one who changed something by a command. */
+const OPERATOR = 'npm run admin';
+const READ_BY = {
+  PROCESSES: 'processes',
+  IMAGE_THREADS: 'imageThreads',
+  RENDER_THREADS: 'renderThreads',
+} as const satisfies Record<CapacitySetting, keyof Capacity>;
 
 /**
  * What the primary of a host does for an operator: replaces one of its processes, changes their number, and sees to it
  * that a process which is started later has the settings that were changed.
  */
-export function primaryControls(
-  hostId: string,
-  supervisor: Supervisor,
-  capacity: ChangeableCapacity,
-): ControlHandler {
+export function primaryControls({
+  hostId,
+  supervisor,
+  capacity,
+  log,
+}: PrimaryControlsOptions): ControlHandler {
   async function set({ name, value, save }: Extract<Control, { kind: 'set' }>) {
+    const before = capacity[READ_BY[name]]();
     capacity.set(name, value);
     process.env[name] = String(value);
+    log.info({ by: OPERATOR, setting: name, before, after: value }, 'A setting was changed');
     if (name === 'PROCESSES') await supervisor.resize(value);
-    if (save) saveSettings({ [name]: String(value) });
-    return { [name]: value, ...(save && { saved: true }) };
+    if (save) keep(name, value);
+    const warning = beyondCores(capacity);
+    return { [name]: value, ...(save && { saved: resolve(envFile()) }), ...present({ warning }) };
+  }
+
+  /** @throws Error with the way out: what was set is in force, and would be lost at the next start. */
+  function keep(name: CapacitySetting, value: number): void {
+    try {
+      saveSettings({ [name]: String(value) });
+    } catch (error) {
+      throw new Error(
+        `${name} is ${value} until the next start, but could not be saved in ${resolve(envFile())}: ${(error as Error).message}. Let the user of the service write this folder, or name another file by ENV_FILE.`,
+        { cause: error },
+      );
+    }
   }
 
   return async (control) => {
@@ -25,6 +61,14 @@ export function primaryControls(
     if (control.kind !== 'drain' || control.hostId !== hostId) return null;
     const isFound = await supervisor.replace(Number(control.processId));
     if (!isFound) throw new Error(`This host has no process ${control.processId}.`);
+    log.info({ by: OPERATOR, replaced: control.processId }, 'An API process was replaced');
     return { replaced: control.processId };
   };
+}
+
+/** A warning where the image threads of all processes are more than the cores. */
+function beyondCores(capacity: ChangeableCapacity): string | undefined {
+  const [processes, threads, cores] = [capacity.processes(), capacity.imageThreads(), availableParallelism()];
+  if (processes * threads <= cores) return undefined;
+  return `PROCESSES × IMAGE_THREADS is ${processes} × ${threads} on ${cores} cores, which they share`;
 }

@@ -26,7 +26,14 @@ export function processControls({
 
   function setLevel({ level, forMs }: Extract<Control, { kind: 'log' }>): void {
     clearTimeout(backToUsual);
+    const before = log.level;
+    // The line is written at the more talkative of the two levels: one that makes the log silent is seen as well.
+    const isHeard = log.isLevelEnabled('info');
+    const audit = () =>
+      log.info({ by: 'npm run admin', before, after: level, forMs }, 'The log level was changed');
+    if (isHeard) audit();
     log.level = level;
+    if (!isHeard) audit();
     if (forMs === null) return;
     backToUsual = setTimeout(() => {
       log.level = usualLevel;

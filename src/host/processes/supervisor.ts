@@ -2,6 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Clock, systemClock } from '../../platform/clock/clock.ts';
+import type { RestartReason } from '../../platform/metrics/restarts.ts';
 import { createBalance } from './balance.ts';
 import { cannotRescue, rescueConnections } from './handed-connections.ts';
 import { createHeartbeats } from './heartbeats.ts';
@@ -30,7 +31,7 @@ export interface SupervisorOptions {
   /** A process is gone: what it held can be given back. */
   onGone: (processId: number) => void;
   /** A process ended that was not meant to, and is replaced. */
-  onDeath: (reason: 'exit' | 'signal') => void;
+  onDeath: (reason: RestartReason) => void;
   /** No process stays alive. */
   onHopeless: (reason: string) => void;
 }
@@ -63,6 +64,8 @@ interface Death {
   signal: string | null;
   /** It took connections before. */
   everServed: boolean;
+  /** It was killed for its silence. */
+  wasHung: boolean;
 }
 
 /** Messages between the primary and an API process, beside the channel's own. */
@@ -134,8 +137,9 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       clearTimeout(tooSlow);
       heartbeats.forget(worker);
       balance.forget(worker);
-      const everServed = serving.delete(worker) || hung.delete(worker);
-      onExit(worker, { code, signal, everServed });
+      const wasHung = hung.delete(worker);
+      const everServed = serving.delete(worker) || wasHung;
+      onExit(worker, { code, signal, everServed, wasHung });
     });
     return worker;
   }
@@ -154,7 +158,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     worker.process.kill('SIGKILL');
   }
 
-  function onExit(worker: Worker, { code, signal, everServed }: Death): void {
+  function onExit(worker: Worker, { code, signal, everServed, wasHung }: Death): void {
     const livedMs = clock.elapsedMs() - (bornMs.get(worker) ?? 0);
     bornMs.delete(worker);
     // A process that dies while its successor starts leaves its place to that one.
@@ -165,7 +169,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       { processId: worker.id, pid: worker.process.pid, code, signal, livedMs },
       'An API process died',
     );
-    options.onDeath(signal === null ? 'exit' : 'signal');
+    options.onDeath(reasonOf({ signal, wasHung }));
     earlyExits = everServed && livedMs >= HEALTHY_MS ? 0 : earlyExits + 1;
     if (earlyExits >= EARLY_EXITS_LIMIT && serving.size === 0) {
       options.onHopeless(
@@ -212,7 +216,8 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
 
   async function replaceEach(): Promise<void> {
     const kept: number[] = [];
-    for (const old of current()) {
+    const before = current();
+    for (const old of before) {
       if (leaving.has(old)) continue;
       await replaceOne(old).catch((error) => {
         kept.push(old.id);
@@ -222,6 +227,10 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
         );
       });
     }
+    log.info(
+      { before: idsOf(before), after: idsOf(current()) },
+      'The API processes were replaced one by one',
+    );
     if (kept.length > 0)
       log.error(
         { processIds: kept },
@@ -296,8 +305,17 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   };
 }
 
+function idsOf(workers: readonly Worker[]): number[] {
+  return workers.map(({ id }) => id);
+}
+
 function send(worker: Worker, message: ProcessMessage): void {
   if (worker.isConnected()) worker.send(message);
+}
+
+function reasonOf({ signal, wasHung }: Pick<Death, 'signal' | 'wasHung'>): RestartReason {
+  if (wasHung) return 'hung';
+  return signal === null ? 'exit' : 'signal';
 }
 
 /** 0, 100, 200, 400 … 10,000 ms. */

@@ -18,6 +18,9 @@ export interface RequestMeter {
 
 const BOUNDS_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 
+/** The sub-reasons that alerts watch: each route counts them from zero, so that the first refusal is a step. */
+const ALERTED_REASONS = ['capacity', 'deadline_exceeded'];
+
 export function createRequestMeter(): RequestMeter {
   const durations = new Durations({
     name: 'darkroom_request_duration_seconds',
@@ -34,7 +37,10 @@ export function createRequestMeter(): RequestMeter {
   const observers = new Map<string, Map<string, Map<number, Observer>>>();
 
   function observerOf(method: string, route: string, status: number): Observer {
-    const ofRoute = kept(observers, route, () => new Map<string, Map<number, Observer>>());
+    const ofRoute = kept(observers, route, () => {
+      for (const reason of ALERTED_REASONS) refusals.inc({ route, code: 'provider_unavailable', reason }, 0);
+      return new Map<string, Map<number, Observer>>();
+    });
     const ofMethod = kept(ofRoute, method, () => new Map<number, Observer>());
     return kept(ofMethod, status, () => durations.observerOf({ method, route, status: String(status) }));
   }

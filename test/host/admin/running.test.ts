@@ -1,5 +1,6 @@
 // needs: server
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -32,6 +33,16 @@ t.test('an operator commands a service that runs, and one that does not', async 
 
   service.signal('SIGTERM');
   t.equal(await service.ended, 0);
+  for (const words of [['pools'], ['pools', '--watch'], ['set', 'PROCESSES=2'], ['log', 'debug']])
+    await t.rejects(
+      admin(...words),
+      { code: 1, stdout: '', stderr: /^No service runs on / },
+      words.join(' '),
+    );
+  const nowhere = join(t.testdir(), 'mistyped');
+  const elsewhere = { env: { ...environment, DATA_DIR: nowhere } };
+  await t.rejects(run(process.execPath, [ADMIN, 'pools'], elsewhere), { code: 1, stderr: /mistyped/ });
+  t.notOk(existsSync(nowhere), 'no store is made where none was');
   const { stdout } = await admin('account', 'list');
   t.match(stdout, /op@example\.test {2}free {2}0 credits/);
 });

@@ -121,6 +121,12 @@ t.test(
 
 t.test('a process that hangs is noticed, killed and replaced', async (t) => {
   const service = await startWholeService(t, { PROCESSES: '2', HANG_TIMEOUT_MS: '2000' });
+  const restarts = async () =>
+    (await (await fetch(`${service.url}/metrics`)).text()).match(/^darkroom_process_restarts_total\{.*$/gm);
+  const none = ['exit', 'signal', 'hung'].map(
+    (reason) => `darkroom_process_restarts_total{reason="${reason}"} 0`,
+  );
+  t.same(await restarts(), none, 'each reason begins at zero');
   const [victim = 0] = await service.children();
   process.kill(victim, 'SIGSTOP');
   await until(async () => {
@@ -128,6 +134,7 @@ t.test('a process that hangs is noticed, killed and replaced', async (t) => {
     return now.length === 2 && !now.includes(victim);
   });
   t.match(service.printed(), /An API process hangs: it is killed and replaced/);
+  t.same(await restarts(), [...none.slice(0, 2), 'darkroom_process_restarts_total{reason="hung"} 1']);
 });
 
 t.test('a process that dies while it starts is replaced, and the service starts all the same', async (t) => {
