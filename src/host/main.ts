@@ -30,6 +30,7 @@ import { COLLECTIONS } from './collections.ts';
 import { chooseAllocator } from './processes/allocator.ts';
 import { endOnHelp } from './processes/arguments.ts';
 import { answerControls } from './processes/controls.ts';
+import { processesChosen } from './processes/cpu-quota.ts';
 import { checkAddress } from './processes/free-port.ts';
 import { createLog } from './processes/log.ts';
 import { createMetricsCollection } from './processes/metrics-collection.ts';
@@ -156,6 +157,7 @@ async function main(): Promise<void> {
   const name = { hostId, processId: 'primary' };
   await answerControls(stores.coordination, name, primaryControls({ hostId, supervisor, capacity, log }));
   const { PROCESSES: processes } = settings.processes;
+  log.info(processesChosen(processes, Boolean(process.env.PROCESSES)));
   log.info({ host: settings.http.HOST, port, processes, allocator: allocator.name }, 'listening');
   const { HOST, PUBLIC_URL } = settings.http;
   const wasPrinted = await print(welcomeText(PUBLIC_URL || `http://${HOST}:${port}`, firstStart));

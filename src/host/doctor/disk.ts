@@ -1,16 +1,20 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { open, rm, statfs } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import type { Settings } from '../../../config/index.ts';
 import { randomText } from '../../platform/names/ids.ts';
 import { MEGABYTE } from '../../platform/names/units.ts';
-import { type Finding, ok, orProblem, problem, warning } from './finding.ts';
+import { DOCUMENTS_FILE, isEmbedded } from '../../platform/stores/open.ts';
+import { type Finding, ok, orProblem, problem, reasonOf, warning } from './finding.ts';
 
 /** Types of statfs that forget everything at a restart. */
 const MEMORY_FILE_SYSTEMS = new Map([
   [0x01021994, 'tmpfs'],
   [0x858458f6, 'ramfs'],
 ]);
+/** A second of reading, or a few. */
+const LARGEST_CHECKED_BYTES = 1_024 * MEGABYTE;
 const WRITES = 20;
 const SLOW_WRITE_MS = 20;
 const LEAST_FREE_BYTES = 1_024 * MEGABYTE;
@@ -27,6 +31,7 @@ export function lookAtDisk({ stores }: Settings): Promise<Finding[]> {
         judgeKind(MEMORY_FILE_SYSTEMS.get(type)),
         judgeSpace(freeBytes, blocks * bsize, STORAGE_RESERVE_MEGABYTES * MEGABYTE),
         judgeWrite(await syncedWriteMs(directory)),
+        ...(isEmbedded(stores) ? judgeDatabase(join(DATA_DIR, DOCUMENTS_FILE)) : []),
       ];
     },
     (reason) => `DATA_DIR (${DATA_DIR}) cannot be written: ${reason}.`,
@@ -63,6 +68,31 @@ export function judgeWrite(milliseconds: number): Finding {
   return milliseconds > SLOW_WRITE_MS
     ? warning(says, 'Use a faster disk (a local SSD), or MongoDB: every document waits for it.')
     : ok(says);
+}
+
+/** The documents, read beside the service that has them open: whole where that is quick, else their beginning. */
+export function judgeDatabase(path: string): Finding[] {
+  if (!existsSync(path)) return [];
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(path, { readOnly: true });
+    const isWhole = statSync(path).size <= LARGEST_CHECKED_BYTES;
+    const check = isWhole ? 'PRAGMA quick_check(1)' : 'SELECT count(*) FROM sqlite_master';
+    const [said] = Object.values(database.prepare(check).get() ?? {});
+    if (isWhole && said !== 'ok') return [damaged(path, String(said))];
+    return [ok(isWhole ? `${path} is whole.` : `${path} can be read; it is too large to be checked here.`)];
+  } catch (error) {
+    return [damaged(path, reasonOf(error))];
+  } finally {
+    database?.close();
+  }
+}
+
+function damaged(path: string, reason: string): Finding {
+  return problem(
+    `${path} cannot be read: ${reason}.`,
+    'Give it to the user of the service where it belongs to another one; where it is damaged, put a backup in its place.',
+  );
 }
 
 /** The median of some writes to a file that is removed again. */

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile, statfs } from 'node:fs/promises';
 import { availableParallelism, totalmem } from 'node:os';
 import { promisify } from 'node:util';
+import { quotaCores } from '../processes/cpu-quota.ts';
 
 /** The facts of this host; null where they cannot be read here. */
 export interface HostFacts {
@@ -19,6 +20,8 @@ export interface HostFacts {
   /** Languages of LANGUAGES that no font draws. */
   languagesWithoutFont: readonly string[];
   nodeVersion: string;
+  /** UV_THREADPOOL_SIZE as the environment has it. */
+  libuvThreads: string | undefined;
 }
 
 /** Scripts that templates are often written in, by a language of each. */
@@ -33,7 +36,7 @@ export async function readHostFacts(): Promise<HostFacts> {
   const constrained = process.constrainedMemory();
   return {
     cores: availableParallelism(),
-    quotaCores: quotaOf(await textOf('/sys/fs/cgroup/cpu.max')),
+    quotaCores: quotaCores(),
     memoryBytes: constrained > 0 ? Math.min(constrained, totalmem()) : totalmem(),
     openFiles: openFilesOf(await textOf('/proc/self/limits')),
     tasks: numberOf(await textOf('/sys/fs/cgroup/pids.max')),
@@ -44,13 +47,8 @@ export async function readHostFacts(): Promise<HostFacts> {
     fontFamilies: fonts === null ? null : fonts.split('\n').filter((line) => line !== ''),
     languagesWithoutFont: fonts === null ? [] : LANGUAGES.filter((_language, index) => missing[index]),
     nodeVersion: process.versions.node,
+    libuvThreads: process.env.UV_THREADPOOL_SIZE,
   };
-}
-
-/** `200000 100000` are 2 cores, `max 100000` are all. */
-function quotaOf(text: string | null): number | null {
-  const [quota, period] = (text ?? '').split(' ').map(Number);
-  return quota && period ? quota / period : null;
 }
 
 function openFilesOf(limits: string | null): number | null {

@@ -16,6 +16,7 @@ export function judgeHost(facts: HostFacts, settings: Settings): Finding[] {
   return [
     judgeNode(facts),
     judgeCores(facts, settings),
+    judgeLibuv(facts, settings),
     judgeMemory(facts, settings),
     judgeOpenFiles(facts),
     judgeTasks(facts, settings),
@@ -50,6 +51,19 @@ function judgeCores(
       `Set PROCESSES to ${Math.floor(granted)}, so that no core is idle, or run npm run tune.`,
     );
   return ok(says);
+}
+
+/** Pictures are decoded on libuv's threads, beside file reads and DNS. */
+function judgeLibuv({ libuvThreads: given }: HostFacts, { pixels: { IMAGE_THREADS } }: Settings): Finding {
+  if (!given) return ok("libuv's threads follow IMAGE_THREADS.");
+  const says = `UV_THREADPOOL_SIZE is ${JSON.stringify(given)}.`;
+  const isEnough = /^\d+$/.test(given) && Number(given) > IMAGE_THREADS;
+  return isEnough
+    ? ok(says)
+    : warning(
+        says,
+        `Leave it out, or set it above IMAGE_THREADS (${IMAGE_THREADS}): file reads wait for pictures otherwise.`,
+      );
 }
 
 function judgeMemory({ memoryBytes }: HostFacts, { processes, pixels, renders }: Settings): Finding {

@@ -1,12 +1,12 @@
-import { availableParallelism } from 'node:os';
 import { DEFAULT_ENV_FILE } from '../../../config/env-file.ts';
 import { integer, text } from '../../platform/settings/setting.ts';
+import { fittingProcesses } from './cpu-quota.ts';
 
 export const processesSettings = {
   PROCESSES: integer({
     description: 'API processes, each with its own threads.',
-    fallback: availableParallelism(),
-    defaultText: 'one per core',
+    fallback: fittingProcesses(),
+    defaultText: 'one per core that is granted',
     min: 1,
     max: 256,
   }),

@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
@@ -9,7 +10,13 @@ import { readSettings } from '../../../config/index.ts';
 import { judgeAllocator } from '../../../src/host/doctor/allocator.ts';
 import { judgeLatency } from '../../../src/host/doctor/answers.ts';
 import { judgeSandbox, lookAtBrowser } from '../../../src/host/doctor/browser.ts';
-import { judgeKind, judgeSpace, judgeWrite, lookAtDisk } from '../../../src/host/doctor/disk.ts';
+import {
+  judgeDatabase,
+  judgeKind,
+  judgeSpace,
+  judgeWrite,
+  lookAtDisk,
+} from '../../../src/host/doctor/disk.ts';
 import type { Finding } from '../../../src/host/doctor/finding.ts';
 import { judgeHost } from '../../../src/host/doctor/host.ts';
 import type { HostFacts } from '../../../src/host/doctor/host-facts.ts';
@@ -19,6 +26,7 @@ import { judgeOutbound, judgeProxy, lookAtAddress, lookAtMail } from '../../../s
 import { lookAtObjects } from '../../../src/host/doctor/objects.ts';
 import { judgeVersion, lookAtRedis } from '../../../src/host/doctor/redis.ts';
 import { answerControls } from '../../../src/host/processes/controls.ts';
+import { fittingProcesses, processesChosen, quotaCores } from '../../../src/host/processes/cpu-quota.ts';
 import { connectCoordination } from '../../../src/platform/stores/open.ts';
 import { serve } from '../../support/loopback.ts';
 import { startPrivateRedis } from '../../support/services/redis.ts';
@@ -38,6 +46,7 @@ const WELL: HostFacts = {
   fontFamilies: ['DejaVu Sans', 'Noto Color Emoji'],
   languagesWithoutFont: [],
   nodeVersion: '24.1.0',
+  libuvThreads: undefined,
 };
 
 const settingsOf = (environment: Record<string, string>) => readSettings({ PROCESSES: '4', ...environment });
@@ -73,6 +82,40 @@ t.test('faults of the host are found, and their mend is named', async (t) => {
   finds(t, host({ fontFamilies: ['DejaVu Sans'] }), 'warning', /emoji/, /fonts-noto-color-emoji/);
   finds(t, host({ languagesWithoutFont: ['ja'] }), 'warning', /draws text in ja/, /fonts-noto-cjk/);
   finds(t, host({ nodeVersion: '20.20.2' }), 'problem', /20\.20\.2/, /npm/);
+});
+
+t.test('a CPU quota is read from control groups of both versions', async (t) => {
+  const v2 = t.testdir({ 'cpu.max': '150000 100000\n' });
+  t.equal(quotaCores(v2), 1.5);
+  t.equal(quotaCores(t.testdir({ 'cpu.max': 'max 100000\n' })), null);
+  const first = (quota: string) =>
+    t.testdir({ cpu: { 'cpu.cfs_quota_us': `${quota}\n`, 'cpu.cfs_period_us': '100000\n' } });
+  t.equal(quotaCores(first('50000')), 0.5);
+  t.equal(quotaCores(first('-1')), null);
+  t.equal(quotaCores(t.testdir({})), null);
+  t.same(
+    [0.5, 1.5, 9, null].map((quota) => fittingProcesses(quota, 2)),
+    [1, 1, 2, 2],
+  );
+  t.equal(processesChosen(1, false, 0.5), '1 API process: the CPU quota is 0.5');
+  t.equal(processesChosen(3, true, 0.5), '3 API processes: as PROCESSES says');
+});
+
+t.test('threads of libuv that are too few or no number are found', async (t) => {
+  for (const libuvThreads of ['1', 'lots'])
+    finds(t, host({ libuvThreads }), 'warning', /UV_THREADPOOL_SIZE is/, /above IMAGE_THREADS/);
+  t.ok(host({ libuvThreads: '8' }).every(({ state }) => state === 'ok'));
+});
+
+t.test('a database that is damaged is found, and a whole one is well', async (t) => {
+  const folder = t.testdir({ 'broken.sqlite': 'This is no database, whatever its name says. '.repeat(99) });
+  finds(t, judgeDatabase(join(folder, 'broken.sqlite')), 'problem', /not a database/, /backup/);
+  const whole = join(folder, 'whole.sqlite');
+  const database = new DatabaseSync(whole);
+  database.exec('CREATE TABLE pictures (id)');
+  database.close();
+  t.match(judgeDatabase(whole), [{ state: 'ok', says: /is whole/ }]);
+  t.same(judgeDatabase(join(folder, 'absent.sqlite')), []);
 });
 
 t.test('faults of the disk are found', async (t) => {

@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+
+const CONTROL_GROUPS = '/sys/fs/cgroup';
+
+/** Cores that the control group grants, of version 2 or 1, such as 0.5; null where it grants all. */
+export function quotaCores(root = CONTROL_GROUPS): number | null {
+  const [second, quota, period] = ['cpu.max', 'cpu/cpu.cfs_quota_us', 'cpu/cpu.cfs_period_us'].map((name) =>
+    textOf(join(root, name)),
+  );
+  return quotaOf(second ?? `${quota} ${period}`);
+}
+
+/** One process per core that is granted, and at least one. */
+export function fittingProcesses(quota = quotaCores(), cores = availableParallelism()): number {
+  return Math.max(1, Math.floor(Math.min(cores, quota ?? cores)));
+}
+
+/** How many processes there are, and why, for the log of the start. */
+export function processesChosen(processes: number, isSet: boolean, quota = quotaCores()): string {
+  const cores = availableParallelism();
+  const why = isSet
+    ? 'as PROCESSES says'
+    : quota === null || quota >= cores
+      ? `one for each of ${cores} CPU cores`
+      : `the CPU quota is ${quota}`;
+  return `${processes} API ${processes === 1 ? 'process' : 'processes'}: ${why}`;
+}
+
+/** `200000 100000` are 2 cores; `max 100000` and `-1 100000` are all. */
+function quotaOf(text: string): number | null {
+  const [quota = Number.NaN, period = Number.NaN] = text.split(' ').map(Number);
+  return quota > 0 && period > 0 ? quota / period : null;
+}
+
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+}
