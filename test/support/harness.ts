@@ -34,7 +34,7 @@ export interface TestServer {
   /** Address without a slash at the end. */
   url: string;
   stores: Stores;
-  /** What the server logged so far, as JSON lines. */
+  /** The log of the server so far, as JSON lines. */
   logged(): string;
   /** One round of every duty now. */
   sweep(): Promise<void>;

@@ -15,8 +15,8 @@ const KEEP_MS = 30_000;
 export interface AssetRecords {
   /** @throws ApiError asset_not_found, invalid_state */
   find(accountId: string, assetId: string): Promise<DoneAsset>;
-  /** As find, from the store itself. */
-  findAnew(accountId: string, assetId: string): Promise<DoneAsset>;
+  /** Reads the store and replaces the cached record. @throws as `find` */
+  findStored(accountId: string, assetId: string): Promise<DoneAsset>;
   /** Tells every process that an asset has ended. */
   ended(accountId: string, assetId: string): Promise<void>;
   close(): void;
@@ -30,7 +30,7 @@ export async function openAssetRecords(
   const close = await coordination.subscribe(GONE, (key) => records.delete(key));
   const keyOf = (accountId: string, assetId: string) => `${accountId}/${assetId}`;
 
-  async function findAnew(accountId: string, assetId: string): Promise<DoneAsset> {
+  async function findStored(accountId: string, assetId: string): Promise<DoneAsset> {
     const key = keyOf(accountId, assetId);
     records.delete(key);
     const asset = await findDone(store, accountId, assetId);
@@ -39,9 +39,9 @@ export async function openAssetRecords(
   }
 
   return {
-    findAnew,
+    findStored,
     find: async (accountId, assetId) =>
-      records.get(keyOf(accountId, assetId)) ?? findAnew(accountId, assetId),
+      records.get(keyOf(accountId, assetId)) ?? findStored(accountId, assetId),
     async ended(accountId, assetId) {
       const key = keyOf(accountId, assetId);
       records.delete(key);

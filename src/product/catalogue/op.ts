@@ -9,7 +9,7 @@ declare const checked: unique symbol;
 /** Parameters that kept their op's contract: nothing unchecked is ever compiled. */
 export type Checked = Given & { readonly [checked]: true };
 
-/** What a rule across several parameters found wrong: the parameter to name, and how to mend it. */
+/** A violation of a rule across several parameters: the parameter to name, and how to mend it. */
 export interface Violation {
   key: string;
   message: string;
@@ -35,7 +35,7 @@ interface OpBase<N extends string> {
   parameters: TObject;
   /** Fields that the op takes beside `parameters` in a job body, such as prompt or templateId. */
   fields: TProperties;
-  /** What one schema per parameter cannot say: checked after each parameter alone is fine. */
+  /** A rule across several parameters. It is checked once each parameter is valid by itself. */
   rule?: (given: Given) => Violation | undefined;
   produces: 'image' | 'json';
   requiresAssets: boolean;

@@ -11,7 +11,7 @@ const { frame, density } = operations.decode.declared;
 
 export const OUTPUT_FORMATS = ['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff'] as const;
 
-/** What every op that writes an image takes: how the input is read and how the result is written. */
+/** The parameters of every op that writes an image: how the input is read and how the result is written. */
 export const PASS_PARAMETERS = {
   format: optional(
     choice(

@@ -13,11 +13,11 @@ import { PASS_PARAMETERS, type PassParameters, passPartsOf, passRule } from './p
 
 type Shared<P extends TProperties> = Omit<PassParameters, keyof P>;
 
-/** What every op on pixels says of itself; `pixelOp` adds what all of them share. */
+/** The definition of one op on pixels; `pixelOp` adds what all of them share. */
 interface Source<N extends string, P extends TProperties> {
   op: N;
   example: Sent<P> & Shared<P>;
-  /** What one schema per parameter cannot say. */
+  /** A rule across several parameters. */
   rule?(given: Sent<P> & Shared<P>): Violation | undefined;
   /** false: the op reads a second asset and runs in jobs only. */
   sync?: boolean;

@@ -7,7 +7,7 @@ import {
   MESSAGE_MAX_CHARACTERS,
 } from './schema.ts';
 
-/** What is kept of a report. */
+/** The stored part of a report. */
 export type Report = Pick<Feedback, 'kind' | 'message' | 'op' | 'context'>;
 
 /**
@@ -42,7 +42,7 @@ function checkContext(context: Record<string, unknown>): void {
   }
 }
 
-/** As a person counts them, and as the schemas do: an emoji beyond the basic plane is one. */
+/** The number of code points, as the schemas count: an emoji outside the basic plane is one character. */
 function charactersOf(text: string): number {
   return Array.from(text).length;
 }

@@ -2,7 +2,7 @@ import { ceiling, compare, type Decimal, decimal, plus, textOf, times } from './
 import type { Model, Models } from './models.ts';
 import type { ImageModelPrice } from './schema.ts';
 
-/** What an image on this model costs, as data. */
+/** The price of an image on this model, as data. */
 export function imageModelPrice({ markup }: Models, model: Model): ImageModelPrice {
   const { id, name, description, series, categories } = model;
   const { low, high } = spanOf(model);

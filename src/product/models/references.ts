@@ -1,6 +1,6 @@
 type Schema = Readonly<Record<string, unknown>>;
 
-/** What a reference within a schema leads to: `#`, a pointer such as `#/$defs/name`, or an anchor such as `#name`. */
+/** The target of a reference within a schema: `#`, a pointer such as `#/$defs/name`, or an anchor such as `#name`. */
 export function targetOf(root: Schema, reference: string): unknown {
   if (reference === '#') return root;
   const fragment = decoded(reference.slice(1));

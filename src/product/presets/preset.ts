@@ -1,6 +1,6 @@
 import type { PresetStep, Subject } from '../catalogue/plan/step.ts';
 
-/** What one version of a preset runs. Under its number it never changes. */
+/** The content of one version of a preset. A version never changes. */
 export interface Content {
   steps: PresetStep[];
   subjects: Subject[];

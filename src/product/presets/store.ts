@@ -55,7 +55,7 @@ export interface Draft extends Pick<Preset, 'name' | 'description' | 'version' |
   history: readonly PresetVersion[];
 }
 
-/** What a save makes of a preset. */
+/** The fields of a preset that a save replaces. */
 export type Revision = Pick<Preset, 'slug' | 'name' | 'description' | keyof Content>;
 
 export const PRESETS: DeclaredCollection = {

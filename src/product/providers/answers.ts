@@ -3,7 +3,7 @@ import { isObject } from '../../platform/names/json.ts';
 import { readJson } from './json.ts';
 import { type ModelRequest, type RawAnswer, unavailable } from './provider.ts';
 
-/** What a model made, once it was checked. */
+/** The checked result of a model. */
 export type ModelAnswer =
   | { kind: 'image'; bytes: Uint8Array<ArrayBuffer>; contentType: string }
   | { kind: 'json'; output: Record<string, unknown> };

@@ -37,7 +37,7 @@ export async function dial(url: URL, call: Dialled, signal: AbortSignal): Promis
   return promise;
 }
 
-/** Whether an answer is one of 200 to 299. */
+/** True for a status of 200 to 299. */
 export function isOk({ statusCode = 0 }: IncomingMessage): boolean {
   return statusCode >= 200 && statusCode < 300;
 }

@@ -1,6 +1,6 @@
 import { misconfigured, type ProviderFault, rejected, unavailable } from './provider.ts';
 
-/** What a provider answered that is no 2xx. */
+/** A response of a provider whose status is not 2xx. */
 export interface Refusal {
   status: number;
   /** Code and type of its error object, as far as it has them. */

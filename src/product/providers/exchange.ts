@@ -13,7 +13,7 @@ export interface Endpoint {
   baseUrl: string;
   /** Sent with every call; no redirect is followed, so they reach this host alone. */
   headers: Readonly<Record<string, string>>;
-  /** What must be in no message. */
+  /** Secrets that no message may contain. */
   secrets: readonly string[];
 }
 

@@ -37,7 +37,7 @@ export interface CallContext {
   keep(requestId: string): Promise<void>;
 }
 
-/** What a model made. Nothing of it is trusted before it was checked. */
+/** The unchecked result of a model. Nothing of it is trusted before the check. */
 export type RawAnswer = { kind: 'image'; bytes: Uint8Array<ArrayBuffer> } | { kind: 'json'; value: unknown };
 
 /** One way to models: it speaks a provider's interface, and throws ProviderFault for whatever is no answer. */

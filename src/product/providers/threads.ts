@@ -10,7 +10,7 @@ export interface Threads<T, R> {
 
 const IDLE_MS = 60_000;
 
-/** What one thread may take of memory before it is ended, and its task with it. */
+/** The memory limit of one thread. A thread beyond it is ended, and its task with it. */
 export interface ThreadLimits {
   heapMegabytes?: number;
 }

@@ -2,7 +2,7 @@ import { invalidParam } from '../../platform/http/errors.ts';
 import { MEGABYTE } from '../../platform/names/units.ts';
 import { FilledTooLargeError, fillPlaceholders, type Row } from './placeholders.ts';
 
-/** What a page is made of. */
+/** The parts of a page. */
 export interface Page {
   html: string;
   css: string;

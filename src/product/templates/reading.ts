@@ -7,7 +7,7 @@ import type { TemplateData } from './schema.ts';
 import type { TemplatesStore } from './store.ts';
 import { type Template, type TemplateVersion, versionOf } from './template.ts';
 
-/** What a render needs of a template. */
+/** The fields of a template that a render needs. */
 export interface RenderTemplate extends Page {
   /** The template's id, without a version. */
   id: string;

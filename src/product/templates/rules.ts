@@ -11,7 +11,7 @@ import {
   VARIABLES_MAX,
 } from './schema.ts';
 
-/** What one version of a template says. */
+/** The content of one version of a template. */
 export interface Content {
   name: string;
   description: string;

@@ -20,7 +20,7 @@ export interface TemplateVersion extends Omit<Content, 'description'> {
   createdAt: string;
 }
 
-/** What a row of the listing is read with: everything but html and css. */
+/** The fields that a listing reads: all but html and css. */
 export const SUMMARY_FIELDS = [
   'slug',
   'name',

@@ -72,7 +72,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
     worker: createEndpointWorker({ endpoints, deliveries, disabling, attempt, metrics, now }),
     holderPrefix: `${options.hostId}/${options.processId}/`,
     workers: shareOf(WEBHOOK_CONCURRENCY),
-    lanesOfAccount: shareOf(WEBHOOK_CONCURRENCY_PER_ACCOUNT),
+    slotsOfAccount: shareOf(WEBHOOK_CONCURRENCY_PER_ACCOUNT),
     log,
   });
   const fanOut = createFanOut({ ...options, outbox: events.outbox, endpoints, deliveries });

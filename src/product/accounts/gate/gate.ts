@@ -119,7 +119,7 @@ export function createGate(options: GateOptions): Gate {
     const kind = refusal === null && caller !== null ? kindOf(request, config) : null;
     let answer = await ask(request, reply, caller, { kind });
     if (answer.marked) {
-      caller = await authenticateAnew(request, config, caller);
+      caller = await reauthenticate(request, config, caller);
       answer = await ask(request, reply, caller, { kind, ignoresMark: true });
     }
     if (caller !== null) setCaller(request, caller);
@@ -207,7 +207,7 @@ export function createGate(options: GateOptions): Gate {
   }
 
   /** Looks the caller up again, because a marked credential or its account has changed. */
-  async function authenticateAnew(
+  async function reauthenticate(
     request: FastifyRequest,
     config: FastifyContextConfig,
     caller: Caller | null,

@@ -34,7 +34,7 @@ export function createAssetReader(records: AssetRecords, objects: Objects, limit
       length: facts.bytes,
       async read() {
         // An asset that was deleted a moment ago has no bytes any more: the answer says so.
-        const bytes = (await bytesOf(asset)) ?? (await bytesOf(await records.findAnew(accountId, assetId)));
+        const bytes = (await bytesOf(asset)) ?? (await bytesOf(await records.findStored(accountId, assetId)));
         if (bytes === null) throw storageUnreadable();
         return ownedBytes(bytes);
       },

@@ -93,7 +93,7 @@ function hintFor(value: unknown, schema: TSchema): string {
   return didYouMean(value, words.map(String));
 }
 
-/** What is accepted, as data that a program can act on. */
+/** The accepted values, as data that a program can act on. */
 function boundsOf(schema: TSchema): Record<string, unknown> {
   const { enum: allowed, minimum: min, maximum: max } = schema;
   return present({ allowed, min, max });

@@ -2,10 +2,10 @@ import type { TObject, TSchema } from '@sinclair/typebox';
 import { findOp } from '../index.ts';
 import type { Given, Op } from '../op.ts';
 
-/** What formats are called elsewhere, in lower case and without `image/`. */
+/** Other names of formats, in lower case and without `image/`. */
 const FORMATS = new Map(Object.entries({ jpg: 'jpeg', jfif: 'jpeg', tif: 'tiff' }));
 
-/** What places are called elsewhere, in lower case and with `-` between words. */
+/** Other names of positions, in lower case and with `-` between words. */
 const PLACES = new Map<string, string>(
   Object.entries({
     centre: 'center',

@@ -95,7 +95,7 @@ export function guidelinesOf(definitions: readonly OpDefinition[], updatedAt: Da
   return { version, updatedAt: updatedAt.toISOString(), document };
 }
 
-/** What most ops take, said once. */
+/** The parameters that most ops share, described once. */
 function sharedSection(definitions: readonly OpDefinition[]): string {
   const { params = {}, pricing } = definitions.find(({ op }) => op === 'resize') ?? {};
   const lines = Object.keys(PASS_PARAMETERS).flatMap((name) => {

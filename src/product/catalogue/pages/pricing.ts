@@ -7,7 +7,7 @@ import type { OpPricing } from '../schema.ts';
 const EXACT_PRICE =
   'Send the same body to POST /api/v1/jobs?dryRun=true: it answers with the credits and runs nothing.';
 
-/** What the op costs, as data. */
+/** The price of the op, as data. */
 export function pricingOf(op: Op, plans: readonly Plan[], models: Models): OpPricing {
   switch (op.kind) {
     case 'sync':

@@ -40,7 +40,7 @@ export interface ModelSegment {
   produces: 'image' | 'json';
 }
 
-/** What an item walks: plain data, so that a job keeps it as it was at submit. */
+/** One part of an item's plan. It is plain data, so that a job can store it at submit. */
 export type Segment = PassSegment | ModelSegment;
 
 /** A step of a pipeline as a job shows it. */
@@ -49,7 +49,7 @@ export interface RegistryStep {
   params: Record<string, unknown>;
 }
 
-/** What an item is made of: an asset, one of `count`, or a row of data. */
+/** The source of an item: an asset, one of `count`, or a row of data. */
 export type Taken = 'assets' | 'nothing' | 'rows';
 
 /** The segments that a checked list of steps runs as. */
@@ -71,7 +71,7 @@ export function typeOf(segments: readonly Segment[]): JobType | 'chain' {
   return first.runs === 'pass' ? 'process' : first.jobType;
 }
 
-/** What an item of these segments is made of. */
+/** The source of an item of these segments. */
 export function takenBy([first]: readonly Segment[]): Taken {
   return first?.runs === 'model' && first.op === 'generate' ? 'nothing' : 'assets';
 }

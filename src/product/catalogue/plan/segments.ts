@@ -1,4 +1,4 @@
-/** What decides where a list of steps is cut. */
+/** The facts that decide where a list of steps is cut. */
 interface Cuttable {
   kind: 'deterministic' | 'ai';
 }

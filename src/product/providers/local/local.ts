@@ -10,7 +10,7 @@ const HEAP_MEGABYTES = 512;
 /** What the readers are made of; an installation may leave them out. */
 const PACKAGES = ['tesseract.js', '@tesseract.js-data/eng/package.json', 'zxing-wasm/reader'];
 
-/** Whether the packages of the local models are there. */
+/** True when the packages of the local models are installed. */
 export function isLocalInstalled(): boolean {
   try {
     for (const name of PACKAGES) import.meta.resolve(name);

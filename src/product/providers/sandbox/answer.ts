@@ -45,7 +45,7 @@ export function answerFor(schema: Schema, facts: Facts): unknown {
 
 interface Place {
   root: Schema;
-  /** What each reference leads to. */
+  /** The target of each reference. */
   targets: Map<string, unknown>;
   /** What each schema says once its references are followed. */
   resolved: Map<Schema, Schema>;

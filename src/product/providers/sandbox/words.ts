@@ -1,4 +1,4 @@
-/** What the words in a prompt make the sandbox do with one item. */
+/** Instructions for the sandbox, read from the words of a prompt, for one item. */
 export interface Steering {
   rejects: boolean;
   fails: boolean;

@@ -24,7 +24,7 @@ interface DispatcherOptions {
   /** The most endpoint workers that this process runs at once, by its current setting. */
   workers: () => number;
   /** The most of them for one account. */
-  lanesOfAccount: () => number;
+  slotsOfAccount: () => number;
   log: { warn(context: object, message: string): void };
 }
 
@@ -46,8 +46,8 @@ interface Hold {
 
 /** Claims due endpoints and runs their workers: many at once, and each endpoint in one process at a time. */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { coordination, worker, workers, lanesOfAccount, log } = options;
-  const slots = createSlots({ slots: workers, slotsOfAccount: lanesOfAccount, now: () => performance.now() });
+  const { coordination, worker, workers, slotsOfAccount, log } = options;
+  const slots = createSlots({ slots: workers, slotsOfAccount, now: () => performance.now() });
   const held = new Map<string, Hold>();
   const running = new Set<Promise<void>>();
   let claims = 0;

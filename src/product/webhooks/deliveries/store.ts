@@ -15,11 +15,11 @@ const LISTING: Listing = {
   sort: order('-createdAt', '-_id'),
 };
 
-/** Oldest due first; of one instant in the order of their outcomes. */
-const LANE = ['dueAt', 'sequence'];
+/** Oldest due first; deliveries due at the same instant follow the order of their outcomes. */
+const DUE_ORDER = ['dueAt', 'sequence'];
 
 const INDEXES: readonly IndexSpec[] = [
-  { name: 'worker', fields: order('endpointId', ...LANE), whenPresent: ['dueAt'] },
+  { name: 'worker', fields: order('endpointId', ...DUE_ORDER), whenPresent: ['dueAt'] },
   { name: 'due', fields: order('dueAt'), whenPresent: ['dueAt'] },
   { name: 'listing', fields: order('endpointId', '-createdAt', '-_id') },
   { name: 'expiry', fields: order('expiresAt') },
@@ -69,7 +69,7 @@ export class DeliveriesStore {
   /** The next deliveries of an endpoint, due or not, oldest due first. */
   async queue(accountId: string, endpointId: string, limit: number): Promise<DeliveryDocument[]> {
     const filter = { accountId, endpointId, dueAt: { $gt: '' } };
-    return this.#deliveries.find(filter, { sort: order(...LANE), limit });
+    return this.#deliveries.find(filter, { sort: order(...DUE_ORDER), limit });
   }
 
   /**
@@ -110,7 +110,7 @@ export class DeliveriesStore {
     until: Date,
   ): Promise<Pick<DeliveryDocument, 'accountId' | 'endpointId' | 'dueAt'> | null> {
     const filter = { endpointId: { $gt: afterId }, dueAt: { $gt: '', $lte: until.toISOString() } };
-    const sort = order('endpointId', ...LANE);
+    const sort = order('endpointId', ...DUE_ORDER);
     return this.#deliveries.findOne(filter, { sort, fields: ['accountId', 'endpointId', 'dueAt'] });
   }
 
