@@ -27,7 +27,7 @@ export interface Fragment {
 
 interface OpBase<N extends string> {
   op: N;
-  /** What an item of it is at work: a pass over pixels, a page that is drawn, a model, or an endpoint's answer. */
+  /** The kind of work of an item: a pass over pixels, the drawing of a page, a model, or an endpoint's answer. */
   runs: 'pass' | 'render' | 'model' | 'answer';
   /** One sentence that says what the op does, for an agent that has to choose. */
   description: string;
@@ -57,7 +57,7 @@ export interface PixelOp<N extends string = string> extends OpBase<N> {
 /** Draws a template: deterministic, but no step of a pass. */
 export interface RenderOp<N extends string = string> extends OpBase<N> {
   runs: 'render';
-  /** What the endpoint takes that draws one row while the caller waits. */
+  /** The body of the endpoint that draws one row while the caller waits. */
   syncFields: TProperties;
   syncExample: Given;
   kind: 'deterministic';
@@ -91,7 +91,7 @@ export interface AiOp<N extends ModelCategory = ModelCategory> extends OpBase<N>
 export type Op = PixelOp | RenderOp | SyncOp | AiOp;
 export type JobType = (PixelOp | RenderOp | AiOp)['jobType'];
 
-/** Whether the op is a step of a pass, and so compiles. */
+/** True for an op that compiles to steps of a pass. */
 export function isPixelOp(op: Op): op is PixelOp {
   return op.runs === 'pass';
 }

@@ -108,7 +108,7 @@ function definitionsOf({ plans, models }: CatalogueOptions): OpDefinition[] {
   return Object.values(OPS).map((op) => definitionOf(op, plans, models));
 }
 
-/** What is measured changes while the service runs; the rest of a definition does not. */
+/** Adds the measured seconds, the only part of a definition that changes while the service runs. */
 function withTypicalSeconds(
   definition: OpDefinition,
   typicalSeconds: CatalogueOptions['typicalSeconds'],

@@ -83,7 +83,7 @@ export function findBuiltIn(idOrSlug: string): Preset | undefined {
   return BY_ID.get(idOrSlug);
 }
 
-/** Whether an id is a built-in's: no account's preset can have it. */
+/** True for the id of a built-in, which no account's preset can have. */
 export function isBuiltIn(id: string): boolean {
   return BY_ID.has(id);
 }

@@ -3,7 +3,7 @@ import { jsonIn } from './answers.ts';
 import { ask, type Endpoint, endpointUrl, objectOf, PICTURE_ANSWER_MAX_BYTES } from './exchange.ts';
 import { type ModelRequest, type Provider, type RawAnswer, rejected, unavailable } from './provider.ts';
 
-/** What this service decides itself. */
+/** Parameters that the service sets itself. */
 const RESERVED = [
   'candidateCount',
   'responseModalities',

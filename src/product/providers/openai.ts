@@ -6,7 +6,7 @@ import { ask, type Endpoint, endpointUrl, objectOf, PICTURE_ANSWER_MAX_BYTES } f
 import { dataUrl } from './pictures.ts';
 import { type ModelRequest, type Provider, type RawAnswer, rejected } from './provider.ts';
 
-/** What this service decides itself: one picture per call, answered whole. */
+/** Parameters that the service sets itself: one picture per call, answered whole. */
 const RESERVED = [
   'model',
   'prompt',

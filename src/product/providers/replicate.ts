@@ -14,7 +14,7 @@ import {
   unavailable,
 } from './provider.ts';
 
-/** What this service decides itself: one picture per call. */
+/** Parameters that the service sets itself: one picture per call. */
 const RESERVED = ['num_outputs', 'num_images', 'number_of_images'];
 const CONTENT = /nsfw|safety|sensitive|flagged|moderation|content policy|prohibited/i;
 /** The wait between two looks at a prediction grows from the first to the last. */

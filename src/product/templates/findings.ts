@@ -2,7 +2,7 @@ import type { Warning } from '../../platform/http/hooks/warnings.ts';
 import { isObject } from '../../platform/names/json.ts';
 import { isEmpty, type Row, variablesOf } from './placeholders.ts';
 
-/** What of a template is looked at. */
+/** The fields of a template that are checked. */
 interface Looked {
   html: string;
   css: string;

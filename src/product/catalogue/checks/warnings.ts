@@ -159,7 +159,7 @@ function distinct(...indexes: number[]): number[] {
   return [...new Set(indexes)];
 }
 
-/** What the registry knows of a step; undefined for what only says how a file is read or written. */
+/** The operation of a step; undefined for one that only controls how a file is read or written. */
 function operationOf({ operation: name }: Step): StepOperation | undefined {
   const operation = operationNamed(name);
   return operation?.kind === 'step' ? operation : undefined;

@@ -8,13 +8,13 @@ import { firstViolation } from '../checks/contract.ts';
 import type { AiOp, Given } from '../op.ts';
 import { contract, prompt as promptSchema } from '../parameter.ts';
 
-/** What a call of a model is made of, as it was sent. */
+/** The input of a model call, as the caller sent it. */
 interface Sent {
   prompt?: string;
   parameters?: unknown;
 }
 
-/** What runs: the op's own prompt stands in where none was sent. */
+/** The checked step. Its prompt is the op's own where the caller sent none. */
 export interface CheckedAiStep {
   op: AiOp['op'];
   model: string;

@@ -17,7 +17,7 @@ export interface Obstacle {
   obstacle: { index: number; does: string };
 }
 
-/** The one pass of steps that were checked, or what stands in its way. */
+/** The single pass of checked steps, or the step that cannot run in one. */
 export function onePassOf(compiled: readonly CompiledStep[]): OnePass | Obstacle {
   const steps: DeterministicStep[] = [];
   for (const step of compiled) {

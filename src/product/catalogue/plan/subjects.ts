@@ -106,7 +106,7 @@ export function checkMentions(prompt = '', subjects: readonly Subject[], param: 
   );
 }
 
-/** The prompt as the model receives it: a subject stands in it by its descriptor, and without one by its name. */
+/** The prompt as the model receives it. Each mention becomes the descriptor of its subject, or the name without one. */
 export function expandPrompt(prompt: string, subjects: readonly Subject[]): string {
   const words = new Map(subjects.map(({ name, descriptor }) => [name, descriptor ?? name]));
   return prompt.replace(MENTION, (mention, name: string) => words.get(name) ?? mention);
@@ -117,7 +117,7 @@ export function referencesOf(subjects: readonly Subject[]): string[] {
   return subjects.flatMap(({ referenceAssetIds }) => referenceAssetIds);
 }
 
-/** Whether the step's model is shown the subjects' pictures. */
+/** True when the step sends the subjects' pictures to its model. */
 export function showsSubjects(step: { op?: string } | CompiledStep): boolean {
   return 'op' in step && step.op !== undefined && SUBJECT_OPS.includes(step.op);
 }

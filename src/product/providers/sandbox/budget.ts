@@ -6,9 +6,9 @@ const BYTES_MAX = 256 * 1024;
 /** Keywords that are read to make it, a reference's at each place: references multiply them without making a value. */
 const KEYWORDS_MAX = 30_000;
 
-/** What one answer may still cost. It is made on the event loop, so all of it together is a matter of milliseconds. */
+/** The remaining cost of one answer. Answers are made on the event loop, so the whole budget is a few milliseconds. */
 export interface Budget {
-  /** Takes so much off. @throws ProviderFault rejected when nothing is left. */
+  /** Subtracts a cost. @throws ProviderFault rejected when nothing is left. */
   spend(cost: Partial<Cost>): void;
 }
 
