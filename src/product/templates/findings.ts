@@ -3,14 +3,14 @@ import { isObject } from '../../platform/names/json.ts';
 import { isEmpty, type Row, variablesOf } from './placeholders.ts';
 
 /** The fields of a template that are checked. */
-interface Looked {
+interface Source {
   html: string;
   css: string;
   variables: readonly string[];
 }
 
 /** Names of a row that fill nothing of the template, and placeholders that the row leaves empty. */
-export function variableWarnings({ html, css, variables }: Looked, row: Row): Warning[] {
+export function variableWarnings({ html, css, variables }: Source, row: Row): Warning[] {
   const placeholders = variablesOf(html, css);
   const known = [...new Set([...variables, ...placeholders])];
   const unknown = unknownNames(row, known, '').map((name) => ({ code: 'unknown_variable', name }));

@@ -6,7 +6,7 @@ import type { Given, Op } from '../op.ts';
 const FORMATS = new Map(Object.entries({ jpg: 'jpeg', jfif: 'jpeg', tif: 'tiff' }));
 
 /** Other names of positions, in lower case and with `-` between words. */
-const PLACES = new Map<string, string>(
+const POSITIONS = new Map<string, string>(
   Object.entries({
     centre: 'center',
     middle: 'center',
@@ -100,5 +100,5 @@ export function formatInOwnSpelling(text: string): string {
 
 function readPlace(text: string): string {
   const word = text.toLowerCase().replaceAll(/[ _]/g, '-');
-  return PLACES.get(word) ?? word;
+  return POSITIONS.get(word) ?? word;
 }

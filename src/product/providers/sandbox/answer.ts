@@ -43,7 +43,7 @@ export function answerFor(schema: Schema, facts: Facts): unknown {
   }
 }
 
-interface Place {
+interface AnswerContext {
   root: Schema;
   /** The target of each reference. */
   targets: Map<string, unknown>;
@@ -57,23 +57,24 @@ interface Place {
   depth: number;
 }
 
-function valueFor(schema: unknown, place: Place): unknown {
-  place.budget.spend({ values: 1, bytes: place.name.length });
-  if (typeof schema !== 'object' || schema === null) return paidFor(place.facts[place.name] ?? null, place);
-  const resolved = resolvedOnce(schema as Schema, place);
-  if (resolved.const !== undefined) return paidFor(resolved.const, place);
-  if (Array.isArray(resolved.enum)) return paidFor(resolved.enum[0], place);
-  const fact = place.facts[place.name];
+function valueFor(schema: unknown, context: AnswerContext): unknown {
+  context.budget.spend({ values: 1, bytes: context.name.length });
+  if (typeof schema !== 'object' || schema === null)
+    return paidFor(context.facts[context.name] ?? null, context);
+  const resolved = resolvedOnce(schema as Schema, context);
+  if (resolved.const !== undefined) return paidFor(resolved.const, context);
+  if (Array.isArray(resolved.enum)) return paidFor(resolved.enum[0], context);
+  const fact = context.facts[context.name];
   const { type } = resolved;
   if (fact !== undefined && fits(fact, type))
-    return type === 'array' ? listFor(resolved, place, fact as unknown[]) : paidFor(fact, place);
+    return type === 'array' ? listFor(resolved, context, fact as unknown[]) : paidFor(fact, context);
   switch (type) {
     case 'object':
-      return objectFor(resolved, place);
+      return objectFor(resolved, context);
     case 'array':
-      return listFor(resolved, place, []);
+      return listFor(resolved, context, []);
     case 'string':
-      return textFor(resolved, place);
+      return textFor(resolved, context);
     case 'integer':
     case 'number':
       return numberFor(resolved);
@@ -85,36 +86,36 @@ function valueFor(schema: unknown, place: Place): unknown {
 }
 
 /** A value that is given as it is: a fact, or one that the schema itself holds. */
-function paidFor(value: unknown, { budget }: Place): unknown {
+function paidFor(value: unknown, { budget }: AnswerContext): unknown {
   budget.spend({ bytes: JSON.stringify(value)?.length ?? 0 });
   return value;
 }
 
-function objectFor(schema: Schema, place: Place): Record<string, unknown> {
+function objectFor(schema: Schema, context: AnswerContext): Record<string, unknown> {
   const properties = (schema.properties ?? {}) as Record<string, unknown>;
   const required = (schema.required ?? []) as string[];
   // Where a schema goes round in circles, only what it insists on is filled.
-  const fillsAll = !place.onlyRequired && place.depth < DEEPEST;
+  const fillsAll = !context.onlyRequired && context.depth < DEEPEST;
   const names = fillsAll ? [...Object.keys(properties), ...required] : required;
-  if (place.depth > 2 * DEEPEST) return {};
+  if (context.depth > 2 * DEEPEST) return {};
   return Object.fromEntries(
     [...new Set(names)].map((name) => [
       name,
-      valueFor(properties[name] ?? true, { ...place, name, depth: place.depth + 1 }),
+      valueFor(properties[name] ?? true, { ...context, name, depth: context.depth + 1 }),
     ]),
   );
 }
 
-function listFor(schema: Schema, place: Place, found: unknown[]): unknown[] {
+function listFor(schema: Schema, context: AnswerContext, found: unknown[]): unknown[] {
   const least = Number(schema.minItems ?? 0);
   const most = Number(schema.maxItems ?? Number.POSITIVE_INFINITY);
-  const entry = () => valueFor(schema.items ?? true, { ...place, name: '', depth: place.depth + 1 });
+  const entry = () => valueFor(schema.items ?? true, { ...context, name: '', depth: context.depth + 1 });
   const entries = found.slice(0, most);
   while (entries.length < least) entries.push(entry());
   return entries;
 }
 
-function textFor(schema: Schema, { facts, budget }: Place): string {
+function textFor(schema: Schema, { facts, budget }: AnswerContext): string {
   const most = Number(schema.maxLength ?? Number.POSITIVE_INFINITY);
   const text = String(facts.description ?? '');
   const least = Number(schema.minLength ?? 0);
@@ -129,31 +130,31 @@ function numberFor({ minimum, exclusiveMinimum, maximum, multipleOf }: Schema): 
   return multipleOf === undefined ? value : Math.ceil(value / step) * step;
 }
 
-function resolvedOnce(schema: Schema, place: Place): Schema {
-  const known = place.resolved.get(schema);
+function resolvedOnce(schema: Schema, context: AnswerContext): Schema {
+  const known = context.resolved.get(schema);
   if (known !== undefined) return known;
-  const joined = resolve(schema, place);
+  const joined = resolve(schema, context);
   const resolved = { ...joined, type: typeOf(joined) };
-  place.resolved.set(schema, resolved);
+  context.resolved.set(schema, resolved);
   return resolved;
 }
 
 /** Follows references within the document and takes the first of a choice; what all must hold is joined. */
-function resolve(schema: Schema, place: Place, hops = 0): Schema {
+function resolve(schema: Schema, context: AnswerContext, hops = 0): Schema {
   if (hops > DEEPEST) return {};
   const { $ref, allOf, anyOf, oneOf, ...own } = schema;
   const parts = [
-    ...(typeof $ref === 'string' ? [referredBy($ref, place)] : []),
+    ...(typeof $ref === 'string' ? [referredBy($ref, context)] : []),
     ...(Array.isArray(allOf) ? allOf : []),
     ...(Array.isArray(anyOf) ? anyOf.slice(0, 1) : []),
     ...(Array.isArray(oneOf) ? oneOf.slice(0, 1) : []),
   ];
   const joined = parts
     .filter((part): part is Schema => typeof part === 'object' && part !== null)
-    .map((part) => resolve(part, place, hops + 1));
+    .map((part) => resolve(part, context, hops + 1));
   const all = [...joined, own];
   const counted = [...all, ...all.map((part) => part.properties), ...all.map((part) => part.required), parts];
-  place.budget.spend({ keywords: counted.reduce<number>((sum, one) => sum + 1 + sizeOf(one), 0) });
+  context.budget.spend({ keywords: counted.reduce<number>((sum, one) => sum + 1 + sizeOf(one), 0) });
   return {
     ...Object.assign({}, ...all),
     properties: Object.assign({}, ...all.map(({ properties }) => properties)),
@@ -167,7 +168,7 @@ function sizeOf(value: unknown): number {
   return typeof value === 'object' && value !== null ? Object.keys(value).length : 0;
 }
 
-function referredBy(reference: string, { root, targets }: Place): unknown {
+function referredBy(reference: string, { root, targets }: AnswerContext): unknown {
   if (!targets.has(reference)) targets.set(reference, targetOf(root, reference));
   return targets.get(reference);
 }
