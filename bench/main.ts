@@ -1,44 +1,48 @@
 import { runAgainst, runCompare } from './compare/commands.ts';
 import { runLoadSuite } from './load-suite-command.ts';
 import { LOAD_SUITES, MEASURED_SUITES, runMeasuredSuite } from './registry.ts';
+import { hearSignals, unlessStopped } from './stopping.ts';
 import { readWords, type Words } from './words.ts';
 
 /**
  * `npm run bench -- <suite …>` runs suites by name; `npm run bench -- compare A.json B.json` compares two results.
  * `--help` lists all commands. Each result is written to bench/results/ as JSON and as an HTML page.
  */
+const stopping = hearSignals();
 try {
   await main(readWords(process.argv.slice(2)));
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
 }
-process.exit();
+process.exit(stopping.exitCode() || process.exitCode);
 
 async function main(words: Words): Promise<void> {
   const [first] = words.names;
   if (words.help || (first === undefined && words.suiteFile === '')) return console.log(help());
   if (first === 'compare') return runCompare(words);
   if (words.suiteFile !== '') return runLoad(words.suiteFile, words);
-  for (const name of words.names) await runNamed(name, words);
+  for (const name of words.names) if (!stopping.signal.aborted) await runNamed(name, words);
 }
 
 async function runNamed(name: string, words: Words): Promise<void> {
   const loadFile = LOAD_SUITES[name];
   if (loadFile !== undefined) return runLoad(loadFile, words);
-  if (MEASURED_SUITES[name] !== undefined) return runMeasuredSuite(name, words);
+  if (MEASURED_SUITES[name] !== undefined)
+    return unlessStopped(runMeasuredSuite(name, words), stopping.signal);
   throw new Error(
     `There is no suite ${name}: ${[...Object.keys(LOAD_SUITES), ...Object.keys(MEASURED_SUITES)].join(', ')}.`,
   );
 }
 
 function runLoad(file: string, words: Words): Promise<void> {
-  return words.against === '' ? runLoadSuite(file, words) : runAgainst(file, words);
+  return words.against === '' ? runLoadSuite(file, words, stopping) : runAgainst(file, words, stopping);
 }
 
 function help(): string {
   return [
-    'npm run bench -- <suite …> [--url URL --key KEY [--yes]] [--images DIR] [--thresholds]',
+    'npm run bench -- <suite …> [--url URL --key KEY | --keys FILE [--yes]] [--images DIR] [--thresholds] [--out DIR]',
+    '                           [--seconds N] [--rate CALLS/S] [--connections N]',
     'npm run bench -- --suite FILE.ts …      a suite of your own: a module whose default export is a LoadSuite (bench/load/suite.ts)',
     'npm run bench -- compare A.json B.json [--fail-over 5%]',
     'npm run bench -- <suite> --against <git ref or url> [--rounds 8] [--fail-over 5%]',
@@ -47,5 +51,6 @@ function help(): string {
     `Measure beside a baseline in the same run: ${Object.keys(MEASURED_SUITES).join(', ')}`,
     '',
     'Without --url the bench starts the service itself, with embedded stores. Results lie in bench/results/.',
+    'DARKROOM_KEY is the key where --key is not given. --seconds, --rate and --connections change every stage but the warm-up.',
   ].join('\n');
 }

@@ -34,7 +34,7 @@ export const MEASURED_SUITES: Record<string, () => Promise<Suite>> = {
  * Runs a suite. The exit code is 1 when the suite missed one of its aims. @throws Error for options that only a suite
  * under load has.
  */
-export async function runMeasuredSuite(name: string, { url, against }: Words): Promise<void> {
+export async function runMeasuredSuite(name: string, { url, against, out }: Words): Promise<void> {
   if (url !== '' || against !== '')
     throw new Error(`${name} measures beside a baseline on this machine: leave --url and --against out.`);
   const suite = await MEASURED_SUITES[name]?.();
@@ -46,7 +46,7 @@ export async function runMeasuredSuite(name: string, { url, against }: Words): P
     node: process.version,
     ...(await suite.run()),
   };
-  await writeResult(name, result, page(result));
+  await writeResult(name, { result, html: page(result), folder: out });
   for (const sentence of result.missed ?? []) console.error(`Missed: ${sentence}`);
   if (result.missed?.length) process.exitCode = 1;
 }

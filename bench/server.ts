@@ -1,8 +1,10 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { atExit } from './stopping.ts';
 
 export interface BenchServer {
   url: string;
@@ -24,6 +26,8 @@ export async function startBenchServer(
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-bench-'));
   const child = spawn(process.execPath, [main], {
     stdio: ['ignore', 'pipe', 'inherit'],
+    // A signal of the terminal reaches the bench alone, which ends the service when it has its figures.
+    detached: true,
     env: {
       ...process.env,
       PORT: '0',
@@ -38,6 +42,10 @@ export async function startBenchServer(
       ...settings,
     },
   });
+  const forget = atExit(() => {
+    endGroup(child);
+    rmSync(directory, { recursive: true, force: true });
+  });
   const url = await listeningAddress(child);
   return {
     url,
@@ -45,15 +53,25 @@ export async function startBenchServer(
     pid: child.pid ?? 0,
     directory,
     async stop() {
-      // A terminal's Ctrl-C reached the child process as well.
-      if (child.exitCode !== null || child.signalCode !== null)
-        return rm(directory, { recursive: true, force: true });
-      const gone = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGTERM');
-      await gone;
+      if (child.exitCode === null && child.signalCode === null) {
+        const gone = new Promise((resolve) => child.once('exit', resolve));
+        child.kill('SIGTERM');
+        await gone;
+      }
       await rm(directory, { recursive: true, force: true });
+      forget();
     },
   };
+}
+
+/** Ends a service with all of its processes at once. */
+function endGroup({ pid, exitCode, signalCode }: ChildProcess): void {
+  if (pid === undefined || exitCode !== null || signalCode !== null) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // The processes have ended by themselves.
+  }
 }
 
 /** Opens an account besides that of the bench. @returns its API key. */
@@ -70,7 +88,7 @@ export function openAccount(
   return (JSON.parse(printed) as { key: string }).key;
 }
 
-function listeningAddress(child: ReturnType<typeof spawn>): Promise<string> {
+function listeningAddress(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     const late = setTimeout(() => reject(new Error('The server did not start in time.')), START_TIMEOUT_MS);
     child.once('exit', (code) => reject(new Error(`The server ended with ${code}.`)));

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import type { Overrides } from './load/overrides.ts';
 
 /** The options of the command line. Texts that were not given are empty. */
 export interface Words {
@@ -6,7 +8,8 @@ export interface Words {
   names: string[];
   help: boolean;
   url: string;
-  key: string;
+  /** API keys of --key, --keys or DARKROOM_KEY; none where the bench starts the service. */
+  keys: string[];
   yes: boolean;
   suiteFile: string;
   imagesFolder: string;
@@ -15,6 +18,9 @@ export interface Words {
   rounds: number;
   /** Share of slowness from which a comparison fails; null when it never does. */
   failOver: number | null;
+  /** Folder of the results; empty: bench/results. */
+  out: string;
+  overrides: Overrides;
 }
 
 const DEFAULT_ROUNDS = 8;
@@ -29,6 +35,7 @@ export function readWords(argv: readonly string[]): Words {
       help: { type: 'boolean', short: 'h', default: false },
       url: { type: 'string', default: '' },
       key: { type: 'string', default: '' },
+      keys: { type: 'string', default: '' },
       yes: { type: 'boolean', default: false },
       suite: { type: 'string', default: '' },
       images: { type: 'string', default: '' },
@@ -36,6 +43,10 @@ export function readWords(argv: readonly string[]): Words {
       against: { type: 'string', default: '' },
       rounds: { type: 'string', default: String(DEFAULT_ROUNDS) },
       'fail-over': { type: 'string', default: '' },
+      out: { type: 'string', default: '' },
+      seconds: { type: 'string' },
+      rate: { type: 'string' },
+      connections: { type: 'string' },
     },
   });
   const rounds = Number(values.rounds);
@@ -47,7 +58,7 @@ export function readWords(argv: readonly string[]): Words {
     names: positionals,
     help: values.help,
     url: values.url,
-    key: values.key,
+    keys: keysOf(values.key, values.keys),
     yes: values.yes,
     suiteFile: values.suite,
     imagesFolder: values.images,
@@ -55,7 +66,34 @@ export function readWords(argv: readonly string[]): Words {
     against: values.against,
     rounds,
     failOver: values['fail-over'] === '' ? null : shareOf(values['fail-over']),
+    out: values.out,
+    overrides: {
+      seconds: positive('seconds', values.seconds),
+      rate: positive('rate', values.rate),
+      connections: positive('connections', values.connections, { isWhole: true }),
+    },
   };
+}
+
+/** The keys of a file, one on each line; else the one key of the command line or the environment. */
+function keysOf(key: string, file: string): string[] {
+  if (file === '') return [key || (process.env.DARKROOM_KEY ?? '')].filter((one) => one !== '');
+  const keys = readFileSync(file, 'utf8')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'));
+  if (keys.length === 0)
+    throw new Error(`--keys is "${file}", but it holds no key; one on each line is expected.`);
+  return keys;
+}
+
+/** Null where the option was not given. */
+function positive(name: string, text: string | undefined, { isWhole = false } = {}): number | null {
+  if (text === undefined) return null;
+  const value = Number(text);
+  if (!(value > 0) || value === Number.POSITIVE_INFINITY || (isWhole && !Number.isInteger(value)))
+    throw new Error(`--${name} is "${text}", but a ${isWhole ? 'whole ' : ''}number above 0 is expected.`);
+  return value;
 }
 
 /** Reads a percentage: `5%` is 0.05. */

@@ -1,40 +1,48 @@
 import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import type { LoadSuite } from '../load/suite.ts';
+import { importSuite } from '../load/checked-suite.ts';
+import { inspectInstance, remarksOn } from '../load/instance.ts';
+import { overridden } from '../load/overrides.ts';
 import { openTarget } from '../load/target.ts';
 import { hostFacts, type LoadReport } from '../report/load-report.ts';
 import { page } from '../report/table-page.ts';
 import { writeResult } from '../results.ts';
+import { type Stopping, unlessStopped } from '../stopping.ts';
 import type { Words } from '../words.ts';
 import { openOtherSide } from './other-side.ts';
-import { runRounds } from './rounds.ts';
+import { type Round, runRounds } from './rounds.ts';
 import { type ComparedRow, compareRounds, compareRuns, worseThan } from './rows.ts';
 
 /** `compare A.json B.json`: compares two reports of one suite. */
-export async function runCompare({ names, failOver }: Words): Promise<void> {
-  const [, fileA, fileB] = names;
+export async function runCompare(words: Words): Promise<void> {
+  const [, fileA, fileB] = words.names;
   if (fileA === undefined || fileB === undefined)
     throw new Error('compare needs two results: npm run bench -- compare A.json B.json');
   const [a, b] = [await readReport(fileA), await readReport(fileB)];
   if (a.suite !== b.suite) throw new Error(`${fileA} is of the suite ${a.suite}, ${fileB} of ${b.suite}.`);
   const method = `${basename(fileB)} (B) beside ${basename(fileA)} (A), by the slices of their stages. The runs were not interleaved: a mood of the machine can look like a difference.`;
-  await tell(`compare-${a.suite}`, method, compareRuns(a.stages, b.stages), failOver);
+  await report({ name: `compare-${a.suite}`, method, rows: compareRuns(a.stages, b.stages) }, words);
 }
 
 /** `<suite> --against REF`: compares interleaved rounds of this tree (B) with another side (A). */
-export async function runAgainst(file: string, words: Words): Promise<void> {
+export async function runAgainst(file: string, words: Words, { signal }: Stopping): Promise<void> {
   const suiteFile = resolve(file);
-  const { default: suite } = (await import(suiteFile)) as { default: LoadSuite };
+  const suite = overridden(await importSuite(suiteFile), words.overrides);
   const { against, rounds, imagesFolder: picturesFolder } = words;
   const options = { ...words, settings: suite.settings ?? {} };
-  const a = await openOtherSide(against, options);
+  const a = await unlessStopped(openOtherSide(against, options), signal);
   try {
-    const b = await openTarget(options);
+    const b = await unlessStopped(openTarget(options), signal);
     try {
+      for (const [side, { url, keys }] of Object.entries({ A: a, B: b })) {
+        const instance = await unlessStopped(inspectInstance(url, keys), signal);
+        for (const sentence of remarksOn(instance, suite)) console.log(`${side}: ${sentence}`);
+      }
       const onRound = (round: number) => console.log(`${suite.name}: round ${round} of ${rounds}`);
-      const done = await runRounds({ suite, suiteFile, picturesFolder, a, b, rounds, onRound });
-      const method = `B is this tree, A is ${against}: ${rounds} interleaved rounds of each stage, ratios pair by pair, intervals of 95 % by Student's t over their logarithms.`;
-      await tell(`${suite.name}-against`, method, compareRounds(done), words.failOver);
+      const done = await runRounds({ suite, suiteFile, picturesFolder, a, b, rounds, signal, onRound });
+      const method = `B is this tree, A is ${against}: ${done.length} interleaved rounds of each stage, ratios pair by pair, intervals by Student's t over their logarithms with Holm's correction (5 % false alarms in all rows of a kind). CPU time is that of all processes of a side.`;
+      const rows = compareRounds(done);
+      await report({ name: `${suite.name}-against`, method, rows, rounds: done }, words);
     } finally {
       await b.stop();
     }
@@ -43,25 +51,28 @@ export async function runAgainst(file: string, words: Words): Promise<void> {
   }
 }
 
-async function tell(
-  name: string,
-  method: string,
-  rows: ComparedRow[],
-  failOver: number | null,
-): Promise<void> {
-  const shown = rows.map(({ difference: _, ...row }) => row);
+interface Comparison {
+  name: string;
+  method: string;
+  rows: ComparedRow[];
+  rounds?: Round[];
+}
+
+/** Prints and writes a comparison. The exit code is 1 where B is worse. */
+async function report({ name, method, rows, rounds }: Comparison, { failOver, out }: Words): Promise<void> {
+  const shown = rows.map(({ change: _, a, b, ...row }) => ({ ...row, a: a ?? 'none', b: b ?? 'none' }));
   console.log(method);
   console.table(shown);
   const { cores, node } = hostFacts();
   const result = { suite: name, at: new Date().toISOString(), cores, node, method, rows: shown };
-  await writeResult(name, { ...result, rows }, page(result));
-  const worse = failOver === null ? [] : worseThan(rows, failOver);
+  await writeResult(name, { result: { ...result, rows, rounds }, html: page(result), folder: out });
+  const worse = worseThan(rows, failOver);
   for (const row of worse) console.error(`${row.stage}, ${row.case}: ${row.measure} ${row.verdict}`);
   if (worse.length > 0) process.exitCode = 1;
 }
 
 async function readReport(file: string): Promise<LoadReport> {
-  const report = JSON.parse(await readFile(file, 'utf8')) as Partial<LoadReport>;
-  if (report.kind !== 'load') throw new Error(`${file} is not the result of a suite under load.`);
-  return report as LoadReport;
+  const found = JSON.parse(await readFile(file, 'utf8')) as Partial<LoadReport>;
+  if (found.kind !== 'load') throw new Error(`${file} is not the result of a suite under load.`);
+  return found as LoadReport;
 }

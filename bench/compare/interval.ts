@@ -1,3 +1,12 @@
+import { pValueOf, quantileOf } from './student.ts';
+
+/** The estimate of a mean: of logarithms of ratios, or of differences. */
+export interface Estimate {
+  mean: number;
+  standardError: number;
+  freedom: number;
+}
+
 /** The difference of two sides in one figure; ratios are B over A. */
 export interface Difference {
   /** Geometric mean of the ratios. */
@@ -9,49 +18,72 @@ export interface Difference {
   isShown: boolean;
 }
 
-/**
- * Quantiles of Student's t at 97.5 %, by degrees of freedom from 1 to 30; beyond 30 the normal distribution's is close
- * enough. Source: NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2.
- */
-const T_QUANTILES = [
-  12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131,
-  2.12, 2.11, 2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042,
-];
-const NORMAL_QUANTILE = 1.96;
+/** Share of false alarms that is accepted. */
+const FALSE_ALARMS = 0.05;
 
-/** The interval of the mean log ratio of pairs of one run, such as interleaved rounds. Null below two usable pairs. */
+/** The estimate from one value per pair, such as the logarithm of its ratio. Null below two values. */
+export function pairedEstimate(values: readonly number[]): Estimate | null {
+  if (values.length < 2) return null;
+  const standardError = Math.sqrt(variance(values) / values.length);
+  return { mean: mean(values), standardError, freedom: values.length - 1 };
+}
+
+/**
+ * The estimate of the difference of two runs that were not interleaved (Welch). Slices of one run share the condition
+ * of the machine, so its interval is too narrow rather than too wide; interleaved rounds are better.
+ */
+export function unpairedEstimate(a: readonly number[], b: readonly number[]): Estimate | null {
+  if (a.length < 2 || b.length < 2) return null;
+  const [partA, partB] = [variance(a) / a.length, variance(b) / b.length];
+  const freedom = (partA + partB) ** 2 / (partA ** 2 / (a.length - 1) + partB ** 2 / (b.length - 1));
+  return {
+    mean: mean(b) - mean(a),
+    standardError: Math.sqrt(partA + partB),
+    freedom: Number.isNaN(freedom) ? 1 : freedom,
+  };
+}
+
+/** The probability of such a mean where both sides are alike. */
+export function chanceOf({ mean: centre, standardError, freedom }: Estimate): number {
+  if (standardError === 0) return centre === 0 ? 1 : 0;
+  return pValueOf(centre / standardError, freedom);
+}
+
+/** @param falseAlarms share of false alarms of this one interval: 0.05 for an interval of 95 %. */
+export function boundsOf(
+  { mean: centre, standardError, freedom }: Estimate,
+  falseAlarms = FALSE_ALARMS,
+): [low: number, high: number] {
+  const half = standardError === 0 ? 0 : quantileOf(falseAlarms, freedom) * standardError;
+  return [centre - half, centre + half];
+}
+
+/**
+ * Holm's correction (1979): which of many estimates are shown, with at most 5 % false alarms in all of them together.
+ * @returns for each estimate the share of false alarms at which its interval is drawn, and whether it is shown.
+ */
+export function holm(estimates: readonly Estimate[]): Array<{ falseAlarms: number; isShown: boolean }> {
+  const chances = estimates.map(chanceOf);
+  const order = chances.map((_, index) => index).sort((a, b) => (chances[a] ?? 1) - (chances[b] ?? 1));
+  const judged = chances.map(() => ({ falseAlarms: FALSE_ALARMS, isShown: false }));
+  let isShown = true;
+  order.forEach((index, rank) => {
+    const falseAlarms = FALSE_ALARMS / (order.length - rank);
+    isShown &&= (chances[index] ?? 1) < falseAlarms;
+    judged[index] = { falseAlarms, isShown };
+  });
+  return judged;
+}
+
+/** The 95 % interval of the mean log ratio of pairs, such as interleaved rounds. Null below two usable pairs. */
 export function pairedDifference(pairs: ReadonlyArray<readonly [a: number, b: number]>): Difference | null {
-  const logs = pairs.filter(([a, b]) => a > 0 && b > 0).map(([a, b]) => Math.log(b / a));
-  if (logs.length < 2) return null;
-  const half = quantile(logs.length - 1) * Math.sqrt(variance(logs) / logs.length);
-  return differenceOf(mean(logs), half);
+  const estimate = pairedEstimate(pairs.filter(([a, b]) => a > 0 && b > 0).map(([a, b]) => Math.log(b / a)));
+  if (estimate === null) return null;
+  const [low, high] = boundsOf(estimate).map(Math.exp) as [number, number];
+  return { ratio: Math.exp(estimate.mean), low, high, isShown: low > 1 || high < 1 };
 }
 
-/**
- * The difference of two runs that were not interleaved: Welch's interval of the difference of the mean logarithms of
- * their slices. Slices of one run share the condition of the machine, so this interval is too narrow rather than too
- * wide; interleaved rounds are better.
- */
-export function unpairedDifference(a: readonly number[], b: readonly number[]): Difference | null {
-  const logsA = a.filter((value) => value > 0).map(Math.log);
-  const logsB = b.filter((value) => value > 0).map(Math.log);
-  if (logsA.length < 2 || logsB.length < 2) return null;
-  const [partA, partB] = [variance(logsA) / logsA.length, variance(logsB) / logsB.length];
-  const freedom = (partA + partB) ** 2 / (partA ** 2 / (logsA.length - 1) + partB ** 2 / (logsB.length - 1));
-  const half = quantile(Number.isNaN(freedom) ? 1 : freedom) * Math.sqrt(partA + partB);
-  return differenceOf(mean(logsB) - mean(logsA), half);
-}
-
-function differenceOf(centre: number, half: number): Difference {
-  const [low, high] = [Math.exp(centre - half), Math.exp(centre + half)];
-  return { ratio: Math.exp(centre), low, high, isShown: low > 1 || high < 1 };
-}
-
-function quantile(freedom: number): number {
-  return T_QUANTILES[Math.max(1, Math.floor(freedom)) - 1] ?? NORMAL_QUANTILE;
-}
-
-function mean(values: readonly number[]): number {
+export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { cp, mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openTarget, type Target, type TargetOptions } from '../load/target.ts';
-import { startBenchServer } from '../server.ts';
+import { openTarget, startTarget, type Target, type TargetOptions } from '../load/target.ts';
+import { atExit } from '../stopping.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -12,23 +13,22 @@ export async function openOtherSide(against: string, options: TargetOptions): Pr
   if (/^https?:\/\//.test(against)) return openTarget({ ...options, url: against });
   const folder = await mkdtemp(join(tmpdir(), 'darkroom-against-'));
   const tree = join(folder, 'tree');
-  git('worktree', 'add', '--detach', tree, against);
-  const removeTree = async () => {
+  const removeTree = () => {
     git('worktree', 'remove', '--force', tree);
-    await rm(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
+  };
+  git('worktree', 'add', '--detach', tree, against);
+  const forget = atExit(removeTree);
+  const endTree = () => {
+    forget();
+    removeTree();
   };
   try {
     await installInto(tree);
-    const server = await startBenchServer(options.settings, join(tree, 'src/host/main.ts'));
-    return {
-      ...server,
-      async stop() {
-        await server.stop();
-        await removeTree();
-      },
-    };
+    const server = await startTarget(options.settings, join(tree, 'src/host/main.ts'));
+    return { ...server, stop: () => server.stop().finally(endTree) };
   } catch (error) {
-    await removeTree();
+    endTree();
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 import { openLoader, type RunOptions, ratesOf } from '../load/run.ts';
 import type { StageResult } from '../load/stage.ts';
+import type { Stage } from '../load/suite.ts';
 import type { Target } from '../load/target.ts';
 
 /** The stages of both sides in one round. */
@@ -8,7 +9,7 @@ export interface Round {
   b: StageResult[];
 }
 
-export interface RoundsOptions extends Omit<RunOptions, 'target' | 'onSecond'> {
+export interface RoundsOptions extends Omit<RunOptions, 'target' | 'onProgress'> {
   a: Target;
   b: Target;
   rounds: number;
@@ -18,35 +19,37 @@ export interface RoundsOptions extends Omit<RunOptions, 'target' | 'onSecond'> {
 /**
  * Runs a suite on two instances in turn, A B, B A, A B …, so that changes in the machine's speed affect both. Warm-up
  * stages are run once, before the first round. An open stage whose rate is a multiple of A's result in the round has
- * that rate on both sides.
+ * that rate on both sides. Both sides get the same arrivals in a round, and each round others.
+ * @returns the rounds that are complete: where the run is stopped, the others.
  */
 export async function runRounds(options: RoundsOptions): Promise<Round[]> {
-  const { suite, rounds, onRound } = options;
-  const [loaderA, loaderB] = [
-    await openLoader({ ...options, target: options.a }),
-    await openLoader({ ...options, target: options.b }),
-  ];
+  const { suite, rounds, signal, onRound } = options;
+  const loaders = {
+    a: await openLoader({ ...options, target: options.a }),
+    b: await openLoader({ ...options, target: options.b }),
+  };
   const done: Round[] = [];
+  const isStopped = () => signal?.aborted === true;
+  const rates = (stage: Stage, earlier: StageResult[]) =>
+    stage.loop === 'open' ? ratesOf(stage, [...earlier, ...(done[0]?.a ?? [])]) : {};
   try {
-    for (const stage of suite.stages.filter(({ isWarmUp }) => isWarmUp)) {
-      for (const loader of [loaderA, loaderB]) await loader.run(stage, {}, () => undefined);
-    }
-    for (let index = 0; index < rounds; index += 1) {
+    for (const stage of suite.stages.filter(({ isWarmUp }) => isWarmUp))
+      for (const side of ['a', 'b'] as const)
+        if (!isStopped()) await loaders[side].run(stage, { rates: rates(stage, []) });
+    for (let index = 0; index < rounds && !isStopped(); index += 1) {
       const round: Round = { a: [], b: [] };
       for (const stage of suite.stages.filter(({ isWarmUp }) => !isWarmUp)) {
-        const rates = stage.loop === 'open' ? ratesOf(stage, [...round.a, ...(done[0]?.a ?? [])]) : {};
-        const run = {
-          a: async () => round.a.push(await loaderA.run(stage, rates, () => undefined)),
-          b: async () => round.b.push(await loaderB.run(stage, rates, () => undefined)),
-        };
-        for (const side of index % 2 === 0 ? (['a', 'b'] as const) : (['b', 'a'] as const)) await run[side]();
+        const run = { rates: rates(stage, round.a), round: index };
+        for (const side of index % 2 === 0 ? (['a', 'b'] as const) : (['b', 'a'] as const))
+          if (!isStopped()) round[side].push(await loaders[side].run(stage, run));
       }
+      if (isStopped()) break;
       done.push(round);
       onRound?.(index + 1);
     }
   } finally {
-    loaderA.stop();
-    loaderB.stop();
+    loaders.a.stop();
+    loaders.b.stop();
   }
   return done;
 }

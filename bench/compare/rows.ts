@@ -1,85 +1,208 @@
 import type { StageResult } from '../load/stage.ts';
 import type { Measure } from '../load/suite.ts';
-import { rounded } from '../load/tally.ts';
+import { type Figures, rounded } from '../load/tally.ts';
 import { measured } from '../load/thresholds.ts';
-import { type Difference, pairedDifference, unpairedDifference } from './interval.ts';
+import { boundsOf, type Estimate, holm, mean, pairedEstimate, unpairedEstimate } from './interval.ts';
 
-/** One figure of one case on both sides. Ratios are B over A. */
+/** `cpuMsPerCall` is the CPU time of all processes of an instance per right answer. */
+export type ComparedMeasure = Measure | 'cpuMsPerCall';
+
+/** The change from A to B: 0.1 is 10 % more, or for the share of errors 10 points more. */
+export interface Change {
+  by: number;
+  /** Bounds of its interval, corrected for the number of rows. */
+  low: number;
+  high: number;
+  /** False when chance explains it: the runs show no difference. */
+  isShown: boolean;
+}
+
+/** One figure of one case on both sides, as means of all rounds. */
 export interface ComparedRow {
   stage: string;
+  /** `all cases` for the CPU time, which the processes of an instance spend on all of them. */
   case: string;
-  measure: Measure;
-  a: number;
-  b: number;
+  measure: ComparedMeasure;
+  a: number | null;
+  b: number | null;
   /** Null when there is too little data to compare. */
-  difference: Difference | null;
+  change: Change | null;
   verdict: string;
 }
 
-const MEASURES = ['perSecond', 'p50', 'p95', 'p99'] as const;
+export interface ComparedRound {
+  a: readonly StageResult[];
+  b: readonly StageResult[];
+}
+
+const MEASURES = ['perSecond', 'p50', 'p95', 'p99', 'errorShare'] as const;
+/** Right answers of a side in each round for which a percentile is compared: five of them lie beyond it. */
+const CALLS_NEEDED: Partial<Record<ComparedMeasure, number>> = { p50: 10, p95: 100, p99: 500 };
+/**
+ * Rows are corrected for their number within a family. CPU time is far less noisy than speed on a busy machine, and
+ * so does not pay for the number of rows of the others.
+ */
+const FAMILIES: ReadonlyArray<readonly ComparedMeasure[]> = [
+  ['cpuMsPerCall'],
+  ['errorShare'],
+  ['perSecond', 'p50', 'p95', 'p99'],
+];
+
+interface Candidate extends Omit<ComparedRow, 'change' | 'verdict'> {
+  estimate: Estimate | null;
+  /** Reason why there is no estimate. */
+  reason: string;
+}
 
 /** Compares two runs by the slices of their stages. */
 export function compareRuns(a: readonly StageResult[], b: readonly StageResult[]): ComparedRow[] {
-  return rowsOf(a, b, (stageA, stageB, name, measure) => {
-    const values = (stage: StageResult) =>
-      (stage.slices[name] ?? []).map((slice) => measured(slice, measure));
-    return unpairedDifference(values(stageA), values(stageB));
+  const candidates = a.flatMap((stageA) => {
+    const stageB = b.find(({ name }) => name === stageA.name);
+    if (stageB === undefined) return [];
+    const limit = stageA.loader.limit ?? stageB.loader.limit;
+    return Object.entries(stageA.slices).flatMap(([name, slicesA]) => {
+      const used = (slices: readonly Figures[]) =>
+        limit === null ? slices.filter(({ sent }) => sent > 0) : [];
+      const sides = { a: used(slicesA), b: used(stageB.slices[name] ?? []) };
+      return MEASURES.map((measure) =>
+        candidateOf({
+          stage: stageA.name,
+          case: name,
+          measure,
+          isPaired: false,
+          limit,
+          ...valuesOf(sides, measure),
+        }),
+      );
+    });
   });
+  return judged(candidates);
 }
 
-/** Compares interleaved rounds, pair by pair. */
-export function compareRounds(rounds: ReadonlyArray<{ a: StageResult[]; b: StageResult[] }>): ComparedRow[] {
-  const last = rounds.at(-1);
-  if (last === undefined) return [];
-  return rowsOf(last.a, last.b, (stageA, _stageB, name, measure) => {
-    const value = (stages: StageResult[]) => {
-      const result = stages.find((stage) => stage.name === stageA.name)?.cases[name];
-      return result === undefined ? 0 : measured(result, measure);
-    };
-    return pairedDifference(rounds.map((round) => [value(round.a), value(round.b)] as const));
+/** Compares interleaved rounds, pair by pair. Pairs in which the loader was the limit are left out. */
+export function compareRounds(rounds: readonly ComparedRound[]): ComparedRow[] {
+  const candidates = (rounds[0]?.a ?? []).flatMap(({ name: stage, cases }) => {
+    const pairs = rounds.map((round) => pairOf(round, stage)).filter((pair) => pair !== undefined);
+    const usable = pairs.filter((pair) => pair.every(({ loader }) => loader.limit === null));
+    const limit =
+      usable.length < 2
+        ? (pairs.flat().find(({ loader }) => loader.limit !== null)?.loader.limit ?? null)
+        : null;
+    const common = { stage, isPaired: true, limit };
+    const rows = Object.keys(cases).flatMap((name) => {
+      const side = (index: 0 | 1) => usable.flatMap((pair) => pair[index].cases[name] ?? []);
+      const sides = { a: side(0), b: side(1) };
+      return MEASURES.map((measure) =>
+        candidateOf({ ...common, case: name, measure, ...valuesOf(sides, measure) }),
+      );
+    });
+    const cpu = (index: 0 | 1) => usable.map((pair) => cpuMsPerCall(pair[index]));
+    const hasCpu = [...cpu(0), ...cpu(1)].some((value) => value !== null);
+    if (!hasCpu) return rows;
+    const cost = { measure: 'cpuMsPerCall', a: cpu(0), b: cpu(1), fewest: Number.POSITIVE_INFINITY } as const;
+    return [...rows, candidateOf({ ...common, case: 'all cases', ...cost })];
   });
+  return judged(candidates);
 }
 
 /**
- * The rows in which B is shown to be worse by more than a share.
- * @param failOver such as 0.05.
+ * The rows in which B is shown to be worse, by the bound of the interval that is nearest to no change. A larger share
+ * of errors always counts.
+ * @param failOver share of slowness that is allowed, such as 0.05; null: slowness never counts.
  */
-export function worseThan(rows: readonly ComparedRow[], failOver: number): ComparedRow[] {
-  return rows.filter(({ difference, measure }) => {
-    if (difference === null || !difference.isShown) return false;
-    const slowness = measure === 'perSecond' ? 1 / difference.ratio : difference.ratio;
-    return slowness > 1 + failOver;
+export function worseThan(rows: readonly ComparedRow[], failOver: number | null): ComparedRow[] {
+  return rows.filter(({ change, measure }) => {
+    if (change === null || !change.isShown) return false;
+    if (measure === 'errorShare') return change.low > 0;
+    if (failOver === null) return false;
+    const slower = measure === 'perSecond' ? 1 / (1 + change.high) - 1 : change.low;
+    return slower > failOver;
   });
 }
 
-type Differ = (a: StageResult, b: StageResult, name: string, measure: Measure) => Difference | null;
+function pairOf({ a, b }: ComparedRound, stage: string): readonly [StageResult, StageResult] | undefined {
+  const [stageA, stageB] = [a, b].map((side) => side.find(({ name }) => name === stage));
+  return stageA === undefined || stageB === undefined ? undefined : [stageA, stageB];
+}
 
-function rowsOf(a: readonly StageResult[], b: readonly StageResult[], differ: Differ): ComparedRow[] {
-  return a.flatMap((stageA) => {
-    const stageB = b.find(({ name }) => name === stageA.name);
-    if (stageB === undefined) return [];
-    return Object.entries(stageA.cases).flatMap(([name, resultA]) => {
-      const resultB = stageB.cases[name];
-      if (resultB === undefined) return [];
-      return MEASURES.map((measure): ComparedRow => {
-        const limit = stageA.loader.limit ?? stageB.loader.limit;
-        const difference = limit === null ? differ(stageA, stageB, name, measure) : null;
-        const [valueA, valueB] = [measured(resultA, measure), measured(resultB, measure)];
-        const verdict = limit ?? said(difference);
-        return { stage: stageA.name, case: name, measure, a: valueA, b: valueB, difference, verdict };
-      });
+function cpuMsPerCall({ instanceCpuMs, cases }: StageResult): number | null {
+  const right = Object.values(cases).reduce((sum, result) => sum + result.right, 0);
+  return instanceCpuMs === undefined || right === 0 ? null : instanceCpuMs / right;
+}
+
+type Values = ReadonlyArray<number | null>;
+
+function valuesOf(sides: Record<'a' | 'b', readonly Figures[]>, measure: Measure) {
+  const read = (figures: readonly Figures[]) => figures.map((one) => measured(one, measure));
+  const fewest = Math.min(...[...sides.a, ...sides.b].map(({ right }) => right));
+  return { a: read(sides.a), b: read(sides.b), fewest };
+}
+
+function candidateOf(options: {
+  stage: string;
+  case: string;
+  measure: ComparedMeasure;
+  isPaired: boolean;
+  limit: string | null;
+  a: Values;
+  b: Values;
+  /** Fewest right answers that a value comes from. */
+  fewest: number;
+}): Candidate {
+  const { stage, measure, isPaired, limit, fewest } = options;
+  const isShare = measure === 'errorShare';
+  const scale = (value: number | null) => (value === null ? null : isShare ? value : Math.log(value));
+  const [a, b] = [options.a.map(scale), options.b.map(scale)];
+  const shown = (values: Values) => {
+    const known = values.filter(isMeasured);
+    if (known.length === 0) return null;
+    return rounded(isShare ? mean(known) : Math.exp(mean(known)), isShare ? 4 : 2);
+  };
+  const needed = CALLS_NEEDED[measure] ?? 0;
+  const isEnough = fewest >= needed;
+  const estimate = isPaired
+    ? pairedEstimate(
+        a.map((value, index) => (b[index] ?? Number.NaN) - (value ?? Number.NaN)).filter(Number.isFinite),
+      )
+    : unpairedEstimate(a.filter(isMeasured), b.filter(isMeasured));
+  const reason = isEnough ? 'too little was measured' : `too few answers: ${fewest} of ${needed}`;
+  const row = { stage, case: options.case, measure, a: shown(a), b: shown(b) };
+  return { ...row, estimate: isEnough ? estimate : null, reason: limit ?? reason };
+}
+
+function isMeasured(value: number | null): value is number {
+  return value !== null && Number.isFinite(value);
+}
+
+function judged(candidates: readonly Candidate[]): ComparedRow[] {
+  const changes = new Map<Candidate, Change>();
+  for (const family of FAMILIES) {
+    const members = candidates.flatMap((candidate) =>
+      candidate.estimate !== null && family.includes(candidate.measure)
+        ? [{ candidate, estimate: candidate.estimate }]
+        : [],
+    );
+    const verdicts = holm(members.map(({ estimate }) => estimate));
+    members.forEach(({ candidate, estimate }, index) => {
+      const { falseAlarms = 0.05, isShown = false } = verdicts[index] ?? {};
+      const [low, high] = boundsOf(estimate, falseAlarms);
+      const change = (value: number) => (candidate.measure === 'errorShare' ? value : Math.exp(value) - 1);
+      changes.set(candidate, { by: change(estimate.mean), low: change(low), high: change(high), isShown });
     });
+  }
+  return candidates.map((candidate) => {
+    const { estimate: _, reason, ...row } = candidate;
+    const change = changes.get(candidate) ?? null;
+    return { ...row, change, verdict: change === null ? reason : said(change, row.measure) };
   });
 }
 
-function said(difference: Difference | null): string {
-  if (difference === null) return 'too little was measured';
-  const { ratio, low, high, isShown } = difference;
-  const interval = `${percent(low)} to ${percent(high)}`;
-  return isShown ? `${percent(ratio)} (${interval})` : `no difference shown (${interval})`;
-}
-
-function percent(ratio: number): string {
-  const change = rounded((ratio - 1) * 100, 1);
-  return `${change > 0 ? '+' : ''}${change} %`;
+function said({ by, low, high, isShown }: Change, measure: ComparedMeasure): string {
+  const unit = measure === 'errorShare' ? 'points' : '%';
+  const text = (share: number) => {
+    const shown = rounded(share * 100, 1);
+    return `${shown > 0 ? '+' : ''}${shown} ${unit}`;
+  };
+  const interval = `${text(low)} to ${text(high)}`;
+  return isShown ? `${text(by)} (${interval})` : `no difference shown (${interval})`;
 }

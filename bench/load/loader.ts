@@ -1,6 +1,6 @@
 import { readPictures } from './pictures.ts';
-import { type PreparedCase, runStage, type Second, type StageResult } from './stage.ts';
-import type { LoadSuite, Stage } from './suite.ts';
+import { type PreparedCase, type Progress, runStage, type StageResult } from './stage.ts';
+import type { Call, LoadCase, LoadSuite, Picture, Stage } from './suite.ts';
 import { apiOf } from './target.ts';
 
 /**
@@ -9,23 +9,20 @@ import { apiOf } from './target.ts';
  * stage, which answers with its results so far.
  */
 export type LoaderQuestion =
-  | { kind: 'prepare'; suiteFile: string; picturesFolder: string; url: string; key: string }
-  | { kind: 'stage'; stage: Stage; rates: Record<string, number> }
+  | { kind: 'prepare'; suiteFile: string; picturesFolder: string; url: string; keys: readonly string[] }
+  | { kind: 'stage'; stage: Stage; rates: Record<string, number>; round: number }
   | { kind: 'stop' };
 
 export type LoaderAnswer =
   | { kind: 'prepared' }
-  | { kind: 'second'; second: Second }
+  | { kind: 'progress'; progress: Progress }
   | { kind: 'done'; result: StageResult }
   | { kind: 'failed'; message: string };
 
-let target = { url: '', key: '' };
+let url = '';
 const cases: Record<string, PreparedCase> = {};
 let stopping = new AbortController();
 
-// A terminal sends Ctrl-C to every process of the run. The parent process decides how the stage ends, so this one
-// ignores it.
-process.on('SIGINT', () => undefined);
 process.on('disconnect', () => process.exit());
 process.on('message', (question: LoaderQuestion) => {
   answer(question).catch((error: Error) => send({ kind: 'failed', message: error.message }));
@@ -39,18 +36,33 @@ async function answer(question: LoaderQuestion): Promise<void> {
   if (question.kind === 'stop') return stopping.abort();
   stopping = new AbortController();
   const { signal } = stopping;
-  const { stage, rates } = question;
-  const onSecond = (second: Second) => send({ kind: 'second', second });
-  send({ kind: 'done', result: await runStage({ ...target, stage, rates, cases, signal, onSecond }) });
+  const { stage, rates, round } = question;
+  const onProgress = (progress: Progress) => send({ kind: 'progress', progress });
+  send({ kind: 'done', result: await runStage({ url, stage, rates, round, cases, signal, onProgress }) });
 }
 
 async function prepare(question: Extract<LoaderQuestion, { kind: 'prepare' }>): Promise<void> {
-  target = { url: question.url, key: question.key };
+  url = question.url;
   const { default: suite } = (await import(question.suiteFile)) as { default: LoadSuite };
-  const context = { api: apiOf(target), pictures: await readPictures(question.picturesFolder) };
+  const pictures = await readPictures(question.picturesFolder);
   for (const [name, loadCase] of Object.entries(suite.cases)) {
-    cases[name] = { loadCase, next: await loadCase.prepare(context) };
+    const next = await nextOf(loadCase, { ...question, pictures });
+    cases[name] = { loadCase, next };
   }
+}
+
+/** Prepares a case once per key, because accounts do not see each other's assets. The keys take turns. */
+async function nextOf(
+  loadCase: LoadCase,
+  { url, keys, pictures }: { url: string; keys: readonly string[]; pictures: readonly Picture[] },
+): Promise<PreparedCase['next']> {
+  const accounts: Array<{ key: string; call: (turn: number) => Call }> = [];
+  for (const key of keys)
+    accounts.push({ key, call: await loadCase.prepare({ api: apiOf({ url, key }), pictures }) });
+  return (turn) => {
+    const { key, call } = accounts[turn % accounts.length] as (typeof accounts)[number];
+    return { ...call(Math.floor(turn / accounts.length)), key };
+  };
 }
 
 function send(message: LoaderAnswer): void {

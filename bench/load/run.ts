@@ -1,7 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
+import { cpuMs } from '../cpu.ts';
 import type { LoaderAnswer, LoaderQuestion } from './loader.ts';
-import type { Second, StageResult } from './stage.ts';
+import type { Progress, StageResult } from './stage.ts';
 import type { LoadSuite, OpenStage, Stage } from './suite.ts';
 import type { Target } from './target.ts';
 import { type Sample, watch } from './watch.ts';
@@ -30,15 +31,13 @@ export interface RunOptions {
   target: Target;
   /** Stops the run, which then answers with its results so far. */
   signal?: AbortSignal;
-  onSecond?: (stage: string, second: Second) => void;
+  onProgress?: (stage: string, progress: Progress) => void;
 }
 
 /** Runs all stages of a suite on an instance, in sequence, from a separate process. */
 export async function runLoad(options: RunOptions): Promise<LoadResult> {
-  const { suite, target, signal, onSecond } = options;
+  const { suite, target, signal, onProgress } = options;
   const loader = await openLoader(options);
-  const stop = () => loader.stopStage();
-  signal?.addEventListener('abort', stop);
   const watching = watch(target.url, target.pid);
   const stages: StageResult[] = [];
   const spans: Span[] = [];
@@ -47,11 +46,12 @@ export async function runLoad(options: RunOptions): Promise<LoadResult> {
       if (signal?.aborted) break;
       const from = watching.seconds();
       const rates = stage.loop === 'open' ? ratesOf(stage, stages) : {};
-      stages.push(await loader.run(stage, rates, (second) => onSecond?.(stage.name, second)));
+      stages.push(
+        await loader.run(stage, { rates, onProgress: (progress) => onProgress?.(stage.name, progress) }),
+      );
       spans.push({ name: stage.name, from, to: watching.seconds() });
     }
   } finally {
-    signal?.removeEventListener('abort', stop);
     loader.stop();
   }
   const samples = watching.stop();
@@ -60,44 +60,59 @@ export async function runLoad(options: RunOptions): Promise<LoadResult> {
   return { stages: stages.filter(({ name }) => isShown(name)), spans, samples, isStopped };
 }
 
-/** A loading process that has prepared the cases of a suite. */
+export interface StageRun {
+  /** Calls per second by case, for an open stage. */
+  rates: Record<string, number>;
+  /** Counts from 0; 0 in a run without rounds. */
+  round?: number;
+  onProgress?: (progress: Progress) => void;
+}
+
+/** A loading process that has prepared the cases of a suite. A stage ends early when the run is stopped. */
 export interface Loader {
-  run(stage: Stage, rates: Record<string, number>, onSecond: (second: Second) => void): Promise<StageResult>;
-  /** Ends the current stage now; it answers with its results so far. */
-  stopStage(): void;
+  run(stage: Stage, options: StageRun): Promise<StageResult>;
   stop(): void;
 }
 
 /** @throws Error when a case cannot be prepared, with its reason. */
-export async function openLoader({ suiteFile, picturesFolder, target }: RunOptions): Promise<Loader> {
-  const child = fork(join(import.meta.dirname, 'loader.ts'));
-  const { url, key } = target;
+export async function openLoader(
+  options: Pick<RunOptions, 'suiteFile' | 'picturesFolder' | 'target' | 'signal'>,
+): Promise<Loader> {
+  const { suiteFile, picturesFolder, target, signal } = options;
+  // A signal of the terminal reaches this process alone: it decides how the stage ends.
+  const child = fork(join(import.meta.dirname, 'loader.ts'), { detached: true });
+  const { url, keys, pid } = target;
   try {
-    await ask(child, { kind: 'prepare', suiteFile, picturesFolder, url, key }, () => undefined);
+    await ask(child, { kind: 'prepare', suiteFile, picturesFolder, url, keys });
   } catch (error) {
     child.kill();
     throw error;
   }
+  const stopStage = () => child.connected && child.send({ kind: 'stop' } satisfies LoaderQuestion);
+  signal?.addEventListener('abort', stopStage);
   return {
-    async run(stage, rates, onSecond) {
-      const answer = await ask(child, { kind: 'stage', stage, rates }, onSecond);
+    async run(stage, { rates, round = 0, onProgress }) {
+      const beforeMs = pid === null ? 0 : cpuMs(pid);
+      const answer = await ask(child, { kind: 'stage', stage, rates, round }, onProgress);
       if (answer.kind !== 'done') throw new Error('The loader did not answer a stage with its result.');
-      return answer.result;
+      return pid === null ? answer.result : { ...answer.result, instanceCpuMs: cpuMs(pid) - beforeMs };
     },
-    stopStage: () => child.connected && child.send({ kind: 'stop' } satisfies LoaderQuestion),
-    stop: () => child.kill(),
+    stop() {
+      signal?.removeEventListener('abort', stopStage);
+      child.kill();
+    },
   };
 }
 
 function ask(
   child: ChildProcess,
   question: LoaderQuestion,
-  onSecond: (second: Second) => void,
+  onProgress?: (progress: Progress) => void,
 ): Promise<LoaderAnswer> {
   return new Promise((resolve, reject) => {
     const lost = (code: number | null) => reject(new Error(`The loading process ended with ${code}.`));
     const listen = (answer: LoaderAnswer) => {
-      if (answer.kind === 'second') return onSecond(answer.second);
+      if (answer.kind === 'progress') return onProgress?.(answer.progress);
       child.off('message', listen);
       child.off('exit', lost);
       if (answer.kind === 'failed') reject(new Error(answer.message));

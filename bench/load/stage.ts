@@ -1,25 +1,31 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { runClosed } from './closed.ts';
-import { type OpenLoop, runOpen } from './open.ts';
-import { seeded } from './random.ts';
-import type { Call, LoadCase, Stage } from './suite.ts';
-import { type CaseResult, type Outcome, rounded, Tally } from './tally.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Book, type BookEntry, type CaseTerms } from './book.ts';
+import { runClosed, runOpen } from './loops.ts';
+import { seededBy } from './random.ts';
+import { type KeyedCall, type Outcome, Sender } from './sender.ts';
+import type { LoadCase, Stage } from './suite.ts';
+import { type CaseResult, type Figures, rounded } from './tally.ts';
+import { percentile, type Second } from './timeline.ts';
 
-/** One second of a stage, all cases together. */
-export interface Second {
+/** The last second of a running stage, all cases together, by the answers that came in it. */
+export interface Progress {
   /** Seconds since the stage began. */
   at: number;
-  perSecond: number;
+  right: number;
   errors: number;
-  p50: number;
-  p99: number;
+  /** Milliseconds; null without a right answer. */
+  p50: number | null;
+  p99: number | null;
 }
 
-/** The load of the loading process itself. */
+/** The load of the loading process itself, up to the end of the stage. */
 export interface LoaderLoad {
   /** Share of one core. */
   cpuShare: number;
   lagP99Ms: number;
+  /** Share of the calls that were sent late. */
+  lateShare: number;
   /** Reason why the figures are limited by the loader; null when they are the instance's. */
   limit: string | null;
 }
@@ -27,129 +33,248 @@ export interface LoaderLoad {
 export interface StageResult {
   name: string;
   loop: 'closed' | 'open';
-  /** Duration; shorter than the suite says where the stage was stopped. */
+  /** Duration without the drain; shorter than the suite says where the stage was stopped. */
   seconds: number;
   cases: Record<string, CaseResult>;
   /** Each case in equal slices of the stage, from which a confidence interval is computed. */
-  slices: Record<string, CaseResult[]>;
-  timeline: Second[];
-  /** In an open loop with retries: the results of the calls that were refused and sent again. */
-  retries: Record<string, OpenLoop>;
+  slices: Record<string, Figures[]>;
+  timeline: Record<string, Second[]>;
   loader: LoaderLoad;
+  /** CPU time of all processes of the instance, with the drain, in ms; absent where they run elsewhere. */
+  instanceCpuMs?: number;
 }
 
 /** A case that is ready to be sent. */
 export interface PreparedCase {
   loadCase: LoadCase;
-  next: (turn: number) => Call;
+  next: (turn: number) => KeyedCall;
 }
 
 export interface StageOptions {
   url: string;
-  key: string;
   stage: Stage;
   /** Calls per second by case, for an open stage. */
   rates: Record<string, number>;
+  /** Rounds send different random arrivals. */
+  round: number;
   cases: Record<string, PreparedCase>;
   /** Ends the stage before its time. */
   signal: AbortSignal;
-  onSecond: (second: Second) => void;
+  onProgress: (progress: Progress) => void;
+  /** How long answers are awaited after the end of the stage; 30,000 ms by default. */
+  drainMs?: number;
 }
 
-const SLICES = 10;
-const SEED = 20_260_101;
+const DRAIN_MS = 30_000;
+/** A stage that is stopped by hand ends soon. */
+const STOPPED_DRAIN_MS = 2_000;
 /**
  * Largest share of a core at which the figures count. One thread does all of the loading: above this share its own
  * queue is part of the latencies.
  */
 const BUSIEST_SHARE = 0.85;
 const LONGEST_LAG_MS = 50;
+/** From this share of late calls on, the p99 is the loader's. */
+const LATEST_SHARE = 0.01;
 
 /** Runs one stage in this process, and measures this process as well. */
 export async function runStage(options: StageOptions): Promise<StageResult> {
-  const { stage, onSecond } = options;
+  const { stage, signal, drainMs = DRAIN_MS } = options;
   const names = Object.keys(stage.loop === 'closed' ? stage.connections : stage.perSecond);
-  const sliceMs = (stage.seconds * 1000) / SLICES;
-  const whole = new Map(names.map((name) => [name, new Tally()]));
-  const slices = new Map(names.map((name) => [name, Array.from({ length: SLICES }, () => new Tally())]));
-  const timeline: Second[] = [];
-  let second = new Tally();
-
   const startMs = performance.now();
-  const cpuBefore = process.cpuUsage();
-  const lag = monitorEventLoopDelay({ resolution: 5 });
-  lag.enable();
-  const ticking = setInterval(() => {
-    timeline.push(told(second.result(1), timeline.length + 1));
-    second = new Tally();
-    onSecond(timeline.at(-1) as Second);
-  }, 1000);
+  const own = watchItself();
+  const progress = showProgress(options.onProgress);
+  const over = endOf(stage, signal);
+  const running: RunningCase[] = [];
+  try {
+    for (const name of names)
+      running.push(runCase(name, { ...options, startMs, over: over.signal, onOutcome: progress.add }));
+    const ended = Promise.all(running.map((one) => one.ended));
+    await Promise.race([over.reached, ended.then(() => over.reached)]);
+    const seconds = (performance.now() - startMs) / 1000;
+    const use = own.stop();
+    for (const { book } of running) book.close();
+    await within(signal.aborted ? Math.min(STOPPED_DRAIN_MS, drainMs) : drainMs, ended);
+    for (const { sender } of running) sender.abandon();
+    await ended;
 
-  function count(name: string, outcome: Outcome): void {
-    whole.get(name)?.add(outcome);
-    const slice = Math.min(SLICES - 1, Math.floor((performance.now() - startMs) / sliceMs));
-    slices.get(name)?.[slice]?.add(outcome);
-    second.add(outcome);
+    const entries = running.map((one) => [one.name, one.book.entry(seconds, one)] as const);
+    const loader = loaderLoad({ ...use, lateShare: lateShareOf(entries.map(([, { result }]) => result)) });
+    return {
+      name: stage.name,
+      loop: stage.loop,
+      seconds: rounded(seconds, 3),
+      ...columnsOf(entries),
+      loader,
+    };
+  } finally {
+    over.end();
+    own.stop();
+    progress.stop();
+    for (const { sender } of running) sender.close();
   }
-
-  const loops = await Promise.all(names.map((name) => runLoop(name, options, (one) => count(name, one))));
-  clearInterval(ticking);
-  lag.disable();
-  const elapsedSeconds = (performance.now() - startMs) / 1000;
-  const seconds = options.signal.aborted ? rounded(Math.min(stage.seconds, elapsedSeconds)) : stage.seconds;
-  const { user, system } = process.cpuUsage(cpuBefore);
-  return {
-    name: stage.name,
-    loop: stage.loop,
-    seconds,
-    cases: mapped(whole, (tally) => tally.result(seconds)),
-    slices: mapped(slices, (tallies) => tallies.map((tally) => tally.result(sliceMs / 1000))),
-    timeline,
-    retries: Object.fromEntries(
-      loops.flatMap((loop, index) => (loop === null ? [] : [[names[index], loop]])),
-    ),
-    loader: loaderLoad((user + system) / 1e6 / elapsedSeconds, lag.percentile(99) / 1e6),
-  };
 }
 
-async function runLoop(
+/** Resolves with the work, or after some time. */
+async function within(timeMs: number, work: Promise<unknown>): Promise<void> {
+  const done = new AbortController();
+  await Promise.race([work, sleep(timeMs, undefined, { signal: done.signal }).catch(() => undefined)]);
+  done.abort();
+}
+
+interface RunningCase extends CaseTerms {
+  book: Book;
+  sender: Sender;
+  /** Resolves when every call has ended; rejects where the suite could not build one. */
+  ended: Promise<void>;
+}
+
+function runCase(
   name: string,
-  { url, key, stage, rates, cases, signal }: StageOptions,
-  onOutcome: (outcome: Outcome) => void,
-): Promise<OpenLoop | null> {
+  context: StageOptions & { startMs: number; over: AbortSignal; onOutcome: (outcome: Outcome) => void },
+): RunningCase {
+  const { url, stage, rates, round, cases, startMs, over, onOutcome } = context;
+  const { loadCase, next } = preparedOf(cases, name, stage);
+  const durationMs = stage.seconds * 1000;
+  const book = new Book(startMs, durationMs);
+  const sender = new Sender(url);
+  const isRetried = stage.loop === 'open' && stage.retries === true;
+
+  const send = (turn: number, dueMs: number): Promise<void> => {
+    const call = next(turn);
+    book.sent(dueMs);
+    return sender.send(call, dueMs, loadCase).then((outcome) => {
+      book.ended(outcome);
+      onOutcome(outcome);
+      if (isRetried && outcome.end === 'wrong' && outcome.retryAfterMs !== null)
+        return retry(call, outcome.retryAfterMs);
+    });
+  };
+  /** Sends a refused call once more, unless the stage is over by then. */
+  const retry = async (call: KeyedCall, retryAfterMs: number): Promise<void> => {
+    await sleep(retryAfterMs, undefined, { signal: over }).catch(() => undefined);
+    if (!over.aborted) book.retried(await sender.send(call, performance.now(), loadCase));
+  };
+
+  const one = { name, book, sender, isRetried };
+  if (stage.loop === 'closed') {
+    const connections = stage.connections[name] ?? 1;
+    return { ...one, askedPerSecond: null, ended: runClosed({ connections, send, over }) };
+  }
+  const perSecond = rates[name] ?? 1;
+  const random = seededBy(name, stage.name, round);
+  const ended = runOpen({
+    perSecond,
+    startMs,
+    durationMs,
+    random,
+    send,
+    over,
+    onUnsent: () => book.unsent(),
+  });
+  return { ...one, askedPerSecond: perSecond, ended };
+}
+
+function preparedOf(cases: Record<string, PreparedCase>, name: string, stage: Stage): PreparedCase {
   const prepared = cases[name];
   if (prepared === undefined)
     throw new Error(`The stage ${stage.name} names the case ${name}, which is not there.`);
-  const durationMs = stage.seconds * 1000;
-  const loop = { url, key, ...prepared, durationMs, signal, onOutcome };
-  if (stage.loop === 'closed') {
-    await runClosed({ ...loop, connections: stage.connections[name] ?? 1 });
-    return null;
-  }
-  const perSecond = rates[name] ?? 1;
-  const retries = stage.retries === true;
-  const answer = await runOpen({ ...loop, perSecond, retries, random: seeded(SEED) });
-  return retries ? answer : null;
+  return prepared;
+}
+
+/** A signal for the end of the stage, by its time or by hand. */
+function endOf(
+  { seconds }: Stage,
+  stopped: AbortSignal,
+): { signal: AbortSignal; reached: Promise<void>; end: () => void } {
+  const over = new AbortController();
+  const reached = Promise.withResolvers<void>();
+  const end = () => {
+    clearTimeout(timer);
+    stopped.removeEventListener('abort', end);
+    over.abort();
+    reached.resolve();
+  };
+  const timer = setTimeout(end, seconds * 1000);
+  stopped.addEventListener('abort', end);
+  if (stopped.aborted) end();
+  return { signal: over.signal, reached: reached.promise, end };
+}
+
+function watchItself(): { stop(): { cpuShare: number; lagP99Ms: number } } {
+  const startMs = performance.now();
+  const before = process.cpuUsage();
+  const lag = monitorEventLoopDelay({ resolution: 5 });
+  lag.enable();
+  return {
+    stop() {
+      lag.disable();
+      const { user, system } = process.cpuUsage(before);
+      return {
+        cpuShare: (user + system) / 1000 / (performance.now() - startMs),
+        lagP99Ms: lag.percentile(99) / 1e6,
+      };
+    },
+  };
+}
+
+function showProgress(onProgress: (progress: Progress) => void) {
+  let at = 0;
+  let errors = 0;
+  let latenciesMs: number[] = [];
+  const timer = setInterval(() => {
+    const sorted = latenciesMs.sort((a, b) => a - b);
+    at += 1;
+    onProgress({
+      at,
+      right: sorted.length,
+      errors,
+      p50: percentile(sorted, 0.5),
+      p99: percentile(sorted, 0.99),
+    });
+    errors = 0;
+    latenciesMs = [];
+  }, 1000);
+  return {
+    add: ({ end, dueMs, endMs }: Outcome) => {
+      if (end === 'right') latenciesMs.push(endMs - dueMs);
+      else errors += 1;
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
+function lateShareOf(results: readonly CaseResult[]): number {
+  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+  const sent = sum(results.map((result) => result.sent));
+  const late = sum(results.map((result) => result.sentLate));
+  return late === 0 ? 0 : late / Math.max(sent, late);
 }
 
 /** Reports whether the loader, and not the instance, was the limit. */
-export function loaderLoad(cpuShare: number, lagP99Ms: number): LoaderLoad {
+export function loaderLoad(use: { cpuShare: number; lagP99Ms: number; lateShare: number }): LoaderLoad {
+  const { cpuShare, lagP99Ms, lateShare } = use;
   const reasons = [
     cpuShare > BUSIEST_SHARE ? `it used ${Math.round(cpuShare * 100)} % of its core` : '',
     lagP99Ms > LONGEST_LAG_MS ? `its event loop was ${Math.round(lagP99Ms)} ms late (p99)` : '',
+    lateShare > LATEST_SHARE ? `it sent ${rounded(lateShare * 100, 1)} % of the calls late` : '',
   ].filter((reason) => reason !== '');
   return {
     cpuShare: rounded(cpuShare),
     lagP99Ms: rounded(lagP99Ms),
+    lateShare: rounded(lateShare, 4),
     limit: reasons.length === 0 ? null : `The loader was the limit: ${reasons.join(', and ')}.`,
   };
 }
 
-function told({ perSecond, errors, latencyMs }: CaseResult, at: number): Second {
-  const wrong = Object.values(errors).reduce((sum, count) => sum + count, 0);
-  return { at, perSecond, errors: wrong, p50: latencyMs.p50, p99: latencyMs.p99 };
-}
-
-function mapped<A, B>(map: Map<string, A>, change: (value: A) => B): Record<string, B> {
-  return Object.fromEntries([...map].map(([name, value]) => [name, change(value)]));
+function columnsOf(
+  entries: ReadonlyArray<readonly [string, BookEntry]>,
+): Pick<StageResult, 'cases' | 'slices' | 'timeline'> {
+  const column = <V>(read: (entry: BookEntry) => V) =>
+    Object.fromEntries(entries.map(([name, entry]) => [name, read(entry)]));
+  return {
+    cases: column(({ result }) => result),
+    slices: column(({ slices }) => slices),
+    timeline: column(({ timeline }) => timeline),
+  };
 }

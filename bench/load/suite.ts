@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Api } from './target.ts';
 
 /** One HTTP call as it is sent. */
@@ -7,6 +8,23 @@ export interface Call {
   path: string;
   headers?: Record<string, string>;
   body?: Buffer;
+  /** The right answer; without it any JSON or image is right. */
+  expects?: Expectation;
+}
+
+/** What a right answer is, beside its status. */
+export interface Expectation {
+  /** Content type, without its parameters; `image/` stands for every image. */
+  type: string;
+  /** The answer is an image of this width, in pixels. */
+  width?: number;
+}
+
+/** An answer as a check sees it: complete, and with a status of success. */
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
 }
 
 /** A picture that calls send. */
@@ -30,6 +48,11 @@ export interface LoadCase {
   prepare(context: CaseContext): Promise<(turn: number) => Call>;
   /** Statuses that count as right answers besides 2xx. */
   expected?: readonly number[];
+  /**
+   * Judges an answer beyond what its call expects.
+   * @returns null for a right answer, or the error by which a wrong one is counted, in a few words.
+   */
+  check?(answer: Answer, call: Call): string | null;
 }
 
 interface StageBase {

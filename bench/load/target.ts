@@ -1,11 +1,12 @@
 import { createInterface } from 'node:readline/promises';
-import { type BenchServer, startBenchServer } from '../server.ts';
+import { startBenchServer } from '../server.ts';
 
 /** The instance that is loaded. */
 export interface Target {
   /** URL without a slash at the end. */
   url: string;
-  key: string;
+  /** API keys, of as many accounts; calls use them in turn. */
+  keys: readonly string[];
   /** Id of the primary process, where it was started here; otherwise null. */
   pid: number | null;
   stop(): Promise<void>;
@@ -24,7 +25,7 @@ export interface Api {
 export interface TargetOptions {
   /** Empty: the bench starts the service itself. */
   url: string;
-  key: string;
+  keys: readonly string[];
   /** Whether to load another machine's instance without asking. */
   yes: boolean;
   settings: Record<string, string>;
@@ -36,13 +37,21 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
  * Starts the service, or uses the instance at the URL.
  * @throws Error when the URL is on another machine and the person at the terminal does not agree to load it.
  */
-export async function openTarget({ url, key, yes, settings }: TargetOptions): Promise<Target> {
-  if (url === '') return startBenchServer(settings) satisfies Promise<BenchServer>;
-  if (key === '')
-    throw new Error('An instance at --url needs --key: an API key of the account to load it with.');
+export async function openTarget({ url, keys, yes, settings }: TargetOptions): Promise<Target> {
+  if (url === '') return startTarget(settings);
+  if (keys.length === 0)
+    throw new Error(
+      'An instance at --url needs an API key of the account to load it with: --key, DARKROOM_KEY, or --keys FILE with one key on each line.',
+    );
   const address = new URL(url);
   if (!LOOPBACK.test(address.hostname) && !yes) await agree(address.host);
-  return { url: address.origin, key, pid: null, stop: async () => undefined };
+  return { url: address.origin, keys, pid: null, stop: async () => undefined };
+}
+
+/** Starts the service here. @param main its entry; by default that of this tree. */
+export async function startTarget(settings: Record<string, string>, main?: string): Promise<Target> {
+  const { url, key, pid, stop } = await startBenchServer(settings, main);
+  return { url, keys: [key], pid, stop };
 }
 
 async function agree(host: string): Promise<void> {
@@ -55,7 +64,7 @@ async function agree(host: string): Promise<void> {
 }
 
 /** The API of an instance, for the preparation of a suite. */
-export function apiOf({ url, key }: Pick<Target, 'url' | 'key'>): Api {
+export function apiOf({ url, key }: { url: string; key: string }): Api {
   return {
     async post(path, body) {
       const isPicture = 'bytes' in body && Buffer.isBuffer(body.bytes);

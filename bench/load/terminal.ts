@@ -1,33 +1,45 @@
-import type { Second, StageResult } from './stage.ts';
+import type { Progress, StageResult } from './stage.ts';
+import type { CaseResult } from './tally.ts';
+
+const NONE = 'none';
 
 /** Shows the progress line: rewritten on a terminal, printed every tenth second elsewhere. */
-export function showSecond(stage: string, { at, perSecond, errors, p50, p99 }: Second): void {
-  const line = `${stage}  ${at} s  ${perSecond} right/s  ${errors} errors  p50 ${p50} ms  p99 ${p99} ms`;
+export function showProgress(stage: string, { at, right, errors, p50, p99 }: Progress): void {
+  const latency = p50 === null ? 'no right answer' : `p50 ${p50} ms  p99 ${p99} ms`;
+  const line = `${stage}  ${at} s  ${right} right/s  ${errors} errors  ${latency}`;
   if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K${line}`);
   else if (at % 10 === 0) console.log(line);
 }
 
-/** Shows the table at the end. A stage in which the loader was the limit has no figures. */
+/** Shows the table at the end, and the reasons of stages in which the loader was the limit: they have no figures. */
 export function showStages(stages: readonly StageResult[]): void {
   if (process.stdout.isTTY) process.stdout.write('\r\x1b[K');
-  const rows = stages.flatMap(({ name: stage, loader, cases }) =>
-    Object.entries(cases).map(([name, { perSecond, errorShare, latencyMs, errors }]) =>
-      loader.limit === null
-        ? {
-            stage,
-            case: name,
-            'right/s': perSecond,
-            'errors %': Number((errorShare * 100).toFixed(2)),
-            p50: latencyMs.p50,
-            p95: latencyMs.p95,
-            p99: latencyMs.p99,
-            'p99.9': latencyMs.p999,
-            'most errors': mostFrequent(errors),
-          }
-        : { stage, case: name, 'right/s': 'none', 'most errors': loader.limit },
+  console.table(
+    stages.flatMap(({ name, loader, cases }) =>
+      Object.entries(cases).map(([caseName, result]) => rowOf(name, caseName, result, loader.limit !== null)),
     ),
   );
-  console.table(rows);
+  for (const { name, loader } of stages) if (loader.limit !== null) console.log(`${name}: ${loader.limit}`);
+}
+
+function rowOf(stage: string, caseName: string, result: CaseResult, isLimited: boolean) {
+  const { askedPerSecond, offeredPerSecond, latencyMs: ms, errorShare } = result;
+  const figure = (value: number | null | undefined) => (isLimited ? NONE : (value ?? NONE));
+  return {
+    stage,
+    case: caseName,
+    'asked/s': askedPerSecond ?? '',
+    'sent/s': offeredPerSecond,
+    'right/s': figure(result.perSecond),
+    'errors %': errorShare === null ? NONE : Number((errorShare * 100).toFixed(2)),
+    unanswered: result.unanswered,
+    drained: result.drained,
+    'sent late': result.sentLate,
+    p50: figure(ms?.p50),
+    p95: figure(ms?.p95),
+    p99: figure(ms?.p99),
+    'most errors': mostFrequent(result.errors),
+  };
 }
 
 function mostFrequent(errors: Record<string, number>): string {

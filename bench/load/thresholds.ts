@@ -1,6 +1,6 @@
 import type { StageResult } from './stage.ts';
 import type { Measure, Threshold } from './suite.ts';
-import type { CaseResult } from './tally.ts';
+import type { Figures } from './tally.ts';
 
 /** A sentence for each threshold that a run broke. A case that was not measured breaks its threshold. */
 export function brokenThresholds(thresholds: readonly Threshold[], stages: readonly StageResult[]): string[] {
@@ -13,6 +13,7 @@ export function brokenThresholds(thresholds: readonly Threshold[], stages: reado
     if (found.loader.limit !== null) return [`${what} has no figure. ${found.loader.limit}`];
     const value = measured(result, measure);
     const least = leastOf(atLeast, threshold.case, stages);
+    if (value === null) return [`${what} has no figure: ${nothingOf(result)}.`];
     if (atMost !== undefined && value > atMost) return [`${what} is ${value}, above ${atMost}.`];
     if (least !== undefined && value < least)
       return [`${what} is ${value}, below ${Number(least.toFixed(2))}.`];
@@ -31,7 +32,13 @@ function leastOf(
   return reached === undefined ? Number.POSITIVE_INFINITY : atLeast.times * reached;
 }
 
-/** One figure of a case; times in milliseconds. */
-export function measured(result: CaseResult, measure: Measure): number {
-  return measure === 'perSecond' || measure === 'errorShare' ? result[measure] : result.latencyMs[measure];
+function nothingOf({ sent, right }: Figures): string {
+  if (sent === 0) return 'no call was sent';
+  return right === 0 ? `none of ${sent} calls was answered right` : 'it was not measured';
+}
+
+/** One figure of a case, times in milliseconds; null where there is none, such as a latency without a right answer. */
+export function measured(figures: Figures, measure: Measure): number | null {
+  if (measure === 'perSecond' || measure === 'errorShare') return figures[measure];
+  return figures.latencyMs?.[measure] ?? null;
 }

@@ -3,6 +3,7 @@ import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import packageJson from '../../package.json' with { type: 'json' };
+import type { InstanceFacts } from '../load/instance.ts';
 import type { LoadResult } from '../load/run.ts';
 import type { LoadSuite } from '../load/suite.ts';
 import { rounded } from '../load/tally.ts';
@@ -17,6 +18,8 @@ export interface LoadReport extends LoadResult {
   host: HostFacts;
   /** URL of the instance; null when the bench started it. */
   url: string | null;
+  /** The loaded instance, which may be of another version than this bench. */
+  instance: InstanceFacts;
   settings: Record<string, string>;
   /** Memory of all processes of the instance together; null where they run elsewhere. */
   memory: MemoryTrend | null;
@@ -51,10 +54,11 @@ export function reportOf(options: {
   suite: LoadSuite;
   result: LoadResult;
   url: string | null;
+  instance: InstanceFacts;
   brokenThresholds: string[];
   now: Date;
 }): LoadReport {
-  const { suite, result, url, brokenThresholds, now } = options;
+  const { suite, result, url, instance, brokenThresholds, now } = options;
   return {
     kind: 'load',
     suite: suite.name,
@@ -62,6 +66,7 @@ export function reportOf(options: {
     at: now.toISOString(),
     host: hostFacts(),
     url,
+    instance,
     settings: suite.settings ?? {},
     memory: memoryTrend(result.samples),
     brokenThresholds,

@@ -62,7 +62,7 @@ function head() {
     element(
       'p',
       `${report.at} · ${report.url ?? 'started by the bench'} · ${host.cores} cores (${host.cpu}), ${host.memoryMegabytes} MB · ` +
-        `Darkroom ${host.darkroom}${host.commit ? ` (${host.commit})` : ''} · Node ${host.node} · sharp ${host.sharp}, libvips ${host.libvips}`,
+        `Darkroom ${report.instance.version ?? 'of an unknown version'}, loaded by ${host.darkroom}${host.commit ? ` (${host.commit})` : ''} · Node ${host.node} · sharp ${host.sharp}, libvips ${host.libvips}`,
       'note',
     ),
   );
@@ -70,16 +70,21 @@ function head() {
   for (const sentence of report.brokenThresholds) add(main, element('p', sentence, 'bad'));
 }
 
+/** A figure, or the word for one that could not be measured. */
+const figure = (value) => value ?? 'none';
+
 function casesTable(stage) {
-  const names = Object.keys(stage.cases);
-  const columns = ['case', 'calls', 'right/s', 'errors', 'mean', 'p50', 'p90', 'p95', 'p99', 'p99.9', 'max', 'MB/s'];
+  const columns = ['case', 'sent', 'right', 'wrong', 'unanswered', 'drained', 'sent late', 'asked/s', 'sent/s', 'right/s'];
+  const times = ['mean', 'p50', 'p90', 'p95', 'p99', 'p999', 'max'];
   return table(
-    columns,
-    names.map((name) => {
-      const { calls, perSecond, errorShare, latencyMs: ms, bytesPerSecond } = stage.cases[name];
-      const share = `${(errorShare * 100).toFixed(2)} %`;
-      const times = [ms.mean, ms.p50, ms.p90, ms.p95, ms.p99, ms.p999, ms.max];
-      return [name, calls, perSecond, share, ...times, (bytesPerSecond / 1048576).toFixed(2)];
+    [...columns, 'errors', ...times.map((name) => name.replace('p999', 'p99.9')), 'MB/s'],
+    Object.entries(stage.cases).map(([name, result]) => {
+      const { sent, right, wrong, unanswered, drained, sentLate, askedPerSecond, errorShare } = result;
+      const share = errorShare === null ? 'none' : `${(errorShare * 100).toFixed(2)} %`;
+      const rates = [askedPerSecond ?? '', result.offeredPerSecond, result.perSecond];
+      const latencies = times.map((time) => figure(result.latencyMs?.[time]));
+      const counts = [sent, right, wrong, unanswered, drained, sentLate];
+      return [name, ...counts, ...rates, share, ...latencies, (result.bytesPerSecond / 1048576).toFixed(2)];
     }),
   );
 }
@@ -125,19 +130,25 @@ function stageSection(stage) {
   add(main, casesTable(stage));
   const errors = errorsTable(stage);
   if (errors) add(main, errors);
-  for (const [name, { retried, retriedRight }] of Object.entries(stage.retries)) {
-    add(main, element('p', `${name}: ${retried} refused calls came again after Retry-After; ${retriedRight} of them were then answered.`));
+  for (const [name, { retries }] of Object.entries(stage.cases)) {
+    if (retries === null) continue;
+    add(main, element('p', `${name}: ${retries.sent} refused calls came again after Retry-After; ${retries.right} of them were then answered right.`));
+  }
+  const lateSeconds = [...new Set(Object.values(stage.timeline).flatMap((seconds) => seconds.filter(({ late }) => late > 0).map(({ at }) => at)))];
+  if (lateSeconds.length > 0) {
+    const list = lateSeconds.sort((a, b) => a - b).join(', ');
+    add(main, element('p', `The loader sent calls late in these seconds, so their latencies are partly its own: ${list}.`, 'bad'));
   }
   const plots = add(main, element('div', undefined, 'plots'));
-  const seconds = stage.timeline.map(({ at }) => at);
-  plot(plots, 'Right answers and errors a second', seconds, [
-    { label: 'right', values: stage.timeline.map(({ perSecond }) => perSecond) },
-    { label: 'errors', values: stage.timeline.map(({ errors: wrong }) => wrong) },
-  ]);
-  plot(plots, 'Latency over time (ms)', seconds, [
-    { label: 'p50', values: stage.timeline.map(({ p50 }) => p50) },
-    { label: 'p99', values: stage.timeline.map(({ p99 }) => p99) },
-  ]);
+  const longest = Math.max(0, ...Object.values(stage.timeline).map((seconds) => seconds.length));
+  const seconds = Array.from({ length: longest }, (_, index) => index + 1);
+  // A second without a right answer is a gap in the line of latency.
+  const lines = (measures, empty) =>
+    Object.entries(stage.timeline).flatMap(([name, timeline]) =>
+      measures.map((measure) => ({ label: `${name} ${measure}`, values: seconds.map((at) => timeline[at - 1]?.[measure] ?? empty) })),
+    );
+  plot(plots, 'Answers per second, when they came', seconds, lines(['right', 'errors'], 0));
+  plot(plots, 'Latency, when the call was due (ms)', seconds, lines(['p50', 'p99'], null));
   percentiles(plots, stage);
   timingBars(main, stage);
 }

@@ -1,4 +1,5 @@
-import type { Call, CaseContext, LoadCase, Picture } from '../load/suite.ts';
+import { readHeader } from '../../src/imaging/pixels/header/header.ts';
+import type { Call, CaseContext, Expectation, LoadCase, Picture } from '../load/suite.ts';
 
 /** The kinds of calls that several suites send. */
 
@@ -14,13 +15,25 @@ function named(pictures: readonly Picture[], name: string): Picture {
   return picture;
 }
 
-function transformOf(query: string, { type, bytes }: Picture): Call {
+function transformOf(query: string, picture: Picture): Call {
   return {
     method: 'POST',
     path: `/api/v1/images/transform?${query}`,
-    headers: { 'content-type': type },
-    body: bytes,
+    headers: { 'content-type': picture.type },
+    body: picture.bytes,
+    expects: expectationOf(query, picture),
   };
+}
+
+/** The image that a query asks for: its format, and the width of a resize, which never enlarges. */
+function expectationOf(query: string, { bytes }: Picture): Expectation {
+  const asked = new URLSearchParams(query);
+  const format = asked.get('format');
+  const expected = { type: `image/${format ?? ''}` };
+  const header = readHeader(bytes);
+  if (asked.get('op') !== 'resize' || header === null) return expected;
+  const own = header.orientation > 4 ? header.height : header.width;
+  return { ...expected, width: Math.min(own, Number(asked.get('width'))) };
 }
 
 /** Sends every picture in turn through one query. */
@@ -41,10 +54,12 @@ export const webPages: LoadCase = {
   async prepare(context) {
     const assetIds = await uploadAll(context);
     const widths = [320, 480, 640, 960, 1280];
-    return (turn) =>
-      json(`/api/v1/images/transform?op=resize&width=${widths[turn % widths.length]}&format=webp`, {
-        assetId: assetIds[Math.floor(turn / widths.length) % assetIds.length],
-      });
+    return (turn) => {
+      const query = `op=resize&width=${widths[turn % widths.length]}&format=webp`;
+      const index = Math.floor(turn / widths.length) % assetIds.length;
+      const call = json(`/api/v1/images/transform?${query}`, { assetId: assetIds[index] });
+      return { ...call, expects: expectationOf(query, context.pictures[index] as Picture) };
+    };
   },
 };
 
@@ -61,7 +76,11 @@ export const agents: LoadCase = {
       'op=thumbnail&size=256',
       'op=convert&format=png',
     ];
-    const metadata: Call = { ...transformOf('', page), path: '/api/v1/images/metadata' };
+    const metadata: Call = {
+      ...transformOf('', page),
+      path: '/api/v1/images/metadata',
+      expects: { type: 'application/json' },
+    };
     const calls = [metadata, ...queries.map((query) => transformOf(query, page))];
     return (turn) => calls[turn % calls.length] as Call;
   },

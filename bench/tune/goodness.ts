@@ -31,7 +31,8 @@ export function goodnessOf(round: Round, weights: Weights): number | null {
 function caseRatio(a: StageResult, b: StageResult, name: string): number | undefined {
   const [caseA, caseB] = [a.cases[name], b.cases[name]];
   if (caseA === undefined || caseB === undefined || caseA.perSecond === 0) return undefined;
-  const tail = caseA.latencyMs.p99 === 0 ? 1 : caseB.latencyMs.p99 / caseA.latencyMs.p99;
+  const [tailA, tailB] = [caseA.latencyMs?.p99 ?? 0, caseB.latencyMs?.p99 ?? 0];
+  const tail = tailA === 0 ? 1 : tailB / tailA;
   return caseB.perSecond / caseA.perSecond / Math.max(1, tail / LONGEST_TAIL);
 }
 

@@ -4,10 +4,11 @@ import { parseArgs } from 'node:util';
 import { envFile, saveSettings } from '../../config/env-file.ts';
 import { loadSettingsFile } from '../../config/index.ts';
 import { runRounds } from '../compare/rounds.ts';
+import { startTarget } from '../load/target.ts';
 import { hostFacts } from '../report/load-report.ts';
 import { tunePage } from '../report/tune-page.ts';
 import { writeResult } from '../results.ts';
-import { startBenchServer } from '../server.ts';
+import { hearSignals, unlessStopped } from '../stopping.ts';
 import suite from '../suites/tune.ts';
 import { type Candidate, firstCandidates, keyOf } from './candidates.ts';
 import { goodnessOf, readWeights, type Weights } from './goodness.ts';
@@ -35,13 +36,14 @@ const HELP = `npm run tune [-- --images DIR] [--mix small=1,web=2,camera=1,cards
 Tries settings of processes, threads, memory and queues beside the default, and recommends only what it showed to be better.
 Settings of your environment (${TUNED.join(', ')}) are tried first, as one.`;
 
+const stopping = hearSignals();
 try {
-  await main();
+  await unlessStopped(main(), stopping.signal);
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
 }
-process.exit();
+process.exit(stopping.exitCode() || process.exitCode);
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -101,9 +103,9 @@ async function ratios(
   }: { rounds: number; weights: Weights; folder: string; onRound: () => void },
 ): Promise<number[]> {
   // Both servers are new, because one that has run for minutes is faster than one that has just started.
-  const a = await startBenchServer(suite.settings ?? {});
+  const a = await startTarget(suite.settings ?? {});
   try {
-    const b = await startBenchServer({ ...suite.settings, ...candidate });
+    const b = await startTarget({ ...suite.settings, ...candidate });
     try {
       const suiteFile = join(import.meta.dirname, '../suites/tune.ts');
       const weighed = suite.stages.filter(
@@ -155,5 +157,5 @@ async function leave(
     saveSettings(outcome.recommended, { path: out, keepsBefore: true });
     console.log(`→ ${out} (as it was before: ${out}.before)`);
   }
-  await writeResult('tune', result, tunePage(result));
+  await writeResult('tune', { result, html: tunePage(result) });
 }

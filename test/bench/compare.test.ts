@@ -1,8 +1,10 @@
 // needs: nothing
 import t from 'tap';
-import { pairedDifference, unpairedDifference } from '../../bench/compare/interval.ts';
+import { holm, pairedDifference } from '../../bench/compare/interval.ts';
 import { compareRounds, compareRuns, worseThan } from '../../bench/compare/rows.ts';
-import { stageOf } from './results.ts';
+import { pValueOf, quantileOf } from '../../bench/compare/student.ts';
+import { seeded } from '../../bench/load/random.ts';
+import { caseOf, stageOf } from './results.ts';
 
 t.test('the interval of paired ratios is that of a t-test over their logarithms', async (t) => {
   // Expected by scipy 1.17: exp(t.interval(0.95, 4, mean, sem)) of the logarithms of the ratios.
@@ -19,53 +21,163 @@ t.test('the interval of paired ratios is that of a t-test over their logarithms'
   t.match(difference?.high.toFixed(3), '1.141');
 });
 
+t.test("Student's t is that of the tables", async (t) => {
+  // Expected by scipy 1.17: 2 * t.sf(value, freedom), and t.ppf(1 - share / 2, freedom).
+  t.equal(pValueOf(2.5, 1).toFixed(5), '0.24224');
+  t.equal(pValueOf(2.5, 4).toFixed(5), '0.06677');
+  t.equal(pValueOf(-2.5, 7).toFixed(5), '0.04099');
+  t.equal(quantileOf(0.05, 7).toFixed(4), '2.3646');
+  t.equal(quantileOf(0.05, 2).toFixed(4), '4.3027');
+  t.equal(quantileOf(0.01, 30).toFixed(4), '2.7500');
+});
+
+t.test(
+  'of many estimates Holm shows those that chance does not explain in all of them together',
+  async (t) => {
+    const estimate = (times: number) => ({ mean: times, standardError: 1, freedom: 1_000 });
+    const shown = (...all: number[]) => holm(all.map(estimate)).map(({ isShown }) => isShown);
+    t.same(shown(2.1), [true], 'alone it is shown');
+    t.same(shown(2.1, 0, 0, 0), [false, false, false, false], 'among four it is not');
+    t.same(shown(0, 9, 2.3), [false, true, true], 'what is shown leaves the others more room');
+  },
+);
+
 t.test('two runs of one kind show no difference', async (t) => {
-  const a = [100, 104, 96, 102, 98, 101, 99, 103, 97, 100];
-  const b = [101, 97, 103, 99, 100, 98, 102, 96, 104, 100];
-  t.equal(unpairedDifference(a, b)?.isShown, false);
-  t.equal(unpairedDifference([1], [2]), null, 'one value per side says nothing');
-});
-
-t.test('a slower side is shown, and fails only above the share that is allowed', async (t) => {
-  const a = [stageOf({ perSecond: 100, p50: 10 }, 0.01)];
-  const b = [stageOf({ perSecond: 80, p50: 12.5 }, 0.01)];
+  const run = (values: number[]) => {
+    const stage = stageOf({ perSecond: 100, p50: 10 }, 0);
+    const slices = { calls: values.map((value) => caseOf({ perSecond: value, p50: 1_000 / value })) };
+    return [{ ...stage, slices }];
+  };
+  const a = run([100, 104, 96, 102, 98, 101, 99, 103, 97, 100]);
+  const b = run([101, 97, 103, 99, 100, 98, 102, 96, 104, 100]);
   const rows = compareRuns(a, b);
-  t.match(rows.find(({ measure }) => measure === 'perSecond')?.verdict, /^-20(\.\d)? %/);
-  t.ok(
-    worseThan(rows, 0.05).some(({ measure }) => measure === 'perSecond'),
-    'lower throughput is worse',
-  );
-  t.ok(
-    worseThan(rows, 0.05).some(({ measure }) => measure === 'p50'),
-    'longer latency is worse',
-  );
-  t.equal(worseThan(rows, 0.3).length, 0);
-  t.equal(worseThan(compareRuns(b, a), 0.05).length, 0, 'a faster side never fails');
+  t.ok(rows.length > 0);
+  t.ok(rows.every(({ change }) => change?.isShown === false));
+  t.ok(compareRuns(run([1]), run([2])).every(({ verdict }) => verdict === 'too little was measured'));
 });
 
-t.test('noise of ten per cent hides a difference of two in a few rounds', async (t) => {
-  const values: Array<[number, number]> = [
-    [90, 102],
-    [110, 101],
-    [95, 104],
-    [105, 99],
-  ];
-  const rounds = values.map(([a, b]) => ({
+t.test(
+  'a slower side is shown, and fails only where its interval is above the share that is allowed',
+  async (t) => {
+    const a = [stageOf({ perSecond: 100, p50: 10 }, 0.01)];
+    const b = [stageOf({ perSecond: 80, p50: 12.5 }, 0.01)];
+    const rows = compareRuns(a, b);
+    const failed = (failOver: number | null) => worseThan(rows, failOver).map(({ measure }) => measure);
+    t.match(rows.find(({ measure }) => measure === 'perSecond')?.verdict, /^-20(\.\d)? %/);
+    t.ok(failed(0.05).includes('perSecond'), 'lower throughput is worse');
+    t.ok(failed(0.05).includes('p50'), 'longer latency is worse');
+    t.same(failed(0.245), [], 'the estimate is 25 %, but the bound of the interval is below 24.5 %');
+    t.same(failed(null), []);
+    t.equal(worseThan(compareRuns(b, a), 0.05).length, 0, 'a faster side never fails');
+  },
+);
+
+t.test('a percentile with few answers beyond it is not compared', async (t) => {
+  const few = [stageOf({ perSecond: 100, p50: 10, right: 100 }, 0.01)];
+  const verdicts = Object.fromEntries(
+    compareRuns(few, few).map(({ measure, verdict }) => [measure, verdict]),
+  );
+  t.match(verdicts.p50, /^no difference/);
+  t.match(verdicts.p95, /^no difference/);
+  t.equal(verdicts.p99, 'too few answers: 100 of 500');
+});
+
+const STAGES = ['small', 'camera', 'web', 'cards'];
+const ROUNDS = 8;
+/** Noise of one figure, as the standard deviation of its logarithm: CPU time is steady, speed is not. */
+const NOISE = { cpu: 0.025, speed: 0.15, latency: 0.25 };
+
+/** Interleaved rounds of two synthetic instances on a noisy machine, whose speed changes from round to round. */
+function synthetic(seed: number, { cpuFactor = 1, errorShare = 0 } = {}) {
+  const random = seeded(seed);
+  const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+  const noise = (size: number) => Math.exp(size * normal());
+  return Array.from({ length: ROUNDS }, () => {
+    const mood = noise(0.3);
+    const side = (factor: number, share: number) =>
+      STAGES.map((name) => {
+        const perSecond = (30 / mood) * noise(NOISE.speed);
+        const figures = { perSecond, p50: 30 * mood * noise(NOISE.latency), right: 300, errorShare: share };
+        const instanceCpuMs = 300 * 20 * factor * noise(NOISE.cpu);
+        return { ...stageOf(figures, 0), name, instanceCpuMs };
+      });
+    return { a: side(1, 0), b: side(cpuFactor, errorShare) };
+  });
+}
+
+t.test('ten comparisons of one tree with itself raise no alarm', async (t) => {
+  for (let seed = 1; seed <= 10; seed += 1) {
+    const rows = compareRounds(synthetic(seed));
+    t.equal(rows.length, STAGES.length * 6);
+    t.same(worseThan(rows, 0), [], `seed ${seed}`);
+    t.same(
+      rows.filter(({ change }) => change?.isShown),
+      [],
+      `seed ${seed}`,
+    );
+  }
+});
+
+t.test('of a thousand comparisons of one tree with itself few raise an alarm', async (t) => {
+  let alarms = 0;
+  for (let seed = 1; seed <= 1_000; seed += 1)
+    if (worseThan(compareRounds(synthetic(seed)), 0).length > 0) alarms += 1;
+  // Of 1,000, 5 % in each of the two families that are noisy here; half of the alarms are of the better side.
+  t.ok(alarms <= 70, `${alarms} of 1000`);
+});
+
+t.test('ten per cent more CPU time per call is found in nine of ten comparisons', async (t) => {
+  let found = 0;
+  for (let seed = 1; seed <= 10; seed += 1) {
+    const worse = worseThan(compareRounds(synthetic(seed, { cpuFactor: 1.1 })), 0.01);
+    if (worse.some(({ measure }) => measure === 'cpuMsPerCall')) found += 1;
+  }
+  t.ok(found >= 9, `${found} of 10`);
+});
+
+t.test('a side that refuses half is worse, whatever slowness is allowed', async (t) => {
+  const rows = compareRounds(synthetic(1, { errorShare: 0.5 }));
+  for (const failOver of [null, 10]) {
+    const worse = worseThan(rows, failOver);
+    t.same(
+      worse.map(({ stage, measure }) => [stage, measure]),
+      STAGES.map((name) => [name, 'errorShare']),
+    );
+  }
+  const refused = worseThan(compareRounds(synthetic(1, { errorShare: 0.5 })), null)[0];
+  t.match(refused?.verdict, /^\+50 points/);
+});
+
+t.test('figures of both sides are means of all rounds', async (t) => {
+  const round = (a: number, b: number) => ({
     a: [stageOf({ perSecond: a, p50: 10 }, 0)],
     b: [stageOf({ perSecond: b, p50: 10 }, 0)],
-  }));
-  const row = compareRounds(rounds).find(({ measure }) => measure === 'perSecond');
-  t.match(row?.verdict, /^no difference shown/);
+  });
+  const row = compareRounds([round(50, 100), round(200, 100)]).find(({ measure }) => measure === 'perSecond');
+  t.match(row, { a: 100, b: 100 });
 });
 
+t.test('a round in which the loader was the limit is left out, whichever round it is', async (t) => {
+  const rounds = [100, 101, 99, 100].map((perSecond) => ({
+    a: [stageOf({ perSecond, p50: 10 }, 0)],
+    b: [stageOf({ perSecond, p50: 10 }, 0)],
+  }));
+  const limited = { ...stageOf({ perSecond: 1, p50: 1_000 }, 0), loader: limitedLoader };
+  const row = (all: typeof rounds) => compareRounds(all).find(({ measure }) => measure === 'perSecond');
+  t.equal(row([{ a: [limited], b: [limited] }, ...rounds])?.a, row(rounds)?.a);
+  t.equal(row([{ a: [limited], b: [limited] }])?.verdict, limitedLoader.limit);
+});
+
+const limitedLoader = {
+  cpuShare: 1,
+  lagP99Ms: 90,
+  lateShare: 0,
+  limit: 'The loader was the limit: it used 100 % of its core.',
+};
+
 t.test('a stage in which the loader was the limit is not compared', async (t) => {
-  const limited = {
-    cpuShare: 1,
-    lagP99Ms: 90,
-    limit: 'The loader was the limit: it used 100 % of its core.',
-  };
-  const a = [{ ...stageOf({ perSecond: 100, p50: 10 }, 0.01), loader: limited }];
+  const a = [{ ...stageOf({ perSecond: 100, p50: 10 }, 0.01), loader: limitedLoader }];
   const rows = compareRuns(a, [stageOf({ perSecond: 50, p50: 20 }, 0.01)]);
   t.ok(rows.length > 0);
-  t.ok(rows.every(({ difference, verdict }) => difference === null && verdict === limited.limit));
+  t.ok(rows.every(({ change, verdict }) => change === null && verdict === limitedLoader.limit));
 });

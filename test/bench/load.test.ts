@@ -1,167 +1,244 @@
 // needs: nothing
+import type { ServerResponse } from 'node:http';
+import sharp from 'sharp';
 import t from 'tap';
-import { runClosed } from '../../bench/load/closed.ts';
-import { runOpen } from '../../bench/load/open.ts';
-import { seeded } from '../../bench/load/random.ts';
+import { errorOf, readServerTiming, refusalOf } from '../../bench/load/answer.ts';
+import { Book } from '../../bench/load/book.ts';
+import { seededBy } from '../../bench/load/random.ts';
 import { ratesOf } from '../../bench/load/run.ts';
+import type { Outcome } from '../../bench/load/sender.ts';
 import { loaderLoad, runStage } from '../../bench/load/stage.ts';
-import type { LoadCase } from '../../bench/load/suite.ts';
-import { type Outcome, readError, readServerTiming, Tally } from '../../bench/load/tally.ts';
+import type { Answer, Call, LoadCase, Stage } from '../../bench/load/suite.ts';
 import { openTarget } from '../../bench/load/target.ts';
 import { brokenThresholds } from '../../bench/load/thresholds.ts';
+import { Timeline } from '../../bench/load/timeline.ts';
 import { readPools } from '../../bench/load/watch.ts';
 import { serve } from '../support/loopback.ts';
 import { stageOf } from './results.ts';
 
-const loadCase: LoadCase = {
-  description: 'A call.',
-  prepare: async () => () => ({ method: 'GET', path: '/' }),
-};
-const next = () => ({ method: 'GET' as const, path: '/' });
-const unstopped = new AbortController().signal;
+const next = () => ({ method: 'GET' as const, path: '/', key: 'k' });
+const anyCase: LoadCase = { description: 'A call.', prepare: async () => next };
 
-t.test('an open loop sends what is due though nothing was answered yet', async (t) => {
-  const held: Array<() => void> = [];
-  const { url } = await serve(t, (_request, response) => {
-    held.push(() => response.end('{}'));
-    // Only when five are in flight at once is any of them answered: a closed loop of one would wait for ever.
-    if (held.length >= 5) for (const release of held.splice(0)) release();
-  });
-  const outcomes: Outcome[] = [];
-  const random = seeded(1);
-  const loop = runOpen({
-    url,
-    key: 'k',
-    loadCase,
-    next,
-    signal: unstopped,
-    durationMs: 200,
-    perSecond: 200,
-    retries: false,
-    random,
-    onOutcome: (outcome) => outcomes.push(outcome),
-  });
-  const release = setInterval(() => held.splice(0).map((answer) => answer()), 500);
-  await loop;
-  clearInterval(release);
-  t.ok(outcomes.length >= 5, `${outcomes.length} calls were answered`);
-  t.ok(outcomes.every(({ status, error }) => status === 200 && error === null));
-});
-
-for (const loop of ['closed', 'open'] as const) {
-  t.test(`a ${loop} stage that is stopped answers with what it has measured until then`, async (t) => {
-    const { url } = await serve(t, (_request, response) => response.end('{}'));
-    const stopping = new AbortController();
-    let sent = 0;
-    const cases = {
-      calls: {
-        loadCase,
-        next: () => {
-          sent += 1;
-          if (sent === 20) stopping.abort();
-          return next();
-        },
-      },
-    };
-    const common = { name: 'hours', seconds: 36_000 };
-    const result = await runStage({
-      url,
-      key: 'k',
-      stage:
-        loop === 'closed'
-          ? { ...common, loop, connections: { calls: 1 } }
-          : { ...common, loop, perSecond: { calls: 200 } },
-      rates: { calls: 200 },
-      cases,
-      signal: stopping.signal,
-      onSecond: () => undefined,
-    });
-    t.ok(result.seconds < 36_000, `it took ${result.seconds} s`);
-    const counted = Math.round(Number(result.cases.calls?.perSecond) * result.seconds);
-    t.ok(counted >= 10, `${counted} calls were counted, at the rate of the time until then`);
-  });
+function answer(response: ServerResponse): void {
+  response.setHeader('content-type', 'application/json');
+  response.end('{}');
 }
 
-t.test('a refused call comes again after Retry-After, and its first answer alone is counted', async (t) => {
-  let calls = 0;
-  const { url } = await serve(t, (_request, response) => {
-    calls += 1;
-    if (calls > 1) return response.end('{}');
-    response.writeHead(429, { 'retry-after': '0' });
-    response.end('{"error":{"code":"rate_limited","details":{"reason":"account_concurrency"}}}');
-  });
-  const outcomes: Outcome[] = [];
-  // One call: the first number is small, so the call is due at once, and the second lies behind the end.
-  const numbers = [0.0001, 0.999999999];
-  const loop = await runOpen({
-    url,
-    key: 'k',
-    loadCase,
-    next,
-    signal: unstopped,
-    durationMs: 100,
-    perSecond: 10,
-    retries: true,
-    random: () => numbers.shift() ?? 0.999999999,
-    onOutcome: (outcome) => outcomes.push(outcome),
-  });
-  t.same(loop, { retried: 1, retriedRight: 1 });
-  t.match(outcomes, [{ status: 429, error: 'rate_limited/account_concurrency' }]);
-  t.equal(outcomes.length, 1);
+/** A stage of one case that is stopped when the server, or the test, has seen enough. */
+function run(url: string, stage: Stage, { stopping = new AbortController(), loadCase = anyCase } = {}) {
+  const rates = { calls: 300 };
+  const cases = { calls: { loadCase, next } };
+  const { signal } = stopping;
+  return runStage({ url, stage, rates, round: 0, cases, signal, onProgress: () => undefined });
+}
+const open: Stage = { name: 'hours', seconds: 36_000, loop: 'open', perSecond: { calls: 300 } };
+const closedOf = (connections: number): Stage => ({
+  ...{ name: 'hours', seconds: 36_000, loop: 'closed' as const },
+  connections: { calls: connections },
 });
 
-t.test('a closed loop counts right answers, their timing, and errors by code', async (t) => {
+t.test('an open loop sends what is due though nothing was answered yet', async (t) => {
+  const stopping = new AbortController();
+  const held: Array<() => void> = [];
+  const { url } = await serve(t, (_request, response) => {
+    held.push(() => answer(response));
+    // Only when five are in flight at once is any of them answered: a closed loop of one would wait for ever.
+    if (held.length < 5 && !stopping.signal.aborted) return;
+    stopping.abort();
+    for (const release of held.splice(0)) release();
+  });
+  const { cases } = await run(url, open, { stopping });
+  t.ok(Number(cases.calls?.right) >= 5, `${cases.calls?.right} calls were answered`);
+  t.equal(cases.calls?.sent, cases.calls?.right);
+});
+
+t.test('a closed loop never has more calls in flight than connections', async (t) => {
+  const stopping = new AbortController();
+  let most = 0;
   let calls = 0;
+  const held: Array<() => void> = [];
   const credentials = new Set<string | undefined>();
   const { url } = await serve(t, (request, response) => {
     credentials.add(request.headers.authorization);
-    calls += 1;
-    if (calls % 2 === 0) {
-      response.writeHead(503);
-      return response.end('{"error":{"code":"provider_unavailable","details":{"reason":"capacity"}}}');
-    }
-    response.setHeader('server-timing', 'admit;dur=0.5, process;dur=2.5');
-    response.end('ok');
+    most = Math.max(
+      most,
+      held.push(() => answer(response)),
+    );
+    if (++calls === 60) stopping.abort();
+    // The connections wait for each other, so that all of them are busy at once.
+    if (held.length >= 3) for (const release of held.splice(0)) release();
   });
-  const outcomes: Outcome[] = [];
-  const onOutcome = (outcome: Outcome) => outcomes.push(outcome);
-  await runClosed({
-    url,
-    key: 'k',
-    loadCase,
-    next,
-    durationMs: 300,
-    signal: unstopped,
-    connections: 1,
-    onOutcome,
-  });
-  t.match(outcomes[0], { status: 200, error: null, timing: { admit: 0.5, process: 2.5 } });
-  t.match(outcomes[1], { status: 503, error: 'provider_unavailable/capacity' });
+  const { cases } = await run(url, closedOf(3), { stopping });
+  t.equal(most, 3);
+  t.equal(cases.calls?.right, calls);
   t.same([...credentials], ['ApiKey k']);
 });
 
-t.test('a tally tells goodput, shares and percentiles of right answers alone', async (t) => {
-  const tally = new Tally();
-  for (let ms = 1; ms <= 100; ms += 1)
-    tally.add({ status: 200, latencyMs: ms, bytes: 10, error: null, timing: { queue: 2 } });
-  tally.add({ status: 429, latencyMs: 9_000, bytes: 10, error: 'rate_limited', timing: {} });
-  const result = tally.result(10);
-  t.equal(result.calls, 101);
-  t.equal(result.perSecond, 10);
-  t.equal(result.errorShare, 0.0099);
-  t.same(result.errors, { rate_limited: 1 });
-  t.same(result.timingMs, { queue: 2 });
-  t.ok(Math.abs(result.latencyMs.p50 - 50) < 0.1, `p50 ${result.latencyMs.p50}`);
-  t.ok(Math.abs(result.latencyMs.p99 - 99) < 0.1, `p99 ${result.latencyMs.p99}`);
-  t.ok(result.latencyMs.max < 101, 'the refusal is in no percentile');
-  t.equal(new Tally().result(1).latencyMs.p50, 0, 'nothing counted is nothing, not NaN');
+t.test('a stage ends by itself, and what is due in it is sent', async (t) => {
+  const { url } = await serve(t, (_request, response) => answer(response));
+  const { cases, seconds } = await run(url, { ...open, seconds: 0.3 });
+  t.ok(Number(cases.calls?.sent) > 0);
+  t.equal(cases.calls?.askedPerSecond, 300);
+  t.ok(Math.abs(Number(cases.calls?.offeredPerSecond) * seconds - Number(cases.calls?.sent)) < 1);
 });
 
-t.test('names of errors and parts of timings are read as the service writes them', async (t) => {
-  t.equal(readError(500, 'no json'), 'status 500');
-  t.equal(readError(400, '{"error":{"code":"invalid_param"}}'), 'invalid_param');
+t.test('a refused call comes again after Retry-After, and its first answer alone is counted', async (t) => {
+  const stopping = new AbortController();
+  let refused = 0;
+  let again = 0;
+  const { url } = await serve(t, (_request, response) => {
+    if (refused === 0) {
+      refused = 1;
+      response.writeHead(429, { 'retry-after': '0' });
+      return response.end('{"error":{"code":"rate_limited","details":{"reason":"account_concurrency"}}}');
+    }
+    again += 1;
+    answer(response);
+    if (again === 20) stopping.abort();
+  });
+  const { cases } = await run(url, { ...open, retries: true }, { stopping });
+  t.match(cases.calls, { wrong: 1, retries: { sent: 1, right: 1 } });
+  t.same(cases.calls?.errors, { 'rate_limited/account_concurrency': 1 });
+  t.equal(cases.calls?.right, again - 1, 'the call that came again is no call of its own');
+});
+
+t.test('each case, stage and round has arrivals of its own, the same in each run', async (t) => {
+  const first = (...of: Parameters<typeof seededBy>) => seededBy(...of)();
+  t.equal(first('web', 'mix', 0), first('web', 'mix', 0));
+  const different = [
+    first('web', 'mix', 0),
+    first('agents', 'mix', 0),
+    first('web', 'soak', 0),
+    first('web', 'mix', 1),
+  ];
+  t.equal(new Set(different).size, different.length);
+  const [web, agents] = [seededBy('web', 'mix', 0), seededBy('agents', 'mix', 0)];
+  const pairs = Array.from({ length: 2_000 }, () => [web() - 0.5, agents() - 0.5] as const);
+  const covariance = pairs.reduce((sum, [one, other]) => sum + one * other, 0) / pairs.length;
+  t.ok(Math.abs(covariance) < 0.01, `covariance ${covariance}`);
+});
+
+t.test('an answer is right by its status, its type, its width and the check of its case', async (t) => {
+  const picture = await sharp({ create: { width: 40, height: 20, channels: 3, background: '#888' } })
+    .webp()
+    .toBuffer();
+  const got = (type: string, body: Buffer | string, status = 200): Answer => ({
+    status,
+    headers: { 'content-type': type },
+    body: Buffer.from(body),
+  });
+  const plain: Call = { method: 'GET', path: '/' };
+  const image: Call = { ...plain, expects: { type: 'image/webp', width: 40 } };
+  t.equal(errorOf(got('image/webp', picture), image, anyCase), null);
+  t.equal(
+    errorOf(got('image/webp', picture), { ...image, expects: { type: 'image/', width: 40 } }, anyCase),
+    null,
+  );
+  t.equal(
+    errorOf(got('image/webp', picture), { ...image, expects: { type: 'image/webp', width: 80 } }, anyCase),
+    'width 40 instead of 80',
+  );
+  t.equal(errorOf(got('image/webp', 'no image'), image, anyCase), 'not an image');
+  t.equal(errorOf(got('application/json', '{}'), image, anyCase), 'type application/json');
+  t.equal(errorOf(got('application/json; charset=utf-8', '{}'), plain, anyCase), null);
+  t.equal(errorOf(got('text/html', '<h1>login</h1>'), plain, anyCase), 'type text/html');
+  t.equal(errorOf({ status: 204, headers: {}, body: Buffer.alloc(0) }, plain, anyCase), null);
+  t.equal(errorOf(got('text/plain', '', 429), plain, { ...anyCase, expected: [429] }), null);
+  t.equal(errorOf(got('text/plain', 'no json', 500), plain, anyCase), 'status 500');
+  const check = ({ body }: Answer) => (body.includes('"done":true') ? null : 'not done');
+  t.equal(errorOf(got('application/json', '{"done":true}'), plain, { ...anyCase, check }), null);
+  t.equal(errorOf(got('application/json', '{}'), plain, { ...anyCase, check }), 'not done');
+});
+
+t.test('the check of a case makes answers wrong by its words, and one that throws by its own', async (t) => {
+  for (const [check, error] of [
+    [() => 'not done', 'not done'],
+    [() => JSON.parse('').data, 'check threw Unexpected end of JSON input'],
+  ] as const) {
+    const stopping = new AbortController();
+    let calls = 0;
+    const { url } = await serve(t, (_request, response) => {
+      if (++calls === 5) stopping.abort();
+      answer(response);
+    });
+    const { cases } = await run(url, closedOf(1), { stopping, loadCase: { ...anyCase, check } });
+    t.same(cases.calls?.errors, { [error]: calls });
+  }
+});
+
+t.test('refusals and parts of timings are read as the service writes them', async (t) => {
+  t.equal(refusalOf(500, 'no json'), 'status 500');
+  t.equal(refusalOf(400, '{"error":{"code":"invalid_param"}}'), 'invalid_param');
   t.same(readServerTiming('admit;dur=0.4, fetch;dur=3'), { admit: 0.4, fetch: 3 });
   t.same(readServerTiming(undefined), {});
+});
+
+const outcome: Outcome = {
+  ...{ end: 'right', error: '', dueMs: 0, sentMs: 0, endMs: 0, bytes: 10 },
+  ...{ timing: { queue: 2 }, retryAfterMs: null },
+};
+const terms = { name: 'calls', askedPerSecond: 10, isRetried: false };
+
+t.test('a book has throughput, shares and percentiles of right answers alone', async (t) => {
+  const book = new Book(performance.now(), 10_000);
+  const startMs = performance.now();
+  for (let ms = 1; ms <= 100; ms += 1) {
+    book.sent(startMs);
+    book.ended({ ...outcome, dueMs: startMs, endMs: startMs + ms });
+  }
+  book.sent(startMs);
+  book.ended({ ...outcome, dueMs: startMs, endMs: startMs + 9_000, end: 'wrong', error: 'rate_limited' });
+  const { result } = book.entry(10, terms);
+  t.match(result, { sent: 101, right: 100, wrong: 1, unanswered: 0, perSecond: 10, errorShare: 0.0099 });
+  t.same(result.errors, { rate_limited: 1 });
+  t.same(result.timingMs, { queue: 2 });
+  t.ok(Math.abs(Number(result.latencyMs?.p50) - 50) < 0.1, `p50 ${result.latencyMs?.p50}`);
+  t.ok(Math.abs(Number(result.latencyMs?.p99) - 99) < 0.1, `p99 ${result.latencyMs?.p99}`);
+  t.ok(Number(result.latencyMs?.max) < 101, 'the refusal is in no percentile');
+  t.match(new Book(0, 1_000).entry(1, terms).result, { sent: 0, errorShare: null, latencyMs: null });
+});
+
+t.test('a book with a call that has not ended, or has ended twice, is refused', async (t) => {
+  const book = new Book(0, 1_000);
+  book.sent(0);
+  t.throws(() => book.entry(1, terms), /calls sent 1 calls, but 0 of them have ended/);
+  book.ended(outcome);
+  t.equal(book.entry(1, terms).result.sent, 1);
+  book.ended(outcome);
+  t.throws(() => book.entry(1, terms), /sent 1 calls, but 2/);
+});
+
+t.test('a call is late by the time at which it was sent, in the second in which it was due', async (t) => {
+  const nowMs = performance.now();
+  const book = new Book(nowMs - 3_000, 4_000);
+  for (const dueMs of [nowMs - 2_500, nowMs]) {
+    book.sent(dueMs);
+    book.ended({ ...outcome, dueMs, endMs: nowMs });
+  }
+  book.unsent();
+  const { result, timeline } = book.entry(4, terms);
+  t.equal(result.sentLate, 2, 'one was sent late, one not at all');
+  t.same(
+    timeline.map(({ late }) => late),
+    [1, 0, 0, 0],
+  );
+});
+
+t.test('a stall is a gap of answers, and a spike of latency where it began', async (t) => {
+  const timeline = new Timeline(0);
+  const call = (dueMs: number, endMs: number) => {
+    timeline.sent(dueMs, dueMs);
+    timeline.ended({ ...outcome, dueMs, endMs });
+  };
+  call(100, 110);
+  call(900, 3_100);
+  call(3_200, 3_210);
+  t.same(timeline.seconds(), [
+    { at: 1, right: 1, errors: 0, late: 0, p50: 2_200, p99: 2_200 },
+    { at: 2, right: 0, errors: 0, late: 0, p50: null, p99: null },
+    { at: 3, right: 0, errors: 0, late: 0, p50: null, p99: null },
+    { at: 4, right: 2, errors: 0, late: 0, p50: 10, p99: 10 },
+  ]);
 });
 
 t.test('a rate may be a multiple of an earlier stage, which must have measured the case', async (t) => {
@@ -172,9 +249,11 @@ t.test('a rate may be a multiple of an earlier stage, which must have measured t
 });
 
 t.test('a busy or late loader is named as the limit', async (t) => {
-  t.equal(loaderLoad(0.3, 6).limit, null);
-  t.match(loaderLoad(0.95, 6).limit, /95 % of its core/);
-  t.match(loaderLoad(0.3, 120).limit, /120 ms late/);
+  const calm = { cpuShare: 0.3, lagP99Ms: 6, lateShare: 0.001 };
+  t.equal(loaderLoad(calm).limit, null);
+  t.match(loaderLoad({ ...calm, cpuShare: 0.95 }).limit, /95 % of its core/);
+  t.match(loaderLoad({ ...calm, lagP99Ms: 120 }).limit, /120 ms late/);
+  t.match(loaderLoad({ ...calm, lateShare: 0.02 }).limit, /2 % of the calls late/);
 });
 
 t.test('a broken threshold is a sentence; so is one that could not be measured', async (t) => {
@@ -201,8 +280,8 @@ t.test('pools are read from the metrics of all processes', async (t) => {
 
 t.test('another machine is not loaded without consent, and an address needs a key', async (t) => {
   const options = { settings: {}, yes: false };
-  await t.rejects(openTarget({ ...options, url: 'http://10.0.0.1', key: '' }), /--key/);
-  await t.rejects(openTarget({ ...options, url: 'http://10.0.0.1', key: 'k' }), /--yes/);
-  const target = await openTarget({ ...options, url: 'http://127.0.0.1:3000/', key: 'k' });
+  await t.rejects(openTarget({ ...options, url: 'http://10.0.0.1', keys: [] }), /--key/);
+  await t.rejects(openTarget({ ...options, url: 'http://10.0.0.1', keys: ['k'] }), /--yes/);
+  const target = await openTarget({ ...options, url: 'http://127.0.0.1:3000/', keys: ['k'] });
   t.equal(target.url, 'http://127.0.0.1:3000');
 });

@@ -23,6 +23,7 @@ const report: LoadReport = {
   at: '2026-01-01T00:00:00.000Z',
   host: hostFacts(),
   url: null,
+  instance: { version: '0.1.0', accounts: 1, limits: null },
   settings: {},
   memory: memoryTrend(samples),
   brokenThresholds: ['stage, calls: p50 is 12.34, above 4.'],

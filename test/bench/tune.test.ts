@@ -154,7 +154,7 @@ t.test('goodness weighs throughput, and a far longer tail spoils it', async (t) 
   const round = (b: typeof a) => goodnessOf({ a: [a], b: [b] }, { calls: 1 });
   t.equal(round(stageOf({ perSecond: 150, p50: 10 }, 0))?.toFixed(2), '1.50');
   t.equal(round(stageOf({ perSecond: 150, p50: 30 }, 0))?.toFixed(2), '0.75', 'three times the p99');
-  const limited = { cpuShare: 1, lagP99Ms: 1, limit: 'The loader was the limit.' };
+  const limited = { cpuShare: 1, lagP99Ms: 1, lateShare: 0, limit: 'The loader was the limit.' };
   t.equal(round({ ...a, loader: limited }), null);
 });
 

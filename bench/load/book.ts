@@ -1,0 +1,135 @@
+import type { Outcome } from './sender.ts';
+import { type CaseResult, type Figures, LATE_MS, rounded, Tally } from './tally.ts';
+import { type Second, Timeline } from './timeline.ts';
+
+/** Equal parts of a stage, over which two runs are compared. */
+const SLICES = 10;
+/** Different errors that are counted by name; more of them are one `other`. */
+const MOST_ERRORS = 50;
+
+/** What a stage knows of one case at its end. */
+export interface BookEntry {
+  result: CaseResult;
+  slices: Figures[];
+  timeline: Second[];
+}
+
+interface Slice {
+  /** The calls that were due in it. */
+  tally: Tally;
+  /** The right answers that came in it. */
+  inside: number;
+}
+
+/** What a stage asks of one case. */
+export interface CaseTerms {
+  name: string;
+  /** Null in a closed stage. */
+  askedPerSecond: number | null;
+  isRetried: boolean;
+}
+
+/**
+ * The book of one case in a stage: every call that is sent is entered, and ends as right, wrong or unanswered.
+ * Throughput counts the answers that came inside of the stage; latencies and errors count every call of the stage.
+ */
+export class Book {
+  readonly #startMs: number;
+  readonly #sliceMs: number;
+  readonly #whole = new Tally();
+  readonly #slices: Slice[] = Array.from({ length: SLICES }, () => ({ tally: new Tally(), inside: 0 }));
+  readonly #timeline: Timeline;
+  readonly #errors: Record<string, number> = {};
+  readonly #timing: Record<string, number> = {};
+  readonly #retries = { sent: 0, right: 0 };
+  #sent = 0;
+  #late = 0;
+  #inside = 0;
+  #drained = 0;
+  #bytes = 0;
+  #isOver = false;
+
+  /** @param startMs by `performance.now()`. */
+  constructor(startMs: number, durationMs: number) {
+    this.#startMs = startMs;
+    this.#sliceMs = durationMs / SLICES;
+    this.#timeline = new Timeline(startMs);
+  }
+
+  sent(dueMs: number): void {
+    const sentMs = performance.now();
+    this.#sent += 1;
+    if (sentMs - dueMs > LATE_MS) this.#late += 1;
+    this.#timeline.sent(dueMs, sentMs);
+  }
+
+  /** Enters a call that became due, and which a slow loader did not send in the stage. */
+  unsent(): void {
+    this.#late += 1;
+  }
+
+  /** Answers that end from now on are those of the drain. */
+  close(): void {
+    this.#isOver = true;
+  }
+
+  ended(outcome: Outcome): void {
+    const { end, error, dueMs, timing } = outcome;
+    this.#whole.add(outcome);
+    this.#timeline.ended(outcome);
+    this.#slice(dueMs).tally.add(outcome);
+    if (!this.#isOver) this.#countInside(outcome);
+    else if (end !== 'unanswered') this.#drained += 1;
+    if (end === 'right') {
+      for (const [part, ms] of Object.entries(timing)) this.#timing[part] = (this.#timing[part] ?? 0) + ms;
+    } else {
+      const name = error in this.#errors || Object.keys(this.#errors).length < MOST_ERRORS ? error : 'other';
+      this.#errors[name] = (this.#errors[name] ?? 0) + 1;
+    }
+  }
+
+  #countInside({ end, endMs, bytes }: Outcome): void {
+    this.#bytes += bytes;
+    if (end !== 'right') return;
+    this.#inside += 1;
+    this.#slice(endMs).inside += 1;
+  }
+
+  retried({ end }: Outcome): void {
+    this.#retries.sent += 1;
+    if (end === 'right') this.#retries.right += 1;
+  }
+
+  /**
+   * @param seconds length of the stage.
+   * @throws Error when a call has not ended, or has ended twice: the figures would be wrong.
+   */
+  entry(seconds: number, { name, askedPerSecond, isRetried }: CaseTerms): BookEntry {
+    const figures = this.#whole.figures(this.#inside / seconds);
+    if (figures.sent !== this.#sent)
+      throw new Error(`The case ${name} sent ${this.#sent} calls, but ${figures.sent} of them have ended.`);
+    return {
+      result: {
+        ...figures,
+        drained: this.#drained,
+        askedPerSecond,
+        offeredPerSecond: rounded(this.#sent / seconds),
+        sentLate: this.#late,
+        retries: isRetried ? this.#retries : null,
+        bytesPerSecond: Math.round(this.#bytes / seconds),
+        errors: this.#errors,
+        timingMs: Object.fromEntries(
+          Object.entries(this.#timing).map(([part, ms]) => [part, rounded(ms / figures.right)]),
+        ),
+        curve: this.#whole.curve(),
+      },
+      slices: this.#slices.map(({ tally, inside }) => tally.figures(inside / (this.#sliceMs / 1000))),
+      timeline: this.#timeline.seconds(),
+    };
+  }
+
+  #slice(momentMs: number): Slice {
+    const index = Math.floor((momentMs - this.#startMs) / this.#sliceMs);
+    return this.#slices[Math.max(0, Math.min(SLICES - 1, index))] as Slice;
+  }
+}

@@ -1,0 +1,158 @@
+import { type TSchema, Type } from '@sinclair/typebox';
+import { Ajv, type ErrorObject } from 'ajv';
+import {
+  mismatch,
+  missing,
+  pathOf,
+  spell,
+  undeclared,
+} from '../../src/platform/http/error-answers/violations.ts';
+import { didYouMean } from '../../src/platform/names/nearest.ts';
+import type { LoadSuite, Stage, Threshold } from './suite.ts';
+
+const closed = { additionalProperties: false };
+const Text = Type.String({ minLength: 1 });
+const Positive = Type.Number({ exclusiveMinimum: 0 });
+const Names = Type.Record(Type.String(), Type.Unknown(), { minProperties: 1 });
+const words = (...values: string[]) => Type.Unsafe<string>({ type: 'string', enum: values });
+
+/** The outline of a suite. Stages and thresholds are checked one by one, for sentences that name their place. */
+const Suite = Type.Object(
+  {
+    name: Text,
+    description: Text,
+    settings: Type.Optional(Type.Record(Type.String(), Type.String())),
+    cases: Names,
+    stages: Type.Array(Type.Unknown(), { minItems: 1 }),
+    thresholds: Type.Optional(Type.Array(Type.Unknown())),
+  },
+  closed,
+);
+
+const STAGE = {
+  name: Text,
+  seconds: Positive,
+  isWarmUp: Type.Optional(Type.Literal(true)),
+  loop: words('closed', 'open'),
+};
+const ClosedStage = Type.Object(
+  { ...STAGE, connections: Type.Record(Type.String(), Type.Integer({ minimum: 1 }), { minProperties: 1 }) },
+  closed,
+);
+const OpenStage = Type.Object(
+  { ...STAGE, perSecond: Names, retries: Type.Optional(Type.Literal(true)) },
+  closed,
+);
+const RateOf = Type.Object({ times: Positive, stage: Text }, closed);
+const Limit = Type.Object(
+  {
+    stage: Text,
+    case: Text,
+    measure: words('perSecond', 'p50', 'p95', 'p99', 'errorShare'),
+    atMost: Type.Optional(Type.Number()),
+    atLeast: Type.Optional(Type.Unknown()),
+  },
+  closed,
+);
+
+const ajv = new Ajv({ allErrors: true, verbose: true, strict: false });
+
+/**
+ * The suite that a module exports.
+ * @throws Error with a sentence for each mistake.
+ */
+export async function importSuite(file: string): Promise<LoadSuite> {
+  const { default: suite } = (await import(file)) as { default: unknown };
+  const sentences = mistakesIn(suite);
+  if (sentences.length > 0) throw new Error([`${file} is not a suite:`, ...sentences].join('\n'));
+  return suite as LoadSuite;
+}
+
+/** A sentence for each mistake of a suite: of its form first, then of the names by which its parts refer to others. */
+export function mistakesIn(suite: unknown): string[] {
+  const outline = violations(suite, Suite, '');
+  if (outline.length > 0) return outline;
+  const { cases, stages, thresholds = [] } = suite as LoadSuite;
+  const form = [
+    ...Object.entries(cases).flatMap(([name, one]) =>
+      typeof one?.prepare === 'function'
+        ? []
+        : [`cases.${name} has no function prepare, which returns its calls.`],
+    ),
+    ...stages.flatMap((stage, index) => stageForm(stage, `stages[${index}]`)),
+    ...thresholds.flatMap((threshold, index) => thresholdForm(threshold, `thresholds[${index}]`)),
+  ];
+  return form.length > 0 ? form : namesIn(suite as LoadSuite);
+}
+
+function stageForm(stage: Stage, place: string): string[] {
+  // Without a readable loop, the form of a closed stage says what is wrong with it.
+  const isOpen = stage?.loop === 'open';
+  const found = violations(stage, isOpen ? OpenStage : ClosedStage, place);
+  if (!isOpen || found.length > 0) return found;
+  return Object.entries(stage.perSecond).flatMap(([name, rate]) =>
+    rateForm(rate, `${place}.perSecond.${name}`),
+  );
+}
+
+function thresholdForm(threshold: Threshold, place: string): string[] {
+  const found = violations(threshold, Limit, place);
+  if (found.length > 0) return found;
+  const { atMost, atLeast } = threshold;
+  if (atMost === undefined && atLeast === undefined) return [`${place} has neither atMost nor atLeast.`];
+  return atLeast === undefined ? [] : rateForm(atLeast, `${place}.atLeast`);
+}
+
+function rateForm(rate: unknown, place: string): string[] {
+  return violations(rate, typeof rate === 'object' ? RateOf : Type.Number({ minimum: 0 }), place);
+}
+
+/** Names that refer to no case or stage, each with the nearest one. */
+function namesIn({ cases, stages, thresholds = [] }: LoadSuite): string[] {
+  const measuredBy = new Map<string, string[]>();
+  const sentences: string[] = [];
+  const needs = (place: string, name: string, known: readonly string[]) => {
+    if (!known.includes(name))
+      sentences.push(`${place} is "${name}", which is not there.${didYouMean(name, known)}`);
+    return known.includes(name);
+  };
+  stages.forEach((stage, index) => {
+    const place = `stages[${index}]`;
+    const sent = stage.loop === 'closed' ? stage.connections : stage.perSecond;
+    if (measuredBy.has(stage.name))
+      sentences.push(`${place}.name is "${stage.name}", as of an earlier stage.`);
+    for (const [name, rate] of Object.entries(sent)) {
+      needs(`${place}, its case`, name, Object.keys(cases));
+      if (typeof rate !== 'object') continue;
+      const of = `${place}.perSecond.${name}.stage`;
+      if (needs(of, rate.stage, [...measuredBy.keys()])) needs(of, name, measuredBy.get(rate.stage) ?? []);
+    }
+    measuredBy.set(stage.name, Object.keys(sent));
+  });
+  const shown = stages.filter(({ isWarmUp }) => !isWarmUp).map(({ name }) => name);
+  thresholds.forEach(({ stage, case: name, atLeast }, index) => {
+    const place = `thresholds[${index}]`;
+    if (needs(`${place}.stage`, stage, shown)) needs(`${place}.case`, name, measuredBy.get(stage) ?? []);
+    if (typeof atLeast === 'object' && needs(`${place}.atLeast.stage`, atLeast.stage, shown))
+      needs(`${place}.case`, name, measuredBy.get(atLeast.stage) ?? []);
+  });
+  return sentences;
+}
+
+function violations(value: unknown, schema: TSchema, place: string): string[] {
+  if (ajv.validate(schema, value)) return [];
+  return (ajv.errors ?? []).map((error) => sentenceOf(error, place));
+}
+
+function sentenceOf(error: ErrorObject, place: string): string {
+  const path = pathOf(error);
+  const at = [place, spell(path)].filter((part) => part !== '').join('.') || 'The default export';
+  const contract = { owner: place || 'a suite', noun: 'field' } as const;
+  const schema = error.parentSchema as TSchema;
+  if (error.keyword === 'minProperties') return `${at} is empty.`;
+  if (error.keyword === 'additionalProperties') return undeclared(at, path.at(-1) ?? '', schema, contract);
+  if (error.keyword === 'required') return missing(at, schema.properties?.[path.at(-1) ?? ''], contract);
+  const hint =
+    typeof error.data === 'string' ? didYouMean(error.data, (schema.enum as string[] | undefined) ?? []) : '';
+  return `${mismatch(at, error.data, schema, contract)}${hint}`;
+}

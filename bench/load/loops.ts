@@ -1,0 +1,66 @@
+import { setTimeout as sleep, setImmediate as turnOfEvents } from 'node:timers/promises';
+
+/** Sends the call of a turn. It throws only where the suite cannot build the call. */
+export type Send = (turn: number, dueMs: number) => Promise<void>;
+
+/**
+ * Closed loop: keeps a number of connections busy until the stage is over, each with one call at a time.
+ * It resolves when the last call has ended.
+ */
+export async function runClosed(options: {
+  connections: number;
+  send: Send;
+  over: AbortSignal;
+}): Promise<void> {
+  const { connections, send, over } = options;
+  let turn = 0;
+  const keepBusy = async () => {
+    while (!over.aborted) await send(turn++, performance.now());
+  };
+  await Promise.all(Array.from({ length: connections }, keepBusy));
+}
+
+/** Longest time in which an open loop sends without a look at the answers, in milliseconds. */
+const LONGEST_BURST_MS = 5;
+
+/**
+ * Open loop: sends calls when they are due, at random times with a mean rate (a Poisson process), whatever the answers
+ * take. It resolves when the last call has ended.
+ */
+export async function runOpen(options: {
+  perSecond: number;
+  /** Begin of the stage, by `performance.now()`. */
+  startMs: number;
+  durationMs: number;
+  random: () => number;
+  send: Send;
+  /** The stage has ended, or was stopped. */
+  over: AbortSignal;
+  /** Counts a call that became due in the stage, but which a slow loader did not send in it. */
+  onUnsent: () => void;
+}): Promise<void> {
+  const { perSecond, startMs, durationMs, random, send, over, onUnsent } = options;
+  const inFlight = new Set<Promise<void>>();
+  const gapMs = () => (-Math.log(1 - random()) / perSecond) * 1000;
+  let yieldedMs = startMs;
+
+  async function waitUntil(dueMs: number): Promise<void> {
+    const nowMs = performance.now();
+    if (dueMs - nowMs > 1) await sleep(dueMs - nowMs, undefined, { signal: over }).catch(() => undefined);
+    else if (nowMs - yieldedMs > LONGEST_BURST_MS) await turnOfEvents();
+    else return;
+    yieldedMs = performance.now();
+  }
+
+  let dueMs = startMs + gapMs();
+  for (let turn = 0; dueMs - startMs <= durationMs; turn += 1) {
+    await waitUntil(dueMs);
+    if (over.aborted) break;
+    const call = send(turn, dueMs).finally(() => inFlight.delete(call));
+    inFlight.add(call);
+    dueMs += gapMs();
+  }
+  const lastMs = Math.min(startMs + durationMs, performance.now());
+  for (; dueMs <= lastMs; dueMs += gapMs()) onUnsent();
+  await Promise.all(inFlight);
+}

@@ -1,0 +1,144 @@
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+} from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { errorOf, readServerTiming } from './answer.ts';
+import type { Answer, Call, LoadCase } from './suite.ts';
+
+/** A call with the API key of its account. */
+export interface KeyedCall extends Call {
+  key: string;
+}
+
+/** The end of one call. Times are those of `performance.now()`. */
+export interface Outcome {
+  /** `unanswered`: no complete answer came before the call was given up. */
+  end: 'right' | 'wrong' | 'unanswered';
+  /** The error by code and reason; empty for a right answer. */
+  error: string;
+  dueMs: number;
+  sentMs: number;
+  endMs: number;
+  /** Size of the body. */
+  bytes: number;
+  /** The answer's Server-Timing, in milliseconds by part. */
+  timing: Record<string, number>;
+  /** Time after which the service allows the call again; null where the answer names none. */
+  retryAfterMs: number | null;
+}
+
+/** Time after which a call without a complete answer is given up, in milliseconds. */
+const TIMEOUT_MS = 120_000;
+
+/**
+ * Sends the calls of one case over keep-alive connections, as many as are needed. Each call ends exactly once. A call
+ * is never sent again by itself: a connection that the service closes under a call counts as that.
+ */
+export class Sender {
+  readonly #url: string;
+  readonly #begin: typeof httpRequest;
+  readonly #agent: HttpAgent;
+  /** Gives up the calls in flight. */
+  readonly #inFlight = new Set<() => void>();
+
+  /** @param url of the instance, without a slash at the end. */
+  constructor(url: string) {
+    const isTls = url.startsWith('https:');
+    const options = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY };
+    this.#url = url;
+    this.#begin = isTls ? httpsRequest : httpRequest;
+    this.#agent = isTls ? new HttpsAgent(options) : new HttpAgent(options);
+  }
+
+  /**
+   * The end of the call; the promise never rejects.
+   * @param dueMs when the call should have been sent, by `performance.now()`.
+   * @throws Error at once where the call cannot be written as HTTP, such as a header of two lines.
+   */
+  send(call: KeyedCall, dueMs: number, loadCase: LoadCase): Promise<Outcome> {
+    const sentMs = performance.now();
+    const outgoing = this.#open(call);
+    return new Promise((resolve) => {
+      const giveUp = () => finish({ end: 'unanswered', error: 'unanswered' });
+      const timer = setTimeout(giveUp, TIMEOUT_MS);
+      this.#inFlight.add(giveUp);
+
+      const finish = (ending: Pick<Outcome, 'end' | 'error'>, answer?: Answer) => {
+        if (!this.#inFlight.delete(giveUp)) return;
+        clearTimeout(timer);
+        resolve({ ...ending, dueMs, sentMs, endMs: performance.now(), ...factsOf(answer) });
+        if (ending.end === 'unanswered') outgoing.destroy();
+      };
+      const fail = (error: string) => finish({ end: 'wrong', error });
+
+      outgoing.on('error', (error) => fail(connectionError(error)));
+      outgoing.on('response', (incoming) =>
+        collect(incoming, {
+          onAnswer: (answer) => {
+            const error = judged(answer, call, loadCase);
+            finish({ end: error === null ? 'right' : 'wrong', error: error ?? '' }, answer);
+          },
+          onTruncated: () => fail('truncated answer'),
+        }),
+      );
+      outgoing.end(call.body);
+    });
+  }
+
+  #open({ method, path, headers, body, key }: KeyedCall): ClientRequest {
+    const sent = { authorization: `ApiKey ${key}`, ...headers, 'content-length': body?.length ?? 0 };
+    return this.#begin(`${this.#url}${path}`, { method, agent: this.#agent, headers: sent });
+  }
+
+  /** Ends the calls in flight as unanswered. */
+  abandon(): void {
+    for (const giveUp of [...this.#inFlight]) giveUp();
+  }
+
+  /** Closes the connections that are idle. */
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+/** Reads an answer to its end. A body that breaks off emits an error, or just closes. */
+function collect(
+  incoming: IncomingMessage,
+  { onAnswer, onTruncated }: { onAnswer: (answer: Answer) => void; onTruncated: () => void },
+): void {
+  const chunks: Buffer[] = [];
+  incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+  incoming.on('end', () =>
+    onAnswer({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: Buffer.concat(chunks) }),
+  );
+  incoming.on('error', onTruncated);
+  incoming.on('close', () => incoming.complete || onTruncated());
+}
+
+/** A check that throws is the fault of the suite; its calls are wrong by that name, and the stage goes on. */
+function judged(answer: Answer, call: Call, loadCase: LoadCase): string | null {
+  try {
+    return errorOf(answer, call, loadCase);
+  } catch (error) {
+    return `check threw ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+function factsOf(answer: Answer | undefined): Pick<Outcome, 'bytes' | 'timing' | 'retryAfterMs'> {
+  const retryAfter = Number(answer?.headers['retry-after'] ?? Number.NaN);
+  return {
+    bytes: answer?.body.length ?? 0,
+    timing: readServerTiming(answer?.headers['server-timing']?.toString()),
+    retryAfterMs: Number.isNaN(retryAfter) ? null : retryAfter * 1000,
+  };
+}
+
+/** Node reports a connection that was closed before any answer as `socket hang up`, with the code of a reset. */
+function connectionError({ code, message }: NodeJS.ErrnoException): string {
+  if (message === 'socket hang up') return 'connection closed';
+  if (code === 'ECONNRESET') return 'connection reset';
+  return `connection ${code ?? message}`;
+}

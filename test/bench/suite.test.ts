@@ -1,0 +1,181 @@
+// needs: nothing
+import { globSync } from 'node:fs';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { importSuite, mistakesIn } from '../../bench/load/checked-suite.ts';
+import { type InstanceFacts, inspectInstance, remarksOn } from '../../bench/load/instance.ts';
+import { overridden } from '../../bench/load/overrides.ts';
+import type { LoadSuite } from '../../bench/load/suite.ts';
+import { writeResult } from '../../bench/results.ts';
+import { readWords } from '../../bench/words.ts';
+import { serve } from '../support/loopback.ts';
+
+const loadCase = {
+  description: 'A call.',
+  prepare: async () => () => ({ method: 'GET' as const, path: '/' }),
+};
+const suite: LoadSuite = {
+  name: 'proof',
+  description: 'A suite of a test.',
+  cases: { web: loadCase, cards: loadCase },
+  stages: [
+    { name: 'warm up', seconds: 5, loop: 'closed', isWarmUp: true, connections: { web: 2 } },
+    { name: 'closed', seconds: 8, loop: 'closed', connections: { web: 4 } },
+    { name: 'open', seconds: 8, loop: 'open', perSecond: { web: 6, cards: 2 } },
+    { name: 'overload', seconds: 8, loop: 'open', perSecond: { web: { times: 3, stage: 'closed' } } },
+  ],
+  thresholds: [
+    { stage: 'closed', case: 'web', measure: 'p99', atMost: 100 },
+    { stage: 'overload', case: 'web', measure: 'perSecond', atLeast: { times: 0.8, stage: 'closed' } },
+  ],
+};
+const [warmUp, closed, open, overload] = suite.stages;
+const [threshold] = suite.thresholds ?? [];
+
+t.test('every suite of the project is without a mistake', async (t) => {
+  const files = globSync('bench/suites/*.ts', { cwd: join(import.meta.dirname, '../..') });
+  const suites = files.filter((file) => !file.endsWith('calls.ts'));
+  t.ok(suites.length >= 7);
+  for (const file of suites) t.ok((await importSuite(join(import.meta.dirname, '../..', file))).name, file);
+});
+
+t.test('a mistake of a suite is a sentence with its place and the nearest name', async (t) => {
+  t.same(mistakesIn(suite), []);
+  const changed = (change: object) => mistakesIn({ ...suite, ...change });
+  const wrong: Array<[mistake: object, sentence: RegExp]> = [
+    [
+      { thresholds: [{ ...threshold, measure: 'p98' }] },
+      /thresholds\[0\]\.measure is "p98".*Did you mean p9\d\?/,
+    ],
+    [{ thresholds: [{ ...threshold, measure: 'errorshare' }] }, /Did you mean errorShare\?/],
+    [
+      { thresholds: [{ ...threshold, atmost: 1 }] },
+      /thresholds\[0\]\.atmost is not a field.*Did you mean atMost\?/,
+    ],
+    [{ thresholds: [{ ...threshold, atMost: undefined }] }, /neither atMost nor atLeast/],
+    [{ thresholds: [{ ...threshold, atMost: '5' }] }, /thresholds\[0\]\.atMost is "5", but a number/],
+    [
+      { thresholds: [{ ...threshold, stage: 'closd' }] },
+      /thresholds\[0\]\.stage is "closd".*Did you mean closed\?/,
+    ],
+    [{ thresholds: [{ ...threshold, stage: 'warm up' }] }, /thresholds\[0\]\.stage is "warm up"/],
+    [{ thresholds: [{ ...threshold, case: 'cards' }] }, /thresholds\[0\]\.case is "cards"/],
+    [{ stages: [{ ...closed, loop: 'clsoed' }] }, /stages\[0\]\.loop is "clsoed".*Did you mean closed\?/],
+    [{ stages: [{ ...closed, seconds: 0 }] }, /stages\[0\]\.seconds is 0/],
+    [{ stages: [{ ...closed, conections: {} }] }, /stages\[0\]\.conections.*Did you mean connections\?/],
+    [{ stages: [{ ...closed, connections: { wbe: 1 } }], thresholds: [] }, /is "wbe".*Did you mean web\?/],
+    [{ stages: [{ ...open, perSecond: { web: 'fast' } }] }, /stages\[0\]\.perSecond\.web is "fast"/],
+    [{ stages: [overload, closed], thresholds: [] }, /stages\[0\]\.perSecond\.web\.stage is "closed"/],
+    [{ stages: [closed, closed] }, /stages\[1\]\.name is "closed", as of an earlier stage/],
+    [{ cases: { ...suite.cases, cards: { description: 'x' } } }, /cases\.cards has no function prepare/],
+    [{ stages: [] }, /stages is \[\]/],
+    [{ name: undefined }, /name is missing/],
+  ];
+  for (const [change, sentence] of wrong) {
+    const sentences = changed(change);
+    t.ok(
+      sentences.some((one) => sentence.test(one)),
+      `${sentence}: ${sentences.join(' | ')}`,
+    );
+  }
+  t.ok(mistakesIn(undefined).length > 0);
+});
+
+t.test('a module that is no suite is refused with all of its mistakes', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'darkroom-suite-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const file = join(folder, 'own.ts');
+  await writeFile(file, 'export default { name: "own", cases: {}, stages: [] };');
+  await t.rejects(
+    importSuite(file),
+    /own\.ts is not a suite:\ndescription is missing.*\ncases is empty\.\nstages is \[\]/,
+  );
+});
+
+t.test('seconds, rate and connections change every stage but the warm-up', async (t) => {
+  const none = { seconds: null, rate: null, connections: null };
+  t.same(overridden(suite, none).stages, suite.stages);
+  const { stages } = overridden(suite, { seconds: 2, rate: 16, connections: 1 });
+  t.same(stages[0], warmUp);
+  t.match(stages[1], { seconds: 2, connections: { web: 1 } });
+  t.match(stages[2], { seconds: 2, perSecond: { web: 12, cards: 4 } }, 'the shares stay');
+  t.match(stages[3], { seconds: 2, perSecond: { web: { times: 3, stage: 'closed' } } });
+  const only = (...few: typeof suite.stages) => ({ ...suite, stages: few });
+  if (closed === undefined || open === undefined) throw new Error('The suite of the test has four stages.');
+  t.throws(() => overridden(only(closed), { ...none, rate: 5 }), /--rate/);
+  t.throws(() => overridden(only(open), { ...none, connections: 5 }), /--connections/);
+});
+
+t.test('keys come from a file, the command line or the environment', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'darkroom-keys-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const file = join(folder, 'keys');
+  await writeFile(file, '# two accounts\ndrk_one\n\n  drk_two\n');
+  t.same(readWords(['smoke', '--keys', file]).keys, ['drk_one', 'drk_two']);
+  t.same(readWords(['smoke']).keys, []);
+  process.env.DARKROOM_KEY = 'drk_environment';
+  t.teardown(() => delete process.env.DARKROOM_KEY);
+  t.same(readWords(['smoke']).keys, ['drk_environment']);
+  t.same(readWords(['smoke', '--key', 'drk_line']).keys, ['drk_line']);
+  await writeFile(file, '\n');
+  t.throws(() => readWords(['smoke', '--keys', file]), /holds no key/);
+  t.same(readWords(['--seconds', '1.5', '--rate', '20', '--connections', '4']).overrides, {
+    seconds: 1.5,
+    rate: 20,
+    connections: 4,
+  });
+  for (const wrong of ['0', '-1', 'many']) t.throws(() => readWords([`--rate=${wrong}`]), /--rate is/);
+  t.throws(() => readWords(['--connections', '1.5']), /a whole number above 0/);
+});
+
+t.test('a result never replaces another one', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'darkroom-results-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const written = new Set<string>();
+  for (let turn = 0; turn < 5; turn += 1)
+    written.add(await writeResult('proof', { result: { turn }, html: `<p>${turn}`, folder }));
+  t.equal(written.size, 5);
+  t.equal((await readdir(folder)).length, 10, 'five of JSON, five pages');
+});
+
+t.test('an instance is named before it is loaded, with what its limits do not allow', async (t) => {
+  const facts: InstanceFacts = {
+    version: '9.9.9',
+    accounts: 1,
+    limits: { requestsPerMinute: 300, syncConcurrency: 2 },
+  };
+  const said = remarksOn(facts, suite);
+  t.equal(said[0], 'Darkroom 9.9.9, one account.');
+  t.ok(said.some((one) => /stage closed keeps 4 calls in flight, but its accounts may have 2/.test(one)));
+  t.ok(said.some((one) => /stage open sends 8 calls\/s, but its accounts may send 5\b/.test(one)));
+  t.notOk(
+    said.some((one) => /stage warm up/.test(one)),
+    'two connections are allowed',
+  );
+  const many = remarksOn({ ...facts, accounts: 2 }, suite);
+  t.notOk(
+    many.some((one) => /stage (closed|open)/.test(one)),
+    'two accounts have twice the limits',
+  );
+  t.match(remarksOn({ version: null, accounts: 1, limits: null }, suite), [/does not answer as a Darkroom/]);
+});
+
+t.test('an instance answers for its version and for each key', async (t) => {
+  const { url } = await serve(t, (request, response) => {
+    response.setHeader('content-type', 'application/json');
+    if (request.url === '/openapi.json')
+      return response.end('{"info":{"title":"Darkroom","version":"9.9.9"}}');
+    const key = request.headers.authorization ?? '';
+    if (key.endsWith('wrong')) response.writeHead(401);
+    const limits = { requestsPerMinute: 300, syncConcurrency: 2 };
+    response.end(JSON.stringify({ data: { id: key.endsWith('b') ? 'second' : 'first', limits } }));
+  });
+  const facts = await inspectInstance(url, ['a', 'also-a', 'b']);
+  t.match(facts, { version: '9.9.9', accounts: 2, limits: { requestsPerMinute: 300 } });
+  await t.rejects(inspectInstance(url, ['a', 'wrong']), /does not accept key 2 of 2: it answered 401/);
+  const other = await serve(t, (_request, response) => response.end('<h1>hello</h1>'));
+  t.match(await inspectInstance(other.url, ['a']), { version: null, limits: null });
+  await t.rejects(inspectInstance('http://127.0.0.1:9', ['a']), /does not answer/);
+});
