@@ -1,5 +1,6 @@
 // needs: server
 import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { startServer } from '../../support/harness.ts';
 import { LOOPBACK, register, startReceiver } from './receiver.ts';
@@ -36,6 +37,7 @@ t.test('the snippets of the description verify a real delivery, and refuse an al
   await server.call(`/webhook-endpoints/${id}/test`, { key: account.key, method: 'POST' });
   const [received] = await receiver.until(1);
   const delivery = { headers: received?.headers, body: received?.body ?? '', secret };
+  const otherSecret = `whsec_${randomBytes(32).toString('base64')}`;
   for (const [, language = '', snippet = ''] of snippets) {
     if (language === 'python' && !HAS_PYTHON) {
       t.comment('SKIPPED: python3 is missing, so the Python snippet was not run');
@@ -44,10 +46,6 @@ t.test('the snippets of the description verify a real delivery, and refuse an al
     }
     t.equal(accepts(language, snippet, delivery), true, snippet);
     t.equal(accepts(language, snippet, { ...delivery, body: `${delivery.body} ` }), false, 'an altered body');
-    t.equal(
-      accepts(language, snippet, { ...delivery, secret: `${secret.slice(0, -2)}A=` }),
-      false,
-      'another secret',
-    );
+    t.equal(accepts(language, snippet, { ...delivery, secret: otherSecret }), false, 'another secret');
   }
 });
