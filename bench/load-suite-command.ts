@@ -3,11 +3,11 @@ import { importSuite } from './load/checked-suite.ts';
 import { inspectInstance, remarksOn } from './load/instance.ts';
 import { overridden } from './load/overrides.ts';
 import { runLoad } from './load/run.ts';
-import { openTarget } from './load/target.ts';
+import { environmentOf, openTarget } from './load/target.ts';
 import { showProgress, showStages } from './load/terminal.ts';
 import { brokenThresholds } from './load/thresholds.ts';
-import { loadPage } from './report/load-page.ts';
 import { reportOf } from './report/load-report.ts';
+import { plottedPage } from './report/plotted-page.ts';
 import { writeResult } from './results.ts';
 import { type Stopping, unlessStopped } from './stopping.ts';
 import type { Words } from './words.ts';
@@ -21,7 +21,7 @@ export async function runLoadSuite(file: string, words: Words, { signal }: Stopp
   const suiteFile = resolve(file);
   const suite = overridden(await importSuite(suiteFile), words.overrides);
   console.log(`${suite.name}: ${suite.description}`);
-  const target = await unlessStopped(openTarget({ ...words, settings: suite.settings ?? {} }), signal);
+  const target = await unlessStopped(openTarget({ ...words, ...environmentOf(suite) }), signal);
   try {
     const instance = await unlessStopped(inspectInstance(target.url, target.keys), signal);
     for (const sentence of remarksOn(instance, suite)) console.log(sentence);
@@ -38,8 +38,20 @@ export async function runLoadSuite(file: string, words: Words, { signal }: Stopp
     for (const sentence of broken) console.log(`Threshold: ${sentence}`);
     const url = words.url === '' ? null : target.url;
     const now = new Date();
-    const report = reportOf({ suite, result, url, instance, brokenThresholds: broken, now });
-    await writeResult(suite.name, { result: report, html: loadPage(report), folder: words.out });
+    const report = reportOf({
+      suite,
+      command: words.command,
+      result,
+      url,
+      instance,
+      brokenThresholds: broken,
+      now,
+    });
+    await writeResult(suite.name, {
+      result: report,
+      html: plottedPage({ title: `${suite.name} ${report.at}`, report, script: 'load.js' }),
+      folder: words.out,
+    });
     if (words.thresholds && broken.length > 0) process.exitCode = 1;
   } finally {
     await target.stop();

@@ -1,3 +1,4 @@
+import { runCapacity } from './capacity/command.ts';
 import { runAgainst, runCompare } from './compare/commands.ts';
 import { runLoadSuite } from './load-suite-command.ts';
 import { LOAD_SUITES, MEASURED_SUITES, runMeasuredSuite } from './registry.ts';
@@ -21,6 +22,7 @@ async function main(words: Words): Promise<void> {
   const [first] = words.names;
   if (words.help || (first === undefined && words.suiteFile === '')) return console.log(help());
   if (first === 'compare') return runCompare(words);
+  if (first === 'capacity') return runCapacity(words, stopping);
   if (words.suiteFile !== '') return runLoad(words.suiteFile, words);
   for (const name of words.names) if (!stopping.signal.aborted) await runNamed(name, words);
 }

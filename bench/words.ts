@@ -4,7 +4,9 @@ import type { Overrides } from './load/overrides.ts';
 
 /** The options of the command line. Texts that were not given are empty. */
 export interface Words {
-  /** Suites, or `compare` and two files. */
+  /** The command line as a person would write it, without the key. */
+  command: string;
+  /** Suites; or `compare` and two files; or `capacity` and its cases. */
   names: string[];
   help: boolean;
   url: string;
@@ -14,6 +16,8 @@ export interface Words {
   suiteFile: string;
   imagesFolder: string;
   thresholds: boolean;
+  /** Objective of `capacity`, such as `p99<200ms,errors<0.1%`. */
+  slo: string;
   against: string;
   rounds: number;
   /** Share of slowness from which a comparison fails; null when it never does. */
@@ -40,6 +44,7 @@ export function readWords(argv: readonly string[]): Words {
       suite: { type: 'string', default: '' },
       images: { type: 'string', default: '' },
       thresholds: { type: 'boolean', default: false },
+      slo: { type: 'string', default: '' },
       against: { type: 'string', default: '' },
       rounds: { type: 'string', default: String(DEFAULT_ROUNDS) },
       'fail-over': { type: 'string', default: '' },
@@ -55,6 +60,7 @@ export function readWords(argv: readonly string[]): Words {
       `--rounds is "${values.rounds}", but a whole number from ${FEWEST_ROUNDS} on is expected.`,
     );
   return {
+    command: commandOf(argv),
     names: positionals,
     help: values.help,
     url: values.url,
@@ -63,6 +69,7 @@ export function readWords(argv: readonly string[]): Words {
     suiteFile: values.suite,
     imagesFolder: values.images,
     thresholds: values.thresholds,
+    slo: values.slo,
     against: values.against,
     rounds,
     failOver: values['fail-over'] === '' ? null : shareOf(values['fail-over']),
@@ -73,6 +80,13 @@ export function readWords(argv: readonly string[]): Words {
       connections: positive('connections', values.connections, { isWhole: true }),
     },
   };
+}
+
+function commandOf(argv: readonly string[]): string {
+  const shown = argv.map((word, index) =>
+    argv[index - 1] === '--key' ? '…' : word.replace(/^--key=.*/, '--key=…'),
+  );
+  return `npm run bench -- ${shown.join(' ')}`;
 }
 
 /** The keys of a file, one on each line; else the one key of the command line or the environment. */

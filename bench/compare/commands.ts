@@ -3,7 +3,7 @@ import { basename, resolve } from 'node:path';
 import { importSuite } from '../load/checked-suite.ts';
 import { inspectInstance, remarksOn } from '../load/instance.ts';
 import { overridden } from '../load/overrides.ts';
-import { openTarget } from '../load/target.ts';
+import { environmentOf, openTarget } from '../load/target.ts';
 import { hostFacts, type LoadReport } from '../report/load-report.ts';
 import { page } from '../report/table-page.ts';
 import { writeResult } from '../results.ts';
@@ -29,7 +29,7 @@ export async function runAgainst(file: string, words: Words, { signal }: Stoppin
   const suiteFile = resolve(file);
   const suite = overridden(await importSuite(suiteFile), words.overrides);
   const { against, rounds, imagesFolder: picturesFolder } = words;
-  const options = { ...words, settings: suite.settings ?? {} };
+  const options = { ...words, ...environmentOf(suite) };
   const a = await unlessStopped(openOtherSide(against, options), signal);
   try {
     const b = await unlessStopped(openTarget(options), signal);

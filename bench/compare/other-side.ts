@@ -25,7 +25,10 @@ export async function openOtherSide(against: string, options: TargetOptions): Pr
   };
   try {
     await installInto(tree);
-    const server = await startTarget(options.settings, join(tree, 'src/host/main.ts'));
+    const server = await startTarget(options.settings, {
+      main: join(tree, 'src/host/main.ts'),
+      accounts: options.accounts,
+    });
     return { ...server, stop: () => server.stop().finally(endTree) };
   } catch (error) {
     endTree();

@@ -22,6 +22,7 @@ const Suite = Type.Object(
     name: Text,
     description: Text,
     settings: Type.Optional(Type.Record(Type.String(), Type.String())),
+    accounts: Type.Optional(Type.Integer({ minimum: 1 })),
     cases: Names,
     stages: Type.Array(Type.Unknown(), { minItems: 1 }),
     thresholds: Type.Optional(Type.Array(Type.Unknown())),

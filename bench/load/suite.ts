@@ -104,6 +104,8 @@ export interface LoadSuite {
   description: string;
   /** Settings of the instance where the bench starts it. */
   settings?: Record<string, string>;
+  /** Accounts that the bench makes where it starts the instance, 1 by default; calls use them in turn. */
+  accounts?: number;
   cases: Record<string, LoadCase>;
   stages: readonly Stage[];
   thresholds?: readonly Threshold[];

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
-import { startBenchServer } from '../server.ts';
+import { openAccount, startBenchServer } from '../server.ts';
+import type { LoadSuite } from './suite.ts';
 
 /** The instance that is loaded. */
 export interface Target {
@@ -29,6 +30,13 @@ export interface TargetOptions {
   /** Whether to load another machine's instance without asking. */
   yes: boolean;
   settings: Record<string, string>;
+  /** Number of accounts that the bench makes where it starts the service. */
+  accounts: number;
+}
+
+/** The part of the options that a suite decides. */
+export function environmentOf({ settings = {}, accounts = 1 }: LoadSuite) {
+  return { settings, accounts };
 }
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
@@ -37,8 +45,9 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
  * Starts the service, or uses the instance at the URL.
  * @throws Error when the URL is on another machine and the person at the terminal does not agree to load it.
  */
-export async function openTarget({ url, keys, yes, settings }: TargetOptions): Promise<Target> {
-  if (url === '') return startTarget(settings);
+export async function openTarget(options: TargetOptions): Promise<Target> {
+  const { url, keys, yes, settings, accounts } = options;
+  if (url === '') return startTarget(settings, { accounts });
   if (keys.length === 0)
     throw new Error(
       'An instance at --url needs an API key of the account to load it with: --key, DARKROOM_KEY, or --keys FILE with one key on each line.',
@@ -48,10 +57,17 @@ export async function openTarget({ url, keys, yes, settings }: TargetOptions): P
   return { url: address.origin, keys, pid: null, stop: async () => undefined };
 }
 
-/** Starts the service here. @param main its entry; by default that of this tree. */
-export async function startTarget(settings: Record<string, string>, main?: string): Promise<Target> {
-  const { url, key, pid, stop } = await startBenchServer(settings, main);
-  return { url, keys: [key], pid, stop };
+/** Starts the service here. @param options.main its entry; by default that of this tree. */
+export async function startTarget(
+  settings: Record<string, string>,
+  { main, accounts = 1 }: { main?: string; accounts?: number } = {},
+): Promise<Target> {
+  const server = await startBenchServer(settings, main);
+  const others = Array.from({ length: accounts - 1 }, (_, index) =>
+    openAccount(server, { email: `load-${index + 2}@example.com`, plan: 'scale', credits: 1_000_000 }),
+  );
+  const { url, key, pid, stop } = server;
+  return { url, keys: [key, ...others], pid, stop };
 }
 
 async function agree(host: string): Promise<void> {

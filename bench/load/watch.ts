@@ -1,9 +1,12 @@
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { processesBelow } from '../cpu.ts';
 import { rounded } from './tally.ts';
 
 /** The use of one process of the instance in a second. */
 export interface ProcessSample {
   pid: number;
+  /** Role in the service, such as `primary`, or the name of the program. */
   name: string;
   /** Share of one core. */
   cpuShare: number;
@@ -45,7 +48,7 @@ export function watch(url: string, pid: number | null): Watch {
     const elapsedMs = nowMs - beforeMs;
     const processes = now.map(({ pid: member, name, cpuMs, rssBytes }) => ({
       pid: member,
-      name,
+      name: member === pid ? 'primary' : roleOf(member, name),
       cpuShare: rounded(Math.max(0, cpuMs - (before.get(member) ?? cpuMs)) / elapsedMs),
       rssBytes,
     }));
@@ -71,6 +74,19 @@ export function watch(url: string, pid: number | null): Watch {
       return samples;
     },
   };
+}
+
+/** The role of a process by its command line: all threads of Node have the same name. */
+function roleOf(pid: number, name: string): string {
+  try {
+    // Chromium writes its whole command line as one word.
+    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split(/[\0 ]/);
+    const script = words.find((word) => /\.[jt]s$/.test(word));
+    if (script === undefined) return basename(words[0] || name);
+    return /host\/(main|server)\.ts$/.test(script) ? 'API process' : basename(script);
+  } catch {
+    return name;
+  }
 }
 
 function cpuByPid(pid: number | null): Map<number, number> {

@@ -5,7 +5,7 @@ import sharp from 'sharp';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { InstanceFacts } from '../load/instance.ts';
 import type { LoadResult } from '../load/run.ts';
-import type { LoadSuite } from '../load/suite.ts';
+import type { LoadSuite, Threshold } from '../load/suite.ts';
 import { rounded } from '../load/tally.ts';
 import type { Sample } from '../load/watch.ts';
 
@@ -14,6 +14,8 @@ export interface LoadReport extends LoadResult {
   kind: 'load';
   suite: string;
   description: string;
+  /** The command line, without its key. */
+  command: string;
   at: string;
   host: HostFacts;
   /** URL of the instance; null when the bench started it. */
@@ -23,6 +25,8 @@ export interface LoadReport extends LoadResult {
   settings: Record<string, string>;
   /** Memory of all processes of the instance together; null where they run elsewhere. */
   memory: MemoryTrend | null;
+  thresholds: readonly Threshold[];
+  /** A sentence for each threshold that was broken. */
   brokenThresholds: string[];
 }
 
@@ -43,32 +47,36 @@ export interface MemoryTrend {
   firstMegabytes: number;
   lastMegabytes: number;
   mostMegabytes: number;
-  /** Slope of the straight line through all samples (least squares). */
-  megabytesPerHour: number;
+  /** Slope of the straight line through all samples (least squares); null below half an hour, where it says nothing. */
+  megabytesPerHour: number | null;
 }
 
 const MEGABYTE = 1024 * 1024;
 const HOUR_SECONDS = 3600;
+const LEAST_HOURS = 0.5;
 
 export function reportOf(options: {
   suite: LoadSuite;
+  command: string;
   result: LoadResult;
   url: string | null;
   instance: InstanceFacts;
   brokenThresholds: string[];
   now: Date;
 }): LoadReport {
-  const { suite, result, url, instance, brokenThresholds, now } = options;
+  const { suite, command, result, url, instance, brokenThresholds, now } = options;
   return {
     kind: 'load',
     suite: suite.name,
     description: suite.description,
+    command,
     at: now.toISOString(),
     host: hostFacts(),
     url,
     instance,
     settings: suite.settings ?? {},
     memory: memoryTrend(result.samples),
+    thresholds: suite.thresholds ?? [],
     brokenThresholds,
     ...result,
   };
@@ -97,7 +105,7 @@ function commit(): string | null {
   }
 }
 
-/** The trend of the memory. A run of minutes says little; a run of hours shows whether there is a leak. */
+/** The trend of the memory. A run of hours shows whether there is a leak. */
 export function memoryTrend(samples: readonly Sample[]): MemoryTrend | null {
   const points = samples
     .filter(({ processes }) => processes.length > 0)
@@ -112,7 +120,7 @@ export function memoryTrend(samples: readonly Sample[]): MemoryTrend | null {
     firstMegabytes: rounded(first.megabytes, 1),
     lastMegabytes: rounded(last.megabytes, 1),
     mostMegabytes: rounded(Math.max(...points.map(({ megabytes }) => megabytes)), 1),
-    megabytesPerHour: rounded(slope(points), 1),
+    megabytesPerHour: last.hours - first.hours < LEAST_HOURS ? null : rounded(slope(points), 1),
   };
 }
 

@@ -5,8 +5,8 @@ const overload: LoadSuite = {
   name: 'overload',
   description:
     'Open loop at three times what the host can do: how much of the goodput stays, how the rest is refused, and whether a call that waits for Retry-After then succeeds.',
-  // The limit of the host is to be reached, not that of the one account.
-  settings: { SYNC_CALLS_PER_ACCOUNT: '1000' },
+  // The limit of the host is to be reached, not that of an account.
+  accounts: 8,
   cases: {
     camera: transforms('A camera photograph to 512 px.', 'op=resize&width=512&format=webp', 'camera.jpg'),
   },

@@ -279,7 +279,7 @@ t.test('pools are read from the metrics of all processes', async (t) => {
 });
 
 t.test('another machine is not loaded without consent, and an address needs a key', async (t) => {
-  const options = { settings: {}, yes: false };
+  const options = { settings: {}, accounts: 1, yes: false };
   await t.rejects(openTarget({ ...options, url: 'http://10.0.0.1', keys: [] }), /--key/);
   await t.rejects(openTarget({ ...options, url: 'http://10.0.0.1', keys: ['k'] }), /--yes/);
   const target = await openTarget({ ...options, url: 'http://127.0.0.1:3000/', keys: ['k'] });

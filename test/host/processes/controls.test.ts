@@ -20,7 +20,8 @@ t.test(
   'pools change their size under load, up and down, without a failed call or a thread left over',
   async (t) => {
     const server = await startServer(t, {
-      settings: { SYNC_CALLS_PER_ACCOUNT: '64', REQUESTS_PER_MINUTE: '1000000' },
+      // A busy machine may keep a call waiting for long; no call is to be refused for that.
+      settings: { SYNC_CALLS_PER_ACCOUNT: '64', REQUESTS_PER_MINUTE: '1000000', IMAGE_WAIT_MS: '60000' },
     });
     const { coordination } = server.stores;
     const { key } = await server.account();
@@ -28,16 +29,18 @@ t.test(
       .jpeg()
       .toBuffer();
     let isOver = false;
-    const statuses = new Map<number, number>();
+    let answered = 0;
+    const failed: unknown[] = [];
     const caller = async () => {
       while (!isOver) {
-        const { status } = await server.call('/images/transform?op=resize&width=100', {
+        const { status, json } = await server.call('/images/transform?op=resize&width=100', {
           method: 'POST',
           key,
           type: 'image/jpeg',
           body: new Uint8Array(picture),
         });
-        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        if (status === 200) answered += 1;
+        else failed.push(json);
       }
     };
     const callers = [caller(), caller(), caller(), caller()];
@@ -63,8 +66,8 @@ t.test(
     }
     isOver = true;
     await Promise.all(callers);
-    t.same([...statuses.keys()], [200]);
-    t.ok((statuses.get(200) ?? 0) >= callers.length);
+    t.same(failed, []);
+    t.ok(answered >= callers.length);
     await until(async () => (await threadsNow()) <= before);
     t.pass(`no thread is left over after ${CHANGES} changes`);
   },

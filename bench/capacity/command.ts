@@ -1,0 +1,190 @@
+import { processesBelow } from '../cpu.ts';
+import { importSuite } from '../load/checked-suite.ts';
+import { type Loader, openLoader } from '../load/run.ts';
+import type { StageResult } from '../load/stage.ts';
+import type { LoadSuite } from '../load/suite.ts';
+import { type CaseResult, rounded } from '../load/tally.ts';
+import { environmentOf, openTarget, type Target } from '../load/target.ts';
+import { hostFacts } from '../report/load-report.ts';
+import { plottedPage } from '../report/plotted-page.ts';
+import { writeResult } from '../results.ts';
+import { type Stopping, unlessStopped } from '../stopping.ts';
+import type { Words } from '../words.ts';
+import { brokenCondition, type Condition, readObjective } from './objective.ts';
+import { type Found, type Probe, searchCapacity } from './search.ts';
+
+const OWN_SUITE = new URL('../suites/capacity.ts', import.meta.url).pathname;
+const DEFAULT_OBJECTIVE = 'p99<1s,errors<0.1%';
+const DEFAULT_SECONDS = 10;
+const DEFAULT_CONNECTIONS = 8;
+const CLOSED_SECONDS = 5;
+/** Calls of a probe at least, so that a p99 means something; a probe lasts three times its usual length at most. */
+const CALLS_NEEDED = 300;
+const LONGEST = 3;
+const MEGABYTE = 1024 * 1024;
+
+/** One rate that was tried on a case. Times are milliseconds. */
+export interface CapacityProbe extends Probe {
+  /** Right answers per second. */
+  perSecond: number;
+  p50: number | null;
+  p99: number | null;
+  errorShare: number | null;
+  /** CPU time of the instance per right answer; null where it runs elsewhere. */
+  cpuMs: number | null;
+  /** Memory of all processes of the instance at the end; null where it runs elsewhere. */
+  megabytes: number | null;
+  /** The condition that was not met, or the limit of the loader; null where the rate holds. */
+  broken: string | null;
+  /** The loader was the limit, and not the instance. */
+  isLoaderLimit: boolean;
+}
+
+/** The capacity of one case. */
+export interface CapacityResult extends Found<CapacityProbe> {
+  case: string;
+  description: string;
+  /** More may hold: the search was cut short, or the loader was the limit. */
+  isAtLeast: boolean;
+  probes: CapacityProbe[];
+}
+
+/**
+ * `capacity [case …] --slo 'p99<200ms,errors<0.1%'`: searches for the highest open rate of each case alone that meets
+ * the objective. With --suite the cases are those of a suite of one's own.
+ */
+export async function runCapacity(words: Words, { signal }: Stopping): Promise<void> {
+  const objective = words.slo || DEFAULT_OBJECTIVE;
+  const conditions = readObjective(objective);
+  const suiteFile = words.suiteFile || OWN_SUITE;
+  const suite = await importSuite(suiteFile);
+  const names = chosen(suite, words.names.slice(1));
+  const target = await unlessStopped(openTarget({ ...words, ...environmentOf(suite) }), signal);
+  const { imagesFolder: picturesFolder, overrides, out } = words;
+  try {
+    const loader = await openLoader({ suiteFile, picturesFolder, target, signal });
+    const results: CapacityResult[] = [];
+    try {
+      for (const name of names) {
+        if (signal.aborted) break;
+        const search = { name, loader, target, signal, conditions, ...overrides };
+        const { description } = suite.cases[name] ?? { description: '' };
+        results.push({ case: name, description, ...(await capacityOf(search)) });
+      }
+    } finally {
+      loader.stop();
+    }
+    console.table(results.map(rowOf));
+    const at = new Date().toISOString();
+    const report = { kind: 'capacity', at, objective, url: words.url || null, host: hostFacts(), results };
+    const html = plottedPage({ title: `capacity ${at}`, report, script: 'capacity.js' });
+    await writeResult('capacity', { result: report, html, folder: out });
+  } finally {
+    await target.stop();
+  }
+}
+
+/** @throws Error for a case that the suite does not have. */
+function chosen({ name, cases }: LoadSuite, names: readonly string[]): string[] {
+  const known = Object.keys(cases);
+  for (const one of names)
+    if (!known.includes(one)) throw new Error(`${name} has no case ${one}: ${known.join(', ')}.`);
+  return names.length > 0 ? [...names] : known;
+}
+
+interface CaseSearch {
+  name: string;
+  loader: Loader;
+  target: Target;
+  signal: AbortSignal;
+  conditions: readonly Condition[];
+  /** Length of a probe. */
+  seconds: number | null;
+  connections: number | null;
+}
+
+async function capacityOf(search: CaseSearch): Promise<Omit<CapacityResult, 'case' | 'description'>> {
+  const { name, loader, target, signal, conditions } = search;
+  const probes: CapacityProbe[] = [];
+  const first = await closedRate(search);
+  const found = await searchCapacity<CapacityProbe>({
+    first,
+    async probe(rate) {
+      if (signal.aborted) return null;
+      const usual = search.seconds ?? DEFAULT_SECONDS;
+      const seconds = Math.min(LONGEST * usual, Math.max(usual, CALLS_NEEDED / rate));
+      const perSecond = { [name]: rate };
+      const stage = { name: `${name} at ${rate}`, seconds, loop: 'open', perSecond } as const;
+      const result = await loader.run(stage, { rates: perSecond, round: probes.length });
+      const figures = result.cases[name];
+      if (signal.aborted || figures === undefined) return null;
+      const done = probeOf(rate, { figures, result, conditions, target });
+      probes.push(done);
+      console.log(sentenceOf(name, done));
+      return done;
+    },
+  });
+  const isAtLeast = found.isCutShort || found.next?.isLoaderLimit === true;
+  return { ...found, isAtLeast, probes };
+}
+
+/** The rate of a few busy connections, with which the search begins. */
+async function closedRate({ name, loader, connections }: CaseSearch): Promise<number> {
+  const busy = { [name]: connections ?? DEFAULT_CONNECTIONS };
+  const stage = {
+    name: `${name}, closed`,
+    seconds: CLOSED_SECONDS,
+    loop: 'closed',
+    connections: busy,
+  } as const;
+  const { cases } = await loader.run(stage, { rates: {} });
+  return Math.max(1, cases[name]?.perSecond ?? 1);
+}
+
+function probeOf(
+  rate: number,
+  measured: {
+    figures: CaseResult;
+    result: StageResult;
+    conditions: readonly Condition[];
+    target: Target;
+  },
+): CapacityProbe {
+  const { figures, result, conditions, target } = measured;
+  const { right, perSecond, latencyMs, errorShare } = figures;
+  const broken = result.loader.limit ?? brokenCondition(figures, conditions);
+  const { instanceCpuMs } = result;
+  return {
+    rate,
+    holds: broken === null,
+    perSecond,
+    p50: latencyMs?.p50 ?? null,
+    p99: latencyMs?.p99 ?? null,
+    errorShare,
+    cpuMs: instanceCpuMs === undefined || right === 0 ? null : rounded(instanceCpuMs / right),
+    megabytes: target.pid === null ? null : memoryOf(target.pid),
+    broken,
+    isLoaderLimit: result.loader.limit !== null,
+  };
+}
+
+function memoryOf(pid: number): number {
+  return Math.round(processesBelow(pid).reduce((sum, { rssBytes }) => sum + rssBytes, 0) / MEGABYTE);
+}
+
+function sentenceOf(name: string, { rate, p50, p99, broken }: CapacityProbe): string {
+  return `${name} at ${rate.toFixed(1)}/s: p50 ${p50 ?? 'none'} ms, p99 ${p99 ?? 'none'} ms: ${broken === null ? 'holds' : `does not hold (${broken})`}`;
+}
+
+function rowOf({ case: name, best, next, isAtLeast }: CapacityResult) {
+  return {
+    case: name,
+    'calls/s': best === null ? 'none' : `${isAtLeast ? 'at least ' : ''}${best.rate.toFixed(1)}`,
+    'per CPU second': best?.cpuMs ? rounded(1000 / best.cpuMs, 1) : '',
+    p50: best?.p50 ?? '',
+    p99: best?.p99 ?? '',
+    'CPU ms': best?.cpuMs ?? '',
+    MB: best?.megabytes ?? '',
+    'why not more': next?.broken ?? '',
+  };
+}
