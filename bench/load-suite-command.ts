@@ -1,11 +1,12 @@
 import { resolve } from 'node:path';
+import { compareWithBaseline } from './compare/commands.ts';
 import { importSuite } from './load/checked-suite.ts';
 import { inspectInstance, remarksOn } from './load/instance.ts';
 import { overridden } from './load/overrides.ts';
 import { runLoad } from './load/run.ts';
 import { environmentOf, openTarget } from './load/target.ts';
-import { showProgress, showStages } from './load/terminal.ts';
-import { brokenThresholds } from './load/thresholds.ts';
+import { rowsOf, showProgress, showStages } from './load/terminal.ts';
+import { checkedThresholds } from './load/thresholds.ts';
 import { reportOf } from './report/load-report.ts';
 import { plottedPage } from './report/plotted-page.ts';
 import { writeResult } from './results.ts';
@@ -29,10 +30,11 @@ export async function runLoadSuite(file: string, words: Words, { signal }: Stopp
     const options = { suite, suiteFile, picturesFolder, target, signal, onProgress: showProgress };
     const result = await runLoad(options);
     const measured = result.stages.map(({ name }) => name);
-    const broken = brokenThresholds(
-      (suite.thresholds ?? []).filter(({ stage }) => !result.isStopped || measured.includes(stage)),
-      result.stages,
+    const thresholds = (suite.thresholds ?? []).filter(
+      ({ stage }) => !result.isStopped || measured.includes(stage),
     );
+    const checks = checkedThresholds(thresholds, result.stages);
+    const broken = checks.flatMap(({ failure }) => failure ?? []);
     showStages(result.stages);
     if (result.isStopped) console.log('Stopped by hand: the figures are of the time until then.');
     for (const sentence of broken) console.log(`Threshold: ${sentence}`);
@@ -51,7 +53,10 @@ export async function runLoadSuite(file: string, words: Words, { signal }: Stopp
       result: report,
       html: plottedPage({ title: `${suite.name} ${report.at}`, report, script: 'load.js' }),
       folder: words.out,
+      formats: words.formats,
+      flat: { suite: suite.name, at: report.at, rows: rowsOf(result.stages), checks },
     });
+    if (words.baseline !== '' && !result.isStopped) await compareWithBaseline(report, words);
     if (words.thresholds && broken.length > 0) process.exitCode = 1;
   } finally {
     await target.stop();

@@ -45,6 +45,7 @@ function help(): string {
   return [
     'npm run bench -- <suite …> [--url URL --key KEY | --keys FILE [--yes]] [--images DIR] [--thresholds] [--out DIR]',
     '                           [--seconds N] [--rate CALLS/S] [--connections N]',
+    '                           [--formats csv,junit,markdown,prometheus] [--baseline FILE [--fail-over 5%]]',
     'npm run bench -- --suite FILE.ts …      a suite of your own: a module whose default export is a LoadSuite (bench/load/suite.ts)',
     'npm run bench -- compare A.json B.json [--fail-over 5%]',
     'npm run bench -- <suite> --against <git ref or url> [--rounds 8] [--fail-over 5%]',

@@ -1,23 +1,42 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { type FlatResult, FORMATS, type Format } from './report/formats.ts';
 
 const FOLDER = join(import.meta.dirname, 'results');
 
+/** A result and its forms. */
+interface Written {
+  /** Contents of the JSON file. */
+  result: object;
+  html: string;
+  /** Folder of `--out`; empty: bench/results. */
+  folder?: string;
+  /** Files for other programs. */
+  formats?: readonly Format[];
+  flat?: FlatResult;
+}
+
 /**
- * Writes a result as JSON and as a page under a name of its own, and prints their paths.
- * @param folder of `--out`; empty: bench/results.
+ * Writes a result as JSON, as a page and in the formats that were asked for, under a name of its own, and prints their
+ * paths.
  * @returns the path of the JSON.
  */
-export async function writeResult(
-  name: string,
-  { result, html, folder = '' }: { result: object; html: string; folder?: string },
-): Promise<string> {
+export async function writeResult(name: string, written: Written): Promise<string> {
+  const { result, html, folder = '', formats = [], flat } = written;
   const target = folder || FOLDER;
   await mkdir(target, { recursive: true });
   const stamp = new Date().toISOString().slice(0, 19).replaceAll(':', '-');
   const file = await writeNew(join(target, `${name}-${stamp}`), `${JSON.stringify(result, null, 2)}\n`);
-  await writeFile(file.replace(/json$/, 'html'), html);
-  console.log(`→ ${relative(process.cwd(), file)} and .html`);
+  const beside = (ending: string, text: string) => writeFile(file.replace(/json$/, ending), text);
+  await beside('html', html);
+  const endings = ['.html'];
+  if (flat !== undefined)
+    for (const format of formats) {
+      const { ending, write } = FORMATS[format];
+      await beside(ending, write(flat));
+      endings.push(`.${ending}`);
+    }
+  console.log(`→ ${relative(process.cwd(), file)}, ${endings.join(', ')}`);
   return file;
 }
 

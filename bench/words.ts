@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Overrides } from './load/overrides.ts';
+import { FORMATS, type Format } from './report/formats.ts';
 
 /** The options of the command line. Texts that were not given are empty. */
 export interface Words {
@@ -24,6 +25,10 @@ export interface Words {
   failOver: number | null;
   /** Folder of the results; empty: bench/results. */
   out: string;
+  /** Files of the result for other programs. */
+  formats: Format[];
+  /** Report that a run is compared with; where it does not exist, the run's report is kept there. Empty: none. */
+  baseline: string;
   overrides: Overrides;
 }
 
@@ -49,6 +54,8 @@ export function readWords(argv: readonly string[]): Words {
       rounds: { type: 'string', default: String(DEFAULT_ROUNDS) },
       'fail-over': { type: 'string', default: '' },
       out: { type: 'string', default: '' },
+      formats: { type: 'string', default: '' },
+      baseline: { type: 'string', default: '' },
       seconds: { type: 'string' },
       rate: { type: 'string' },
       connections: { type: 'string' },
@@ -74,6 +81,8 @@ export function readWords(argv: readonly string[]): Words {
     rounds,
     failOver: values['fail-over'] === '' ? null : shareOf(values['fail-over']),
     out: values.out,
+    formats: formatsOf(values.formats),
+    baseline: values.baseline,
     overrides: {
       seconds: positive('seconds', values.seconds),
       rate: positive('rate', values.rate),
@@ -99,6 +108,17 @@ function keysOf(key: string, file: string): string[] {
   if (keys.length === 0)
     throw new Error(`--keys is "${file}", but it holds no key; one on each line is expected.`);
   return keys;
+}
+
+function formatsOf(text: string): Format[] {
+  const names = text.split(',').filter((name) => name !== '');
+  const known = Object.keys(FORMATS) as Format[];
+  const formats = known.filter((name) => names.includes(name));
+  if (formats.length !== names.length)
+    throw new Error(
+      `--formats is "${text}", but names of ${known.join(', ')} are expected, joined by commas.`,
+    );
+  return formats;
 }
 
 /** Null where the option was not given. */

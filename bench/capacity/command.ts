@@ -74,11 +74,13 @@ export async function runCapacity(words: Words, { signal }: Stopping): Promise<v
     } finally {
       loader.stop();
     }
-    console.table(results.map(rowOf));
+    const rows = results.map(rowOf);
+    console.table(rows);
     const at = new Date().toISOString();
     const report = { kind: 'capacity', at, objective, url: words.url || null, host: hostFacts(), results };
     const html = plottedPage({ title: `capacity ${at}`, report, script: 'capacity.js' });
-    await writeResult('capacity', { result: report, html, folder: out });
+    const flat = { suite: 'capacity', at, rows, checks: [] };
+    await writeResult('capacity', { result: report, html, folder: out, formats: words.formats, flat });
   } finally {
     await target.stop();
   }
@@ -179,7 +181,8 @@ function sentenceOf(name: string, { rate, p50, p99, broken }: CapacityProbe): st
 function rowOf({ case: name, best, next, isAtLeast }: CapacityResult) {
   return {
     case: name,
-    'calls/s': best === null ? 'none' : `${isAtLeast ? 'at least ' : ''}${best.rate.toFixed(1)}`,
+    'calls/s': best === null ? 'none' : rounded(best.rate, 1),
+    more: isAtLeast ? 'perhaps' : 'no',
     'per CPU second': best?.cpuMs ? rounded(1000 / best.cpuMs, 1) : '',
     p50: best?.p50 ?? '',
     p99: best?.p99 ?? '',

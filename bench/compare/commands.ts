@@ -1,17 +1,20 @@
-import { readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { importSuite } from '../load/checked-suite.ts';
 import { inspectInstance, remarksOn } from '../load/instance.ts';
 import { overridden } from '../load/overrides.ts';
 import { environmentOf, openTarget } from '../load/target.ts';
 import { hostFacts, type LoadReport } from '../report/load-report.ts';
-import { page } from '../report/table-page.ts';
+import { plottedPage } from '../report/plotted-page.ts';
 import { writeResult } from '../results.ts';
 import { type Stopping, unlessStopped } from '../stopping.ts';
 import type { Words } from '../words.ts';
 import { openOtherSide } from './other-side.ts';
 import { type Round, runRounds } from './rounds.ts';
 import { type ComparedRow, compareRounds, compareRuns, worseThan } from './rows.ts';
+
+const NOT_INTERLEAVED = 'The runs were not interleaved: a busier machine can look like a slower service.';
 
 /** `compare A.json B.json`: compares two reports of one suite. */
 export async function runCompare(words: Words): Promise<void> {
@@ -20,8 +23,8 @@ export async function runCompare(words: Words): Promise<void> {
     throw new Error('compare needs two results: npm run bench -- compare A.json B.json');
   const [a, b] = [await readReport(fileA), await readReport(fileB)];
   if (a.suite !== b.suite) throw new Error(`${fileA} is of the suite ${a.suite}, ${fileB} of ${b.suite}.`);
-  const method = `${basename(fileB)} (B) beside ${basename(fileA)} (A), by the slices of their stages. The runs were not interleaved: a mood of the machine can look like a difference.`;
-  await report({ name: `compare-${a.suite}`, method, rows: compareRuns(a.stages, b.stages) }, words);
+  const method = `${basename(fileB)} (B) beside ${basename(fileA)} (A), by the slices of their stages. ${NOT_INTERLEAVED}`;
+  await leave({ name: `compare-${a.suite}`, method, rows: compareRuns(a.stages, b.stages) }, words);
 }
 
 /** `<suite> --against REF`: compares interleaved rounds of this tree (B) with another side (A). */
@@ -42,13 +45,30 @@ export async function runAgainst(file: string, words: Words, { signal }: Stoppin
       const done = await runRounds({ suite, suiteFile, picturesFolder, a, b, rounds, signal, onRound });
       const method = `B is this tree, A is ${against}: ${done.length} interleaved rounds of each stage, ratios pair by pair, intervals by Student's t over their logarithms with Holm's correction (5 % false alarms in all rows of a kind). CPU time is that of all processes of a side.`;
       const rows = compareRounds(done);
-      await report({ name: `${suite.name}-against`, method, rows, rounds: done }, words);
+      await leave({ name: `${suite.name}-against`, method, rows, rounds: done }, words);
     } finally {
       await b.stop();
     }
   } finally {
     await a.stop();
   }
+}
+
+/** Compares a run with the report of `--baseline`. Where that does not exist, the run is kept there. */
+export async function compareWithBaseline(report: LoadReport, words: Words): Promise<void> {
+  const { baseline } = words;
+  if (!existsSync(baseline)) {
+    await writeFile(baseline, `${JSON.stringify(report, null, 2)}\n`);
+    return console.log(`${baseline} did not exist: this run is kept there as the baseline.`);
+  }
+  const before = await readReport(baseline);
+  if (before.suite !== report.suite)
+    throw new Error(`${baseline} is of the suite ${before.suite}, and not of ${report.suite}.`);
+  const method = `This run (B) beside ${basename(baseline)} of ${before.at} (A). ${NOT_INTERLEAVED}`;
+  await leave(
+    { name: `${report.suite}-baseline`, method, rows: compareRuns(before.stages, report.stages) },
+    words,
+  );
 }
 
 interface Comparison {
@@ -59,16 +79,35 @@ interface Comparison {
 }
 
 /** Prints and writes a comparison. The exit code is 1 where B is worse. */
-async function report({ name, method, rows, rounds }: Comparison, { failOver, out }: Words): Promise<void> {
+async function leave({ name, method, rows, rounds }: Comparison, words: Words): Promise<void> {
   const shown = rows.map(({ change: _, a, b, ...row }) => ({ ...row, a: a ?? 'none', b: b ?? 'none' }));
   console.log(method);
   console.table(shown);
-  const { cores, node } = hostFacts();
-  const result = { suite: name, at: new Date().toISOString(), cores, node, method, rows: shown };
-  await writeResult(name, { result: { ...result, rows, rounds }, html: page(result), folder: out });
-  const worse = worseThan(rows, failOver);
-  for (const row of worse) console.error(`${row.stage}, ${row.case}: ${row.measure} ${row.verdict}`);
-  if (worse.length > 0) process.exitCode = 1;
+  const at = new Date().toISOString();
+  const report = {
+    kind: 'comparison',
+    suite: name,
+    at,
+    host: hostFacts(),
+    command: words.command,
+    method,
+    rows,
+    rounds,
+  };
+  const worse = new Set(worseThan(rows, words.failOver));
+  const checks = rows.map((row) => {
+    const what = `${row.stage}, ${row.case}: ${row.measure}`;
+    return { name: what, failure: worse.has(row) ? `${what} ${row.verdict}` : null };
+  });
+  await writeResult(name, {
+    result: report,
+    html: plottedPage({ title: `${name} ${at}`, report, script: 'comparison.js' }),
+    folder: words.out,
+    formats: words.formats,
+    flat: { suite: name, at, rows: shown, checks },
+  });
+  for (const { failure } of checks) if (failure !== null) console.error(failure);
+  if (worse.size > 0) process.exitCode = 1;
 }
 
 async function readReport(file: string): Promise<LoadReport> {

@@ -36,6 +36,8 @@ export interface ComparedRound {
 }
 
 const MEASURES = ['perSecond', 'p50', 'p95', 'p99', 'errorShare'] as const;
+/** Pairs of rounds from which a difference is computed: two that are alike by chance would show one. */
+const FEWEST_PAIRS = 3;
 /** Right answers of a side in each round for which a percentile is compared: five of them lie beyond it. */
 const CALLS_NEEDED: Partial<Record<ComparedMeasure, number>> = { p50: 10, p95: 100, p99: 500 };
 /**
@@ -84,10 +86,9 @@ export function compareRounds(rounds: readonly ComparedRound[]): ComparedRow[] {
   const candidates = (rounds[0]?.a ?? []).flatMap(({ name: stage, cases }) => {
     const pairs = rounds.map((round) => pairOf(round, stage)).filter((pair) => pair !== undefined);
     const usable = pairs.filter((pair) => pair.every(({ loader }) => loader.limit === null));
-    const limit =
-      usable.length < 2
-        ? (pairs.flat().find(({ loader }) => loader.limit !== null)?.loader.limit ?? null)
-        : null;
+    const loaderLimit = pairs.flat().find(({ loader }) => loader.limit !== null)?.loader.limit;
+    const tooFew = `too few rounds: ${usable.length} of ${FEWEST_PAIRS}`;
+    const limit = usable.length < FEWEST_PAIRS ? (loaderLimit ?? tooFew) : null;
     const common = { stage, isPaired: true, limit };
     const rows = Object.keys(cases).flatMap((name) => {
       const side = (index: 0 | 1) => usable.flatMap((pair) => pair[index].cases[name] ?? []);
@@ -167,7 +168,7 @@ function candidateOf(options: {
     : unpairedEstimate(a.filter(isMeasured), b.filter(isMeasured));
   const reason = isEnough ? 'too little was measured' : `too few answers: ${fewest} of ${needed}`;
   const row = { stage, case: options.case, measure, a: shown(a), b: shown(b) };
-  return { ...row, estimate: isEnough ? estimate : null, reason: limit ?? reason };
+  return { ...row, estimate: isEnough && limit === null ? estimate : null, reason: limit ?? reason };
 }
 
 function isMeasured(value: number | null): value is number {

@@ -1,3 +1,4 @@
+import type { Row } from '../suite.ts';
 import type { Progress, StageResult } from './stage.ts';
 import type { CaseResult } from './tally.ts';
 
@@ -14,15 +15,18 @@ export function showProgress(stage: string, { at, right, errors, p50, p99 }: Pro
 /** Shows the table at the end, and the reasons of stages in which the loader was the limit: they have no figures. */
 export function showStages(stages: readonly StageResult[]): void {
   if (process.stdout.isTTY) process.stdout.write('\r\x1b[K');
-  console.table(
-    stages.flatMap(({ name, loader, cases }) =>
-      Object.entries(cases).map(([caseName, result]) => rowOf(name, caseName, result, loader.limit !== null)),
-    ),
-  );
+  console.table(rowsOf(stages));
   for (const { name, loader } of stages) if (loader.limit !== null) console.log(`${name}: ${loader.limit}`);
 }
 
-function rowOf(stage: string, caseName: string, result: CaseResult, isLimited: boolean) {
+/** One row for each case of each stage. */
+export function rowsOf(stages: readonly StageResult[]): Row[] {
+  return stages.flatMap(({ name, loader, cases }) =>
+    Object.entries(cases).map(([caseName, result]) => rowOf(name, caseName, result, loader.limit !== null)),
+  );
+}
+
+function rowOf(stage: string, caseName: string, result: CaseResult, isLimited: boolean): Row {
   const { askedPerSecond, offeredPerSecond, latencyMs: ms, errorShare } = result;
   const figure = (value: number | null | undefined) => (isLimited ? NONE : (value ?? NONE));
   return {

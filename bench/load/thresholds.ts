@@ -1,24 +1,29 @@
+import type { Check } from '../report/formats.ts';
 import type { StageResult } from './stage.ts';
 import type { Measure, Threshold } from './suite.ts';
 import type { Figures } from './tally.ts';
 
-/** A sentence for each threshold that a run broke. A case that was not measured breaks its threshold. */
-export function brokenThresholds(thresholds: readonly Threshold[], stages: readonly StageResult[]): string[] {
-  return thresholds.flatMap((threshold) => {
-    const { stage, measure, atMost, atLeast } = threshold;
-    const found = stages.find(({ name }) => name === stage);
-    const result = found?.cases[threshold.case];
-    const what = `${stage}, ${threshold.case}: ${measure}`;
-    if (found === undefined || result === undefined) return [`${what} was not measured.`];
-    if (found.loader.limit !== null) return [`${what} has no figure. ${found.loader.limit}`];
-    const value = measured(result, measure);
-    const least = leastOf(atLeast, threshold.case, stages);
-    if (value === null) return [`${what} has no figure: ${nothingOf(result)}.`];
-    if (atMost !== undefined && value > atMost) return [`${what} is ${value}, above ${atMost}.`];
-    if (least !== undefined && value < least)
-      return [`${what} is ${value}, below ${Number(least.toFixed(2))}.`];
-    return [];
+/** Checks each threshold. A case that was not measured breaks it. */
+export function checkedThresholds(thresholds: readonly Threshold[], stages: readonly StageResult[]): Check[] {
+  return thresholds.map((threshold) => {
+    const { stage, measure } = threshold;
+    return { name: `${stage}, ${threshold.case}: ${measure}`, failure: failureOf(threshold, stages) };
   });
+}
+
+function failureOf(threshold: Threshold, stages: readonly StageResult[]): string | null {
+  const { stage, measure, atMost, atLeast } = threshold;
+  const found = stages.find(({ name }) => name === stage);
+  const result = found?.cases[threshold.case];
+  const what = `${stage}, ${threshold.case}: ${measure}`;
+  if (found === undefined || result === undefined) return `${what} was not measured.`;
+  if (found.loader.limit !== null) return `${what} has no figure. ${found.loader.limit}`;
+  const value = measured(result, measure);
+  const least = leastOf(atLeast, threshold.case, stages);
+  if (value === null) return `${what} has no figure: ${nothingOf(result)}.`;
+  if (atMost !== undefined && value > atMost) return `${what} is ${value}, above ${atMost}.`;
+  if (least !== undefined && value < least) return `${what} is ${value}, below ${Number(least.toFixed(2))}.`;
+  return null;
 }
 
 /** The least value of a threshold. Where the earlier stage was not measured, no value is enough. */

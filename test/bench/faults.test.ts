@@ -2,8 +2,8 @@
 import t from 'tap';
 import { runStage, type StageResult } from '../../bench/load/stage.ts';
 import type { LoadCase, Stage } from '../../bench/load/suite.ts';
-import { brokenThresholds } from '../../bench/load/thresholds.ts';
 import { FAULTS, serveFaults, servePaced } from './fault-server.ts';
+import { brokenThresholds } from './results.ts';
 
 const loadCase: LoadCase = {
   description: 'A call.',

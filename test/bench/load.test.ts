@@ -10,11 +10,10 @@ import type { Outcome } from '../../bench/load/sender.ts';
 import { loaderLoad, runStage } from '../../bench/load/stage.ts';
 import type { Answer, Call, LoadCase, Stage } from '../../bench/load/suite.ts';
 import { openTarget } from '../../bench/load/target.ts';
-import { brokenThresholds } from '../../bench/load/thresholds.ts';
 import { Timeline } from '../../bench/load/timeline.ts';
 import { readPools } from '../../bench/load/watch.ts';
 import { serve } from '../support/loopback.ts';
-import { stageOf } from './results.ts';
+import { brokenThresholds, stageOf } from './results.ts';
 
 const next = () => ({ method: 'GET' as const, path: '/', key: 'k' });
 const anyCase: LoadCase = { description: 'A call.', prepare: async () => next };

@@ -3,8 +3,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { chromium } from 'playwright';
-import t from 'tap';
+import { chromium, type Page } from 'playwright';
+import t, { type Test } from 'tap';
+import type { CapacityProbe, CapacityResult } from '../../bench/capacity/command.ts';
+import { compareRuns } from '../../bench/compare/rows.ts';
 import type { Sample } from '../../bench/load/watch.ts';
 import { hostFacts, type LoadReport, memoryTrend } from '../../bench/report/load-report.ts';
 import { plottedPage } from '../../bench/report/plotted-page.ts';
@@ -36,38 +38,84 @@ const report: LoadReport = {
   isStopped: false,
 };
 
-t.test(
-  'a page of a report opens without the network and without an error, and shows the numbers of its JSON',
-  async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'darkroom-report-'));
-    t.teardown(() => rm(folder, { recursive: true, force: true }));
-    const file = join(folder, 'report.html');
-    await writeFile(file, plottedPage({ title: report.suite, report, script: 'load.js' }));
-    const { path } = await findExecutable(
-      process.env.BROWSER_PATH ?? '',
-      join(tmpdir(), 'darkroom-test-browser'),
-    );
-    const browser = await chromium.launch({ executablePath: path, chromiumSandbox: false });
-    t.teardown(() => browser.close());
-    const page = await browser.newPage();
-    const problems: string[] = [];
-    page.on('pageerror', (error) => problems.push(error.message));
-    page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
-    page.on('request', (request) => request.url().startsWith('file:') || problems.push(request.url()));
-    await page.goto(pathToFileURL(file).href);
-    t.same(problems, []);
-    const text = await page.innerText('main');
-    for (const number of ['123.45', '12.34', '100 MB', '102 MB', report.brokenThresholds[0]]) {
-      t.ok(text.includes(String(number)), `${number} is on the page`);
-    }
-    t.ok(text.includes(report.suite), 'text of a report is never markup');
-    t.equal(
-      await page.locator('.uplot').count(),
-      6,
-      'three plots of the stage, two of processes, one of the pool',
-    );
-  },
-);
+/** Opens a page in a browser. @returns the page, and what it asked of the network or failed at. */
+async function opened(t: Test, html: string): Promise<{ page: Page; problems: string[] }> {
+  const folder = await mkdtemp(join(tmpdir(), 'darkroom-report-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const file = join(folder, 'report.html');
+  await writeFile(file, html);
+  const { path } = await findExecutable(
+    process.env.BROWSER_PATH ?? '',
+    join(tmpdir(), 'darkroom-test-browser'),
+  );
+  const browser = await chromium.launch({ executablePath: path, chromiumSandbox: false });
+  t.teardown(() => browser.close());
+  const page = await browser.newPage({ viewport: { width: 360, height: 800 } });
+  const problems: string[] = [];
+  page.on('pageerror', (error) => problems.push(error.message));
+  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+  page.on('request', (request) => request.url().startsWith('file:') || problems.push(request.url()));
+  await page.goto(pathToFileURL(file).href);
+  return { page, problems };
+}
+
+t.test('a page of a report needs no network, and shows the numbers of its JSON', async (t) => {
+  const { page, problems } = await opened(t, plottedPage({ title: report.suite, report, script: 'load.js' }));
+  t.same(problems, []);
+  const text = await page.innerText('main');
+  for (const shown of ['123.45', '12.34', '100 MB', '102 MB', report.command, report.brokenThresholds[0]])
+    t.ok(text.includes(String(shown)), `${shown} is on the page`);
+  t.ok(text.includes(report.suite), 'text of a report is never markup');
+  t.equal(
+    await page.locator('.uplot').count(),
+    6,
+    'three plots of the stage, two of processes, one of the pool',
+  );
+});
+
+t.test('the page of a comparison draws each interval', async (t) => {
+  const stages = [stageOf({ perSecond: 123.45, p50: 12.34 }, 0.1)];
+  const rows = compareRuns(stages, [stageOf({ perSecond: 61.7, p50: 24.7 }, 0.1)]);
+  const comparison = {
+    suite: 'proof',
+    at: report.at,
+    host: report.host,
+    command: 'bench',
+    method: 'A and B.',
+    rows,
+  };
+  const { page, problems } = await opened(
+    t,
+    plottedPage({ title: 'proof', report: comparison, script: 'comparison.js' }),
+  );
+  t.same(problems, []);
+  t.match(await page.innerText('main'), String(rows[0]?.verdict));
+  t.equal(await page.locator('svg').count(), rows.filter(({ change }) => change !== null).length);
+});
+
+t.test('the page of a capacity draws the curve of each case', async (t) => {
+  const probe = { perSecond: 20, p50: 30, errorShare: 0, cpuMs: 40, megabytes: 500, isLoaderLimit: false };
+  const best: CapacityProbe = { ...probe, rate: 20, p99: 180, holds: true, broken: null };
+  const next: CapacityProbe = { ...probe, rate: 21, p99: 420.5, holds: false, broken: 'p99<200ms: 420.5 ms' };
+  const result: CapacityResult = {
+    case: 'camera',
+    description: 'A photograph.',
+    best,
+    next,
+    isCutShort: false,
+    isAtLeast: false,
+    probes: [best, next],
+  };
+  const capacity = { at: report.at, objective: 'p99<200ms', url: null, host: report.host, results: [result] };
+  const { page, problems } = await opened(
+    t,
+    plottedPage({ title: 'capacity', report: capacity, script: 'capacity.js' }),
+  );
+  t.same(problems, []);
+  const text = await page.innerText('main');
+  for (const shown of ['20.0/s', '25.0', 'p99<200ms: 420.5 ms']) t.ok(text.includes(shown), shown);
+  t.equal(await page.locator('.uplot').count(), 4);
+});
 
 t.test(
   'the trend of memory is the slope of the line through the samples of half an hour or more',

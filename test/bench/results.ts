@@ -1,5 +1,7 @@
 import type { StageResult } from '../../bench/load/stage.ts';
+import type { Threshold } from '../../bench/load/suite.ts';
 import type { CaseResult } from '../../bench/load/tally.ts';
+import { checkedThresholds } from '../../bench/load/thresholds.ts';
 
 interface Given {
   perSecond: number;
@@ -50,4 +52,9 @@ export function caseOf({ perSecond, p50, errorShare = 0, right = 1_000 }: Given)
       [1, p50 * 4],
     ],
   };
+}
+
+/** The sentences of the thresholds that are broken. */
+export function brokenThresholds(thresholds: readonly Threshold[], stages: readonly StageResult[]): string[] {
+  return checkedThresholds(thresholds, stages).flatMap(({ failure }) => failure ?? []);
 }
