@@ -1,11 +1,10 @@
+import type { Readable } from 'node:stream';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { readable } from '../../imaging/pixels/readable.ts';
 import { isStored } from '../../imaging/pixels/stored-file.ts';
 import { checkImageBody, mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
-import { JSON_BODY_LIMIT_BYTES, parseJson } from '../../platform/http/bodies/json.ts';
 import { openMultipart } from '../../platform/http/bodies/multipart.ts';
-import { collect } from '../../platform/http/bodies/streamed-body.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { ApiError, invalidParam } from '../../platform/http/errors.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
@@ -114,9 +113,8 @@ function missingOther(): ApiError {
 }
 
 async function readPair(request: FastifyRequest): Promise<Pair> {
-  const body = request.body as Parameters<typeof collect>[0];
-  if (mediaTypeOf(request) === 'application/json')
-    return pairOf(parseJson(await collect(body, request, JSON_BODY_LIMIT_BYTES, 'body')));
+  const body = request.body as Readable;
+  if (mediaTypeOf(request) === 'application/json') return pairOf(await request.readJson());
   using multipart = await openMultipart(request, body, {
     bodyLimitBytes: MULTIPART_LIMIT_BYTES,
     fileLimitBytes: IMAGE_LIMIT_BYTES,

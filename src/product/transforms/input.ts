@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
-import { JSON_BODY_LIMIT_BYTES, parseJson } from '../../platform/http/bodies/json.ts';
+import { parseJson } from '../../platform/http/bodies/json.ts';
 import { type FilePart, openMultipart, wholeOf } from '../../platform/http/bodies/multipart.ts';
 import { collect } from '../../platform/http/bodies/streamed-body.ts';
 import { type ApiError, invalidParam } from '../../platform/http/errors.ts';
@@ -37,8 +37,7 @@ type Says = 'image' | 'image and work';
 export async function readInput(request: FastifyRequest, says: Says = 'image and work'): Promise<Input> {
   const type = mediaTypeOf(request);
   const body = request.body as Readable;
-  if (type === 'application/json')
-    return referenceOf(parseJson(await collect(body, request, JSON_BODY_LIMIT_BYTES, 'body')), says);
+  if (type === 'application/json') return referenceOf(await request.readJson(), says);
   if (type === 'multipart/form-data') {
     using multipart = await openMultipart(request, body, {
       bodyLimitBytes: MULTIPART_LIMIT_BYTES,

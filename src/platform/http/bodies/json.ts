@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { randomInt } from 'node:crypto';
 import { MEGABYTE } from '../../names/units.ts';
 import { ApiError, invalidParam } from '../errors.ts';
+import { createJsonCount } from './json-count.ts';
 
 /** Largest JSON body, in bytes. */
 export const JSON_BODY_LIMIT_BYTES = 8 * MEGABYTE;
@@ -32,39 +32,66 @@ export const JSON_BOUNDS = `A JSON body has at most ${JSON_BODY_LIMIT_BYTES / 10
  *   too many values.
  */
 export function parseJson(raw: Buffer): unknown {
-  checkJson(raw);
-  return parseChecked(raw);
+  const checking = checkInSlices(raw);
+  while (checking.next().done !== true);
+  const text = withoutMark(raw.toString('utf8'));
+  if (text.trim() === '') throw emptyBody();
+  return parseText(text);
+}
+
+/** Bytes that are counted before others have their turn of the event loop. */
+const COUNTED_SLICE_BYTES = 512 * 1024;
+
+/**
+ * Refuses, before it is parsed, a body that is costly to parse. It yields when it has counted a slice.
+ * @throws ApiError as `parseJson` does, but for what only the parser sees.
+ */
+export function* checkInSlices(raw: Buffer): Generator<void, void> {
+  if (!isUtf8(raw)) throw badBody('The body is not valid UTF-8: encode its text so.');
+  const count = createJsonCount(raw, raw.length > LARGE_JSON_BYTES);
+  for (let to = COUNTED_SLICE_BYTES; ; to += COUNTED_SLICE_BYTES) {
+    const { deepest, values, names } = count.upTo(Math.min(to, raw.length));
+    if (deepest > DEEPEST_JSON) {
+      const message = `The body has more than ${DEEPEST_JSON} lists and objects within each other: flatten it.`;
+      throw invalidParam('body', message, { limit: DEEPEST_JSON });
+    }
+    if (values > MOST_VALUES) throw tooMuch('names and values', MOST_VALUES);
+    if (names > MOST_NAMES) throw tooMuch('different names', MOST_NAMES);
+    if (to >= raw.length) return;
+    yield;
+  }
 }
 
 /**
- * Refuses, before it is parsed, a body that is costly to parse.
- * @throws ApiError as `parseJson` does, but for what only the parser sees.
+ * Parses JSON text within the bounds.
+ * @param startsAt of a piece of a body, the byte of the body that it begins at.
+ * @throws ApiError invalid_param on `body` for malformed text, and for what must not be a value of a call.
  */
-export function checkJson(raw: Buffer): void {
-  if (!isUtf8(raw)) throw badBody('The body is not valid UTF-8: encode its text so.');
-  const { deepest, values, names } = sizesOf(raw, raw.length > LARGE_JSON_BYTES);
-  if (deepest > DEEPEST_JSON) {
-    const message = `The body has more than ${DEEPEST_JSON} lists and objects within each other: flatten it.`;
-    throw invalidParam('body', message, { limit: DEEPEST_JSON });
-  }
-  if (values > MOST_VALUES) throw tooMuch('names and values', MOST_VALUES);
-  if (names > MOST_NAMES) throw tooMuch('different names', MOST_NAMES);
-}
-
-/** Parses what `checkJson` let through. */
-export function parseChecked(raw: Buffer): unknown {
-  const text = withoutMark(raw.toString('utf8'));
-  if (text.trim() === '') throw emptyBody();
+export function parseText(text: string, startsAt?: number): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    const reason = (error as Error).message.replace(/, ?(".*"|\.\.\..*) is not valid JSON$/s, '');
+    const { message } = error as Error;
     const remedy = /^\s*[[{\s]*'/.test(text) ? ' JSON takes double quotes.' : '';
-    throw badBody(`The body is not valid JSON: ${reason}.${remedy}`);
+    throw malformed(startsAt === undefined ? message : inBody(message, text, startsAt), remedy);
   }
   if (TRAPS.test(text)) refuseTraps(value);
   return value;
+}
+
+/** The place in a piece as one in the body. */
+function inBody(message: string, text: string, startsAt: number): string {
+  return message.replace(/ in JSON at position (\d+).*$/s, (_match, position: string) => {
+    const at = startsAt + Buffer.byteLength(text.slice(0, Number(position)));
+    return ` in JSON at byte ${at}`;
+  });
+}
+
+/** @param said what JSON.parse said, or would. */
+export function malformed(said: string, remedy = ''): ApiError {
+  const reason = said.replace(/, ?(".*"|\.\.\..*) is not valid JSON$/s, '');
+  return badBody(`The body is not valid JSON: ${reason}.${remedy}`);
 }
 
 /** Some shells and editors begin every text with a byte order mark, which is no JSON. */
@@ -101,64 +128,6 @@ function refuseHalfPairs(text: string): void {
     );
   }
 }
-
-interface JsonSizes {
-  /** Lists and objects within each other. */
-  deepest: number;
-  /** Names and values, lists and objects included, as commas, colons and brackets show them. */
-  values: number;
-  /** Different names, a few per cent too few of many; 0 where names are not counted. */
-  names: number;
-}
-
-/**
- * Which hashes of names were met: FNV-1a from a start that nobody outside knows, or names could be chosen to share one.
- */
-const met = new Uint8Array(2 ** 17);
-const HASH_START = randomInt(2 ** 31);
-const FNV_PRIME = 16_777_619;
-
-/** The upper 17 bits of a hash, once all of its bits bear on them. */
-function slotOf(hash: number): number {
-  return Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) >>> 15;
-}
-
-/** Sizes of JSON text in one pass over its bytes, judged by what stands outside of strings. */
-function sizesOf(json: Buffer, countsNames: boolean): JsonSizes {
-  const sizes: JsonSizes = { deepest: 0, values: 0, names: 0 };
-  if (countsNames) met.fill(0);
-  let depth = 0;
-  let isInString = false;
-  let hash = 0;
-  for (let index = 0; index < json.length; index += 1) {
-    const byte = json[index] as number;
-    if (isInString) {
-      if (byte === BACKSLASH) index += 1;
-      else if (byte === QUOTE) isInString = false;
-      if (countsNames) hash = Math.imul(hash ^ (json[index] as number), FNV_PRIME);
-    } else if (byte === QUOTE) {
-      isInString = true;
-      hash = HASH_START;
-    } else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
-      depth += 1;
-      if (depth > sizes.deepest) sizes.deepest = depth;
-      sizes.values += 1;
-    } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1;
-    else if (byte === COMMA) sizes.values += 1;
-    else if (byte === COLON) {
-      sizes.values += 1;
-      const slot = slotOf(hash);
-      if (countsNames && met[slot] === 0) {
-        met[slot] = 1;
-        sizes.names += 1;
-      }
-    }
-  }
-  return sizes;
-}
-
-const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT, COMMA, COLON] =
-  Buffer.from('"\\[]{},:');
 
 function tooMuch(what: string, limit: number): ApiError {
   return new ApiError(

@@ -1,7 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createOneAtATime } from '../../fairness/one-at-a-time.ts';
-import { checkJson, parseChecked } from './json.ts';
+import { checkInSlices } from './json.ts';
+import { parseInSlices } from './sliced-json.ts';
 
+/** How long a body may hold the event loop, but for the piece that passes it. */
+const SLICE_MS = 5;
 /** How much longer than the body itself the pause after it is. */
 const PAUSES_LONGER = 2;
 /**
@@ -17,10 +20,9 @@ interface LargeBodies {
 }
 
 /**
- * Large bodies of JSON are parsed one at a time in a process, by turns of their owners. Counting, and then parsing with
- * the checks that follow it in the same turn of the event loop, take up to 50 ms each for 8 MB. A pause twice as long
- * comes after them: small calls have two thirds of the event loop. A thread would not help: copying what it parsed
- * takes longer than parsing it here.
+ * Large bodies of JSON are parsed one at a time in a process, by turns of their owners, in slices that let others have
+ * the event loop. A pause twice as long comes after them: small calls have two thirds of the event loop. A thread would
+ * not help: copying what it parsed takes longer than parsing it here, and is not done in slices.
  */
 export function createLargeBodies(): LargeBodies {
   const { takeTurn, endTurn } = createOneAtATime();
@@ -29,13 +31,23 @@ export function createLargeBodies(): LargeBodies {
       await takeTurn(owner);
       const startedMs = performance.now();
       try {
-        checkJson(raw);
-        await nextTurn();
-        return parseChecked(raw);
+        await inSlices(checkInSlices(raw));
+        return await inSlices(parseInSlices(raw));
       } finally {
         // The validation and the handler's first checks follow before that: their time counts too.
         setImmediate(() => setTimeout(endTurn, pauseAfter(performance.now() - startedMs)));
       }
     },
   };
+}
+
+/** Runs work that yields where it may be interrupted, with a pause whenever it took a slice of time. */
+async function inSlices<T>(work: Generator<void, T>): Promise<T> {
+  let startedMs = performance.now();
+  for (let step = work.next(); ; step = work.next()) {
+    if (step.done === true) return step.value;
+    if (performance.now() - startedMs < SLICE_MS) continue;
+    await nextTurn();
+    startedMs = performance.now();
+  }
 }

@@ -22,6 +22,13 @@ declare module 'fastify' {
     /** Where the bytes of an image go that are sent here, as `METHOD /path`. */
     uploadsAt?: string;
   }
+  interface FastifyRequest {
+    /**
+     * The JSON of a stream route, within the bounds and by the turns of all JSON bodies.
+     * @throws ApiError as `installBodyParsing`; payload_too_large on `body` for too many bytes.
+     */
+    readJson(): Promise<unknown>;
+  }
 }
 
 const rawBodies = new WeakMap<FastifyRequest, Buffer>();
@@ -78,6 +85,10 @@ const JSON_TYPE = /^application\/([\w.+-]+\+)?json\s*(;\s*charset\s*=\s*"?utf-?8
  */
 export function installBodyParsing(app: FastifyInstance, ownerOf: (request: FastifyRequest) => string): void {
   const large = createLargeBodies();
+  app.decorateRequest('readJson', async function readJson() {
+    const raw = await collect(this.body as Readable, this, JSON_BODY_LIMIT_BYTES, 'body');
+    return raw.length > LARGE_JSON_BYTES ? large.parse(ownerOf(this), raw) : parseJson(raw);
+  });
   app.addHook('preValidation', (request, _reply, done) => {
     const raw = rawBodies.get(request);
     if (raw !== undefined && raw.length > LARGE_JSON_BYTES) {

@@ -2,9 +2,8 @@ import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { type Admission, createAdmission } from '../../../imaging/pixels/admission.ts';
 import { mediaTypeOf } from '../../../platform/http/bodies/image-body.ts';
-import { JSON_BODY_LIMIT_BYTES, parseJson } from '../../../platform/http/bodies/json.ts';
 import { openMultipart } from '../../../platform/http/bodies/multipart.ts';
-import { announcedBytes, collect, tooLarge, within } from '../../../platform/http/bodies/streamed-body.ts';
+import { announcedBytes, tooLarge, within } from '../../../platform/http/bodies/streamed-body.ts';
 import { checkOf } from '../../../platform/http/error-answers/validation.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { UPLOAD_LIMIT_BYTES, URL_FETCHES, URL_LIMIT_BYTES, URL_TIMEOUT_MS } from '../limits.ts';
@@ -65,10 +64,8 @@ export function createIncoming(outbound: Outbound): IncomingImages {
     async open(request, sender) {
       const body = request.body as Readable;
       switch (mediaTypeOf(request)) {
-        case 'application/json': {
-          const json = await collect(body, request, JSON_BODY_LIMIT_BYTES, 'body');
-          return openUrl(checkUrlUpload(parseJson(json)).url, sender);
-        }
+        case 'application/json':
+          return openUrl(checkUrlUpload(await request.readJson()).url, sender);
         case 'multipart/form-data':
           return openPart(request, body);
         default:
