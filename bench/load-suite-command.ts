@@ -6,8 +6,8 @@ import { overridden } from './load/overrides.ts';
 import { runLoad } from './load/run.ts';
 import { environmentOf, openTarget } from './load/target.ts';
 import { rowsOf, showProgress, showStages } from './load/terminal.ts';
-import { checkedThresholds } from './load/thresholds.ts';
-import { reportOf } from './report/load-report.ts';
+import { checkedMemory, checkedThresholds } from './load/thresholds.ts';
+import { memoryTrend, reportOf } from './report/load-report.ts';
 import { plottedPage } from './report/plotted-page.ts';
 import { writeResult } from './results.ts';
 import { type Stopping, unlessStopped } from './stopping.ts';
@@ -33,7 +33,8 @@ export async function runLoadSuite(file: string, words: Words, { signal }: Stopp
     const thresholds = (suite.thresholds ?? []).filter(
       ({ stage }) => !result.isStopped || measured.includes(stage),
     );
-    const checks = checkedThresholds(thresholds, result.stages);
+    const memory = memoryTrend(result.samples);
+    const checks = [...checkedThresholds(thresholds, result.stages), ...checkedMemory(suite, memory)];
     const broken = checks.flatMap(({ failure }) => failure ?? []);
     showStages(result.stages);
     if (result.isStopped) console.log('Stopped by hand: the figures are of the time until then.');
@@ -44,6 +45,7 @@ export async function runLoadSuite(file: string, words: Words, { signal }: Stopp
       suite,
       command: words.command,
       result,
+      memory,
       url,
       instance,
       brokenThresholds: broken,

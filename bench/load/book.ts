@@ -27,6 +27,8 @@ export interface CaseTerms {
   /** Null in a closed stage. */
   askedPerSecond: number | null;
   isRetried: boolean;
+  /** Items of one right answer. */
+  items: number;
 }
 
 /**
@@ -104,15 +106,16 @@ export class Book {
    * @param seconds length of the stage.
    * @throws Error when a call has not ended, or has ended twice: the figures would be wrong.
    */
-  entry(seconds: number, { name, askedPerSecond, isRetried }: CaseTerms): BookEntry {
+  entry(seconds: number, { name, askedPerSecond, isRetried, items }: CaseTerms): BookEntry {
     const figures = this.#whole.figures(this.#inside / seconds);
     if (figures.sent !== this.#sent)
       throw new Error(`The case ${name} sent ${this.#sent} calls, but ${figures.sent} of them have ended.`);
     return {
       result: {
         ...figures,
+        itemsPerSecond: items === 1 ? null : rounded(figures.perSecond * items),
         drained: this.#drained,
-        askedPerSecond,
+        askedPerSecond: askedPerSecond === null ? null : rounded(askedPerSecond),
         offeredPerSecond: rounded(this.#sent / seconds),
         sentLate: this.#late,
         retries: isRetried ? this.#retries : null,

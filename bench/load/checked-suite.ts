@@ -26,6 +26,7 @@ const Suite = Type.Object(
     cases: Names,
     stages: Type.Array(Type.Unknown(), { minItems: 1 }),
     thresholds: Type.Optional(Type.Array(Type.Unknown())),
+    mostMegabytesPerHour: Type.Optional(Positive),
   },
   closed,
 );

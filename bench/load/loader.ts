@@ -1,3 +1,4 @@
+import { readHeader } from '../../src/imaging/pixels/header/header.ts';
 import { readPictures } from './pictures.ts';
 import { type PreparedCase, type Progress, runStage, type StageResult } from './stage.ts';
 import type { Call, LoadCase, LoadSuite, Picture, Stage } from './suite.ts';
@@ -14,7 +15,8 @@ export type LoaderQuestion =
   | { kind: 'stop' };
 
 export type LoaderAnswer =
-  | { kind: 'prepared' }
+  /** Says which pictures the calls send, a phrase for each. */
+  | { kind: 'prepared'; pictures: string[] }
   | { kind: 'progress'; progress: Progress }
   | { kind: 'done'; result: StageResult }
   | { kind: 'failed'; message: string };
@@ -30,8 +32,7 @@ process.on('message', (question: LoaderQuestion) => {
 
 async function answer(question: LoaderQuestion): Promise<void> {
   if (question.kind === 'prepare') {
-    await prepare(question);
-    return send({ kind: 'prepared' });
+    return send({ kind: 'prepared', pictures: await prepare(question) });
   }
   if (question.kind === 'stop') return stopping.abort();
   stopping = new AbortController();
@@ -41,7 +42,7 @@ async function answer(question: LoaderQuestion): Promise<void> {
   send({ kind: 'done', result: await runStage({ url, stage, rates, round, cases, signal, onProgress }) });
 }
 
-async function prepare(question: Extract<LoaderQuestion, { kind: 'prepare' }>): Promise<void> {
+async function prepare(question: Extract<LoaderQuestion, { kind: 'prepare' }>): Promise<string[]> {
   url = question.url;
   const { default: suite } = (await import(question.suiteFile)) as { default: LoadSuite };
   const pictures = await readPictures(question.picturesFolder);
@@ -49,6 +50,14 @@ async function prepare(question: Extract<LoaderQuestion, { kind: 'prepare' }>): 
     const next = await nextOf(loadCase, { ...question, pictures });
     cases[name] = { loadCase, next };
   }
+  return pictures.map(phraseOf);
+}
+
+/** For example `camera.jpg 4000 × 3000, 3.1 MB`. */
+function phraseOf({ name, bytes }: Picture): string {
+  const header = readHeader(bytes);
+  const size = header === null ? 'of unknown size' : `${header.width} × ${header.height}`;
+  return `${name} ${size}, ${(bytes.length / 1e6).toFixed(2)} MB`;
 }
 
 /** Prepares a case once per key, because accounts do not see each other's assets. The keys take turns. */

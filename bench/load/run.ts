@@ -15,6 +15,8 @@ export interface Span {
 }
 
 export interface LoadResult {
+  /** The pictures that the calls sent, a phrase for each. */
+  pictures: string[];
   stages: StageResult[];
   spans: Span[];
   samples: Sample[];
@@ -57,7 +59,8 @@ export async function runLoad(options: RunOptions): Promise<LoadResult> {
   const samples = watching.stop();
   const isShown = (name: string) => suite.stages.find((stage) => stage.name === name)?.isWarmUp !== true;
   const isStopped = signal?.aborted === true;
-  return { stages: stages.filter(({ name }) => isShown(name)), spans, samples, isStopped };
+  const { pictures } = loader;
+  return { pictures, stages: stages.filter(({ name }) => isShown(name)), spans, samples, isStopped };
 }
 
 export interface StageRun {
@@ -70,6 +73,8 @@ export interface StageRun {
 
 /** A loading process that has prepared the cases of a suite. A stage ends early when the run is stopped. */
 export interface Loader {
+  /** The pictures that the calls send, a phrase for each. */
+  pictures: string[];
   run(stage: Stage, options: StageRun): Promise<StageResult>;
   stop(): void;
 }
@@ -82,8 +87,10 @@ export async function openLoader(
   // A signal of the terminal reaches this process alone: it decides how the stage ends.
   const child = fork(join(import.meta.dirname, 'loader.ts'), { detached: true });
   const { url, keys, pid } = target;
+  let pictures: string[] = [];
   try {
-    await ask(child, { kind: 'prepare', suiteFile, picturesFolder, url, keys });
+    const answer = await ask(child, { kind: 'prepare', suiteFile, picturesFolder, url, keys });
+    if (answer.kind === 'prepared') pictures = answer.pictures;
   } catch (error) {
     child.kill();
     throw error;
@@ -91,6 +98,7 @@ export async function openLoader(
   const stopStage = () => child.connected && child.send({ kind: 'stop' } satisfies LoaderQuestion);
   signal?.addEventListener('abort', stopStage);
   return {
+    pictures,
     async run(stage, { rates, round = 0, onProgress }) {
       const beforeMs = pid === null ? 0 : cpuMs(pid);
       const answer = await ask(child, { kind: 'stage', stage, rates, round }, onProgress);

@@ -30,6 +30,12 @@ export interface Outcome {
   retryAfterMs: number | null;
 }
 
+/** One call and its answer, if there was a complete one. */
+interface Exchange {
+  ending: Pick<Outcome, 'end' | 'error'>;
+  answer: Answer | undefined;
+}
+
 /** Time after which a call without a complete answer is given up, in milliseconds. */
 const TIMEOUT_MS = 120_000;
 
@@ -54,22 +60,43 @@ export class Sender {
   }
 
   /**
-   * The end of the call; the promise never rejects.
+   * The end of the call and of those that follow it; the promise never rejects.
    * @param dueMs when the call should have been sent, by `performance.now()`.
    * @throws Error at once where the call cannot be written as HTTP, such as a header of two lines.
    */
   send(call: KeyedCall, dueMs: number, loadCase: LoadCase): Promise<Outcome> {
     const sentMs = performance.now();
+    return this.#followed(this.#exchange(call, loadCase), call, loadCase).then(({ ending, answer }) => ({
+      ...ending,
+      dueMs,
+      sentMs,
+      endMs: performance.now(),
+      ...factsOf(answer),
+    }));
+  }
+
+  async #followed(first: Promise<Exchange>, call: KeyedCall, loadCase: LoadCase): Promise<Exchange> {
+    let exchange = await first;
+    for (;;) {
+      const { ending, answer } = exchange;
+      if (ending.end !== 'right' || answer === undefined) return exchange;
+      const next = loadCase.follow?.(answer) ?? null;
+      if (next === null) return exchange;
+      exchange = await this.#exchange({ ...next, key: call.key }, loadCase);
+    }
+  }
+
+  #exchange(call: KeyedCall, loadCase: LoadCase): Promise<Exchange> {
     const outgoing = this.#open(call);
     return new Promise((resolve) => {
       const giveUp = () => finish({ end: 'unanswered', error: 'unanswered' });
       const timer = setTimeout(giveUp, TIMEOUT_MS);
       this.#inFlight.add(giveUp);
 
-      const finish = (ending: Pick<Outcome, 'end' | 'error'>, answer?: Answer) => {
+      const finish = (ending: Exchange['ending'], answer?: Answer) => {
         if (!this.#inFlight.delete(giveUp)) return;
         clearTimeout(timer);
-        resolve({ ...ending, dueMs, sentMs, endMs: performance.now(), ...factsOf(answer) });
+        resolve({ ending, answer });
         if (ending.end === 'unanswered') outgoing.destroy();
       };
       const fail = (error: string) => finish({ end: 'wrong', error });

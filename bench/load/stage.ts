@@ -76,6 +76,8 @@ const BUSIEST_SHARE = 0.85;
 const LONGEST_LAG_MS = 50;
 /** From this share of late calls on, the p99 is the loader's. */
 const LATEST_SHARE = 0.01;
+/** In a stage of few calls, one or two late ones are no trend. */
+const FEWEST_LATE = 3;
 
 /** Runs one stage in this process, and measures this process as well. */
 export async function runStage(options: StageOptions): Promise<StageResult> {
@@ -156,7 +158,7 @@ function runCase(
     if (!over.aborted) book.retried(await sender.send(call, performance.now(), loadCase));
   };
 
-  const one = { name, book, sender, isRetried };
+  const one = { name, book, sender, isRetried, items: loadCase.items ?? 1 };
   if (stage.loop === 'closed') {
     const connections = stage.connections[name] ?? 1;
     return { ...one, askedPerSecond: null, ended: runClosed({ connections, send, over }) };
@@ -248,7 +250,7 @@ function lateShareOf(results: readonly CaseResult[]): number {
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
   const sent = sum(results.map((result) => result.sent));
   const late = sum(results.map((result) => result.sentLate));
-  return late === 0 ? 0 : late / Math.max(sent, late);
+  return late < FEWEST_LATE ? 0 : late / Math.max(sent, late);
 }
 
 /** Reports whether the loader, and not the instance, was the limit. */

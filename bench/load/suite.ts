@@ -53,6 +53,13 @@ export interface LoadCase {
    * @returns null for a right answer, or the error by which a wrong one is counted, in a few words.
    */
   check?(answer: Answer, call: Call): string | null;
+  /**
+   * The next call of the same work, such as the question whether a job has ended. The work takes until its last answer.
+   * @returns null when the answer was the last one.
+   */
+  follow?(answer: Answer): Call | null;
+  /** Items of one right answer, such as those of a batch; 1 by default. */
+  items?: number;
 }
 
 interface StageBase {
@@ -109,4 +116,6 @@ export interface LoadSuite {
   cases: Record<string, LoadCase>;
   stages: readonly Stage[];
   thresholds?: readonly Threshold[];
+  /** Growth of the instance's memory that a run of half an hour or more may show. */
+  mostMegabytesPerHour?: number;
 }

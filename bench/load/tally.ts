@@ -29,6 +29,8 @@ export interface Figures {
 
 /** The results of one case in a stage. */
 export interface CaseResult extends Figures {
+  /** Items of right answers per second, such as those of batches; null where an answer has one item. */
+  itemsPerSecond: number | null;
   /** Answers that came after the end of the stage. They are no part of `perSecond`. */
   drained: number;
   /** Rate of the suite, for an open stage. */

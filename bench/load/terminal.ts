@@ -35,6 +35,7 @@ function rowOf(stage: string, caseName: string, result: CaseResult, isLimited: b
     'asked/s': askedPerSecond ?? '',
     'sent/s': offeredPerSecond,
     'right/s': figure(result.perSecond),
+    'items/s': result.itemsPerSecond === null ? '' : figure(result.itemsPerSecond),
     'errors %': errorShare === null ? NONE : Number((errorShare * 100).toFixed(2)),
     unanswered: result.unanswered,
     drained: result.drained,

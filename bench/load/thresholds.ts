@@ -1,6 +1,6 @@
 import type { Check } from '../report/formats.ts';
 import type { StageResult } from './stage.ts';
-import type { Measure, Threshold } from './suite.ts';
+import type { LoadSuite, Measure, Threshold } from './suite.ts';
 import type { Figures } from './tally.ts';
 
 /** Checks each threshold. A case that was not measured breaks it. */
@@ -9,6 +9,20 @@ export function checkedThresholds(thresholds: readonly Threshold[], stages: read
     const { stage, measure } = threshold;
     return { name: `${stage}, ${threshold.case}: ${measure}`, failure: failureOf(threshold, stages) };
   });
+}
+
+/** Checks the growth of memory of a suite that bounds it; nothing where the run was too short to tell. */
+export function checkedMemory(
+  { mostMegabytesPerHour }: LoadSuite,
+  memory: { megabytesPerHour: number | null } | null,
+): Check[] {
+  const growth = memory?.megabytesPerHour ?? null;
+  if (mostMegabytesPerHour === undefined || growth === null) return [];
+  const failure =
+    growth > mostMegabytesPerHour
+      ? `Memory grew by ${growth} MB per hour, above ${mostMegabytesPerHour}.`
+      : null;
+  return [{ name: 'memory', failure }];
 }
 
 function failureOf(threshold: Threshold, stages: readonly StageResult[]): string | null {

@@ -59,12 +59,13 @@ export function reportOf(options: {
   suite: LoadSuite;
   command: string;
   result: LoadResult;
+  memory: MemoryTrend | null;
   url: string | null;
   instance: InstanceFacts;
   brokenThresholds: string[];
   now: Date;
 }): LoadReport {
-  const { suite, command, result, url, instance, brokenThresholds, now } = options;
+  const { suite, command, result, memory, url, instance, brokenThresholds, now } = options;
   return {
     kind: 'load',
     suite: suite.name,
@@ -75,7 +76,7 @@ export function reportOf(options: {
     url,
     instance,
     settings: suite.settings ?? {},
-    memory: memoryTrend(result.samples),
+    memory,
     thresholds: suite.thresholds ?? [],
     brokenThresholds,
     ...result,

@@ -18,6 +18,7 @@ function head() {
   add(main, element('p', `Command: ${report.command}`, 'note'));
   const settings = Object.entries(report.settings).map(([name, value]) => `${name}=${value}`);
   if (settings.length > 0) add(main, element('p', `Settings of the instance: ${settings.join(', ')}`, 'note'));
+  add(main, element('p', `Pictures: ${report.pictures.join('; ')}.`, 'note'));
   if (report.isStopped) add(main, element('p', 'Stopped by hand: the figures are of the time until then.', 'bad'));
   const { thresholds, brokenThresholds } = report;
   if (thresholds.length > 0 && brokenThresholds.length === 0) add(main, element('p', `All ${thresholds.length} thresholds hold.`));
@@ -28,14 +29,14 @@ function head() {
 const figure = (value) => value ?? 'none';
 
 function casesTable(stage) {
-  const columns = ['case', 'sent', 'right', 'wrong', 'unanswered', 'drained', 'sent late', 'asked/s', 'sent/s', 'right/s'];
+  const columns = ['case', 'sent', 'right', 'wrong', 'unanswered', 'drained', 'sent late', 'asked/s', 'sent/s', 'right/s', 'items/s'];
   const times = ['mean', 'p50', 'p90', 'p95', 'p99', 'p999', 'max'];
   return table(
     [...columns, 'errors', ...times.map((name) => name.replace('p999', 'p99.9')), 'MB/s'],
     Object.entries(stage.cases).map(([name, result]) => {
       const { sent, right, wrong, unanswered, drained, sentLate, askedPerSecond, errorShare } = result;
       const share = errorShare === null ? 'none' : `${(errorShare * 100).toFixed(2)} %`;
-      const rates = [askedPerSecond ?? '', result.offeredPerSecond, result.perSecond];
+      const rates = [askedPerSecond ?? '', result.offeredPerSecond, result.perSecond, result.itemsPerSecond ?? ''];
       const latencies = times.map((time) => figure(result.latencyMs?.[time]));
       const counts = [sent, right, wrong, unanswered, drained, sentLate];
       return [name, ...counts, ...rates, share, ...latencies, (result.bytesPerSecond / 1048576).toFixed(2)];

@@ -1,5 +1,5 @@
 import { readHeader } from '../../src/imaging/pixels/header/header.ts';
-import type { Call, CaseContext, Expectation, LoadCase, Picture } from '../load/suite.ts';
+import type { Answer, Call, CaseContext, Expectation, LoadCase, Picture } from '../load/suite.ts';
 
 /** The kinds of calls that several suites send. */
 
@@ -9,10 +9,17 @@ function json(path: string, body: object): Call {
   return { method: 'POST', path, headers: JSON_HEADERS, body: Buffer.from(JSON.stringify(body)) };
 }
 
-function named(pictures: readonly Picture[], name: string): Picture {
-  const picture = pictures.find((one) => one.name === name) ?? pictures[0];
+/** The picture whose size is nearest to some megapixels. */
+function nearest(pictures: readonly Picture[], megapixels: number): Picture {
+  const distance = (picture: Picture) => Math.abs(Math.log(megapixelsOf(picture) / megapixels));
+  const [picture] = pictures.toSorted((a, b) => distance(a) - distance(b));
   if (picture === undefined) throw new Error('A suite needs a picture.');
   return picture;
+}
+
+function megapixelsOf({ bytes }: Picture): number {
+  const header = readHeader(bytes);
+  return header === null ? 1 : (header.width * header.height) / 1e6;
 }
 
 function transformOf(query: string, picture: Picture): Call {
@@ -36,14 +43,13 @@ function expectationOf(query: string, { bytes }: Picture): Expectation {
   return { ...expected, width: Math.min(own, Number(asked.get('width'))) };
 }
 
-/** Sends every picture in turn through one query. */
-export function transforms(description: string, query: string, only?: string): LoadCase {
+/** Sends the picture nearest to some megapixels through one query. */
+export function transforms(megapixels: number, query: string): LoadCase {
   return {
-    description,
+    description: `The picture nearest to ${megapixels} megapixels: ${query}.`,
     async prepare({ pictures }) {
-      const chosen = only === undefined ? pictures : [named(pictures, only)];
-      const calls = chosen.map((picture) => transformOf(query, picture));
-      return (turn) => calls[turn % calls.length] as Call;
+      const call = transformOf(query, nearest(pictures, megapixels));
+      return () => call;
     },
   };
 }
@@ -67,7 +73,7 @@ export const webPages: LoadCase = {
 export const agents: LoadCase = {
   description: 'Agents look at a picture, crop, redact, write on it and make it smaller, by body.',
   async prepare({ pictures }) {
-    const page = named(pictures, 'page.jpg');
+    const page = nearest(pictures, 2);
     const queries = [
       'op=resize&width=800&format=webp',
       'op=crop&aspect=1:1&gravity=attention',
@@ -107,11 +113,32 @@ export const questions: LoadCase = {
   },
 };
 
-/** A batch as one job: `items` stored pictures through one op. */
+const ENDED = ['COMPLETED', 'FAILED', 'CANCELLED'];
+
+interface JobAnswer {
+  data: { id: string; status: string; outcome?: string };
+}
+
+function jobOf(answer: Answer): JobAnswer['data'] {
+  return (JSON.parse(answer.body.toString('utf8')) as JobAnswer).data;
+}
+
+/** A job whose items were not all made is wrong. */
+function jobError(answer: Answer): string | null {
+  const { status, outcome } = jobOf(answer);
+  return ENDED.includes(status) && outcome !== 'all' ? `job ${status}, outcome ${outcome}` : null;
+}
+
+/** A batch as one job, followed until it has ended: `items` stored pictures through one op. */
 export function batches(items: number): LoadCase {
   return {
-    description: `Jobs of ${items} items, a resize of stored pictures each.`,
-    expected: [429],
+    description: `Jobs of ${items} items, a resize of stored pictures each, until they have ended.`,
+    items,
+    check: jobError,
+    follow(answer) {
+      const { id, status } = jobOf(answer);
+      return ENDED.includes(status) ? null : { method: 'GET', path: `/api/v1/jobs/${id}?wait=60` };
+    },
     async prepare(context) {
       const assetIds = await uploadAll(context);
       const batch = Array.from({ length: items }, (_, index) => assetIds[index % assetIds.length]);
@@ -124,6 +151,7 @@ export function batches(items: number): LoadCase {
 /** Jobs of one item whose end the same call waits for. */
 export const waitedJobs: LoadCase = {
   description: 'Jobs of one item, waited for in the call that submits them.',
+  check: jobError,
   async prepare(context) {
     const assetIds = await uploadAll(context);
     return (turn) =>

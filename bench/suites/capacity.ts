@@ -7,16 +7,12 @@ const capacity: LoadSuite = {
   description: 'The highest rate of each kind of call alone that meets the objective.',
   accounts: 4,
   cases: {
-    'camera-webp': transforms('12 megapixels to 512 px.', 'op=resize&width=512&format=webp', 'camera.jpg'),
-    'camera-jpeg': transforms('12 megapixels to 512 px.', 'op=resize&width=512&format=jpeg', 'camera.jpg'),
-    'camera-avif': transforms('12 megapixels to 512 px.', 'op=resize&width=512&format=avif', 'camera.jpg'),
-    'page-webp': transforms('2 megapixels to 800 px.', 'op=resize&width=800&format=webp', 'page.jpg'),
-    'graphic-png': transforms(
-      'A graphic of 1 megapixel, as PNG.',
-      'op=resize&width=512&format=png',
-      'graphic.png',
-    ),
-    'small-jpeg': transforms('200 px to 64 px.', 'op=resize&width=64&format=jpeg', 'small.jpg'),
+    'camera-webp': transforms(12, 'op=resize&width=512&format=webp'),
+    'camera-jpeg': transforms(12, 'op=resize&width=512&format=jpeg'),
+    'camera-avif': transforms(12, 'op=resize&width=512&format=avif'),
+    'page-webp': transforms(2, 'op=resize&width=800&format=webp'),
+    'graphic-png': transforms(1, 'op=resize&width=512&format=png'),
+    'small-jpeg': transforms(0.03, 'op=resize&width=64&format=jpeg'),
     questions,
   },
   stages: [

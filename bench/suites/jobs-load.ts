@@ -14,6 +14,7 @@ const jobsLoad: LoadSuite = {
   thresholds: [
     { stage: 'waited', case: 'waited', measure: 'errorShare', atMost: 0 },
     { stage: 'web beside a batch', case: 'web', measure: 'errorShare', atMost: 0 },
+    { stage: 'web beside a batch', case: 'batch', measure: 'errorShare', atMost: 0 },
   ],
 };
 

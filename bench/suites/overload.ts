@@ -8,7 +8,7 @@ const overload: LoadSuite = {
   // The limit of the host is to be reached, not that of an account.
   accounts: 8,
   cases: {
-    camera: transforms('A camera photograph to 512 px.', 'op=resize&width=512&format=webp', 'camera.jpg'),
+    camera: transforms(12, 'op=resize&width=512&format=webp'),
   },
   stages: [
     { name: 'warm up', seconds: 5, loop: 'closed', isWarmUp: true, connections: { camera: 4 } },

@@ -5,8 +5,8 @@ const smoke: LoadSuite = {
   name: 'smoke',
   description: 'A minute that says whether an instance works, and roughly how fast: each kind of call alone.',
   cases: {
-    small: transforms('A picture of 200 px to 64 px.', 'op=resize&width=64&format=jpeg', 'small.jpg'),
-    camera: transforms('A camera photograph to 512 px.', 'op=resize&width=512&format=webp', 'camera.jpg'),
+    small: transforms(0.03, 'op=resize&width=64&format=jpeg'),
+    camera: transforms(12, 'op=resize&width=512&format=webp'),
     web: webPages,
     agents,
     cards,

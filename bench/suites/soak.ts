@@ -11,7 +11,7 @@ const soak: LoadSuite = {
     agents,
     cards,
     questions,
-    camera: transforms('A camera photograph to 512 px.', 'op=resize&width=512&format=webp', 'camera.jpg'),
+    camera: transforms(12, 'op=resize&width=512&format=webp'),
   },
   stages: [
     {
@@ -22,6 +22,7 @@ const soak: LoadSuite = {
     },
   ],
   thresholds: [{ stage: 'soak', case: 'web', measure: 'errorShare', atMost: 0.001 }],
+  mostMegabytesPerHour: 20,
 };
 
 export default soak;

@@ -1,6 +1,13 @@
 import type { LoadSuite } from '../load/suite.ts';
 import { questions, webPages } from './calls.ts';
 
+/** Ten times the usual load is twice what the host can do. */
+const USUAL = {
+  web: { times: 0.2, stage: 'capacity' },
+  questions: { times: 0.01, stage: 'questions alone' },
+};
+const SPIKE = { web: { times: 2, stage: 'capacity' }, questions: { times: 0.1, stage: 'questions alone' } };
+
 const spike: LoadSuite = {
   name: 'spike',
   description:
@@ -10,12 +17,18 @@ const spike: LoadSuite = {
   cases: { web: webPages, questions },
   stages: [
     { name: 'warm up', seconds: 10, loop: 'closed', isWarmUp: true, connections: { web: 2 } },
-    { name: 'before', seconds: 30, loop: 'open', perSecond: { web: 6, questions: 3 } },
-    { name: 'spike', seconds: 60, loop: 'open', retries: true, perSecond: { web: 60, questions: 30 } },
-    { name: 'after', seconds: 30, loop: 'open', perSecond: { web: 6, questions: 3 } },
+    { name: 'capacity', seconds: 10, loop: 'closed', connections: { web: 8 } },
+    { name: 'questions alone', seconds: 5, loop: 'closed', connections: { questions: 4 } },
+    { name: 'before', seconds: 30, loop: 'open', perSecond: USUAL },
+    { name: 'spike', seconds: 60, loop: 'open', retries: true, perSecond: SPIKE },
+    { name: 'after', seconds: 30, loop: 'open', perSecond: USUAL },
   ],
   thresholds: [
     { stage: 'before', case: 'web', measure: 'errorShare', atMost: 0 },
+    {
+      ...{ stage: 'spike', case: 'web', measure: 'perSecond' as const },
+      atLeast: { times: 0.85, stage: 'capacity' },
+    },
     { stage: 'after', case: 'web', measure: 'errorShare', atMost: 0 },
   ],
 };

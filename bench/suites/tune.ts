@@ -7,9 +7,9 @@ const tune: LoadSuite = {
   description:
     'Small pictures, pages, photographs and cards at full strength, in stages short enough for many rounds.',
   cases: {
-    small: transforms('A picture of 200 px to 64 px.', 'op=resize&width=64&format=jpeg', 'small.jpg'),
+    small: transforms(0.03, 'op=resize&width=64&format=jpeg'),
     web: webPages,
-    camera: transforms('A camera photograph to 512 px.', 'op=resize&width=512&format=webp', 'camera.jpg'),
+    camera: transforms(12, 'op=resize&width=512&format=webp'),
     cards,
   },
   stages: [

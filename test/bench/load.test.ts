@@ -101,6 +101,29 @@ t.test('a refused call comes again after Retry-After, and its first answer alone
   t.equal(cases.calls?.right, again - 1, 'the call that came again is no call of its own');
 });
 
+t.test('work of several calls ends with the last one, and counts its items', async (t) => {
+  const stopping = new AbortController();
+  let asked = 0;
+  const { url } = await serve(t, (request, response) => {
+    if (request.url !== '/job') return answer(response);
+    asked += 1;
+    if (asked === 30) stopping.abort();
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ hasEnded: asked % 3 === 0, isBroken: asked % 6 === 0 }));
+  });
+  const read = ({ body }: Answer) => JSON.parse(body.toString());
+  const loadCase: LoadCase = {
+    ...anyCase,
+    items: 50,
+    check: (got) => (read(got).isBroken ? 'broken' : null),
+    follow: (got) => (read(got).hasEnded ? null : { method: 'GET', path: '/job' }),
+  };
+  const result = (await run(url, closedOf(1), { stopping, loadCase })).cases.calls;
+  t.equal(asked, 30);
+  t.match(result, { sent: 10, right: 5, wrong: 5, errors: { broken: 5 } });
+  t.ok(Math.abs(Number(result?.itemsPerSecond) - 50 * Number(result?.perSecond)) < 1);
+});
+
 t.test('each case, stage and round has arrivals of its own, the same in each run', async (t) => {
   const first = (...of: Parameters<typeof seededBy>) => seededBy(...of)();
   t.equal(first('web', 'mix', 0), first('web', 'mix', 0));
@@ -176,7 +199,7 @@ const outcome: Outcome = {
   ...{ end: 'right', error: '', dueMs: 0, sentMs: 0, endMs: 0, bytes: 10 },
   ...{ timing: { queue: 2 }, retryAfterMs: null },
 };
-const terms = { name: 'calls', askedPerSecond: 10, isRetried: false };
+const terms = { name: 'calls', askedPerSecond: 10, isRetried: false, items: 1 };
 
 t.test('a book has throughput, shares and percentiles of right answers alone', async (t) => {
   const book = new Book(performance.now(), 10_000);

@@ -31,6 +31,7 @@ const report: LoadReport = {
   settings: {},
   memory: memoryTrend(samples),
   thresholds: [],
+  pictures: ['camera.jpg 4000 × 3000, 3.10 MB'],
   brokenThresholds: ['stage, calls: p50 is 12.34, above 4.'],
   stages: [stageOf({ perSecond: 123.45, p50: 12.34 }, 0.1)],
   spans: [{ name: 'stage', from: 0, to: 2 }],

@@ -35,6 +35,7 @@ export function caseOf({ perSecond, p50, errorShare = 0, right = 1_000 }: Given)
     right,
     wrong,
     unanswered: 0,
+    itemsPerSecond: null,
     drained: 0,
     askedPerSecond: null,
     offeredPerSecond: perSecond,
