@@ -1,7 +1,8 @@
 import { LIMIT_PIXELS } from '../../../workers/protocol.ts';
+import type { ApiError } from '../../platform/http/errors.ts';
 import { unsupportedFormat } from './failures.ts';
 import { type Header, readHeader } from './header/header.ts';
-import { type UnsupportedFile, unsupportedFile } from './unsupported-formats.ts';
+import { unsupportedFile } from './unsupported-formats.ts';
 
 const READABLE = 'JPEG, PNG, WebP, GIF, AVIF, TIFF or SVG';
 /** Media types of the formats that are read. */
@@ -27,7 +28,7 @@ export function readable(
   framesOf?: (header: Header) => number,
 ): Header {
   const header = known ?? readHeader(bytes);
-  if (header === null || header.format === 'heif') throw unread(unsupportedFile(bytes), bytes.length === 0);
+  if (!isRead(header)) throw unread(bytes, 'file');
   if (header.stillMissing) {
     throw unsupportedFormat(
       'This AVIF is an animation, which is not supported; send a GIF or WebP, or its first frame.',
@@ -41,14 +42,28 @@ export function readable(
   return header;
 }
 
-function unread(file: UnsupportedFile | undefined, isEmpty: boolean) {
-  if (isEmpty) return unsupportedFormat('The image is empty: send its bytes.', undefined, 'file');
+/**
+ * Refuses bytes that are no image that is read here.
+ * @param param of the call that brought them.
+ * @throws unsupported_format on `param`.
+ */
+export function checkIsImage(bytes: Uint8Array, param: string): void {
+  if (!isRead(readHeader(bytes))) throw unread(bytes, param);
+}
+
+function isRead(header: Header | null): header is Header {
+  return header !== null && header.format !== 'heif';
+}
+
+function unread(bytes: Uint8Array, param: string): ApiError {
+  if (bytes.length === 0) return unsupportedFormat('The image is empty: send its bytes.', undefined, param);
+  const file = unsupportedFile(bytes);
   if (file === undefined) {
     const message = `The bytes are no image that is read here: send ${READABLE}.`;
-    return unsupportedFormat(message, { supported: READABLE_TYPES }, 'file');
+    return unsupportedFormat(message, { supported: READABLE_TYPES }, param);
   }
   const message = `This is ${file.name}, which is not supported: ${file.instead}. Read: ${READABLE}.`;
-  return unsupportedFormat(message, { found: file.mediaType, supported: READABLE_TYPES }, 'file');
+  return unsupportedFormat(message, { found: file.mediaType, supported: READABLE_TYPES }, param);
 }
 
 /** @throws unsupported_format when the frames that are wanted are above the limit. */

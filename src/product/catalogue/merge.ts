@@ -41,14 +41,17 @@ function formatOf(fragments: readonly Fragment[]): Encode['format'] {
   return fragments.findLast((fragment) => fragment.encode.format !== undefined)?.encode.format;
 }
 
-/** A changed format drops encoder settings that were given for the earlier one; metadata and background concern any. */
+/**
+ * A changed format drops encoder settings that were given for the earlier one; metadata, background and the target of a
+ * compression concern any.
+ */
 function overrule(earlier: Encode, later: Encode): Encode {
   const changed =
     earlier.format !== undefined && later.format !== undefined && earlier.format !== later.format;
   if (!changed) return { ...earlier, ...later };
-  const { metadata, background } = earlier;
+  const { metadata, background, target } = earlier;
   return {
-    ...present({ metadata, background }),
+    ...present({ metadata, background, target }),
     ...later,
   };
 }

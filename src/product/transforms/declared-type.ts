@@ -42,12 +42,13 @@ const TYPE_OF_EXTENSION: Record<string, string> = {
 
 /**
  * Checks that the bytes of an image match their declared type. Bytes that are no image at all are left to their reader.
+ * @param param of the call that brought them.
  * @throws ApiError unsupported_format for no bytes, and for bytes of another format than their type names.
  */
-export function asDeclared(image: DeclaredImage): CheckedImage {
+export function asDeclared(image: DeclaredImage, param = 'file'): CheckedImage {
   const { bytes, declaredType } = image;
   if (bytes.length === 0) {
-    throw new ApiError('unsupported_format', 'The image is empty: send its bytes.', { param: 'file' });
+    throw new ApiError('unsupported_format', 'The image is empty: send its bytes.', { param });
   }
   const header = readHeader(bytes);
   const found = header?.mimeType;
@@ -56,7 +57,7 @@ export function asDeclared(image: DeclaredImage): CheckedImage {
   throw new ApiError(
     'unsupported_format',
     `The bytes are ${found}, but were sent as ${declaredType}: send the type that they are.`,
-    { param: 'file', details: { received: declaredType, found } },
+    { param, details: { received: declaredType, found } },
   );
 }
 

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { WorkClass } from '../../imaging/pixels/admission.ts';
 import type { Header } from '../../imaging/pixels/header/header.ts';
 import type { Pixels, Work } from '../../imaging/pixels/pixels.ts';
+import { checkIsImage } from '../../imaging/pixels/readable.ts';
 import type { StoredFile } from '../../imaging/pixels/stored-file.ts';
 import { clientGoneSignal } from '../../platform/http/connection/client-gone.ts';
 import type { OpMeter } from '../../platform/metrics/ops.ts';
@@ -105,7 +106,8 @@ export async function bring(
         timeoutMs,
         signal,
       });
-      return asDeclared({ bytes, declaredType: servedType(contentType, extension) });
+      checkIsImage(bytes, 'url');
+      return asDeclared({ bytes, declaredType: servedType(contentType, extension) }, 'url');
     }
   }
 }

@@ -330,6 +330,10 @@ t.test('a query field that an endpoint does not read is named in X-Service-Warni
   ]);
   t.same(await warned('/assets?perPage=5&collection=a'), [200, null]);
   t.same(await warned('/ops?kind=ai', {}), [200, 'ignored_parameter:kind']);
+  t.same(await warned('/jobs?perpage=1&createdform=2026-01-01'), [
+    200,
+    'ignored_parameter:perpage,did_you_mean:perPage,ignored_parameter:createdform,did_you_mean:createdFrom',
+  ]);
   t.same(await warned('/account'), [200, null]);
   t.same(await warned('/account?a%20b=1'), [200, 'ignored_parameter:a%20b']);
   const form = { key, ...image };

@@ -220,11 +220,11 @@ t.test('a field of a preset or template that is not read is named', async (t) =>
     key,
     json: { name: 'Odd', slug: 'odd', html: '<p>{{ a }}</p>', width: 8, height: 8, varables: ['a'] },
   });
-  t.same(warned(made), [201, 'ignored_parameter:varables']);
+  t.same(warned(made), [201, 'ignored_parameter:varables,did_you_mean:variables']);
   const path = '/templates/odd';
   t.same(warned(await server.call(path, { method: 'PUT', key, json: { widht: 9 } })), [
     200,
-    'ignored_parameter:widht',
+    'ignored_parameter:widht,did_you_mean:width',
   ]);
   const { data } = (await server.call(path, { key })).json;
   t.same(
@@ -236,7 +236,7 @@ t.test('a field of a preset or template that is not read is named', async (t) =>
     key,
     json: { name: 'Odd', steps: [{ op: 'flip' }], subject: [] },
   });
-  t.same(warned(preset), [201, 'ignored_parameter:subject']);
+  t.same(warned(preset), [201, 'ignored_parameter:subject,did_you_mean:subjects']);
   const again = await server.call(`/presets/${preset.json.data.id}`, {
     method: 'PUT',
     key,

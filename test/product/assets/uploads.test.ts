@@ -33,7 +33,9 @@ t.test('raw bytes become an asset that tells what they are', async (t) => {
 
 t.test('a multipart part, an SVG and a url become assets, named by their files', async (t) => {
   const png = await picture();
-  const { url } = await serve(t, (_request, response) => response.end(png));
+  const { url } = await serve(t, (request, response) =>
+    response.end(request.url === '/page.html' ? '<html></html>' : png),
+  );
   const { visitor } = await openGallery(t, { settings: { OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' } });
   const { call } = await visitor();
 
@@ -50,6 +52,8 @@ t.test('a multipart part, an SVG and a url become assets, named by their files',
   t.match(fetched, { status: 201, json: { data: { name: 'mine', image: { bytes: png.length } } } });
   const again = await call('/assets/upload', { json: { url: `${url}/other.png` } });
   t.match(again, { status: 200, json: { data: { id: fetched.json.data.id, name: 'mine' } } });
+  const page = await call('/assets/upload', { json: { url: `${url}/page.html` } });
+  refused(t, page, 400, 'unsupported_format', 'url');
 });
 
 t.test('what is no image, or not sent as one, is refused and leaves nothing', async (t) => {

@@ -133,6 +133,11 @@ t.test(
       metadata: 'keep',
       background: 'red',
     });
+    t.strictSame(
+      merged(['compress', { maxBytes: 900, format: 'webp' }], ['convert', { format: 'jpeg' }]).pass?.encode,
+      { format: 'jpeg', target: { maxBytes: 900 } },
+      'the size that a result may have is a limit in any format',
+    );
     t.match(merged(['grayscale', first], ['negate', { format: 'webp', quality: 7 }]).pass?.encode, {
       lossless: true,
       quality: 7,

@@ -48,3 +48,11 @@ t.test('counts by status and type come from an index alone', (t) => {
   t.match(plan(`${by}, count(*)`, seen, `GROUP BY ${by}`), /COVERING INDEX jobs\.counts /);
   t.end();
 });
+
+t.test('the usage of a window reads the jobs of that window, and no other', (t) => {
+  const filter = { ...seen, createdAt: { $gte: 'then', $lt: 'now' } };
+  const read = plan('body', filter, "GROUP BY json_extract(body, '$.day')");
+  const bounds = 'key:accountId=? AND key:shown=? AND key:createdAt>? AND key:createdAt<?';
+  t.match(read, `USING INDEX jobs.created (${bounds})`);
+  t.end();
+});

@@ -138,6 +138,13 @@ t.test('results that were deleted are left out, and a job without any says so', 
   t.match([empty.status, empty.json.error], [400, { code: 'invalid_state', param: 'jobId' }]);
 });
 
+t.test('a job that ended without a picture gets no link to its results', async (t) => {
+  const compared = { op: 'compare', assetIds, parameters: { otherAssetId: assetIds[0] } };
+  const jobId = await jobOf(t, compared);
+  const { status, json } = await server.call(`/jobs/${jobId}/results/link`, { key });
+  t.match([status, json.error], [400, { code: 'invalid_state', param: 'jobId', message: /no picture/ }]);
+});
+
 t.test('a job that has not ended is refused with its status', async (t) => {
   const body = { op: 'generate', prompt: '[sandbox:wait=30000]' };
   const { json } = await submit(server, key, body);

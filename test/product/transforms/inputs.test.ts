@@ -192,7 +192,7 @@ t.test('a url is judged by what it answers', async (t) => {
     response.writeHead(status, headers).end(body);
   });
   const ok = { status: 200 };
-  const unreadable = { status: 400, code: 'unsupported_format' };
+  const unreadable = { status: 400, code: 'unsupported_format', param: 'url' };
   const unavailable = {
     status: 503,
     code: 'provider_unavailable',

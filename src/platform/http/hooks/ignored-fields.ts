@@ -1,12 +1,14 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
-import { addWarnings } from './warnings.ts';
+import { nearest } from '../../names/nearest.ts';
+import { addWarnings, type Warning } from './warnings.ts';
 
 /** Answers that failed say themselves what is wrong. */
 const FIRST_FAILURE_STATUS = 400;
 
 /**
  * Names the fields that the route does not read, as `ignored_parameter:<name>` in `X-Service-Warnings` of an answer
- * that succeeds: a misspelt field is ignored, but not in silence. Routes that check their query themselves refuse it.
+ * that succeeds, with `did_you_mean:<name>` behind it where a field of the route is spelt nearly so: a misspelt field
+ * is ignored, but not in silence. Routes that check their query themselves refuse it.
  * Fields of an answer are no mistake in a body, because clients send answers back as they came.
  */
 export function installIgnoredFields(app: FastifyInstance): void {
@@ -18,11 +20,7 @@ export function installIgnoredFields(app: FastifyInstance): void {
       ...[route.onSend ?? []].flat(),
       ({ url, query, body }, reply, _payload, done) => {
         if (reply.statusCode < FIRST_FAILURE_STATUS) {
-          const ignored = [...(url.includes('?') ? unread(query, inQuery) : []), ...unread(body, inBody)];
-          addWarnings(
-            reply,
-            ignored.map((name) => ({ code: 'ignored_parameter', name })),
-          );
+          addWarnings(reply, [...(url.includes('?') ? unread(query, inQuery) : []), ...unread(body, inBody)]);
         }
         done();
       },
@@ -30,9 +28,15 @@ export function installIgnoredFields(app: FastifyInstance): void {
   });
 }
 
-function unread(sent: unknown, known: ReadonlySet<string> | null): string[] {
+function unread(sent: unknown, known: ReadonlySet<string> | null): Warning[] {
   if (known === null || typeof sent !== 'object' || sent === null || Array.isArray(sent)) return [];
-  return Object.keys(sent).filter((name) => !known.has(name));
+  return Object.keys(sent)
+    .filter((name) => !known.has(name))
+    .flatMap((name) => {
+      const meant = nearest(name, [...known]);
+      const ignored = { code: 'ignored_parameter', name };
+      return meant === undefined ? [ignored] : [ignored, { code: 'did_you_mean', name: meant }];
+    });
 }
 
 /** The fields of a body and of the answers to it; null where the schema alone decides. */

@@ -36,7 +36,7 @@ export const HEADERS: Node = {
   'X-Service-Thumbhash': header('placeholder: the ThumbHash of the real picture, in base64.'),
   'X-Service-Blurhash': header('placeholder: the BlurHash of the real picture.'),
   'X-Service-Warnings': header(
-    'What succeeded and should be looked at: a comma-separated list of `code` or `code:name`, such as `ignored_parameter:limit` for a field that the endpoint does not read, `not_enlarged:768` for a resize that left a picture 768 px wide or high, because enlarge is false, and `larger_than_input` for a file that grew.',
+    'What succeeded and should be looked at: a comma-separated list of `code` or `code:name`, such as `ignored_parameter:dryrun` for a field that the endpoint does not read, with `did_you_mean:dryRun` behind it where one that it reads is spelt nearly so, `not_enlarged:768` for a resize that left a picture 768 px wide or high, because enlarge is false, and `larger_than_input` for a file that grew.',
   ),
   'Server-Timing': header('Where the time went, in milliseconds.'),
 };

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { type Admission, createAdmission } from '../../../imaging/pixels/admission.ts';
+import { checkIsImage } from '../../../imaging/pixels/readable.ts';
 import { mediaTypeOf } from '../../../platform/http/bodies/image-body.ts';
 import { openMultipart } from '../../../platform/http/bodies/multipart.ts';
 import { announcedBytes, tooLarge, within } from '../../../platform/http/bodies/streamed-body.ts';
@@ -52,6 +53,7 @@ export function createIncoming(outbound: Outbound): IncomingImages {
     try {
       const options = { limitBytes: URL_LIMIT_BYTES, timeoutMs: URL_TIMEOUT_MS, signal: client };
       const { bytes } = await outbound.fetchImage(url, options);
+      checkIsImage(bytes, 'url');
       const end = async () => release();
       return { bytes: [bytes], filename: filenameIn(url), end, [Symbol.dispose]: release };
     } catch (error) {

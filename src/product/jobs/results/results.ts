@@ -30,6 +30,11 @@ export interface Results {
    * @throws ApiError invalid_state when the job has not ended, made no picture, or made too many.
    */
   archiveOf(job: JobDocument): Promise<Archive>;
+  /**
+   * Looks at the first item that completed, before a link is given out.
+   * @throws ApiError invalid_state when the job has ended and made no picture.
+   */
+  checkAny(job: JobDocument): Promise<void>;
 }
 
 export function createResults({ items, assets }: ResultsOptions): Results {
@@ -75,6 +80,12 @@ export function createResults({ items, assets }: ResultsOptions): Results {
       });
       if (entries.length === 0) throw noResults();
       return archiveOf(entries, new Date(job.completedAt ?? job.createdAt));
+    },
+    async checkAny({ _id, status }) {
+      if (!isTerminal(status)) return;
+      // All items of a job make pictures, or none does.
+      const [first] = await items.after(_id, -1, ['COMPLETED'], 1);
+      if (first?.outcome?.resultAssetId === undefined) throw noResults();
     },
   };
 }

@@ -66,7 +66,8 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
     {
       schema: {
         summary: 'Make a link to the results of a job',
-        description: 'The link downloads results.zip without a credential until it expires.',
+        description:
+          'The link downloads results.zip without a credential until it expires. A job that ended without a picture has none.',
         params: JobPath,
         querystring: LinkQuery,
         response: { 200: envelopeOf(Link) },
@@ -74,7 +75,9 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
     },
     async (request) => {
       const { accountId } = gate.callerOf(request);
-      const { _id } = await reading.find(accountId, request.params.jobId);
+      const job = await reading.find(accountId, request.params.jobId);
+      await results.checkAny(job);
+      const { _id } = job;
       const { expiresIn = LINK_LIFE_SECONDS } = request.query;
       const expiresAt = new Date(now().getTime() + expiresIn * 1_000);
       const signed = signatures.sign(GRANT, subject(accountId, _id), expiresAt);
