@@ -5,7 +5,7 @@ import { startPrivateRedis } from '../support/services/redis.ts';
 import { cancelRound } from './cancels.ts';
 import { chainRound, randomRound } from './chains.ts';
 import { POINTS } from './failpoints.ts';
-import { type Blow, killRound } from './kills/round.ts';
+import { type Blow, killRound, type Servers } from './kills/round.ts';
 import { outageRound } from './outages/round.ts';
 import { CLUSTER_OUTAGES, EMBEDDED_OUTAGES } from './outages/stores.ts';
 import { Report, type RoundName, type SoakOptions, soak } from './report.ts';
@@ -23,9 +23,12 @@ npm run chaos -- outages [seconds …] [--only NAME,…] [--items N] [--seeds N]
   cancels  a job is cancelled at a random moment; a seed stands for ten of them
   kills    real services under load: kill -9 of processes and of whole hosts; on Redis and a MongoDB FLUSHALL and
            SIGSTOP past every lease besides, over two hosts
+  clocks   kill -9 and SIGSTOP as in kills, over two hosts on Redis and a MongoDB whose clocks differ by 90 s: the second
+           one is ahead in odd seeds, and behind in even ones
   outages  a real service whose stores go away, one per round, for so many seconds (5 and 60; 600 is 10 minutes) amid
-           a job of N small items (2000), chains, models and webhooks. --only names some of: redis-kill, redis-stop,
-           mongo-cut, mongo-stop, bucket-kill, bucket-stop, objects-gone, objects-full, primary-stop (40 s at most)
+           a job of N small items (2000), chains, models and webhooks, all of which end at most a minute later
+           than without an outage. --only names some of: redis-kill, redis-stop, mongo-cut, mongo-stop, bucket-kill,
+           bucket-stop, objects-gone, objects-full, primary-stop (40 s at most)
   starts   a host starts N times (200) and replaces its processes N times (50) while another one's jobs wake it
 
 All of them without a word. --seeds are the rounds of a kind, or of each step (3), --from the first of them (1).
@@ -39,6 +42,9 @@ const ROUNDS_AT_ONCE = 3;
 const BLOWS = 4;
 const ALONE: readonly Blow[] = ['process', 'process', 'host'];
 const SHARED: readonly Blow[] = ['process', 'host', 'flush', 'freeze'];
+/** Without a flush: rounds under way at the same time share their Redis. */
+const SHIFTED: readonly Blow[] = ['process', 'process', 'host', 'host', 'freeze'];
+const SHIFT_MS = 90_000;
 
 /** How long stores are away, unless it is said. */
 const AWAY_SECONDS = ['5', '60'];
@@ -55,6 +61,7 @@ const KINDS: Record<string, (soak: Soak) => Promise<void>> = {
   chains: small('chains', (seed, mongodbUrl) => chainRound(randomRound(seed, mongodbUrl))),
   cancels: small('cancels', cancelRound),
   kills,
+  clocks,
   outages,
   starts,
 };
@@ -137,15 +144,28 @@ async function kills({ seeds, options }: Soak): Promise<void> {
   const alone = { ...options, atOnce: 1 };
   const names = (stores: string) => seeds.map((seed) => ({ kind: 'kills', stores, point: '', seed }));
   await soak(names('embedded'), ({ seed }) => killRound({ seed, blows: blowsOf(seed, ALONE) }), alone);
+  await onServers(async (cluster) => {
+    const run = ({ seed }: RoundName) => killRound({ seed, cluster, blows: blowsOf(seed, SHARED) });
+    await soak(names('cluster'), run, alone);
+  });
+}
+
+/** Two hosts, one of them with a wrong clock, where their servers can be had. */
+async function clocks({ seeds, options }: Soak): Promise<void> {
+  const names = seeds.map((seed) => ({ kind: 'clocks', stores: 'cluster', point: '', seed }));
+  await onServers(async (cluster) => {
+    const run = ({ seed }: RoundName) => {
+      const shiftMs = seed % 2 === 0 ? -SHIFT_MS : SHIFT_MS;
+      return killRound({ seed, cluster, shiftMs, blows: blowsOf(seed, SHIFTED) });
+    };
+    await soak(names, run, options);
+  });
+}
+
+async function onServers(use: (cluster: Servers) => Promise<void>): Promise<void> {
   const [redis, mongo] = await Promise.all([startPrivateRedis(), startMongo()]);
-  if (redis === null || mongo === null) return;
-  const cluster = { redisUrl: redis.url, mongodbUrl: mongo.url };
-  await soak(
-    names('cluster'),
-    ({ seed }) => killRound({ seed, cluster, blows: blowsOf(seed, SHARED) }),
-    alone,
-  );
-  await Promise.all([redis.stop(), mongo.stop()]);
+  if (redis !== null && mongo !== null) await use({ redisUrl: redis.url, mongodbUrl: mongo.url });
+  await Promise.all([redis?.stop(), mongo?.stop()]);
 }
 
 /** Each store away for each length of time, on the embedded stores and on servers of its own, where they can be had. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Test } from 'tap';
+import { randomText } from '../../../src/platform/names/ids.ts';
 import { BOOTSTRAP_CREDITS } from '../../../src/product/accounts/bootstrap.ts';
 import { randomFrom } from '../../product/jobs/chain-runs.ts';
 import { LOOPBACK, startReceiver } from '../../product/webhooks/receiver.ts';
@@ -19,15 +20,23 @@ import { startWorkload } from './work.ts';
  */
 export type Blow = 'process' | 'host' | 'flush' | 'freeze';
 
+/** What hosts share. */
+export interface Servers {
+  redisUrl: string;
+  mongodbUrl: string;
+}
+
 export interface KillRound {
   seed: number;
-  /** The servers that hosts share; one host with embedded stores when they are left out. */
-  cluster?: { redisUrl: string; mongodbUrl: string } | undefined;
+  /** One host with embedded stores when they are left out. */
+  cluster?: Servers | undefined;
   blows: Blow[];
   /** Whether clients wait until their calls are answered before the blows: what is under way then are jobs alone. */
   isCalm?: boolean;
   /** Whether templates are drawn too, which takes a browser in every process. */
   renders?: boolean;
+  /** How far the clock of the second host is ahead of the first one's, or behind. */
+  shiftMs?: number;
 }
 
 const CLIENTS = 3;
@@ -45,6 +54,7 @@ export async function killRound({
   blows,
   isCalm = false,
   renders = false,
+  shiftMs = 0,
 }: KillRound): Promise<string[]> {
   const random = randomFrom(seed);
   const ends: Array<() => unknown> = [];
@@ -52,7 +62,7 @@ export async function killRound({
   try {
     const settings = await settingsOf(scope, cluster);
     const hosts = [await startRealHost(scope, settings)];
-    if (cluster !== undefined) hosts.push(await startRealHost(scope, settings));
+    if (cluster !== undefined) hosts.push(await startRealHost(scope, { ...settings, ...shifted(shiftMs) }));
     const client = retryingClient(() => urlOf(hosts, random), hosts[0]?.key() ?? '');
     const receiver = await startReceiver(scope);
     await client('/webhook-endpoints', { json: { url: receiver.url, events: EVENTS } });
@@ -86,8 +96,16 @@ async function settingsOf({ teardown }: Pick<Test, 'teardown'>, cluster: KillRou
   if (cluster === undefined) return { ...settings, PROCESSES: '2' };
   const database = randomDatabase(cluster.mongodbUrl);
   teardown(() => dropDatabase(database));
-  const stores = { TEST_STORES: '', REDIS_URL: cluster.redisUrl, MONGODB_URL: database };
+  const redis = { REDIS_URL: cluster.redisUrl, REDIS_PREFIX: `kills-${randomText(6)}` };
+  const stores = { TEST_STORES: '', MONGODB_URL: database, ...redis };
   return { ...settings, ...stores, PROCESSES: '1' };
+}
+
+/** Settings of a host whose clock is wrong in all processes and threads: threads skip what --import preloads. */
+function shifted(shiftMs: number): Record<string, string> {
+  if (shiftMs === 0) return {};
+  const preloaded = join(import.meta.dirname, 'shifted-clock.ts');
+  return { NODE_OPTIONS: `--require=${preloaded}`, CLOCK_SHIFT_MS: String(shiftMs) };
 }
 
 function urlOf(hosts: readonly RealHost[], random: (below: number) => number): string | null {

@@ -12,17 +12,22 @@ const MODEL_PART = 1 / 20;
 const pass: KnownStep = { body: { op: 'resize' }, credits: 0, rejects: [] };
 const model: KnownStep = { body: { op: 'edit' }, credits: 12, rejects: [] };
 
+export interface SteadyWork extends Workload {
+  /** Submits a large job of small items, a chain of two segments, and edits by the sandbox. */
+  submitBatch(): Promise<void>;
+}
+
 /**
- * Work of which no item fails by itself: a large job of small items, a chain of two segments and edits by the sandbox,
- * all submitted at once; and small jobs of one to three items, one after another, for as long as it runs.
+ * Work of which no item fails by itself: batches, and small jobs of one to three items, one after another, for as long
+ * as it runs.
  * @param random whole numbers below another.
- * @param items of the large job.
+ * @param items of the large job of a batch.
  */
-export async function startSteadyWork(
+export async function openSteadyWork(
   client: Client,
   random: (below: number) => number,
   items: number,
-): Promise<Workload> {
+): Promise<SteadyWork> {
   const orders: Workload['orders'] = new Map();
   const accepted: Workload['accepted'] = new Set();
   const assetIds = await Promise.all(Array.from({ length: PICTURES }, (_, index) => upload(client, index)));
@@ -47,10 +52,12 @@ export async function startSteadyWork(
     () => submit({ ...resize(), assetIds: inputs(1 + random(3)) }, [[pass]]),
     () => submit({ ...edit, assetIds: inputs(1 + random(3)) }, [[model]]),
   ];
-  await submit({ ...resize(), assetIds: inputs(items) }, [[pass]]);
-  await submit({ steps: [edit, resize()], assetIds: inputs(modelItems) }, [[model], [pass]]);
-  await submit({ ...edit, assetIds: inputs(modelItems) }, [[model]]);
   return {
+    async submitBatch() {
+      await submit({ ...resize(), assetIds: inputs(items) }, [[pass]]);
+      await submit({ steps: [edit, resize()], assetIds: inputs(modelItems) }, [[model], [pass]]);
+      await submit({ ...edit, assetIds: inputs(modelItems) }, [[model]]);
+    },
     orders,
     accepted,
     // Equal pictures are one asset.
