@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { runCapacity } from './capacity/command.ts';
 import { runAgainst, runCompare } from './compare/commands.ts';
 import { runLoadSuite } from './load-suite-command.ts';
@@ -9,6 +10,7 @@ import { readWords, type Words } from './words.ts';
  * `npm run bench -- <suite …>` runs suites by name; `npm run bench -- compare A.json B.json` compares two results.
  * `--help` lists all commands. Each result is written to bench/results/ as JSON and as an HTML page.
  */
+const REPLAY_SUITE = new URL('./suites/replay.ts', import.meta.url).pathname;
 const stopping = hearSignals();
 try {
   await main(readWords(process.argv.slice(2)));
@@ -23,6 +25,7 @@ async function main(words: Words): Promise<void> {
   if (words.help || (first === undefined && words.suiteFile === '')) return console.log(help());
   if (first === 'compare') return runCompare(words);
   if (first === 'capacity') return runCapacity(words, stopping);
+  if (first === 'replay') return runReplay(words);
   if (words.suiteFile !== '') return runLoad(words.suiteFile, words);
   for (const name of words.names) if (!stopping.signal.aborted) await runNamed(name, words);
 }
@@ -35,6 +38,15 @@ async function runNamed(name: string, words: Words): Promise<void> {
   throw new Error(
     `There is no suite ${name}: ${[...Object.keys(LOAD_SUITES), ...Object.keys(MEASURED_SUITES)].join(', ')}.`,
   );
+}
+
+/** `replay FILE`: the calls of a log at their own times, as a suite under load. */
+function runReplay(words: Words): Promise<void> {
+  const [, log] = words.names;
+  if (log === undefined) throw new Error('replay needs a log: npm run bench -- replay access.log');
+  process.env.BENCH_REPLAY_LOG = resolve(log);
+  process.env.BENCH_REPLAY_SPEED = String(words.speed);
+  return runLoad(REPLAY_SUITE, words);
 }
 
 function runLoad(file: string, words: Words): Promise<void> {

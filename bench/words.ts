@@ -7,7 +7,7 @@ import { FORMATS, type Format } from './report/formats.ts';
 export interface Words {
   /** The command line as a person would write it, without the key. */
   command: string;
-  /** Suites; or `compare` and two files; or `capacity` and its cases. */
+  /** Suites; or `compare` and two files; or `capacity` and its cases; or `replay` and a log. */
   names: string[];
   help: boolean;
   url: string;
@@ -19,6 +19,8 @@ export interface Words {
   thresholds: boolean;
   /** Objective of `capacity`, such as `p99<200ms,errors<0.1%`. */
   slo: string;
+  /** Speed of `replay`: 2 sends the calls in half of their time. */
+  speed: number;
   against: string;
   rounds: number;
   /** Share of slowness from which a comparison fails; null when it never does. */
@@ -50,6 +52,7 @@ export function readWords(argv: readonly string[]): Words {
       images: { type: 'string', default: '' },
       thresholds: { type: 'boolean', default: false },
       slo: { type: 'string', default: '' },
+      speed: { type: 'string' },
       against: { type: 'string', default: '' },
       rounds: { type: 'string', default: String(DEFAULT_ROUNDS) },
       'fail-over': { type: 'string', default: '' },
@@ -77,6 +80,7 @@ export function readWords(argv: readonly string[]): Words {
     imagesFolder: values.images,
     thresholds: values.thresholds,
     slo: values.slo,
+    speed: positive('speed', values.speed) ?? 1,
     against: values.against,
     rounds,
     failOver: values['fail-over'] === '' ? null : shareOf(values['fail-over']),

@@ -81,29 +81,37 @@ export function compareRuns(a: readonly StageResult[], b: readonly StageResult[]
   return judged(candidates);
 }
 
-/** Compares interleaved rounds, pair by pair. Pairs in which the loader was the limit are left out. */
+/**
+ * Compares interleaved rounds, pair by pair. Pairs in which the loader was the limit say nothing about speed, but their
+ * errors and their CPU time count.
+ */
 export function compareRounds(rounds: readonly ComparedRound[]): ComparedRow[] {
   const candidates = (rounds[0]?.a ?? []).flatMap(({ name: stage, cases }) => {
     const pairs = rounds.map((round) => pairOf(round, stage)).filter((pair) => pair !== undefined);
-    const usable = pairs.filter((pair) => pair.every(({ loader }) => loader.limit === null));
-    const loaderLimit = pairs.flat().find(({ loader }) => loader.limit !== null)?.loader.limit;
-    const tooFew = `too few rounds: ${usable.length} of ${FEWEST_PAIRS}`;
-    const limit = usable.length < FEWEST_PAIRS ? (loaderLimit ?? tooFew) : null;
-    const common = { stage, isPaired: true, limit };
-    const rows = Object.keys(cases).flatMap((name) => {
-      const side = (index: 0 | 1) => usable.flatMap((pair) => pair[index].cases[name] ?? []);
-      const sides = { a: side(0), b: side(1) };
-      return MEASURES.map((measure) =>
-        candidateOf({ ...common, case: name, measure, ...valuesOf(sides, measure) }),
-      );
-    });
-    const cpu = (index: 0 | 1) => usable.map((pair) => cpuMsPerCall(pair[index]));
+    const unlimited = pairs.filter((pair) => pair.every(({ loader }) => loader.limit === null));
+    const loaderLimit = pairs.flat().find(({ loader }) => loader.limit !== null)?.loader.limit ?? null;
+    const common = { stage, isPaired: true };
+    const rows = Object.keys(cases).flatMap((name) =>
+      MEASURES.map((measure) => {
+        const used = measure === 'errorShare' ? pairs : unlimited;
+        const limit = used.length < FEWEST_PAIRS ? (loaderLimit ?? tooFew(used)) : null;
+        const side = (index: 0 | 1) => used.flatMap((pair) => pair[index].cases[name] ?? []);
+        const values = valuesOf({ a: side(0), b: side(1) }, measure);
+        return candidateOf({ ...common, limit, case: name, measure, ...values });
+      }),
+    );
+    const cpu = (index: 0 | 1) => pairs.map((pair) => cpuMsPerCall(pair[index]));
     const hasCpu = [...cpu(0), ...cpu(1)].some((value) => value !== null);
     if (!hasCpu) return rows;
+    const limit = pairs.length < FEWEST_PAIRS ? tooFew(pairs) : null;
     const cost = { measure: 'cpuMsPerCall', a: cpu(0), b: cpu(1), fewest: Number.POSITIVE_INFINITY } as const;
-    return [...rows, candidateOf({ ...common, case: 'all cases', ...cost })];
+    return [...rows, candidateOf({ ...common, limit, case: 'all cases', ...cost })];
   });
   return judged(candidates);
+}
+
+function tooFew(pairs: readonly unknown[]): string {
+  return `too few rounds: ${pairs.length} of ${FEWEST_PAIRS}`;
 }
 
 /**

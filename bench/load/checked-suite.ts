@@ -46,6 +46,9 @@ const OpenStage = Type.Object(
   closed,
 );
 const RateOf = Type.Object({ times: Positive, stage: Text }, closed);
+const NotNegative = Type.Number({ minimum: 0 });
+const Ramp = Type.Object({ from: NotNegative, to: NotNegative }, closed);
+const GivenTimes = Type.Object({ atMs: Type.Array(NotNegative, { minItems: 1 }) }, closed);
 const Limit = Type.Object(
   {
     stage: Text,
@@ -106,7 +109,11 @@ function thresholdForm(threshold: Threshold, place: string): string[] {
 }
 
 function rateForm(rate: unknown, place: string): string[] {
-  return violations(rate, typeof rate === 'object' ? RateOf : Type.Number({ minimum: 0 }), place);
+  const isRamp = rate !== null && typeof rate === 'object' && 'from' in rate;
+  const isGiven = rate !== null && typeof rate === 'object' && 'atMs' in rate;
+  if (isRamp) return violations(rate, Ramp, place);
+  if (isGiven) return violations(rate, GivenTimes, place);
+  return violations(rate, typeof rate === 'object' ? RateOf : NotNegative, place);
 }
 
 /** Names that refer to no case or stage, each with the nearest one. */
@@ -125,7 +132,7 @@ function namesIn({ cases, stages, thresholds = [] }: LoadSuite): string[] {
       sentences.push(`${place}.name is "${stage.name}", as of an earlier stage.`);
     for (const [name, rate] of Object.entries(sent)) {
       needs(`${place}, its case`, name, Object.keys(cases));
-      if (typeof rate !== 'object') continue;
+      if (typeof rate !== 'object' || !('times' in rate)) continue;
       const of = `${place}.perSecond.${name}.stage`;
       if (needs(of, rate.stage, [...measuredBy.keys()])) needs(of, name, measuredBy.get(rate.stage) ?? []);
     }

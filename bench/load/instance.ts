@@ -1,3 +1,4 @@
+import { meanRate } from './arrivals.ts';
 import type { LoadSuite } from './suite.ts';
 
 /** What an instance says of itself before it is loaded. */
@@ -58,12 +59,14 @@ function tooMuchOf(
   const sentences = suite.stages.flatMap((stage) => {
     if (stage.loop === 'open') {
       const perSecond = sum(
-        Object.values(stage.perSecond).map((rate) => (typeof rate === 'number' ? rate : 0)),
+        Object.values(stage.perSecond).map((rate) =>
+          typeof rate === 'object' && 'times' in rate ? 0 : meanRate(rate, stage.seconds),
+        ),
       );
       return perSecond <= mostPerSecond
         ? []
         : [
-            `The stage ${stage.name} sends ${perSecond} calls/s, but its accounts may send ${round(mostPerSecond)}. ${remedy} (REQUESTS_PER_MINUTE).`,
+            `The stage ${stage.name} sends ${round(perSecond)} calls/s, but its accounts may send ${round(mostPerSecond)}. ${remedy} (REQUESTS_PER_MINUTE).`,
           ];
     }
     const connections = sum(Object.values(stage.connections));

@@ -1,7 +1,7 @@
 import { readHeader } from '../../src/imaging/pixels/header/header.ts';
 import { readPictures } from './pictures.ts';
 import { type PreparedCase, type Progress, runStage, type StageResult } from './stage.ts';
-import type { Call, LoadCase, LoadSuite, Picture, Stage } from './suite.ts';
+import type { Call, LoadCase, LoadSuite, Picture, Rate, Stage } from './suite.ts';
 import { apiOf } from './target.ts';
 
 /**
@@ -11,7 +11,7 @@ import { apiOf } from './target.ts';
  */
 export type LoaderQuestion =
   | { kind: 'prepare'; suiteFile: string; picturesFolder: string; url: string; keys: readonly string[] }
-  | { kind: 'stage'; stage: Stage; rates: Record<string, number>; round: number }
+  | { kind: 'stage'; stage: Stage; rates: Record<string, Rate>; round: number }
   | { kind: 'stop' };
 
 export type LoaderAnswer =
@@ -70,7 +70,7 @@ async function nextOf(
     accounts.push({ key, call: await loadCase.prepare({ api: apiOf({ url, key }), pictures }) });
   return (turn) => {
     const { key, call } = accounts[turn % accounts.length] as (typeof accounts)[number];
-    return { ...call(Math.floor(turn / accounts.length)), key };
+    return { ...call(turn), key };
   };
 }
 

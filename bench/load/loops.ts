@@ -24,24 +24,22 @@ export async function runClosed(options: {
 const LONGEST_BURST_MS = 5;
 
 /**
- * Open loop: sends calls when they are due, at random times with a mean rate (a Poisson process), whatever the answers
- * take. It resolves when the last call has ended.
+ * Open loop: sends calls when they are due, whatever the answers take. It resolves when the last call has ended.
  */
 export async function runOpen(options: {
-  perSecond: number;
+  /** Times of the calls in ms since the start, in order. */
+  due: Iterable<number>;
   /** Begin of the stage, by `performance.now()`. */
   startMs: number;
   durationMs: number;
-  random: () => number;
   send: Send;
   /** The stage has ended, or was stopped. */
   over: AbortSignal;
   /** Counts a call that became due in the stage, but which a slow loader did not send in it. */
   onUnsent: () => void;
 }): Promise<void> {
-  const { perSecond, startMs, durationMs, random, send, over, onUnsent } = options;
+  const { due, startMs, durationMs, send, over, onUnsent } = options;
   const inFlight = new Set<Promise<void>>();
-  const gapMs = () => (-Math.log(1 - random()) / perSecond) * 1000;
   let yieldedMs = startMs;
 
   async function waitUntil(dueMs: number): Promise<void> {
@@ -52,15 +50,17 @@ export async function runOpen(options: {
     yieldedMs = performance.now();
   }
 
-  let dueMs = startMs + gapMs();
-  for (let turn = 0; dueMs - startMs <= durationMs; turn += 1) {
-    await waitUntil(dueMs);
-    if (over.aborted) break;
-    const call = send(turn, dueMs).finally(() => inFlight.delete(call));
+  let turn = 0;
+  for (const atMs of due) {
+    const dueMs = startMs + atMs;
+    if (!over.aborted) await waitUntil(dueMs);
+    if (over.aborted) {
+      if (dueMs > Math.min(startMs + durationMs, performance.now())) break;
+      onUnsent();
+      continue;
+    }
+    const call = send(turn++, dueMs).finally(() => inFlight.delete(call));
     inFlight.add(call);
-    dueMs += gapMs();
   }
-  const lastMs = Math.min(startMs + durationMs, performance.now());
-  for (; dueMs <= lastMs; dueMs += gapMs()) onUnsent();
   await Promise.all(inFlight);
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { cpuMs } from '../cpu.ts';
 import type { LoaderAnswer, LoaderQuestion } from './loader.ts';
 import type { Progress, StageResult } from './stage.ts';
-import type { LoadSuite, OpenStage, Stage } from './suite.ts';
+import type { LoadSuite, OpenStage, Rate, Stage } from './suite.ts';
 import type { Target } from './target.ts';
 import { type Sample, watch } from './watch.ts';
 
@@ -64,8 +64,8 @@ export async function runLoad(options: RunOptions): Promise<LoadResult> {
 }
 
 export interface StageRun {
-  /** Calls per second by case, for an open stage. */
-  rates: Record<string, number>;
+  /** Rate by case, for an open stage. */
+  rates: Record<string, Rate>;
   /** Counts from 0; 0 in a run without rounds. */
   round?: number;
   onProgress?: (progress: Progress) => void;
@@ -136,10 +136,10 @@ function ask(
  * The rates of an open stage: as given, or as a multiple of a case's rate in an earlier stage.
  * @throws Error when that stage did not measure the case.
  */
-export function ratesOf(stage: OpenStage, earlier: readonly StageResult[]): Record<string, number> {
+export function ratesOf(stage: OpenStage, earlier: readonly StageResult[]): Record<string, Rate> {
   return Object.fromEntries(
     Object.entries(stage.perSecond).map(([name, rate]) => {
-      if (typeof rate === 'number') return [name, rate];
+      if (typeof rate === 'number' || !('times' in rate)) return [name, rate];
       const reached = earlier.find((one) => one.name === rate.stage)?.cases[name]?.perSecond;
       if (reached === undefined)
         throw new Error(

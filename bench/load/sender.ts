@@ -51,9 +51,9 @@ export class Sender {
   readonly #inFlight = new Set<() => void>();
 
   /** @param url of the instance, without a slash at the end. */
-  constructor(url: string) {
+  constructor(url: string, { keepAlive = true }: Pick<LoadCase, 'keepAlive'> = {}) {
     const isTls = url.startsWith('https:');
-    const options = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY };
+    const options = { keepAlive, maxSockets: Number.POSITIVE_INFINITY };
     this.#url = url;
     this.#begin = isTls ? httpsRequest : httpRequest;
     this.#agent = isTls ? new HttpsAgent(options) : new HttpAgent(options);
@@ -111,7 +111,7 @@ export class Sender {
           onTruncated: () => fail('truncated answer'),
         }),
       );
-      outgoing.end(call.body);
+      sendBody(outgoing, call.body, loadCase.uploadBytesPerSecond);
     });
   }
 
@@ -129,6 +129,30 @@ export class Sender {
   close(): void {
     this.#agent.destroy();
   }
+}
+
+/** Time between two pieces of a slow body, in milliseconds. */
+const PIECE_MS = 50;
+
+/** Sends a body at once, or in pieces at the speed of a slow line. */
+function sendBody(
+  outgoing: ClientRequest,
+  body: Buffer | undefined,
+  bytesPerSecond: number | undefined,
+): void {
+  if (body === undefined || bytesPerSecond === undefined) {
+    outgoing.end(body);
+    return;
+  }
+  const size = Math.max(1, Math.round((bytesPerSecond * PIECE_MS) / 1000));
+  let at = 0;
+  const timer = setInterval(() => {
+    outgoing.write(body.subarray(at, at + size));
+    at += size;
+    if (at >= body.length) outgoing.end();
+    if (at >= body.length) clearInterval(timer);
+  }, PIECE_MS);
+  outgoing.on('close', () => clearInterval(timer));
 }
 
 /** Reads an answer to its end. A body that breaks off emits an error, or just closes. */

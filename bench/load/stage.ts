@@ -1,10 +1,11 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { dueTimes, meanRate } from './arrivals.ts';
 import { Book, type BookEntry, type CaseTerms } from './book.ts';
 import { runClosed, runOpen } from './loops.ts';
 import { seededBy } from './random.ts';
 import { type KeyedCall, type Outcome, Sender } from './sender.ts';
-import type { LoadCase, Stage } from './suite.ts';
+import type { LoadCase, Rate, Stage } from './suite.ts';
 import { type CaseResult, type Figures, rounded } from './tally.ts';
 import { percentile, type Second } from './timeline.ts';
 
@@ -53,8 +54,8 @@ export interface PreparedCase {
 export interface StageOptions {
   url: string;
   stage: Stage;
-  /** Calls per second by case, for an open stage. */
-  rates: Record<string, number>;
+  /** Rate by case, for an open stage. */
+  rates: Record<string, Rate>;
   /** Rounds send different random arrivals. */
   round: number;
   cases: Record<string, PreparedCase>;
@@ -139,7 +140,7 @@ function runCase(
   const { loadCase, next } = preparedOf(cases, name, stage);
   const durationMs = stage.seconds * 1000;
   const book = new Book(startMs, durationMs);
-  const sender = new Sender(url);
+  const sender = new Sender(url, loadCase);
   const isRetried = stage.loop === 'open' && stage.retries === true;
 
   const send = (turn: number, dueMs: number): Promise<void> => {
@@ -163,18 +164,10 @@ function runCase(
     const connections = stage.connections[name] ?? 1;
     return { ...one, askedPerSecond: null, ended: runClosed({ connections, send, over }) };
   }
-  const perSecond = rates[name] ?? 1;
-  const random = seededBy(name, stage.name, round);
-  const ended = runOpen({
-    perSecond,
-    startMs,
-    durationMs,
-    random,
-    send,
-    over,
-    onUnsent: () => book.unsent(),
-  });
-  return { ...one, askedPerSecond: perSecond, ended };
+  const rate = rates[name] ?? 1;
+  const due = dueTimes(rate, { durationMs, random: seededBy(name, stage.name, round) });
+  const ended = runOpen({ due, startMs, durationMs, send, over, onUnsent: () => book.unsent() });
+  return { ...one, askedPerSecond: meanRate(rate, stage.seconds), ended };
 }
 
 function preparedOf(cases: Record<string, PreparedCase>, name: string, stage: Stage): PreparedCase {

@@ -58,6 +58,10 @@ export interface LoadCase {
    * @returns null when the answer was the last one.
    */
   follow?(answer: Answer): Call | null;
+  /** False: each call opens a connection of its own. True by default. */
+  keepAlive?: boolean;
+  /** Speed at which bodies are sent, as from a phone; by default as fast as they can be. */
+  uploadBytesPerSecond?: number;
   /** Items of one right answer, such as those of a batch; 1 by default. */
   items?: number;
 }
@@ -79,10 +83,24 @@ export interface ClosedStage extends StageBase {
 /** Open loop: calls become due at random times with this mean rate, however slow the answers are. */
 export interface OpenStage extends StageBase {
   loop: 'open';
-  /** Calls per second by case, or a multiple of the case's rate in an earlier stage. */
-  perSecond: Record<string, number | RateOf>;
+  /** Calls per second by case; or a ramp, given times, or a multiple of the case's rate in an earlier stage. */
+  perSecond: Record<string, Rate | RateOf>;
   /** Calls that were refused with a Retry-After are sent once more when it has passed. */
   retries?: true;
+}
+
+/** Calls per second, whose times are random; or a ramp of them, or the times themselves. */
+export type Rate = number | Ramp | GivenTimes;
+
+/** A rate that changes evenly from the start of a stage to its end, in calls per second. */
+export interface Ramp {
+  from: number;
+  to: number;
+}
+
+/** Times of calls such as those of a log, in ms since the start of the stage, in order. */
+export interface GivenTimes {
+  atMs: readonly number[];
 }
 
 export interface RateOf {

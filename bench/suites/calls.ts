@@ -69,6 +69,37 @@ export const webPages: LoadCase = {
   },
 };
 
+/**
+ * Sends stored pictures through the queries of a log, in its order. A picture of the log is always the same picture
+ * here: the one whose file is of the nearest size where the log tells it, else the next one.
+ */
+export async function storedTransforms(
+  context: CaseContext,
+  recorded: ReadonlyArray<{ query: string; source: string | null; bytes: number | null }>,
+): Promise<(turn: number) => Call> {
+  const assetIds = await uploadAll(context);
+  const { pictures } = context;
+  const sources = new Map<string, number>();
+  const indexOf = ({ source, bytes }: { source: string | null; bytes: number | null }, turn: number) => {
+    if (bytes !== null) return nearestBytes(pictures, bytes);
+    if (source === null) return turn % pictures.length;
+    const known = sources.get(source) ?? sources.size % pictures.length;
+    sources.set(source, known);
+    return known;
+  };
+  const calls = recorded.map((one, turn) => {
+    const index = indexOf(one, turn);
+    const call = json(`/api/v1/images/transform?${one.query}`, { assetId: assetIds[index] });
+    return { ...call, expects: { type: expectationOf(one.query, pictures[index] as Picture).type } };
+  });
+  return (turn) => calls[turn % calls.length] as Call;
+}
+
+function nearestBytes(pictures: readonly Picture[], size: number): number {
+  const distances = pictures.map(({ bytes }) => Math.abs(Math.log(bytes.length / Math.max(1, size))));
+  return distances.indexOf(Math.min(...distances));
+}
+
 /** The calls of an agent that works on a picture, in sequence. */
 export const agents: LoadCase = {
   description: 'Agents look at a picture, crop, redact, write on it and make it smaller, by body.',

@@ -175,6 +175,21 @@ const limitedLoader = {
   limit: 'The loader was the limit: it used 100 % of its core.',
 };
 
+t.test('CPU time and errors are compared though the loader was the limit', async (t) => {
+  const side = (instanceCpuMs: number, errorShare: number) => [
+    { ...stageOf({ perSecond: 10, p50: 10, errorShare }, 0), loader: limitedLoader, instanceCpuMs },
+  ];
+  const rows = compareRounds(
+    [0, 1, 2, 3].map((more) => ({ a: side(100 + more, 0), b: side(150 + more, 0.2) })),
+  );
+  const shown = rows.filter(({ change }) => change !== null).map(({ measure }) => measure);
+  t.same(shown, ['errorShare', 'cpuMsPerCall']);
+  t.same(
+    worseThan(rows, 0.05).map(({ measure }) => measure),
+    shown,
+  );
+});
+
 t.test('a stage in which the loader was the limit is not compared', async (t) => {
   const a = [{ ...stageOf({ perSecond: 100, p50: 10 }, 0.01), loader: limitedLoader }];
   const rows = compareRuns(a, [stageOf({ perSecond: 50, p50: 20 }, 0.01)]);

@@ -124,6 +124,34 @@ t.test('work of several calls ends with the last one, and counts its items', asy
   t.ok(Math.abs(Number(result?.itemsPerSecond) - 50 * Number(result?.perSecond)) < 1);
 });
 
+t.test('a case opens a connection per call, or sends its bodies slowly, where it says so', async (t) => {
+  const stopping = new AbortController();
+  const connections = new Set<unknown>();
+  const bodies: string[] = [];
+  const { url } = await serve(t, (request, response) => {
+    connections.add(request.socket);
+    let body = '';
+    request.on('data', (chunk: Buffer) => {
+      body += `${chunk.length} `;
+    });
+    request.on('end', () => {
+      bodies.push(body);
+      answer(response);
+      if (bodies.length === 4) stopping.abort();
+    });
+  });
+  const loadCase: LoadCase = { ...anyCase, keepAlive: false, uploadBytesPerSecond: 2_000 };
+  const posts = {
+    calls: { loadCase, next: () => ({ ...next(), method: 'POST' as const, body: Buffer.alloc(250) }) },
+  };
+  const { signal } = stopping;
+  const options = { url, stage: closedOf(1), rates: {}, round: 0, signal, onProgress: () => undefined };
+  const { cases } = await runStage({ ...options, cases: posts });
+  t.match(cases.calls, { sent: 4, right: 4 });
+  t.equal(connections.size, 4);
+  t.same(new Set(bodies), new Set(['100 100 50 ']));
+});
+
 t.test('each case, stage and round has arrivals of its own, the same in each run', async (t) => {
   const first = (...of: Parameters<typeof seededBy>) => seededBy(...of)();
   t.equal(first('web', 'mix', 0), first('web', 'mix', 0));

@@ -218,6 +218,19 @@ t.test('the log has a line per answer with its request id and refusal, and no cr
     .find((text) => text.includes('seen-in-log'));
   const entry = JSON.parse(line ?? '{}');
   t.match(entry, { status: 400, code: 'invalid_param', param: 'page', method: 'GET' });
+  await server.call('/images/transform?op=resize&width=64&text=private+words', {
+    key,
+    method: 'POST',
+    type: 'image/jpeg',
+    body: new Uint8Array([1, 2, 3]),
+  });
+  const [image] = server
+    .logged()
+    .split('\n')
+    .filter((text) => text.includes('/images/transform'))
+    .map((text) => JSON.parse(text));
+  t.match(image, { asked: 'op=resize&width=64', bytes: 3 });
+  t.notMatch(server.logged(), 'private');
   t.notMatch(server.logged(), key);
 });
 

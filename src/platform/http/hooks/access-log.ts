@@ -8,7 +8,7 @@ const PROBES = ['/healthz', '/readyz', '/metrics'];
 
 /**
  * One line per answer, but for the refusals of a loaded host, which are summed up (overload-log.ts): what was called,
- * how it ended, how long it took, and why it was refused. Never a header.
+ * with which op and size, how it ended, how long it took, and why it was refused. Never a header's text.
  * @param log written to directly: a logger of its own for each request costs more than the line.
  */
 export function installAccessLog(app: FastifyInstance, log: Logger): void {
@@ -36,6 +36,26 @@ function levelOf(status: number, route: string | null): Level {
   return highest === 'info' && PROBES.includes(route ?? '') ? 'debug' : highest;
 }
 
+/** Fields of a query that hold a number or a name of the interface. Other fields may hold a caller's own texts. */
+const ASKED = ['op', 'width', 'height', 'size', 'fit', 'format', 'quality', 'effort'];
+const SHORT = /^[\w.-]{1,16}$/;
+
+/** What a call of an image endpoint asked for, as a query: `op=resize&width=512`. Undefined for any other call. */
+function askedBy({ query }: FastifyRequest): string | undefined {
+  const fields = query as Record<string, unknown>;
+  if (typeof fields?.op !== 'string') return undefined;
+  return ASKED.flatMap((name) => {
+    const value = fields[name];
+    return SHORT.test(String(value)) && value !== undefined ? `${name}=${value}` : [];
+  }).join('&');
+}
+
+/** Size of the body that a call announced; undefined without a body. */
+function bodyBytesOf({ headers }: FastifyRequest): number | undefined {
+  const length = headers['content-length'];
+  return length === undefined ? undefined : Number(length);
+}
+
 function lineOf(request: FastifyRequest, reply: FastifyReply, route: string | null) {
   const refusal = refusalOf(request);
   return {
@@ -44,6 +64,8 @@ function lineOf(request: FastifyRequest, reply: FastifyReply, route: string | nu
     route,
     status: reply.statusCode,
     durationMs: Math.round(reply.elapsedTime * 10) / 10,
+    asked: askedBy(request),
+    bytes: bodyBytesOf(request),
     ...(refusal === undefined
       ? {}
       : {
