@@ -13,9 +13,11 @@ RUN npm ci --omit=dev && npm cache clean --force
 COPY config ./config
 COPY src ./src
 COPY workers ./workers
+# `npm run tune` measures the host that the service runs on.
+COPY bench ./bench
 COPY tsconfig.json LICENSE README.md ./
 
-RUN mkdir /data && chown node:node /data
+RUN mkdir -p /data bench/results && chown node:node /data bench/results
 USER node
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/data ENV_FILE=/data/darkroom.env
 VOLUME /data

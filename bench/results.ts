@@ -2,7 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { type FlatResult, FORMATS, type Format } from './report/formats.ts';
 
-const FOLDER = join(import.meta.dirname, 'results');
+/** Folder of the results, where --out names no other. */
+export const RESULTS = join(import.meta.dirname, 'results');
 
 /** A result and its forms. */
 interface Written {
@@ -23,7 +24,7 @@ interface Written {
  */
 export async function writeResult(name: string, written: Written): Promise<string> {
   const { result, html, folder = '', formats = [], flat } = written;
-  const target = folder || FOLDER;
+  const target = folder || RESULTS;
   await mkdir(target, { recursive: true });
   const stamp = new Date().toISOString().slice(0, 19).replaceAll(':', '-');
   const file = await writeNew(join(target, `${name}-${stamp}`), `${JSON.stringify(result, null, 2)}\n`);

@@ -44,15 +44,18 @@ function nameIn(line: string): string | undefined {
 /**
  * Writes settings into the file, which keeps its comments and its other lines. The file is replaced whole, so that a
  * crash leaves the old one.
+ * @param settings by name; null: the default, and its lines become comments.
  * @param keepsBefore leaves a copy of the file as it was, under its name and `.before`.
  * @throws Error of the file system where the folder cannot be written.
  */
 export function saveSettings(
-  settings: Readonly<Record<string, string>>,
+  settings: Readonly<Record<string, string | null>>,
   { path = envFile(), keepsBefore = false }: { path?: string; keepsBefore?: boolean } = {},
 ): void {
-  const lines = existsSync(path) ? readFileSync(path, 'utf8').replace(/\n$/, '').split('\n') : [];
+  const before = existsSync(path) ? readFileSync(path, 'utf8').replace(/\n$/, '').split('\n') : [];
+  const lines = before.map((line) => (settings[nameIn(line) ?? ''] === null ? `# ${line}` : line));
   for (const [name, value] of Object.entries(settings)) {
+    if (value === null) continue;
     const line = `${name}=${value}`;
     const at = lines.findLastIndex((text) => nameIn(text) === name);
     if (at === -1) lines.push(line);

@@ -134,7 +134,8 @@ function pairOf({ a, b }: ComparedRound, stage: string): readonly [StageResult, 
   return stageA === undefined || stageB === undefined ? undefined : [stageA, stageB];
 }
 
-function cpuMsPerCall({ instanceCpuMs, cases }: StageResult): number | null {
+/** CPU time of all processes of an instance per right answer of a stage; null where either is missing. */
+export function cpuMsPerCall({ instanceCpuMs, cases }: StageResult): number | null {
   const right = Object.values(cases).reduce((sum, result) => sum + result.right, 0);
   return instanceCpuMs === undefined || right === 0 ? null : instanceCpuMs / right;
 }

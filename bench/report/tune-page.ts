@@ -1,53 +1,114 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { keyOf } from '../tune/candidates.ts';
+import type { Difference } from '../compare/interval.ts';
+import { type Candidate, keyOf } from '../tune/candidates.ts';
+import type { CaseFigures } from '../tune/figures.ts';
+import type { Weights } from '../tune/goodness.ts';
 import type { Outcome, Trial } from '../tune/search.ts';
 import { escaped } from './escaped.ts';
+import type { HostFacts } from './load-report.ts';
+
+/** The result of a tune run as it is written as JSON. */
+export interface TuneResult extends Outcome {
+  at: string;
+  seconds: number;
+  host: HostFacts;
+  /** The settings of the file and the environment. */
+  current: Candidate;
+  weights: Weights;
+  /** Descriptions of the cases by name. */
+  cases: Record<string, string>;
+}
 
 /** Largest ratio on the page; larger ones are drawn at its edge. */
 const WIDEST = 2;
 
 /**
  * Trials and recommendation as one HTML page that needs no network: each trial is a dot with its interval beside the
- * default's line.
+ * line of its base, and its figures are answers per second and milliseconds.
  */
-export function tunePage(result: Outcome & { at: string; seconds: number }): string {
+export function tunePage(result: TuneResult): string {
   const css = readFileSync(join(import.meta.dirname, 'page.css'), 'utf8');
-  const rows = result.trials.map(
-    (trial) =>
-      `<tr><td>${escaped(nameOf(trial))}</td><td>${trial.rounds}</td><td>${figure(trial)}</td><td>${plot(trial)}</td></tr>`,
-  );
+  const { host } = result;
+  const machine = `${host.cores} cores (${host.cpu}), ${host.memoryMegabytes} MB, ${host.platform}, Node ${host.node}, Darkroom ${host.darkroom}, sharp ${host.sharp}`;
+  const now = Object.keys(result.current).length === 0 ? 'the default' : keyOf(result.current);
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
 <title>tune ${escaped(result.at)}</title>
 <style>${css}</style>
 <main>
 <h1>tune</h1>
 <p>${escaped(result.reason)}</p>
-<p class="note">${escaped(result.at)} · ${result.seconds} s · ratios over the default, with intervals of 95 %; the line is the default</p>
-<div class="scroll"><table>
-<thead><tr><th>settings</th><th>rounds</th><th>of the default</th><th>0 to ${WIDEST}</th></tr></thead>
-<tbody>
-${rows.join('\n')}
-</tbody></table></div>
+<p class="note">${escaped(result.at)} · ${result.seconds} s · ${escaped(machine)}</p>
+<p class="note">Set when it began: ${escaped(now)}</p>
+<h2>Trials</h2>
+<p class="note">Goodness is the weighted mean of the ratios of right answers per second, reduced by a longer p99; above 1 is better. CPU is the ratio of
+CPU time per call; below 1 is cheaper. Intervals of 95 %; the line is the other side.</p>
+${table(
+  ['settings', 'beside', 'rounds', 'goodness', `0 to ${WIDEST}`, 'CPU'],
+  result.trials.map((trial) => [
+    escaped(nameOf(trial)),
+    escaped(keyOf(trial.base)),
+    String(trial.rounds),
+    figure(trial.goodness),
+    plot(trial.goodness),
+    figure(trial.cpu),
+  ]),
+)}
+<h2>Cases</h2>
+${table(
+  ['case', 'weight', 'what is sent'],
+  Object.entries(result.cases).map(([name, about]) => [
+    escaped(name),
+    String(result.weights[name] ?? 0),
+    escaped(about),
+  ]),
+)}
+<h2>Figures of each trial</h2>
+<p class="note">Means of all rounds, the other side first: right answers per second, latencies in ms, CPU time of the whole instance in ms per call.</p>
+${result.trials.map(details).join('\n')}
 </main>
 <script type="application/json" id="report">${JSON.stringify(result).replaceAll('<', '\\u003c')}</script>
 </html>
 `;
 }
 
-function nameOf({ candidate }: Trial): string {
-  return Object.keys(candidate).length === 0 ? 'the default beside itself' : keyOf(candidate);
+function details(trial: Trial): string {
+  const rows = trial.figures.map((one) => [
+    escaped(one.stage),
+    escaped(one.case),
+    pair(one.perSecond),
+    pair(one.p50),
+    pair(one.p99),
+    pair(one.cpuMsPerCall),
+  ]);
+  const head = ['stage', 'case', 'requests/s', 'p50 ms', 'p99 ms', 'CPU ms a call'];
+  return `<details><summary>${escaped(`${nameOf(trial)}, ${trial.rounds} rounds`)}</summary>${table(head, rows)}</details>`;
 }
 
-function figure({ difference }: Trial): string {
+function table(head: readonly string[], rows: ReadonlyArray<readonly string[]>): string {
+  const body = rows.map((row) => `<tr>${row.map((cell) => `<td>${cell}</td>`).join('')}</tr>`).join('\n');
+  const names = head.map((name) => `<th>${name}</th>`).join('');
+  return `<div class="scroll"><table><thead><tr>${names}</tr></thead>\n<tbody>\n${body}\n</tbody></table></div>`;
+}
+
+function nameOf({ candidate, base }: Trial): string {
+  return keyOf(candidate) === keyOf(base) ? `${keyOf(base)} beside itself` : keyOf(candidate);
+}
+
+function pair([a, b]: CaseFigures['p50']): string {
+  return `${a ?? 'none'} → ${b ?? 'none'}`;
+}
+
+function figure(difference: Difference | null): string {
   if (difference === null) return 'none';
   const { ratio, low, high } = difference;
   return `${ratio.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`;
 }
 
-function plot({ difference }: Trial): string {
+function plot(difference: Difference | null): string {
   if (difference === null) return '';
   const at = (ratio: number) => (Math.min(WIDEST, Math.max(0, ratio)) / WIDEST) * 300;
   const { ratio, low, high } = difference;

@@ -13,17 +13,14 @@ const PROCESS_MEGABYTES = 300;
 /**
  * Settings worth a trial on a host. Each differs from the default in one respect only, so that an improvement has a
  * clear cause.
- * @param current the settings of the operator's environment; they are tried together and first, so that there is always
- * time for them.
  */
-export function firstCandidates({ cores, memoryMegabytes }: HostLimits, current: Candidate): Candidate[] {
+export function firstCandidates({ cores, memoryMegabytes }: HostLimits): Candidate[] {
   const mostProcesses = Math.max(1, Math.floor(memoryMegabytes / 2 / PROCESS_MEGABYTES));
   const processes = distinct([1, Math.ceil(cores / 2), cores - 1, cores + 1, cores * 2]).filter(
     (count) => count >= 1 && count !== cores && count <= mostProcesses,
   );
   const perProcess = memoryMegabytes / 2 / cores;
   return [
-    ...(Object.keys(current).length === 0 ? [] : [current]),
     ...processes.map((count) => ({ PROCESSES: String(count) })),
     { IMAGE_THREADS: '2' },
     { PROCESSES: '1', IMAGE_THREADS: String(Math.max(2, cores)) },

@@ -1,39 +1,68 @@
 import type { Round } from '../compare/rounds.ts';
+import { cpuMsPerCall } from '../compare/rows.ts';
 import type { StageResult } from '../load/stage.ts';
+import type { RoundRatios } from './evidence.ts';
 
 /** Weight of each case in the goodness of a round; other cases do not count. */
 export type Weights = Record<string, number>;
 
-/** Ratio to the default's p99 above which a tail reduces the goodness, whatever the throughput. */
+/** Change of the p99 beyond which a tail counts, whatever the throughput: shorter ones are mostly chance. */
 const LONGEST_TAIL = 1.5;
 
+/** A stage of both sides. */
+type Pair = readonly [a: StageResult, b: StageResult];
+
 /**
- * Goodness of B beside A in one round: the weighted geometric mean of the ratios of right answers per second, reduced
- * where the p99 is more than 1.5 times as long as before. Null when a stage has no figure on one side, as when the
- * loader was the limit.
+ * The ratios of B over A in one round. Its goodness is the weighted geometric mean of the ratios of right answers per
+ * second, reduced where the p99 is more than 1.5 times as long, and raised where it is as much shorter. Stages in which
+ * the loader was the limit do not count.
  */
-export function goodnessOf(round: Round, weights: Weights): number | null {
+export function ratiosOf(round: Round, weights: Weights): RoundRatios {
+  const pairs = round.a.flatMap((a): Pair[] => {
+    const b = round.b.find(({ name }) => name === a.name);
+    return b === undefined || a.loader.limit !== null || b.loader.limit !== null ? [] : [[a, b]];
+  });
+  return { goodness: goodnessOf(pairs, weights), cpu: cpuOf(pairs, weights) };
+}
+
+function goodnessOf(pairs: readonly Pair[], weights: Weights): number | null {
+  const ratios = pairs.flatMap(([a, b]) =>
+    Object.keys(a.cases).map((name): Weighed => [caseRatio(a, b, name), weights[name] ?? 0]),
+  );
+  return geometricMean(ratios);
+}
+
+/** CPU time per right answer, each stage with the weight of its cases. */
+function cpuOf(pairs: readonly Pair[], weights: Weights): number | null {
+  const ratios = pairs.map(([a, b]): Weighed => {
+    const weight = Object.keys(a.cases).reduce((sum, name) => sum + (weights[name] ?? 0), 0);
+    const [costA, costB] = [cpuMsPerCall(a), cpuMsPerCall(b)];
+    return [costA && costB ? costB / costA : null, weight];
+  });
+  return geometricMean(ratios);
+}
+
+type Weighed = readonly [ratio: number | null, weight: number];
+
+/** Null where no ratio has a weight. */
+function geometricMean(ratios: readonly Weighed[]): number | null {
   let log = 0;
   let weightSum = 0;
-  for (const a of round.a) {
-    const b = round.b.find(({ name }) => name === a.name);
-    if (b === undefined || a.loader.limit !== null || b.loader.limit !== null) return null;
-    for (const [name, weight] of Object.entries(weights)) {
-      const ratio = caseRatio(a, b, name);
-      if (ratio === undefined) continue;
-      log += weight * Math.log(Math.max(ratio, 1e-3));
-      weightSum += weight;
-    }
+  for (const [ratio, weight] of ratios) {
+    if (ratio === null || weight === 0) continue;
+    log += weight * Math.log(Math.max(ratio, 1e-3));
+    weightSum += weight;
   }
   return weightSum === 0 ? null : Math.exp(log / weightSum);
 }
 
-function caseRatio(a: StageResult, b: StageResult, name: string): number | undefined {
+function caseRatio(a: StageResult, b: StageResult, name: string): number | null {
   const [caseA, caseB] = [a.cases[name], b.cases[name]];
-  if (caseA === undefined || caseB === undefined || caseA.perSecond === 0) return undefined;
+  if (caseA === undefined || caseB === undefined || caseA.perSecond === 0) return null;
   const [tailA, tailB] = [caseA.latencyMs?.p99 ?? 0, caseB.latencyMs?.p99 ?? 0];
-  const tail = tailA === 0 ? 1 : tailB / tailA;
-  return caseB.perSecond / caseA.perSecond / Math.max(1, tail / LONGEST_TAIL);
+  const tail = tailA === 0 || tailB === 0 ? 1 : tailB / tailA;
+  const counted = tail > 1 ? Math.max(1, tail / LONGEST_TAIL) : Math.min(1, tail * LONGEST_TAIL);
+  return caseB.perSecond / caseA.perSecond / counted;
 }
 
 /**

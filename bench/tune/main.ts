@@ -1,44 +1,41 @@
+import { accessSync, constants, mkdirSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { envFile, saveSettings } from '../../config/env-file.ts';
-import { loadSettingsFile } from '../../config/index.ts';
+import { envFile } from '../../config/env-file.ts';
 import { runRounds } from '../compare/rounds.ts';
 import { startTarget } from '../load/target.ts';
 import { hostFacts } from '../report/load-report.ts';
 import { tunePage } from '../report/tune-page.ts';
-import { writeResult } from '../results.ts';
+import { RESULTS, writeResult } from '../results.ts';
 import { hearSignals, unlessStopped } from '../stopping.ts';
 import suite from '../suites/tune.ts';
 import { type Candidate, firstCandidates, keyOf } from './candidates.ts';
-import { goodnessOf, readWeights, type Weights } from './goodness.ts';
-import { type Outcome, search, type Trial } from './search.ts';
+import { figuresOf } from './figures.ts';
+import { ratiosOf, readWeights, type Weights } from './goodness.ts';
+import { type Measured, type Outcome, search, type Trial, type TrialPlace } from './search.ts';
+import { type CurrentSettings, TUNED, takeCurrentSettings, writeRecommended } from './settings.ts';
+import { stagesFor } from './stages.ts';
 import { createTrialClock } from './trial-clock.ts';
 
 /**
- * `npm run tune`: finds the pool settings for THIS host, compared with the default in interleaved rounds. It writes
- * darkroom.env, and the numbers with a page of plots to bench/results/.
+ * `npm run tune`: finds the pool settings for THIS host, compared with the default in interleaved rounds. It merges
+ * them into darkroom.env, and writes the numbers with a page of plots to bench/results/.
  */
-const TUNED = [
-  'PROCESSES',
-  'IMAGE_THREADS',
-  'RENDER_THREADS',
-  'UV_THREADPOOL_SIZE',
-  'IMAGE_MEMORY_MEGABYTES',
-  'IMAGE_QUEUE',
-] as const;
-const USUAL_WEIGHTS: Weights = { small: 1, web: 2, camera: 1, cards: 0.5 };
+const USUAL_WEIGHTS: Weights = { small: 1, web: 2, camera: 1, cards: 0.5, big: 0.5 };
 const DEFAULT_MINUTES = 15;
 const MEGABYTE = 1024 * 1024;
+const MINUTE_MS = 60_000;
 
-const HELP = `npm run tune [-- --images DIR] [--mix small=1,web=2,camera=1,cards=0.5] [--minutes 15] [--out darkroom.env]
+const HELP = `npm run tune [-- --images DIR] [--mix small=1,web=2,camera=1,cards=0.5,big=0.5] [--minutes 15] [--env-file darkroom.env] [--out DIR]
 
 Tries settings of processes, threads, memory and queues beside the default, and recommends only what it showed to be better.
-Settings of your environment (${TUNED.join(', ')}) are tried first, as one.`;
+Settings of your environment and of the file (${TUNED.join(', ')}) are measured as one; where they are worse than the
+default, the answer is to go back to it. Merges the answer into the file (ENV_FILE), which is kept as NAME.before.`;
 
 const stopping = hearSignals();
 try {
-  await unlessStopped(main(), stopping.signal);
+  await main();
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
@@ -52,7 +49,8 @@ async function main(): Promise<void> {
       images: { type: 'string', default: '' },
       mix: { type: 'string', default: '' },
       minutes: { type: 'string', default: String(DEFAULT_MINUTES) },
-      out: { type: 'string', default: envFile() },
+      'env-file': { type: 'string', default: envFile() },
+      out: { type: 'string', default: '' },
     },
   });
   if (values.help) return console.log(HELP);
@@ -60,18 +58,33 @@ async function main(): Promise<void> {
   const minutes = Number(values.minutes);
   if (!(minutes > 0)) throw new Error(`--minutes is "${values.minutes}", but a number above 0 is expected.`);
   const startMs = performance.now();
-  loadSettingsFile(values.out);
-  const current = currentSettings();
-  const clock = createTrialClock(minutes * 60_000, () => performance.now());
+  for (const folder of [values.out || RESULTS, dirname(resolve(values['env-file']))]) assertWritable(folder);
+  const current = takeCurrentSettings(values['env-file']);
+  const clock = createTrialClock(minutes * MINUTE_MS, () => performance.now());
   const outcome = await search({
-    candidates: firstCandidates(hostLimits(), current),
-    current,
-    measure: (candidate, rounds) =>
-      clock.time(rounds, (onRound) => ratios(candidate, { rounds, weights, folder: values.images, onRound })),
-    hasTimeFor: clock.hasTimeFor,
-    onTrial: (trial) => console.log(sentenceOf(trial)),
+    candidates: firstCandidates(hostLimits()),
+    current: current.settings,
+    measure: (candidate, base, rounds) =>
+      clock.time(rounds, (onRound) =>
+        measured({ candidate, base, rounds, weights, folder: values.images, onRound }),
+      ),
+    hasTimeFor: (...trials) => !stopping.signal.aborted && clock.hasTimeFor(...trials),
+    onTrial: (trial, place) => console.log(sentenceOf(trial, place, clock.leftMs())),
   });
-  await leave(outcome, { startMs, current, weights, out: values.out });
+  await leave(outcome, { startMs, current, weights, file: values['env-file'], folder: values.out });
+}
+
+/** A run of many minutes is not to end with a result that cannot be written. @throws Error with the way out. */
+function assertWritable(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    throw new Error(
+      `${folder} cannot be written: ${(error as Error).message}. Name another folder for the results by --out, and another file of settings by ENV_FILE.`,
+      { cause: error },
+    );
+  }
 }
 
 /** Cores and memory that this process may use, within its cgroup's limits. */
@@ -81,47 +94,45 @@ function hostLimits() {
   return { cores: availableParallelism(), memoryMegabytes: Math.floor(bytes / MEGABYTE) };
 }
 
-function currentSettings(): Candidate {
-  return Object.fromEntries(
-    TUNED.flatMap((name) => {
-      const value = process.env[name];
-      // Settings are removed from the environment, so that the default really is the default.
-      delete process.env[name];
-      return value === undefined || value === '' ? [] : [[name, value]];
-    }),
-  );
+interface TrialOptions {
+  candidate: Candidate;
+  base: Candidate;
+  rounds: number;
+  weights: Weights;
+  /** Folder of the operator's pictures; empty: the built-in ones. */
+  folder: string;
+  onRound: () => void;
 }
 
-/** Goodness of a candidate relative to the default, one number per round in which both have figures. */
-async function ratios(
-  candidate: Candidate,
-  {
-    rounds,
-    weights,
-    folder,
-    onRound,
-  }: { rounds: number; weights: Weights; folder: string; onRound: () => void },
-): Promise<number[]> {
-  // Both servers are new, because one that has run for minutes is faster than one that has just started.
-  const a = await startTarget(suite.settings ?? {});
+/** Measures a candidate beside a base. A trial that is stopped answers with the rounds that are complete. */
+async function measured(options: TrialOptions): Promise<Measured> {
   try {
-    const b = await startTarget({ ...suite.settings, ...candidate });
+    return await runTrial(options);
+  } catch (error) {
+    if (stopping.signal.aborted) return { rounds: [], figures: [] };
+    throw error;
+  }
+}
+
+async function runTrial({
+  candidate,
+  base,
+  rounds,
+  weights,
+  folder,
+  onRound,
+}: TrialOptions): Promise<Measured> {
+  const { signal } = stopping;
+  const suiteFile = join(import.meta.dirname, '../suites/tune.ts');
+  const stages = stagesFor(suite.stages, { candidate, base, weights });
+  // Both servers are new, because one that has run for minutes is faster than one that has just started.
+  const a = await unlessStopped(startTarget({ ...suite.settings, ...base }), signal);
+  try {
+    const b = await unlessStopped(startTarget({ ...suite.settings, ...candidate }), signal);
     try {
-      const suiteFile = join(import.meta.dirname, '../suites/tune.ts');
-      const weighed = suite.stages.filter(
-        (stage) =>
-          stage.loop === 'closed' && Object.keys(stage.connections).some((name) => (weights[name] ?? 0) > 0),
-      );
-      const done = await runRounds({
-        suite: { ...suite, stages: weighed },
-        suiteFile,
-        picturesFolder: folder,
-        a,
-        b,
-        rounds,
-        onRound,
-      });
-      return done.flatMap((round) => goodnessOf(round, weights) ?? []);
+      const work = { suite: { ...suite, stages }, suiteFile, picturesFolder: folder, a, b, rounds, onRound };
+      const done = await runRounds({ ...work, signal });
+      return { rounds: done.map((round) => ratiosOf(round, weights)), figures: figuresOf(done) };
     } finally {
       await b.stop();
     }
@@ -130,32 +141,47 @@ async function ratios(
   }
 }
 
-function sentenceOf({ candidate, rounds, difference }: Trial): string {
-  const name = Object.keys(candidate).length === 0 ? 'the default beside itself' : keyOf(candidate);
-  if (difference === null) return `${name}: no figure in ${rounds} rounds`;
-  const { ratio, low, high } = difference;
-  return `${name}: ${ratio.toFixed(3)} of the default (${low.toFixed(3)} to ${high.toFixed(3)}) in ${rounds} rounds`;
+/** `3 of 11, 7 min left: IMAGE_THREADS=2 beside the default: 1.03 (0.98 to 1.08), CPU 0.99, in 2 rounds`. */
+function sentenceOf({ candidate, base, rounds, goodness, cpu }: Trial, place: TrialPlace, leftMs: number) {
+  const name =
+    keyOf(candidate) === keyOf(base)
+      ? `the ${keyOf(base)} beside itself`
+      : `${keyOf(candidate)} beside ${keyOf(base)}`;
+  const figures =
+    goodness === null
+      ? 'no figure'
+      : `${goodness.ratio.toFixed(3)} (${goodness.low.toFixed(3)} to ${goodness.high.toFixed(3)})`;
+  const cost = cpu === null ? '' : `, CPU ${cpu.ratio.toFixed(3)}`;
+  const left = `${place.number} of ${place.of}, ${Math.ceil(leftMs / MINUTE_MS)} min left`;
+  return `${left}: ${name}: ${figures}${cost}, in ${rounds} rounds`;
 }
 
 async function leave(
   outcome: Outcome,
-  context: { startMs: number; current: Candidate; weights: Weights; out: string },
+  context: { startMs: number; current: CurrentSettings; weights: Weights; file: string; folder: string },
 ): Promise<void> {
   const seconds = Math.round((performance.now() - context.startMs) / 1000);
-  const { current, weights, out } = context;
+  const { current, weights, file, folder } = context;
+  const isStopped = stopping.signal.aborted;
+  const reason = isStopped ? `Stopped, and so nothing is changed. ${outcome.reason}` : outcome.reason;
+  const host = hostFacts();
+  const at = new Date().toISOString();
+  const about = Object.fromEntries(
+    Object.entries(suite.cases).map(([name, { description }]) => [name, description]),
+  );
   const result = {
     suite: 'tune',
-    at: new Date().toISOString(),
-    host: hostFacts(),
+    at,
+    host,
     seconds,
-    current,
+    current: current.settings,
     weights,
+    cases: about,
     ...outcome,
+    reason,
   };
-  console.log(`\n${outcome.reason} (${Math.floor(seconds / 60)} min ${seconds % 60} s)`);
-  if (Object.keys(outcome.recommended).length > 0) {
-    saveSettings(outcome.recommended, { path: out, keepsBefore: true });
-    console.log(`→ ${out} (as it was before: ${out}.before)`);
-  }
-  await writeResult('tune', { result, html: tunePage(result) });
+  console.log(`\n${reason} (${Math.floor(seconds / 60)} min ${seconds % 60} s)`);
+  await writeResult('tune', { result, html: tunePage(result), folder });
+  if (isStopped || !outcome.isChange) return;
+  for (const line of writeRecommended(outcome.recommended, current, file)) console.log(line);
 }

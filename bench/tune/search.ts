@@ -1,145 +1,248 @@
-import { type Difference, pairedDifference } from '../compare/interval.ts';
 import { type Candidate, joined, keyOf } from './candidates.ts';
+import {
+  type Evidence,
+  evidenceOf,
+  falseAlarmsOf,
+  type RoundRatios,
+  roundsNeeded,
+  verdictOn,
+} from './evidence.ts';
+import type { CaseFigures } from './figures.ts';
+import { sentencesOf } from './sentences.ts';
 
-/** Measures the goodness of a candidate relative to the default, one number per round: above 1 is better. */
-export type Measure = (candidate: Candidate, rounds: number) => Promise<number[]>;
+/** The rounds of a trial. There are fewer than asked for where the run was stopped. */
+export interface Measured {
+  rounds: RoundRatios[];
+  /** Means of all rounds, by stage and case. */
+  figures: CaseFigures[];
+}
 
-export interface Trial {
+/** Measures a candidate beside a base: both are instances of their own, which take turns. */
+export type Measure = (candidate: Candidate, base: Candidate, rounds: number) => Promise<Measured>;
+
+export interface Trial extends Evidence {
   candidate: Candidate;
+  /** The settings that it was measured beside; empty: the default. */
+  base: Candidate;
   rounds: number;
-  difference: Difference | null;
+  figures: CaseFigures[];
+}
+
+/** The place of a trial among those that are planned at most. */
+export interface TrialPlace {
+  number: number;
+  of: number;
 }
 
 export interface Outcome {
-  /** The settings to use; empty: keep the default. */
+  /** The settings to use; empty: the default. */
   recommended: Candidate;
-  /** The reason, in a sentence. */
+  /** Whether they differ from those that are set now. */
+  isChange: boolean;
+  /** The reason, in sentences. */
   reason: string;
   /** Every trial, in the order in which they were made. */
   trials: Trial[];
-  /** The default beside itself, which shows how much chance alone changes a ratio. */
-  noise: Difference | null;
 }
 
 export interface SearchOptions {
   candidates: readonly Candidate[];
-  /** The settings of the operator's environment, which the reason mentions; empty where it sets none. */
+  /** The settings of the operator's file and environment; empty where they set none. */
   current?: Candidate;
   measure: Measure;
   /** False when there is no time for more trials with this number of rounds. */
   hasTimeFor: (...trials: number[]) => boolean;
-  onTrial?: (trial: Trial) => void;
+  onTrial?: (trial: Trial, place: TrialPlace) => void;
 }
 
-const FIRST_ROUNDS = 2;
+/** What the search has found out; the sentences of its outcome say it. */
+export interface Findings {
+  current: Candidate;
+  aboutCurrent: { verdict: 'better' | 'worse' | 'open'; rounds: RoundRatios[] };
+  /** Base of the confirmation: the present settings, unless they are shown to be worse than the default. */
+  incumbent: Candidate;
+  /** The confirmed candidate; null: the incumbent stays. */
+  winner: Confirmation | null;
+  /** Those that looked better and were not confirmed, the best first. */
+  unconfirmed: Confirmation[];
+  /** Whether any other setting was tried. */
+  hasTried: boolean;
+}
+
+export interface Confirmation {
+  candidate: Candidate;
+  /** The rounds that chose it. */
+  chosenBy: RoundRatios[];
+  /** The separate rounds that confirm it; empty where there was no time. */
+  rounds: RoundRatios[];
+}
+
 const NOISE_ROUNDS = 4;
-/** Number of rounds that is enough to judge whether the current setting is better or worse. */
+const FIRST_ROUNDS = 2;
+/** Pairs of the best three. */
+const MOST_PAIRS = 3;
+/** Rounds of the present settings in one look at them, and at most. */
 const CURRENT_ROUNDS = 6;
+const MOST_CURRENT_ROUNDS = 18;
 /**
- * Least number of rounds that confirm a winner. They are separate from the rounds that chose it, and fill the time that
- * is left.
+ * Rounds that confirm a winner. They are separate from those that chose it, because the best of many noisy trials looks
+ * better than it is. When time is short, fewer are better than none.
  */
 export const CONFIRMING_ROUNDS = 10;
-const MOST_CONFIRMING_ROUNDS = 30;
-/** Largest half-width of the noise's interval, as a share; above it, chance alone hides the effect of a setting. */
-const NOISIEST = 0.25;
+const FEWEST_CONFIRMING_ROUNDS = 4;
+const MOST_CONFIRMING_ROUNDS = 40;
+/** Number of the best candidates that are tried to be confirmed, one after the other. */
+const CONTENDERS = 3;
 
 /**
  * Finds a better setting by successive halving (Karnin, Koren and Somekh, 2013): all candidates are tried in a few
- * rounds, the better half of them in twice as many, and so on; pairs of the best are joined once. The last candidate is
- * then confirmed against the default in separate rounds, because the best of many noisy trials looks better than it is.
- * It is recommended only when the whole interval of these rounds lies above 1.
+ * rounds, the better half of them in twice as many, and so on; pairs of the best are joined once. The best one is then
+ * confirmed in separate rounds beside the present settings, or beside the default where those are shown to be worse.
+ * Noise makes it take more rounds, as long as there is time; when time is short, it confirms the best so far.
  */
 export async function search(options: SearchOptions): Promise<Outcome> {
-  const { candidates, current = {}, measure, hasTimeFor, onTrial } = options;
-  const trials: Trial[] = [];
+  const { candidates, current = {}, hasTimeFor } = options;
+  const log = trialLog(options);
 
-  async function tried(candidate: Candidate, rounds: number): Promise<Trial> {
-    const ratios = await measure(candidate, rounds);
-    const difference = pairedDifference(ratios.map((ratio) => [1, ratio] as const));
-    const trial = { candidate, rounds, difference };
-    trials.push(trial);
-    onTrial?.(trial);
-    return trial;
-  }
+  await log.tried({}, {}, NOISE_ROUNDS, laterTrials(candidates.length) + MOST_PAIRS);
+  const aboutCurrent = await judgeCurrent(current, log, options);
+  const incumbent = aboutCurrent.verdict === 'worse' ? {} : current;
 
-  const { difference: noise } = await tried({}, NOISE_ROUNDS);
-  const keep = (reason: string): Outcome => ({
-    recommended: {},
-    reason: [reason, ...aboutCurrent(current, trials)].join(' '),
-    trials,
-    noise,
-  });
-  if (noise === null || noise.high / noise.low > (1 + NOISIEST) ** 2)
-    return keep(
-      'Keep the default: this host is too noisy now. The default beside itself differed by more than a quarter.',
-    );
-
-  let field = [...candidates];
-  for (let rounds = FIRST_ROUNDS; field.length > 1; rounds *= 2) {
-    const done: Trial[] = [];
+  let field = candidates.filter((candidate) => keyOf(candidate) !== keyOf(current));
+  for (let rounds = FIRST_ROUNDS; field.length > 1 || rounds === FIRST_ROUNDS; rounds *= 2) {
+    const isFirst = rounds === FIRST_ROUNDS;
+    const later = laterTrials(field.length / 2) + (isFirst ? MOST_PAIRS : 0);
+    let tried = 0;
     for (const candidate of field) {
-      const isCurrent = keyOf(candidate) === keyOf(current);
-      const wanted = isCurrent ? Math.max(rounds, CURRENT_ROUNDS) : rounds;
-      if (!hasTimeFor(wanted, CONFIRMING_ROUNDS)) break;
-      done.push(await tried(candidate, wanted));
+      if (!hasTimeFor(rounds, CONFIRMING_ROUNDS)) break;
+      tried += 1;
+      await log.tried(candidate, {}, rounds, field.length - tried + later);
     }
-    const better = done.filter(isPromising).sort((a, b) => goodness(b) - goodness(a));
-    const half = better.slice(0, Math.ceil(field.length / 2)).map(({ candidate }) => candidate);
-    field = rounds === FIRST_ROUNDS ? withJoined(half) : half.slice(0, Math.floor(field.length / 2));
-    if (done.length === 0) break;
+    if (tried < field.length) break;
+    const better = byGoodness(field, log).slice(0, Math.ceil(field.length / 2));
+    const best = keyOf(incumbent) === keyOf({}) ? better.slice(0, 3) : [incumbent, ...better.slice(0, 2)];
+    const pairs = joined(best).filter((pair) => log.beside(pair, {}).length === 0);
+    field = isFirst ? [...pairs, ...better] : better.slice(0, Math.floor(field.length / 2));
   }
 
-  const winner = field[0];
-  if (winner === undefined) return keep('Keep the default: no other setting looked better.');
-  if (!hasTimeFor(CONFIRMING_ROUNDS))
-    return keep('Keep the default: there was no time to confirm another setting.');
-  const rounds = mostRounds(hasTimeFor);
-  const { difference } = await tried(winner, rounds);
-  if (difference === null || difference.low <= 1)
-    return keep(
-      `Keep the default: ${keyOf(winner)} looked best, and was not shown to be better in ${rounds} more rounds.`,
-    );
-  const gain = Math.round((difference.ratio - 1) * 100);
-  const least = Math.round((difference.low - 1) * 1000) / 10;
+  const { winner, unconfirmed } = await confirm(incumbent, log, hasTimeFor);
+  const others = log.candidates().filter((candidate) => keyOf(candidate) !== keyOf(current));
+  const findings = { current, aboutCurrent, incumbent, winner, unconfirmed, hasTried: others.length > 0 };
+  const recommended = winner?.candidate ?? incumbent;
   return {
-    recommended: winner,
-    reason: `Use ${keyOf(winner)}: ${gain} % better than the default in ${rounds} rounds (at least ${least} % with 95 % confidence).`,
-    trials,
-    noise,
+    recommended,
+    isChange: keyOf(recommended) !== keyOf(current),
+    reason: sentencesOf(findings),
+    trials: log.trials,
   };
 }
 
-function mostRounds(hasTimeFor: SearchOptions['hasTimeFor']): number {
-  let rounds = CONFIRMING_ROUNDS;
-  while (rounds < MOST_CONFIRMING_ROUNDS && hasTimeFor(rounds + 1)) rounds += 1;
-  return rounds;
+/** The trials so far, with the rounds of all trials of a pair together. */
+interface TrialLog {
+  trials: Trial[];
+  /** @param later number of trials that are planned behind this one, at most. */
+  tried(candidate: Candidate, base: Candidate, rounds: number, later: number): Promise<RoundRatios[]>;
+  beside(candidate: Candidate, base: Candidate): RoundRatios[];
+  /** Those that were tried beside the default, each once. */
+  candidates(): Candidate[];
 }
 
-/** The result of the longest trial of the current setting, with a recommendation. */
-function aboutCurrent(current: Candidate, trials: readonly Trial[]): string[] {
-  const name = keyOf(current);
-  if (name === keyOf({})) return [];
-  const [longest] = trials
-    .filter(({ candidate }) => keyOf(candidate) === name)
-    .sort((a, b) => b.rounds - a.rounds);
-  if (!longest?.difference) return [`There was no time to try ${name}, which your environment sets.`];
-  const { ratio, low, high } = longest.difference;
-  const figures = `${ratio.toFixed(2)} of the default (${low.toFixed(2)} to ${high.toFixed(2)})`;
-  return high < 1
-    ? [`Your environment sets ${name}, which is worse: ${figures}. Take it out.`]
-    : [`Your environment sets ${name}, which was not shown to be better: ${figures}.`];
+function trialLog({ measure, onTrial }: SearchOptions): TrialLog {
+  const trials: Trial[] = [];
+  const byPair = new Map<string, RoundRatios[]>();
+  const pairOf = (candidate: Candidate, base: Candidate) => `${keyOf(candidate)} beside ${keyOf(base)}`;
+  const beside = (candidate: Candidate, base: Candidate) => byPair.get(pairOf(candidate, base)) ?? [];
+  return {
+    trials,
+    beside,
+    async tried(candidate, base, wanted, later) {
+      const { rounds, figures } = await measure(candidate, base, wanted);
+      byPair.set(pairOf(candidate, base), [...beside(candidate, base), ...rounds]);
+      const trial = { candidate, base, rounds: rounds.length, ...evidenceOf(rounds), figures };
+      trials.push(trial);
+      onTrial?.(trial, { number: trials.length, of: trials.length + Math.ceil(later) });
+      return rounds;
+    },
+    candidates() {
+      const besideDefault = trials.filter(
+        ({ candidate, base }) => keyOf(base) === keyOf({}) && keyOf(candidate) !== keyOf({}),
+      );
+      return [...new Map(besideDefault.map(({ candidate }) => [keyOf(candidate), candidate])).values()];
+    },
+  };
 }
 
-function isPromising(trial: Trial): boolean {
-  return goodness(trial) > 1;
+/** Trials of all later passes over a field of this size, with the confirmation. */
+function laterTrials(size: number): number {
+  return size < 1 ? 1 : size + laterTrials(size / 2);
 }
 
-function goodness({ difference }: Trial): number {
-  return difference?.ratio ?? 0;
+async function judgeCurrent(
+  current: Candidate,
+  log: TrialLog,
+  { candidates, hasTimeFor }: SearchOptions,
+): Promise<Findings['aboutCurrent']> {
+  if (keyOf(current) === keyOf({})) return { verdict: 'open', rounds: [] };
+  for (let look = 1; look * CURRENT_ROUNDS <= MOST_CURRENT_ROUNDS; look += 1) {
+    if (!hasTimeFor(CURRENT_ROUNDS)) break;
+    await log.tried(current, {}, CURRENT_ROUNDS, laterTrials(candidates.length) + MOST_PAIRS);
+    const verdict = verdictOn(log.beside(current, {}), falseAlarmsOf(look));
+    if (verdict !== 'open') return { verdict, rounds: log.beside(current, {}) };
+  }
+  return { verdict: 'open', rounds: log.beside(current, {}) };
 }
 
-/** The better half, preceded by pairs of its best joined, so that halving does not drop them at once. */
-function withJoined(half: readonly Candidate[]): Candidate[] {
-  return [...joined(half.slice(0, 3)), ...half];
+/**
+ * Tries the best candidates beside the incumbent until one is shown to be better, or the time is over. Each look at the
+ * figures uses a part of the false alarms that the whole search may have.
+ */
+async function confirm(
+  incumbent: Candidate,
+  log: TrialLog,
+  hasTimeFor: SearchOptions['hasTimeFor'],
+): Promise<Pick<Findings, 'winner' | 'unconfirmed'>> {
+  const contenders = byGoodness(log.candidates(), log)
+    .filter((candidate) => looksBetter(candidate, incumbent, log))
+    .slice(0, CONTENDERS)
+    .map((candidate): Confirmation => ({ candidate, chosenBy: log.beside(candidate, {}), rounds: [] }));
+  let look = 0;
+  for (const contender of contenders) {
+    while (contender.rounds.length < MOST_CONFIRMING_ROUNDS) {
+      const known = contender.rounds.length === 0 ? contender.chosenBy : contender.rounds;
+      const rounds = affordableRounds(roundsNeeded(known) - contender.rounds.length, hasTimeFor);
+      if (rounds === 0) return { winner: null, unconfirmed: contenders };
+      look += 1;
+      const measured = await log.tried(contender.candidate, incumbent, rounds, 0);
+      if (measured.length === 0) return { winner: null, unconfirmed: contenders };
+      contender.rounds.push(...measured);
+      const verdict = verdictOn(contender.rounds, falseAlarmsOf(look));
+      if (verdict === 'better') return { winner: contender, unconfirmed: [] };
+      if (verdict === 'worse' || roundsNeeded(contender.rounds) > MOST_CONFIRMING_ROUNDS) break;
+    }
+  }
+  return { winner: null, unconfirmed: contenders };
+}
+
+/** From 10 to 40 rounds as they are needed; fewer when time is short, and 0 when there is none. */
+function affordableRounds(needed: number, hasTimeFor: SearchOptions['hasTimeFor']): number {
+  let rounds = Math.min(Math.max(needed, CONFIRMING_ROUNDS), MOST_CONFIRMING_ROUNDS);
+  while (rounds >= FEWEST_CONFIRMING_ROUNDS && !hasTimeFor(rounds)) rounds -= 1;
+  return rounds < FEWEST_CONFIRMING_ROUNDS ? 0 : rounds;
+}
+
+function byGoodness(candidates: readonly Candidate[], log: TrialLog): Candidate[] {
+  const goodness = (candidate: Candidate) => evidenceOf(log.beside(candidate, {})).goodness?.ratio ?? 0;
+  return candidates
+    .filter((candidate) => goodness(candidate) > 0)
+    .sort((one, other) => goodness(other) - goodness(one));
+}
+
+/** Whether its rounds beside the default put it above the incumbent, without a CPU time that is shown to be worse. */
+function looksBetter(candidate: Candidate, incumbent: Candidate, log: TrialLog): boolean {
+  if (keyOf(candidate) === keyOf(incumbent)) return false;
+  const rounds = log.beside(candidate, {});
+  const least = evidenceOf(log.beside(incumbent, {})).goodness?.ratio ?? 1;
+  const isDefault = keyOf(incumbent) === keyOf({});
+  const ratio = evidenceOf(rounds).goodness?.ratio ?? 0;
+  return ratio > (isDefault ? 1 : least) && verdictOn(rounds) !== 'worse';
 }

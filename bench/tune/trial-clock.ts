@@ -4,6 +4,8 @@ export interface TrialClock {
   time<T>(rounds: number, trial: (onRound: () => void) => Promise<T>): Promise<T>;
   /** Whether trials with these numbers of rounds fit into the time left; true before anything is known. */
   hasTimeFor(...trials: number[]): boolean;
+  /** Rest of the budget in milliseconds, from 0 on. */
+  leftMs(): number;
 }
 
 /** @param elapsedMs a monotonic clock, in milliseconds. */
@@ -39,5 +41,6 @@ export function createTrialClock(budgetMs: number, elapsedMs: () => number): Tri
       const neededMs = wanted.reduce((sum, rounds) => sum + beginMs + rounds * roundMs, 0);
       return elapsedMs() - startMs + neededMs < budgetMs;
     },
+    leftMs: () => Math.max(0, budgetMs - (elapsedMs() - startMs)),
   };
 }

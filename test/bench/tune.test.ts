@@ -1,103 +1,314 @@
 // needs: nothing
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import { seeded } from '../../bench/load/random.ts';
+import { hostFacts } from '../../bench/report/load-report.ts';
+import { tunePage } from '../../bench/report/tune-page.ts';
+import suite from '../../bench/suites/tune.ts';
 import { type Candidate, firstCandidates, joined, keyOf } from '../../bench/tune/candidates.ts';
-import { goodnessOf, readWeights } from '../../bench/tune/goodness.ts';
-import { CONFIRMING_ROUNDS, search } from '../../bench/tune/search.ts';
+import { falseAlarmsOf, verdictOn } from '../../bench/tune/evidence.ts';
+import { ratiosOf, readWeights } from '../../bench/tune/goodness.ts';
+import { CONFIRMING_ROUNDS, type Outcome, search, type Trial } from '../../bench/tune/search.ts';
+import { takeCurrentSettings, writeRecommended } from '../../bench/tune/settings.ts';
+import { stagesFor } from '../../bench/tune/stages.ts';
 import { createTrialClock } from '../../bench/tune/trial-clock.ts';
 import { stageOf } from './results.ts';
 
 const LIMITS = { cores: 2, memoryMegabytes: 8_000 };
+const CANDIDATES = firstCandidates(LIMITS);
 
-/** A host whose true goodness of a setting is known, measured with so much noise. */
-function host(truth: (candidate: Candidate) => number, noise: number, seed: number) {
+interface Truth {
+  goodness?: (candidate: Candidate) => number;
+  cpu?: (candidate: Candidate) => number;
+  /** Largest change of a ratio by chance: 0.1 is up to 10 % either way. */
+  noise: number;
+  seed: number;
+  /** Rounds that there is time for; a trial takes one more to begin. */
+  budget?: number;
+}
+
+/** A host whose true goodness of a setting is known, measured with noise. */
+function host({ goodness = () => 1, cpu = () => 1, noise, seed, budget = Number.POSITIVE_INFINITY }: Truth) {
   const random = seeded(seed);
-  const measured: Array<{ key: string; rounds: number }> = [];
+  const measured: Array<{ key: string; base: string; rounds: number }> = [];
+  const chance = (most: number) => Math.exp((random() - 0.5) * 2 * most);
+  const spent = () => measured.reduce((sum, { rounds }) => sum + rounds + 1, 0);
   return {
     measured,
-    measure: async (candidate: Candidate, rounds: number) => {
-      measured.push({ key: keyOf(candidate), rounds });
-      return Array.from({ length: rounds }, () => truth(candidate) * Math.exp((random() - 0.5) * 2 * noise));
+    measure: async (candidate: Candidate, base: Candidate, rounds: number) => {
+      measured.push({ key: keyOf(candidate), base: keyOf(base), rounds });
+      const ratio = (truth: (one: Candidate) => number, most: number) =>
+        (truth(candidate) / truth(base)) * chance(most);
+      return {
+        rounds: Array.from({ length: rounds }, () => ({
+          goodness: ratio(goodness, noise),
+          cpu: ratio(cpu, noise / 4),
+        })),
+        figures: [],
+      };
     },
+    hasTimeFor: (...trials: number[]) => trials.reduce((sum, rounds) => sum + rounds + 1, spent()) <= budget,
   };
 }
-const always = () => true;
+
+function searched(truth: Truth, current: Candidate = {}, onTrial?: (trial: Trial) => void) {
+  const { measured, ...host_ } = host(truth);
+  const outcome = search({ candidates: CANDIDATES, current, ...host_, ...(onTrial && { onTrial }) });
+  return outcome.then((found) => ({ ...found, measured }));
+}
+
+const isKey = (candidate: Candidate, key: string) => keyOf(candidate) === key;
 
 t.test(
   'a better setting is found, and confirmed in at least ten rounds that did not choose it',
   async (t) => {
-    const { measure, measured } = host(({ PROCESSES }) => (PROCESSES === '3' ? 1.2 : 0.95), 0.03, 1);
-    const outcome = await search({ candidates: firstCandidates(LIMITS, {}), measure, hasTimeFor: always });
-    t.same(outcome.recommended.PROCESSES, '3');
+    const goodness = ({ PROCESSES }: Candidate) => (PROCESSES === '3' ? 1.2 : 0.95);
+    const { recommended, isChange, measured, reason } = await searched({ goodness, noise: 0.03, seed: 1 });
+    t.same(recommended.PROCESSES, '3');
+    t.ok(isChange);
     t.ok(CONFIRMING_ROUNDS >= 10);
-    t.equal(measured.at(-1)?.key, keyOf(outcome.recommended));
+    t.equal(measured.at(-1)?.key, keyOf(recommended));
     t.ok(Number(measured.at(-1)?.rounds) >= CONFIRMING_ROUNDS);
+    t.match(reason, /^Use .*PROCESSES=3.*: \d+ % better than the default in \d+ rounds \(at least [\d.]+ %/);
   },
 );
 
 t.test('two settings that help together are found together', async (t) => {
-  const truth = ({ PROCESSES, UV_THREADPOOL_SIZE }: Candidate) =>
+  const goodness = ({ PROCESSES, UV_THREADPOOL_SIZE }: Candidate) =>
     (PROCESSES === '3' ? 1.15 : 1) * (UV_THREADPOOL_SIZE === '16' ? 1.15 : 1) * 0.98;
-  const { measure } = host(truth, 0.01, 2);
-  const outcome = await search({ candidates: firstCandidates(LIMITS, {}), measure, hasTimeFor: always });
-  t.same(outcome.recommended, { PROCESSES: '3', UV_THREADPOOL_SIZE: '16' });
+  const { recommended } = await searched({ goodness, noise: 0.01, seed: 2 });
+  t.same(recommended, { PROCESSES: '3', UV_THREADPOOL_SIZE: '16' });
 });
 
-t.test('where nothing is better, chance recommends nothing: at most a few in a hundred runs', async (t) => {
-  let recommended = 0;
-  for (let seed = 0; seed < 100; seed += 1) {
-    const { measure } = host(() => 1, 0.08, seed);
-    const outcome = await search({ candidates: firstCandidates(LIMITS, {}), measure, hasTimeFor: always });
-    if (Object.keys(outcome.recommended).length > 0) recommended += 1;
+for (const [noise, budget] of [
+  [0.08, Number.POSITIVE_INFINITY],
+  [0.5, Number.POSITIVE_INFINITY],
+  [0.5, 40],
+] as const)
+  t.test(
+    `noise of ${noise} and time for ${budget} rounds recommend nothing: at most a few in a hundred runs`,
+    async (t) => {
+      let recommended = 0;
+      for (let seed = 0; seed < 100; seed += 1)
+        if ((await searched({ noise, seed, budget })).isChange) recommended += 1;
+      t.ok(recommended <= 8, `${recommended} of 100 runs recommended what is no better`);
+    },
+  );
+
+t.test('a noisy host takes more rounds, and finds what is better all the same', async (t) => {
+  const goodness = ({ PROCESSES }: Candidate) => (PROCESSES === '3' ? 1.4 : 0.9);
+  const rounds: number[] = [];
+  for (const seed of [1, 2, 3]) {
+    const { recommended, trials } = await searched({ goodness, noise: 0.9, seed });
+    t.equal(recommended.PROCESSES, '3', `seed ${seed}`);
+    rounds.push(trials.at(-1)?.rounds ?? 0);
   }
-  t.ok(recommended <= 8, `${recommended} of 100 runs recommended what is no better`);
+  t.ok(Math.max(...rounds) > CONFIRMING_ROUNDS, `${rounds.join(', ')} rounds`);
 });
 
-t.test(
-  'a host that is too noisy is named so, after the default was measured beside itself alone',
-  async (t) => {
-    const { measure, measured } = host(() => 1, 1.5, 3);
-    const outcome = await search({ candidates: firstCandidates(LIMITS, {}), measure, hasTimeFor: always });
-    t.same(outcome.recommended, {});
-    t.match(outcome.reason, /too noisy/);
-    t.equal(measured.length, 1);
-  },
-);
-
-t.test(
-  'a bad setting of the environment is tried though time is short, and the answer says to take it out',
-  async (t) => {
-    const current = { PROCESSES: '1', IMAGE_THREADS: '8' };
-    const { measure, measured } = host(
-      (candidate) => (keyOf(candidate) === keyOf(current) ? 0.6 : 1),
-      0.03,
-      5,
-    );
-    const spent = () => measured.reduce((sum, { rounds }) => sum + rounds, 0);
-    const outcome = await search({
-      candidates: firstCandidates(LIMITS, current),
-      current,
-      measure,
-      hasTimeFor: (...trials) => trials.reduce((sum, rounds) => sum + rounds, spent()) <= 24,
-    });
-    t.same(outcome.recommended, {});
-    t.match(
-      outcome.reason,
-      /IMAGE_THREADS=8 PROCESSES=1, which is worse: 0\.\d+ of the default .*Take it out/,
-    );
-  },
-);
-
-t.test('a present setting that is no worse is left to the operator, with its figure', async (t) => {
-  const current = { PROCESSES: '4' };
-  const { measure } = host(() => 1, 0.03, 6);
+t.test('when time is short, the best so far is confirmed in the rounds that are left', async (t) => {
+  const goodness = (candidate: Candidate) => (isKey(candidate, 'PROCESSES=1') ? 1.3 : 0.97);
+  // Default beside itself: 5. One candidate: 3. Then 13 are left, one too few for a second candidate.
+  const { recommended, measured } = await searched({ goodness, noise: 0.02, seed: 3, budget: 21 });
+  t.same(
+    measured.map(({ key, rounds }) => [key, rounds]),
+    [
+      ['default', 4],
+      ['PROCESSES=1', 2],
+      ['PROCESSES=1', 10],
+    ],
+  );
+  t.same(recommended, { PROCESSES: '1' });
+  const slower = host({ goodness, noise: 0.02, seed: 3 });
   const outcome = await search({
-    candidates: firstCandidates(LIMITS, current),
-    current,
-    measure,
-    hasTimeFor: always,
+    candidates: CANDIDATES,
+    measure: slower.measure,
+    // The trials took longer than was thought: five rounds are left.
+    hasTimeFor: (...trials) => slower.measured.length < 2 || (trials.length === 1 && Number(trials[0]) <= 5),
   });
-  t.match(outcome.reason, /PROCESSES=4, which was not shown to be better: [01]\.\d+/);
+  t.same(slower.measured.at(-1), { key: 'PROCESSES=1', base: 'default', rounds: 5 });
+  t.same(outcome.recommended, { PROCESSES: '1' });
+});
+
+t.test('what looked better and was not confirmed is named with its figures', async (t) => {
+  const goodness = (candidate: Candidate) => (isKey(candidate, 'PROCESSES=1') ? 1.3 : 0.97);
+  let spent = 0;
+  const { measure } = host({ goodness, noise: 0.02, seed: 3 });
+  const { isChange, reason } = await search({
+    candidates: CANDIDATES,
+    measure: async (...words) => {
+      spent += 1;
+      return measure(...words);
+    },
+    // The time that was thought to be there for the confirmation is gone.
+    hasTimeFor: () => spent < 2,
+  });
+  t.notOk(isChange);
+  t.match(
+    reason,
+    /^Keep the default\. PROCESSES=1 looked better, not confirmed: 1\.\d\d \(.*\) in 2 rounds of the default, and there was no time for more\.$/,
+  );
+  const noise = await searched({ noise: 0.3, seed: 8 });
+  t.match(noise.reason, /looked better, not confirmed: .* when it was tried again/);
+  const worse = await searched({
+    goodness: (one) => (isKey(one, 'default') ? 1 : 0.8),
+    noise: 0.02,
+    seed: 9,
+  });
+  t.equal(worse.reason, 'Keep the default. No other setting looked better than the default.');
+  const untried = await searched({ noise: 0.1, seed: 9, budget: 5 });
+  t.equal(untried.reason, 'Keep the default. There was no time to try other settings.');
+});
+
+for (const [current, truth] of [
+  [
+    { PROCESSES: '1', IMAGE_THREADS: '8' },
+    { goodness: 0.75, cpu: 1 },
+  ],
+  [{ UV_THREADPOOL_SIZE: '1' }, { goodness: 1, cpu: 1.2 }],
+] as const)
+  for (const seed of [1, 2, 3])
+    t.test(`from ${keyOf(current)} it goes back to the default (seed ${seed})`, async (t) => {
+      const { recommended, isChange, reason } = await searched(
+        {
+          goodness: (one) => (isKey(one, keyOf(current)) ? truth.goodness : isKey(one, 'default') ? 1 : 0.95),
+          cpu: (one) => (isKey(one, keyOf(current)) ? truth.cpu : 1),
+          noise: 0.15,
+          seed,
+          budget: 60,
+        },
+        current,
+      );
+      t.same([recommended, isChange], [{}, true], reason);
+      t.match(reason, `Go back to the default: ${keyOf(current)}, which is set now, is worse than it: `);
+    });
+
+t.test('from a bad start, what is better than the default is recommended instead', async (t) => {
+  const current = { PROCESSES: '1', IMAGE_THREADS: '8' };
+  const goodness = (one: Candidate) =>
+    isKey(one, keyOf(current))
+      ? 0.7
+      : isKey(one, 'UV_THREADPOOL_SIZE=16')
+        ? 1.2
+        : isKey(one, 'default')
+          ? 1
+          : 0.9;
+  const { recommended, reason } = await searched({ goodness, noise: 0.05, seed: 4 }, current);
+  t.same(recommended, { UV_THREADPOOL_SIZE: '16' });
+  t.match(reason, /^Use UV_THREADPOOL_SIZE=16: .* IMAGE_THREADS=8 PROCESSES=1, which is set now, is worse/);
+});
+
+t.test('a present setting that is no worse stays, and another has to be better than it', async (t) => {
+  const current = { PROCESSES: '4' };
+  const alike = await searched({ noise: 0.03, seed: 6 }, current);
+  t.notOk(alike.isChange);
+  t.same(alike.recommended, current);
+  t.match(alike.reason, /^Keep PROCESSES=4, .* neither better nor worse than the default: [01]\.\d+/);
+
+  const goodness = (one: Candidate) =>
+    (one.PROCESSES === '4' ? 1.3 : 1) * (one.UV_THREADPOOL_SIZE === '16' ? 1.1 : 1);
+  const good = await searched({ goodness, noise: 0.03, seed: 7 }, current);
+  t.same(good.recommended, { PROCESSES: '4', UV_THREADPOOL_SIZE: '16' });
+  t.match(good.reason, /better than PROCESSES=4, which is set now in/);
+  t.equal(good.measured.at(-1)?.base, 'PROCESSES=4');
+});
+
+t.test('a setting that costs more CPU time than it gains is not recommended', async (t) => {
+  const goodness = (one: Candidate) => (isKey(one, 'PROCESSES=3') ? 1.1 : isKey(one, 'default') ? 1 : 0.9);
+  const cpu = (one: Candidate) => (isKey(one, 'PROCESSES=3') ? 1.3 : 1);
+  const { isChange } = await searched({ goodness, cpu, noise: 0.02, seed: 5 });
+  t.notOk(isChange);
+  const rounds = (goodness: number, cpu: number) =>
+    [0.99, 1, 1.01].map((factor) => ({ goodness: goodness * factor, cpu: cpu * factor }));
+  t.equal(verdictOn(rounds(1.2, 1)), 'better');
+  t.equal(verdictOn(rounds(1.2, 1.1)), 'better', 'it gains more than it costs');
+  t.equal(verdictOn(rounds(1.2, 1.5)), 'open');
+  t.equal(verdictOn(rounds(1, 1.2)), 'worse');
+  t.equal(verdictOn(rounds(1, 1.04)), 'open', 'within 5 %');
+  t.equal(verdictOn(rounds(0.8, 0.5)), 'worse');
+  t.equal(verdictOn([]), 'open');
+});
+
+t.test('many looks at the figures together have the false alarms of one', async (t) => {
+  const shares = Array.from({ length: 1_000 }, (_, index) => falseAlarmsOf(index + 1));
+  t.ok(shares.reduce((sum, share) => sum + share, 0) <= 0.05);
+});
+
+t.test('each trial says its place among those that are planned', async (t) => {
+  const places: Array<{ number: number; of: number }> = [];
+  const { measure, hasTimeFor } = host({ noise: 0.05, seed: 1 });
+  const onTrial = (_: Trial, place: { number: number; of: number }) => places.push(place);
+  const { trials } = await search({ candidates: CANDIDATES, measure, hasTimeFor, onTrial });
+  t.equal(places.length, trials.length);
+  t.same(
+    places.map(({ number }) => number),
+    trials.map((_, index) => index + 1),
+  );
+  t.ok(places.every(({ number, of }) => number <= of));
+  t.ok(Number(places[0]?.of) > CANDIDATES.length);
+});
+
+t.test('a trial loads what its setting changes', async (t) => {
+  const weights = { small: 1, web: 2, camera: 1, cards: 0.5, big: 0.5 };
+  const names = (candidate: Candidate, base: Candidate = {}, own = weights) =>
+    stagesFor(suite.stages, { candidate, base, weights: own }).map(({ name }) => name);
+  const usual = ['warm up', 'small', 'web', 'camera', 'cards', 'together'];
+  t.same(names({ PROCESSES: '3' }), usual);
+  t.same(names({ IMAGE_QUEUE: '16' }), [...usual, 'queue']);
+  t.same(names({ PROCESSES: '3' }, { IMAGE_MEMORY_MEGABYTES: '64' }), [...usual, 'big']);
+  t.same(names({}, {}, { ...weights, web: 0, small: 0, camera: 0 }), ['warm up', 'cards']);
+});
+
+t.test('the file gets what is recommended; what is not becomes a comment', async (t) => {
+  const file = join(
+    t.testdir({ 'darkroom.env': '# mine\nPROCESSES=1\nMONGODB_URL=mongodb://x\nIMAGE_THREADS=8\n' }),
+    'darkroom.env',
+  );
+  const before = { UV_THREADPOOL_SIZE: process.env.UV_THREADPOOL_SIZE, MONGODB_URL: process.env.MONGODB_URL };
+  t.teardown(() => {
+    for (const [name, value] of Object.entries(before))
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+  });
+  process.env.UV_THREADPOOL_SIZE = '1';
+  const current = takeCurrentSettings(file);
+  t.same(current, {
+    settings: { PROCESSES: '1', IMAGE_THREADS: '8', UV_THREADPOOL_SIZE: '1' },
+    ofEnvironment: ['UV_THREADPOOL_SIZE'],
+  });
+  t.equal(process.env.PROCESSES, undefined, 'an instance of a trial does not have it');
+  t.same(writeRecommended(current.settings, current, file), [], 'nothing to change');
+
+  const said = writeRecommended({ IMAGE_THREADS: '2' }, current, file);
+  t.equal(readFileSync(file, 'utf8'), '# mine\n# PROCESSES=1\nMONGODB_URL=mongodb://x\nIMAGE_THREADS=2\n');
+  t.match(readFileSync(`${file}.before`, 'utf8'), /^# mine\nPROCESSES=1\n/);
+  t.match(said.join('\n'), /PROCESSES is a comment now, IMAGE_THREADS=2/);
+  t.match(said.join('\n'), /environment sets UV_THREADPOOL_SIZE=1, which wins over the file: take it out/);
+});
+
+t.test('the page has the figures, the cases, the weights and the host', async (t) => {
+  const pair: [number, number] = [12.5, 13.5];
+  const figures = [{ stage: 'web', case: 'web', perSecond: pair, p50: pair, p99: pair, cpuMsPerCall: pair }];
+  const rounds = [
+    { goodness: 1.1, cpu: 0.9 },
+    { goodness: 1.2, cpu: 0.9 },
+  ];
+  const outcome: Outcome = await search({
+    candidates: [{ PROCESSES: '3' }],
+    measure: async () => ({ rounds, figures }),
+    hasTimeFor: () => true,
+  });
+  const page = tunePage({
+    ...outcome,
+    ...{ at: '2026-01-01T00:00:00.000Z', seconds: 60, host: hostFacts(), current: { PROCESSES: '1' } },
+    ...{ weights: { web: 2 }, cases: { web: 'Pages <b> ask.' } },
+  });
+  t.match(page, '12.5 → 13.5');
+  t.match(page, '<td>web</td><td>2</td><td>Pages &lt;b>');
+  t.match(page, /\d+ cores/);
+  t.match(page, 'PROCESSES=1');
+  for (const unit of ['requests/s', 'p99 ms', 'CPU ms a call']) t.match(page, unit);
 });
 
 t.test('the time of trials is known by what they take to begin and by their rounds', async (t) => {
@@ -119,43 +330,39 @@ t.test('the time of trials is known by what they take to begin and by their roun
   t.notOk(clock.hasTimeFor(64));
   t.ok(clock.hasTimeFor(20, 30), '300 and 400 ms');
   t.notOk(clock.hasTimeFor(30, 24), 'two trials begin twice');
+  t.equal(clock.leftMs(), 740);
 });
 
-t.test('without time to confirm it nothing is recommended', async (t) => {
-  const { measure } = host(() => 1.5, 0.01, 4);
-  const outcome = await search({ candidates: firstCandidates(LIMITS, {}), measure, hasTimeFor: () => false });
-  t.same(outcome.recommended, {});
-  t.match(outcome.reason, /Keep the default/);
+t.test('candidates keep to the cores and the memory of the host', async (t) => {
+  const keys = CANDIDATES.map(keyOf);
+  t.notOk(keys.includes('PROCESSES=2'), 'one process per core is the default already');
+  t.equal(new Set(keys).size, keys.length);
+  const tight = firstCandidates({ cores: 8, memoryMegabytes: 2_000 }).flatMap(
+    ({ PROCESSES }) => PROCESSES ?? [],
+  );
+  t.ok(
+    tight.every((count) => Number(count) <= 3),
+    `2 GB are too little for ${tight.join(', ')} processes`,
+  );
+  t.same(joined([{ A: '1' }, { A: '2' }, { B: '1' }]), [
+    { A: '1', B: '1' },
+    { A: '2', B: '1' },
+  ]);
 });
-
-t.test(
-  'candidates keep to the cores and the memory of the host, and the present setting is one of them',
-  async (t) => {
-    const keys = firstCandidates(LIMITS, { PROCESSES: '1', IMAGE_THREADS: '8' }).map(keyOf);
-    t.ok(keys.includes('IMAGE_THREADS=8 PROCESSES=1'));
-    t.notOk(keys.includes('PROCESSES=2'), 'one process per core is the default already');
-    t.equal(new Set(keys).size, keys.length);
-    const tight = firstCandidates({ cores: 8, memoryMegabytes: 2_000 }, {}).flatMap(
-      ({ PROCESSES }) => PROCESSES ?? [],
-    );
-    t.ok(
-      tight.every((count) => Number(count) <= 3),
-      `2 GB are too little for ${tight.join(', ')} processes`,
-    );
-    t.same(joined([{ A: '1' }, { A: '2' }, { B: '1' }]), [
-      { A: '1', B: '1' },
-      { A: '2', B: '1' },
-    ]);
-  },
-);
 
 t.test('goodness weighs throughput, and a far longer tail spoils it', async (t) => {
   const a = stageOf({ perSecond: 100, p50: 10 }, 0);
-  const round = (b: typeof a) => goodnessOf({ a: [a], b: [b] }, { calls: 1 });
+  const ratios = (b: typeof a) => ratiosOf({ a: [a], b: [b] }, { calls: 1 });
+  const round = (b: typeof a) => ratios(b).goodness;
   t.equal(round(stageOf({ perSecond: 150, p50: 10 }, 0))?.toFixed(2), '1.50');
   t.equal(round(stageOf({ perSecond: 150, p50: 30 }, 0))?.toFixed(2), '0.75', 'three times the p99');
   const limited = { cpuShare: 1, lagP99Ms: 1, lateShare: 0, limit: 'The loader was the limit.' };
   t.equal(round({ ...a, loader: limited }), null);
+  t.equal(round(stageOf({ perSecond: 100, p50: 10 / 3 }, 0))?.toFixed(2), '2.00', 'a third of the p99');
+  t.equal(ratios(a).cpu, null, 'no CPU time is known');
+  const cost = (instanceCpuMs: number) => ({ ...a, instanceCpuMs });
+  const { cpu } = ratiosOf({ a: [cost(1_000)], b: [cost(1_200)] }, { calls: 1 });
+  t.equal(cpu?.toFixed(2), '1.20');
 });
 
 t.test('a mix is read by its cases, or refused with what is accepted', async (t) => {

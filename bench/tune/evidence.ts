@@ -1,0 +1,70 @@
+import { boundsOf, type Difference, type Estimate, pairedEstimate } from '../compare/interval.ts';
+
+/** The ratios of one round, B over A. */
+export interface RoundRatios {
+  /** Above 1 is better; null where the round has no figure, as when the loader was the limit. */
+  goodness: number | null;
+  /** CPU time per right answer, below 1 is cheaper; null where it is not known. */
+  cpu: number | null;
+}
+
+/** The difference that some rounds show in each measure; null below two rounds with a figure. */
+export interface Evidence {
+  goodness: Difference | null;
+  cpu: Difference | null;
+}
+
+export type Verdict = 'better' | 'worse' | 'open';
+
+/** Share of false alarms of a whole claim, in all looks at it together. */
+export const FALSE_ALARMS = 0.05;
+/** More CPU time per call than this ratio counts against a setting. */
+const COSTLY = 1.05;
+
+/** @param falseAlarms share of false alarms of each interval. */
+export function evidenceOf(rounds: readonly RoundRatios[], falseAlarms = FALSE_ALARMS): Evidence {
+  const difference = (read: (round: RoundRatios) => number | null): Difference | null => {
+    const estimate = estimateOf(rounds.map(read));
+    if (estimate === null) return null;
+    const [low, high] = boundsOf(estimate, falseAlarms).map(Math.exp) as [number, number];
+    return { ratio: Math.exp(estimate.mean), low, high, isShown: low > 1 || high < 1 };
+  };
+  return { goodness: difference(({ goodness }) => goodness), cpu: difference(({ cpu }) => cpu) };
+}
+
+/**
+ * What the rounds show. A setting is better where its goodness is, unless it costs more CPU time than it gains. It is
+ * worse where its goodness is, or where it is no better and costs over 5 % more CPU time per call.
+ * @param falseAlarms share of false alarms of the verdict, which the two measures share.
+ */
+export function verdictOn(rounds: readonly RoundRatios[], falseAlarms = FALSE_ALARMS): Verdict {
+  const { goodness, cpu } = evidenceOf(rounds, falseAlarms / 2);
+  if (goodness === null) return 'open';
+  const isCostly = cpu !== null && cpu.low > COSTLY;
+  if (goodness.low > 1) return isCostly && cpu.ratio > goodness.ratio ? 'open' : 'better';
+  return goodness.high < 1 || isCostly ? 'worse' : 'open';
+}
+
+/**
+ * Share of false alarms that a look may use, when one looks again after each further rounds: 1/2, 1/6, 1/12 … of the
+ * whole, which it never exceeds.
+ * @param look counts from 1.
+ */
+export function falseAlarmsOf(look: number): number {
+  return FALSE_ALARMS / (look * (look + 1));
+}
+
+/**
+ * Number of rounds after which the goodness is likely to be told from chance: three standard errors below its
+ * distance from 1. Infinite where it is not above 1.
+ */
+export function roundsNeeded(rounds: readonly RoundRatios[]): number {
+  const estimate = estimateOf(rounds.map(({ goodness }) => goodness));
+  if (estimate === null || estimate.mean <= 0) return Number.POSITIVE_INFINITY;
+  const deviation = estimate.standardError * Math.sqrt(estimate.freedom + 1);
+  return Math.ceil(((3 * deviation) / estimate.mean) ** 2);
+}
+
+function estimateOf(ratios: ReadonlyArray<number | null>): Estimate | null {
+  return pairedEstimate(ratios.flatMap((ratio) => (ratio === null || ratio <= 0 ? [] : [Math.log(ratio)])));
+}

@@ -1,0 +1,72 @@
+import { type Candidate, keyOf } from './candidates.ts';
+import { evidenceOf, type RoundRatios } from './evidence.ts';
+import type { Confirmation, Findings } from './search.ts';
+
+/** The outcome of a search in sentences: first what to use, then why. */
+export function sentencesOf(findings: Findings): string {
+  const { winner } = findings;
+  return winner === null
+    ? [stays(findings), aboutCandidates(findings)].join(' ')
+    : [wins(winner, findings), ...aboutReplaced(findings)].join(' ');
+}
+
+function wins({ candidate, rounds }: Confirmation, { incumbent }: Findings): string {
+  const { goodness } = evidenceOf(rounds);
+  const gain = Math.round(((goodness?.ratio ?? 1) - 1) * 100);
+  const least = Math.round(((goodness?.low ?? 1) - 1) * 1000) / 10;
+  return `Use ${keyOf(candidate)}: ${gain} % better than ${nameOf(incumbent)} in ${rounds.length} rounds (at least ${least} % with 95 % confidence${cpuOf(rounds)}).`;
+}
+
+/** The present settings that give way to others, and are worse than the default themselves. */
+function aboutReplaced({ current, aboutCurrent }: Findings): string[] {
+  if (aboutCurrent.verdict !== 'worse') return [];
+  return [
+    `${keyOf(current)}, which is set now, is worse than the default: ${figuresOf(aboutCurrent.rounds)}.`,
+  ];
+}
+
+function stays({ current, aboutCurrent }: Findings): string {
+  const key = keyOf(current);
+  if (key === keyOf({})) return 'Keep the default.';
+  const { verdict, rounds } = aboutCurrent;
+  if (rounds.length === 0)
+    return `Keep what is set: there was no time to measure ${key}, which is set now, beside the default.`;
+  const figures = figuresOf(rounds);
+  if (verdict === 'worse')
+    return `Go back to the default: ${key}, which is set now, is worse than it: ${figures}.`;
+  if (verdict === 'better')
+    return `Keep ${key}, which is set now and is better than the default: ${figures}.`;
+  return `Keep ${key}, which is set now; it was shown to be neither better nor worse than the default: ${figures}.`;
+}
+
+function aboutCandidates({ unconfirmed, incumbent, hasTried }: Findings): string {
+  if (!hasTried) return 'There was no time to try other settings.';
+  if (unconfirmed.length === 0) return `No other setting looked better than ${nameOf(incumbent)}.`;
+  const tried = unconfirmed.filter(({ rounds }) => rounds.length > 0).map((one) => notShown(one));
+  const untried = unconfirmed.filter(({ rounds }) => rounds.length === 0).map((one) => notConfirmed(one));
+  return [...tried, ...untried].join(' ');
+}
+
+function notShown({ candidate, chosenBy, rounds }: Confirmation): string {
+  return `${keyOf(candidate)} looked better, not confirmed: ${figuresOf(chosenBy)} of the default; ${figuresOf(rounds)} when it was tried again.`;
+}
+
+function notConfirmed({ candidate, chosenBy }: Confirmation): string {
+  return `${keyOf(candidate)} looked better, not confirmed: ${figuresOf(chosenBy)} of the default, and there was no time for more.`;
+}
+
+function figuresOf(rounds: readonly RoundRatios[]): string {
+  const { goodness } = evidenceOf(rounds);
+  if (goodness === null) return `no figure in ${rounds.length} rounds`;
+  const { ratio, low, high } = goodness;
+  return `${ratio.toFixed(2)} (${low.toFixed(2)} to ${high.toFixed(2)}${cpuOf(rounds)}) in ${rounds.length} rounds`;
+}
+
+function cpuOf(rounds: readonly RoundRatios[]): string {
+  const { cpu } = evidenceOf(rounds);
+  return cpu === null ? '' : `; CPU time per call ${cpu.ratio.toFixed(2)}`;
+}
+
+function nameOf(candidate: Candidate): string {
+  return keyOf(candidate) === keyOf({}) ? 'the default' : `${keyOf(candidate)}, which is set now`;
+}
