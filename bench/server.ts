@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { SETTINGS } from '../config/index.ts';
 import { atExit } from './stopping.ts';
 
 export interface BenchServer {
@@ -18,6 +19,18 @@ export interface BenchServer {
 const START_TIMEOUT_MS = 300_000;
 const KEY = 'drk_benchbenchbenchbenchbenchbenchbenchbench';
 
+/** Settings that reach beyond this machine, or that an instance which runs here has for itself. */
+const OF_THE_SERVICE = [
+  ...[SETTINGS.stores, SETTINGS.mail, SETTINGS.providers].flatMap((table) => Object.keys(table)),
+  ...['HOST', 'PUBLIC_URL', 'METRICS_PORT', 'METRICS_TOKEN'],
+];
+
+/** The environment without the stores, the mail and the addresses of a service that it is made for. */
+function ownEnvironment(): NodeJS.ProcessEnv {
+  const entries = Object.entries(process.env).filter(([name]) => !OF_THE_SERVICE.includes(name));
+  return Object.fromEntries(entries);
+}
+
 /** Starts the whole service in separate processes, with embedded stores and limits that a load test does not reach. */
 export async function startBenchServer(
   settings: Record<string, string> = {},
@@ -29,7 +42,7 @@ export async function startBenchServer(
     // A signal of the terminal reaches the bench alone, which ends the service when it has its figures.
     detached: true,
     env: {
-      ...process.env,
+      ...ownEnvironment(),
       PORT: '0',
       DATA_DIR: directory,
       // The settings of the operator's file are for the service, and not for a measurement.
@@ -83,7 +96,7 @@ export function openAccount(
   const printed = execFileSync(
     process.execPath,
     [join(import.meta.dirname, '../src/host/admin.ts'), ...words, '--json'],
-    { env: { ...process.env, DATA_DIR: directory }, encoding: 'utf8' },
+    { env: { ...ownEnvironment(), DATA_DIR: directory }, encoding: 'utf8' },
   );
   return (JSON.parse(printed) as { key: string }).key;
 }

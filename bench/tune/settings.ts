@@ -20,16 +20,18 @@ export interface CurrentSettings {
 }
 
 /**
- * Takes the tuned settings out of the environment and the file of settings, so that the instances which tune starts
- * have only those of their trial.
+ * Reads the tuned settings of the environment and of the file, and takes them out of the environment: the instances that
+ * tune starts have only those of their trial, and nothing else of the file.
  * @throws SettingsError where the file has a line that is no setting.
  */
 export function takeCurrentSettings(file = envFile()): CurrentSettings {
   const isSet = (name: string) => (process.env[name] ?? '') !== '';
   const ofEnvironment = TUNED.filter(isSet);
+  const before = new Set(Object.keys(process.env));
   loadSettingsFile(file);
   const settings = Object.fromEntries(TUNED.filter(isSet).map((name) => [name, String(process.env[name])]));
-  for (const name of TUNED) delete process.env[name];
+  const ofFile = Object.keys(process.env).filter((name) => !before.has(name));
+  for (const name of [...TUNED, ...ofFile]) delete process.env[name];
   return { settings, ofEnvironment };
 }
 
