@@ -15,14 +15,15 @@ type Pair = readonly [a: StageResult, b: StageResult];
 /**
  * The ratios of B over A in one round. Its goodness is the weighted geometric mean of the ratios of right answers per
  * second, reduced where the p99 is more than 1.5 times as long, and raised where it is as much shorter. Stages in which
- * the loader was the limit do not count.
+ * the loader was the limit do not count for it; what a call costs does not depend on the loader.
  */
 export function ratiosOf(round: Round, weights: Weights): RoundRatios {
   const pairs = round.a.flatMap((a): Pair[] => {
     const b = round.b.find(({ name }) => name === a.name);
-    return b === undefined || a.loader.limit !== null || b.loader.limit !== null ? [] : [[a, b]];
+    return b === undefined ? [] : [[a, b]];
   });
-  return { goodness: goodnessOf(pairs, weights), cpu: cpuOf(pairs, weights) };
+  const unlimited = pairs.filter((pair) => pair.every(({ loader }) => loader.limit === null));
+  return { goodness: goodnessOf(unlimited, weights), cpu: cpuOf(pairs, weights) };
 }
 
 function goodnessOf(pairs: readonly Pair[], weights: Weights): number | null {

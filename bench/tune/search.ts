@@ -114,7 +114,8 @@ export async function search(options: SearchOptions): Promise<Outcome> {
     const later = laterTrials(field.length / 2) + (isFirst ? MOST_PAIRS : 0);
     let tried = 0;
     for (const candidate of field) {
-      if (!hasTimeFor(rounds, CONFIRMING_ROUNDS)) break;
+      const reserved = isFirst && tried === 0 ? FEWEST_CONFIRMING_ROUNDS : CONFIRMING_ROUNDS;
+      if (!hasTimeFor(rounds, reserved)) break;
       tried += 1;
       await log.tried(candidate, {}, rounds, field.length - tried + later);
     }

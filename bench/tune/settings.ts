@@ -20,8 +20,8 @@ export interface CurrentSettings {
 }
 
 /**
- * Reads the tuned settings of the environment and of the file, and takes them out of the environment: the instances that
- * tune starts have only those of their trial, and nothing else of the file.
+ * Reads the tuned settings of the environment and of the file, and takes them out of the environment: the instances
+ * that tune starts have only those of their trial, and nothing else of the file.
  * @throws SettingsError where the file has a line that is no setting.
  */
 export function takeCurrentSettings(file = envFile()): CurrentSettings {
