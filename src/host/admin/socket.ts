@@ -26,7 +26,7 @@ export async function openAdminSocket(
 ): Promise<{ close(): Promise<void> }> {
   const path = socketPath(dataDir);
   await rm(path, { force: true });
-  /** Connections of those who listen: they have no end of their own. */
+  /** Connections of listeners, which do not end by themselves. */
   const listeners = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on('error', () => socket.destroy());

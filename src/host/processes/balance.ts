@@ -5,7 +5,7 @@ import { BEAT_MS } from './heartbeats.ts';
 const LEAST_DIFFERENCE = 1.5;
 /** Of the busier process's load. Calls that come at random moments make such a difference without any fault. */
 const LEAST_SHARE = 0.2;
-/** A round of figures ends without a process that does not tell its own by then: it hangs. */
+/** A round ends without the figure of a process that sends none by then: it hangs. */
 const LONGEST_ROUND_MS = 2 * BEAT_MS;
 
 /**
@@ -41,7 +41,7 @@ export interface BalanceOptions<T> {
 export interface Balance<T> {
   /** From now on the rounds wait for its figure. */
   watch(process: T): void;
-  /** What a process had in hand since its beat before. */
+  /** Notes the load of a process since its last beat. */
   tell(process: T, load: number): void;
   forget(process: T): void;
 }
@@ -51,7 +51,7 @@ export function createBalance<T>({ release, clock }: BalanceOptions<T>): Balance
   /** The figures of the present round: one per process. */
   const loads = new Map<T, number>();
   let roundMs = clock.elapsedMs();
-  /** What the round before would have released. */
+  /** The releases that the last round would have made. */
   let before = new Map<T, number>();
 
   /**

@@ -158,7 +158,7 @@ interface Opened {
 }
 
 interface Source {
-  /** The header that the work is estimated by: of a stored file as its facts tell it. */
+  /** The header by which the work is estimated; of a stored file, from its facts. */
   header: Header;
   /** Answers the input; reads it first where it is still in a store. */
   open(): Opened | Promise<Opened>;
@@ -174,7 +174,7 @@ interface Source {
 interface CallContext {
   deadline: Deadline;
   follow(native: Promise<unknown>): void;
-  /** Told when a slot is there and the work begins. @param instead what would take less time. */
+  /** Called when a slot is free and the work begins. @param instead work that would take less time. */
   working(instead: readonly string[]): void;
   /** The refusal at the deadline: for want of a slot, or because the work took so long. */
   late(): ApiError;

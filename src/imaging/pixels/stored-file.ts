@@ -15,7 +15,7 @@ export function isStored(file: Uint8Array | StoredFile): file is StoredFile {
   return !(file instanceof Uint8Array);
 }
 
-/** The header of a stored file as far as its facts tell it: near enough for the estimates of memory and time. */
+/** The header of a stored file by its facts: near enough for the estimates of memory and time. */
 export function headerOfFacts(facts: ImageObject): Header {
   const { mimeType, orientation, frames, bitDepth, hasAlpha } = facts;
   // The facts give the size as displayed, a header as stored.

@@ -40,7 +40,7 @@ interface RasterizerOptions {
   memoryMegabytes: number;
   queueLimit: number;
   clock: Clock;
-  /** Told when the process ends that nobody ended. */
+  /** Called when the process ends by itself. */
   onLost: (error: Error) => void;
   processFile?: URL;
 }

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from './clock.ts';
 
 /** NTP keeps hosts closer together than a busy process can measure: less is no difference. */
 const LEAST_MS = 1_000;
-/** From here on the host's clock is wrong, and an operator is told. */
+/** From this difference on the host's clock is wrong, and the log says so. */
 const WRONG_FROM_MS = 5_000;
 /** From here on a process leaves what is swept to others, where there are any. */
 const YIELDS_FROM_MS = 15_000;

@@ -61,7 +61,7 @@ export class Durations<L extends string> {
     };
   }
 
-  /** What was observed, as Prometheus' client tells it. */
+  /** The observations in the form of Prometheus' client. */
   async get(): Promise<
     Omit<MetricObjectWithValues<MetricValueWithName<string>>, 'type' | 'collect'> & { type: string }
   > {

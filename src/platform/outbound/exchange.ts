@@ -27,7 +27,7 @@ const TLS_AGENT = new https.Agent({
   rejectUnauthorized: true,
 });
 
-/** Node tells a 101 as an upgrade, or as an answer where it names no protocol. */
+/** Node reports a 101 as an upgrade, or as an answer where it names no protocol. */
 const SWITCHING_PROTOCOLS = 101;
 /** The headers of an answer, in bytes; Node's own default, said here because a peer decides how many it sends. */
 const MOST_HEADER_BYTES = 16 * 1024;

@@ -76,7 +76,7 @@ function parse(text: string, rules: TargetRules): URL {
   return url;
 }
 
-/** Whether the host is an address already: of that nothing is told that its sender does not know. */
+/** Whether the host is an address already: a refusal that names it reveals nothing to its sender. */
 function isLiteral({ hostname }: URL): boolean {
   return isIP(bare(hostname)) !== 0;
 }

@@ -45,7 +45,7 @@ export function createStoreTimeout({ name, longestMs, silentMs }: StoreTimeoutOp
           isSilent = true;
           reject(new StoreUnavailableError(`${name} did not answer within ${limitMs} ms.`));
         };
-        // In a process that had no CPU for so long the answer may lie unread: what came is read before it is given up.
+        // A process without CPU for this long may not have read an answer yet: its input is read before the call fails.
         const timer = setTimeout(() => setImmediate(giveUp), limitMs);
         watched(step)
           .then(resolve, reject)

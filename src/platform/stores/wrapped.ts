@@ -1,4 +1,4 @@
-/** What is done around one call of a method: it runs the step, and answers what the step answers. */
+/** Work around one call of a method, such as a measurement: it runs the step and returns the step's answer. */
 export type Around = (step: () => unknown) => unknown;
 
 /**

@@ -2,7 +2,7 @@ import { ApiError, unavailable } from '../../platform/http/errors.ts';
 import { otherKindHint } from '../../platform/names/ids.ts';
 import type { AssetStatus } from './asset.ts';
 
-/** None, or another account's: the two are never told apart. */
+/** No such asset, or another account's: the answer is the same. */
 export function assetNotFound(assetId: string): ApiError {
   const hint = otherKindHint(assetId, 'ast');
   return new ApiError('asset_not_found', `There is no such asset: GET /api/v1/assets lists yours.${hint}`, {

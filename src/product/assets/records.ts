@@ -17,7 +17,7 @@ export interface AssetRecords {
   find(accountId: string, assetId: string): Promise<DoneAsset>;
   /** Reads the store and replaces the cached record. @throws as `find` */
   findStored(accountId: string, assetId: string): Promise<DoneAsset>;
-  /** Tells every process that an asset has ended. */
+  /** Announces to every process that an asset has ended. */
   ended(accountId: string, assetId: string): Promise<void>;
   close(): void;
 }

@@ -19,7 +19,7 @@ interface DescriptionOptions {
 
 const UNLIMITED = -1;
 
-/** Tells an account whole: who it is, what it has and what its plan leaves it. */
+/** The description of an account: its identity, its balance, and what its plan allows. */
 export function createDescription(options: DescriptionOptions): (accountId: string) => Promise<Account> {
   const { accounts, billing, catchUp, plan, storedAssets, limits, now } = options;
 

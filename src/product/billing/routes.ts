@@ -14,7 +14,7 @@ interface BillingRoutesOptions {
   movements: Movements;
   /** Has every process write down what it answered. */
   catchUp: () => Promise<void>;
-  /** Every kind of work that usage tells of. */
+  /** Every kind of work that usage counts. */
   usageSources: () => readonly UsageSource[];
   gate: Gate;
   now: () => Date;

@@ -24,7 +24,7 @@ export function syncUsage(usage: UsageStore): UsageSource {
   };
 }
 
-/** Calls of those minutes of an hour that lie within the window. */
+/** Calls of the minutes of an hour that lie within the window. */
 function callsWithin({ hour, minutes }: UsageHour, { from, to }: UsageWindow): number {
   let calls = 0;
   for (const [name, count] of Object.entries(minutes)) {

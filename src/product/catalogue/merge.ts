@@ -100,7 +100,7 @@ function makesOnePicture(name: string): boolean {
   return operation?.kind === 'step' && operation.frames === 'first';
 }
 
-/** What was meant for another format is void by now; what is left was said without one. */
+/** Parameters of another format are removed by now; the rest was sent without a format. */
 function losslessInLossy(fragments: readonly Fragment[]): Conflict | undefined {
   const lossy = lossyWriter(encodeOf(fragments));
   if (lossy === undefined) return undefined;

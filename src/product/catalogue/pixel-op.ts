@@ -106,7 +106,7 @@ export function operationOp<const N extends string, O extends StepName>(
   });
 }
 
-/** What an operation refuses, as an op says it. */
+/** The refusal of an operation as a violation of its op. */
 export function violationOf(refused: ReturnType<StepOperation['rule']>): Violation | undefined {
   if (refused === undefined) return undefined;
   const { key, message, details } = refused;

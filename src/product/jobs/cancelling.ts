@@ -8,7 +8,7 @@ import type { JobsStore } from './store.ts';
 /**
  * Begins the cancellation of a job, for its account and for an operator alike: no item of it is handed out any more.
  * Its end is the caller's, or the next sweep's.
- * @param stopClaims tells every process to take no more items of the job.
+ * @param stopClaims makes every process claim no more items of the job.
  * @returns the job, CANCELLING; null when it has ended, or is being cancelled.
  */
 export async function beginCancellation(

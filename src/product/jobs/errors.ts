@@ -5,7 +5,7 @@ import type { JobStatus } from './job.ts';
 /** Attempts that may follow a first one. */
 export const MOST_RESUMES = 5;
 
-/** None, another account's, or one whose record has expired: never told apart. */
+/** No such job, another account's, or one whose record has expired: the answer is the same. */
 export function jobNotFound(jobId: string): ApiError {
   const hint = otherKindHint(jobId, 'job');
   return new ApiError('job_not_found', `There is no such job: GET /api/v1/jobs lists yours.${hint}`, {

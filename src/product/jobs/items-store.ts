@@ -20,7 +20,7 @@ import {
 } from './job.ts';
 
 const IDS_A_CALL = 500;
-/** So many times more items than are claimed are looked at: who claims beside us takes others of them. */
+/** Factor of items read per item claimed: other processes claim some of them at the same time. */
 const CANDIDATES_PER_CLAIM = 4;
 /** The end of a lease that is over by every clock. */
 const OVER = new Date(0).toISOString();

@@ -160,7 +160,7 @@ export interface ItemDocument {
   progress?: Progress;
   /** The object that it took over from the attempt before. */
   inherits?: string;
-  /** The id of a provider's request that is under way, so that who comes after a crash does not pay twice. */
+  /** The id of a provider's request that is under way, so that an attempt after a crash does not pay twice. */
   requestId?: string;
 }
 

@@ -149,7 +149,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
           202: envelopeOf(Job),
         },
       },
-      // The answer is one of two shapes, which a generated serializer cannot tell apart.
+      // The answer is one of two shapes, which a generated serializer cannot distinguish.
       serializerCompiler: () => JSON.stringify,
     },
     async (request, reply) => {

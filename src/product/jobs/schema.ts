@@ -43,7 +43,7 @@ const IN_THE_QUERY = 'it goes into the query, as ?dryRun=true';
 const BY_WEBHOOK =
   'register the address once (POST /api/v1/webhook-endpoints), and the end of every job is sent to it';
 
-/** What people send with a job because another call, or another service, takes it there. */
+/** Fields that people send with a job because another call, or another service, takes them. */
 const INSTEAD = {
   ...{
     url: BY_UPLOAD,

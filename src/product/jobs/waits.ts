@@ -19,7 +19,7 @@ interface WaitsOptions {
 /** Calls that wait for the end of a job. */
 export interface Waits {
   /**
-   * Tells those who wait that a job has ended.
+   * Answers the waits for a job that has ended.
    * @param job as it ended, with all that follows from it; without it they look for themselves.
    */
   notify(jobId: string, job?: JobDocument): void;

@@ -1,6 +1,6 @@
 import { schemasIn, targetOf } from './references.ts';
 
-/** What the smallest answer to a schema may hold: no model writes more within the bytes that an answer may have. */
+/** Most values of the smallest answer to a schema: no model writes more within the bytes of an answer. */
 export const ANSWER_MAX_VALUES = 10_000;
 
 /** Schemas looked at in all rounds together: where these do not suffice, the smallest answer stays unknown. */

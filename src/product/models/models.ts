@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import data from '../../../config/models.json' with { type: 'json' };
 import { checkedData } from '../../platform/settings/checked-data.ts';
 
-/** What an op asks of a model; each AI op asks for what it is called. */
+/** The kind of work that a model does. Each AI op has the name of its kind. */
 export type ModelCategory = 'generate' | 'edit' | 'upscale' | 'remove_background' | 'expand' | 'analyze';
 
 const Usd = Type.String({ pattern: '^\\d{1,5}(\\.\\d{1,8})?$', description: 'US dollars as a decimal.' });

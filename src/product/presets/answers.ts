@@ -59,7 +59,7 @@ function adviceOn({ steps }: Preset, models: Models): StepWarning[] {
   }
 }
 
-/** Adds what a read tells beside the preset itself. */
+/** Adds the fields that only a read shows. */
 export function withUsage(data: PresetData, usage: ReadonlyMap<string, PresetUsage>): PresetData {
   return { ...data, usage: usage.get(data.id) ?? NEVER_RAN };
 }

@@ -3,7 +3,7 @@ import type { Preset } from './preset.ts';
 import { VERSIONS_MAX } from './schema.ts';
 
 /**
- * 404: no such preset, or another account's; the two are never told apart.
+ * 404: no such preset, or another account's: the answer is the same.
  * @param param where the preset was named.
  */
 export function presetNotFound(param: string): ApiError {

@@ -13,7 +13,7 @@ import { checkNamedAssets, type MissingAssets } from './named-assets.ts';
 import type { Content } from './preset.ts';
 import { PRESET_SLUG_MAX_CHARACTERS } from './schema.ts';
 
-/** What steps and subjects are held against. */
+/** The rules for steps and subjects. */
 export interface ContentRules {
   models: Models;
   missingAssets: MissingAssets;
@@ -32,7 +32,7 @@ export interface SentContent {
 }
 
 /**
- * A version that keeps its rules, the assets that it runs on, whose existence is for a store to tell, and the schemas
+ * A version that keeps its rules, the assets that it runs on, whose existence a store finds out, and the schemas
  * of answers, which are still to be compiled.
  */
 export interface ReadContent {

@@ -7,9 +7,9 @@ import { lazyThreads } from './threads.ts';
 
 const THREAD = new URL('../../../workers/models/schemas.ts', import.meta.url);
 const THREAD_HEAP_MEGABYTES = 128;
-/** What the bounds of a schema allow takes a sixth of it on a quiet core. */
+/** A schema at its bounds takes a sixth of this time on a quiet core. */
 const LIMIT_MS = 3_000;
-/** The thread may be slow only because the machine is busy: what was ended at the limit is tried again after this. */
+/** A schema that reached the limit is tried again after this time: the machine may only have been busy. */
 const REMEMBERED_MS = 60_000;
 const KNOWN_MAX = 1_000;
 /** Schemas that one account may have waiting for the thread of a process. */
@@ -40,7 +40,7 @@ export interface AnswerSchemas {
 
 export function createAnswerSchemas(): AnswerSchemas {
   const threads = lazyThreads<SchemaTask, SchemaResult>(THREAD, 1, { heapMegabytes: THREAD_HEAP_MEGABYTES });
-  /** What was found of a schema: its problem, or '' for none. */
+  /** The problem of a schema; '' for none. */
   const known = new LRUCache<string, string>({ max: KNOWN_MAX });
   /** The thread belongs to the account whose turn it is. */
   const turns = createOneAtATime();

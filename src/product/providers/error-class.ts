@@ -14,7 +14,7 @@ const CREDENTIAL = /api[_ -]?key|auth|credential|token[_ -]?invalid|invalid[_ -]
 const REJECTING = [400, 413, 422];
 const PASSING = [408, 409, 425, 429];
 
-/** What a refusal means for the item: its input is at fault, the provider for now, or this service's configuration. */
+/** The cause of a refusal: the item's input, the provider for now, or this service's configuration. */
 export function faultOf({ status, kind, message, retryAfterMs }: Refusal): ProviderFault {
   const told = message === '' ? `HTTP ${status}` : message;
   if (PASSING.includes(status) || status >= 500) return unavailable(told, retryAfterMs);

@@ -118,7 +118,7 @@ async function refusalOf(
   return faultOf({ status, kind, message: sayable(message, secrets), retryAfterMs });
 }
 
-/** What the error objects of OpenAI, Gemini and Replicate have in common: a text, and words that name the kind. */
+/** The common part of the error objects of OpenAI, Gemini and Replicate: a text, and words that name the kind. */
 function readRefusal(text: string): { message: string; kind: string } {
   const body = objectOf(parsed(text));
   const error = objectOf(body.error);

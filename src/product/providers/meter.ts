@@ -1,7 +1,7 @@
 import { Counter, Histogram, register } from 'prom-client';
 import type { ProviderName } from '../models/models.ts';
 
-/** Counts and times tries of model calls, by provider and verdict alone: nothing of a caller is a label. */
+/** Counts and times tries of model calls, by provider and outcome (the label `verdict`): no label is of a caller. */
 export type ProviderMeter = (provider: ProviderName, verdict: string, elapsedMs: number) => void;
 
 const DURATIONS = 'darkroom_provider_call_seconds';

@@ -217,7 +217,7 @@ class LostItem extends Error {
   }
 }
 
-/** What the caller's own functions reject with is the caller's to read. */
+/** Wraps an error of the caller's own functions, so that it is not taken for one of the provider. */
 async function lostWhenRejected<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

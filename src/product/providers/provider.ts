@@ -13,10 +13,10 @@ export interface ModelRequest {
   op: ModelCategory;
   /** The model's name at its provider. */
   providerModel: string;
-  /** What this model calls its inputs, where the provider has no name of its own for them. */
+  /** This model's names of its inputs, where the provider has none of its own. */
   fields: Readonly<Record<string, string>>;
   prompt?: string;
-  /** As sent, with the defaults of those that decide the price. */
+  /** As sent, with the defaults of the parameters that decide the price. */
   parameters: Readonly<Record<string, unknown>>;
   /** The item's picture first, where it has one, then the references. */
   pictures: readonly Picture[];

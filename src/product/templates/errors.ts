@@ -1,6 +1,6 @@
 import { ApiError, invalidParam } from '../../platform/http/errors.ts';
 
-/** 404: no such template, or another account's; the two are never told apart. */
+/** 404: no such template, or another account's: the answer is the same. */
 export function templateNotFound(): ApiError {
   return new ApiError(
     'not_found',

@@ -53,7 +53,7 @@ const LOADING_ATTRIBUTE =
 /** Tags whose href is followed by a reader and loaded by nobody. */
 const LINKS_ONLY = /^<(a|area|base)\b/i;
 const CSS_URL = /url\(\s*(?:"([^"]*)"|'([^']*)'|([^)"'\s]+))|@import\s+(?:"([^"]*)"|'([^']*)')/gi;
-/** What a page may load, or what loads nothing. */
+/** The schemes that a page may load, and one that loads nothing. */
 const ALLOWED = ['data', 'asset', 'about'];
 
 /**

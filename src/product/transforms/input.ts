@@ -27,7 +27,7 @@ export type Input =
   | { kind: 'url'; url: string; fields: BodyFields }
   | { kind: 'asset'; assetId: string; fields: BodyFields };
 
-/** What a body may say: where the image is, and, of a call that changes it, what is to be done. */
+/** The contents of a body: where the image is, and for a call that changes it, the work. */
 type Says = 'image' | 'image and work';
 
 /**

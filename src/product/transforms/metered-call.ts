@@ -29,7 +29,7 @@ export interface MeteredCallOptions {
   now: () => Date;
 }
 
-/** What a pool has to know of a call: whose it is, and that it ends when the client goes away or at the deadline. */
+/** The terms of a call for a pool: its account, and its end when the client goes away or at the deadline. */
 export interface CallTerms {
   accountId: string;
   signal: AbortSignal;

@@ -21,7 +21,7 @@ interface Planned {
   warnings: readonly Warning[];
 }
 
-/** What runs, by the name that usage counts it under. */
+/** The planned call with the name under which usage counts it. */
 interface PlannedCall extends Planned {
   name: string;
   /** The name of a parameter of the pass in the words of the call. */
@@ -100,7 +100,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
   }
 }
 
-/** What a multipart body says beside the file; the parameters of the op may come as fields of their own too. */
+/** The fields of a multipart body beside the file. The parameters of the op may be fields of their own. */
 const FORM_FIELDS = {
   steps: Type.Optional(Type.String({ description: `JSON text. ${SentSteps.description}` })),
 };

@@ -1,7 +1,7 @@
 import { ApiError } from '../../platform/http/errors.ts';
 import { ENDPOINTS_PER_ACCOUNT } from './schema.ts';
 
-/** 404: no such endpoint, or another account's; the two are never told apart. */
+/** 404: no such endpoint, or another account's: the answer is the same. */
 export function endpointNotFound(): ApiError {
   const message =
     'No webhook endpoint of this account has this id: GET /api/v1/webhook-endpoints lists them.';

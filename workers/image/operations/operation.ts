@@ -124,7 +124,7 @@ interface StepSource<P extends TProperties> {
   apply(picture: Picture, params: Filled<P>, pass: PassContext): Promise<void>;
 }
 
-/** What is true of an operation that changes every picture, pixel by pixel where they stand. */
+/** Properties of an operation that changes each pixel in its place. */
 export const IN_PLACE = {
   copies: 1,
   sizeAfter: 'kept',

@@ -53,7 +53,7 @@ interface ChildProcessPoolOptions extends ChildProcessOptions {
   heldLimitBytes?: number;
   waitLimitMs?: number;
   clock: Clock;
-  /** Told of a process that nobody ended. */
+  /** Called when a process ends by itself. */
   onLost: (error: Error) => void;
 }
 

@@ -17,7 +17,7 @@ interface PoolCall<T extends ImageTask> {
   deadline: Deadline;
   /** Is handed the work as soon as it is begun; it settles when the work has really ended. */
   follow(native: Promise<unknown>): void;
-  /** Told how long a worker was busy with it, were its caller answered long before, and whether it succeeded. */
+  /** Called with the time that a worker was busy, also after the caller was answered, and whether it succeeded. */
   took(tookMs: number, succeeded: boolean): void;
 }
 

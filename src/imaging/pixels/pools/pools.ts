@@ -18,7 +18,7 @@ interface Pools {
   heavy: Pool;
   /** Items of large jobs that take a moment. */
   batch: Pool;
-  /** The pool of a pass (null is a description), and where to tell how long it took. */
+  /** The pool of a pass (null is a description), and the receiver of its duration. */
   choose(
     header: Header,
     pass: Pass | null,

@@ -85,7 +85,7 @@ export async function openMultipart(
   body.once('error', () => fail(malformed()));
   body.once('aborted', () => fail(malformed()));
   parser.on('file', (name, stream, filename, _encoding, type) => {
-    // Read or not: an error that nobody listens for would end the process. The parser tells of it as well.
+    // Read or not: an error that nobody listens for would end the process. The parser reports it as well.
     stream.on('error', () => undefined);
     // Without a type of its own a part is text/plain; where the type names no image, the bytes decide.
     const declaredType = /^image\//i.test(type) ? type.toLowerCase() : null;

@@ -10,10 +10,10 @@ const SCANNED_BYTES = 512 * 1024;
 interface Open {
   isList: boolean;
   openedAt: number;
-  /** What was parsed of it. */
+  /** The values parsed so far. */
   list: unknown[];
   object: Record<string, unknown>;
-  /** Where begins what was not parsed of it. */
+  /** Start of the part that is not parsed yet. */
   pieceAt: number;
   /** Where its last entry begins. */
   entryAt: number;

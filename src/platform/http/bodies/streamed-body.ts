@@ -25,7 +25,7 @@ export async function* within(source: Readable, limitBytes: number, param: Sized
 }
 
 /**
- * Collects a body into one buffer that owns its memory. A Content-Length tells the size, so that a whole body is
+ * Collects a body into one buffer that owns its memory. A Content-Length gives the size, so that a whole body is
  * copied once; without one the buffer doubles as it fills. A body that is refused stays open, as `within` leaves it.
  * @throws ApiError as `within`.
  */

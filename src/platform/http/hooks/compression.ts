@@ -52,7 +52,7 @@ function tagOf(text: string): string {
   return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
 }
 
-/** A tag of what an envelope tells, whose own bytes change with its timestamp. */
+/** A tag of an envelope's contents. The bytes of the envelope change with its timestamp. */
 export function tagOfData(data: unknown): string {
   return `W/${tagOf(JSON.stringify(data))}`;
 }

@@ -73,7 +73,7 @@ export async function serveMetrics(
   return server;
 }
 
-/** Compared by their hashes, so that neither length nor time tells anything of the token. */
+/** Compared by their hashes, so that neither length nor time reveals anything about the token. */
 function mayRead(authorization: string | undefined, token: string): boolean {
   if (token === '') return true;
   const hashOf = (text: string) => createHash('sha256').update(text).digest();

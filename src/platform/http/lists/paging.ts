@@ -107,7 +107,7 @@ export function readCursor(cursor: string, listing: Listing, page: number | unde
 
 /**
  * One page of what was found, and its facts.
- * @param found up to one row more than a page, which tells whether there is a next one.
+ * @param found up to one row more than a page: the extra row shows that there is a next page.
  */
 export function cut<T extends object>(
   found: T[],

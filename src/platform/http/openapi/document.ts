@@ -5,7 +5,7 @@ import { pathExampleOf } from './examples.ts';
 /** A part of the document as plain JSON. */
 export type Node = { [key: string]: unknown };
 
-/** What of a route's config its description needs; it rides through the generator and is taken out again. */
+/** The part of a route's config that its description needs. It passes through the generator and is then removed. */
 export const ROUTE_MARK = 'x-route';
 export interface RouteMark {
   idempotency: boolean;

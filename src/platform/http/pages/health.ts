@@ -15,7 +15,7 @@ interface HealthOptions {
 
 const Alive = Type.Object({ status: Type.Literal('ok') });
 
-const Verdict = Type.Object({
+const HealthReport = Type.Object({
   status: Type.Union([Type.Literal('ok'), Type.Literal('failing')]),
   parts: Type.Record(Type.String(), Type.String(), {
     description: 'What each part says: `ok`, or that it fails.',
@@ -30,7 +30,7 @@ const Verdict = Type.Object({
     Type.Array(Type.String(), { description: 'What an operator should know though every part answers.' }),
   ),
 });
-type Verdict = Static<typeof Verdict>;
+type HealthReport = Static<typeof HealthReport>;
 
 /** /healthz: the process answers. /readyz: every part does; 503 names the ones that fail. */
 export async function healthRoutes(app: FastifyInstance, options: HealthOptions): Promise<void> {
@@ -40,7 +40,7 @@ export async function healthRoutes(app: FastifyInstance, options: HealthOptions)
 
   app.get(
     '/readyz',
-    { schema: { summary: 'Every part answers', response: { 200: Verdict, 503: Verdict } } },
+    { schema: { summary: 'Every part answers', response: { 200: HealthReport, 503: HealthReport } } },
     async (_request, reply) => {
       const health = options.isDraining() ? DRAINING : await healthOf(options);
       return reply.code(health.status === 'ok' ? 200 : 503).send(health);
@@ -48,14 +48,14 @@ export async function healthRoutes(app: FastifyInstance, options: HealthOptions)
   );
 }
 
-const DRAINING: Verdict = { status: 'failing', parts: { process: 'is draining' } };
+const DRAINING: HealthReport = { status: 'failing', parts: { process: 'is draining' } };
 
 async function healthOf({
   checks,
   checkTimeoutMs,
   clockDifferenceMs,
   remarks,
-}: HealthOptions): Promise<Verdict> {
+}: HealthOptions): Promise<HealthReport> {
   const parts = await Promise.all(
     Object.entries(checks).map(
       async ([name, check]) => [name, await outcome(check, checkTimeoutMs)] as const,

@@ -12,7 +12,7 @@ const LINKS = {
   health: '/healthz',
 };
 
-/** GET /: leads a browser to the documentation, and tells a program where everything is. */
+/** GET /: leads a browser to the documentation, and gives a program the links. */
 export async function homeRoutes(
   app: FastifyInstance,
   { publicUrl }: { publicUrl: () => string },

@@ -97,7 +97,7 @@ function isAnothers({ holder }: Slot, mine: string): boolean {
   return holder !== null && holder !== mine;
 }
 
-/** What others said of a member, of one whose claim was lost too: then it was scheduled since. */
+/** The instant that another process scheduled a member for; also after a lost claim, where it was scheduled since. */
 function otherInstant(slot: Slot | undefined): number | null {
   if (slot === undefined) return null;
   return slot.holder === null ? slot.claimableMs : slot.askedMs;

@@ -238,7 +238,7 @@ export class RedisCoordination implements Coordination {
     return [this.#key('due', key), this.#key('due-claims', key), this.#key('due-asked', key)];
   }
 
-  /** The channels of a Redis are those of all its databases: their names tell the database. */
+  /** Channels of a Redis are shared by all its databases, so that their names contain the database. */
   #channel(name: string): string {
     return this.#key(`channel@${this.#commands.client.options.db ?? 0}`, name);
   }

@@ -24,7 +24,7 @@ interface EventFrame {
   event: unknown;
 }
 
-/** The envelope tells the channel's messages from others that the same processes exchange. */
+/** The envelope distinguishes the channel's messages from others that the same processes exchange. */
 interface Envelope {
   channelFrames: Frame[];
 }

@@ -31,7 +31,7 @@ function sizeOf({ imageThreads }: Capacity) {
   return { slots, budgetBytes: slots * UPLOAD_LIMIT_BYTES };
 }
 
-/** Takes bytes in: to the objects first, as they come, then to a thread that tells what they are. */
+/** Takes bytes in: to the objects first, as they come, then to a thread that identifies them. */
 export interface Intake {
   /**
    * Stores bytes as they come, and reads the image to its end. Bytes that end in an error are not stored, and that is
@@ -40,7 +40,7 @@ export interface Intake {
    */
   store(key: string, image: IncomingImage): Promise<string>;
   /**
-   * Reads stored bytes back and tells what they are.
+   * Reads stored bytes back and identifies them.
    * @throws ApiError unsupported_format; provider_unavailable; the signal's reason.
    */
   describe(accountId: string, key: string, client: AbortSignal): Promise<Facts>;

@@ -82,7 +82,7 @@ function undeclaredKey(path: readonly string[], schema: TSchema, owner: string):
   return { key: path[0] ?? '', message, details: { allowed: Object.keys(schema.properties ?? {}) } };
 }
 
-/** What such a value is most often meant to be, as a sentence of its own. */
+/** A sentence that says what such a value is most often meant to be; empty where nothing is known. */
 function hintFor(value: unknown, schema: TSchema): string {
   if (typeof value !== 'string') return '';
   if (schema.format === 'css-color' && value === '') return ' In a URL write # as %23, as in %23ff8800.';

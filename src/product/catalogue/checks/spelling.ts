@@ -49,7 +49,7 @@ function inOwnSpelling(contract: TObject, given: Given): Given {
   return changed.length === 0 ? given : { ...given, ...Object.fromEntries(changed) };
 }
 
-/** What of an op's parameters has several spellings: a deterministic op's. A model's go to it as they were sent. */
+/** The parameters of a deterministic op in their own spelling. A model gets its parameters as they were sent. */
 export function parametersInOwnSpelling(op: Op, given: Given): Given {
   return op.kind === 'ai' ? given : inOwnSpelling(op.parameters, given);
 }

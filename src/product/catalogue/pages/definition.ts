@@ -9,7 +9,7 @@ import { pricingOf } from './pricing.ts';
 /** Stands where the caller's own asset goes. */
 export const PLACEHOLDER_ASSET_ID = 'ast_000000000000000000000000';
 
-/** An op as the catalogue endpoints tell it: all that an agent needs to choose it, fill it and price it. */
+/** An op as the catalogue endpoints show it: all that an agent needs to choose it, fill it and price it. */
 export function definitionOf(op: Op, plans: readonly Plan[], models: Models): OpDefinition {
   return {
     op: op.op,

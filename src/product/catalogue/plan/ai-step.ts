@@ -27,7 +27,7 @@ export interface CheckedAiStep {
 /** Ops without a prompt of their own take one all the same: some of their models can be steered by it. */
 const ANY_PROMPT = promptSchema('What to heed.');
 
-/** A JSON Schema that was sent for the answer of a model; whether it compiles is for a thread to tell. */
+/** A JSON Schema that was sent for the answer of a model. A thread finds out whether it compiles. */
 export interface SentSchema {
   schema: Given;
   /** The parameter that a refusal of it names. */
@@ -39,7 +39,7 @@ export function schemasOf({ schema }: Given, param: string): SentSchema[] {
   return schema === undefined ? [] : [{ schema: schema as Given, param }];
 }
 
-/** What goes before the names of the fields: variants inherit parameters, so these can have several places. */
+/** The prefix of the fields' names in a refusal. Variants inherit parameters, so these can have several places. */
 export interface Place {
   before: string;
   parameters: string | ((key: string) => string);

@@ -30,7 +30,7 @@ export interface Variant {
   parameters?: Given | undefined;
 }
 
-/** What every item of a job runs, known to run before anything is stored, held or charged. */
+/** A job whose every item is known to run, before anything is stored, held or charged. */
 export interface CheckedJob {
   type: JobType | 'chain';
   /** Only where the job was submitted as an op. */
@@ -43,7 +43,7 @@ export interface CheckedJob {
   subjects: Subject[];
   /** Assets that every call of generate and edit is shown, in order. */
   references: string[];
-  /** Assets beside the items' own, whose existence is for a store to tell. */
+  /** Assets beside the items' own. A store finds out whether they exist. */
   named: NamedAsset[];
   /** Schemas that were sent for answers, which are still to be compiled. */
   schemas: SentSchema[];
@@ -54,7 +54,7 @@ export interface CheckedJob {
 export interface CheckedVariant {
   /** The variant's name, or its index as text; absent where no variants were sent. */
   name?: string;
-  /** What the variant's parameters are, merged over the job's. */
+  /** The variant's parameters, merged over the job's. */
   parameters: Given;
   /** A render has none. */
   segments: Segment[];

@@ -13,7 +13,7 @@ export interface LonePixelStep {
 
 /**
  * Holds the parameters of an op against its contract, and its pass against itself; for a call and a job alike.
- * @param placeOf what goes before a parameter's name in a refusal.
+ * @param placeOf the prefix of a parameter's name in a refusal.
  * @throws ApiError invalid_param on the parameter at fault.
  */
 export function lonePixelStep(

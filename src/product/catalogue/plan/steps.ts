@@ -86,7 +86,7 @@ function refuseFields(
   if (sent !== undefined) throw invalidParam(`${at}.${sent}`, `${at}.${sent} must be left out: ${because}.`);
 }
 
-/** What each step alone cannot tell: answers in JSON end a list, and what takes no image cannot stand in a chain. */
+/** Refuses what no step shows alone: a JSON answer before the end, and a step without an image in a chain. */
 function refuseMisplaced(
   steps: readonly PresetStep[],
   compiled: readonly CompiledStep[],

@@ -19,7 +19,7 @@ const NAME = new RegExp(SUBJECT_NAME_PATTERN);
 const MENTION = /\{\{\s*subject\.([^{}]*?)\s*\}\}/g;
 
 /**
- * The subjects that were sent, when they keep their rules; whether their images exist is for a store to tell.
+ * The subjects that were sent, when they keep their rules; a store finds out whether their images exist.
  * @param param `subjects`, or the place of an earlier version's subjects.
  * @throws ApiError invalid_param on `param`.
  */
@@ -122,7 +122,7 @@ export function showsSubjects(step: { op?: string } | CompiledStep): boolean {
   return 'op' in step && step.op !== undefined && SUBJECT_OPS.includes(step.op);
 }
 
-/** The picture that is edited counts as one of those that the model takes. */
+/** The picture that is edited counts among the pictures that the model takes. */
 function checkReferenceCount(
   step: CompiledStep,
   subjects: readonly Subject[],

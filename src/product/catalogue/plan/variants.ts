@@ -9,7 +9,7 @@ export interface MergedVariant {
   /** Its name, or its index as text; absent where no variants were sent. */
   name?: string;
   parameters: Given;
-  /** What goes before a parameter's name in a refusal: where it was sent, or where it is missing. */
+  /** The prefix of a parameter's name in a refusal: the place where it was sent, or where it is missing. */
   placeOf: (key: string) => string;
 }
 

@@ -4,7 +4,7 @@ import type { DefinedVariant, Definition } from './definition.ts';
 
 type Given = Record<string, unknown>;
 
-/** Parameters as what sets them apart from others that are stored already. */
+/** Parameters as their difference from others that are stored already. */
 interface Difference {
   set: Given;
   /** Names that the others have and these have not; absent where there are none. */
@@ -27,7 +27,7 @@ interface StoredVariant extends Omit<DefinedVariant, 'parameters' | 'segments'> 
 }
 
 interface StoredDefinition extends Omit<Definition, 'variants'> {
-  /** Tells it from definitions that were stored whole. */
+  /** Distinguishes it from definitions that were stored whole. */
   form: 'differences';
   variants: StoredVariant[];
 }

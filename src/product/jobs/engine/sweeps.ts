@@ -19,7 +19,7 @@ export interface JobSweepsOptions {
   admission: JobAdmission;
   assets: AssetsForJobs;
   objects: Objects;
-  /** Tells every process of a job that has items to claim. */
+  /** Announces a job that has items to claim to every process. */
   announceWork: (jobId: string) => void;
   onExpiredLease: (died: 'again' | 'poison') => void;
 }

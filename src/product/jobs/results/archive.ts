@@ -38,7 +38,7 @@ export async function archiveOf(entries: readonly ArchiveEntry[], modifiedAt: Da
       const { zip, close } = zipOf(entries, modifiedAt);
       const whole = { start: 0, end: sizeBytes - 1 };
       const out = cut(range ?? whole);
-      // Whoever reads is told by the stream itself.
+      // The reader learns it from the stream itself.
       pipeline(Readable.from(zip), out).catch(() => undefined);
       out.once('close', close);
       return out;
@@ -46,7 +46,7 @@ export async function archiveOf(entries: readonly ArchiveEntry[], modifiedAt: Da
   };
 }
 
-/** Known from the names and sizes alone: an archive whose files are never opened tells it. */
+/** Known from the names and sizes alone, by an archive whose files are never opened. */
 async function sizeOf(entries: readonly ArchiveEntry[], modifiedAt: Date): Promise<number> {
   const unopened = new ZipFile();
   for (const { name, sizeBytes } of entries)

@@ -7,7 +7,7 @@ const CODES_THREAD = new URL('../../../../workers/models/codes.ts', import.meta.
 const THREADS = 1;
 const HEAP_MEGABYTES = 512;
 
-/** What the readers are made of; an installation may leave them out. */
+/** The packages of the readers. An installation may leave them out. */
 const PACKAGES = ['tesseract.js', '@tesseract.js-data/eng/package.json', 'zxing-wasm/reader'];
 
 /** True when the packages of the local models are installed. */

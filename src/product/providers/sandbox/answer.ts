@@ -9,7 +9,7 @@ type Facts = Readonly<Record<string, unknown>>;
 /** Deep enough for any schema that is accepted; a schema that refers to itself ends here. */
 const DEEPEST = 12;
 
-/** What the sandbox knows about a picture, by the names that an answer may ask for. */
+/** The facts of a picture that the sandbox knows, by the names that an answer may ask for. */
 export function factsOf(measures: Measures): Facts {
   const { width, height, dominantColor, hasText } = measures;
   const tags = tagsOf(measures);
@@ -47,7 +47,7 @@ interface AnswerContext {
   root: Schema;
   /** The target of each reference. */
   targets: Map<string, unknown>;
-  /** What each schema says once its references are followed. */
+  /** Each schema with its references followed. */
   resolved: Map<Schema, Schema>;
   facts: Facts;
   onlyRequired: boolean;

@@ -23,7 +23,7 @@ interface EndpointWorkerOptions {
 interface WorkerTurn {
   /** Asked before each attempt: whether the turn goes on, and the worker is held for as long as an attempt takes. */
   mayGoOn(): Promise<boolean>;
-  /** Told after each attempt; the time is in milliseconds. */
+  /** Called after each attempt; the time is in milliseconds. */
   attempted(hasFailed: boolean, tookMs: number): void;
 }
 
@@ -77,7 +77,7 @@ export function createEndpointWorker({
       await disabling.disable(endpoint, error);
       return true;
     }
-    // Told by the generation and not by an instant, so that nothing is closed that was queued since it was enabled
+    // Decided by the generation and not by an instant, so that nothing is closed that was queued since it was enabled
     // again.
     const last = endpoint.enabled ? endpoint.generation - 1 : endpoint.generation;
     if (generation > last) return !endpoint.enabled;

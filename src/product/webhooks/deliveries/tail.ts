@@ -14,7 +14,7 @@ export interface HeardAttempt {
 }
 
 interface Tail {
-  /** Tells those who listen to the endpoint. Costs nothing while nobody does. */
+  /** Sends it to the listeners of the endpoint. It costs nothing without listeners. */
   onAttempt(endpointId: string, headers: Record<string, string>, body: string): void;
   close(): void;
 }

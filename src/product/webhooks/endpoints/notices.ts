@@ -29,7 +29,7 @@ const TRY_AGAIN_MS = 10 * 60 * 1000;
 const GIVE_UP_MS = DAY_MS;
 
 /**
- * The mail that tells an owner, once, that an endpoint was disabled. It is claimed before it is sent and struck off
+ * The mail to an owner, once, that an endpoint was disabled. It is claimed before it is sent and struck off
  * after: a crash between the two sends it again ten minutes later, under the same Message-ID.
  */
 export function createNotices({ endpoints, mail, emailOf, now, log }: NoticesOptions): Notices {

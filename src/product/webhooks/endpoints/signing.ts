@@ -8,7 +8,7 @@ export function newSecret(): string {
   return `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
 }
 
-/** The hidden form of a secret. Its last 4 characters before the padding tell two apart and give nothing away. */
+/** The masked form of a secret. Its last 4 characters before the padding identify it and reveal nothing. */
 export function hintOf(secret: string): string {
   return `${PREFIX}…${secret.replace(/=+$/, '').slice(-4)}`;
 }

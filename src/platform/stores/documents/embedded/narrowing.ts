@@ -126,7 +126,7 @@ export function orderBy(sort: Sort, shape: Shape): string {
   return terms.length === 0 ? '' : `ORDER BY ${terms.join(', ')}`;
 }
 
-/** What the key of a field without a column would be, but for lists and objects, which sort as their text. */
+/** The sort key of a field without a column, as SQL. Lists and objects sort as their text. */
 function keyInText(field: string): string {
   const names = field.split('.').map((name) => `."${name}"`);
   const at = `body, '$${names.join('').replaceAll("'", "''")}'`;

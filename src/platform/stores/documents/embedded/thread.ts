@@ -9,7 +9,8 @@ import type { Table } from './table.ts';
 /**
  * The thread that owns the documents' file. It takes everything that came in while the last commit was syncing into one
  * transaction and answers when that is on disk: one sync per batch, however many asked.
- * What it cannot commit it cannot answer: it dies of the error, and its owner tells those who wait and starts another.
+ * A failed commit cannot be answered: the thread dies of the error, and its owner fails the waiting calls and starts
+ * another one.
  */
 const port = parentPort;
 if (port === null) throw new Error('This file runs as a worker thread.');
