@@ -1,6 +1,6 @@
 import { cpus } from 'node:os';
 import { join } from 'node:path';
-import { page } from './report/table-page.ts';
+import { plottedPage } from './report/plotted-page.ts';
 import { writeResult } from './results.ts';
 import type { Suite } from './suite.ts';
 import type { Words } from './words.ts';
@@ -34,7 +34,7 @@ export const MEASURED_SUITES: Record<string, () => Promise<Suite>> = {
  * Runs a suite. The exit code is 1 when the suite missed one of its aims. @throws Error for options that only a suite
  * under load has.
  */
-export async function runMeasuredSuite(name: string, { url, against, out }: Words): Promise<void> {
+export async function runMeasuredSuite(name: string, { url, against, out, formats }: Words): Promise<void> {
   if (url !== '' || against !== '')
     throw new Error(`${name} measures beside a baseline on this machine: leave --url and --against out.`);
   const suite = await MEASURED_SUITES[name]?.();
@@ -46,7 +46,14 @@ export async function runMeasuredSuite(name: string, { url, against, out }: Word
     node: process.version,
     ...(await suite.run()),
   };
-  await writeResult(name, { result, html: page(result), folder: out });
+  const { rows, missed = [] } = result;
+  await writeResult(name, {
+    result,
+    html: plottedPage({ title: `${name} ${result.at}`, report: result, script: 'table.js' }),
+    folder: out,
+    formats,
+    flat: { suite: name, at: result.at, rows, checks: missed.map((failure) => ({ name: failure, failure })) },
+  });
   for (const sentence of result.missed ?? []) console.error(`Missed: ${sentence}`);
   if (result.missed?.length) process.exitCode = 1;
 }

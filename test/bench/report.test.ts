@@ -94,6 +94,33 @@ t.test('the page of a comparison draws each interval', async (t) => {
   t.equal(await page.locator('svg').count(), rows.filter(({ change }) => change !== null).length);
 });
 
+t.test('the page of a measured suite has a bar for each ratio', async (t) => {
+  const rows = [
+    { call: 'resize', 'CPU ms': 41.5, 'ratio of CPU': 1.25 },
+    { call: 'crop', 'CPU ms': 12, 'ratio of CPU': 9 },
+  ];
+  const result = {
+    suite: 'proof',
+    at: report.at,
+    cores: 2,
+    node: 'v24',
+    method: 'A.',
+    rows,
+    missed: ['too slow'],
+  };
+  const { page, problems } = await opened(
+    t,
+    plottedPage({ title: 'proof', report: result, script: 'table.js' }),
+  );
+  t.same(problems, []);
+  const text = await page.innerText('main');
+  for (const shown of ['41.5', '1.25', 'Missed: too slow']) t.ok(text.includes(shown), shown);
+  const widths = await page
+    .locator('.ratio')
+    .evaluateAll((bars) => bars.map((bar) => bar.getBoundingClientRect().width));
+  t.same(widths, [75, 180]);
+});
+
 t.test('the page of a capacity draws the curve of each case', async (t) => {
   const probe = { perSecond: 20, p50: 30, errorShare: 0, cpuMs: 40, megabytes: 500, isLoaderLimit: false };
   const best: CapacityProbe = { ...probe, rate: 20, p99: 180, holds: true, broken: null };

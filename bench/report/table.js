@@ -1,0 +1,26 @@
+/* Draws the rows of a suite that measures beside a baseline, with the functions of plots.js. */
+
+/** Width of the bar of a ratio of 1, in pixels. */
+const ONE = 60;
+const WIDEST = 3;
+
+function suitePage() {
+  const { suite, at, cores, node, method, rows, missed = [] } = report;
+  add(main, element('h1', suite));
+  add(main, element('p', method));
+  add(main, element('p', `${at} · ${cores} cores · Node ${node}`, 'note'));
+  for (const sentence of missed) add(main, element('p', `Missed: ${sentence}`, 'bad'));
+  const columns = Object.keys(rows[0] ?? {});
+  const made = add(main, table(columns, rows.map((row) => columns.map((name) => row[name] ?? ''))));
+  made.querySelectorAll('tbody tr').forEach((line, index) => {
+    columns.forEach((name, column) => {
+      const value = rows[index][name];
+      if (typeof value !== 'number' || !name.startsWith('ratio')) return;
+      const bar = element('span', undefined, 'ratio');
+      bar.style.width = `${Math.min(value, WIDEST) * ONE}px`;
+      line.children[column].prepend(bar);
+    });
+  });
+}
+
+suitePage();
