@@ -1,4 +1,5 @@
 import { invalidParam } from '../../platform/http/errors.ts';
+import { isLongerThan } from '../../platform/names/lengths.ts';
 import { NAME_MAX_CHARACTERS } from './schema.ts';
 
 const COLLECTION_MAX_CHARACTERS = 64;
@@ -11,8 +12,7 @@ const CONTROL_CHARACTERS = /\p{Cc}/gu;
  * @throws ApiError invalid_param
  */
 export function collectionName(name: string, param: 'collection' | 'name'): string {
-  const length = [...name].length;
-  const fits = length >= 1 && length <= COLLECTION_MAX_CHARACTERS && name === name.trim();
+  const fits = name !== '' && !isLongerThan(name, COLLECTION_MAX_CHARACTERS) && name === name.trim();
   if (fits && !CONTROL_CHARACTER.test(name)) return name;
   throw invalidParam(
     param,

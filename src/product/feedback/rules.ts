@@ -1,4 +1,5 @@
 import { invalidParam } from '../../platform/http/errors.ts';
+import { isLongerThan } from '../../platform/names/lengths.ts';
 import {
   CONTEXT_MAX_CHARACTERS,
   type Feedback,
@@ -32,19 +33,13 @@ function messageOf(sent: string): string {
   const message = sent.trim();
   if (message === '')
     throw invalidParam('message', 'message is blank: say what happened or what is missing.');
-  if (charactersOf(message) > MESSAGE_MAX_CHARACTERS) throw tooLong('message', MESSAGE_MAX_CHARACTERS);
+  if (isLongerThan(message, MESSAGE_MAX_CHARACTERS)) throw tooLong('message', MESSAGE_MAX_CHARACTERS);
   return message;
 }
 
 function checkContext(context: Record<string, unknown>): void {
-  if (charactersOf(JSON.stringify(context)) > CONTEXT_MAX_CHARACTERS) {
+  if (isLongerThan(JSON.stringify(context), CONTEXT_MAX_CHARACTERS))
     throw tooLong('context', CONTEXT_MAX_CHARACTERS);
-  }
-}
-
-/** The number of code points, as the schemas count: an emoji outside the basic plane is one character. */
-function charactersOf(text: string): number {
-  return Array.from(text).length;
 }
 
 function tooLong(param: 'message' | 'context', limit: number) {

@@ -31,8 +31,8 @@ const checkEntry = checkOf(TemplateEntry, 'entry');
  */
 export function newContent(sent: NewTemplate | TemplateEntry): Content {
   const { name, html, width, height, description = '', css = '' } = sent;
-  const variables = sent.variables ?? variablesOf(html, css);
-  return checked({ name, description, html, css, width, height, variables });
+  const variables = () => sent.variables ?? variablesOf(html, css);
+  return checked({ name, description, html, css, width, height }, variables);
 }
 
 /**
@@ -51,8 +51,8 @@ export function importedContent(entry: unknown): Content {
 export function changedContent(current: Content, change: TemplateChange): Content {
   const { name, html, css, description, width, height } = { ...current, ...change };
   const sameText = html === current.html && css === current.css;
-  const variables = change.variables ?? (sameText ? current.variables : variablesOf(html, css));
-  return checked({ name, description, html, css, width, height, variables });
+  const variables = () => change.variables ?? (sameText ? current.variables : variablesOf(html, css));
+  return checked({ name, description, html, css, width, height }, variables);
 }
 
 /**
@@ -64,13 +64,17 @@ export function checkSlug(slug: string): void {
   if (refusal !== null) throw invalidParam('slug', refusal);
 }
 
-/** The rules that a schema cannot say. */
-function checked(content: Content): Content {
+/**
+ * The rules that a schema cannot say.
+ * @param variablesIn is called once the texts are within their bounds.
+ */
+function checked(content: Omit<Content, 'variables'>, variablesIn: () => string[]): Content {
   if (content.name.trim() === '') throw invalidParam('name', 'name is missing or blank: send one.');
   checkSize('html', content.html, HTML_MAX_BYTES);
   checkSize('css', content.css, CSS_MAX_BYTES);
-  checkVariables(content.variables);
-  return content;
+  const variables = variablesIn();
+  checkVariables(variables);
+  return { ...content, variables };
 }
 
 function checkSize(param: 'html' | 'css', text: string, limitBytes: number): void {

@@ -1,4 +1,5 @@
 import { type ApiError, invalidParam } from '../../../platform/http/errors.ts';
+import { isLongerThan } from '../../../platform/names/lengths.ts';
 import { findModel, type Models } from '../../models/models.ts';
 import { PROMPT_MAX_CHARACTERS } from '../parameter.ts';
 import type { CompiledStep } from './compiled-step.ts';
@@ -51,7 +52,7 @@ function readSubject(sent: unknown, index: number, param: string): Subject {
     throw refused('needs referenceAssetIds: a list of one to four ids of your own assets.');
   }
   if (descriptor === undefined) return { name, referenceAssetIds };
-  if (typeof descriptor !== 'string' || [...descriptor].length > DESCRIPTOR_MAX_CHARACTERS) {
+  if (typeof descriptor !== 'string' || isLongerThan(descriptor, DESCRIPTOR_MAX_CHARACTERS)) {
     throw refused(`has a descriptor that is not text of at most ${DESCRIPTOR_MAX_CHARACTERS} characters.`, {
       limit: DESCRIPTOR_MAX_CHARACTERS,
     });

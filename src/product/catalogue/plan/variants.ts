@@ -1,5 +1,6 @@
 import { invalidParam } from '../../../platform/http/errors.ts';
 import { isObject } from '../../../platform/names/json.ts';
+import { isLongerThan } from '../../../platform/names/lengths.ts';
 import { present } from '../../../platform/names/present.ts';
 import type { Given } from '../op.ts';
 import type { JobWork } from './checked-job.ts';
@@ -56,5 +57,5 @@ function readVariant(variant: unknown, index: number): { name?: string; paramete
 }
 
 function isName(value: unknown): value is string {
-  return typeof value === 'string' && value !== '' && [...value].length <= NAME_MAX_CHARACTERS;
+  return typeof value === 'string' && value !== '' && !isLongerThan(value, NAME_MAX_CHARACTERS);
 }
