@@ -58,6 +58,7 @@ export async function sortEntries(
     const sorted = entry instanceof ApiError ? entry : await orRefusal(() => landing(entry, missing));
     if (sorted instanceof ApiError) errors.push(`[${index}] ${sorted.param}: ${sorted.message}`);
     else drafts.push(sorted);
+    await letOthersIn();
   }
   return { drafts, errors };
 

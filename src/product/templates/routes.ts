@@ -83,7 +83,7 @@ export async function templateRoutes(
       },
     },
     async (request, reply) => {
-      const { drafts, errors } = sortEntries(request.body);
+      const { drafts, errors } = await sortEntries(request.body);
       const templates = await store.insert(gate.callerOf(request).accountId, drafts, now());
       const sent = request.body.length;
       return sendImported(reply, templates.map(dataOf), errors, { sent, of: 'templates' });
