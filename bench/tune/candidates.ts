@@ -19,7 +19,7 @@ export function firstCandidates({ cores, memoryMegabytes }: HostLimits): Candida
   const processes = distinct([1, Math.ceil(cores / 2), cores - 1, cores + 1, cores * 2]).filter(
     (count) => count >= 1 && count !== cores && count <= mostProcesses,
   );
-  const perProcess = memoryMegabytes / 2 / cores;
+  const perProcess = memoryMegabytes / 4 / cores;
   return [
     ...processes.map((count) => ({ PROCESSES: String(count) })),
     { IMAGE_THREADS: '2' },

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
 import { readFile, statfs } from 'node:fs/promises';
-import { availableParallelism, totalmem } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
+import { hostMemoryBytes } from '../../platform/capacity/memory.ts';
 import { quotaCores } from '../processes/cpu-quota.ts';
 
 /** The facts of this host; null where they cannot be read here. */
@@ -33,11 +34,10 @@ export async function readHostFacts(): Promise<HostFacts> {
   const missing = await Promise.all(
     LANGUAGES.map(async (language) => (await outputOf('fc-list', [`:lang=${language}`])) === ''),
   );
-  const constrained = process.constrainedMemory();
   return {
     cores: availableParallelism(),
     quotaCores: quotaCores(),
-    memoryBytes: constrained > 0 ? Math.min(constrained, totalmem()) : totalmem(),
+    memoryBytes: hostMemoryBytes(),
     openFiles: openFilesOf(await textOf('/proc/self/limits')),
     tasks: numberOf(await textOf('/sys/fs/cgroup/pids.max')),
     sharedMemoryBytes: await statfs('/dev/shm').then(

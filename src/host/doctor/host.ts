@@ -1,4 +1,5 @@
 import type { Settings } from '../../../config/index.ts';
+import { imageBudgets } from '../../imaging/pixels/budgets.ts';
 import { MEGABYTE } from '../../platform/names/units.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
 import type { HostFacts } from './host-facts.ts';
@@ -66,15 +67,30 @@ function judgeLibuv({ libuvThreads: given }: HostFacts, { pixels: { IMAGE_THREAD
       );
 }
 
+/** The sum of all that the processes may take at once, and each part of it. */
 function judgeMemory({ memoryBytes }: HostFacts, { processes, pixels, renders }: Settings): Finding {
   const { PROCESSES } = processes;
-  const setBytes = pixels.IMAGE_MEMORY_MEGABYTES * MEGABYTE * PROCESSES;
-  const pictures = setBytes > 0 ? setBytes : memoryBytes / 2;
-  const browsers = renders.RENDER_THREADS * renders.RENDER_MEMORY_MEGABYTES * MEGABYTE * PROCESSES;
-  const needed = pictures + browsers + PROCESSES * PROCESS_BYTES;
-  const says = `${megabytes(memoryBytes)} MB of memory, of which pictures, browsers and processes may take ${megabytes(needed)} MB.`;
-  if (setBytes > memoryBytes)
-    return problem(says, 'Lower IMAGE_MEMORY_MEGABYTES: the system would kill processes under load.');
+  const { quickBytes, heavyBytes, batchBytes } = imageBudgets(
+    pixels.IMAGE_MEMORY_MEGABYTES,
+    PROCESSES,
+    memoryBytes,
+  );
+  const perProcess = {
+    'quick passes': quickBytes,
+    'long passes': heavyBytes,
+    'large jobs': batchBytes,
+    browsers: renders.RENDER_THREADS * renders.RENDER_MEMORY_MEGABYTES * MEGABYTE,
+    code: PROCESS_BYTES,
+  };
+  const pictures = PROCESSES * (quickBytes + heavyBytes + batchBytes);
+  const needed = PROCESSES * Object.values(perProcess).reduce((sum, bytes) => sum + bytes, 0);
+  const parts = Object.entries(perProcess).map(([part, bytes]) => `${part} ${megabytes(bytes)}`);
+  const says = `Up to ${megabytes(needed)} MB may be in use, of ${megabytes(memoryBytes)} MB (the memory of the machine, or the limit of its control group): ${PROCESSES} × (${parts.join(' + ')}).`;
+  if (pictures > memoryBytes)
+    return problem(
+      says,
+      'Lower IMAGE_MEMORY_MEGABYTES or PROCESSES: the system would kill processes under load.',
+    );
   if (needed > memoryBytes)
     return warning(
       says,

@@ -46,7 +46,7 @@ export const pixelsSettings = {
     description:
       'Memory that the image calls running at once in an API process may take, as estimated before they start. Passes that may take longer than 2 s have half as much for themselves, and items of large jobs another half.',
     fallback: 0,
-    defaultText: 'half of the memory of the machine, shared by its API processes',
+    defaultText: 'a quarter of the memory of the machine, shared by its API processes',
     min: 64,
     max: 1_048_576,
   }),

@@ -74,7 +74,21 @@ t.test('faults of the host are found, and their mend is named', async (t) => {
   finds(t, host({ quotaCores: 1.5 }), 'warning', /1\.5 cores/, /PROCESSES to 1/);
   finds(t, host({}, { PROCESSES: '1' }), 'warning', /1 × 1/, /PROCESSES to 4/);
   finds(t, host({}, { IMAGE_THREADS: '8' }), 'warning', /4 × 8/, /IMAGE_THREADS to 1/);
-  finds(t, host({}, { IMAGE_MEMORY_MEGABYTES: '8192' }), 'problem', /16384 MB/, /IMAGE_MEMORY_MEGABYTES/);
+  finds(
+    t,
+    // The pools of quick passes alone would fit.
+    host({}, { IMAGE_MEMORY_MEGABYTES: '4096' }),
+    'problem',
+    /Up to 37664 MB .* of 16384 MB .*4 × \(quick passes 4096 \+ long passes 2048 \+ large jobs 2048 \+ browsers 1024 \+ code 200\)/,
+    /IMAGE_MEMORY_MEGABYTES/,
+  );
+  finds(
+    t,
+    host({}, { RENDER_THREADS: '2' }),
+    'warning',
+    /Up to 17184 MB/,
+    /RENDER_THREADS or RENDER_MEMORY_MEGABYTES/,
+  );
   finds(t, host({ openFiles: 256 }), 'problem', /256 open files/, /nofile/);
   finds(t, host({ tasks: 100 }), 'problem', /100 processes/, /pids\.max/);
   finds(t, host({ sharedMemoryBytes: MEGABYTE }), 'warning', /\/dev\/shm has 1 MB/, /--shm-size/);

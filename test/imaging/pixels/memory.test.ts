@@ -1,6 +1,7 @@
 // needs: nothing
 import t from 'tap';
-import { estimatedBytes, memoryBudgetBytes } from '../../../src/imaging/pixels/estimates/memory.ts';
+import { imageBudgets } from '../../../src/imaging/pixels/budgets.ts';
+import { estimatedBytes } from '../../../src/imaging/pixels/estimates/memory.ts';
 import { readHeader } from '../../../src/imaging/pixels/header/header.ts';
 import type { OutputFormat, Step } from '../../../workers/protocol.ts';
 import { avifOf, jpegOf, pngOf, tiffOf } from './files.ts';
@@ -59,8 +60,9 @@ t.test('frames, depth and enlarging weigh', async (t) => {
   t.ok(megabytes(pngOf(100, 100), [resize(6_000)], 'webp') < 20, 'nothing is enlarged unasked');
 });
 
-t.test('the budget is the setting, else a share of half the memory', async (t) => {
-  t.equal(memoryBudgetBytes(100, 4), 100 * MEGABYTE);
-  t.equal(memoryBudgetBytes(0, 1), 4 * memoryBudgetBytes(0, 4));
-  t.ok(memoryBudgetBytes(0, 1) > 64 * MEGABYTE);
+t.test('the pools of all processes share half of the memory, unless it is set', async (t) => {
+  const halves = { heavyBytes: 50 * MEGABYTE, batchBytes: 50 * MEGABYTE };
+  t.same(imageBudgets(100, 4), { quickBytes: 100 * MEGABYTE, ...halves });
+  t.same(imageBudgets(0, 4, 1_600 * MEGABYTE), { quickBytes: 100 * MEGABYTE, ...halves });
+  t.ok(imageBudgets(0, 1).quickBytes > 64 * MEGABYTE);
 });

@@ -1,20 +1,8 @@
-import { totalmem } from 'node:os';
 import { operationNamed } from '../../../../workers/image/operations/index.ts';
 import type { OutputFormat, Pass } from '../../../../workers/protocol.ts';
 import { MEGABYTE } from '../../../platform/names/units.ts';
 import type { Header } from '../header/header.ts';
 import { encodeOf, sizesOf } from './following.ts';
-
-/**
- * Memory that the image work of one API process may take at once: the setting, else its share of half the machine's
- * (or container's) memory; the other half is for browsers, stores and everything else.
- */
-export function memoryBudgetBytes(settingMegabytes: number, processes: number): number {
-  if (settingMegabytes > 0) return settingMegabytes * MEGABYTE;
-  const constrained = process.constrainedMemory();
-  const machineBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
-  return machineBytes / 2 / processes;
-}
 
 /*
  * The estimate is what 25-megapixel files were seen to take, in bytes per pixel (sharp 0.35, one thread): a thumbnail

@@ -2,10 +2,10 @@ import type { Pass } from '../../../../workers/protocol.ts';
 import type { Capacity } from '../../../platform/capacity/capacity.ts';
 import type { Clock } from '../../../platform/clock/clock.ts';
 import type { SettingsOf } from '../../../platform/settings/setting.ts';
+import { imageBudgets } from '../budgets.ts';
 import type { pixelsSettings } from '../config.ts';
 import { estimatedMs } from '../estimates/duration.ts';
 import { encodeOf } from '../estimates/following.ts';
-import { memoryBudgetBytes } from '../estimates/memory.ts';
 import type { Header } from '../header/header.ts';
 import { createPace } from './pace.ts';
 import { createProcessPool, createThreadPool, type Pool } from './pool.ts';
@@ -58,38 +58,39 @@ const IMAGE_PROCESS = new URL('../../../../workers/image/process.ts', import.met
  */
 export function openPools(options: PoolsOptions): Pools {
   const { settings, capacity, threadFile = IMAGE_THREAD, processFile = IMAGE_PROCESS } = options;
-  const budget = () => memoryBudgetBytes(settings.IMAGE_MEMORY_MEGABYTES, capacity.processes());
-  const budgetBytes = budget();
+  const budgets = () => imageBudgets(settings.IMAGE_MEMORY_MEGABYTES, capacity.processes());
+  const { quickBytes, heavyBytes, batchBytes } = budgets();
   const shared = {
     ...options,
     queueLimit: settings.IMAGE_QUEUE,
-    heldLimitBytes: budgetBytes / HELD_SHARE,
+    heldLimitBytes: quickBytes / HELD_SHARE,
     waitLimitMs: settings.IMAGE_WAIT_MS,
   };
   const slots = capacity.imageThreads();
   const inProcesses = { ...shared, processFile, memoryMegabytes: settings.IMAGE_PROCESS_MEMORY_MEGABYTES };
   const quick =
     settings.IMAGE_ISOLATION === 'process'
-      ? createProcessPool({ ...inProcesses, slots, budgetBytes, niceness: 0 })
-      : createThreadPool({ ...shared, slots, budgetBytes, threadFile });
+      ? createProcessPool({ ...inProcesses, slots, budgetBytes: quickBytes, niceness: 0 })
+      : createThreadPool({ ...shared, slots, budgetBytes: quickBytes, threadFile });
   const heavy = createProcessPool({
     ...inProcesses,
     slots: settings.IMAGE_HEAVY_SLOTS,
-    budgetBytes: budgetBytes / 2,
+    budgetBytes: heavyBytes,
     niceness: HEAVY_NICENESS,
   });
   const batch = createProcessPool({
     ...inProcesses,
     slots,
-    budgetBytes: budgetBytes / 2,
+    budgetBytes: batchBytes,
     niceness: BATCH_NICENESS,
   });
   const pace = createPace();
   capacity.onChange(() => {
-    const size = { slots: capacity.imageThreads(), budgetBytes: budget() };
-    quick.resize(size);
-    batch.resize({ ...size, budgetBytes: size.budgetBytes / 2 });
-    heavy.resize({ slots: settings.IMAGE_HEAVY_SLOTS, budgetBytes: size.budgetBytes / 2 });
+    const slots = capacity.imageThreads();
+    const now = budgets();
+    quick.resize({ slots, budgetBytes: now.quickBytes });
+    batch.resize({ slots, budgetBytes: now.batchBytes });
+    heavy.resize({ slots: settings.IMAGE_HEAVY_SLOTS, budgetBytes: now.heavyBytes });
   });
 
   return {
