@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { runCapacity } from './capacity/command.ts';
 import { runAgainst, runCompare } from './compare/commands.ts';
 import { runLoadSuite } from './load-suite-command.ts';
+import { runPeers } from './peers/command.ts';
 import { LOAD_SUITES, MEASURED_SUITES, runMeasuredSuite } from './registry.ts';
 import { hearSignals, unlessStopped } from './stopping.ts';
 import { readWords, type Words } from './words.ts';
@@ -13,7 +14,9 @@ import { readWords, type Words } from './words.ts';
 const REPLAY_SUITE = new URL('./suites/replay.ts', import.meta.url).pathname;
 const stopping = hearSignals();
 try {
-  await main(readWords(process.argv.slice(2)));
+  const argv = process.argv.slice(2);
+  if (argv[0] === 'peers') await unlessStopped(runPeers(argv.slice(1)), stopping.signal);
+  else await main(readWords(argv));
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
@@ -61,6 +64,8 @@ function help(): string {
     'npm run bench -- --suite FILE.ts …      a suite of your own: a module whose default export is a LoadSuite (bench/load/suite.ts)',
     'npm run bench -- compare A.json B.json [--fail-over 5%]',
     'npm run bench -- <suite> --against <git ref or url> [--rounds 8] [--fail-over 5%]',
+    "npm run bench -- peers [--imgproxy URL] [--imagor URL] [--thumbor URL] [--ipx URL] [--pattern 'http://…/{width}/{format}/{source}']",
+    '                       [--pid PORT=PID] [--images DIR] [--cases TEXT] [--out DIR]',
     '',
     `Load an instance: ${Object.keys(LOAD_SUITES).join(', ')}`,
     `Measure beside a baseline in the same run: ${Object.keys(MEASURED_SUITES).join(', ')}`,

@@ -1,0 +1,114 @@
+import sharp, { type Metadata, type Sharp } from 'sharp';
+import type { Raster } from '../../workers/image/likeness/levels.ts';
+import { ssimulacra2 } from '../../workers/image/likeness/ssimulacra2.ts';
+import type { PeerCase, Side } from './sides.ts';
+
+/** A right answer: the picture in the format and width that were asked for. */
+export interface PeerAnswer {
+  bytes: number;
+  /** SSIMULACRA 2 beside the source, scaled to the answer's size by Lanczos in all its pixels. */
+  likeness: number;
+}
+
+/** An answer that cannot be measured. The message is a sentence without its subject. */
+export class WrongAnswerError extends Error {}
+
+/** The name that sharp has for a format, where it is another. */
+const READ_AS: Record<string, string> = { heif: 'avif' };
+const LEAST_QUALITY = 30;
+const MOST_QUALITY = 100;
+const QUALITY_STEP = 4;
+const EXCERPT_LENGTH = 80;
+
+/** @throws WrongAnswerError for another status, no picture, or a picture of another format or width. */
+export async function judged(side: Side, asked: PeerCase, quality: number): Promise<PeerAnswer> {
+  const bytes = await bytesOf(await answerOf(side, asked, quality));
+  const { format, width, height } = await metadataOf(bytes);
+  const name = READ_AS[format] ?? format;
+  if (name !== asked.format) throw new WrongAnswerError(`answered ${name} instead of ${asked.format}`);
+  if (width !== asked.width)
+    throw new WrongAnswerError(`answered a width of ${width} px instead of ${asked.width} px`);
+  const likeness = ssimulacra2(await sourceAt(asked, { width, height }), await rasterOf(sharp(bytes)));
+  return { bytes: bytes.byteLength, likeness };
+}
+
+/** Asks and reads the whole answer. @throws WrongAnswerError for another status, or a type that is no picture's. */
+export async function answered(side: Side, asked: PeerCase, quality: number): Promise<void> {
+  const response = await answerOf(side, asked, quality);
+  const bytes = await bytesOf(response);
+  const type = response.headers.get('content-type') ?? 'no type';
+  if (!type.startsWith('image/')) throw new WrongAnswerError(`answered ${bytes.byteLength} bytes of ${type}`);
+}
+
+/**
+ * The size that a side needs at a likeness: on the line between the first two qualities around it, going from
+ * `quality` in its direction. Null where none of them reaches it.
+ */
+export async function bytesAt(
+  likeness: number,
+  side: Side,
+  asked: PeerCase,
+  quality: number,
+): Promise<number | null> {
+  let last = await judged(side, asked, quality);
+  const direction = Math.sign(likeness - last.likeness);
+  if (direction === 0) return last.bytes;
+  for (
+    let next = quality + direction * QUALITY_STEP;
+    next >= LEAST_QUALITY && next <= MOST_QUALITY;
+    next += direction * QUALITY_STEP
+  ) {
+    const answer = await judged(side, asked, next);
+    if ((answer.likeness - likeness) * direction >= 0) return between(likeness, last, answer);
+    last = answer;
+  }
+  return null;
+}
+
+/** The size at a likeness between two answers, on a logarithmic scale of the size. */
+function between(likeness: number, one: PeerAnswer, other: PeerAnswer): number {
+  const share = (likeness - one.likeness) / (other.likeness - one.likeness);
+  return one.bytes * (other.bytes / one.bytes) ** share;
+}
+
+async function answerOf(side: Side, asked: PeerCase, quality: number): Promise<Response> {
+  const response = await side.ask(asked, quality).catch((error: Error) => {
+    throw new WrongAnswerError(
+      `did not answer: ${(error.cause as Error | undefined)?.message ?? error.message}`,
+    );
+  });
+  if (response.status === 200) return response;
+  const excerpt = (await response.text()).slice(0, EXCERPT_LENGTH).replaceAll(/\s+/g, ' ').trim();
+  throw new WrongAnswerError(`answered ${response.status}${excerpt && `: ${excerpt}`}`);
+}
+
+function bytesOf(response: Response): Promise<Buffer> {
+  return response.arrayBuffer().then(Buffer.from, () => {
+    throw new WrongAnswerError('broke off its answer');
+  });
+}
+
+async function metadataOf(bytes: Buffer): Promise<Metadata> {
+  try {
+    return await sharp(bytes).metadata();
+  } catch {
+    throw new WrongAnswerError(`answered ${bytes.byteLength} bytes that are no picture`);
+  }
+}
+
+function sourceAt(
+  { picture }: PeerCase,
+  { width, height }: { width: number; height: number },
+): Promise<Raster> {
+  const whole = sharp(picture.bytes).autoOrient();
+  return rasterOf(whole.resize({ width, height, fit: 'fill', fastShrinkOnLoad: false }));
+}
+
+async function rasterOf(image: Sharp): Promise<Raster> {
+  const { data, info } = await image
+    .toColourspace('srgb')
+    .removeAlpha()
+    .raw()
+    .toBuffer({ resolveWithObject: true });
+  return { data, width: info.width, height: info.height, channels: info.channels };
+}

@@ -1,0 +1,86 @@
+import { parseArgs } from 'node:util';
+
+/** A server that the user has running, and how it is asked for a picture. */
+export interface Peer {
+  name: string;
+  /** Its answer to a GET of this address; `{width}`, `{format}`, `{quality}` and `{source}` stand for the case. */
+  pattern: string;
+  port: number;
+  /** Root of its process tree; null where the listening port tells it. */
+  pid: number | null;
+}
+
+export interface PeerOptions {
+  peers: Peer[];
+  /** Folder of the pictures; empty: those that the bench has. */
+  imagesFolder: string;
+  /** Text within the names of the cases to measure; empty: all. */
+  cases: string;
+  /** Folder of the results; empty: bench/results. */
+  out: string;
+}
+
+/** Paths of the servers that have an option of their own. Each needs a setting that lets it fetch from loopback. */
+const PATHS = {
+  imgproxy: '/unsafe/rs:fit:{width}:0/q:{quality}/plain/{source}@{format}',
+  imagor: '/unsafe/{width}x0/filters:format({format}):quality({quality})/{source}',
+  thumbor: '/unsafe/{width}x0/filters:format({format}):quality({quality})/{source}',
+  ipx: '/w_{width},f_{format},q_{quality}/{source}',
+} as const;
+type KnownPeer = keyof typeof PATHS;
+
+const EXAMPLE = "--pattern 'http://127.0.0.1:8080/{width}/{format}/{source}'";
+/** Parts of an address without which a server cannot know the case. */
+const NEEDED = ['{width}', '{format}', '{source}'];
+const DEFAULT_PORTS: Record<string, number> = { 'http:': 80, 'https:': 443 };
+
+/** @throws Error with a sentence that says what is accepted. */
+export function readPeerOptions(argv: readonly string[]): PeerOptions {
+  const text = { type: 'string', default: '' } as const;
+  const texts = { type: 'string', multiple: true, default: [] as string[] } as const;
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      ...{ imgproxy: text, imagor: text, thumbor: text, ipx: text, pattern: texts, pid: texts },
+      ...{ images: text, cases: text, out: text },
+    },
+  });
+  const pids = new Map(values.pid.map(readPid));
+  const known = (Object.keys(PATHS) as KnownPeer[])
+    .filter((name) => values[name] !== '')
+    .map((name) => peerOf(name, `${values[name].replace(/\/$/, '')}${PATHS[name]}`, pids));
+  const other = values.pattern.map((pattern) => peerOf(null, pattern, pids));
+  const peers = [...known, ...other];
+  if (peers.length === 0)
+    throw new Error(
+      `peers compares Darkroom with servers that you have running: ${Object.keys(PATHS)
+        .map((name) => `--${name} URL`)
+        .join(', ')} or ${EXAMPLE} is expected.`,
+    );
+  const ports = peers.map(({ port }) => port);
+  const strange = [...pids.keys()].find((port) => !ports.includes(port));
+  if (strange !== undefined)
+    throw new Error(`--pid names port ${strange}, but the servers have ${ports.join(', ')}.`);
+  return { peers, imagesFolder: values.images, cases: values.cases, out: values.out };
+}
+
+/** @param name null for a server that is called by its address. */
+function peerOf(name: KnownPeer | null, pattern: string, pids: ReadonlyMap<number, number>): Peer {
+  const option = name ?? 'pattern';
+  const missing = NEEDED.filter((part) => !pattern.includes(part));
+  if (missing.length > 0)
+    throw new Error(`--${option} is "${pattern}", but it has no ${missing.join(', ')}: ${EXAMPLE}.`);
+  const url = URL.parse(pattern);
+  const defaultPort = DEFAULT_PORTS[url?.protocol ?? ''];
+  if (url === null || defaultPort === undefined)
+    throw new Error(`--${option} is "${pattern}", but an http or https address is expected.`);
+  const port = Number(url.port) || defaultPort;
+  return { name: name ?? url.host, pattern, port, pid: pids.get(port) ?? null };
+}
+
+function readPid(text: string): [port: number, pid: number] {
+  const [, port, pid] = /^(\d+)=(\d+)$/.exec(text) ?? [];
+  if (port === undefined || pid === undefined)
+    throw new Error(`--pid is "${text}", but the port of a server and its process are expected: 8080=1234.`);
+  return [Number(port), Number(pid)];
+}

@@ -1,0 +1,99 @@
+import { cpuMs } from '../cpu.ts';
+import type { Picture } from '../load/suite.ts';
+import type { BenchServer } from '../server.ts';
+import { listenersOf } from './listeners.ts';
+import type { Peer } from './options.ts';
+import type { Sources } from './sources.ts';
+
+const LONGEST_ANSWER_MS = 60_000;
+
+export type PeerFormat = 'jpeg' | 'webp' | 'avif';
+
+/** One picture that all sides are asked for. */
+export interface PeerCase {
+  name: string;
+  picture: Picture;
+  /** Width of the result, in pixels. */
+  width: number;
+  format: PeerFormat;
+}
+
+export interface Side {
+  name: string;
+  /** CPU time that its process trees have used, in milliseconds; null where they are not known. */
+  cpuMs(): number | null;
+  ask(asked: PeerCase, quality: number): Promise<Response>;
+}
+
+/** A server that is asked by GET, and fetches its source from the bench. */
+export function peerSide({ name, pattern, port, pid }: Peer, sources: Sources): Side {
+  const roots = pid === null ? listenersOf(port) : [pid];
+  return {
+    name,
+    cpuMs: () => cpuOf(roots),
+    ask({ picture, width, format }, quality) {
+      const values = { width, format, quality, source: encodeURIComponent(sources.nextUrl(picture)) };
+      const url = Object.entries(values).reduce(
+        (text, [part, value]) => text.replaceAll(`{${part}}`, String(value)),
+        pattern,
+      );
+      return fetch(url, { signal: AbortSignal.timeout(LONGEST_ANSWER_MS) });
+    },
+  };
+}
+
+/** Darkroom, which is sent the picture with each call. */
+export function bodySide(server: BenchServer): Side {
+  return {
+    name: 'Darkroom, by body',
+    cpuMs: () => cpuOf([server.pid]),
+    ask: (asked, quality) =>
+      transform(server, asked, {
+        quality,
+        type: asked.picture.type,
+        body: new Uint8Array(asked.picture.bytes),
+      }),
+  };
+}
+
+/** Darkroom, which has stored the picture before its first call. */
+export function assetSide(server: BenchServer): Side {
+  const bodies = new Map<Picture, Promise<string>>();
+  return {
+    name: 'Darkroom, by asset',
+    cpuMs: () => cpuOf([server.pid]),
+    async ask(asked, quality) {
+      const { picture } = asked;
+      const body =
+        bodies.get(picture) ?? upload(server, picture).then((assetId) => JSON.stringify({ assetId }));
+      bodies.set(picture, body);
+      return transform(server, asked, { quality, type: 'application/json', body: await body });
+    },
+  };
+}
+
+function cpuOf(roots: readonly number[]): number | null {
+  return roots.length === 0 ? null : roots.reduce((total, pid) => total + cpuMs(pid), 0);
+}
+
+function transform(
+  { url, key }: BenchServer,
+  { width, format }: PeerCase,
+  { quality, type, body }: { quality: number; type: string; body: string | Uint8Array<ArrayBuffer> },
+): Promise<Response> {
+  return fetch(
+    `${url}/api/v1/images/transform?op=resize&width=${width}&format=${format}&quality=${quality}`,
+    { method: 'POST', headers: { authorization: `ApiKey ${key}`, 'content-type': type }, body },
+  );
+}
+
+async function upload({ url, key }: BenchServer, { type, bytes }: Picture): Promise<string> {
+  const answer = await fetch(`${url}/api/v1/assets/upload`, {
+    method: 'POST',
+    headers: { authorization: `ApiKey ${key}`, 'content-type': type },
+    body: new Uint8Array(bytes),
+  });
+  if (!answer.ok) throw new Error(`An upload answered ${answer.status}: ${await answer.text()}`);
+  const { data } = (await answer.json()) as { data: { id: string } };
+  return data.id;
+}
