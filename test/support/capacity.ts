@@ -1,6 +1,19 @@
-import { type ChangeableCapacity, createCapacity } from '../../src/platform/capacity/capacity.ts';
+import {
+  type CapacitySetting,
+  type ChangeableCapacity,
+  createCapacity,
+} from '../../src/platform/capacity/capacity.ts';
 
 /** One process with one thread of each kind, unless a test says otherwise. */
-export function smallCapacity(imageThreads = 1): ChangeableCapacity {
-  return createCapacity({ PROCESSES: 1, IMAGE_THREADS: imageThreads, RENDER_THREADS: 1 });
+export function smallCapacity(
+  settings: Readonly<Partial<Record<CapacitySetting, number>>> = {},
+): ChangeableCapacity {
+  return createCapacity({
+    PROCESSES: 1,
+    IMAGE_THREADS: 1,
+    RENDER_THREADS: 1,
+    IMAGE_QUEUE: 64,
+    IMAGE_WAIT_MS: 1_500,
+    ...settings,
+  });
 }

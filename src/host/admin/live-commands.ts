@@ -1,15 +1,16 @@
 import { SETTINGS } from '../../../config/index.ts';
 import { CAPACITY_SETTINGS, type CapacitySetting } from '../../platform/capacity/capacity.ts';
 import { HOUR_MS, MEGABYTE } from '../../platform/names/units.ts';
+import type { Setting } from '../../platform/settings/setting.ts';
 import { askProcesses, type ControlAnswer } from '../processes/controls.ts';
 import { type Command, type CommandAnswer, type CommandContext, type Given, UsageError } from './command.ts';
 
 /** The settings themselves say what they accept. */
-const ACCEPTED = {
-  PROCESSES: SETTINGS.processes.PROCESSES,
-  IMAGE_THREADS: SETTINGS.pixels.IMAGE_THREADS,
-  RENDER_THREADS: SETTINGS.renders.RENDER_THREADS,
-} satisfies Record<CapacitySetting, unknown>;
+const ACCEPTED: Record<CapacitySetting, Setting<number>> = {
+  ...SETTINGS.processes,
+  ...SETTINGS.pixels,
+  ...SETTINGS.renders,
+};
 const { LOG_LEVEL } = SETTINGS.http;
 const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: HOUR_MS };
 

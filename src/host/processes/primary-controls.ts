@@ -21,6 +21,8 @@ const READ_BY = {
   PROCESSES: 'processes',
   IMAGE_THREADS: 'imageThreads',
   RENDER_THREADS: 'renderThreads',
+  IMAGE_QUEUE: 'imageQueue',
+  IMAGE_WAIT_MS: 'imageWaitMs',
 } as const satisfies Record<CapacitySetting, keyof Capacity>;
 
 /**

@@ -29,6 +29,15 @@ export interface SlotRequest {
   signal: AbortSignal;
 }
 
+/** How many calls may wait, and how long. Jobs wait without a limit. */
+export interface WaitingLimits {
+  calls: number;
+  /** Bytes that calls may keep while they wait; absent: any number. */
+  heldBytes?: number;
+  /** In an overload, a call that would wait longer is refused, in milliseconds; absent: none is. */
+  waitMs?: number;
+}
+
 export interface AdmissionStats {
   slots: number;
   /** At work now: more than there are slots while calls work beside jobs, or after a resize. */
@@ -95,12 +104,8 @@ const CALLS_IN_A_ROW = 3;
 export function createAdmission(options: {
   slots: number;
   budgetBytes: number;
-  /** Calls that may wait. */
-  queueLimit: number;
-  /** Bytes that calls may keep while they wait; absent: any number. */
-  heldLimitBytes?: number;
-  /** In an overload, a call that would wait longer is refused, in milliseconds; absent: none is. */
-  waitLimitMs?: number;
+  /** Asked at each call, because an operator may change them. */
+  limits: () => WaitingLimits;
   /**
    * A call does not wait for the slots that jobs have: it works beside them, so that up to twice as many are at work as
    * there are slots. A job takes a slot only where neither a call nor another job has it.
@@ -108,8 +113,7 @@ export function createAdmission(options: {
   callsBesideJobs?: boolean;
   clock?: Clock;
 }): Admission {
-  const { queueLimit, callsBesideJobs = false, clock = systemClock } = options;
-  const { heldLimitBytes = Number.POSITIVE_INFINITY, waitLimitMs = Number.POSITIVE_INFINITY } = options;
+  const { limits, callsBesideJobs = false, clock = systemClock } = options;
   let { slots, budgetBytes } = options;
   const lines = { call: createFairQueue<Waiter>(), job: createFairQueue<Waiter>() };
   /** Slots that each account has now. */
@@ -241,13 +245,14 @@ export function createAdmission(options: {
     heldBytes: bytes = 0,
   }: Pick<SlotRequest, 'accountId' | 'heldBytes'>): void {
     if (lines.call.size === 0 && inTheWayOf() < slots) return;
+    const { calls, heldBytes: mostHeldBytes = Infinity, waitMs: longestWaitMs = Infinity } = limits();
     // However large its body is, one call may wait.
-    const holdsTooMuch = bytes > 0 && heldBytes > 0 && heldBytes + bytes > heldLimitBytes;
-    if (lines.call.size >= queueLimit || holdsTooMuch) throw capacity(retryAfterSeconds());
+    const holdsTooMuch = bytes > 0 && heldBytes > 0 && heldBytes + bytes > mostHeldBytes;
+    if (lines.call.size >= calls || holdsTooMuch) throw capacity(retryAfterSeconds());
     if (!isOverloaded()) return;
     const waitMs = expectedWaitMs(accountId);
     // Where a single piece of work takes longer than the limit, one call may wait for it.
-    if (waitMs > Math.max(waitLimitMs, meanServiceMs)) throw capacity(secondsOf(waitMs));
+    if (waitMs > Math.max(longestWaitMs, meanServiceMs)) throw capacity(secondsOf(waitMs));
   }
 
   function retryAfterSeconds(): number {

@@ -187,7 +187,7 @@ export function createPixels(options: PixelsOptions): Pixels {
   const rasterizer = createRasterizer({
     timeoutMs: settings.VECTOR_TIMEOUT_MS,
     memoryMegabytes: settings.VECTOR_MEMORY_MEGABYTES,
-    queueLimit: settings.IMAGE_QUEUE,
+    limits: () => ({ calls: options.capacity.imageQueue() }),
     clock,
     onLost,
   });

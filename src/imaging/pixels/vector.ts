@@ -1,7 +1,7 @@
 import { LIMIT_PIXELS } from '../../../workers/protocol.ts';
 import type { Rasterized, RasterizeResult, RasterizeTask } from '../../../workers/vector/protocol.ts';
 import type { Clock } from '../../platform/clock/clock.ts';
-import type { WorkClass } from './admission.ts';
+import type { WaitingLimits, WorkClass } from './admission.ts';
 import { type Deadline, deadlineOf } from './deadline.ts';
 import { deadlineExceeded, refusalOf } from './failures.ts';
 import { createChildProcessPool, ProcessDeath, refusalOfDeath } from './pools/child-process-pool.ts';
@@ -38,7 +38,7 @@ interface RasterizerOptions {
   /** Time that one drawing may take. */
   timeoutMs: number;
   memoryMegabytes: number;
-  queueLimit: number;
+  limits: () => WaitingLimits;
   clock: Clock;
   /** Called when the process ends by itself. */
   onLost: (error: Error) => void;
@@ -55,14 +55,14 @@ const TOO_MUCH = 'The drawing needs more memory than a drawing may take, or brok
  * process of the lowest priority and of bounded memory. Raster images never wait for it.
  */
 export function createRasterizer(options: RasterizerOptions): Rasterizer {
-  const { timeoutMs, memoryMegabytes, queueLimit, clock, onLost, processFile = VECTOR_PROCESS } = options;
+  const { timeoutMs, memoryMegabytes, limits, clock, onLost, processFile = VECTOR_PROCESS } = options;
   const processes = createChildProcessPool<RasterizeTask, RasterizeResult>({
     file: processFile,
     niceness: LOWEST_PRIORITY,
     slots: 1,
     budgetBytes: 0,
     memoryMegabytes,
-    queueLimit,
+    limits,
     clock,
     onLost,
   });

@@ -99,7 +99,7 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
   const admission = createAdmission({
     slots: threads.length * options.slotsPerThread,
     budgetBytes: Number.MAX_SAFE_INTEGER,
-    queueLimit: options.queueLimit,
+    limits: () => ({ calls: options.queueLimit }),
     clock,
   });
   const usual = createUsualTime();

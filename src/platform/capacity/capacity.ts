@@ -1,5 +1,11 @@
 /** Settings of how much of the host the service uses, which an operator changes while it runs. */
-export const CAPACITY_SETTINGS = ['PROCESSES', 'IMAGE_THREADS', 'RENDER_THREADS'] as const;
+export const CAPACITY_SETTINGS = [
+  'PROCESSES',
+  'IMAGE_THREADS',
+  'RENDER_THREADS',
+  'IMAGE_QUEUE',
+  'IMAGE_WAIT_MS',
+] as const;
 export type CapacitySetting = (typeof CAPACITY_SETTINGS)[number];
 
 /**
@@ -13,6 +19,10 @@ export interface Capacity {
   imageThreads(): number;
   /** Render threads of each process. */
   renderThreads(): number;
+  /** Image calls of each process that may wait. */
+  imageQueue(): number;
+  /** In an overload, an image call that would wait longer is refused, in milliseconds. */
+  imageWaitMs(): number;
   /** Calls back after each change. */
   onChange(listener: () => void): void;
 }
@@ -28,6 +38,8 @@ export function createCapacity(initial: Readonly<Record<CapacitySetting, number>
     processes: () => values.PROCESSES,
     imageThreads: () => values.IMAGE_THREADS,
     renderThreads: () => values.RENDER_THREADS,
+    imageQueue: () => values.IMAGE_QUEUE,
+    imageWaitMs: () => values.IMAGE_WAIT_MS,
     onChange: (listener) => void listeners.push(listener),
     set(name, value) {
       values[name] = value;

@@ -103,7 +103,8 @@ t.test('an operator sees and changes the pools of a running service', async (t) 
   t.equal((await fetch(`${service.url}/healthz`)).status, 200);
 
   for (const [words, sentence] of [
-    [['set', 'DATA_DIR=x'], /PROCESSES, IMAGE_THREADS, RENDER_THREADS can/],
+    [['set', 'DATA_DIR=x'], /PROCESSES, IMAGE_THREADS, RENDER_THREADS, IMAGE_QUEUE, IMAGE_WAIT_MS can/],
+    [['set', 'IMAGE_WAIT_MS=1'], /50 to 60000/],
     [['set', 'IMAGE_THREADS=0'], /1 to 64/],
     [['drain', 'nobody/1'], /No host nobody/],
     [['drain', `${first?.hostId}/999`], /no process 999/],

@@ -83,3 +83,34 @@ t.test('render threads change their number, and the log its level for a while', 
   await askProcesses(coordination, { kind: 'log', level: 'debug', forMs: null });
   t.match((await askProcesses(coordination, { kind: 'pools' }))[0]?.data, { logLevel: 'debug' });
 });
+
+t.test('the length of the queue is in force for the next call', async (t) => {
+  const server = await startServer(t, {
+    settings: { SYNC_CALLS_PER_ACCOUNT: '64', REQUESTS_PER_MINUTE: '1000000', IMAGE_WAIT_MS: '60000' },
+  });
+  const { coordination } = server.stores;
+  const { key } = await server.account();
+  const body = await sharp({ create: { width: 2_000, height: 2_000, channels: 3, background: '#37c' } })
+    .jpeg()
+    .toBuffer();
+  const statuses = async () => {
+    const call = async () => {
+      const path = '/images/transform?op=blur&sigma=5';
+      return (
+        await server.call(path, { method: 'POST', key, type: 'image/jpeg', body: new Uint8Array(body) })
+      ).status;
+    };
+    return (await Promise.all([call(), call(), call(), call(), call()])).sort();
+  };
+  const set = async (name: 'IMAGE_QUEUE' | 'IMAGE_WAIT_MS', value: number) => {
+    const [answer] = await askProcesses(coordination, { kind: 'set', name, value, save: false });
+    t.same(answer?.data, { [name]: value });
+  };
+  t.same(await statuses(), [200, 200, 200, 200, 200]);
+  await set('IMAGE_QUEUE', 0);
+  const refused = (await statuses()).filter((status) => status === 503).length;
+  t.ok(refused > 0 && refused < 5, `without a queue ${refused} of 5 are refused`);
+  await set('IMAGE_QUEUE', 64);
+  t.same(await statuses(), [200, 200, 200, 200, 200]);
+  await set('IMAGE_WAIT_MS', 60_000);
+});

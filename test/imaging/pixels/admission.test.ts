@@ -4,6 +4,7 @@ import {
   type Admission,
   createAdmission,
   type Slot,
+  type WaitingLimits,
   type WorkClass,
 } from '../../../src/imaging/pixels/admission.ts';
 import { handClock } from '../../support/clock.ts';
@@ -30,10 +31,17 @@ function visitors(admission: Admission) {
 /** Lets what is resolved be told. */
 const turn = () => new Promise(setImmediate);
 
-const open = (options: Partial<Parameters<typeof createAdmission>[0]> = {}) => {
+const open = (
+  options: { slots?: number; callsBesideJobs?: boolean; limits?: Partial<WaitingLimits> } = {},
+) => {
   const clock = handClock();
-  const admission = createAdmission({ slots: 1, budgetBytes: 100, queueLimit: 10, clock, ...options });
-  return { clock, admission, ...visitors(admission) };
+  const limits: WaitingLimits = { calls: 10, ...options.limits };
+  const admission = createAdmission({
+    ...{ slots: 1, budgetBytes: 100, clock },
+    ...options,
+    limits: () => limits,
+  });
+  return { clock, admission, limits, ...visitors(admission) };
 };
 
 t.test('one account is served in the order of its calls', async (t) => {
@@ -88,7 +96,7 @@ t.test('what needs more than all the memory runs alone', async (t) => {
 });
 
 t.test('a full waiting room refuses with a computed Retry-After', async (t) => {
-  const { ask, admission, clock, seated, leave } = open({ queueLimit: 3 });
+  const { ask, admission, clock, seated, leave } = open({ limits: { calls: 3 } });
   void ask('first', 'a');
   await turn();
   clock.advance(30_000);
@@ -118,7 +126,7 @@ async function servedInTurn({ seated, leave }: ReturnType<typeof open>, count: n
 }
 
 t.test('calls go before jobs, and a job has every fourth turn', async (t) => {
-  const room = open({ queueLimit: 20 });
+  const room = open({ limits: { calls: 20 } });
   for (const name of ['j1', 'j2', 'j3']) void room.ask(name, 'batch', 0, forever, 'job');
   for (let call = 1; call <= 7; call += 1) void room.ask(`c${call}`, 'a');
   t.equal(await servedInTurn(room, 10), 'j1 c1 c2 c3 j2 c4 c5 c6 j3 c7');
@@ -140,7 +148,7 @@ t.test('a call works beside jobs, and never beside more calls than there are slo
 });
 
 t.test('a batch has its turn though calls never end, and they work on beside it', async (t) => {
-  const room = open({ queueLimit: 20, callsBesideJobs: true });
+  const room = open({ limits: { calls: 20 }, callsBesideJobs: true });
   for (const name of ['j1', 'j2', 'j3']) void room.ask(name, 'batch', 0, forever, 'job');
   for (let call = 1; call <= 12; call += 1) void room.ask(`c${call}`, 'a');
   const ended: string[] = [];
@@ -172,7 +180,7 @@ t.test('jobs of several accounts take turns among themselves', async (t) => {
 });
 
 t.test('jobs wait without limit, and take no room from calls', async (t) => {
-  const { ask, admission } = open({ queueLimit: 1 });
+  const { ask, admission } = open({ limits: { calls: 1 } });
   void ask('working');
   for (let job = 0; job < 50; job += 1) void ask(`j${job}`, 'batch', 0, forever, 'job');
   await turn();
@@ -262,7 +270,7 @@ t.test('a slot given back twice is given back once; waiting is measured; idle te
 t.test(
   'a burst is served, and an overload refuses calls that would wait longer than the limit',
   async (t) => {
-    const { ask, admission, clock, leave, names } = open({ waitLimitMs: 700, queueLimit: 50 });
+    const { ask, admission, clock, leave, names } = open({ limits: { waitMs: 700, calls: 50 } });
     for (const name of ['at work', 'w1', 'w2', 'w3']) void ask(name, 'a');
     await turn();
     t.equal(admission.stats().waiting, 3, 'a burst may wait for longer than the limit');
@@ -285,7 +293,7 @@ t.test(
 );
 
 t.test('a call that left ends the overload as one that was served does', async (t) => {
-  const { ask, admission, clock } = open({ waitLimitMs: 100 });
+  const { ask, admission, clock } = open({ limits: { waitMs: 100 } });
   const client = new AbortController();
   void ask('at work', 'a');
   const waiting = ask('waits', 'a', 0, client.signal);
@@ -298,7 +306,7 @@ t.test('a call that left ends the overload as one that was served does', async (
 });
 
 t.test('where one piece of work takes longer than the limit, one call may wait for it', async (t) => {
-  const { ask, admission, clock, leave } = open({ waitLimitMs: 100 });
+  const { ask, admission, clock, leave } = open({ limits: { waitMs: 100 } });
   void ask('slow', 'a');
   await turn();
   clock.advance(60_000);
@@ -312,7 +320,7 @@ t.test('where one piece of work takes longer than the limit, one call may wait f
 });
 
 t.test('the bodies of calls that wait are bounded by their bytes', async (t) => {
-  const { ask, admission } = open({ heldLimitBytes: 100 });
+  const { ask, admission } = open({ limits: { heldBytes: 100 } });
   void ask('at work', 'a');
   const held = (name: string, heldBytes: number) =>
     admission.acquire({ accountId: name, bytes: 0, heldBytes, signal: forever });
@@ -336,4 +344,23 @@ t.test('the call that is next in line may read its input before its turn', async
   await leave();
   await first;
   t.same([...new Set(prepared)], ['first', 'second']);
+});
+
+t.test('limits are in force for the next call, also while calls wait', async (t) => {
+  const { ask, admission, clock, limits } = open({ slots: 1, limits: { calls: 1 } });
+  for (const name of ['working', 'waiting']) void ask(name);
+  await turn();
+  const refusal = { code: 'provider_unavailable' };
+  await t.rejects(ask('too many'), refusal);
+  limits.calls = 3;
+  void ask('second');
+  await turn();
+  t.equal(admission.stats().waiting, 2);
+  clock.advance(1_001);
+  limits.waitMs = 100;
+  await t.rejects(ask('too late'), refusal, 'a bound of the wait');
+  limits.waitMs = 60_000;
+  void ask('third');
+  await turn();
+  t.equal(admission.stats().waiting, 3);
 });

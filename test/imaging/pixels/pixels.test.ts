@@ -28,7 +28,7 @@ function open(t: Test, options: Partial<PixelsOptions> = {}) {
   const log = { warn: (_context: object, message: string) => void lost.push(message) };
   const pixels = createPixels({
     settings: SETTINGS,
-    capacity: smallCapacity(),
+    capacity: smallCapacity(options.settings ?? SETTINGS),
     log,
     clock,
     threadFile: STAND_IN,

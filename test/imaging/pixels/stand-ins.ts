@@ -24,7 +24,7 @@ export function openStandIns(
 ): { pixels: Pixels; clock: HandClock; capacity: ChangeableCapacity } {
   const clock = handClock();
   const all = { ...SETTINGS, ...settings };
-  const capacity = smallCapacity(all.IMAGE_THREADS);
+  const capacity = smallCapacity(all);
   const pixels = createPixels({
     settings: all,
     capacity,

@@ -20,7 +20,7 @@ function open(t: Test, options: { clock?: Clock; memoryMegabytes?: number } = {}
   const rasterizer = createRasterizer({
     timeoutMs: 60_000,
     memoryMegabytes: 2_048,
-    queueLimit: 8,
+    limits: () => ({ calls: 8 }),
     clock: systemClock,
     onLost: () => {},
     ...options,

@@ -1,7 +1,13 @@
 import type { Clock } from '../../../platform/clock/clock.ts';
 import type { ApiError } from '../../../platform/http/errors.ts';
 import { MEGABYTE } from '../../../platform/names/units.ts';
-import { type Admission, type AdmissionStats, createAdmission, type SlotRequest } from '../admission.ts';
+import {
+  type Admission,
+  type AdmissionStats,
+  createAdmission,
+  type SlotRequest,
+  type WaitingLimits,
+} from '../admission.ts';
 import type { Deadline } from '../deadline.ts';
 import { unsupportedFormat, workerUnreachable } from '../failures.ts';
 import {
@@ -49,9 +55,7 @@ interface ChildProcessPool<Task extends { input: Uint8Array }, Reply> {
 interface ChildProcessPoolOptions extends ChildProcessOptions {
   slots: number;
   budgetBytes: number;
-  queueLimit: number;
-  heldLimitBytes?: number;
-  waitLimitMs?: number;
+  limits: () => WaitingLimits;
   clock: Clock;
   /** Called when a process ends by itself. */
   onLost: (error: Error) => void;

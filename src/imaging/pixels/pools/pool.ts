@@ -1,6 +1,12 @@
 import type { ImageTask } from '../../../../workers/protocol.ts';
 import type { Clock } from '../../../platform/clock/clock.ts';
-import { type Admission, type AdmissionStats, createAdmission, type SlotRequest } from '../admission.ts';
+import {
+  type Admission,
+  type AdmissionStats,
+  createAdmission,
+  type SlotRequest,
+  type WaitingLimits,
+} from '../admission.ts';
 import { type Deadline, unlessAborted } from '../deadline.ts';
 import { capacity, workerUnreachable } from '../failures.ts';
 import { createChildProcessPool, ProcessDeath, refusalOfDeath } from './child-process-pool.ts';
@@ -42,9 +48,7 @@ export interface Pool {
 interface PoolOptions {
   slots: number;
   budgetBytes: number;
-  queueLimit: number;
-  heldLimitBytes: number;
-  waitLimitMs: number;
+  limits: () => WaitingLimits;
   clock: Clock;
   onLost: (error: Error) => void;
 }

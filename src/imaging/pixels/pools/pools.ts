@@ -59,13 +59,13 @@ const IMAGE_PROCESS = new URL('../../../../workers/image/process.ts', import.met
 export function openPools(options: PoolsOptions): Pools {
   const { settings, capacity, threadFile = IMAGE_THREAD, processFile = IMAGE_PROCESS } = options;
   const budgets = () => imageBudgets(settings.IMAGE_MEMORY_MEGABYTES, capacity.processes());
-  const { quickBytes, heavyBytes, batchBytes } = budgets();
-  const shared = {
-    ...options,
-    queueLimit: settings.IMAGE_QUEUE,
-    heldLimitBytes: quickBytes / HELD_SHARE,
-    waitLimitMs: settings.IMAGE_WAIT_MS,
-  };
+  let { quickBytes, heavyBytes, batchBytes } = budgets();
+  const limits = () => ({
+    calls: capacity.imageQueue(),
+    heldBytes: quickBytes / HELD_SHARE,
+    waitMs: capacity.imageWaitMs(),
+  });
+  const shared = { ...options, limits };
   const slots = capacity.imageThreads();
   const inProcesses = { ...shared, processFile, memoryMegabytes: settings.IMAGE_PROCESS_MEMORY_MEGABYTES };
   const quick =
@@ -87,10 +87,10 @@ export function openPools(options: PoolsOptions): Pools {
   const pace = createPace();
   capacity.onChange(() => {
     const slots = capacity.imageThreads();
-    const now = budgets();
-    quick.resize({ slots, budgetBytes: now.quickBytes });
-    batch.resize({ slots, budgetBytes: now.batchBytes });
-    heavy.resize({ slots: settings.IMAGE_HEAVY_SLOTS, budgetBytes: now.heavyBytes });
+    ({ quickBytes, heavyBytes, batchBytes } = budgets());
+    quick.resize({ slots, budgetBytes: quickBytes });
+    batch.resize({ slots, budgetBytes: batchBytes });
+    heavy.resize({ slots: settings.IMAGE_HEAVY_SLOTS, budgetBytes: heavyBytes });
   });
 
   return {

@@ -45,7 +45,7 @@ export function createIncoming(outbound: Outbound): IncomingImages {
   const fetches: Admission = createAdmission({
     slots: URL_FETCHES,
     budgetBytes: URL_FETCHES * URL_LIMIT_BYTES,
-    queueLimit: MOST_WAITING_FETCHES,
+    limits: () => ({ calls: MOST_WAITING_FETCHES }),
   });
 
   async function openUrl(url: string, { accountId, client }: Sender): Promise<IncomingImage> {

@@ -51,7 +51,7 @@ export function createIntake({ objects, pixels, capacity }: IntakeOptions): Inta
    * Stored bytes are read back for the thread by enough uploads at once that none of the threads idles: what an upload
    * holds in memory while it waits is nothing, however many there are. Accounts take turns.
    */
-  const turns: Admission = createAdmission({ ...sizeOf(capacity), queueLimit: MOST_WAITING });
+  const turns: Admission = createAdmission({ ...sizeOf(capacity), limits: () => ({ calls: MOST_WAITING }) });
   capacity.onChange(() => turns.resize(sizeOf(capacity)));
 
   return {
