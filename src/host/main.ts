@@ -66,7 +66,9 @@ async function main(): Promise<void> {
   for (const warning of [...misspelt, ...warningsOf(settings), ...(await sandboxWarnings(settings))])
     log.warn(warning);
 
-  await checkAddress(settings.http.HOST, settings.http.PORT);
+  const { HOST, PORT, METRICS_PORT } = settings.http;
+  await checkAddress(HOST, PORT);
+  if (METRICS_PORT !== 0) await checkAddress(HOST, METRICS_PORT, 'METRICS_PORT');
 
   const hostId = randomText(12);
   const startedAt = new Date().toISOString();
@@ -158,8 +160,8 @@ async function main(): Promise<void> {
   await answerControls(stores.coordination, name, primaryControls({ hostId, supervisor, capacity, log }));
   const { PROCESSES: processes } = settings.processes;
   log.info(processesChosen(processes, Boolean(process.env.PROCESSES)));
-  log.info({ host: settings.http.HOST, port, processes, allocator: allocator.name }, 'listening');
-  const { HOST, PUBLIC_URL } = settings.http;
+  log.info({ host: HOST, port, processes, allocator: allocator.name }, 'listening');
+  const { PUBLIC_URL } = settings.http;
   const wasPrinted = await print(welcomeText(PUBLIC_URL || `http://${HOST}:${port}`, firstStart));
   if (wasPrinted) await firstStart?.finish();
   else if (firstStart !== null)

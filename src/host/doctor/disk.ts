@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { open, rm, statfs } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Settings } from '../../../config/index.ts';
@@ -19,8 +20,25 @@ const WRITES = 20;
 const SLOW_WRITE_MS = 20;
 const LEAST_FREE_BYTES = 1_024 * MEGABYTE;
 
+/** DATA_DIR and the folder of temporary files. */
+export async function lookAtDisk(settings: Settings): Promise<Finding[]> {
+  return [...(await lookAtData(settings)), ...(await lookAtTemporary(tmpdir()))];
+}
+
+/** Where browsers keep their profiles, and image threads their colour profiles. */
+export function lookAtTemporary(directory: string): Promise<Finding[]> {
+  return orProblem(
+    async () => {
+      await syncedWriteMs(directory);
+      return [ok(`Temporary files go to ${directory}.`)];
+    },
+    (reason) => `The folder of temporary files (${directory}) cannot be written: ${reason}.`,
+    'Mount it read-write, or name another folder by TMPDIR: without it templates are not drawn.',
+  );
+}
+
 /** The disk of DATA_DIR: kind, space, and the time of a synced write, which every document pays when embedded. */
-export function lookAtDisk({ stores }: Settings): Promise<Finding[]> {
+function lookAtData({ stores }: Settings): Promise<Finding[]> {
   const { DATA_DIR, STORAGE_RESERVE_MEGABYTES } = stores;
   return orProblem(
     async () => {

@@ -9,6 +9,7 @@ import { lookAtHosts } from './hosts.ts';
 import { lookAtMongo } from './mongodb.ts';
 import { judgeOutbound, lookAtAddress, lookAtMail } from './network.ts';
 import { lookAtObjects } from './objects.ts';
+import { lookAtProviders } from './providers.ts';
 import { lookAtRedis } from './redis.ts';
 
 export interface Examination {
@@ -32,6 +33,7 @@ const LOOKS: ReadonlyArray<readonly [of: string, look: Look]> = [
   ['address', lookAtAddress],
   ['outbound', async (settings) => judgeOutbound(settings, process.env)],
   ['mail', lookAtMail],
+  ['providers', lookAtProviders],
 ];
 
 /** Looks at the host and its services beside each other, and changes nothing. */
@@ -45,7 +47,7 @@ export async function examine(
       findings: await orProblem(
         () => look(settings, now),
         (reason) => `It could not be looked at: ${reason}.`,
-        'Run it as the user that the service runs as.',
+        'Mend what the reason names, and run the doctor as the user that the service runs as.',
       ),
     })),
   );

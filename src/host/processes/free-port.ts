@@ -2,9 +2,14 @@ import { createServer } from 'node:net';
 
 /**
  * Refuses an address that cannot be listened on, before anything is made or started for it.
+ * @param setting the one that names the port.
  * @throws Error with a sentence for the operator.
  */
-export async function checkAddress(host: string, port: number): Promise<void> {
+export async function checkAddress(
+  host: string,
+  port: number,
+  setting: 'PORT' | 'METRICS_PORT' = 'PORT',
+): Promise<void> {
   const probe = createServer();
   try {
     await new Promise<void>((resolve, reject) => {
@@ -12,17 +17,20 @@ export async function checkAddress(host: string, port: number): Promise<void> {
       probe.listen({ host, port, exclusive: true }, resolve);
     });
   } catch (error) {
-    throw new Error(sentenceFor(error as NodeJS.ErrnoException, host, port), { cause: error });
+    throw new Error(sentenceFor(error as NodeJS.ErrnoException, { host, port, setting }), { cause: error });
   }
   await new Promise((resolve) => probe.close(resolve));
 }
 
-function sentenceFor({ code, message }: NodeJS.ErrnoException, host: string, port: number): string {
+function sentenceFor(
+  { code, message }: NodeJS.ErrnoException,
+  { host, port, setting }: { host: string; port: number; setting: string },
+): string {
   switch (code) {
     case 'EADDRINUSE':
-      return `Port ${port} on ${host} is in use: stop what listens there or set PORT.`;
+      return `Port ${port} on ${host} is in use: stop what listens there or set ${setting}.`;
     case 'EACCES':
-      return `Port ${port} may not be listened on by this user: set PORT to one above 1023.`;
+      return `Port ${port} may not be listened on by this user: set ${setting} to one above 1023.`;
     case 'EADDRNOTAVAIL':
       return `${host} is no address of this machine: set HOST to one that is, or to 0.0.0.0 for all.`;
     case 'ENOTFOUND':

@@ -16,6 +16,7 @@ import {
   judgeSpace,
   judgeWrite,
   lookAtDisk,
+  lookAtTemporary,
 } from '../../../src/host/doctor/disk.ts';
 import type { Finding } from '../../../src/host/doctor/finding.ts';
 import { judgeHost } from '../../../src/host/doctor/host.ts';
@@ -24,6 +25,7 @@ import { lookAtHosts } from '../../../src/host/doctor/hosts.ts';
 import { judgeMongo, judgeWriteConcern, lookAtMongo } from '../../../src/host/doctor/mongodb.ts';
 import { judgeOutbound, judgeProxy, lookAtAddress, lookAtMail } from '../../../src/host/doctor/network.ts';
 import { lookAtObjects } from '../../../src/host/doctor/objects.ts';
+import { lookAtProviders } from '../../../src/host/doctor/providers.ts';
 import { judgeVersion, lookAtRedis } from '../../../src/host/doctor/redis.ts';
 import { answerControls } from '../../../src/host/processes/controls.ts';
 import { fittingProcesses, processesChosen, quotaCores } from '../../../src/host/processes/cpu-quota.ts';
@@ -151,6 +153,14 @@ t.test('faults of the disk are found', async (t) => {
   finds(t, [judgeWrite(45)], 'warning', /45\.0 ms/, /faster disk/);
   const nowhere = settingsOf({ DATA_DIR: '/proc/darkroom' });
   finds(t, (await lookAtDisk(nowhere)).slice(0, 1), 'problem', /cannot be written/, /may write/);
+  finds(
+    t,
+    await lookAtTemporary('/proc'),
+    'problem',
+    /temporary files \(\/proc\) cannot be written/,
+    /TMPDIR/,
+  );
+  t.match(await lookAtTemporary(t.testdir()), [{ state: 'ok' }]);
   const missing = join(t.testdir(), 'not', 'there');
   t.ok((await lookAtDisk(settingsOf({ DATA_DIR: missing }))).every(({ says }) => !/cannot/.test(says)));
   await t.rejects(promisify(execFile)('ls', [missing]), 'and nothing was made');
@@ -266,6 +276,20 @@ t.test('faults of the network are found', async (t) => {
   finds(t, await lookAtMail(mail), 'problem', /mail server/, /SMTP_URL/);
 });
 
+t.test('an address of a model provider that nobody answers at is found', async (t) => {
+  const dead = settingsOf({ OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' });
+  finds(
+    t,
+    await lookAtProviders(dead),
+    'problem',
+    /OPENAI_BASE_URL .* does not answer/,
+    /correct OPENAI_BASE_URL/,
+  );
+  const { url } = await serve(t, (_request, response) => response.writeHead(401).end());
+  t.match(await lookAtProviders(settingsOf({ OPENAI_BASE_URL: url })), [{ state: 'ok', says: /answers/ }]);
+  t.match(await lookAtProviders(settingsOf({})), [{ state: 'ok' }]);
+});
+
 t.test('faults of browsers and the allocator are found', async (t) => {
   finds(
     t,
@@ -316,6 +340,7 @@ t.test('the command prints every look, tells programs in JSON, and exits 1 on a 
       'address',
       'outbound',
       'mail',
+      'providers',
     ],
   );
   t.match(sick.examinations[0].findings, [

@@ -28,6 +28,23 @@ t.test('a first start on a used port says so in one sentence, and loses no key',
   t.match(service.printed(), /\n\nexport KEY=drk_[0-9A-Za-z]{32,}\n\n/, 'the next start is the first one');
 });
 
+t.test('a used METRICS_PORT is named at the start, and not by each process that dies of it', async (t) => {
+  const directory = t.testdir();
+  const holder = createServer().listen(0, '127.0.0.1');
+  await once(holder, 'listening');
+  const { port } = holder.address() as AddressInfo;
+  const refused = spawnSync(process.execPath, [MAIN], {
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, PORT: '0', METRICS_PORT: String(port), DATA_DIR: directory },
+  });
+  holder.close();
+  t.equal(refused.status, 1);
+  t.equal(
+    refused.stderr,
+    `Port ${port} on 127.0.0.1 is in use: stop what listens there or set METRICS_PORT.\n`,
+  );
+});
+
 t.test('the first call that is answered at all finds the key of the operator good', async (t) => {
   const port = await freePort();
   const statuses: number[] = [];

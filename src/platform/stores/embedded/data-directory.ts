@@ -46,9 +46,14 @@ function takeLock(path: string): DatabaseSync {
     lock?.close();
     const { errcode, message } = error as { errcode?: number; message: string };
     if (errcode === undefined || (errcode & 0xff) !== SQLITE_BUSY) {
-      throw new Error(`The data directory ${path} cannot be used: ${message}.`, { cause: error });
+      throw new Error(
+        `The data directory ${path} cannot be used: ${message}. Let the user of the service own and write it, or name another one by DATA_DIR.`,
+        { cause: error },
+      );
     }
-    throw new Error(`The data directory ${path} is in use by another server (process ${holder(path)}).`);
+    throw new Error(
+      `The data directory ${path} is in use by another server (process ${holder(path)}): stop that one, or name another directory by DATA_DIR.`,
+    );
   }
 }
 
@@ -60,7 +65,11 @@ function closeToOthers(path: string): void {
     try {
       chmodSync(join(path, name), 0o600);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue;
+      throw new Error(
+        `${join(path, name)} cannot be closed to other users: ${(error as Error).message}. Give the file to the user of the service (chown).`,
+        { cause: error },
+      );
     }
   }
 }

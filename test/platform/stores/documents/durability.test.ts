@@ -62,7 +62,7 @@ t.test('a data directory has one server, and the next when that is gone', async 
   });
   await once(writer.stdout, 'data');
   t.throws(() => openDataDirectory(directory), {
-    message: `The data directory ${directory} is in use by another server (process ${writer.pid}).`,
+    message: `The data directory ${directory} is in use by another server (process ${writer.pid}): stop that one, or name another directory by DATA_DIR.`,
   });
   writer.kill('SIGKILL');
   await once(writer, 'exit');
@@ -71,7 +71,7 @@ t.test('a data directory has one server, and the next when that is gone', async 
   t.throws(() => openDataDirectory(directory), new RegExp(`process ${process.pid}`));
   mine.close();
   openDataDirectory(directory).close();
-  t.throws(() => openDataDirectory(WRITER), /^The data directory .* cannot be used: /);
+  t.throws(() => openDataDirectory(WRITER), /^The data directory .* cannot be used: .* DATA_DIR/);
 });
 
 t.test('a store that cannot be reached says so, and works once it can', async (t) => {

@@ -1,0 +1,26 @@
+import type { Settings } from '../../../config/index.ts';
+import { type Finding, ok, orProblem } from './finding.ts';
+
+const ANSWER_TIMEOUT_MS = 5_000;
+const ADDRESSES = ['OPENAI_BASE_URL', 'GEMINI_BASE_URL', 'REPLICATE_BASE_URL'] as const;
+
+/** The model providers whose addresses are set: whether something answers there. No key is sent, and no model runs. */
+export async function lookAtProviders({ providers }: Settings): Promise<Finding[]> {
+  const set = ADDRESSES.filter((name) => providers[name] !== '');
+  if (set.length === 0) return [ok('No address of a model provider is set.')];
+  const found = await Promise.all(set.map((name) => lookAt(name, providers[name])));
+  return found.flat();
+}
+
+/** Any answer over HTTP will do: what a key may do is seen by the calls that need it. */
+function lookAt(name: string, url: string): Promise<Finding[]> {
+  return orProblem(
+    async () => {
+      const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
+      await response.body?.cancel();
+      return [ok(`${name} (${url}) answers.`)];
+    },
+    (reason) => `${name} (${url}) does not answer: ${reason}.`,
+    `Start the server of the models, or correct ${name}: AI ops that use it fail until then.`,
+  );
+}
