@@ -13,6 +13,7 @@ import suite from '../suites/tune.ts';
 import { type Candidate, firstCandidates, keyOf } from './candidates.ts';
 import { figuresOf } from './figures.ts';
 import { ratiosOf, readWeights, type Weights } from './goodness.ts';
+import { tuneLiveCommand } from './live/command.ts';
 import { type Measured, type Outcome, search, type Trial, type TrialPlace } from './search.ts';
 import { type CurrentSettings, TUNED, takeCurrentSettings, writeRecommended } from './settings.ts';
 import { stagesFor } from './stages.ts';
@@ -31,11 +32,13 @@ const HELP = `npm run tune [-- --images DIR] [--mix small=1,web=2,camera=1,cards
 
 Tries settings of processes, threads, memory and queues beside the default, and recommends only what it showed to be better.
 Settings of your environment and of the file (${TUNED.join(', ')}) are measured as one; where they are worse than the
-default, the answer is to go back to it. Merges the answer into the file (ENV_FILE), which is kept as NAME.before.`;
+default, the answer is to go back to it. Merges the answer into the file (ENV_FILE), which is kept as NAME.before.
+
+npm run tune -- --live tunes the running service under its own traffic (--live --help).`;
 
 const stopping = hearSignals();
 try {
-  await main();
+  await (process.argv.includes('--live') ? tuneLiveCommand(stopping) : main());
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;

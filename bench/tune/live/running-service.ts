@@ -1,0 +1,122 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { CAPACITY_SETTINGS, type CapacitySetting } from '../../../src/platform/capacity/capacity.ts';
+import { atExit } from '../../stopping.ts';
+import { readingOf } from './reading.ts';
+import type { LiveService } from './tune-live.ts';
+import type { LiveSettings } from './values.ts';
+
+const ADMIN = join(import.meta.dirname, '../../../src/host/admin.ts');
+const SCRAPE_TIMEOUT_MS = 5_000;
+
+interface Pools {
+  processes: Array<{ hostId: string; image: { threads: number }; render: { threads: number } }>;
+}
+
+export interface RunningService {
+  /** The settings in force on every host. */
+  settings: LiveSettings;
+  service: LiveService;
+}
+
+/**
+ * The service that runs on the stores of the environment, through the operator's own commands.
+ * @param metricsUrl address of its metrics.
+ * @throws Error with the way out where none runs, its hosts differ, or its metrics cannot be read.
+ */
+export async function openRunningService(metricsUrl: string, token: string): Promise<RunningService> {
+  const pools = (await admin('pools')) as Pools;
+  const settings = settingsOf(pools);
+  const changed = new Map<CapacitySetting, number>();
+  const restoreAll = () => {
+    for (const [name, value] of changed) if (value !== settings[name]) restoreNow(name, settings[name]);
+  };
+  // Reached by a second signal alone: the first one ends the run, which puts back what was in force.
+  atExit(restoreAll);
+  const service: LiveService = {
+    async set(name, value) {
+      changed.set(name, value);
+      await admin('set', `${name}=${value}`);
+    },
+    async read() {
+      const answer = await fetch(metricsUrl, {
+        headers: token === '' ? {} : { authorization: `Bearer ${token}` },
+        signal: AbortSignal.timeout(SCRAPE_TIMEOUT_MS),
+      }).catch((error: Error) => {
+        throw new Error(`${metricsUrl} does not answer (${error.message}): name the service by --url.`);
+      });
+      if (!answer.ok)
+        throw new Error(
+          `${metricsUrl} answered ${answer.status}: METRICS_TOKEN and --url have to fit the service.`,
+        );
+      return readingOf(await answer.text(), performance.now());
+    },
+  };
+  return { settings, service };
+}
+
+/** Runs a command of the operator. A signal of the terminal does not reach it. */
+async function admin(...words: string[]): Promise<unknown> {
+  const child = promisify(execFile)(process.execPath, [ADMIN, ...words, '--json'], {
+    detached: true,
+  } as object);
+  try {
+    return JSON.parse((await child).stdout);
+  } catch (error) {
+    const { stderr = '', message } = error as { stderr?: string; message: string };
+    throw new Error(sentenceIn(stderr) ?? message, { cause: error });
+  }
+}
+
+function restoreNow(name: CapacitySetting, value: number): void {
+  try {
+    execFileSync(process.execPath, [ADMIN, 'set', `${name}=${value}`], { stdio: 'ignore' });
+  } catch {
+    console.error(`${name} could not be set back: npm run admin -- set ${name}=${value}`);
+  }
+}
+
+/** The sentence of an error that the command printed as JSON. */
+function sentenceIn(text: string): string | null {
+  try {
+    return (JSON.parse(text) as { error: { message: string } }).error.message;
+  } catch {
+    return null;
+  }
+}
+
+/** @throws Error where hosts or processes differ. */
+function settingsOf({ processes }: Pools): LiveSettings {
+  const byHost = Map.groupBy(processes, ({ hostId }) => hostId);
+  const one = (name: CapacitySetting, values: number[]): number => {
+    const [value = 1, ...others] = new Set(values);
+    if (others.length > 0)
+      throw new Error(
+        `${name} differs between the processes of the service (${[value, ...others].join(', ')}): make it alike first, npm run admin -- set ${name}=${value}.`,
+      );
+    return value;
+  };
+  return {
+    PROCESSES: one(
+      'PROCESSES',
+      [...byHost.values()].map(({ length }) => length),
+    ),
+    IMAGE_THREADS: one(
+      'IMAGE_THREADS',
+      processes.map(({ image }) => image.threads),
+    ),
+    RENDER_THREADS: one(
+      'RENDER_THREADS',
+      processes.map(({ render }) => render.threads),
+    ),
+  };
+}
+
+/** `IMAGE_THREADS=2 PROCESSES=1`, of those that differ from others. */
+export function differing(settings: LiveSettings, from: LiveSettings): Array<[CapacitySetting, number]> {
+  return CAPACITY_SETTINGS.filter((name) => settings[name] !== from[name]).map((name) => [
+    name,
+    settings[name],
+  ]);
+}

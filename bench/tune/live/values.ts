@@ -1,0 +1,23 @@
+import type { CapacitySetting } from '../../../src/platform/capacity/capacity.ts';
+
+/** The settings that change while the service runs, as they are in force. */
+export type LiveSettings = Record<CapacitySetting, number>;
+
+/** Threads of all processes together beyond this multiple of the cores only wait for each other. */
+const MOST_PER_CORE = 2;
+
+/**
+ * The values of a setting that are worth some minutes: the default, then twice and half of what is kept.
+ * @param kept the settings beside which they are tried.
+ */
+export function valuesOf(
+  name: CapacitySetting,
+  { kept, defaults, cores }: { kept: LiveSettings; defaults: LiveSettings; cores: number },
+): number[] {
+  const values = [defaults[name], kept[name] * 2, Math.floor(kept[name] / 2)];
+  const fits = (value: number) => {
+    const { PROCESSES, IMAGE_THREADS, RENDER_THREADS }: LiveSettings = { ...kept, [name]: value };
+    return PROCESSES * Math.max(IMAGE_THREADS, RENDER_THREADS) <= MOST_PER_CORE * cores;
+  };
+  return [...new Set(values)].filter((value) => value >= 1 && value !== kept[name] && fits(value));
+}
