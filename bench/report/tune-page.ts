@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Difference } from '../compare/interval.ts';
 import { type Candidate, keyOf } from '../tune/candidates.ts';
 import type { CaseFigures } from '../tune/figures.ts';
@@ -7,6 +5,7 @@ import type { Weights } from '../tune/goodness.ts';
 import type { Outcome, Trial } from '../tune/search.ts';
 import { escaped } from './escaped.ts';
 import type { HostFacts } from './load-report.ts';
+import { htmlTable, staticPage } from './static-page.ts';
 
 /** The result of a tune run as it is written as JSON. */
 export interface TuneResult extends Outcome {
@@ -28,25 +27,17 @@ const WIDEST = 2;
  * line of its base, and its figures are answers per second and milliseconds.
  */
 export function tunePage(result: TuneResult): string {
-  const css = readFileSync(join(import.meta.dirname, 'page.css'), 'utf8');
   const { host } = result;
   const machine = `${host.cores} cores (${host.cpu}), ${host.memoryMegabytes} MB, ${host.platform}, Node ${host.node}, Darkroom ${host.darkroom}, sharp ${host.sharp}`;
   const now = Object.keys(result.current).length === 0 ? 'the default' : keyOf(result.current);
-  return `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>tune ${escaped(result.at)}</title>
-<style>${css}</style>
-<main>
-<h1>tune</h1>
+  const body = `<h1>tune</h1>
 <p>${escaped(result.reason)}</p>
 <p class="note">${escaped(result.at)} · ${result.seconds} s · ${escaped(machine)}</p>
 <p class="note">Set when it began: ${escaped(now)}</p>
 <h2>Trials</h2>
 <p class="note">Goodness is the weighted mean of the ratios of right answers per second, reduced by a longer p99; above 1 is better. CPU is the ratio of
 CPU time per call; below 1 is cheaper. Intervals of 95 %; the line is the other side.</p>
-${table(
+${htmlTable(
   ['settings', 'beside', 'rounds', 'goodness', `0 to ${WIDEST}`, 'CPU'],
   result.trials.map((trial) => [
     escaped(nameOf(trial)),
@@ -58,7 +49,7 @@ ${table(
   ]),
 )}
 <h2>Cases</h2>
-${table(
+${htmlTable(
   ['case', 'weight', 'what is sent'],
   Object.entries(result.cases).map(([name, about]) => [
     escaped(name),
@@ -68,11 +59,8 @@ ${table(
 )}
 <h2>Figures of each trial</h2>
 <p class="note">Means of all rounds, the other side first: right answers per second, latencies in ms, CPU time of the whole instance in ms per call.</p>
-${result.trials.map(details).join('\n')}
-</main>
-<script type="application/json" id="report">${JSON.stringify(result).replaceAll('<', '\\u003c')}</script>
-</html>
-`;
+${result.trials.map(details).join('\n')}`;
+  return staticPage({ title: `tune ${result.at}`, body, report: result });
 }
 
 function details(trial: Trial): string {
@@ -85,13 +73,7 @@ function details(trial: Trial): string {
     pair(one.cpuMsPerCall),
   ]);
   const head = ['stage', 'case', 'requests/s', 'p50 ms', 'p99 ms', 'CPU ms a call'];
-  return `<details><summary>${escaped(`${nameOf(trial)}, ${trial.rounds} rounds`)}</summary>${table(head, rows)}</details>`;
-}
-
-function table(head: readonly string[], rows: ReadonlyArray<readonly string[]>): string {
-  const body = rows.map((row) => `<tr>${row.map((cell) => `<td>${cell}</td>`).join('')}</tr>`).join('\n');
-  const names = head.map((name) => `<th>${name}</th>`).join('');
-  return `<div class="scroll"><table><thead><tr>${names}</tr></thead>\n<tbody>\n${body}\n</tbody></table></div>`;
+  return `<details><summary>${escaped(`${nameOf(trial)}, ${trial.rounds} rounds`)}</summary>${htmlTable(head, rows)}</details>`;
 }
 
 function nameOf({ candidate, base }: Trial): string {
@@ -113,4 +95,26 @@ function plot(difference: Difference | null): string {
   const at = (ratio: number) => (Math.min(WIDEST, Math.max(0, ratio)) / WIDEST) * 300;
   const { ratio, low, high } = difference;
   return `<svg width="300" height="16" role="img" aria-label="${ratio.toFixed(3)}"><line x1="${at(1)}" x2="${at(1)}" y1="0" y2="16" stroke="currentColor" opacity="0.4"/><line x1="${at(low)}" x2="${at(high)}" y1="8" y2="8" stroke="var(--accent)" stroke-width="2"/><circle cx="${at(ratio)}" cy="8" r="4" fill="var(--accent)"/></svg>`;
+}
+
+/** The result of a run on the running service as it is written as JSON. */
+export interface LiveResult {
+  at: string;
+  host: HostFacts;
+  /** What to use, and why, in sentences. */
+  method: string;
+  rows: ReadonlyArray<Record<string, string | number>>;
+}
+
+/** The table of a run on the running service as a page. */
+export function liveTunePage(result: LiveResult): string {
+  const { at, host, method, rows } = result;
+  const columns = Object.keys(rows[0] ?? {});
+  const cells = rows.map((row) => columns.map((name) => escaped(String(row[name] ?? ''))));
+  const body = `<h1>tune --live</h1>
+<p>${escaped(method)}</p>
+<p class="note">${escaped(at)} · ${host.cores} cores (${escaped(host.cpu)}), ${host.memoryMegabytes} MB, Darkroom ${escaped(host.darkroom)}</p>
+<p class="note">Means of the minutes: the value that was kept → the one that was tried. Image calls alone.</p>
+${htmlTable(columns, cells)}`;
+  return staticPage({ title: `tune --live ${at}`, body, report: result });
 }

@@ -6,7 +6,7 @@ import { envFile, saveSettings } from '../../../config/env-file.ts';
 import { loadSettingsFile, readSettings, SETTINGS, type Settings } from '../../../config/index.ts';
 import type { Difference } from '../../compare/interval.ts';
 import { hostFacts } from '../../report/load-report.ts';
-import { page } from '../../report/table-page.ts';
+import { liveTunePage } from '../../report/tune-page.ts';
 import { writeResult } from '../../results.ts';
 import type { Stopping } from '../../stopping.ts';
 import type { Minute } from './reading.ts';
@@ -111,10 +111,9 @@ async function leave(
     .join(' ');
   console.table(rows);
   console.log(method);
-  const { cores, node } = hostFacts();
-  const about = { suite: 'tune-live', at: new Date().toISOString(), cores, node, method, rows };
-  const result = { ...about, host: hostFacts(), initial, eachMs, ...outcome };
-  await writeResult('tune-live', { result, html: page(about), folder });
+  const at = new Date().toISOString();
+  const result = { suite: 'tune-live', at, host: hostFacts(), method, rows, initial, eachMs, ...outcome };
+  await writeResult('tune-live', { result, html: liveTunePage(result), folder });
   if (words.length === 0) return;
   if (isSaved) {
     saveSettings(Object.fromEntries(changes.map(([name, value]) => [name, String(value)])), {
