@@ -1,11 +1,10 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { CAPACITY_SETTINGS, type CapacitySetting } from '../../../src/platform/capacity/capacity.ts';
 import { atExit } from '../../stopping.ts';
 import { readingOf } from './reading.ts';
 import type { LiveService } from './tune-live.ts';
-import type { LiveSettings } from './values.ts';
+import { LIVE_SETTINGS, type LiveSetting, type LiveSettings } from './values.ts';
 
 const ADMIN = join(import.meta.dirname, '../../../src/host/admin.ts');
 const SCRAPE_TIMEOUT_MS = 5_000;
@@ -28,7 +27,7 @@ export interface RunningService {
 export async function openRunningService(metricsUrl: string, token: string): Promise<RunningService> {
   const pools = (await admin('pools')) as Pools;
   const settings = settingsOf(pools);
-  const changed = new Map<CapacitySetting, number>();
+  const changed = new Map<LiveSetting, number>();
   const restoreAll = () => {
     for (const [name, value] of changed) if (value !== settings[name]) restoreNow(name, settings[name]);
   };
@@ -69,7 +68,7 @@ async function admin(...words: string[]): Promise<unknown> {
   }
 }
 
-function restoreNow(name: CapacitySetting, value: number): void {
+function restoreNow(name: LiveSetting, value: number): void {
   try {
     execFileSync(process.execPath, [ADMIN, 'set', `${name}=${value}`], { stdio: 'ignore' });
   } catch {
@@ -89,7 +88,7 @@ function sentenceIn(text: string): string | null {
 /** @throws Error where hosts or processes differ. */
 function settingsOf({ processes }: Pools): LiveSettings {
   const byHost = Map.groupBy(processes, ({ hostId }) => hostId);
-  const one = (name: CapacitySetting, values: number[]): number => {
+  const one = (name: LiveSetting, values: number[]): number => {
     const [value = 1, ...others] = new Set(values);
     if (others.length > 0)
       throw new Error(
@@ -114,9 +113,6 @@ function settingsOf({ processes }: Pools): LiveSettings {
 }
 
 /** `IMAGE_THREADS=2 PROCESSES=1`, of those that differ from others. */
-export function differing(settings: LiveSettings, from: LiveSettings): Array<[CapacitySetting, number]> {
-  return CAPACITY_SETTINGS.filter((name) => settings[name] !== from[name]).map((name) => [
-    name,
-    settings[name],
-  ]);
+export function differing(settings: LiveSettings, from: LiveSettings): Array<[LiveSetting, number]> {
+  return LIVE_SETTINGS.filter((name) => settings[name] !== from[name]).map((name) => [name, settings[name]]);
 }

@@ -1,12 +1,11 @@
-import { CAPACITY_SETTINGS, type CapacitySetting } from '../../../src/platform/capacity/capacity.ts';
 import { type LiveEvidence, liveEvidence, liveVerdict, type MinutePair, worsening } from './judge.ts';
 import { type Minute, minuteOf, type Reading } from './reading.ts';
-import { type LiveSettings, valuesOf } from './values.ts';
+import { LIVE_SETTINGS, type LiveSetting, type LiveSettings, valuesOf } from './values.ts';
 
 /** The running service. */
 export interface LiveService {
   /** Changes a setting on every host; resolves when it is in force. */
-  set(name: CapacitySetting, value: number): Promise<void>;
+  set(name: LiveSetting, value: number): Promise<void>;
   read(): Promise<Reading>;
 }
 
@@ -30,7 +29,7 @@ export interface LiveOptions {
 }
 
 export interface LiveTrial extends LiveEvidence {
-  name: CapacitySetting;
+  name: LiveSetting;
   /** Value that was kept, and the one that was tried. */
   from: number;
   to: number;
@@ -72,7 +71,7 @@ export async function tuneLive(options: LiveOptions): Promise<LiveOutcome> {
       throw new Error(
         `The service answered ${first.minute.right} image calls in ${Math.round(first.minute.seconds)} s: too little traffic to compare settings by.`,
       );
-    for (const name of CAPACITY_SETTINGS) {
+    for (const name of LIVE_SETTINGS) {
       if (name === 'RENDER_THREADS' && first.minute.renders === 0) {
         outcome.skipped.push('RENDER_THREADS was not tried, because no call was a render.');
         continue;
@@ -105,7 +104,7 @@ export class LiveStopped extends Error {}
 const isStop = (error: unknown) => error instanceof LiveStopped;
 
 async function runTrial(
-  { name, value, kept }: { name: CapacitySetting; value: number; kept: LiveSettings },
+  { name, value, kept }: { name: LiveSetting; value: number; kept: LiveSettings },
   host: LiveHost,
   wanted: number,
 ): Promise<LiveTrial> {
@@ -142,7 +141,7 @@ function createHost({ service, initial, eachMs, sleep, onMinute }: LiveOptions):
   const lookMs = Math.min(LONGEST_LOOK_MS, eachMs * LOOK_SHARE);
 
   async function putInForce(settings: LiveSettings): Promise<void> {
-    for (const name of CAPACITY_SETTINGS) {
+    for (const name of LIVE_SETTINGS) {
       if (inForce[name] === settings[name]) continue;
       delete inForce[name];
       await service.set(name, settings[name]);

@@ -1,7 +1,15 @@
 import type { CapacitySetting } from '../../../src/platform/capacity/capacity.ts';
 
-/** The settings that change while the service runs, as they are in force. */
-export type LiveSettings = Record<CapacitySetting, number>;
+/** The settings that are tried while the service runs. */
+export const LIVE_SETTINGS = [
+  'PROCESSES',
+  'IMAGE_THREADS',
+  'RENDER_THREADS',
+] as const satisfies readonly CapacitySetting[];
+export type LiveSetting = (typeof LIVE_SETTINGS)[number];
+
+/** Their values in force. */
+export type LiveSettings = Record<LiveSetting, number>;
 
 /** Threads of all processes together beyond this multiple of the cores only wait for each other. */
 const MOST_PER_CORE = 2;
@@ -11,7 +19,7 @@ const MOST_PER_CORE = 2;
  * @param kept the settings beside which they are tried.
  */
 export function valuesOf(
-  name: CapacitySetting,
+  name: LiveSetting,
   { kept, defaults, cores }: { kept: LiveSettings; defaults: LiveSettings; cores: number },
 ): number[] {
   const values = [defaults[name], kept[name] * 2, Math.floor(kept[name] / 2)];
