@@ -8,9 +8,11 @@ import {
   type Settings,
   SettingsError,
 } from '../../config/index.ts';
+import packageJson from '../../package.json' with { type: 'json' };
 import { sandboxObstacle } from '../imaging/renders/sandbox.ts';
 import { createCapacity, libuvThreads } from '../platform/capacity/capacity.ts';
 import { systemClock } from '../platform/clock/clock.ts';
+import { createHostMeter } from '../platform/metrics/host.ts';
 import { createRestartMeter } from '../platform/metrics/restarts.ts';
 import { randomText } from '../platform/names/ids.ts';
 import { retryUntil } from '../platform/stores/coordination/retry-until.ts';
@@ -30,7 +32,7 @@ import { COLLECTIONS } from './collections.ts';
 import { chooseAllocator } from './processes/allocator.ts';
 import { endOnHelp } from './processes/arguments.ts';
 import { answerControls } from './processes/controls.ts';
-import { processesChosen } from './processes/cpu-quota.ts';
+import { grantedCores, processesChosen } from './processes/cpu-quota.ts';
 import { checkAddress } from './processes/free-port.ts';
 import { createLog } from './processes/log.ts';
 import { createMetricsCollection } from './processes/metrics-collection.ts';
@@ -80,6 +82,11 @@ async function main(): Promise<void> {
   await prepareCollections(stores.documents, COLLECTIONS, { log, clock: systemClock });
   const restarts = createRestartMeter();
   const metrics = createMetricsCollection();
+  createHostMeter({
+    version: packageJson.version,
+    dataDir: settings.stores.DATA_DIR,
+    cores: grantedCores(),
+  });
   host.provide('metrics', async () => `${await metrics.text()}${await restarts.text()}`);
   const admin = isEmbedded(settings.stores)
     ? await openAdminSocket(settings.stores.DATA_DIR, commandContext(settings.stores, stores))

@@ -12,9 +12,14 @@ export function quotaCores(root = CONTROL_GROUPS): number | null {
   return quotaOf(second ?? `${quota} ${period}`);
 }
 
+/** Cores that the service may use: those of the machine, or the quota where that is less. */
+export function grantedCores(quota = quotaCores(), cores = availableParallelism()): number {
+  return Math.min(cores, quota ?? cores);
+}
+
 /** One process per core that is granted, and at least one. */
 export function fittingProcesses(quota = quotaCores(), cores = availableParallelism()): number {
-  return Math.max(1, Math.floor(Math.min(cores, quota ?? cores)));
+  return Math.max(1, Math.floor(grantedCores(quota, cores)));
 }
 
 /** How many processes there are, and why, for the log of the start. */

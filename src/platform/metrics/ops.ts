@@ -41,7 +41,7 @@ export function createOpMeter(tracing: Tracing): OpMeter {
   });
   const parts = new Counter({
     name: 'darkroom_op_part_seconds_total',
-    help: 'Time of successful runs by op and part: queue, decode, process, encode.',
+    help: 'Time of successful runs by op and part: admit (gate and credential), fetch (reading the body or fetching the url), queue, decode, process, encode. libvips is lazy: a part of decode and encode is in process.',
     labelNames: ['op', 'part'],
   });
   const bytes = new Counter({
@@ -51,9 +51,27 @@ export function createOpMeter(tracing: Tracing): OpMeter {
   });
   return {
     ran(run) {
-      const { op, work, bytesIn, bytesOut, queueMs = 0, decodeMs = 0, processMs = 0, encodeMs = 0 } = run;
+      const {
+        op,
+        work,
+        bytesIn,
+        bytesOut,
+        admitMs,
+        fetchMs,
+        queueMs = 0,
+        decodeMs = 0,
+        processMs = 0,
+        encodeMs = 0,
+      } = run;
       durations.observe({ op, work }, (decodeMs + processMs + encodeMs) / 1000);
-      const times = { queue: queueMs, decode: decodeMs, process: processMs, encode: encodeMs };
+      const times = {
+        ...(admitMs !== undefined && { admit: admitMs }),
+        ...(fetchMs !== undefined && { fetch: fetchMs }),
+        queue: queueMs,
+        decode: decodeMs,
+        process: processMs,
+        encode: encodeMs,
+      };
       for (const [part, ms] of Object.entries(times)) parts.inc({ op, part }, ms / 1000);
       bytes.inc({ op, direction: 'in' }, bytesIn);
       bytes.inc({ op, direction: 'out' }, bytesOut);

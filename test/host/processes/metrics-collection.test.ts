@@ -39,6 +39,13 @@ t.test(
   async (t) => {
     const service = await startWholeService(t, { PROCESSES: '2' });
     const first = await childrenOf(service.pid);
+    const text = await (await fetch(`${service.url}/metrics`)).text();
+    for (const sample of [
+      /processes\{role="primary"\} 1\n/,
+      /processes\{role="api"\} 2\n/,
+      /build_info\{version=/,
+    ])
+      t.match(text, sample, 'the primary tells of its host');
     for (let call = 0; call < 3; call += 1) await transform(service);
     process.kill(service.pid, 'SIGHUP');
     await until(async () => {

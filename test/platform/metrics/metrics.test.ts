@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import sharp from 'sharp';
 import t from 'tap';
+import { createHostMeter } from '../../../src/platform/metrics/host.ts';
 import { createRestartMeter } from '../../../src/platform/metrics/restarts.ts';
 import { startServer } from '../../support/harness.ts';
 import { ownMetrics, PAGE, pageOf, writePage } from './page.ts';
@@ -64,6 +65,7 @@ t.test('what happened is told by pool, op, refusal and store, and nothing of an 
 
   // What the page tells is what is declared: names, types, labels and meanings.
   createRestartMeter();
+  createHostMeter({ version: '1.2.3', dataDir: t.testdir(), cores: 2 });
   if (process.env.WRITE_METRICS_PAGE === 'yes') writePage();
   t.equal(readFileSync(PAGE, 'utf8'), pageOf(ownMetrics()), 'config/metrics.md is old: npm run metrics');
   for (const { name, help } of ownMetrics()) {

@@ -1,0 +1,102 @@
+import { statfs } from 'node:fs/promises';
+import { Counter, Gauge } from 'prom-client';
+import { type ProcessRole, processTable, type TableRow } from './process-table.ts';
+import { readThrottling } from './throttling.ts';
+
+interface HostMeterOptions {
+  version: string;
+  /** DATA_DIR. */
+  dataDir: string;
+  /** Cores that the service may use, such as 1.5. */
+  cores: number;
+  /** The processes of the service; absent: of this primary. */
+  table?: () => Promise<TableRow[]>;
+}
+
+/** Declares what the primary knows of its host, in Prometheus' default register; each scrape looks again. */
+export function createHostMeter({ version, dataDir, cores, table = processTable }: HostMeterOptions): void {
+  const build = new Gauge({
+    name: 'darkroom_build_info',
+    help: 'Always 1; the labels are the version of the service and of Node.js.',
+    labelNames: ['version', 'node'],
+  });
+  build.set({ version, node: process.versions.node }, 1);
+  const granted = new Gauge({
+    name: 'darkroom_cpu_cores',
+    help: 'Cores that the service may use: those of the machine, or the quota of its control group.',
+  });
+  granted.set(cores);
+  declareProcesses(table);
+  declareDisk(dataDir);
+  declareThrottling();
+}
+
+function declareProcesses(table: () => Promise<TableRow[]>): void {
+  /** CPU time of each process that lived at the last scrape. */
+  let known = new Map<string, number>();
+  let under: Promise<void> | undefined;
+  /** All three metrics of one scrape are of one look. */
+  const collect = () => {
+    under ??= look().finally(() => {
+      under = undefined;
+    });
+    return under;
+  };
+  const labelNames = ['role'] as const;
+  const count = new Gauge({
+    name: 'darkroom_processes',
+    help: 'Processes by role: primary, api, browser, heavy, batch, image, vector, other.',
+    labelNames,
+    collect,
+  });
+  const resident = new Gauge({
+    name: 'darkroom_process_memory_bytes',
+    help: 'Resident memory of the processes of a role; memory that browsers share counts in each of them.',
+    labelNames,
+    collect,
+  });
+  const cpu = new Counter({
+    name: 'darkroom_process_cpu_seconds_total',
+    help: 'CPU time of the processes of a role, those that have ended included as they were at the last scrape.',
+    labelNames,
+    collect,
+  });
+
+  async function look(): Promise<void> {
+    const rows = await table();
+    count.reset();
+    resident.reset();
+    for (const { id, role, residentBytes, cpuSeconds } of rows) {
+      count.inc({ role });
+      resident.inc({ role }, residentBytes);
+      cpu.inc({ role } satisfies { role: ProcessRole }, Math.max(0, cpuSeconds - (known.get(id) ?? 0)));
+    }
+    known = new Map(rows.map(({ id, cpuSeconds }) => [id, cpuSeconds]));
+  }
+}
+
+function declareDisk(dataDir: string): void {
+  new Gauge({
+    name: 'darkroom_data_free_bytes',
+    help: 'Free space on the disk of DATA_DIR, as far as this user may use it.',
+    async collect() {
+      const disk = await statfs(dataDir).catch(() => null);
+      if (disk !== null) this.set(disk.bavail * disk.bsize);
+    },
+  });
+}
+
+/** Without a control group that counts it, the series is absent. */
+function declareThrottling(): void {
+  let seen = 0;
+  new Counter({
+    name: 'darkroom_cpu_throttled_seconds_total',
+    help: 'Time that the control group of the service waited for CPU beyond its quota; absent where nothing counts it.',
+    async collect() {
+      const throttling = await readThrottling();
+      if (throttling === null) return this.remove();
+      this.inc(Math.max(0, throttling.throttledSeconds - seen));
+      seen = throttling.throttledSeconds;
+    },
+  });
+}

@@ -1,0 +1,97 @@
+import { readdir, readFile } from 'node:fs/promises';
+
+/** What a process of the service is for. */
+export type ProcessRole = (typeof PROCESS_ROLES)[number];
+export const PROCESS_ROLES = [
+  'primary',
+  'api',
+  'browser',
+  'heavy',
+  'batch',
+  'image',
+  'vector',
+  'other',
+] as const;
+
+/** A process at one moment. */
+export interface TableRow {
+  /** Its id and start, which no other process ever has. */
+  id: string;
+  role: ProcessRole;
+  residentBytes: number;
+  /** Time that it has had of the CPU. */
+  cpuSeconds: number;
+}
+
+/** A process as /proc describes it. */
+interface Described {
+  pid: number;
+  parent: number;
+  niceness: number;
+  startedTicks: number;
+  cpuTicks: number;
+}
+
+/** Linux counts CPU time in hundredths of a second, whatever the kernel's own clock is. */
+const TICKS_PER_SECOND = 100;
+const KILOBYTE = 1_024;
+
+/** A process and all that it started, directly or not; empty where there is no /proc. */
+export async function processTable(root = process.pid, proc = '/proc'): Promise<TableRow[]> {
+  const names = await readdir(proc).catch(() => []);
+  const all = await Promise.all(
+    names.filter((name) => /^\d+$/.test(name)).map((pid) => described(proc, pid)),
+  );
+  const byParent = Map.groupBy(
+    all.flatMap((one) => one ?? []),
+    ({ parent }) => parent,
+  );
+  const own = all.filter((one) => one?.pid === root).flatMap((one) => one ?? []);
+  const family = [...own, ...descendants(root, byParent)];
+  return (await Promise.all(family.map((one) => rowOf(one, { root, proc })))).flatMap((row) => row ?? []);
+}
+
+function descendants(parent: number, byParent: ReadonlyMap<number, Described[]>): Described[] {
+  return (byParent.get(parent) ?? []).flatMap((child) => [child, ...descendants(child.pid, byParent)]);
+}
+
+/** The name of a program may hold spaces and brackets: the fields begin after its last bracket. */
+async function described(proc: string, pid: string): Promise<Described | null> {
+  const stat = await readFile(`${proc}/${pid}/stat`, 'utf8').catch(() => null);
+  if (stat === null) return null;
+  const fields = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number);
+  const [parent = 0, user = 0, system = 0, niceness = 0, startedTicks = 0] = [1, 11, 12, 16, 19].map(
+    (at) => fields[at] ?? 0,
+  );
+  return { pid: Number(pid), parent, niceness, startedTicks, cpuTicks: user + system };
+}
+
+/** Null where it has ended meanwhile. */
+async function rowOf(
+  { pid, niceness, startedTicks, cpuTicks }: Described,
+  { root, proc }: { root: number; proc: string },
+): Promise<TableRow | null> {
+  const [status, command] = await Promise.all(
+    ['status', 'cmdline'].map((name) => readFile(`${proc}/${pid}/${name}`, 'utf8').catch(() => '')),
+  );
+  const [, kilobytes] = /^VmRSS:\s+(\d+) kB/m.exec(status ?? '') ?? [];
+  if (kilobytes === undefined) return null;
+  return {
+    id: `${pid}/${startedTicks}`,
+    role: pid === root ? 'primary' : roleOf(command ?? '', niceness),
+    residentBytes: Number(kilobytes) * KILOBYTE,
+    cpuSeconds: cpuTicks / TICKS_PER_SECOND,
+  };
+}
+
+/** Heavy and batch processes run the same file, at priorities of their own. */
+function roleOf(command: string, niceness: number): ProcessRole {
+  if (command.includes('/host/server.ts')) return 'api';
+  if (/chrom|headless[-_]shell/i.test(command)) return 'browser';
+  if (command.includes('/workers/vector/process.ts')) return 'vector';
+  if (!command.includes('/workers/image/process.ts')) return 'other';
+  return niceness >= 10 ? 'heavy' : niceness >= 5 ? 'batch' : 'image';
+}
