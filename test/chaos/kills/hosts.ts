@@ -1,4 +1,5 @@
 import type { Test } from 'tap';
+import { freePort } from '../../support/services/server.ts';
 import { startWholeService, type WholeService } from '../../support/whole-service.ts';
 
 /** Longer than the lease of an item. */
@@ -22,8 +23,10 @@ export interface RealHost {
 
 export async function startRealHost(
   t: Pick<Test, 'teardown'>,
-  settings: Record<string, string>,
+  given: Record<string, string>,
 ): Promise<RealHost> {
+  // One that the system chose would be another one after the death of the only process.
+  const settings = { ...given, PORT: String(await freePort()) };
   let service: WholeService = await startWholeService(t, settings);
   let answers = true;
   let frozen: number[] = [];
