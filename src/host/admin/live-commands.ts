@@ -4,6 +4,8 @@ import { HOUR_MS, MEGABYTE } from '../../platform/names/units.ts';
 import type { Setting } from '../../platform/settings/setting.ts';
 import { askProcesses, type ControlAnswer } from '../processes/controls.ts';
 import { type Command, type CommandAnswer, type CommandContext, type Given, UsageError } from './command.ts';
+import { table } from './table.ts';
+import { TOP_COMMAND } from './top-command.ts';
 
 /** The settings themselves say what they accept. */
 const ACCEPTED: Record<CapacitySetting, Setting<number>> = {
@@ -23,6 +25,7 @@ export const LIVE_COMMANDS: readonly Command[] = [
     options: { watch: null },
     run: pools,
   },
+  TOP_COMMAND,
   {
     name: 'set',
     about: `Changes ${CAPACITY_SETTINGS.join(', ')} on every host without a restart, until the next start; --save keeps it in darkroom.env.`,
@@ -148,18 +151,4 @@ function told(answers: readonly ControlAnswer[]): CommandAnswer {
   if (lines.length === 0) throw new Error('No service runs on these stores: no process answered.');
   if (processes.some(({ error }) => error !== undefined)) throw new Error(lines.join('\n'));
   return { data: { processes }, text: lines.join('\n') };
-}
-
-function table(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => (row[column] ?? '').length)),
-  );
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
 }

@@ -5,6 +5,8 @@ import type { Coordination } from '../../platform/stores/coordination/port.ts';
 /** The controls that an operator has over the running processes of every host. */
 export type Control =
   | { kind: 'pools' }
+  /** What the process counted so far. */
+  | { kind: 'load' }
   | { kind: 'log'; level: string; forMs: number | null }
   | { kind: 'drain'; hostId: string; processId: string }
   /** `save`: also written down, for the starts to come. */
@@ -27,7 +29,13 @@ export type ControlHandler = (control: Control) => Promise<Record<string, unknow
 
 const QUESTIONS = 'controls';
 /** How long an answer may take: a process that is replaced finishes its calls first. */
-const LONGEST_MS: Record<Control['kind'], number> = { pools: 5_000, log: 5_000, set: 60_000, drain: 60_000 };
+const LONGEST_MS: Record<Control['kind'], number> = {
+  pools: 5_000,
+  load: 5_000,
+  log: 5_000,
+  set: 60_000,
+  drain: 60_000,
+};
 
 /**
  * Asks every process of every host. Answers come over coordination, where a message may be lost: a process that does

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { envFile, saveSettings } from '../../../config/env-file.ts';
 import type { Capacity, CapacitySetting, ChangeableCapacity } from '../../platform/capacity/capacity.ts';
+import { loadSnapshot } from '../../platform/metrics/load.ts';
 import { present } from '../../platform/names/present.ts';
 import type { Control, ControlHandler } from './controls.ts';
 import type { Supervisor } from './supervisor.ts';
@@ -60,6 +61,7 @@ export function primaryControls({
 
   return async (control) => {
     if (control.kind === 'set') return set(control);
+    if (control.kind === 'load') return { ...(await loadSnapshot()) };
     if (control.kind !== 'drain' || control.hostId !== hostId) return null;
     const isFound = await supervisor.replace(Number(control.processId));
     if (!isFound) throw new Error(`This host has no process ${control.processId}.`);

@@ -3,6 +3,7 @@ import type { Pixels } from '../../imaging/pixels/pixels.ts';
 import type { Renders } from '../../imaging/renders/renders.ts';
 import type { ChangeableCapacity } from '../../platform/capacity/capacity.ts';
 import type { SharedClock } from '../../platform/clock/shared-clock.ts';
+import { loadSnapshot } from '../../platform/metrics/load.ts';
 import type { Control, ControlHandler } from './controls.ts';
 
 export interface ProcessControlsOptions {
@@ -55,6 +56,8 @@ export function processControls({
           batch: { ...pixels.batchStats() },
           render: { ...renders.stats() },
         };
+      case 'load':
+        return { ...(await loadSnapshot()) };
       case 'log':
         setLevel(control);
         return { level: control.level };

@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { LoadSnapshot } from '../../platform/metrics/load.ts';
+import { MEGABYTE } from '../../platform/names/units.ts';
+import { askProcesses } from '../processes/controls.ts';
+import { type Command, type CommandAnswer, type CommandContext, type Given, UsageError } from './command.ts';
+import { table } from './table.ts';
+import { type LoadRow, likeliestCause, type Observed, rowsBetween } from './top.ts';
+
+const SECONDS = 2;
+const MOST_SECONDS = 60;
+const HEAD = [
+  ...['process', 'req/s', 'p50 ms', 'p99 ms', 'waiting', 'wait ms', 'upload', 'pixels', 'store', 'model'],
+  ...['refused/s', 'sockets', 'MB', 'throttled'],
+];
+
+export const TOP_COMMAND: Command = {
+  name: 'top',
+  about:
+    'Shows the load of every process and host over some seconds (2): requests, p50 and p99, where the time of the mean answer went in ms, refusals by reason, memory, throttling, and the likeliest cause of a slow p99.',
+  takes: [],
+  options: { seconds: 'N', watch: null },
+  run: top,
+};
+
+async function top({ options }: Given, { coordination }: CommandContext): Promise<CommandAnswer> {
+  const seconds = Number(options.seconds ?? SECONDS);
+  if (!(seconds >= 1 && seconds <= MOST_SECONDS))
+    throw new UsageError(
+      `--seconds is "${options.seconds}", but a number from 1 to ${MOST_SECONDS} is expected.`,
+    );
+  const before = await snapshots(coordination);
+  await sleep(seconds * 1_000);
+  const after = await snapshots(coordination);
+  const observed = [...after].flatMap(([name, { hostId, processId, snapshot }]): Observed[] => {
+    const first = before.get(name);
+    return first === undefined ? [] : [{ hostId, processId, before: first.snapshot, after: snapshot }];
+  });
+  const rows = rowsBetween(observed);
+  const whole = rows.at(-1);
+  if (whole === undefined) throw new Error('No service runs on these stores: no process answered.');
+  const cause = likeliestCause(whole);
+  return { data: { seconds, rows, cause }, text: `${table([HEAD, ...rows.map(cellsOf)])}\n\n${cause}` };
+}
+
+/** Every process that answered, by its name. */
+async function snapshots(coordination: CommandContext['coordination']) {
+  const answers = await askProcesses(coordination, { kind: 'load' });
+  return new Map(
+    answers.flatMap(({ hostId, processId, data }) => {
+      if (data === null) return [];
+      const snapshot = data as unknown as LoadSnapshot;
+      return [[`${hostId}/${processId}`, { hostId, processId, snapshot }] as const];
+    }),
+  );
+}
+
+function cellsOf(row: LoadRow): string[] {
+  const times = [row.waitMs, row.uploadMs, row.pixelsMs, row.storeMs, row.providerMs];
+  const refusals = Object.entries(row.refusals).map(([reason, rate]) => `${reason} ${rate.toFixed(1)}`);
+  return [
+    row.name,
+    row.requestsPerSecond.toFixed(1),
+    ...[row.p50, row.p99].map((ms) => (ms === null ? '-' : ms.toFixed(0))),
+    String(row.waiting),
+    ...times.map((ms) => ms.toFixed(1)),
+    refusals.join(', ') || '0',
+    String(row.connections),
+    String(Math.round(row.memoryBytes / MEGABYTE)),
+    `${Math.round(row.throttled * 100)} %`,
+  ];
+}

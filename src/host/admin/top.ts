@@ -1,0 +1,156 @@
+import type { LoadSnapshot } from '../../platform/metrics/load.ts';
+
+/** The load of a process, a host or all hosts, between two snapshots. Times are means per answer, in milliseconds. */
+export interface LoadRow {
+  name: string;
+  requestsPerSecond: number;
+  /** Milliseconds; null where nothing was answered. */
+  p50: number | null;
+  p99: number | null;
+  /** Work that waits for a thread now. */
+  waiting: number;
+  waitMs: number;
+  uploadMs: number;
+  pixelsMs: number;
+  storeMs: number;
+  providerMs: number;
+  /** Refusals per second, by reason. */
+  refusals: Record<string, number>;
+  /** Sockets that are open now, those to stores among them. */
+  connections: number;
+  memoryBytes: number;
+  /** Share of the time in which the CPU quota held the host up, 0 to 1 and more with several cores. */
+  throttled: number;
+}
+
+/** A process and its two snapshots. */
+export interface Observed {
+  hostId: string;
+  processId: string;
+  before: LoadSnapshot;
+  after: LoadSnapshot;
+}
+
+/** The differences of counters and the gauges at the end. */
+interface Difference {
+  seconds: number;
+  values: Record<string, number>;
+}
+
+const GAUGES = /^(darkroom_pool_queued|darkroom_process_memory|process_resident|nodejs_active)/;
+const BUCKET = 'darkroom_request_duration_seconds_bucket ';
+const REFUSAL = 'darkroom_refusals_total ';
+const PIXEL_PARTS = ['decode', 'process', 'encode'];
+const MS_PER_SECOND = 1_000;
+
+/** A row for each process and, behind those of a host, one for the host; with several hosts one for all at the end. */
+export function rowsBetween(observed: readonly Observed[]): LoadRow[] {
+  const byHost = Map.groupBy(observed, ({ hostId }) => hostId);
+  const rows = [...byHost].flatMap(([hostId, processes]) => [
+    ...processes
+      .filter(({ processId }) => processId !== 'primary')
+      .map((one) => rowOf(`${hostId}/${one.processId}`, [one])),
+    rowOf(hostId, processes),
+  ]);
+  return byHost.size > 1 ? [...rows, rowOf('all hosts', observed)] : rows;
+}
+
+function rowOf(name: string, observed: readonly Observed[]): LoadRow {
+  const { seconds, values } = sumOf(observed.map(differenceOf));
+  const of = (key: string) => values[key] ?? 0;
+  const answers = of('darkroom_request_duration_seconds_count');
+  const perAnswer = (total: number) => (answers > 0 ? (total * MS_PER_SECOND) / answers : 0);
+  const part = (...names: string[]) =>
+    perAnswer(names.reduce((sum, one) => sum + of(`darkroom_op_part_seconds_total ${one}`), 0));
+  return {
+    name,
+    requestsPerSecond: answers / seconds,
+    p50: percentile(values, 0.5),
+    p99: percentile(values, 0.99),
+    waiting: of('darkroom_pool_queued'),
+    waitMs: perAnswer(of('darkroom_pool_wait_seconds_sum call')),
+    uploadMs: part('fetch'),
+    pixelsMs: part(...PIXEL_PARTS),
+    storeMs: perAnswer(of('darkroom_store_duration_seconds_sum')),
+    providerMs: perAnswer(of('darkroom_provider_call_seconds_sum')),
+    refusals: refusalsIn(values, seconds),
+    connections: of('nodejs_active_resources TCPSocketWrap'),
+    // The primary measures all processes of its host, browsers among them.
+    memoryBytes: of('darkroom_process_memory_bytes') || of('process_resident_memory_bytes'),
+    throttled: of('darkroom_cpu_throttled_seconds_total') / seconds,
+  };
+}
+
+function differenceOf({ before, after }: Observed): Difference {
+  const values = Object.entries(after.values).map(([key, value]) => [
+    key,
+    GAUGES.test(key) ? value : Math.max(0, value - (before.values[key] ?? 0)),
+  ]);
+  return {
+    seconds: (after.atMs - before.atMs) / MS_PER_SECOND,
+    values: Object.fromEntries(values),
+  };
+}
+
+/** Processes ran beside each other: their counts add up, their time does not. */
+function sumOf(parts: readonly Difference[]): Difference {
+  const values: Record<string, number> = {};
+  for (const part of parts)
+    for (const [key, value] of Object.entries(part.values)) values[key] = (values[key] ?? 0) + value;
+  return { seconds: Math.max(0.001, ...parts.map(({ seconds }) => seconds)), values };
+}
+
+/** As Prometheus does it: within its bucket a duration lies anywhere with the same likelihood. */
+function percentile(values: Readonly<Record<string, number>>, share: number): number | null {
+  const buckets = Object.entries(values)
+    .filter(([key]) => key.startsWith(BUCKET))
+    .map(([key, count]) => ({ bound: boundOf(key.slice(BUCKET.length)), count }))
+    .sort((a, b) => a.bound - b.bound);
+  const total = buckets.at(-1)?.count ?? 0;
+  if (total === 0) return null;
+  const rank = share * total;
+  const at = buckets.findIndex(({ count }) => count >= rank);
+  const { bound = 0, count = 0 } = buckets[at] ?? {};
+  const { bound: from, count: below } = buckets[at - 1] ?? { bound: 0, count: 0 };
+  if (bound === Number.POSITIVE_INFINITY) return from * MS_PER_SECOND;
+  return (from + ((bound - from) * (rank - below)) / Math.max(1, count - below)) * MS_PER_SECOND;
+}
+
+function boundOf(text: string): number {
+  return text === '+Inf' ? Number.POSITIVE_INFINITY : Number(text);
+}
+
+/** By their reason, or by their code where it has none. */
+function refusalsIn(values: Readonly<Record<string, number>>, seconds: number): Record<string, number> {
+  const refusals: Record<string, number> = {};
+  for (const [key, count] of Object.entries(values)) {
+    if (!key.startsWith(REFUSAL) || count === 0) continue;
+    const reason = key.slice(REFUSAL.length).split(' ').at(-1) ?? '';
+    refusals[reason] = (refusals[reason] ?? 0) + count / seconds;
+  }
+  return refusals;
+}
+
+/** A tenth of the time without CPU is felt in each slow answer. */
+const THROTTLED_FROM = 0.1;
+
+/** One sentence: what most likely makes the slowest answers slow. The largest mean is taken for the cause. */
+export function likeliestCause(row: LoadRow): string {
+  if (row.p99 === null) return 'Nothing was answered in this time.';
+  if (row.throttled >= THROTTLED_FROM)
+    return `Likeliest cause of a slow p99: the CPU quota, which held the host up for ${Math.round(row.throttled * 100)} % of the time. Grant more CPU, or lower PROCESSES.`;
+  const causes = [
+    [row.waitMs, 'the wait for a thread', 'Add cores or hosts, or refuse earlier (IMAGE_WAIT_MS).'],
+    [row.uploadMs, 'uploads and fetched urls', 'Clients or their network are slow; the host waits for them.'],
+    [row.pixelsMs, 'the work on pixels', 'Pictures are large or ops costly; more cores make more at once.'],
+    [row.storeMs, 'the stores', 'See "A store is slow" in docs/operating.md.'],
+    [
+      row.providerMs,
+      'the model providers',
+      'Their answers take this long; see darkroom_provider_call_seconds.',
+    ],
+  ] as const;
+  const [ms, cause, remedy] = causes.reduce((most, one) => (one[0] > most[0] ? one : most));
+  if (ms === 0) return 'No part of the answers took any time that is measured.';
+  return `Likeliest cause of a slow p99: ${cause}, ${Math.round(ms)} ms of the mean answer. ${remedy}`;
+}
