@@ -1,4 +1,5 @@
 import sharp from 'sharp';
+import { jpegEffort, webpEffort } from '../workers/image/encode/effort.ts';
 
 /**
  * The baseline: bare sharp in one process with two threads (the parent sets UV_THREADPOOL_SIZE=2), without anything
@@ -39,10 +40,10 @@ process.on('message', async ({ bareCase, inFlight, durationMs }: BareQuestion) =
   process.send?.({ perSecond, durationsMs } satisfies BareAnswer);
 });
 
-/** Does the same as the service's resize: EXIF orientation applied, sRGB, no metadata, the same encoder settings. */
+/** Does the same as the service's resize: EXIF orientation applied, sRGB, no metadata, the encoder's default effort. */
 function run(input: Buffer, { size, format, quality }: BareCase): Promise<Buffer> {
   const resized = sharp(input).autoOrient().resize({ width: size, fit: 'inside', withoutEnlargement: true });
   return format === 'jpeg'
-    ? resized.jpeg({ quality, progressive: true, optimiseScans: false, quantisationTable: 3 }).toBuffer()
-    : resized.webp({ quality, smartSubsample: true, effort: 5 }).toBuffer();
+    ? resized.jpeg({ ...jpegEffort(quality), quantisationTable: 3 }).toBuffer()
+    : resized.webp({ quality, ...webpEffort() }).toBuffer();
 }
