@@ -4,7 +4,7 @@ import { MEGABYTE } from '../../names/units.ts';
 import { DuplicateKeyError, StorageFullError, StoreUnavailableError } from '../../stores/documents/port.ts';
 import { closeAfterAnswer } from '../connection/lingering.ts';
 import { ApiError, type ApiErrorContext, type ErrorCode } from '../errors.ts';
-import { createOverloadLog } from './overload-log.ts';
+import { createRefusalLog } from './refusal-log.ts';
 import { validationFailure } from './validation.ts';
 
 /**
@@ -12,11 +12,11 @@ import { validationFailure } from './validation.ts';
  * Fastify or a store throws is given its code from the closed set here.
  */
 export function installFailures(app: FastifyInstance): void {
-  const overload = createOverloadLog(app.log);
-  app.addHook('onClose', async () => overload.close());
+  const refusalLog = createRefusalLog(app.log);
+  app.addHook('onClose', async () => refusalLog.close());
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const failure = asApiError(error);
-    if (failure.status >= 500 && !overload.counts(failure))
+    if (!refusalLog.counts(request, failure) && failure.status >= 500)
       request.log.error({ err: error }, failure.message);
     return sendFailure(request, reply, failure);
   });

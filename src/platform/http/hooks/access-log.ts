@@ -1,27 +1,27 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Level, Logger } from 'pino';
 import { refusalOf } from '../error-answers/failures.ts';
-import { isOverload } from '../error-answers/overload-log.ts';
+import { summedReasonOf } from '../error-answers/refusal-log.ts';
 
 /** Asked every few seconds by machines that look at the answer alone. */
 const PROBES = ['/healthz', '/readyz', '/metrics'];
 
 /**
- * One line per answer, but for the refusals of a loaded host, which are summed up (overload-log.ts): what was called,
- * with which op and size, how it ended, how long it took, and why it was refused. Never a header's text.
+ * One line per answer: what was called, with which op and size, how it ended, how long it took, and why it was refused.
+ * Never a header's text. Probes, and refusals that are summed up (refusal-log.ts), have theirs at debug.
  * @param log written to directly: a logger of its own for each request costs more than the line.
  */
 export function installAccessLog(app: FastifyInstance, log: Logger): void {
   app.addHook('onResponse', (request, reply, done) => {
-    const refusal = refusalOf(request);
-    const isSummed = refusal !== undefined && isOverload(refusal);
-    if (!isSummed && log.isLevelEnabled(highestLevelOf(reply.statusCode))) write(request, reply);
+    if (log.isLevelEnabled(highestLevelOf(reply.statusCode))) write(request, reply);
     done();
   });
 
   function write(request: FastifyRequest, reply: FastifyReply): void {
     const route = request.routeOptions.url ?? null;
-    const level = levelOf(reply.statusCode, route);
+    const refusal = refusalOf(request);
+    const isSummed = refusal !== undefined && summedReasonOf(refusal) !== undefined;
+    const level = isSummed ? 'debug' : levelOf(reply.statusCode, route);
     if (log.isLevelEnabled(level)) log[level](lineOf(request, reply, route), 'answered');
   }
 }
