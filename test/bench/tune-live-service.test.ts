@@ -95,7 +95,7 @@ t.test(
     t.same(wrong, []);
     t.ok(right > 100);
     t.same(await inForce(service), { PROCESSES: 1, IMAGE_THREADS: 1 });
-    t.match(printed(), /In force: PROCESSES=1 IMAGE_THREADS=1 RENDER_THREADS=1\./);
+    t.match(printed(), /In force: PROCESSES=1 IMAGE_THREADS=1 RENDER_THREADS=1 IMAGE_QUEUE=64\./);
     t.match(printed(), /IMAGE_THREADS 1 → 2/);
     t.match(printed(), /RENDER_THREADS was not tried, because no call was a render/);
     const [, file = ''] = /→ (\S*tune-live-\S+\.json)/.exec(printed()) ?? [];

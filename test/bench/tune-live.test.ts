@@ -6,7 +6,7 @@ import { type Minute, minuteOf, type Reading, readingOf } from '../../bench/tune
 import { LiveStopped, tuneLive } from '../../bench/tune/live/tune-live.ts';
 import { type LiveSettings, valuesOf } from '../../bench/tune/live/values.ts';
 
-const DEFAULTS: LiveSettings = { PROCESSES: 2, IMAGE_THREADS: 1, RENDER_THREADS: 1 };
+const DEFAULTS: LiveSettings = { PROCESSES: 2, IMAGE_THREADS: 1, RENDER_THREADS: 1, IMAGE_QUEUE: 64 };
 const MINUTE: Minute = {
   ...{ seconds: 60, right: 1_000, refused: 0, renders: 0, perSecond: 16.7 },
   ...{ rightShare: 1, p99Ms: 200, cpuMsPerCall: 50 },
@@ -75,7 +75,7 @@ function run(initial: LiveSettings, host: ReturnType<typeof simulated>, hasTime 
 
 t.test('a bad setting is found, and what was in force is in force again', async (t) => {
   for (const seed of [1, 2, 3]) {
-    const initial = { PROCESSES: 1, IMAGE_THREADS: 1, RENDER_THREADS: 1 };
+    const initial = { PROCESSES: 1, IMAGE_THREADS: 1, RENDER_THREADS: 1, IMAGE_QUEUE: 64 };
     const host = simulated(initial, { p99: ({ PROCESSES }) => (PROCESSES === 1 ? 400 : 200), seed });
     const { recommended, trials, skipped, ended } = await run(initial, host);
     t.equal(recommended.PROCESSES, 2, `seed ${seed}`);
@@ -85,6 +85,17 @@ t.test('a bad setting is found, and what was in force is in force again', async 
     t.equal(ended, null);
     t.match(skipped, ['RENDER_THREADS was not tried, because no call was a render.']);
   }
+});
+
+t.test('a queue that is too short is found by its refusals', async (t) => {
+  const initial = { ...DEFAULTS, IMAGE_QUEUE: 1 };
+  const host = simulated(initial, {
+    p99: () => 200,
+    refusedShare: ({ IMAGE_QUEUE }) => (IMAGE_QUEUE === 1 ? 0.2 : 0),
+  });
+  const { recommended } = await run(initial, host);
+  t.same(recommended, DEFAULTS);
+  t.same(host.inForce, initial);
 });
 
 t.test('alternate minutes have the kept value and the candidate', async (t) => {
@@ -149,11 +160,13 @@ t.test('too little traffic is refused, and the time is kept', async (t) => {
 });
 
 t.test('the values keep to the cores, and the default is one of them', async (t) => {
-  const kept = { PROCESSES: 1, IMAGE_THREADS: 8, RENDER_THREADS: 1 };
+  const kept = { PROCESSES: 1, IMAGE_THREADS: 8, RENDER_THREADS: 1, IMAGE_QUEUE: 64 };
   const at = { kept, defaults: DEFAULTS, cores: 2 };
   t.same(valuesOf('IMAGE_THREADS', at), [1, 4]);
   t.same(valuesOf('PROCESSES', at), [], '2 × 8 threads are too many');
   t.same(valuesOf('PROCESSES', { ...at, kept: DEFAULTS }), [4, 1]);
+  t.same(valuesOf('IMAGE_QUEUE', { ...at, kept: DEFAULTS }), []);
+  t.same(valuesOf('IMAGE_QUEUE', { ...at, kept: { ...DEFAULTS, IMAGE_QUEUE: 1 } }), [64]);
 });
 
 t.test('a verdict needs a change that is shown, and nothing that is worse', async (t) => {

@@ -20,8 +20,8 @@ const DEFAULT_MINUTES = 90;
 
 export const LIVE_HELP = `npm run tune -- --live [--save] [--minutes 90] [--minutes-each 1] [--pairs 5] [--url http://127.0.0.1:3000] [--out DIR]
 
-Tunes the running service under its own traffic: tries other values of PROCESSES, IMAGE_THREADS and RENDER_THREADS by
-"set", each for a minute in turn with what is set. Goes back at once where p99 or refusals worsen, and in the end. The
+Tunes the running service under its own traffic: tries other values of PROCESSES, IMAGE_THREADS, RENDER_THREADS and
+IMAGE_QUEUE by "set", each for a minute in turn with what is set. Goes back at once where p99 or refusals worsen, and in the end. The
 environment is that of the service (DATA_DIR or its stores, METRICS_TOKEN). --save merges what is better into ENV_FILE.`;
 
 /** `npm run tune -- --live`. @throws Error with the way out where the service cannot be tuned. */
@@ -79,6 +79,7 @@ function defaults(): LiveSettings {
     PROCESSES: SETTINGS.processes.PROCESSES.fallback,
     IMAGE_THREADS: SETTINGS.pixels.IMAGE_THREADS.fallback,
     RENDER_THREADS: SETTINGS.renders.RENDER_THREADS.fallback,
+    IMAGE_QUEUE: SETTINGS.pixels.IMAGE_QUEUE.fallback,
   };
 }
 

@@ -10,7 +10,7 @@ const ADMIN = join(import.meta.dirname, '../../../src/host/admin.ts');
 const SCRAPE_TIMEOUT_MS = 5_000;
 
 interface Pools {
-  processes: Array<{ hostId: string; image: { threads: number }; render: { threads: number } }>;
+  processes: Array<{ settings: LiveSettings }>;
 }
 
 export interface RunningService {
@@ -87,29 +87,16 @@ function sentenceIn(text: string): string | null {
 
 /** @throws Error where hosts or processes differ. */
 function settingsOf({ processes }: Pools): LiveSettings {
-  const byHost = Map.groupBy(processes, ({ hostId }) => hostId);
-  const one = (name: LiveSetting, values: number[]): number => {
-    const [value = 1, ...others] = new Set(values);
+  const one = (name: LiveSetting): number => {
+    const [value = 1, ...others] = new Set(processes.map(({ settings }) => settings[name]));
     if (others.length > 0)
       throw new Error(
         `${name} differs between the processes of the service (${[value, ...others].join(', ')}): make it alike first, npm run admin -- set ${name}=${value}.`,
       );
     return value;
   };
-  return {
-    PROCESSES: one(
-      'PROCESSES',
-      [...byHost.values()].map(({ length }) => length),
-    ),
-    IMAGE_THREADS: one(
-      'IMAGE_THREADS',
-      processes.map(({ image }) => image.threads),
-    ),
-    RENDER_THREADS: one(
-      'RENDER_THREADS',
-      processes.map(({ render }) => render.threads),
-    ),
-  };
+  const entries = LIVE_SETTINGS.map((name) => [name, one(name)] as const);
+  return Object.fromEntries(entries) as LiveSettings;
 }
 
 /** `IMAGE_THREADS=2 PROCESSES=1`, of those that differ from others. */

@@ -5,6 +5,7 @@ export const LIVE_SETTINGS = [
   'PROCESSES',
   'IMAGE_THREADS',
   'RENDER_THREADS',
+  'IMAGE_QUEUE',
 ] as const satisfies readonly CapacitySetting[];
 export type LiveSetting = (typeof LIVE_SETTINGS)[number];
 
@@ -23,6 +24,8 @@ export function valuesOf(
   { kept, defaults, cores }: { kept: LiveSettings; defaults: LiveSettings; cores: number },
 ): number[] {
   const values = [defaults[name], kept[name] * 2, Math.floor(kept[name] / 2)];
+  // A queue takes no part of the host: whatever is not the default is compared with the default alone.
+  if (name === 'IMAGE_QUEUE') return values.slice(0, 1).filter((value) => value !== kept[name]);
   const fits = (value: number) => {
     const { PROCESSES, IMAGE_THREADS, RENDER_THREADS }: LiveSettings = { ...kept, [name]: value };
     return PROCESSES * Math.max(IMAGE_THREADS, RENDER_THREADS) <= MOST_PER_CORE * cores;

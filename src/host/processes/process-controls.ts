@@ -51,6 +51,7 @@ export function processControls({
           uptimeSeconds: Math.round(process.uptime()),
           logLevel: log.level,
           clockDifferenceMs: Math.round(clock.differenceMs()),
+          settings: capacity.values(),
           image: { ...pixels.stats() },
           heavy: { ...pixels.heavyStats() },
           batch: { ...pixels.batchStats() },

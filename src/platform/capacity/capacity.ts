@@ -28,6 +28,8 @@ export interface Capacity {
 }
 
 export interface ChangeableCapacity extends Capacity {
+  /** All settings by their names. */
+  values(): Record<CapacitySetting, number>;
   set(name: CapacitySetting, value: number): void;
 }
 
@@ -35,6 +37,7 @@ export function createCapacity(initial: Readonly<Record<CapacitySetting, number>
   const values = { ...initial };
   const listeners: Array<() => void> = [];
   return {
+    values: () => ({ ...values }),
     processes: () => values.PROCESSES,
     imageThreads: () => values.IMAGE_THREADS,
     renderThreads: () => values.RENDER_THREADS,
