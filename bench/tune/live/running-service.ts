@@ -2,12 +2,14 @@ import { execFile, execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { atExit } from '../../stopping.ts';
-import { readingOf } from './reading.ts';
+import { type Reading, readingOf } from './reading.ts';
 import type { LiveService } from './tune-live.ts';
 import { LIVE_SETTINGS, type LiveSetting, type LiveSettings } from './values.ts';
 
 const ADMIN = join(import.meta.dirname, '../../../src/host/admin.ts');
-const SCRAPE_TIMEOUT_MS = 5_000;
+const SCRAPE_TIMEOUT_MS = 10_000;
+/** A busy service may miss one question for its metrics. */
+const SCRAPES = 3;
 
 interface Pools {
   processes: Array<{ settings: LiveSettings }>;
@@ -38,21 +40,26 @@ export async function openRunningService(metricsUrl: string, token: string): Pro
       changed.set(name, value);
       await admin('set', `${name}=${value}`);
     },
-    async read() {
-      const answer = await fetch(metricsUrl, {
-        headers: token === '' ? {} : { authorization: `Bearer ${token}` },
-        signal: AbortSignal.timeout(SCRAPE_TIMEOUT_MS),
-      }).catch((error: Error) => {
-        throw new Error(`${metricsUrl} does not answer (${error.message}): name the service by --url.`);
-      });
-      if (!answer.ok)
-        throw new Error(
-          `${metricsUrl} answered ${answer.status}: METRICS_TOKEN and --url have to fit the service.`,
-        );
-      return readingOf(await answer.text(), performance.now());
-    },
+    read: () => scraped(metricsUrl, token, SCRAPES),
   };
   return { settings, service };
+}
+
+/** @throws Error with the way out when the last try fails as well. */
+async function scraped(metricsUrl: string, token: string, tries: number): Promise<Reading> {
+  const headers: Record<string, string> = token === '' ? {} : { authorization: `Bearer ${token}` };
+  try {
+    const answer = await fetch(metricsUrl, { headers, signal: AbortSignal.timeout(SCRAPE_TIMEOUT_MS) });
+    if (!answer.ok) throw new Error(`it answered ${answer.status}`);
+    return readingOf(await answer.text(), performance.now());
+  } catch (error) {
+    if (tries > 1) return scraped(metricsUrl, token, tries - 1);
+    const reason = (error as Error).message;
+    throw new Error(
+      `${metricsUrl} cannot be read (${reason}): name the service by --url, and its METRICS_TOKEN in the environment.`,
+      { cause: error },
+    );
+  }
 }
 
 /** Runs a command of the operator. A signal of the terminal does not reach it. */
