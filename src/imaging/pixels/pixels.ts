@@ -143,7 +143,11 @@ export interface PixelsOptions {
   settings: SettingsOf<typeof pixelsSettings>;
   /** The pools follow it, without a failed call. */
   capacity: Capacity;
-  log: { warn(context: object, message: string): void };
+  log: {
+    warn(context: object, message: string): void;
+    /** Hears of each decision; absent where nobody reads them. */
+    debug?(context: object, message: string): void;
+  };
   clock?: Clock;
   /** The modules that the threads and the processes run. */
   threadFile?: URL;
@@ -262,7 +266,7 @@ export function createPixels(options: PixelsOptions): Pixels {
     context: CallContext,
   ): Promise<PoolResult<T>> {
     const { header, heldBytes } = source;
-    const { pool, took } = pools.choose(header, pass, inBatch);
+    const { name, pool, took } = pools.choose(header, pass, inBatch);
     const bytes = estimatedBytes(header, pass);
     const slotRequest = { accountId, work, bytes, heldBytes, ...present({ prepare: source.prepare }) };
     const begin = async (deadlineMs: number) => {
@@ -271,6 +275,8 @@ export function createPixels(options: PixelsOptions): Pixels {
     };
     const poolResult = await pool.run<T>({ makeTask: begin, slotRequest, took, ...context });
     selfTest.answered();
+    const { queueMs } = poolResult;
+    log.debug?.({ pool: name, estimatedBytes: bytes, queueMs, inBatch }, 'A pass ran in the pool');
     return poolResult;
   }
 

@@ -1,4 +1,5 @@
 // needs: server
+import sharp from 'sharp';
 import t from 'tap';
 import { askProcesses } from '../../../src/host/processes/controls.ts';
 import { startServer } from '../../support/harness.ts';
@@ -44,3 +45,25 @@ t.test(
     t.notMatch(server.logged(), /"stack"/);
   },
 );
+
+t.test('at debug the log names the pool of a pass, its estimate and its wait', async (t) => {
+  const server = await startServer(t);
+  const { key } = await server.account();
+  const body = await sharp({ create: { width: 9, height: 9, channels: 3, background: '#37c' } })
+    .png()
+    .toBuffer();
+  const transform = () =>
+    server.call('/images/transform?op=negate', {
+      ...{ method: 'POST', key, type: 'image/png', body: new Uint8Array(body) },
+    });
+  const decided = () =>
+    server
+      .logged()
+      .split('\n')
+      .filter((line) => line.includes('A pass ran'));
+  t.equal((await transform()).status, 200);
+  t.same(decided(), []);
+  await askProcesses(server.stores.coordination, { kind: 'log', level: 'debug', forMs: null });
+  t.equal((await transform()).status, 200);
+  t.match(JSON.parse(decided()[0] ?? '{}'), { level: 20, pool: 'quick', queueMs: 0, inBatch: false });
+});

@@ -23,7 +23,7 @@ interface Pools {
     header: Header,
     pass: Pass | null,
     inBatch: boolean,
-  ): { pool: Pool; took: (tookMs: number, succeeded: boolean) => void };
+  ): { name: 'quick' | 'heavy' | 'batch'; pool: Pool; took: (tookMs: number, succeeded: boolean) => void };
   close(): Promise<void>;
 }
 
@@ -101,9 +101,10 @@ export function openPools(options: PoolsOptions): Pools {
       const kind = kindOf(header, pass);
       const estimateMs = estimatedMs(header, pass);
       const isHeavy = pace.corrected(kind, estimateMs) > HEAVY_FROM_MS;
-      const pool = isHeavy ? heavy : inBatch ? batch : quick;
+      const name = isHeavy ? 'heavy' : inBatch ? 'batch' : 'quick';
       return {
-        pool,
+        name,
+        pool: { quick, heavy, batch }[name],
         took(tookMs, succeeded) {
           // A refusal comes early and says nothing of the pace.
           if (succeeded || tookMs > estimateMs) pace.saw(kind, estimateMs, tookMs);
