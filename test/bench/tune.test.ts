@@ -265,9 +265,13 @@ t.test('the file gets what is recommended; what is not becomes a comment', async
     t.testdir({ 'darkroom.env': '# mine\nPROCESSES=1\nMONGODB_URL=mongodb://x\nIMAGE_THREADS=8\n' }),
     'darkroom.env',
   );
+  // A run of all tests names a MongoDB of its own in the environment.
+  const { MONGODB_URL } = process.env;
   t.teardown(() => {
     delete process.env.UV_THREADPOOL_SIZE;
+    if (MONGODB_URL !== undefined) process.env.MONGODB_URL = MONGODB_URL;
   });
+  delete process.env.MONGODB_URL;
   process.env.UV_THREADPOOL_SIZE = '1';
   const current = takeCurrentSettings(file);
   t.same(current, {
