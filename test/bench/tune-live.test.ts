@@ -126,6 +126,20 @@ t.test('a value under which p99 or refusals worsen is given up within seconds', 
   }
 });
 
+t.test('a value with too few threads for the traffic is not tried', async (t) => {
+  for (const [perSecond, isTried] of [
+    [20, false],
+    [5, true],
+  ] as const) {
+    const host = simulated(DEFAULTS, { p99: () => 200, perSecond });
+    const { skipped } = await run(DEFAULTS, host);
+    t.equal(host.sets.includes('PROCESSES=1'), isTried, `${perSecond} calls per second of 50 ms of CPU`);
+    const sentence = 'PROCESSES=1 was not tried, because the calls need more threads.';
+    t.equal(skipped.includes(sentence), !isTried);
+    t.ok(host.sets.includes('PROCESSES=4'), 'more threads are always tried');
+  }
+});
+
 t.test('a run that is stopped, or whose service fails, puts back what was in force', async (t) => {
   const stopped = simulated(DEFAULTS, { p99: () => 200 });
   const { sleep } = stopped;

@@ -55,6 +55,8 @@ const LOOK_SHARE = 1 / 12;
 const LONGEST_LOOK_MS = 5_000;
 /** Calls of a minute below which it says nothing. */
 const FEWEST_CALLS = 10;
+/** The share of fewer threads that the traffic may take: the rest is for its bursts. */
+const BUSIEST_SHARE = 0.5;
 
 /**
  * Tries other values of the settings on the running service, under its own traffic: the kept value and another one in
@@ -81,8 +83,12 @@ export async function tuneLive(options: LiveOptions): Promise<LiveOutcome> {
         const kept = outcome.recommended;
         const value = valuesOf(name, { kept, defaults, cores }).find((one) => !tried.has(one));
         if (value === undefined) break;
-        if (!hasTime()) return { ...outcome, ended: 'The time was over.' };
         tried.add(value);
+        if (!carries({ ...kept, [name]: value }, first.minute, cores)) {
+          outcome.skipped.push(`${name}=${value} was not tried, because the calls need more threads.`);
+          continue;
+        }
+        if (!hasTime()) return { ...outcome, ended: 'The time was over.' };
         const trial = await runTrial({ name, value, kept }, host, options.pairs);
         outcome.trials.push(trial);
         onTrial?.(trial);
@@ -96,6 +102,20 @@ export async function tuneLive(options: LiveOptions): Promise<LiveOutcome> {
   } finally {
     await host.putInForce(initial);
   }
+}
+
+/**
+ * Whether image threads under these settings carry the traffic, so that no call is refused while they are tried. As
+ * many threads as cores always do.
+ */
+function carries(
+  { PROCESSES, IMAGE_THREADS }: LiveSettings,
+  { perSecond, cpuMsPerCall }: Minute,
+  cores: number,
+): boolean {
+  const threads = PROCESSES * IMAGE_THREADS;
+  const busyCores = (perSecond * (cpuMsPerCall ?? 0)) / 1000;
+  return threads >= cores || busyCores <= threads * BUSIEST_SHARE;
 }
 
 /** The wish to end: what was measured is reported. */
