@@ -15,6 +15,7 @@ const MAY_LOOK_INTO_WORKERS = ['pixels', 'renders', 'providers', 'catalogue', 'p
 const STARTS_THREADS = ['pixels', 'renders', 'providers'];
 const SHARED_BY_WORKERS = [
   'workers/protocol.ts',
+  'workers/transport/once.ts',
   'workers/transport/pipe.ts',
   'workers/models/protocol.ts',
   'workers/render/protocol.ts',

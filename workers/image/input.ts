@@ -16,7 +16,10 @@ const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif', 'Tiff'];
 /** Formats whose frames form an animation, not pages or pictures of a collection. */
 const MOVING_FORMATS: readonly string[] = ['gif', 'webp'];
 
-/** Blocks every loader except those on the list, in the whole process. */
+/**
+ * Blocks every loader except those on the list, in the whole process. For a moment it blocks these as well: no other
+ * thread may be reading a picture.
+ */
 export function closeOtherLoaders(): void {
   sharp.block({ operation: ['VipsForeignLoad'] });
   sharp.unblock({ operation: LOADERS.map((name) => `VipsForeignLoad${name}`) });

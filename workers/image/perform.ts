@@ -1,5 +1,6 @@
 import sharp from 'sharp';
 import type { Failure, ImageResult, ImageTask, Transformed, TransformTask } from '../protocol.ts';
+import { oncePerProcess } from '../transport/once.ts';
 import { compare } from './facts/compare.ts';
 import { closeOtherLoaders } from './input.ts';
 import { describe } from './metadata/metadata.ts';
@@ -8,7 +9,8 @@ import { transform } from './pipeline.ts';
 // One core works on one picture, because the other cores have pictures of their own. libvips' cache would never be hit.
 sharp.concurrency(1);
 sharp.cache(false);
-closeOtherLoaders();
+// A thread that is started later must not do it again, while others read pictures.
+oncePerProcess('closeOtherLoaders', closeOtherLoaders);
 
 /** Performs one task, in a thread or in a child process. It never throws: a failure is an answer. */
 export async function perform(task: ImageTask): Promise<ImageResult> {

@@ -1,5 +1,6 @@
 // needs: server, both stores
 import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
 import type { Answer, TestServer } from '../../support/harness.ts';
@@ -18,6 +19,7 @@ const TOO_MANY = {
   details: { reason: 'account_concurrency' },
 };
 const MOST_TRIES = 300;
+const PAUSE_MS = 10;
 
 /**
  * Begins a call that goes on until its body comes, which it does not. One that is answered was refused, for want of the
@@ -49,10 +51,13 @@ function hold(t: Test, { url }: TestServer, key: string, path: string, type: str
   }
 }
 
-/** Repeats a call until its answer has the status; answers the last one. */
+/** Repeats a call until its answer has the status; answers the last one. The pauses leave the slot to held calls. */
 async function until(status: number, call: () => Promise<Answer>): Promise<Answer> {
   let answer = await call();
-  for (let tries = 1; answer.status !== status && tries < MOST_TRIES; tries += 1) answer = await call();
+  for (let tries = 1; answer.status !== status && tries < MOST_TRIES; tries += 1) {
+    await pause(PAUSE_MS);
+    answer = await call();
+  }
   return answer;
 }
 

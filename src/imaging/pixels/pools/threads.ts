@@ -11,6 +11,7 @@ import type {
   Transformed,
   TransformTask,
 } from '../../../../workers/protocol.ts';
+import { shareOnce } from '../../../../workers/transport/once.ts';
 
 /** The answer to a task. */
 export type ResultOf<T extends ImageTask> =
@@ -51,6 +52,7 @@ export function createThreads(options: {
   /** Pools of another size, until their last task has ended. */
   const retiring = new Set<Promise<void>>();
   let isClosed = false;
+  shareOnce('closeOtherLoaders');
   let piscina = start();
 
   function start(): Piscina<ImageTask, ImageResult> {

@@ -1,0 +1,28 @@
+import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
+
+const [OPEN, BEGUN, DONE] = [0, 1, 2];
+/** Longer than such an action ever takes: its thread has died. */
+const TIMEOUT_MS = 1_000;
+
+/** Lets the threads that this one starts from now on share an action of `oncePerProcess`. */
+export function shareOnce(name: string): void {
+  if (getEnvironmentData(name) === undefined)
+    setEnvironmentData(name, new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)));
+}
+
+/**
+ * Runs an action that changes the state of the whole process, unless another thread of it has done so. Returns when it
+ * is done, whoever does it. Where its name is not shared, the caller is the only thread.
+ * @param name the same as in `shareOnce`.
+ */
+export function oncePerProcess(name: string, action: () => void): void {
+  const state = getEnvironmentData(name);
+  if (!(state instanceof Int32Array)) return action();
+  if (Atomics.compareExchange(state, 0, OPEN, BEGUN) !== OPEN) {
+    const isDone = Atomics.wait(state, 0, BEGUN, TIMEOUT_MS) !== 'timed-out';
+    if (isDone) return;
+  }
+  action();
+  Atomics.store(state, 0, DONE);
+  Atomics.notify(state, 0);
+}
