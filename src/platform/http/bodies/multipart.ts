@@ -3,7 +3,7 @@ import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { FastifyRequest } from 'fastify';
 import { MEGABYTE } from '../../names/units.ts';
 import { type ApiError, invalidParam } from '../errors.ts';
-import { announcedBytes, tooLarge, within } from './streamed-body.ts';
+import { announcedBytes, drop, tooLarge, within } from './streamed-body.ts';
 
 const FIELD_LIMIT_BYTES = MEGABYTE;
 const FIELDS_LIMIT = 64;
@@ -67,7 +67,7 @@ export async function openMultipart(
 
   function leave(error?: Error): void {
     body.unpipe(parser);
-    body.resume();
+    drop(body);
     part?.destroy(error);
   }
 

@@ -78,6 +78,12 @@ function eachChunk(body: Readable, take: (chunk: Buffer) => void): Promise<void>
   });
 }
 
+/** Reads the rest of a body that nobody wants, and drops it. */
+export function drop(body: Readable): void {
+  body.on('data', freeNow);
+  body.resume();
+}
+
 /** The size that a request says its body has; null when it does not say. */
 export function announcedBytes({ headers }: FastifyRequest): number | null {
   const length = headers['content-length'];
@@ -118,5 +124,6 @@ function grown(buffer: Buffer<ArrayBuffer>, used: number, needed: number): Buffe
  * that nobody reads any more.
  */
 function freeNow({ buffer, byteLength }: Buffer): void {
-  if (buffer.byteLength === byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0);
+  const isWhole = buffer.byteLength === byteLength && buffer instanceof ArrayBuffer;
+  if (isWhole && !buffer.detached) buffer.transfer(0);
 }

@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MEGABYTE } from '../../names/units.ts';
 import { DuplicateKeyError, StorageFullError, StoreUnavailableError } from '../../stores/documents/port.ts';
+import { drop } from '../bodies/streamed-body.ts';
 import { closeAfterAnswer } from '../connection/lingering.ts';
 import { ApiError, type ApiErrorContext, type ErrorCode } from '../errors.ts';
 import { createRefusalLog } from './refusal-log.ts';
@@ -46,7 +47,7 @@ export function sendFailure(request: FastifyRequest, reply: FastifyReply, failur
   for (const [name, value] of Object.entries(failure.headers ?? {})) reply.header(name, value);
   // The rest of a refused body is read and dropped; a connection whose body has no near end is closed after the answer.
   if (!request.raw.complete) {
-    request.raw.resume();
+    drop(request.raw);
     closeAfterAnswer(request.socket);
   }
   if (hasEndlessBody(request)) reply.header('connection', 'close');
