@@ -23,10 +23,18 @@ export interface SlotRequest {
   bytes: number;
   /** Memory that it keeps while it waits, in bytes: the body of a call. */
   heldBytes?: number;
+  /** Of a call that was expected: it is not refused again. */
+  arrival?: Arrival | undefined;
   /** Called when it is next in line, once or more, so that its input can be read before its turn. */
   prepare?: () => void;
   /** Ends the waiting; acquire rejects with its reason. */
   signal: AbortSignal;
+}
+
+/** A call that was let in, and whose body is under way. */
+export interface Arrival {
+  /** Gives its place up, at the end of the call. A second call does nothing. */
+  end(): void;
 }
 
 /** How many calls may wait, and how long. Jobs wait without a limit. */
@@ -34,7 +42,7 @@ export interface WaitingLimits {
   calls: number;
   /** Bytes that calls may keep while they wait; absent: any number. */
   heldBytes?: number;
-  /** In an overload, a call that would wait longer is refused, in milliseconds; absent: none is. */
+  /** In an overload, calls that would wait longer are refused, in milliseconds; absent: none is. */
   waitMs?: number;
 }
 
@@ -56,9 +64,9 @@ export interface AdmissionStats {
 
 /**
  * A queue before a number of slots and a budget of memory, without a bound for jobs. For calls it is bounded in three
- * ways: by their number, by the bytes of their bodies, and in an overload by the time that a new call would wait. A
- * burst is served as long as its deadlines allow; where the queue has not been empty for a second, the load is more
- * than the workers can do, and a longer queue would only make every answer late.
+ * ways: by their number, by the bytes of their bodies, and in an overload by the time that a call would wait. A burst
+ * is served as long as its deadlines allow; where the queue has not been empty for a second and calls still come, the
+ * load is more than the workers can do, and a longer queue would only make every answer late.
  */
 export interface Admission {
   /**
@@ -68,10 +76,11 @@ export interface Admission {
    */
   acquire(request: SlotRequest): Promise<Slot>;
   /**
-   * Refuses a call that the queue would not take now.
-   * @throws provider_unavailable (capacity, with Retry-After)
+   * Lets in a call whose body is still to be read. It counts as one that waits, for a second at most: who sends slowly
+   * keeps no place.
+   * @throws provider_unavailable (capacity, with Retry-After) when the queue takes no such call.
    */
-  refuseExcess(request: Pick<SlotRequest, 'accountId' | 'heldBytes'>): void;
+  expect(request: Pick<SlotRequest, 'accountId' | 'heldBytes'>): Arrival;
   /** When a slot is to be expected for a call that came now: whole seconds, 1 to 60. */
   retryAfterSeconds(): number;
   /**
@@ -88,6 +97,13 @@ interface Waiter {
   request: SlotRequest;
   arrivedMs: number;
   grant(slot: Slot): void;
+  refuse(reason: unknown): void;
+}
+
+interface Arriving extends Arrival {
+  accountId: string;
+  heldBytes: number;
+  sinceMs: number;
 }
 
 /** A mean that forgets: how much the latest value weighs in it. */
@@ -97,6 +113,10 @@ const withLatest = (mean: number, latest: number) => mean + LATEST_WEIGHT * (lat
 const FIRST_GUESS_MS = 200;
 /** A queue of calls that has not been empty for this long is an overload, and no burst. */
 const OVERLOAD_AFTER_MS = 1_000;
+/** Time for which a place is kept for a body. */
+const ARRIVAL_MS = 1_000;
+/** How much longer than the limit a call that was let in may wait, because the limit is held by an estimate. */
+const LENIENCE = 1.3;
 const LONGEST_RETRY_SECONDS = 60;
 /** Calls that are served in a row while a job waits: the next turn is the job's. */
 const CALLS_IN_A_ROW = 3;
@@ -116,6 +136,8 @@ export function createAdmission(options: {
   const { limits, callsBesideJobs = false, clock = systemClock } = options;
   let { slots, budgetBytes } = options;
   const lines = { call: createFairQueue<Waiter>(), job: createFairQueue<Waiter>() };
+  /** Calls whose bodies are under way, the oldest first. */
+  const arrivals = new Set<Arriving>();
   /** Slots that each account has now. */
   const held = new Map<string, number>();
   let callsInARow = 0;
@@ -199,18 +221,20 @@ export function createAdmission(options: {
   function wait(request: SlotRequest): Promise<Slot> {
     const { accountId, signal, work = 'call' } = request;
     return new Promise((resolve, reject) => {
-      const giveUp = () => {
-        leaveLine(waiter);
-        lines[work].remove(accountId, waiter);
-        reject(signal.reason);
-        admitNext();
-      };
+      const giveUp = () => waiter.refuse(signal.reason);
       const waiter: Waiter = {
         request,
         arrivedMs: clock.elapsedMs(),
         grant(slot) {
           signal.removeEventListener('abort', giveUp);
           resolve(slot);
+        },
+        refuse(reason) {
+          signal.removeEventListener('abort', giveUp);
+          leaveLine(waiter);
+          lines[work].remove(accountId, waiter);
+          reject(reason);
+          admitNext();
         },
       };
       lines[work].add(accountId, waiter);
@@ -231,28 +255,88 @@ export function createAdmission(options: {
     if (lines.call.size === 1) callsWaitSinceMs = null;
   }
 
-  /** How long a new call of an account would wait, in milliseconds: accounts take turns. */
+  /**
+   * How long calls wait in an overload, in milliseconds: accounts take turns, and those that wait now go on to send.
+   * @param turns of the account, until that of the call.
+   */
+  function waitOfMs(turns: number, accounts: number): number {
+    return (turns * accounts * meanServiceMs) / slots;
+  }
+
   function expectedWaitMs(accountId: string): number {
-    return ((lines.call.aheadOf(accountId) + 1) * meanServiceMs) / slots;
+    const accounts = new Set([accountId]);
+    for (const [waitingAccount] of lines.call.lines()) accounts.add(waitingAccount);
+    let own = lines.call.sizeOf(accountId);
+    for (const arrival of arrivals) {
+      accounts.add(arrival.accountId);
+      if (arrival.accountId === accountId) own += 1;
+    }
+    return waitOfMs(own + 1, accounts.size);
+  }
+
+  /**
+   * Refuses calls that would wait for longer than the limit in all: those of the burst that began an overload. The next
+   * call of each account stays.
+   */
+  function refuseLateWaiters(longestWaitMs: number): void {
+    const late: Waiter[] = [];
+    const waitingLines = [...lines.call.lines()];
+    for (const [, waiters] of waitingLines) {
+      let turns = 0;
+      for (const waiter of waiters) {
+        const waitedMs = clock.elapsedMs() - waiter.arrivedMs;
+        const waitMs = waitedMs + waitOfMs(turns + 1, waitingLines.length);
+        if (turns > 0 && waitMs > longestWaitMs * LENIENCE) late.push(waiter);
+        else turns += 1;
+      }
+    }
+    for (const waiter of late) waiter.refuse(capacity(secondsOf(longestWaitMs)));
+  }
+
+  function dropLateArrivals(): void {
+    for (const arrival of arrivals) {
+      if (clock.elapsedMs() - arrival.sinceMs < ARRIVAL_MS) return;
+      arrivals.delete(arrival);
+    }
   }
 
   function isOverloaded(): boolean {
     return callsWaitSinceMs !== null && clock.elapsedMs() - callsWaitSinceMs > OVERLOAD_AFTER_MS;
   }
 
+  /** @throws provider_unavailable (capacity) for a call that the queue would not take now. */
   function refuseExcess({
     accountId,
     heldBytes: bytes = 0,
   }: Pick<SlotRequest, 'accountId' | 'heldBytes'>): void {
-    if (lines.call.size === 0 && inTheWayOf() < slots) return;
+    dropLateArrivals();
+    const waitingCalls = lines.call.size + arrivals.size;
+    if (lines.call.size === 0 && inTheWayOf() + arrivals.size < slots) return;
     const { calls, heldBytes: mostHeldBytes = Infinity, waitMs: longestWaitMs = Infinity } = limits();
+    let keptBytes = heldBytes;
+    for (const arrival of arrivals) keptBytes += arrival.heldBytes;
     // However large its body is, one call may wait.
-    const holdsTooMuch = bytes > 0 && heldBytes > 0 && heldBytes + bytes > mostHeldBytes;
-    if (lines.call.size >= calls || holdsTooMuch) throw capacity(retryAfterSeconds());
+    const holdsTooMuch = bytes > 0 && keptBytes > 0 && keptBytes + bytes > mostHeldBytes;
+    if (waitingCalls >= calls || holdsTooMuch) throw capacity(retryAfterSeconds());
     if (!isOverloaded()) return;
     const waitMs = expectedWaitMs(accountId);
     // Where a single piece of work takes longer than the limit, one call may wait for it.
-    if (waitMs > Math.max(longestWaitMs, meanServiceMs)) throw capacity(secondsOf(waitMs));
+    const limitMs = Math.max(longestWaitMs, meanServiceMs);
+    if (waitMs <= limitMs) return;
+    refuseLateWaiters(limitMs);
+    throw capacity(secondsOf(waitMs));
+  }
+
+  function expect(request: Pick<SlotRequest, 'accountId' | 'heldBytes'>): Arrival {
+    refuseExcess(request);
+    const arrival: Arriving = {
+      accountId: request.accountId,
+      heldBytes: request.heldBytes ?? 0,
+      sinceMs: clock.elapsedMs(),
+      end: () => void arrivals.delete(arrival),
+    };
+    arrivals.add(arrival);
+    return arrival;
   }
 
   function retryAfterSeconds(): number {
@@ -267,11 +351,15 @@ export function createAdmission(options: {
   return {
     async acquire(request) {
       request.signal.throwIfAborted();
+      dropLateArrivals();
+      const wasExpected = arrivals.has(request.arrival as Arriving);
+      // The place may have been kept by another pool.
+      request.arrival?.end();
       if (waiting() === 0 && fits(request)) return take(request, 0);
-      if (request.work !== 'job') refuseExcess(request);
+      if (request.work !== 'job' && !wasExpected) refuseExcess(request);
       return wait(request);
     },
-    refuseExcess,
+    expect,
     retryAfterSeconds,
     resize(size) {
       ({ slots, budgetBytes = budgetBytes } = size);

@@ -17,7 +17,7 @@ import { type Clock, systemClock } from '../../platform/clock/clock.ts';
 import type { ApiError } from '../../platform/http/errors.ts';
 import { present } from '../../platform/names/present.ts';
 import type { SettingsOf } from '../../platform/settings/setting.ts';
-import type { WorkClass } from './admission.ts';
+import type { Arrival, WorkClass } from './admission.ts';
 import type { pixelsSettings } from './config.ts';
 import { type Deadline, deadlineOf } from './deadline.ts';
 import { drawingSizeOf } from './drawing-size.ts';
@@ -45,6 +45,8 @@ interface PixelCall {
   accountId: string;
   /** Jobs give way to calls, wait without end, and are never refused for want of capacity. Absent: a call. */
   work?: WorkClass;
+  /** The place that was kept for it while its body was read. */
+  arrival?: Arrival;
   /**
    * An item of a large job: it leaves the cores to everything else. It costs some milliseconds, and a process to start
    * with.
@@ -119,11 +121,11 @@ export interface Pixels {
   /** Compares an image with another one of its size. */
   compare(call: CompareCall): Work<PixelComparison>;
   /**
-   * Refuses a call, before its body is read, that its queue would not take.
+   * Keeps a place in the queue for a call whose body is still to be read.
    * @param bytes of the body, as far as they are known.
-   * @throws provider_unavailable (capacity)
+   * @throws provider_unavailable (capacity) where the queue takes no more.
    */
-  refuseExcess(accountId: string, bytes: number): void;
+  expect(accountId: string, bytes: number): Arrival;
   /** The pool of quick passes. */
   stats(): PixelStats;
   /** The pool of passes that may take longer: their processes are called threads here. */
@@ -261,14 +263,15 @@ export function createPixels(options: PixelsOptions): Pixels {
   /** Runs a task in the pool that it belongs to by what it is estimated to take. */
   async function runTask<T extends ImageTask>(
     makeTask: (opened: Opened, deadlineMs: number) => T | Promise<T>,
-    { accountId, work, inBatch = false }: PixelCall,
+    { accountId, work, arrival, inBatch = false }: PixelCall,
     { source, pass }: { source: Source; pass: Pass | null },
     context: CallContext,
   ): Promise<PoolResult<T>> {
     const { header, heldBytes } = source;
     const { name, pool, took } = pools.choose(header, pass, inBatch);
     const bytes = estimatedBytes(header, pass);
-    const slotRequest = { accountId, work, bytes, heldBytes, ...present({ prepare: source.prepare }) };
+    const { prepare } = source;
+    const slotRequest = { accountId, work, arrival, bytes, heldBytes, ...present({ prepare }) };
     const begin = async (deadlineMs: number) => {
       context.working(insteadOf(header, pass, work));
       return makeTask(await source.open(), deadlineMs);
@@ -352,7 +355,7 @@ export function createPixels(options: PixelsOptions): Pixels {
     transform: (call) => begin(call, (context) => transform(call, context)),
     describe: (call) => begin(call, (context) => describe(call, context)),
     compare: (call) => begin(call, (context) => compare(call, context)),
-    refuseExcess: (accountId, heldBytes) => pools.quick.refuseExcess({ accountId, heldBytes }),
+    expect: (accountId, heldBytes) => pools.quick.expect({ accountId, heldBytes }),
     stats: () => statsOf(pools.quick),
     heavyStats: () => statsOf(pools.heavy),
     batchStats: () => statsOf(pools.batch),

@@ -4,6 +4,8 @@
  */
 export interface FairQueue<T> {
   readonly size: number;
+  /** Those who wait, by owner, in the order of their coming. */
+  lines(): Iterable<readonly [owner: string, waiters: readonly T[]]>;
   /** How many of an owner wait. */
   sizeOf(owner: string): number;
   add(owner: string, waiter: T): void;
@@ -19,8 +21,6 @@ export interface FairQueue<T> {
     slotsOf?: (owner: string) => number;
     canServe?: (waiter: T) => boolean;
   }): { owner: string; waiter: T } | undefined;
-  /** How many waiters are served before a new one of an owner, if no others come: owners take turns. */
-  aheadOf(owner: string): number;
   /** Takes out the waiter that `next` answered; its owner goes to the end. */
   serve(owner: string, waiter: T): void;
 }
@@ -43,6 +43,7 @@ export function createFairQueue<T>(): FairQueue<T> {
     get size() {
       return size;
     },
+    lines: () => lines.entries(),
     sizeOf: (owner) => lines.get(owner)?.length ?? 0,
     add(owner, waiter) {
       const line = lines.get(owner);
@@ -64,12 +65,6 @@ export function createFairQueue<T>(): FairQueue<T> {
         if (slots === 0) break;
       }
       return chosen;
-    },
-    aheadOf(owner) {
-      const own = lines.get(owner)?.length ?? 0;
-      let ahead = own;
-      for (const [other, line] of lines) if (other !== owner) ahead += Math.min(line.length, own + 1);
-      return ahead;
     },
     serve(owner, waiter) {
       remove(owner, waiter);

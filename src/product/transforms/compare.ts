@@ -10,14 +10,7 @@ import { ApiError, invalidParam } from '../../platform/http/errors.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { addressOf, type Input, textOf, wholePart } from './input.ts';
 import { IMAGE_LIMIT_BYTES, MULTIPART_LIMIT_BYTES } from './limits.ts';
-import {
-  beginCall,
-  bodyBytesOf,
-  bring,
-  type CallTerms,
-  counted,
-  type MeteredCallOptions,
-} from './metered-call.ts';
+import { beginCall, bring, type CallTerms, counted, type MeteredCallOptions } from './metered-call.ts';
 import { CompareReference } from './transform-schema.ts';
 
 /** Two images, and the caller's parameter for the second one. */
@@ -47,8 +40,8 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
     },
     async (request, reply) => {
       const underWay = beginCall(request, reply, options);
-      const { caller, terms } = underWay;
-      pixels.refuseExcess(caller.accountId, bodyBytesOf(request));
+      const { caller } = underWay;
+      const terms = underWay.expectedBy(pixels);
       const pair = await readPair(request);
       const done = await counted(options.allowance, caller, 'compare', async () => {
         const one = await bring(pair.one, options, terms);

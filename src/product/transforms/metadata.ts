@@ -4,7 +4,7 @@ import { ImageObject, ImageTags } from '../../imaging/pixels/image-object.ts';
 import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { readInput } from './input.ts';
-import { beginCall, bodyBytesOf, bring, type MeteredCallOptions } from './metered-call.ts';
+import { beginCall, bring, type MeteredCallOptions } from './metered-call.ts';
 import { workerMs } from './timing.ts';
 import { ImageReference } from './transform-schema.ts';
 
@@ -28,8 +28,7 @@ export async function metadataRoutes(
     },
     async (request, reply) => {
       const underWay = beginCall(request, reply, options);
-      const { terms } = underWay;
-      pixels.refuseExcess(terms.accountId, bodyBytesOf(request));
+      const terms = underWay.expectedBy(pixels);
       const input = await readInput(request, 'image');
       const image = await bring(input, options, terms);
       const fetchMs = underWay.admittedMs();

@@ -1,9 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { WorkClass } from '../../imaging/pixels/admission.ts';
+import type { Arrival, WorkClass } from '../../imaging/pixels/admission.ts';
 import type { Header } from '../../imaging/pixels/header/header.ts';
 import type { Pixels, Work } from '../../imaging/pixels/pixels.ts';
 import { checkIsImage } from '../../imaging/pixels/readable.ts';
 import type { StoredFile } from '../../imaging/pixels/stored-file.ts';
+import { announcedBytes } from '../../platform/http/bodies/streamed-body.ts';
 import { clientGoneSignal } from '../../platform/http/connection/client-gone.ts';
 import type { OpMeter } from '../../platform/metrics/ops.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
@@ -36,12 +37,19 @@ export interface CallTerms {
   deadlineMs: number;
   /** Absent: a call. */
   work?: WorkClass;
+  /** Its place in the queue of an image pool, while its body is read. */
+  arrival?: Arrival;
 }
 
 /** A synchronous call under way: from its admission to its answer. */
 export interface SyncCall {
   caller: Caller;
   terms: CallTerms;
+  /**
+   * Its terms for the image pool, in whose queue a place is kept while its body is read.
+   * @throws ApiError provider_unavailable (capacity) where the queue is full.
+   */
+  expectedBy(pixels: Pixels): CallTerms;
   /** Milliseconds since it was admitted. */
   admittedMs(): number;
   /** The result of work for it. The account keeps its slot until that work has ended, which may be later. */
@@ -59,9 +67,15 @@ export function beginCall(
   const caller = gate.callerOf(request);
   const admitMs = reply.elapsedTime;
   const deadlineMs = Date.now() - Math.round(admitMs) + timeoutMs;
+  const terms = { accountId: caller.accountId, signal: clientGoneSignal(reply), deadlineMs };
   return {
     caller,
-    terms: { accountId: caller.accountId, signal: clientGoneSignal(reply), deadlineMs },
+    terms,
+    expectedBy(pixels) {
+      const arrival = pixels.expect(caller.accountId, announcedBytes(request) ?? 0);
+      reply.raw.once('close', arrival.end);
+      return { ...terms, arrival };
+    },
     admittedMs: () => reply.elapsedTime - admitMs,
     resultOf(work) {
       gate.keepSlotUntil(request, work.ended);
@@ -72,11 +86,6 @@ export function beginCall(
       meters.ops.ran(runOf(op, { admitMs, ...run }));
     },
   };
-}
-
-/** Bytes of the body that a call announces; 0 where it announces none. */
-export function bodyBytesOf({ headers }: FastifyRequest): number {
-  return Number(headers['content-length'] ?? 0);
 }
 
 /** The image of a call: bytes, with their header where they are an image, or an asset that is read later. */

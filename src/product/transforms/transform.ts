@@ -9,7 +9,7 @@ import type { Caller } from '../accounts/authentication.ts';
 import type { Models } from '../models/models.ts';
 import { type BodyFields, readInput } from './input.ts';
 import { RESULT_LIFE_SECONDS } from './limits.ts';
-import { beginCall, bodyBytesOf, bring, counted, type MeteredCallOptions, namedAs } from './metered-call.ts';
+import { beginCall, bring, counted, type MeteredCallOptions, namedAs } from './metered-call.ts';
 import type { Results } from './results.ts';
 import { planOfSteps, SentSteps } from './sent-steps.ts';
 import { checkQuery, type Query, readCall, readQuery, type TransformCall } from './transform-call.ts';
@@ -62,8 +62,8 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
     },
     async (request, reply) => {
       const underWay = beginCall(request, reply, options);
-      const { caller, terms } = underWay;
-      pixels.refuseExcess(caller.accountId, bodyBytesOf(request));
+      const { caller } = underWay;
+      const terms = underWay.expectedBy(pixels);
       const input = await readInput(request);
       const call = isEmpty(input.fields)
         ? readQuery(queryTextOf(request), request.query)

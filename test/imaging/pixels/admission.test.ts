@@ -267,30 +267,93 @@ t.test('a slot given back twice is given back once; waiting is measured; idle te
   t.match(admission.stats(), { busy: 0, waiting: 0, reservedBytes: 0 });
 });
 
+t.test('a burst is served whole, however long it waits', async (t) => {
+  const { ask, clock, leave, names } = open({ limits: { waitMs: 700, calls: 50 } });
+  for (const name of ['at work', 'w1', 'w2', 'w3']) void ask(name, 'a');
+  await turn();
+  clock.advance(5_000);
+  for (let served = 0; served < 3; served += 1) await leave();
+  t.equal(names(), 'w3', 'the last of those that waited');
+});
+
+t.test('an overload refuses calls that would wait longer than the limit', async (t) => {
+  const { ask, admission, clock, leave, names } = open({ limits: { waitMs: 700, calls: 50 } });
+  for (const name of ['at work', 'w1']) void ask(name, 'a');
+  const burst = ['w2', 'w3'].map((name) => ask(name, 'a'));
+  await turn();
+  t.equal(admission.stats().waiting, 3, 'a burst may wait for longer than the limit');
+  clock.advance(1_001);
+  const { meanServiceMs } = admission.stats();
+  const refused = burst.map((late) => t.rejects(late, { code: 'provider_unavailable' }));
+  await t.rejects(
+    ask('too late', 'a'),
+    { code: 'provider_unavailable', retryAfterSeconds: Math.ceil((4 * meanServiceMs) / 1_000) },
+    'calls have waited for a second without a break',
+  );
+  await Promise.all(refused);
+  t.equal(admission.stats().waiting, 1, 'the next call of the account stays');
+  void ask('other', 'b');
+  await turn();
+  t.equal(admission.stats().waiting, 2, 'another account waits for its turn alone');
+  for (let served = 0; served < 2; served += 1) await leave();
+  t.equal(names(), 'other');
+  t.doesNotThrow(() => admission.expect({ accountId: 'a' }), 'nobody waits: the overload is over');
+});
+
 t.test(
-  'a burst is served, and an overload refuses calls that would wait longer than the limit',
+  'accounts that wait go on to take their turns: a call expects as many of each as its own',
   async (t) => {
-    const { ask, admission, clock, leave, names } = open({ limits: { waitMs: 700, calls: 50 } });
-    for (const name of ['at work', 'w1', 'w2', 'w3']) void ask(name, 'a');
+    const { ask, admission, clock } = open({ limits: { waitMs: 1_000, calls: 50 } });
+    for (const name of ['at work', 'a1', 'a2']) void ask(name, 'a').catch(() => undefined);
+    for (const name of ['b', 'c']) void ask(name);
     await turn();
-    t.equal(admission.stats().waiting, 3, 'a burst may wait for longer than the limit');
     clock.advance(1_001);
-    const { meanServiceMs } = admission.stats();
-    await t.rejects(
-      ask('too late', 'a'),
-      { code: 'provider_unavailable', retryAfterSeconds: Math.ceil((4 * meanServiceMs) / 1_000) },
-      'calls have waited for a second without a break',
-    );
-    void ask('other', 'b');
-    await turn();
-    t.equal(admission.stats().waiting, 4, 'another account would wait for its turn alone');
-    t.throws(() => admission.refuseExcess({ accountId: 'a' }), { message: /full/ });
-    t.doesNotThrow(() => admission.refuseExcess({ accountId: 'c' }));
-    for (let served = 0; served < 4; served += 1) await leave();
-    t.equal(names(), 'w3', 'the last of those that waited');
-    t.doesNotThrow(() => admission.refuseExcess({ accountId: 'a' }), 'nobody waits: the overload is over');
+    // Three accounts with a turn of 200 ms each: a's third turn is nine turns away, b's second one six, and d's first four.
+    const refused = (accountId: string) => {
+      try {
+        admission.expect({ accountId }).end();
+        return false;
+      } catch {
+        return true;
+      }
+    };
+    t.same(['a', 'b', 'd'].map(refused), [true, true, false]);
   },
 );
+
+t.test('a call whose body is under way counts as one that waits, and is not refused again', async (t) => {
+  const { ask, admission, clock } = open({ limits: { calls: 2 } });
+  void ask('at work', 'a');
+  await turn();
+  const [first, second] = [admission.expect({ accountId: 'a' }), admission.expect({ accountId: 'b' })];
+  t.throws(() => admission.expect({ accountId: 'c' }), { message: /full/ });
+  await t.rejects(ask('c'), { code: 'provider_unavailable' }, 'nor may one that was not expected');
+  void admission.acquire({ accountId: 'a', bytes: 0, signal: forever, arrival: first });
+  await turn();
+  t.equal(admission.stats().waiting, 1);
+  t.throws(() => admission.expect({ accountId: 'c' }), 'it waits, and is counted once');
+  second.end();
+  second.end();
+  const third = admission.expect({ accountId: 'c' });
+  clock.advance(1_000);
+  admission.expect({ accountId: 'd' });
+  await t.rejects(
+    admission.acquire({ accountId: 'c', bytes: 0, signal: forever, arrival: third }),
+    { code: 'provider_unavailable' },
+    'a body that took longer keeps no place',
+  );
+});
+
+t.test('bodies under way count by their bytes', async (t) => {
+  const { ask, admission } = open({ limits: { heldBytes: 100 } });
+  void ask('at work', 'a');
+  await turn();
+  const first = admission.expect({ accountId: 'a', heldBytes: 80 });
+  t.throws(() => admission.expect({ accountId: 'b', heldBytes: 30 }), { message: /full/ });
+  t.doesNotThrow(() => admission.expect({ accountId: 'b', heldBytes: 20 }));
+  first.end();
+  t.doesNotThrow(() => admission.expect({ accountId: 'b', heldBytes: 30 }));
+});
 
 t.test('a call that left ends the overload as one that was served does', async (t) => {
   const { ask, admission, clock } = open({ limits: { waitMs: 100 } });
@@ -299,10 +362,10 @@ t.test('a call that left ends the overload as one that was served does', async (
   const waiting = ask('waits', 'a', 0, client.signal);
   await turn();
   clock.advance(2_000);
-  t.throws(() => admission.refuseExcess({ accountId: 'a' }));
+  t.throws(() => admission.expect({ accountId: 'a' }));
   client.abort(new Error('gone'));
   await t.rejects(waiting, { message: 'gone' });
-  t.doesNotThrow(() => admission.refuseExcess({ accountId: 'a' }));
+  t.doesNotThrow(() => admission.expect({ accountId: 'a' }));
 });
 
 t.test('where one piece of work takes longer than the limit, one call may wait for it', async (t) => {
@@ -315,8 +378,9 @@ t.test('where one piece of work takes longer than the limit, one call may wait f
   void ask('waits', 'b');
   await turn();
   clock.advance(2_000);
-  t.throws(() => admission.refuseExcess({ accountId: 'b' }), 'it has one that waits already');
-  t.throws(() => admission.refuseExcess({ accountId: 'c' }), 'the next turn is taken');
+  t.throws(() => admission.expect({ accountId: 'b' }), 'it has one that waits already');
+  t.throws(() => admission.expect({ accountId: 'c' }), 'the next turn is taken');
+  t.equal(admission.stats().waiting, 1);
 });
 
 t.test('the bodies of calls that wait are bounded by their bytes', async (t) => {

@@ -41,7 +41,7 @@ interface ChildProcessPool<Task extends { input: Uint8Array }, Reply> {
    */
   run(request: ChildProcessCall<Task>): Promise<ChildProcessResult<Reply>>;
   retryAfterSeconds(): number;
-  refuseExcess: Admission['refuseExcess'];
+  expect: Admission['expect'];
   stats(): AdmissionStats;
   /**
    * Changes the number of slots and the memory for all of them; a process that is one too many ends when it had no work
@@ -136,7 +136,7 @@ export function createChildProcessPool<Task extends { input: Uint8Array }, Reply
       }
     },
     retryAfterSeconds: admission.retryAfterSeconds,
-    refuseExcess: admission.refuseExcess,
+    expect: admission.expect,
     stats: admission.stats,
     resize: ({ slots, budgetBytes }) => admission.resize({ slots, budgetBytes }),
     async close() {

@@ -38,8 +38,7 @@ export interface Pool {
   run<T extends ImageTask>(call: PoolCall<T>): Promise<PoolResult<T>>;
   stats(): AdmissionStats;
   retryAfterSeconds(): number;
-  /** @throws provider_unavailable (capacity) where such a call would be refused now. */
-  refuseExcess: Admission['refuseExcess'];
+  expect: Admission['expect'];
   /** Changes the number of slots and the memory for all of them, without a failed call. */
   resize(size: { slots: number; budgetBytes: number }): void;
   close(): Promise<void>;
@@ -92,7 +91,7 @@ export function createThreadPool(options: PoolOptions & { threadFile: URL }): Po
     },
     stats: admission.stats,
     retryAfterSeconds: admission.retryAfterSeconds,
-    refuseExcess: admission.refuseExcess,
+    expect: admission.expect,
     resize({ slots, budgetBytes }) {
       workers.resize(slots);
       admission.resize({ slots, budgetBytes });
@@ -141,7 +140,7 @@ export function createProcessPool(
     },
     stats: processes.stats,
     retryAfterSeconds: processes.retryAfterSeconds,
-    refuseExcess: processes.refuseExcess,
+    expect: processes.expect,
     resize: processes.resize,
     close: processes.close,
   };
