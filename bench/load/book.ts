@@ -33,7 +33,8 @@ export interface CaseTerms {
 
 /**
  * The book of one case in a stage: every call that is sent is entered, and ends as right, wrong or unanswered.
- * Throughput counts the answers that came inside of the stage; latencies and errors count every call of the stage.
+ * Throughput counts the answers that came inside of the stage, those of calls that were sent again included. Latencies
+ * and errors are those of the first sending of every call.
  */
 export class Book {
   readonly #startMs: number;
@@ -97,9 +98,10 @@ export class Book {
     this.#slice(endMs).inside += 1;
   }
 
-  retried({ end }: Outcome): void {
+  retried(outcome: Outcome): void {
     this.#retries.sent += 1;
-    if (end === 'right') this.#retries.right += 1;
+    if (outcome.end === 'right') this.#retries.right += 1;
+    if (!this.#isOver) this.#countInside(outcome);
   }
 
   /**

@@ -17,6 +17,13 @@ const overload: LoadSuite = {
       name: 'overload',
       seconds: 60,
       loop: 'open',
+      perSecond: { camera: { times: 3, stage: 'capacity' } },
+    },
+    // Refused calls that come again raise the load to about five times the capacity.
+    {
+      name: 'with repeats',
+      seconds: 30,
+      loop: 'open',
       retries: true,
       perSecond: { camera: { times: 3, stage: 'capacity' } },
     },

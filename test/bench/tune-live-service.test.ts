@@ -6,10 +6,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
 import { askPrimary } from '../../src/host/admin/socket.ts';
-import { startWholeService, until, type WholeService } from '../support/whole-service.ts';
+import { startWholeService, until, type WholeService, withoutStores } from '../support/whole-service.ts';
 
-/** The environment without the stores of a run of all tests: the services here are embedded ones. */
-const { MONGODB_URL: _mongodb, REDIS_URL: _redis, ...EMBEDDED } = process.env;
 const MAIN = join(import.meta.dirname, '../../bench/tune/main.ts');
 const CALLERS = 3;
 const INITIAL = { PROCESSES: '1', IMAGE_THREADS: '1' };
@@ -62,7 +60,7 @@ function startTune(
 ) {
   const all = ['--live', '--url', url, '--minutes-each', '0.1', '--pairs', '2', ...words];
   const tune = spawn(process.execPath, [MAIN, ...all], {
-    env: { ...EMBEDDED, DATA_DIR: directory, ...environment },
+    env: { ...withoutStores(process.env), DATA_DIR: directory, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   t.teardown(() => void tune.kill('SIGKILL'));
@@ -129,7 +127,7 @@ t.test('without a service it says the way out', async (t) => {
   const DATA_DIR = t.testdir();
   const words = ['--live', '--minutes-each', '0.1'];
   const tune = spawn(process.execPath, [MAIN, ...words], {
-    env: { ...EMBEDDED, DATA_DIR },
+    env: { ...withoutStores(process.env), DATA_DIR },
     stdio: 'pipe',
   });
   let printed = '';

@@ -96,7 +96,7 @@ async function isApiProcess(pid: number, parent: number): Promise<boolean> {
 }
 
 /** A test that starts a service of its own says itself which stores it runs on. */
-function withoutStores(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+export function withoutStores(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { MONGODB_URL, REDIS_URL, ...rest } = environment;
   return process.env.TEST_STORES === 'cluster' ? environment : rest;
 }
