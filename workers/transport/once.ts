@@ -17,7 +17,10 @@ export function shareOnce(name: string): void {
  */
 export function oncePerProcess(name: string, action: () => void): void {
   const state = getEnvironmentData(name);
-  if (!(state instanceof Int32Array)) return action();
+  if (!(state instanceof Int32Array)) {
+    action();
+    return;
+  }
   if (Atomics.compareExchange(state, 0, OPEN, BEGUN) !== OPEN) {
     const isDone = Atomics.wait(state, 0, BEGUN, TIMEOUT_MS) !== 'timed-out';
     if (isDone) return;
