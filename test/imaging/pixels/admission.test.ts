@@ -308,7 +308,8 @@ t.test(
     for (const name of ['b', 'c']) void ask(name);
     await turn();
     clock.advance(1_001);
-    // Three accounts with a turn of 200 ms each: a's third turn is nine turns away, b's second one six, and d's first four.
+    // A turn takes 200 ms. Of three accounts, the third turn of a is nine turns away and the second of b six; the first
+  // of a fourth account is four away.
     const refused = (accountId: string) => {
       try {
         admission.expect({ accountId }).end();
