@@ -308,8 +308,8 @@ t.test(
     for (const name of ['b', 'c']) void ask(name);
     await turn();
     clock.advance(1_001);
-    // A turn takes 200 ms. Of three accounts, the third turn of a is nine turns away and the second of b six; the first
-  // of a fourth account is four away.
+    // A turn takes 200 ms. Of three accounts, the third turn of a is nine turns away and the second of b six;
+    // the first of a fourth account is four away.
     const refused = (accountId: string) => {
       try {
         admission.expect({ accountId }).end();
