@@ -37,12 +37,12 @@ export function readRecording(text: string): Recording {
 
 /** A line of the access log of this service, whose transforms say what was asked for. */
 function ownCall(line: string): RecordedCall | null {
-  const { route, time, asked, bytes } = parsed(line);
+  const { route, time, asked, requestBytes } = parsed(line);
   if (typeof route !== 'string' || !route.endsWith('/images/transform')) return null;
   if (typeof asked !== 'string' || !asked.includes('op=')) return null;
   const atMs = new Date(time as string | number).getTime();
   if (Number.isNaN(atMs)) return null;
-  return { atMs, query: asked, source: null, bytes: typeof bytes === 'number' ? bytes : null };
+  return { atMs, query: asked, source: null, bytes: typeof requestBytes === 'number' ? requestBytes : null };
 }
 
 function addressCall(line: string): RecordedCall | null {

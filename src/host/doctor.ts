@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { envFile } from '../../config/env-file.ts';
 import { loadSettingsFile, misspeltSettings, readSettings, SettingsError } from '../../config/index.ts';
-import { type Examination, examine } from './doctor/examine.ts';
+import { type CheckResult, examine } from './doctor/examine.ts';
 import { type Finding, ok, problem, warning } from './doctor/finding.ts';
 import { endOnHelp } from './processes/arguments.ts';
 
@@ -17,7 +17,7 @@ Exits 1 when there is a problem. With --json it prints {isWell, examinations}.
 `;
 const SIGNS = { ok: 'ok     ', warning: 'warning', problem: 'PROBLEM' } as const;
 
-async function examined(): Promise<Examination[]> {
+async function examined(): Promise<CheckResult[]> {
   try {
     loadSettingsFile();
     const settings = readSettings(process.env);
@@ -41,7 +41,7 @@ function judgeNames(): Finding[] {
   return [file, ...misspelt];
 }
 
-function report(examinations: readonly Examination[]): string {
+function report(examinations: readonly CheckResult[]): string {
   return examinations
     .flatMap(({ of, findings }) =>
       findings.map(({ state, says, mend }) => {

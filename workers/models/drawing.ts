@@ -15,7 +15,7 @@ const DISCS = 5;
 const LONGEST_TEXT_CHARACTERS = 400;
 
 /** Draws the text in white with a shadow, on a gradient with soft discs of light. PNG. */
-export async function draw(drawing: Drawing): Promise<Uint8Array<ArrayBuffer>> {
+export async function drawPlaceholder(drawing: Drawing): Promise<Uint8Array<ArrayBuffer>> {
   const { width, height } = drawing;
   const ground = sharp(groundOf(drawing), { raw: { width, height, channels: 3 } });
   const layers = await lettersOf(drawing);

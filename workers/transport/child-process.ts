@@ -1,6 +1,6 @@
 import { Socket } from 'node:net';
 import process from 'node:process';
-import type { ProcessAnswer, ProcessTask } from '../protocol.ts';
+import type { ChildProcessTask, ProcessAnswer } from '../protocol.ts';
 import { DATA_PIPE, readBytes } from './pipe.ts';
 
 /** The result of a task: the reply is sent as a message, the bytes on a separate pipe. */
@@ -17,7 +17,7 @@ export function serveTasks<Task extends { input: Uint8Array }, Reply>(
   perform: (task: Task) => Promise<Performed<Reply>>,
 ): void {
   const pipe = new Socket({ fd: DATA_PIPE });
-  process.on('message', async ({ task, sizeBytes }: ProcessTask<Task>) => {
+  process.on('message', async ({ task, sizeBytes }: ChildProcessTask<Task>) => {
     const input = await readBytes(pipe, sizeBytes);
     const { reply, bytes } = await perform({ ...task, input } as Task);
     process.send?.({ reply, sizeBytes: bytes?.byteLength ?? 0 } satisfies ProcessAnswer<Reply>);

@@ -84,15 +84,15 @@ function entitiesOf(doctype: string, text: string): Map<string, string> {
   let longest = 0;
   for (const [, parameter, name = '', double, single] of doctype.matchAll(ENTITY)) {
     const value = double ?? single;
-    if (parameter !== undefined || value === undefined || /[&%<]/.test(value)) throw trap();
+    if (parameter !== undefined || value === undefined || /[&%<]/.test(value)) throw unsafeEntities();
     values.set(name, value);
     longest = Math.max(longest, value.length);
   }
-  if (longest > 0 && longest * (text.split('&').length - 1) > MOST_UNFOLDED) throw trap();
+  if (longest > 0 && longest * (text.split('&').length - 1) > MOST_UNFOLDED) throw unsafeEntities();
   return values;
 }
 
-function trap(): UnsafeDrawing {
+function unsafeEntities(): UnsafeDrawing {
   return new UnsafeDrawing(
     'The drawing declares entities that load, nest or unfold; save it without its DOCTYPE.',
   );

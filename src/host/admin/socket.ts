@@ -15,7 +15,7 @@ export function socketPath(dataDir: string): string {
 const PULSE_MS = 5_000;
 
 type Reply = { answer: CommandAnswer } | { error: string };
-type Told = { attempt: HeardAttempt } | { error: string };
+type AttemptLine = { attempt: HeardAttempt } | { error: string };
 
 /**
  * Serves commands until closed. The socket is readable by the server's own user alone: who opens it is the operator.
@@ -55,19 +55,19 @@ async function serve(socket: Socket, context: CommandContext, listeners: Set<Soc
     const question = JSON.parse(await text(socket)) as Question;
     if ('listenTo' in question) {
       listeners.add(socket.once('close', () => listeners.delete(socket)));
-      await tellAttempts(socket, context, question.listenTo);
+      await streamAttempts(socket, context, question.listenTo);
     } else socket.end(JSON.stringify({ answer: await runCommand(question, context) } satisfies Reply));
   } catch (error) {
     socket.end(JSON.stringify({ error: (error as Error).message } satisfies Reply));
   }
 }
 
-/** Until the other side ends. */
-async function tellAttempts(socket: Socket, context: CommandContext, endpointId: string): Promise<void> {
+/** Streams delivery attempts until the client disconnects. */
+async function streamAttempts(socket: Socket, context: CommandContext, endpointId: string): Promise<void> {
   const end = await listenTo(context, endpointId, (attempt) => {
-    socket.write(`${JSON.stringify({ attempt } satisfies Told)}\n`);
+    socket.write(`${JSON.stringify({ attempt } satisfies AttemptLine)}\n`);
   });
-  // An empty line now and then: writing is how the end of the other side is noticed.
+  // An empty line is written now and then, because only a write notices that the client has disconnected.
   const pulse = setInterval(() => socket.write('\n'), PULSE_MS);
   const stop = () => {
     clearInterval(pulse);
@@ -106,7 +106,7 @@ export async function listenThroughPrimary(
   socket.end(JSON.stringify({ listenTo: endpointId } satisfies Question));
   for await (const line of createInterface({ input: socket })) {
     if (line === '') continue;
-    const told = JSON.parse(line) as Told;
+    const told = JSON.parse(line) as AttemptLine;
     if ('error' in told) throw new Error(told.error);
     onAttempt(told.attempt);
   }

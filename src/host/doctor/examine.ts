@@ -12,16 +12,16 @@ import { lookAtObjects } from './objects.ts';
 import { lookAtProviders } from './providers.ts';
 import { lookAtRedis } from './redis.ts';
 
-export interface Examination {
+export interface CheckResult {
   /** The examined part, such as `redis`. */
   of: string;
   findings: Finding[];
 }
 
-type Look = (settings: Settings, now: () => Date) => Promise<Finding[]>;
+type Check = (settings: Settings, now: () => Date) => Promise<Finding[]>;
 
-/** Every look, in the order of the report. */
-const LOOKS: ReadonlyArray<readonly [of: string, look: Look]> = [
+/** Every check, in the order of the report. */
+const CHECKS: ReadonlyArray<readonly [of: string, check: Check]> = [
   ['host', async (settings) => judgeHost(await readHostFacts(), settings)],
   ['allocator', async (settings) => [judgeAllocator(settings)]],
   ['disk', lookAtDisk],
@@ -36,16 +36,16 @@ const LOOKS: ReadonlyArray<readonly [of: string, look: Look]> = [
   ['providers', lookAtProviders],
 ];
 
-/** Looks at the host and its services beside each other, and changes nothing. */
+/** Checks the host and its services side by side, and changes nothing. */
 export async function examine(
   settings: Settings,
   now: () => Date = () => new Date(),
-): Promise<Examination[]> {
+): Promise<CheckResult[]> {
   return Promise.all(
-    LOOKS.map(async ([of, look]) => ({
+    CHECKS.map(async ([of, check]) => ({
       of,
       findings: await orProblem(
-        () => look(settings, now),
+        () => check(settings, now),
         (reason) => `It could not be looked at: ${reason}.`,
         'Mend what the reason names, and run the doctor as the user that the service runs as.',
       ),

@@ -48,7 +48,8 @@ interface RasterizerOptions {
 const VECTOR_PROCESS = new URL('../../../workers/vector/process.ts', import.meta.url);
 const LOWEST_PRIORITY = 19;
 /** Said of a drawing that ended its process. */
-const TOO_MUCH = 'The drawing needs more memory than a drawing may take, or broke its reader; simplify it.';
+const PROCESS_DIED_MESSAGE =
+  'The drawing needs more memory than a drawing may take, or broke its reader; simplify it.';
 
 /**
  * An SVG of 1 KB can burn a core for ever, and a thread inside librsvg cannot be stopped. So it is drawn in a child
@@ -89,7 +90,7 @@ export function createRasterizer(options: RasterizerOptions): Rasterizer {
         if (reply.kind === 'failure') throw refusalOf(reply, (name) => name);
         return { ...reply, pixels: data, queueMs };
       } catch (error) {
-        throw error instanceof ProcessDeath ? refusalOfDeath(error, TOO_MUCH) : error;
+        throw error instanceof ProcessDeath ? refusalOfDeath(error, PROCESS_DIED_MESSAGE) : error;
       } finally {
         drawing?.end();
       }

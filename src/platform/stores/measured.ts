@@ -7,7 +7,7 @@ type QuestionObserver = (seconds: number, error: string | null) => void;
 /** Gives the observer of an operation of a store; asked once per operation. */
 type ObserverOf = (store: string, operation: string) => QuestionObserver;
 
-/** The stores as they are, each question to them measured. It costs two readings of the clock a question. */
+/** Measures the duration of each query to the stores, for two readings of the clock per query. */
 export function measured(stores: Stores, observerOf: ObserverOf): Stores {
   return {
     documents: measuredDocuments(stores.documents, observerOf),
@@ -31,7 +31,7 @@ function measuredPort<P extends object>(store: string, port: P, observerOf: Obse
   return wrapped(port, (name) => measuring(observerOf(store, name)));
 }
 
-/** The promise of the question itself is handed on: who waits for it does not wait for its measure. */
+/** Returns the original promise, so callers do not wait for the measurement. */
 function measuring(observe: QuestionObserver): Around {
   return (step) => {
     const startMs = performance.now();

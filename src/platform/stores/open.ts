@@ -33,7 +33,8 @@ export function isEmbedded(settings: StoresSettings): boolean {
 }
 
 /**
- * Opens the stores in the primary. What is not chosen is not loaded: clients and engines are most of the start.
+ * Opens the stores in the primary. Clients and engines of stores that are not configured are not loaded, because they
+ * take most of the time of a start.
  * Embedded ones are provided to the API processes over `host`.
  * @throws Error with one sentence when the data directory is held by another server.
  */
@@ -102,22 +103,22 @@ export async function connectStores(
   const objects = await openObjects(settings);
   if (isEmbedded(settings)) {
     const { readingDirectly } = await import('./documents/embedded/direct-reader.ts');
-    const asked = timedDocuments(documentsOverChannel(channel), createStoreTimeout(OF_THE_PRIMARY));
+    const asked = timedDocuments(documentsOverChannel(channel), createStoreTimeout(PRIMARY_TIMEOUT));
     const documents = readingDirectly(asked, join(settings.DATA_DIR, DOCUMENTS_FILE));
-    const coordination = timed(coordinationOverChannel(channel, log), createStoreTimeout(OF_THE_PRIMARY));
+    const coordination = timed(coordinationOverChannel(channel, log), createStoreTimeout(PRIMARY_TIMEOUT));
     return together(documents, coordination, objects);
   }
   const { connectMongoDocuments } = await import('./documents/mongodb.ts');
   const connected = await connectMongoDocuments(settings.MONGODB_URL, { makesIndexes: false });
-  const documents = timedDocuments(connected, createStoreTimeout(OF_MONGODB));
+  const documents = timedDocuments(connected, createStoreTimeout(MONGODB_TIMEOUT));
   return together(documents, await connectCoordination(settings, log), objects);
 }
 
 /** The primary's disk may be slow; it is never away without its processes. */
-const OF_THE_PRIMARY = { name: 'The primary process', longestMs: 10_000, silentMs: 1_000 };
-const OF_MONGODB = { name: 'MongoDB', longestMs: 5_000, silentMs: 500 };
+const PRIMARY_TIMEOUT = { name: 'The primary process', longestMs: 10_000, silentMs: 1_000 };
+const MONGODB_TIMEOUT = { name: 'MongoDB', longestMs: 5_000, silentMs: 500 };
 
-/** Coordination of a cluster. */
+/** Connects to Redis, which coordinates the hosts of a cluster. */
 export async function connectCoordination(
   { REDIS_URL, REDIS_PREFIX }: StoresSettings,
   log?: ListenerLog,

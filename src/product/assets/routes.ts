@@ -7,7 +7,7 @@ import type { Links } from './content/links.ts';
 import { findAsset, findDone } from './content/reading.ts';
 import { assetNotFound } from './errors.ts';
 import type { Removal } from './removal.ts';
-import { Asset, AssetListQuery, AssetPath, Link, LinkQuery } from './schema.ts';
+import { Asset, AssetListQuery, AssetParams, Link, LinkQuery } from './schema.ts';
 import type { AssetsStore } from './store.ts';
 
 interface AssetRoutesOptions {
@@ -20,7 +20,7 @@ interface AssetRoutesOptions {
 
 const LINK_LIFE_SECONDS = 300;
 
-/** Assets: images that are kept, listed, linked to and deleted. How they come is in upload-routes.ts. */
+/** Assets: images that are kept, listed, linked to and deleted. They come in by uploads/routes.ts. */
 export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOptions): Promise<void> {
   const { gate, store, removal, links, now } = options;
 
@@ -40,10 +40,10 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
     },
   );
 
-  app.get<{ Params: AssetPath }>(
+  app.get<{ Params: AssetParams }>(
     '/assets/:assetId',
     {
-      schema: { summary: 'Read an asset', params: AssetPath, response: { 200: envelopeOf(Asset) } },
+      schema: { summary: 'Read an asset', params: AssetParams, response: { 200: envelopeOf(Asset) } },
     },
     async (request) => {
       const { accountId } = gate.callerOf(request);
@@ -51,12 +51,12 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
     },
   );
 
-  app.get<{ Params: AssetPath; Querystring: LinkQuery }>(
+  app.get<{ Params: AssetParams; Querystring: LinkQuery }>(
     '/assets/:assetId/link',
     {
       schema: {
         summary: 'Make a link to the content of an asset',
-        params: AssetPath,
+        params: AssetParams,
         querystring: LinkQuery,
         response: { 200: envelopeOf(Link) },
       },
@@ -71,11 +71,11 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
     },
   );
 
-  app.delete<{ Params: AssetPath }>(
+  app.delete<{ Params: AssetParams }>(
     '/assets/:assetId',
     {
       config: { idempotency: 'kept' },
-      schema: { summary: 'Delete an asset', params: AssetPath, response: { 204: Type.Null() } },
+      schema: { summary: 'Delete an asset', params: AssetParams, response: { 204: Type.Null() } },
     },
     async (request, reply) => {
       const { accountId } = gate.callerOf(request);

@@ -83,8 +83,8 @@ export const Reserved = Type.Object(
   { title: 'Reserved' },
 );
 
-export const AssetPath = Type.Object({ assetId: Type.String() });
-export type AssetPath = Static<typeof AssetPath>;
+export const AssetParams = Type.Object({ assetId: Type.String() });
+export type AssetParams = Static<typeof AssetParams>;
 
 export const AssetListQuery = Type.Object({
   collection: Type.Optional(Type.String()),

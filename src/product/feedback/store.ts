@@ -11,8 +11,8 @@ import type { Report } from './rules.ts';
 import type { Feedback } from './schema.ts';
 
 /**
- * A report as it lies in the store. Its context is kept as text: its keys are the caller's, and no store need bear
- * them.
+ * A stored report. Its context is kept as JSON text, because the caller chooses its keys, and not every store accepts
+ * every key.
  */
 export interface FeedbackDocument {
   _id: string;

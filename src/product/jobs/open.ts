@@ -74,7 +74,7 @@ export interface Jobs extends Slice {
 }
 
 /** The work on items, each in a trace of its own. */
-function traced(perform: Perform, tracing: Tracing): Perform {
+function tracedPerform(perform: Perform, tracing: Tracing): Perform {
   if (!tracing.isOn) return perform;
   return (item, job, ...rest) =>
     tracing.trace('job item', { 'darkroom.job_type': job.type }, () => perform(item, job, ...rest));
@@ -106,7 +106,7 @@ export async function openJobs(options: JobsOptions): Promise<Jobs> {
   const lifecycle = await openLifecycle({
     ...options,
     stores,
-    perform: traced(perform, options.tracing),
+    perform: tracedPerform(perform, options.tracing),
     owner: `${options.hostId}/${options.processId}`,
     widths: {
       pixels: capacity.imageThreads,

@@ -39,7 +39,7 @@ interface ResumeTerms {
 }
 
 interface Resumed extends Submitted {
-  /** Indexes in the parent of items that failed for a reason that does not pass, at most 100. */
+  /** Indexes, in the parent job, of items that failed permanently; at most 100. */
   notRetryableItems: readonly number[];
 }
 
@@ -47,10 +47,10 @@ const MOST_NAMED_ITEMS = 100;
 /** Read and checked in slices, and other calls are served between them. */
 const ITEMS_A_READ = 200;
 /** An attempt is mostly made within milliseconds; one whose process died stays half made for minutes. */
-const LOOK_MS = 50;
-const MOST_LOOKS = 40;
+const POLL_MS = 50;
+const MAX_POLLS = 40;
 
-/** Makes a new attempt of a job over the items that failed or were cancelled. */
+/** Submits a new attempt of a job for its failed and cancelled items. */
 export interface Resuming {
   /** The order that `resume` would submit, for a dry run. */
   preview(caller: Caller, jobId: string): Promise<Order>;
@@ -102,16 +102,19 @@ export function createResuming({
     throw assetsMissing([...new Set(ids)].filter((id) => !statuses.has(id)));
   }
 
-  /** Refuses a job that was resumed. An attempt that is being made may still come to nothing: that is waited for. */
+  /**
+   * Refuses a job that has a newer attempt. While an attempt is being submitted, waits for its end, because it may fail.
+   * @throws ApiError job_not_resumable, request_in_progress
+   */
   async function refuseResumed(accountId: string, jobId: string, key: SubmitKey | null): Promise<void> {
-    for (let looks = 1; ; looks += 1) {
+    for (let polls = 1; ; polls += 1) {
       const child = await jobs.findChild(accountId, jobId);
       // A repeat of the request that made the child is answered with it further on, by its key.
       if (child === null || (key !== null && child.idempotencyKey === key.key)) return;
       const isHalfMade = child.shown === 0 && child.completedAt === null;
       if (!isHalfMade) throw notLatestAttempt();
-      if (looks === MOST_LOOKS) throw beingResumed();
-      await pause(LOOK_MS);
+      if (polls === MAX_POLLS) throw beingResumed();
+      await pause(POLL_MS);
     }
   }
 

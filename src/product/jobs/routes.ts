@@ -272,7 +272,7 @@ function withNotRetryable(job: Job, indexes: readonly number[]): ResumedJob {
 }
 
 function isDryRun({ query }: FastifyRequest): boolean {
-  // Asked before the query is validated, too, when everything in it is text.
+  // This may run before validation, when query values are still strings.
   const { dryRun, dry_run } = query as Record<string, unknown>;
   return String(dryRun) === 'true' || String(dry_run) === 'true';
 }

@@ -26,7 +26,7 @@ const SLOT_LIMIT = {
 };
 
 /** Of racing PUTs one wins every round, so only more of them than this at once can exhaust it. */
-const ROUNDS = 400;
+const MAX_UPDATE_ATTEMPTS = 400;
 
 /**
  * Steps and subjects are kept as JSON text: what is in them is the caller's (a schema's `$ref`, a key with a dot), and
@@ -167,7 +167,7 @@ export class PresetsStore {
     revise: (current: Preset) => Promise<{ revision: Revision; isNewVersion: boolean } | null>,
     now: Date,
   ): Promise<Preset | null> {
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 0; round < MAX_UPDATE_ATTEMPTS; round++) {
       const document = await this.#presets.findOne({ accountId, ...named(idOrSlug) });
       if (document === null) return null;
       const current = presetOf(document);

@@ -34,7 +34,7 @@ const SLOT_LIMIT = {
 };
 
 /** Of racing PUTs one wins every round, so only more of them than this at once can exhaust it. */
-const ROUNDS = 400;
+const MAX_UPDATE_ATTEMPTS = 400;
 
 type TemplateDocument = Template & Named;
 
@@ -130,7 +130,7 @@ export class TemplatesStore {
     revise: (current: Template) => Content & { slug: string },
     now: Date,
   ): Promise<Template | null> {
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 0; round < MAX_UPDATE_ATTEMPTS; round++) {
       const current = await this.find(accountId, idOrSlug);
       if (current === null) return null;
       const { slug, name, description, html, css, width, height, variables } = revise(current);

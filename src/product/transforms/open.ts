@@ -8,7 +8,7 @@ import { compareRoutes } from './compare.ts';
 import { metadataRoutes } from './metadata.ts';
 import type { MeteredCallOptions } from './metered-call.ts';
 import { type RenderOptions, renderRoutes } from './render.ts';
-import { createResults, resultRoutes } from './results.ts';
+import { createResultLinks, resultRoutes } from './results.ts';
 import { transformRoutes } from './transform.ts';
 
 interface ImagesOptions
@@ -28,7 +28,7 @@ interface Images extends Slice {
 
 /** Opens the synchronous calls (transform, metadata, compare and render), each answered while its caller waits. */
 export function openImages({ presets, settings, ...options }: ImagesOptions): Images {
-  const results = createResults(options);
+  const results = createResultLinks(options);
   const timeoutMs = settings.TRANSFORM_TIMEOUT_MS;
   return {
     async routes(app) {

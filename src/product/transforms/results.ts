@@ -28,7 +28,7 @@ export interface Results {
   sweep(): Promise<number>;
 }
 
-export function createResults({ objects, signatures, publicUrl, now }: ResultsOptions): Results {
+export function createResultLinks({ objects, signatures, publicUrl, now }: ResultsOptions): Results {
   return {
     async store({ data, contentType }) {
       const name = randomText(24);

@@ -19,14 +19,14 @@ export function hasHardColourEdges({ data, width, height, channels, frames }: Pi
     let at = y * width * channels;
     for (let x = 1; x < width; x++, at += channels) {
       compared++;
-      if (colourDistance(data, at, at + channels) > HARD) edges++;
+      if (chromaDistance(data, at, at + channels) > HARD) edges++;
     }
   }
   return edges > SHARE * compared;
 }
 
 /** The distance of two pixels in Cb and Cr (JFIF). */
-function colourDistance(data: Uint8Array, one: number, other: number): number {
+function chromaDistance(data: Uint8Array, one: number, other: number): number {
   const red = (data[one] as number) - (data[other] as number);
   const green = (data[one + 1] as number) - (data[other + 1] as number);
   const blue = (data[one + 2] as number) - (data[other + 2] as number);

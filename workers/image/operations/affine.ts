@@ -1,6 +1,6 @@
 import { colourOf, isTranslucent } from '../colour/colour.ts';
 import type { Size } from '../pixels/geometry.ts';
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { choice, colour, number, numbers, optional } from './parameter.ts';
 
 const OFFSET = 16384;
@@ -14,7 +14,7 @@ const AFFINE_MS = {
   vertexSplitQuadraticBasisSpline: 35,
 };
 
-export const affine = step({
+export const affine = defineStep({
   description: 'Maps the picture by a 2 × 2 matrix, with offsets before and after.',
   parameters: {
     matrix: numbers(4, 4, 'The matrix, row by row: a, b, c, d.'),

@@ -1,6 +1,6 @@
-import { IN_PLACE, step } from './operation.ts';
+import { defineStep, IN_PLACE } from './operation.ts';
 
-export const autoOrient = step({
+export const autoOrient = defineStep({
   description:
     'Turns the picture upright by its EXIF orientation. Every pass begins with that; said again, it changes nothing.',
   parameters: {},

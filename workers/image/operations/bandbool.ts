@@ -1,7 +1,7 @@
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { choice } from './parameter.ts';
 
-export const bandbool = step({
+export const bandbool = defineStep({
   description: 'Joins the channels of the picture bit by bit into one.',
   parameters: { operator: choice(['and', 'or', 'eor'], 'How bits are joined.') },
   grey: 'makes',

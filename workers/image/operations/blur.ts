@@ -1,8 +1,8 @@
 import { blurBy } from '../pixels/gaussian.ts';
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { number } from './parameter.ts';
 
-export const blur = step({
+export const blur = defineStep({
   description: 'Blurs the picture.',
   parameters: {
     sigma: number(0.3, 1000, 'Strength of the blur: the standard deviation in pixels.', { default: 3 }),

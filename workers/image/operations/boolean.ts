@@ -1,8 +1,8 @@
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { assetId, choice } from './parameter.ts';
 import { layerAs } from './second-asset.ts';
 
-export const boolean = step({
+export const boolean = defineStep({
   description:
     "Joins the picture with a second asset, bit by bit. The asset is stretched to the picture's size.",
   parameters: {

@@ -2,10 +2,10 @@ import { colourOf, isTranslucent } from '../colour/colour.ts';
 import { cornerRadius } from '../pixels/geometry.ts';
 import { fillCorners, roundCorners } from '../pixels/paint.ts';
 import { pad } from '../sizing.ts';
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { colour, integer } from './parameter.ts';
 
-export const border = step({
+export const border = defineStep({
   description: 'Draws a frame around the picture; the canvas grows by twice its width.',
   parameters: {
     width: integer(0, 2048, 'Thickness of the frame in pixels.'),

@@ -1,7 +1,7 @@
-import { IN_PLACE, step } from './operation.ts';
+import { defineStep, IN_PLACE } from './operation.ts';
 import { integer } from './parameter.ts';
 
-export const clahe = step({
+export const clahe = defineStep({
   description: 'Brings out detail by equalizing the contrast of small areas.',
   parameters: {
     width: integer(1, 1024, 'Width of an area in pixels.'),

@@ -1,10 +1,10 @@
 import { overlay } from '../overlay.ts';
 import { EDGE_LIMIT_PX, place } from '../pixels/geometry.ts';
 import { fade, repeat } from '../pixels/paint.ts';
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { assetId, choice, flag, integer, number, optional, position } from './parameter.ts';
 
-export const composite = step({
+export const composite = defineStep({
   description: 'Lays a second asset over the picture.',
   parameters: {
     layerAssetId: assetId('The asset to lay over.'),

@@ -1,10 +1,10 @@
 import { BadArgument } from '../refusal.ts';
-import { IN_PLACE, step } from './operation.ts';
+import { defineStep, IN_PLACE } from './operation.ts';
 import { integer, number, numbers, optional } from './parameter.ts';
 
 const EDGE = 31;
 
-export const convolve = step({
+export const convolve = defineStep({
   description: 'Makes each pixel the weighted sum of those around it.',
   parameters: {
     width: integer(3, EDGE, 'Width of the kernel.'),

@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox';
 import { largestOfShape, type Size } from '../pixels/geometry.ts';
 import { anchorOf, scaleAndCrop } from './crop-to.ts';
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { FOCAL, gravity, optional } from './parameter.ts';
 
-export const crop = step({
+export const crop = defineStep({
   description: 'Cuts out the largest rectangle of an aspect ratio.',
   parameters: {
     aspect: Type.String({

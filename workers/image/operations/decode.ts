@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
-import { setting } from './operation.ts';
+import { defineSetting } from './operation.ts';
 import { integer, optional } from './parameter.ts';
 
-export const decode = setting({
+export const decode = defineSetting({
   description: 'Says how the input is read.',
   parameters: {
     frame: optional(

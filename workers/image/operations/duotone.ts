@@ -1,11 +1,11 @@
 import { colourOf } from '../colour/colour.ts';
-import { IN_PLACE, step } from './operation.ts';
+import { defineStep, IN_PLACE } from './operation.ts';
 import { colour } from './parameter.ts';
 
 /** Weights of red, green and blue in the brightness (Rec. 709). */
 const LUMA = [0.2126, 0.7152, 0.0722] as const;
 
-export const duotone = step({
+export const duotone = defineStep({
   description: 'Draws the picture in two colours, one for the dark and one for the light tones.',
   parameters: { dark: colour('Colour of the dark tones.'), light: colour('Colour of the light tones.') },
   ...IN_PLACE,

@@ -1,7 +1,7 @@
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { number } from './parameter.ts';
 
-export const ensureAlpha = step({
+export const ensureAlpha = defineStep({
   description: 'Adds an alpha channel where there is none.',
   parameters: { alpha: number(0, 1, 'Opacity of the new channel.', { default: 1 }) },
   grey: 'keeps',

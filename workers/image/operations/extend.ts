@@ -1,11 +1,11 @@
 import { colourOf, opensUp } from '../colour/colour.ts';
 import { pad } from '../sizing.ts';
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { choice, colour, integer, optional } from './parameter.ts';
 
 const SIDE = 16384;
 
-export const extend = step({
+export const extend = defineStep({
   description: 'Adds room around the picture, filled with a colour or with what lies at its edges.',
   parameters: {
     top: integer(0, SIDE, 'Pixels to add above.', { default: 0 }),

@@ -1,8 +1,8 @@
 import { BadArgument } from '../refusal.ts';
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { choice } from './parameter.ts';
 
-export const extractChannel = step({
+export const extractChannel = defineStep({
   description: 'Shows one channel of the picture in shades of gray.',
   parameters: { channel: choice(['red', 'green', 'blue', 'alpha'], 'The channel to show.') },
   grey: 'makes',

@@ -1,11 +1,11 @@
 import { BadArgument } from '../refusal.ts';
 import { cropTo } from '../sizing.ts';
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { integer, optional } from './parameter.ts';
 
 const EDGE = 100_000;
 
-export const extract = step({
+export const extract = defineStep({
   description: 'Cuts out a rectangle given in pixels; it must lie within the picture.',
   parameters: {
     left: optional(integer(0, EDGE, 'Left edge of the rectangle in pixels; 0 when left out.')),

@@ -1,8 +1,8 @@
 import { colourOf } from '../colour/colour.ts';
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { colour } from './parameter.ts';
 
-export const flatten = step({
+export const flatten = defineStep({
   description: 'Lays the picture on a solid colour and drops its transparency.',
   parameters: { background: colour('The colour.', { default: '#ffffff' }) },
   grey: 'keeps',

@@ -1,8 +1,8 @@
 import { recolour } from '../pixels/paint.ts';
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { number } from './parameter.ts';
 
-export const gamma = step({
+export const gamma = defineStep({
   description: 'Lifts the dark tones: each channel becomes its 1/gamma-th power.',
   parameters: { gamma: number(1, 3, '1 changes nothing.', { default: 2.2 }) },
   grey: 'keeps',

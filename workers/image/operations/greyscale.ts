@@ -1,6 +1,6 @@
-import { IN_PLACE, step } from './operation.ts';
+import { defineStep, IN_PLACE } from './operation.ts';
 
-export const greyscale = step({
+export const greyscale = defineStep({
   description: 'Takes the colour out and leaves shades of gray.',
   parameters: {},
   grey: 'makes',

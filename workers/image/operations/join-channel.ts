@@ -1,8 +1,8 @@
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { assetId } from './parameter.ts';
 import { layerAs } from './second-asset.ts';
 
-export const joinChannel = step({
+export const joinChannel = defineStep({
   description:
     "Takes the brightness of a second asset as the picture's transparency. The asset is stretched to the picture's size.",
   parameters: { assetId: assetId('The second asset: black is transparent, white is opaque.') },

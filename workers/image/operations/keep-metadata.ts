@@ -1,7 +1,7 @@
-import { setting } from './operation.ts';
+import { defineSetting } from './operation.ts';
 import { choice } from './parameter.ts';
 
-export const keepMetadata = setting({
+export const keepMetadata = defineSetting({
   description: 'Says which metadata the result carries.',
   parameters: {
     metadata: choice(

@@ -1,7 +1,7 @@
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { number } from './parameter.ts';
 
-export const linear = step({
+export const linear = defineStep({
   description: 'Multiplies every colour channel by a, then adds b.',
   parameters: {
     a: number(-1000, 1000, 'Factor.', { default: 1 }),

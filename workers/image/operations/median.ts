@@ -1,7 +1,7 @@
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { integer } from './parameter.ts';
 
-export const median = step({
+export const median = defineStep({
   description: 'Removes speckles: each pixel becomes the middle value of those around it.',
   parameters: { size: integer(1, 25, 'Edge of the square that is looked at, in pixels.', { default: 3 }) },
   grey: 'keeps',

@@ -1,4 +1,4 @@
-import { IN_PLACE, step } from './operation.ts';
+import { defineStep, IN_PLACE } from './operation.ts';
 
 const MIRROR = {
   ...IN_PLACE,
@@ -8,7 +8,7 @@ const MIRROR = {
   commutesWithFlatten: true,
 } as const;
 
-export const flip = step({
+export const flip = defineStep({
   ...MIRROR,
   description: 'Mirrors the picture top to bottom.',
   // A flipped strip would show its frames in reverse order.
@@ -18,7 +18,7 @@ export const flip = step({
   },
 });
 
-export const flop = step({
+export const flop = defineStep({
   ...MIRROR,
   description: 'Mirrors the picture left to right.',
   async apply(picture) {

@@ -1,7 +1,7 @@
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { number } from './parameter.ts';
 
-export const modulate = step({
+export const modulate = defineStep({
   description: 'Changes brightness, saturation, hue and lightness.',
   parameters: {
     brightness: number(0, 100, 'Factor.', { default: 1 }),

@@ -1,11 +1,11 @@
-import { IN_PLACE, step } from './operation.ts';
+import { defineStep, IN_PLACE } from './operation.ts';
 import { integer } from './parameter.ts';
 
 export const dilate = morphology('dilate', 'Grows the black shapes of a black and white picture.');
 export const erode = morphology('erode', 'Shrinks the black shapes of a black and white picture.');
 
 function morphology(name: 'dilate' | 'erode', description: string) {
-  return step({
+  return defineStep({
     description,
     parameters: { width: integer(1, 64, 'By how many pixels.', { default: 1 }) },
     grey: 'keeps',

@@ -1,7 +1,7 @@
-import { IN_PLACE, step } from './operation.ts';
+import { defineStep, IN_PLACE } from './operation.ts';
 import { flag } from './parameter.ts';
 
-export const negate = step({
+export const negate = defineStep({
   description: 'Turns every colour into its opposite.',
   parameters: { alpha: flag('Whether transparency is turned around as well.', { default: false }) },
   grey: 'keeps',

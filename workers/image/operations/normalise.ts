@@ -1,13 +1,13 @@
 import { type Brightness, brightnessOf } from '../facts/brightness.ts';
 import { recolour } from '../pixels/paint.ts';
 import { BadArgument } from '../refusal.ts';
-import { IN_PLACE, step } from './operation.ts';
+import { defineStep, IN_PLACE } from './operation.ts';
 import { number } from './parameter.ts';
 
 /** Number of bisections in the search for the exponent; the result is more precise than 8 bits can show. */
 const HALVINGS = 12;
 
-export const normalise = step({
+export const normalise = defineStep({
   description:
     'Stretches the tones so that they run from black to white, and the colours with them; a picture does not become darker by it.',
   parameters: {

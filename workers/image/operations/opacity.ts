@@ -1,8 +1,8 @@
 import { fade } from '../pixels/paint.ts';
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { number } from './parameter.ts';
 
-export const opacity = step({
+export const opacity = defineStep({
   description: 'Makes the whole picture more transparent.',
   parameters: { opacity: number(0, 1, 'What stays of the opacity: 0 is invisible, 1 changes nothing.') },
   grey: 'keeps',

@@ -136,7 +136,7 @@ export const IN_PLACE = {
  * Defines a step. By default it takes an animation as one strip, does not commute with flattening, may colour a grey
  * picture and keeps the size.
  */
-export function step<P extends TProperties>(source: StepSource<P>): StepOperation<P> {
+export function defineStep<P extends TProperties>(source: StepSource<P>): StepOperation<P> {
   const {
     parameters,
     cpuMsPerMegapixel,
@@ -193,7 +193,7 @@ function hasGreyColours(parameters: TProperties, params: Readonly<Record<string,
   );
 }
 
-export function setting<P extends TProperties>(source: {
+export function defineSetting<P extends TProperties>(source: {
   description: string;
   parameters: P;
   settings(params: Filled<P>): { decode?: Decode; encode?: Encode };

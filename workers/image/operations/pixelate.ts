@@ -1,8 +1,8 @@
 import { mosaic } from '../pixels/paint.ts';
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { integer } from './parameter.ts';
 
-export const pixelate = step({
+export const pixelate = defineStep({
   description: 'Turns the picture into coarse blocks.',
   parameters: { size: integer(2, 512, 'Edge of a block in pixels.', { default: 16 }) },
   grey: 'keeps',

@@ -3,7 +3,7 @@ import { coloured, WORKING_PX } from '../facts/sample.ts';
 import { blurBy } from '../pixels/gaussian.ts';
 import { fitInto, type Size } from '../pixels/geometry.ts';
 import { scaleTo } from '../sizing.ts';
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { choice } from './parameter.ts';
 
 type Kind = 'blur' | 'color' | 'pixel';
@@ -11,7 +11,7 @@ type Kind = 'blur' | 'color' | 'pixel';
 /** Longest side of each kind, in pixels. */
 const EDGE_PX = { blur: 32, color: 1, pixel: 8 } as const;
 
-export const placeholder = step({
+export const placeholder = defineStep({
   description:
     'Makes a tiny image to show while the real one loads; the answer has the ThumbHash and the BlurHash of the real one as well.',
   parameters: {

@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox';
 import type { Matrix3x3, Matrix4x4 } from 'sharp';
 import { BadArgument } from '../refusal.ts';
-import { IN_PLACE, step } from './operation.ts';
+import { defineStep, IN_PLACE } from './operation.ts';
 import { numbers } from './parameter.ts';
 
-export const recomb = step({
+export const recomb = defineStep({
   description: 'Mixes the colour channels by a matrix.',
   parameters: {
     matrix: Type.Array(numbers(3, 4, 'Weights of the channels in one result.'), {

@@ -4,7 +4,7 @@ import { coarsen, groupsOf, mustBeFilled } from '../pixels/concealment.ts';
 import { type Box, intersect, type Size } from '../pixels/geometry.ts';
 import { fill } from '../pixels/paint.ts';
 import { BadArgument } from '../refusal.ts';
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { choice, colour, integer } from './parameter.ts';
 
 const EDGE = 100_000;
@@ -20,7 +20,7 @@ const REGION = Type.Object(
   { additionalProperties: false, examples: [EXAMPLE] },
 );
 
-export const redact = step({
+export const redact = defineStep({
   description:
     'Covers rectangles so that what lay under them is really gone from the file; for text, take the style fill.',
   parameters: {

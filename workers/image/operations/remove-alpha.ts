@@ -1,6 +1,6 @@
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 
-export const removeAlpha = step({
+export const removeAlpha = defineStep({
   description: 'Drops the transparency and shows the colours that lay under it.',
   parameters: {},
   grey: 'keeps',

@@ -4,10 +4,10 @@ import { EDGE_LIMIT_PX, type Fit, fitInto, place, type Size } from '../pixels/ge
 import { BadArgument } from '../refusal.ts';
 import { pad, scaleLinear, scaleTo } from '../sizing.ts';
 import { anchorOf, scaleAndCrop } from './crop-to.ts';
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { choice, colour, FOCAL, flag, gravity, integer, optional } from './parameter.ts';
 
-export const resize = step({
+export const resize = defineStep({
   description:
     'Scales the picture to a width, a height or both, keeping its shape unless fit says otherwise.',
   parameters: {

@@ -1,10 +1,10 @@
 import { colourOf, opensUp } from '../colour/colour.ts';
 import { assertSize, turnedSize } from '../pixels/geometry.ts';
 import { turned } from '../pixels/turn.ts';
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { colour, number, optional } from './parameter.ts';
 
-export const rotate = step({
+export const rotate = defineStep({
   description: 'Turns the picture clockwise; corners that open up take the background.',
   parameters: {
     angle: number(-360, 360, 'Degrees clockwise; a negative angle turns the other way.'),

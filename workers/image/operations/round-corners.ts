@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import { cornerRadius, type Size } from '../pixels/geometry.ts';
 import { roundCorners as round } from '../pixels/paint.ts';
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 
-export const roundCorners = step({
+export const roundCorners = defineStep({
   description: 'Rounds the corners, up to a full circle or ellipse; what is cut off becomes transparent.',
   parameters: {
     radius: Type.Union(

@@ -1,7 +1,7 @@
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { number } from './parameter.ts';
 
-export const sharpen = step({
+export const sharpen = defineStep({
   description: 'Sharpens edges, with separate strength for flat and for detailed areas.',
   parameters: {
     sigma: number(0.1, 10, 'Width of the edges that are sharpened, in pixels.', { default: 1 }),

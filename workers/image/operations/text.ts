@@ -5,12 +5,12 @@ import { AREA_LIMIT_PX, type Place, place } from '../pixels/geometry.ts';
 import { type Pixels, pixelsOf } from '../pixels/pixels.ts';
 import { turned } from '../pixels/turn.ts';
 import { BadArgument } from '../refusal.ts';
-import { type PassContext, step } from './operation.ts';
+import { defineStep, type PassContext } from './operation.ts';
 import { colour, integer, number, optional, position, text as words } from './parameter.ts';
 
 const SIZE_LIMIT_PX = 1000;
 
-export const text = step({
+export const text = defineStep({
   description: 'Writes a line or more onto the picture, as text and never as markup.',
   parameters: {
     text: words(1, 500, 'What to write; line breaks are kept.'),

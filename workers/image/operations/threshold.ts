@@ -1,7 +1,7 @@
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { flag, integer } from './parameter.ts';
 
-export const threshold = step({
+export const threshold = defineStep({
   description: 'Makes every pixel black or white.',
   parameters: {
     threshold: integer(0, 255, 'Brightness from which a pixel becomes white.', { default: 128 }),

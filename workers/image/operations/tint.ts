@@ -1,8 +1,8 @@
 import { colourOf } from '../colour/colour.ts';
-import { IN_PLACE, step } from './operation.ts';
+import { defineStep, IN_PLACE } from './operation.ts';
 import { colour } from './parameter.ts';
 
-export const tint = step({
+export const tint = defineStep({
   description: 'Colours the picture in one tone and keeps its brightness.',
   parameters: { color: colour('The tone.') },
   ...IN_PLACE,

@@ -1,7 +1,7 @@
-import { IN_PLACE, step } from './operation.ts';
+import { defineStep, IN_PLACE } from './operation.ts';
 import { choice } from './parameter.ts';
 
-export const toColourspace = step({
+export const toColourspace = defineStep({
   description:
     'Sets the colour space that the file is written in, where its format has it. Steps after it still work in sRGB.',
   parameters: { space: choice(['srgb', 'b-w', 'cmyk', 'rgb16', 'grey16'], 'The colour space.') },

@@ -3,13 +3,13 @@ import { outputOf } from '../../transport/output.ts';
 import { colourOf } from '../colour/colour.ts';
 import { type Box, union } from '../pixels/geometry.ts';
 import { cropTo } from '../sizing.ts';
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 import { colour, number, optional } from './parameter.ts';
 
 /** Smallest side of a picture in which sharp can search for edges, in pixels. */
 const SMALLEST_EDGE_PX = 3;
 
-export const trim = step({
+export const trim = defineStep({
   description:
     'Cuts away edges that look like the background, by default like the top left pixel. Of an animation it cuts what is background in every frame.',
   parameters: {

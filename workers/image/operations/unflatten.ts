@@ -1,6 +1,6 @@
-import { step } from './operation.ts';
+import { defineStep } from './operation.ts';
 
-export const unflatten = step({
+export const unflatten = defineStep({
   description: 'Makes white pixels transparent.',
   parameters: {},
   grey: 'keeps',

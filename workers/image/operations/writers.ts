@@ -1,14 +1,14 @@
 import { BACKGROUND, CHROMA, COLORS, EFFORT, LOSSLESS, PROGRESSIVE, QUALITY } from './encoder-settings.ts';
-import { setting } from './operation.ts';
+import { defineSetting } from './operation.ts';
 import { flag, optional } from './parameter.ts';
 
-export const jpeg = setting({
+export const jpeg = defineSetting({
   description: 'Writes a JPEG.',
   parameters: { ...QUALITY, ...EFFORT, ...PROGRESSIVE, ...CHROMA, ...BACKGROUND },
   settings: (params) => ({ encode: { ...params, format: 'jpeg' } }),
 });
 
-export const png = setting({
+export const png = defineSetting({
   description: 'Writes a PNG; quality counts with a palette only.',
   parameters: {
     ...QUALITY,
@@ -21,25 +21,25 @@ export const png = setting({
   settings: (params) => ({ encode: { ...params, format: 'png' } }),
 });
 
-export const webp = setting({
+export const webp = defineSetting({
   description: 'Writes a WebP.',
   parameters: { ...QUALITY, ...LOSSLESS, ...EFFORT, ...BACKGROUND },
   settings: (params) => ({ encode: { ...params, format: 'webp' } }),
 });
 
-export const avif = setting({
+export const avif = defineSetting({
   description: 'Writes an AVIF.',
   parameters: { ...QUALITY, ...LOSSLESS, ...EFFORT, ...CHROMA, ...BACKGROUND },
   settings: (params) => ({ encode: { ...params, format: 'avif' } }),
 });
 
-export const gif = setting({
+export const gif = defineSetting({
   description: 'Writes a GIF.',
   parameters: { ...COLORS, ...EFFORT, ...PROGRESSIVE, ...BACKGROUND },
   settings: (params) => ({ encode: { ...params, format: 'gif' } }),
 });
 
-export const tiff = setting({
+export const tiff = defineSetting({
   description: 'Writes a TIFF, lossless unless a quality is given.',
   parameters: { ...QUALITY, ...BACKGROUND },
   settings: (params) => ({ encode: { ...params, format: 'tiff' } }),

@@ -35,8 +35,8 @@ const PALETTE_TRIALS = 4;
 const LOSSLESS_TRIALS = 2;
 
 type Known = Encode & { format: OutputFormat };
-/** The cost of efforts from 0 to 9, in rising order; between two of them it is interpolated. */
 type Point = readonly [effort: number, ms: number];
+/** The cost of efforts from 0 to 9, in rising order; between two of them it is interpolated. */
 type ByEffort = readonly [Point, ...Point[]];
 
 const PALETTE_MS: ByEffort = [
@@ -85,9 +85,9 @@ const LOSSLESS_MS: Readonly<Partial<Record<OutputFormat, ByEffort>>> = {
     [9, 1_600],
   ],
 };
-/** Where nobody chose: of palettes and lossless files, about where the usual effort lies. */
-const ELSE_EFFORT = 5;
-const USUAL: Readonly<Partial<Record<OutputFormat, number>>> = { ...USUAL_EFFORT, png: 3 };
+/** The effort of palettes and lossless files where the caller chose none: about that of the encoder. */
+const FALLBACK_EFFORT = 5;
+const DEFAULT_EFFORTS: Readonly<Partial<Record<OutputFormat, number>>> = { ...USUAL_EFFORT, png: 3 };
 /** Above this the AVIF encoder is kept to little effort: see workers/image/encode/effort.ts. */
 const LARGE_AVIF_MEGAPIXELS = 16;
 const LARGE_LOSSLESS_AVIF_MEGAPIXELS = 4;
@@ -157,7 +157,7 @@ function atEffort(encode: Known, megapixels: number): number {
 function usualEffort({ format, lossless, palette, colors, target }: Known, megapixels: number): number {
   const searched = target && searchEffort(format, megapixels);
   const isPalette = palette ?? colors !== undefined;
-  return searched ?? (lossless || isPalette ? ELSE_EFFORT : (USUAL[format] ?? ELSE_EFFORT));
+  return searched ?? (lossless || isPalette ? FALLBACK_EFFORT : (DEFAULT_EFFORTS[format] ?? FALLBACK_EFFORT));
 }
 
 function scaleOf({ format, lossless, palette, colors, target }: Known): ByEffort {

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import type { ProcessAnswer, ProcessTask } from '../../../../workers/protocol.ts';
+import type { ChildProcessTask, ProcessAnswer } from '../../../../workers/protocol.ts';
 import { DATA_PIPE, freeNow, readBytes } from '../../../../workers/transport/pipe.ts';
 
 /** A process ended before its answer. */
@@ -88,7 +88,7 @@ export function startTaskProcess({ file, memoryMegabytes, niceness }: ChildProce
     gone,
     async ask<Task extends { input: Uint8Array }, Reply>({ input, ...task }: Task) {
       try {
-        const question: ProcessTask<Task> = { task, sizeBytes: input.length };
+        const question: ChildProcessTask<Task> = { task, sizeBytes: input.length };
         child.send(question, (error) => error !== null && child.kill('SIGKILL'));
         pipe.write(input, (error) => (error ? undefined : freeNow(input)));
         const [answer] = (await once(child, 'message', { signal })) as [ProcessAnswer<Reply>];

@@ -53,7 +53,7 @@ interface PoolOptions {
 }
 
 /** Said of a pass that ended its process. */
-const TOO_MUCH =
+const PROCESS_DIED_MESSAGE =
   'The image needs more memory for this than a pass may take, or broke its decoder; send a smaller one.';
 
 /**
@@ -135,7 +135,9 @@ export function createProcessPool(
         const result = reply.kind === 'transformed' ? { ...reply, data } : reply;
         return { result: result as ResultOf<T>, queueMs };
       } catch (error) {
-        throw error instanceof ProcessDeath ? refusalOfDeath(error, TOO_MUCH) : withoutSlot(error, begun);
+        throw error instanceof ProcessDeath
+          ? refusalOfDeath(error, PROCESS_DIED_MESSAGE)
+          : withoutSlot(error, begun);
       }
     },
     stats: processes.stats,

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Level, Logger } from 'pino';
+import { announcedBytes } from '../bodies/streamed-body.ts';
 import { refusalOf } from '../error-answers/failures.ts';
 import { summedReasonOf } from '../error-answers/refusal-log.ts';
 
@@ -26,7 +27,7 @@ export function installAccessLog(app: FastifyInstance, log: Logger): void {
   }
 }
 
-/** Known without a look at the route, which makes a copy of its options. */
+/** The most severe level of an answer. It is known without the route, whose options Fastify copies at each access. */
 function highestLevelOf(status: number): Level {
   return status >= 500 ? 'error' : 'info';
 }
@@ -36,24 +37,18 @@ function levelOf(status: number, route: string | null): Level {
   return highest === 'info' && PROBES.includes(route ?? '') ? 'debug' : highest;
 }
 
-/** Fields of a query that hold a number or a name of the interface. Other fields may hold a caller's own texts. */
-const ASKED = ['op', 'width', 'height', 'size', 'fit', 'format', 'quality', 'effort'];
+/** The fields of a query that are logged: numbers and names of the interface. Other fields may hold private texts. */
+const LOGGED_FIELDS = ['op', 'width', 'height', 'size', 'fit', 'format', 'quality', 'effort'];
 const SHORT = /^[\w.-]{1,16}$/;
 
 /** What a call of an image endpoint asked for, as a query: `op=resize&width=512`. Undefined for any other call. */
 function askedBy({ query }: FastifyRequest): string | undefined {
   const fields = query as Record<string, unknown>;
   if (typeof fields?.op !== 'string') return undefined;
-  return ASKED.flatMap((name) => {
+  return LOGGED_FIELDS.flatMap((name) => {
     const value = fields[name];
     return SHORT.test(String(value)) && value !== undefined ? `${name}=${value}` : [];
   }).join('&');
-}
-
-/** Size of the body that a call announced; undefined without a body. */
-function bodyBytesOf({ headers }: FastifyRequest): number | undefined {
-  const length = headers['content-length'];
-  return length === undefined ? undefined : Number(length);
 }
 
 function lineOf(request: FastifyRequest, reply: FastifyReply, route: string | null) {
@@ -65,7 +60,7 @@ function lineOf(request: FastifyRequest, reply: FastifyReply, route: string | nu
     status: reply.statusCode,
     durationMs: Math.round(reply.elapsedTime * 10) / 10,
     asked: askedBy(request),
-    bytes: bodyBytesOf(request),
+    requestBytes: announcedBytes(request) ?? undefined,
     ...(refusal === undefined
       ? {}
       : {

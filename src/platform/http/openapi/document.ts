@@ -116,7 +116,7 @@ export function completeDocument(document: Node, webhooks: Node): Node {
   return document;
 }
 
-/** The interface before what is read by links and probes, each in the order of its declaration. */
+/** Puts /api/ paths before the paths of links and probes, each in the order of their declaration. */
 function callsFirst(paths: Node): Node {
   const isCall = ([path]: [string, unknown]) => path.startsWith('/api/');
   const entries = Object.entries(paths);
@@ -168,8 +168,8 @@ export function* operationsOf({ paths = {} }: Node): Generator<[method: string, 
 }
 
 /**
- * What the rules of a slice check, and its schema does not, is said by `documented`, which is laid over the schema
- * here. Schemas with a title become components of that name, wherever they stand.
+ * Replaces schemas that have a title by references to components of that name, and merges `documented` into each
+ * schema: what the rules of a slice check beyond it.
  */
 function hoisted(value: unknown, schemas: Node): unknown {
   if (Array.isArray(value)) return value.map((entry) => hoisted(entry, schemas));

@@ -74,7 +74,7 @@ export async function connectMongoDocuments(
 async function createIndexes(database: Db, spec: CollectionSpec): Promise<void> {
   const collection = database.collection(spec.name);
   for (const index of spec.indexes) {
-    const description = describe(index);
+    const description = toMongoIndex(index);
     try {
       await collection.createIndexes([description]);
     } catch (error) {
@@ -90,12 +90,12 @@ async function specsOf(database: Db): Promise<CollectionSpec[]> {
   const names = listed.map(({ name }) => name).filter((name) => !name.startsWith('system.'));
   const specs = names.sort().map(async (name): Promise<CollectionSpec> => {
     const indexes = await database.collection(name).listIndexes().toArray();
-    return { name, indexes: indexes.filter((index) => index.name !== '_id_').map(specOf) };
+    return { name, indexes: indexes.filter((index) => index.name !== '_id_').map(fromMongoIndex) };
   });
   return Promise.all(specs);
 }
 
-function specOf(index: Record<string, unknown>): IndexSpec {
+function fromMongoIndex(index: Record<string, unknown>): IndexSpec {
   const partial = index.partialFilterExpression as Record<string, unknown> | undefined;
   return {
     name: String(index.name),
@@ -105,7 +105,7 @@ function specOf(index: Record<string, unknown>): IndexSpec {
   };
 }
 
-function describe({ name, fields, unique, whenPresent }: IndexSpec) {
+function toMongoIndex({ name, fields, unique, whenPresent }: IndexSpec) {
   const exist = whenPresent?.map((field) => [field, { $exists: true }]);
   return {
     name,

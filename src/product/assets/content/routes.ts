@@ -3,7 +3,7 @@ import { answerPreflight, openToEveryOrigin } from '../../../platform/http/hooks
 import { isFresh } from '../../../platform/http/hooks/freshness.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
 import type { Gate } from '../../accounts/gate/gate.ts';
-import { AssetPath, ContentQuery } from '../schema.ts';
+import { AssetParams, ContentQuery } from '../schema.ts';
 import type { AssetsStore } from '../store.ts';
 import { cacheControl, disposition, rangeOf } from './content.ts';
 import type { Links } from './links.ts';
@@ -28,7 +28,7 @@ export async function contentRoutes(
   openToEveryOrigin(app, isLink);
   answerPreflight(app, '/assets/:assetId/content', { methods: ['GET', 'HEAD', 'PUT'], isSigned: isLink });
 
-  app.get<{ Params: AssetPath; Querystring: ContentQuery }>(
+  app.get<{ Params: AssetParams; Querystring: ContentQuery }>(
     '/assets/:assetId/content',
     {
       config: { access: 'public', ignoresCredential: isLink, answers: 'image/*' },
@@ -36,7 +36,7 @@ export async function contentRoutes(
         summary: 'Read the bytes of an asset',
         description: 'With a credential, or without one by a signed link. Answers single ranges and ETags.',
         security: [{ apiKey: [] }, { session: [] }, {}],
-        params: AssetPath,
+        params: AssetParams,
         querystring: ContentQuery,
       },
     },
@@ -71,7 +71,7 @@ export async function contentRoutes(
   );
 
   /** The account whose asset may be read: the link's, else the caller's. */
-  function readerOf(request: FastifyRequest<{ Params: AssetPath; Querystring: ContentQuery }>): string {
+  function readerOf(request: FastifyRequest<{ Params: AssetParams; Querystring: ContentQuery }>): string {
     const { params, query } = request;
     if (!isLink(request)) return gate.callerOf(request).accountId;
     return links.ownerOf('asset-content', params.assetId, query);

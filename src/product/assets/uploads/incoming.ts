@@ -78,7 +78,7 @@ export function createIncoming(outbound: Outbound): IncomingImages {
 }
 
 /**
- * Raw bytes, whatever they are called.
+ * Opens a raw body as the image, whatever its Content-Type says.
  * @throws ApiError payload_too_large on `file`.
  */
 export function openRaw(request: FastifyRequest, body: Readable): IncomingImage {

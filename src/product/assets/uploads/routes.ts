@@ -8,7 +8,7 @@ import { assetOf } from '../asset.ts';
 import type { Links } from '../content/links.ts';
 import { PUT_LIFE_MS } from '../limits.ts';
 import { assetName, collectionName } from '../rules.ts';
-import { Asset, AssetPath, PutQuery, Reservation, Reserved, UploadQuery, UrlUpload } from '../schema.ts';
+import { Asset, AssetParams, PutQuery, Reservation, Reserved, UploadQuery, UrlUpload } from '../schema.ts';
 import { type IncomingImages, openRaw } from './incoming.ts';
 import type { Arrivals } from './uploads.ts';
 
@@ -73,14 +73,14 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
     },
   );
 
-  app.put<{ Params: AssetPath; Querystring: PutQuery }>(
+  app.put<{ Params: AssetParams; Querystring: PutQuery }>(
     '/assets/:assetId/content',
     {
       config: { access: 'public', ignoresCredential: () => true, body: 'stream' },
       schema: {
         summary: 'Put the bytes of a reserved asset',
         description: 'Under its signed upload url alone, once.',
-        params: AssetPath,
+        params: AssetParams,
         querystring: PutQuery,
         response: { 200: envelopeOf(Asset) },
       },

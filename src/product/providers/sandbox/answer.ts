@@ -60,19 +60,19 @@ interface AnswerContext {
 function valueFor(schema: unknown, context: AnswerContext): unknown {
   context.budget.spend({ values: 1, bytes: context.name.length });
   if (typeof schema !== 'object' || schema === null)
-    return paidFor(context.facts[context.name] ?? null, context);
+    return chargedValue(context.facts[context.name] ?? null, context);
   const resolved = resolvedOnce(schema as Schema, context);
-  if (resolved.const !== undefined) return paidFor(resolved.const, context);
-  if (Array.isArray(resolved.enum)) return paidFor(resolved.enum[0], context);
+  if (resolved.const !== undefined) return chargedValue(resolved.const, context);
+  if (Array.isArray(resolved.enum)) return chargedValue(resolved.enum[0], context);
   const fact = context.facts[context.name];
   const { type } = resolved;
   if (fact !== undefined && fits(fact, type))
-    return type === 'array' ? listFor(resolved, context, fact as unknown[]) : paidFor(fact, context);
+    return type === 'array' ? arrayFor(resolved, context, fact as unknown[]) : chargedValue(fact, context);
   switch (type) {
     case 'object':
       return objectFor(resolved, context);
     case 'array':
-      return listFor(resolved, context, []);
+      return arrayFor(resolved, context, []);
     case 'string':
       return textFor(resolved, context);
     case 'integer':
@@ -85,8 +85,8 @@ function valueFor(schema: unknown, context: AnswerContext): unknown {
   }
 }
 
-/** A value that is given as it is: a fact, or one that the schema itself holds. */
-function paidFor(value: unknown, { budget }: AnswerContext): unknown {
+/** Charges the budget for a value that is answered unchanged: a fact, or one that the schema holds. */
+function chargedValue(value: unknown, { budget }: AnswerContext): unknown {
   budget.spend({ bytes: JSON.stringify(value)?.length ?? 0 });
   return value;
 }
@@ -106,7 +106,7 @@ function objectFor(schema: Schema, context: AnswerContext): Record<string, unkno
   );
 }
 
-function listFor(schema: Schema, context: AnswerContext, found: unknown[]): unknown[] {
+function arrayFor(schema: Schema, context: AnswerContext, found: unknown[]): unknown[] {
   const least = Number(schema.minItems ?? 0);
   const most = Number(schema.maxItems ?? Number.POSITIVE_INFINITY);
   const entry = () => valueFor(schema.items ?? true, { ...context, name: '', depth: context.depth + 1 });

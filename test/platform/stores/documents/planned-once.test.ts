@@ -2,7 +2,7 @@
 import { constants, DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
 import { indexReadsOf } from '../../../../src/platform/stores/documents/embedded/index-read.ts';
-import { PAGE_OF_ROWS, quoted, shapeOf } from '../../../../src/platform/stores/documents/embedded/shape.ts';
+import { LIMIT_OFFSET, quoted, shapeOf } from '../../../../src/platform/stores/documents/embedded/shape.ts';
 import type { CollectionSpec } from '../../../../src/platform/stores/documents/port.ts';
 
 const SPEC: CollectionSpec = {
@@ -50,7 +50,7 @@ t.test('a read by an index is planned once, however many rows are asked for', as
 
 t.test('a page of rows is planned once, wherever it begins', async (t) => {
   const { database, asked } = open(t);
-  const statement = database.prepare(`SELECT body FROM ${quoted(SPEC.name)} ORDER BY "_id" ${PAGE_OF_ROWS}`);
+  const statement = database.prepare(`SELECT body FROM ${quoted(SPEC.name)} ORDER BY "_id" ${LIMIT_OFFSET}`);
   const planned = asked.times;
   for (const skip of [0, 1, 2]) t.equal(statement.all(-1, skip).length, 3 - skip);
   t.equal(asked.times, planned);

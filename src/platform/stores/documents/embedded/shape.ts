@@ -47,12 +47,12 @@ function createIndex(table: string, index: IndexSpec, columns: string[]): string
 }
 
 /**
- * The number of rows of a statement (-1: all), and of those that are skipped. SQLite reads a bare `LIMIT ?` while it
- * plans, and plans again at every execution, because another number may be bound by then: that costs several times the
- * read. In a sum it does not look.
+ * Clauses for the number of rows (-1: all) and of rows to skip. SQLite plans a statement with a bare `LIMIT ?` again at
+ * every execution, because its plan depends on the bound number; that costs several times the read. The plan does not
+ * depend on a sum.
  */
 export const FIRST_ROWS = 'LIMIT ? + 0';
-export const PAGE_OF_ROWS = `${FIRST_ROWS} OFFSET ? + 0`;
+export const LIMIT_OFFSET = `${FIRST_ROWS} OFFSET ? + 0`;
 
 /** A name within a statement. */
 export function quoted(name: string): string {

@@ -19,7 +19,7 @@ import { GroupedSums } from './grouped-sums.ts';
 import { type Key, keyOfField, valueAt } from './keys.ts';
 import { narrow, orderBy } from './narrowing.ts';
 import { pick } from './pick.ts';
-import { PAGE_OF_ROWS, quoted, type Shape } from './shape.ts';
+import { LIMIT_OFFSET, quoted, type Shape } from './shape.ts';
 import { applyUpdate, upserted } from './update.ts';
 
 /** A collection within the thread that owns it, where nothing waits. */
@@ -157,7 +157,7 @@ export class Table implements Synchronous<Collection<Document>> {
     const sql = `SELECT rowid, body FROM ${this.#name} WHERE ${where} ${orderBy(sort, this.#shape)}`;
     if (exact) {
       const page = [...params, limit ?? -1, skip];
-      for (const row of this.#database.iterate(`${sql} ${PAGE_OF_ROWS}`, page)) yield rowOf(row);
+      for (const row of this.#database.iterate(`${sql} ${LIMIT_OFFSET}`, page)) yield rowOf(row);
       return;
     }
     const query = new Query(filter);
