@@ -103,7 +103,7 @@ export function createResuming({
   }
 
   /**
-   * Refuses a job that has a newer attempt. While an attempt is being submitted, waits for its end, because it may fail.
+   * Refuses a job that has a newer attempt. While one is being submitted, waits for its end, because it may fail.
    * @throws ApiError job_not_resumable, request_in_progress
    */
   async function refuseResumed(accountId: string, jobId: string, key: SubmitKey | null): Promise<void> {
