@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Pass } from '../../../workers/protocol.ts';
 import { type ApiError, invalidParam } from '../../platform/http/errors.ts';
@@ -30,19 +31,44 @@ const LONGEST_KEPT_TEXT = 500;
 /** Query keys that are not parameters of an op. */
 const OWN_KEYS = ['op', 'preset', 'response'];
 
+/** The query of a request, parsed and as a part of its address. */
+type Asked = Pick<FastifyRequest, 'query' | 'url'>;
+
 /**
- * Reads query and body together, which must name one op, one preset or steps. The query overrides the body, key by key.
+ * Compiles what a call asks for. Query and body together must name one op, one preset or steps; the query overrides the
+ * body, key by key. A query alone is compiled once for each distinct text.
  * @throws ApiError invalid_param on op, preset, steps or the parameter at fault.
  */
-export function readCall(query: Query, body: BodyFields): TransformCall {
+export function compileCall({ url, query }: Asked, body: BodyFields = {}): TransformCall {
+  if (!isEmpty(body)) return compiledCall(query as Query, body);
+  const text = queryTextOf(url);
+  const known = compiled.get(text);
+  if (known !== undefined) return known;
+  const call = compiledCall(query as Query, body);
+  if (text.length <= LONGEST_KEPT_TEXT) compiled.set(text, call);
+  return call;
+}
+
+/**
+ * Refuses a query that no body can make valid, before a slot is taken and before the body is read.
+ * @throws ApiError as `compileCall`.
+ */
+export function checkQuery(asked: Asked, bodyMaySayMore: boolean): void {
+  if (!bodyMaySayMore || compiled.has(queryTextOf(asked.url))) {
+    compileCall(asked);
+    return;
+  }
+  const query = asked.query as Query;
+  if (query.steps !== undefined) throw stepsInQuery();
+  const { op, preset } = namedIn(query, {});
+  if (op !== undefined && preset === undefined) checkKeys(syncOp(op), query);
+}
+
+function compiledCall(query: Query, body: BodyFields): TransformCall {
   if (Array.isArray(query.response)) textOf('response', query.response);
   if (query.steps !== undefined) throw stepsInQuery();
   if (body.steps !== undefined) return sentSteps(query, body);
-  const op = textOf('op', query.op) ?? (query.preset === undefined ? body.op : undefined);
-  const preset = textOf('preset', query.preset) ?? (query.op === undefined ? body.preset : undefined);
-  if (op !== undefined && preset !== undefined) {
-    throw invalidParam('preset', 'op and preset exclude each other: send one of them.');
-  }
+  const { op, preset } = namedIn(query, body);
   if (preset !== undefined) return presetCall(preset, query, body);
   if (op === undefined) {
     const message =
@@ -52,32 +78,24 @@ export function readCall(query: Query, body: BodyFields): TransformCall {
   return opCall(syncOp(op), query, body);
 }
 
-/**
- * Reads the query without a body, as `readCall` does; each distinct text is compiled once.
- * @param text the query as it was sent.
- */
-export function readQuery(text: string, query: Query): TransformCall {
-  const known = compiled.get(text);
-  if (known !== undefined) return known;
-  const call = readCall(query, {});
-  if (text.length <= LONGEST_KEPT_TEXT) compiled.set(text, call);
-  return call;
+/** @throws ApiError invalid_param on preset where both are named. */
+function namedIn(query: Query, body: BodyFields) {
+  const op = textOf('op', query.op) ?? (query.preset === undefined ? body.op : undefined);
+  const preset = textOf('preset', query.preset) ?? (query.op === undefined ? body.preset : undefined);
+  if (op !== undefined && preset !== undefined)
+    throw invalidParam('preset', 'op and preset exclude each other: send one of them.');
+  return { op, preset };
 }
 
-/**
- * Refuses a query that no body can make valid, before a slot is taken and before the body is read.
- * @throws ApiError as `readCall`.
- */
-export function checkQuery(text: string, query: Query, bodyMaySayMore: boolean): void {
-  if (!bodyMaySayMore || compiled.has(text)) {
-    readQuery(text, query);
-    return;
-  }
-  if (query.steps !== undefined) throw stepsInQuery();
-  const op = textOf('op', query.op);
-  const preset = textOf('preset', query.preset);
-  if (op !== undefined && preset !== undefined) readCall(query, {});
-  if (op !== undefined) checkKeys(syncOp(op), query);
+/** The query as it was sent, without the question mark. */
+function queryTextOf(url: string): string {
+  const mark = url.indexOf('?');
+  return mark === -1 ? '' : url.slice(mark + 1);
+}
+
+/** Whether a body adds nothing to the query. */
+function isEmpty({ texts = {}, ...fields }: BodyFields): boolean {
+  return Object.keys(fields).length === 0 && Object.keys(texts).length === 0;
 }
 
 function opCall(op: PixelOp, query: Query, body: BodyFields): TransformCall {

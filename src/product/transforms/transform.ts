@@ -7,12 +7,12 @@ import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { addWarnings, type Warning } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { Models } from '../models/models.ts';
-import { type BodyFields, readInput } from './input.ts';
+import { readInput } from './input.ts';
 import { RESULT_LIFE_SECONDS } from './limits.ts';
 import { beginCall, bring, counted, type MeteredCallOptions, namedAs } from './metered-call.ts';
 import type { Results } from './results.ts';
 import { planOfSteps, SentSteps } from './sent-steps.ts';
-import { checkQuery, type Query, readCall, readQuery, type TransformCall } from './transform-call.ts';
+import { checkQuery, compileCall, type Query, type TransformCall } from './transform-call.ts';
 import { transformQuery, transformReference } from './transform-schema.ts';
 
 /** The pass to run, and the warnings for its caller. */
@@ -65,9 +65,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
       const { caller } = underWay;
       const terms = underWay.expectedBy(pixels);
       const input = await readInput(request);
-      const call = isEmpty(input.fields)
-        ? readQuery(queryTextOf(request), request.query)
-        : readCall(request.query, input.fields);
+      const call = compileCall(request, input.fields);
       const { name, pass, warnings, paramOf } = await planOf(call, caller);
       const done = await counted(options.allowance, caller, name, async () => {
         const image = await bring(input, options, terms);
@@ -120,16 +118,7 @@ const ResultLink = Type.Object(
 function checkBeforeBody(request: FastifyRequest): void {
   checkImageBody(request);
   const type = request.headers['content-type'] ?? '';
-  checkQuery(queryTextOf(request), request.query as Query, !type.startsWith('image/'));
-}
-
-function queryTextOf({ url }: FastifyRequest): string {
-  const start = url.indexOf('?');
-  return start === -1 ? '' : url.slice(start + 1);
-}
-
-function isEmpty({ texts = {}, ...fields }: BodyFields): boolean {
-  return Object.keys(fields).length === 0 && Object.keys(texts).length === 0;
+  checkQuery(request, !type.startsWith('image/'));
 }
 
 function answerLink(url: string, { data, contentType, width, height }: PixelResult) {
