@@ -58,7 +58,7 @@ function startTune(
   environment: Record<string, string>,
   words: string[],
 ) {
-  const all = ['--live', '--url', url, '--minutes-each', '0.1', '--pairs', '2', ...words];
+  const all = ['--live', '--url', url, '--minutes-each', '0.05', '--pairs', '2', ...words];
   const tune = spawn(process.execPath, [MAIN, ...all], {
     env: { ...withoutStores(process.env), DATA_DIR: directory, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -89,7 +89,7 @@ t.test(
     const load = await steadyLoad(service);
     const environment = { METRICS_TOKEN: 'token-of-the-metrics', ENV_FILE };
     const { ended, printed } = startTune(t, service, environment, [
-      ...['--save', '--minutes', '1', '--out', join(folder, 'out')],
+      ...['--save', '--minutes', '0.5', '--out', join(folder, 'out')],
     ]);
     const code = await ended;
     const { right, wrong } = await load.stop();

@@ -23,7 +23,7 @@ export interface SlotRequest {
   bytes: number;
   /** Memory that it keeps while it waits, in bytes: the body of a call. */
   heldBytes?: number;
-  /** Of a call that was expected: it is not refused again. */
+  /** Of a call that was expected: an overload does not refuse it again. */
   arrival?: Arrival | undefined;
   /** Called when it is next in line, once or more, so that its input can be read before its turn. */
   prepare?: () => void;
@@ -36,6 +36,8 @@ export interface Arrival {
   /** Gives its place up, at the end of the call. A second call does nothing. */
   end(): void;
 }
+
+type CallRequest = Pick<SlotRequest, 'accountId' | 'heldBytes'>;
 
 /** How many calls may wait, and how long. Jobs wait without a limit. */
 export interface WaitingLimits {
@@ -76,11 +78,11 @@ export interface Admission {
    */
   acquire(request: SlotRequest): Promise<Slot>;
   /**
-   * Lets in a call whose body is still to be read. It counts as one that waits, for a second at most: who sends slowly
-   * keeps no place.
+   * Lets in a call whose body is still to be read. In an overload it counts as one that waits, for a second at most: who
+   * sends slowly keeps no place.
    * @throws provider_unavailable (capacity, with Retry-After) when the queue takes no such call.
    */
-  expect(request: Pick<SlotRequest, 'accountId' | 'heldBytes'>): Arrival;
+  expect(request: CallRequest): Arrival;
   /** When a slot is to be expected for a call that came now: whole seconds, 1 to 60. */
   retryAfterSeconds(): number;
   /**
@@ -102,7 +104,6 @@ interface Waiter {
 
 interface Arriving extends Arrival {
   accountId: string;
-  heldBytes: number;
   sinceMs: number;
 }
 
@@ -304,34 +305,33 @@ export function createAdmission(options: {
     return callsWaitSinceMs !== null && clock.elapsedMs() - callsWaitSinceMs > OVERLOAD_AFTER_MS;
   }
 
-  /** @throws provider_unavailable (capacity) for a call that the queue would not take now. */
-  function refuseExcess({
-    accountId,
-    heldBytes: bytes = 0,
-  }: Pick<SlotRequest, 'accountId' | 'heldBytes'>): void {
-    dropLateArrivals();
-    const waitingCalls = lines.call.size + arrivals.size;
-    if (lines.call.size === 0 && inTheWayOf() + arrivals.size < slots) return;
-    const { calls, heldBytes: mostHeldBytes = Infinity, waitMs: longestWaitMs = Infinity } = limits();
-    let keptBytes = heldBytes;
-    for (const arrival of arrivals) keptBytes += arrival.heldBytes;
+  /** @throws provider_unavailable (capacity) for a call for which the queue is full. */
+  function refuseIfFull({ heldBytes: bytes = 0 }: CallRequest): void {
+    const { calls, heldBytes: mostHeldBytes = Infinity } = limits();
     // However large its body is, one call may wait.
-    const holdsTooMuch = bytes > 0 && keptBytes > 0 && keptBytes + bytes > mostHeldBytes;
-    if (waitingCalls >= calls || holdsTooMuch) throw capacity(retryAfterSeconds());
+    const holdsTooMuch = bytes > 0 && heldBytes > 0 && heldBytes + bytes > mostHeldBytes;
+    if (lines.call.size >= calls || holdsTooMuch) throw capacity(retryAfterSeconds());
+  }
+
+  /** @throws provider_unavailable (capacity) for a call that would wait for too long in an overload. */
+  function refuseIfOverloaded({ accountId }: CallRequest): void {
     if (!isOverloaded()) return;
+    dropLateArrivals();
     const waitMs = expectedWaitMs(accountId);
     // Where a single piece of work takes longer than the limit, one call may wait for it.
-    const limitMs = Math.max(longestWaitMs, meanServiceMs);
+    const limitMs = Math.max(limits().waitMs ?? Infinity, meanServiceMs);
     if (waitMs <= limitMs) return;
     refuseLateWaiters(limitMs);
     throw capacity(secondsOf(waitMs));
   }
 
-  function expect(request: Pick<SlotRequest, 'accountId' | 'heldBytes'>): Arrival {
-    refuseExcess(request);
+  function expect(request: CallRequest): Arrival {
+    if (lines.call.size > 0 || inTheWayOf() >= slots) {
+      refuseIfFull(request);
+      refuseIfOverloaded(request);
+    }
     const arrival: Arriving = {
       accountId: request.accountId,
-      heldBytes: request.heldBytes ?? 0,
       sinceMs: clock.elapsedMs(),
       end: () => void arrivals.delete(arrival),
     };
@@ -356,7 +356,10 @@ export function createAdmission(options: {
       // The place may have been kept by another pool.
       request.arrival?.end();
       if (waiting() === 0 && fits(request)) return take(request, 0);
-      if (request.work !== 'job' && !wasExpected) refuseExcess(request);
+      if (request.work !== 'job') {
+        refuseIfFull(request);
+        if (!wasExpected) refuseIfOverloaded(request);
+      }
       return wait(request);
     },
     expect,

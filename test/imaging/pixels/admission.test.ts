@@ -322,38 +322,45 @@ t.test(
   },
 );
 
-t.test('a call whose body is under way counts as one that waits, and is not refused again', async (t) => {
-  const { ask, admission, clock } = open({ limits: { calls: 2 } });
-  void ask('at work', 'a');
+t.test('in an overload, a call whose body is under way counts as one that waits', async (t) => {
+  const { ask, admission, clock } = open({ limits: { waitMs: 650 } });
+  for (const name of ['at work', 'waits']) void ask(name, 'a');
   await turn();
-  const [first, second] = [admission.expect({ accountId: 'a' }), admission.expect({ accountId: 'b' })];
-  t.throws(() => admission.expect({ accountId: 'c' }), { message: /full/ });
-  await t.rejects(ask('c'), { code: 'provider_unavailable' }, 'nor may one that was not expected');
-  void admission.acquire({ accountId: 'a', bytes: 0, signal: forever, arrival: first });
-  await turn();
-  t.equal(admission.stats().waiting, 1);
-  t.throws(() => admission.expect({ accountId: 'c' }), 'it waits, and is counted once');
-  second.end();
-  second.end();
-  const third = admission.expect({ accountId: 'c' });
-  clock.advance(1_000);
-  admission.expect({ accountId: 'd' });
-  await t.rejects(
-    admission.acquire({ accountId: 'c', bytes: 0, signal: forever, arrival: third }),
-    { code: 'provider_unavailable' },
-    'a body that took longer keeps no place',
+  t.doesNotThrow(() => Array.from({ length: 20 }, () => admission.expect({ accountId: 'b' })), 'before it');
+  clock.advance(1_001);
+  // Two accounts with a turn of 200 ms each.
+  const first = admission.expect({ accountId: 'b' });
+  t.throws(
+    () => admission.expect({ accountId: 'b' }),
+    { message: /full/ },
+    'its second turn is four turns away',
   );
+  first.end();
+  first.end();
+  const second = admission.expect({ accountId: 'b' });
+  void admission.acquire({ accountId: 'b', bytes: 0, signal: forever, arrival: second });
+  await turn();
+  t.equal(admission.stats().waiting, 2);
+  t.throws(() => admission.expect({ accountId: 'b' }), 'it waits, and is counted once');
+  const third = admission.expect({ accountId: 'c' });
+  await t.rejects(ask('d'), { code: 'provider_unavailable' }, 'a fourth account');
+  clock.advance(1_000);
+  void ask('d');
+  await turn();
+  t.equal(admission.stats().waiting, 3);
+  const late = admission.acquire({ accountId: 'c', bytes: 0, signal: forever, arrival: third });
+  await t.rejects(late, { code: 'provider_unavailable' }, 'a body that took longer keeps no place');
 });
 
-t.test('bodies under way count by their bytes', async (t) => {
-  const { ask, admission } = open({ limits: { heldBytes: 100 } });
+t.test('however many bodies are under way, the queue takes as many calls as it may', async (t) => {
+  const { ask, admission } = open({ limits: { calls: 1 } });
   void ask('at work', 'a');
   await turn();
-  const first = admission.expect({ accountId: 'a', heldBytes: 80 });
-  t.throws(() => admission.expect({ accountId: 'b', heldBytes: 30 }), { message: /full/ });
-  t.doesNotThrow(() => admission.expect({ accountId: 'b', heldBytes: 20 }));
-  first.end();
-  t.doesNotThrow(() => admission.expect({ accountId: 'b', heldBytes: 30 }));
+  const [first, second] = ['b', 'c'].map((accountId) => admission.expect({ accountId }));
+  void admission.acquire({ accountId: 'b', bytes: 0, signal: forever, arrival: first });
+  await turn();
+  const late = admission.acquire({ accountId: 'c', bytes: 0, signal: forever, arrival: second });
+  await t.rejects(late, { code: 'provider_unavailable' });
 });
 
 t.test('a call that left ends the overload as one that was served does', async (t) => {

@@ -1,7 +1,4 @@
 // needs: server
-import { once } from 'node:events';
-import { type ClientRequest, request } from 'node:http';
-import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import t from 'tap';
 import type { TestServer } from '../../support/harness.ts';
@@ -24,8 +21,6 @@ const busywork = await pngOf(
 const ONE_SLOT = { IMAGE_HEAVY_SLOTS: '1', TRANSFORM_TIMEOUT_MS: '12000' };
 const LONG_PASS = { op: 'convert', format: 'avif', effort: '9' };
 const MOST_LOOKS = 300;
-const MOST_TRIES = 10;
-const PATIENCE_MS = 3_000;
 
 /** What a gauge of the passes that may take long says. */
 async function gauge(server: TestServer, name: string): Promise<number> {
@@ -89,45 +84,3 @@ t.test('without a queue a second call is refused while the first is at work', as
     'and then it is not',
   );
 });
-
-t.test(
-  'a call whose body is under way keeps its place: the next one is refused before it sends its own',
-  async (t) => {
-    const { server, key } = await openCalls(t, { IMAGE_THREADS: '1', IMAGE_QUEUE: '1' });
-    const other = await server.account();
-    const statusOf = async (call: ClientRequest) => {
-      const [answer] = await once(call, 'response');
-      answer.resume();
-      return answer.statusCode;
-    };
-    const begin = (as: string): ClientRequest => {
-      const headers = {
-        authorization: `ApiKey ${as}`,
-        'content-type': 'image/png',
-        'content-length': png.length,
-      };
-      const call = request(`${server.url}/api/v1/images/transform?op=flip`, { method: 'POST', headers });
-      call.flushHeaders();
-      return call;
-    };
-    // A machine that is busy for a second lets the place go.
-    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-      const [first, second] = [begin(key), begin(other.key)];
-      const answered = await Promise.race([
-        statusOf(first).then((status) => ({ status, call: first, waiting: second })),
-        statusOf(second).then((status) => ({ status, call: second, waiting: first })),
-        pause(PATIENCE_MS, null, { ref: false }),
-      ]);
-      if (answered === null) {
-        for (const call of [first, second]) call.destroy();
-        continue;
-      }
-      t.equal(answered.status, 503, 'before its body');
-      answered.call.destroy();
-      answered.waiting.end(png);
-      t.equal(await statusOf(answered.waiting), 200, 'the one that was let in is not refused afterwards');
-      return;
-    }
-    t.fail('never was a call refused at its head');
-  },
-);
