@@ -78,8 +78,8 @@ export interface Admission {
    */
   acquire(request: SlotRequest): Promise<Slot>;
   /**
-   * Lets in a call whose body is still to be read. In an overload it counts as one that waits, for a second at most: who
-   * sends slowly keeps no place.
+   * Lets in a call whose body is still to be read. In an overload it counts as one that waits, for a second at most: a
+   * slow sender keeps no place.
    * @throws provider_unavailable (capacity, with Retry-After) when the queue takes no such call.
    */
   expect(request: CallRequest): Arrival;
