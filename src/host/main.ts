@@ -69,7 +69,7 @@ async function main(): Promise<void> {
     log.warn(warning);
 
   const { HOST, PORT, METRICS_PORT } = settings.http;
-  await checkAddress(HOST, PORT);
+  const chosenPort = await checkAddress(HOST, PORT);
   if (METRICS_PORT !== 0) await checkAddress(HOST, METRICS_PORT, 'METRICS_PORT');
 
   const hostId = randomText(12);
@@ -107,6 +107,8 @@ async function main(): Promise<void> {
         DARKROOM_HOST_ID: hostId,
         DARKROOM_STARTED_AT: startedAt,
         DARKROOM_PROCESS_ID: String(forked),
+        // With PORT=0, a process that replaces the only one would listen on another port than the printed one.
+        PORT: String(chosenPort),
         // A process that replaces another starts a third faster from what the first one compiled.
         NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(settings.stores.DATA_DIR, 'compile-cache'),
         UV_THREADPOOL_SIZE: process.env.UV_THREADPOOL_SIZE ?? String(libuvThreads(capacity)),

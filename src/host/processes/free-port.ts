@@ -1,15 +1,17 @@
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 
 /**
  * Refuses an address that cannot be listened on, before anything is made or started for it.
+ * @param port 0: any free one.
  * @param setting the one that names the port.
+ * @returns the port.
  * @throws Error with a sentence for the operator.
  */
 export async function checkAddress(
   host: string,
   port: number,
   setting: 'PORT' | 'METRICS_PORT' = 'PORT',
-): Promise<void> {
+): Promise<number> {
   const probe = createServer();
   try {
     await new Promise<void>((resolve, reject) => {
@@ -19,7 +21,9 @@ export async function checkAddress(
   } catch (error) {
     throw new Error(sentenceFor(error as NodeJS.ErrnoException, { host, port, setting }), { cause: error });
   }
+  const { port: free } = probe.address() as AddressInfo;
   await new Promise((resolve) => probe.close(resolve));
+  return free;
 }
 
 function sentenceFor(

@@ -119,6 +119,24 @@ t.test(
   },
 );
 
+t.test('the only process of a service is replaced at the same address', async (t) => {
+  const service = await startWholeService(t, { PROCESSES: '1' });
+  const [victim] = await service.children();
+  if (victim === undefined) throw new Error('The service has no process.');
+  process.kill(victim, 'SIGKILL');
+  await until(async () => {
+    const [successor] = await service.children();
+    return successor !== undefined && successor !== victim;
+  });
+  await until(() =>
+    fetch(`${service.url}/healthz`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  );
+  t.pass('its port was chosen by the system');
+});
+
 t.test('a process that hangs is noticed, killed and replaced', async (t) => {
   const service = await startWholeService(t, { PROCESSES: '2', HANG_TIMEOUT_MS: '2000' });
   const restarts = async () =>
