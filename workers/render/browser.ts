@@ -12,6 +12,13 @@ import { makeScratch, removeScratch } from './scratch.ts';
 /** The browser did not start; the message ends with the last lines that it printed. */
 export class StartError extends Error {
   override readonly name = 'StartError';
+  /** Whether a fault of its own ended the browser: a second start may succeed. */
+  readonly isCrash: boolean;
+
+  constructor(message: string, { isCrash = false, ...options }: ErrorOptions & { isCrash?: boolean } = {}) {
+    super(message, options);
+    this.isCrash = isCrash;
+  }
 }
 
 /** Flags for drawing: the same pixels on every machine, and every image decoded before its page is captured. */
@@ -47,6 +54,15 @@ const PROCESS_FLAGS = [
   // In a process of its own, a sandboxed frame would escape the interception of its page's requests.
   '--disable-features=IsolateSandboxedIframes,Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,PaintHolding,BackForwardCache,RenderDocument',
 ] as const;
+
+/** Signals by which a process ends at a fault of its own. */
+const FAULTS: ReadonlySet<NodeJS.Signals | null> = new Set([
+  'SIGSEGV',
+  'SIGBUS',
+  'SIGILL',
+  'SIGTRAP',
+  'SIGABRT',
+]);
 
 const START_TIMEOUT_MS = 15_000;
 const LAST_WORDS_CHARACTERS = 2_000;
@@ -114,7 +130,8 @@ export async function startBrowser(
   } catch (error) {
     kill();
     await gone;
-    throw new StartError(`${executable.path} did not start: ${lastWords()}`, { cause: error });
+    const isCrash = FAULTS.has(child.signalCode);
+    throw new StartError(`${executable.path} did not start: ${lastWords()}`, { cause: error, isCrash });
   }
 }
 

@@ -148,12 +148,23 @@ export class BrowserKeeper {
     if (!this.#swept) await sweepScratch();
     this.#swept = true;
     const executable = await findExecutable(this.#options.browserPath, this.#options.cacheDir);
-    const browser = await this.#startWalled(executable);
+    const browser = await this.#startAgainAfterCrash(executable);
     this.#notify({
       level: 'info',
       message: `Chromium ${browser.driver.version()} at ${executable.path} draws pages.`,
     });
     return { browser, startedMs: this.#clock.elapsedMs(), pages: new Map(), drawn: 0 };
+  }
+
+  /** Starts a browser, and once more when it crashes as it starts: Chromium does so once in thousands of starts. */
+  async #startAgainAfterCrash(executable: Executable): Promise<Browser> {
+    try {
+      return await this.#startWalled(executable);
+    } catch (error) {
+      if (!(error instanceof StartError && error.isCrash)) throw error;
+      this.#notify({ level: 'warn', message: `The browser is started again: ${error.message}` });
+      return this.#startWalled(executable);
+    }
   }
 
   /** Starts a browser with its sandbox. Where none can be had and none is required, it starts without. */

@@ -1,8 +1,11 @@
 // needs: browser
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import t from 'tap';
+import { findExecutable } from '../../../workers/render/executable.ts';
 import { handClock } from '../../support/clock.ts';
 import { browserDirectories, browserProcesses, untilEmpty } from './processes.ts';
-import { openStudio } from './studio.ts';
+import { BROWSER_CACHE, openStudio } from './studio.ts';
 
 const ROUNDS = Number(process.env.KILL_ROUNDS ?? 20);
 const LIME = '<!doctype html><body style="margin:0;background:lime">';
@@ -61,6 +64,31 @@ t.test('where no browser starts, the render says so and the operator reads how t
   t.match(await broken.render(LIME), { kind: 'render_failure', reason: 'no_browser' });
   t.match(broken.notices, [/^error: .*\/bin\/false did not start/]);
   t.same(await untilEmpty(browserDirectories), []);
+});
+
+t.test('a browser that crashes as it starts is started once more, and no more than once', async (t) => {
+  const { path } = await findExecutable(process.env.BROWSER_PATH ?? '', BROWSER_CACHE);
+  const folder = t.testdir();
+  /** A browser whose first starts end at a fault. */
+  async function crashing(starts: number): Promise<string> {
+    const count = join(folder, `starts-${starts}`);
+    const script = join(folder, `browser-${starts}`);
+    const lines = [
+      '#!/bin/sh',
+      `echo start >> ${count}`,
+      `[ "$(wc -l < ${count})" -le ${starts} ] && kill -SEGV $$`,
+      `exec ${path} "$@"`,
+    ];
+    await writeFile(script, lines.join('\n'), { mode: 0o755 });
+    return script;
+  }
+  const once = openStudio(t, { browserPath: await crashing(1) });
+  t.same((await once.draw(LIME)).pixel(100, 50), [0, 255, 0, 255]);
+  t.match(once.notices, [/^warn: The browser is started again: .* did not start/, /^info: Chromium/]);
+  const twice = openStudio(t, { browserPath: await crashing(2) });
+  t.match(await twice.render(LIME), { kind: 'render_failure', reason: 'no_browser' });
+  t.match(twice.notices, [/^warn: /, /^error: Renders are refused: /]);
+  t.same((await twice.draw(LIME)).pixel(100, 50), [0, 255, 0, 255], 'the next call tries again');
 });
 
 function victimsOf(processes: ReturnType<typeof browserProcesses>, round: number): number[] {

@@ -6,6 +6,8 @@ import { BrowserKeeper, type KeeperClock } from '../../../workers/render/keeper.
 import type { RenderFailure, RenderTask } from '../../../workers/render/protocol.ts';
 import { createRenderer, type RenderTies } from '../../../workers/render/renderer.ts';
 
+export const BROWSER_CACHE = join(tmpdir(), 'darkroom-test-browser');
+
 /** Of a client that waits for its answer. */
 const STAYS = new AbortController().signal;
 
@@ -42,9 +44,8 @@ export function openStudio(
 ): Studio {
   const notices: string[] = [];
   const { recycleAfterPages = 10_000, browserPath = process.env.BROWSER_PATH ?? '' } = options;
-  const cacheDir = join(tmpdir(), 'darkroom-test-browser');
   const keeper = new BrowserKeeper(
-    { browserPath, cacheDir, sandbox: 'auto', recycleAfterPages, recycleAboveBytes: 2 ** 32 },
+    { browserPath, cacheDir: BROWSER_CACHE, sandbox: 'auto', recycleAfterPages, recycleAboveBytes: 2 ** 32 },
     (notice) => notices.push(`${notice.level}: ${notice.message}`),
     options.clock,
   );
