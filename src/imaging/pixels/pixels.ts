@@ -17,6 +17,7 @@ import { type Clock, systemClock } from '../../platform/clock/clock.ts';
 import type { ApiError } from '../../platform/http/errors.ts';
 import { present } from '../../platform/names/present.ts';
 import type { SettingsOf } from '../../platform/settings/setting.ts';
+import type { Log } from '../../platform/tracing/log.ts';
 import type { Arrival, WorkClass } from './admission.ts';
 import type { pixelsSettings } from './config.ts';
 import { type Deadline, deadlineOf } from './deadline.ts';
@@ -145,11 +146,7 @@ export interface PixelsOptions {
   settings: SettingsOf<typeof pixelsSettings>;
   /** The pools follow it, without a failed call. */
   capacity: Capacity;
-  log: {
-    warn(context: object, message: string): void;
-    /** Hears of each decision; absent where nobody reads them. */
-    debug?(context: object, message: string): void;
-  };
+  log: Log;
   clock?: Clock;
   /** The modules that the threads and the processes run. */
   threadFile?: URL;

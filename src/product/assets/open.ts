@@ -9,6 +9,7 @@ import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { Documents } from '../../platform/stores/documents/port.ts';
 import type { Objects } from '../../platform/stores/objects/port.ts';
 import type { SweepTask } from '../../platform/sweeping/sweeper.ts';
+import type { Log } from '../../platform/tracing/log.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import type { AssetStatus } from './asset.ts';
 import { AssetCollections } from './collections/collections.ts';
@@ -48,7 +49,7 @@ interface AssetsOptions {
   /** See AssetSweepsOptions. */
   storesOpenedAt?: Date;
   now: () => Date;
-  log: { warn(context: object, message: string): void };
+  log: Log;
 }
 
 export interface Assets extends Slice {

@@ -1,5 +1,6 @@
 import { eachLimit } from '../../platform/fairness/each-limit.ts';
 import type { Objects } from '../../platform/stores/objects/port.ts';
+import type { Log } from '../../platform/tracing/log.ts';
 import type { AssetDocument } from './asset.ts';
 import type { AssetQuota } from './quota/asset-quota.ts';
 import type { AssetRecords } from './records.ts';
@@ -10,7 +11,7 @@ interface RemovalOptions {
   records: AssetRecords;
   quota: AssetQuota;
   objects: Objects;
-  log: { warn(context: object, message: string): void };
+  log: Log;
 }
 
 /** Enough for a commit of the documents to take several of them; a client's own calls are hardly slower meanwhile. */

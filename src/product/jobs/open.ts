@@ -8,6 +8,7 @@ import type { OpMeter } from '../../platform/metrics/ops.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { Documents } from '../../platform/stores/documents/port.ts';
 import type { Objects } from '../../platform/stores/objects/port.ts';
+import type { Log } from '../../platform/tracing/log.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import type { AssetsForJobs } from '../assets/open.ts';
@@ -63,7 +64,7 @@ interface JobsOptions {
   capacity: Capacity;
   draining: AbortSignal;
   now: () => Date;
-  log: { warn(context: object, message: string): void };
+  log: Log;
 }
 
 export interface Jobs extends Slice {

@@ -6,6 +6,7 @@ import type { Outbound } from '../../platform/outbound/outbound.ts';
 import type { SettingsOf } from '../../platform/settings/setting.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { Documents } from '../../platform/stores/documents/port.ts';
+import type { Log } from '../../platform/tracing/log.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import { type OpenEvents, WRITTEN } from '../events/open.ts';
 import type { webhooksSettings } from './config.ts';
@@ -45,7 +46,7 @@ interface WebhooksOptions {
   /** Aborts when the process stops taking calls. */
   draining: AbortSignal;
   now: () => Date;
-  log: { warn(context: object, message: string): void };
+  log: Log;
 }
 
 /** Webhooks, put together: the routes of owners, and what sends their events. */
@@ -69,7 +70,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   const shareOf = (slots: number) => () => Math.max(1, Math.floor(slots / capacity.processes()));
   const dispatcher = createDispatcher({
     coordination,
-    worker: createEndpointWorker({ endpoints, deliveries, disabling, attempt, metrics, now }),
+    worker: createEndpointWorker({ endpoints, deliveries, disabling, attempt, metrics, now, log }),
     holderPrefix: `${options.hostId}/${options.processId}/`,
     workers: shareOf(WEBHOOK_CONCURRENCY),
     slotsOfAccount: shareOf(WEBHOOK_CONCURRENCY_PER_ACCOUNT),

@@ -1,6 +1,7 @@
 // needs: server
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
+import { askProcesses } from '../../../src/host/processes/controls.ts';
 import type { ItemDocument } from '../../../src/product/jobs/job.ts';
 import { dyingStores } from '../../support/dying.ts';
 import { startServer, type TestServer } from '../../support/harness.ts';
@@ -51,6 +52,7 @@ t.test('with a key, a real model is the default, and its price follows the param
 
 t.test('prompts, keys and pictures are in no log line and no metric', async (t) => {
   const { openai, server, account } = await withOpenAi(t);
+  await askProcesses(server.stores.coordination, { kind: 'log', level: 'debug', forMs: null });
   for (const status of [200, 400, 401, 429, 500]) {
     openai.behave(status === 200 ? answered : { status, json: { error: { message: `${KEY} refuses` } } });
     const { json } = await submit(server, account.key, { ...generate, wait: 30 });
@@ -59,6 +61,7 @@ t.test('prompts, keys and pictures are in no log line and no metric', async (t) 
   const metrics = String((await server.call('//metrics')).bytes);
   t.match(metrics, /darkroom_provider_calls_total\{provider="openai",verdict="answered"\} 1/);
   t.match(metrics, /verdict="service_misconfigured"\} 1/);
+  t.match(server.logged(), /"pauseMs":0,"code":"provider_unavailable","msg":"An item is tried again"/);
   const told = metrics + server.logged();
   t.notMatch(told, SECRET_WISH);
   t.notMatch(told, KEY);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, setDefaultCACertificates } from 'node:tls';
 import t, { type Test } from 'tap';
+import { askProcesses } from '../../../src/host/processes/controls.ts';
 import { CERTIFICATE, PRIVATE_KEY } from '../../platform/outbound/certificate.ts';
 import { startServer } from '../../support/harness.ts';
 import { LOOPBACK_CERTIFICATE, LOOPBACK_KEY } from './certificate.ts';
@@ -107,6 +108,19 @@ for (const [what, behave, record, tls] of QUICK) {
     await server.call(`/webhook-endpoints/${id}`, { key: owner.key, method: 'DELETE' });
   });
 }
+
+t.test('at debug the log says why and when a delivery is tried again', async (t) => {
+  await askProcesses(server.stores.coordination, { kind: 'log', level: 'debug', forMs: null });
+  const account = await server.account();
+  const { url, seen } = await peer(t, says('HTTP/1.1 500 Oops\r\n\r\n'));
+  const { id } = await register(server, account, url);
+  await leaveInOutbox(server.stores, [outcome(account.id, { sequence: 0 })]);
+  await eventually(async () => (await records(server, account, id))[0]?.attempts === 1);
+  t.equal(seen.connections, 1);
+  const lines = server.logged().split('\n');
+  const line = JSON.parse(lines.find((each) => each.includes('A delivery is tried again')) ?? '{}');
+  t.match(line, { level: 20, attempts: 1, reason: 'HTTP 500', dueAt: /Z$/ });
+});
 
 t.test(
   'nine endpoints that hang delay the tenth by nothing, and each of theirs ends by its time limit',

@@ -1,6 +1,7 @@
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
 import type { SweepTask } from '../../../platform/sweeping/sweeper.ts';
+import type { Log } from '../../../platform/tracing/log.ts';
 import type { AssetsForJobs } from '../../assets/open.ts';
 import type { Holds } from '../../billing/holds.ts';
 import type { Events } from '../../events/open.ts';
@@ -36,7 +37,7 @@ export interface EngineOptions {
   onEnd: (jobId: string, job?: JobDocument) => void;
   draining: AbortSignal;
   now: () => Date;
-  log: { warn(context: object, message: string): void };
+  log: Log;
 }
 
 /** Moves accepted jobs to their end: claims their items, has them worked on, records outcomes and completes jobs. */

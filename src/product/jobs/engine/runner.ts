@@ -1,6 +1,7 @@
 import { createFairQueue } from '../../../platform/fairness/fair-queue.ts';
 import { randomText } from '../../../platform/names/ids.ts';
 import { throughOutages } from '../../../platform/stores/outages.ts';
+import type { Log } from '../../../platform/tracing/log.ts';
 import type { Perform } from '../item-work.ts';
 import type { ItemsStore } from '../items-store.ts';
 import {
@@ -32,7 +33,7 @@ interface RunnerOptions {
   draining: AbortSignal;
   metrics: RunnerMetrics;
   now: () => Date;
-  log: { warn(context: object, message: string): void };
+  log: Log;
 }
 
 /** The counters of the runner, by the type of the jobs. */
@@ -224,6 +225,8 @@ export function createRunner(options: RunnerOptions): Runner {
     const pauseMs = retryAfterMs(failure, item.tries);
     if (pauseMs === null) return record(job, item, failed(failure, item, now()), slot);
     metrics.retried(job.type);
+    const { code } = failure;
+    log.debug?.({ item: item._id, tries: item.tries, pauseMs, code }, 'An item is tried again');
     await later(item, pauseMs, 'tries');
   }
 

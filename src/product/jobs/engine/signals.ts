@@ -1,4 +1,5 @@
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
+import type { Log } from '../../../platform/tracing/log.ts';
 
 const WORK = 'jobs/work';
 const END = 'jobs/end';
@@ -17,10 +18,7 @@ interface SignalHandlers {
  * Wake-ups among all processes of all hosts: what there is to do, and what is done. Each may be lost: who waits looks
  * for himself as well, only later.
  */
-export function createSignals(
-  coordination: Coordination,
-  log: { warn(context: object, message: string): void },
-) {
+export function createSignals(coordination: Coordination, log: Log) {
   function send(channel: string, jobId: string): void {
     coordination
       .publish(channel, jobId)

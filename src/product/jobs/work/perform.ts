@@ -4,6 +4,7 @@ import { MEGABYTE } from '../../../platform/names/units.ts';
 import { StorageFullError } from '../../../platform/stores/documents/port.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
 import { isOutage, throughOutages } from '../../../platform/stores/outages.ts';
+import type { Log } from '../../../platform/tracing/log.ts';
 import type { AssetsForJobs } from '../../assets/open.ts';
 import type { Facts } from '../../assets/uploads/intake.ts';
 import type { ModelSegment, PassSegment, Segment } from '../../catalogue/plan/plan.ts';
@@ -54,7 +55,7 @@ export interface PerformOptions {
   /** Whether the job is being cancelled: an item then starts no further segment. */
   isStopping: (jobId: string) => Promise<boolean>;
   now: () => Date;
-  log: { warn(context: object, message: string): void };
+  log: Log;
 }
 
 /** Work that failed for a reason that is no refusal of the interface, such as one of a provider. */

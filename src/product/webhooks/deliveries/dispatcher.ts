@@ -1,4 +1,5 @@
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
+import type { Log } from '../../../platform/tracing/log.ts';
 import { ATTEMPT_LIMIT_MS } from './attempt.ts';
 import type { EndpointWorker } from './endpoint-worker.ts';
 import { ownersOf, SCHEDULE, WAKE } from './schedule.ts';
@@ -25,7 +26,7 @@ interface DispatcherOptions {
   workers: () => number;
   /** The most of them for one account. */
   slotsOfAccount: () => number;
-  log: { warn(context: object, message: string): void };
+  log: Log;
 }
 
 interface Dispatcher {

@@ -1,3 +1,4 @@
+import type { Log } from '../../../platform/tracing/log.ts';
 import type { Disabling } from '../endpoints/disabling.ts';
 import type { EndpointDocument } from '../endpoints/endpoint.ts';
 import { type EndpointsStore, MOST_CONSECUTIVE_FAILURES } from '../endpoints/store.ts';
@@ -17,6 +18,7 @@ interface EndpointWorkerOptions {
   attempt: Attempt;
   metrics: WebhookMetrics;
   now: () => Date;
+  log: Log;
 }
 
 /** The turn of a worker, as its dispatcher allows it. */
@@ -47,6 +49,7 @@ export function createEndpointWorker({
   attempt,
   metrics,
   now,
+  log,
 }: EndpointWorkerOptions): EndpointWorker {
   return async (accountId, endpointId, turn) => {
     const queue = await deliveries.queue(accountId, endpointId, DELIVERIES_A_TURN);
@@ -111,6 +114,11 @@ export function createEndpointWorker({
       await disabling.countFailure(endpoint, delivery._id, result.error);
     }
     const isRecorded = await deliveries.settle(delivery, settlement);
+    if (settlement.dueAt !== null) {
+      const attempts = delivery.attempts + 1;
+      const { error: reason, dueAt } = settlement;
+      log.debug?.({ delivery: delivery._id, attempts, reason, dueAt }, 'A delivery is tried again');
+    }
     if (isRecorded) metrics.attempted(delivery, settlement.status, startedAt);
     return settlement.dueAt;
   }

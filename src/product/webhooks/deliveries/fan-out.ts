@@ -1,4 +1,5 @@
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
+import type { Log } from '../../../platform/tracing/log.ts';
 import type { Outbox, OutboxDocument } from '../../events/outbox.ts';
 import type { EndpointsStore } from '../endpoints/store.ts';
 import { newDelivery } from './delivery.ts';
@@ -15,7 +16,7 @@ interface FanOutOptions {
   deliveries: DeliveriesStore;
   coordination: Coordination;
   now: () => Date;
-  log: { warn(context: object, message: string): void };
+  log: Log;
 }
 
 interface FanOut {

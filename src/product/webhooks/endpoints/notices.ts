@@ -1,5 +1,6 @@
 import type { Mail } from '../../../platform/mail/mail.ts';
 import { DAY_MS } from '../../../platform/names/units.ts';
+import type { Log } from '../../../platform/tracing/log.ts';
 import type { EndpointDocument } from './endpoint.ts';
 import type { EndpointsStore } from './store.ts';
 
@@ -9,7 +10,7 @@ interface NoticesOptions {
   /** Null when the account is gone. */
   emailOf: (accountId: string) => Promise<string | null>;
   now: () => Date;
-  log: { warn(context: object, message: string): void };
+  log: Log;
 }
 
 export interface Notices {
