@@ -13,9 +13,9 @@ import { openSharedClock, type SharedClock } from '../platform/clock/shared-cloc
 import { installBodyParsing } from '../platform/http/bodies/parsing.ts';
 import { drainServer } from '../platform/http/connection/draining.ts';
 import { installReleasing, type ReleasableConnections } from '../platform/http/connection/releasing.ts';
+import { installFreeSpaceCheck } from '../platform/http/hooks/free-space.ts';
 import { installIdempotency } from '../platform/http/hooks/idempotency.ts';
 import { installMetrics } from '../platform/http/hooks/metrics.ts';
-import { installRoom } from '../platform/http/hooks/room.ts';
 import { installTracing } from '../platform/http/hooks/tracing.ts';
 import { installOpenApi } from '../platform/http/openapi/install.ts';
 import { pageRoutes } from '../platform/http/pages/documentation.ts';
@@ -29,9 +29,9 @@ import { createMeters, type Meters } from '../platform/metrics/meters.ts';
 import type { PoolStats } from '../platform/metrics/pools.ts';
 import { present } from '../platform/names/present.ts';
 import { StorageFullError } from '../platform/stores/documents/port.ts';
+import { createFreeSpaceCheck } from '../platform/stores/free-space.ts';
 import { measured } from '../platform/stores/measured.ts';
 import type { Stores } from '../platform/stores/open.ts';
-import { createRoomCheck } from '../platform/stores/room.ts';
 import { createSweeper } from '../platform/sweeping/sweeper.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Gate } from '../product/accounts/gate/gate.ts';
@@ -85,7 +85,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     log: options.log,
   });
   meters.clock.watch(clock.differenceMs);
-  const checkRoom = createRoomCheck(settings.stores, stores);
+  const checkFreeSpace = createFreeSpaceCheck(settings.stores, stores);
   const server = createServer(settings.http, options.log);
   installTracing(server, tracing);
   countOpenPaths(server, {
@@ -141,7 +141,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   await server.register(healthRoutes, {
     isDraining: () => draining.signal.aborted,
     checkTimeoutMs: READY_TIMEOUT_MS,
-    remarks: () => remarksOn(threads.renders, checkRoom, clock),
+    remarks: () => remarksOn(threads.renders, checkFreeSpace, clock),
     clockDifferenceMs: () => Math.round(clock.differenceMs()),
     checks: {
       documents: () => stores.documents.ping(),
@@ -158,7 +158,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   // The interface: one gate, then the slices.
   await server.register(
     async (api) => {
-      installAdmission(api, stores, slices.gate, checkRoom);
+      installAdmission(api, stores, slices.gate, checkFreeSpace);
       await api.register(slices.catalogue.priceRoutes);
       for (const slice of slices.all) await api.register(slice.routes, { prefix: '/v1' });
     },
@@ -230,35 +230,35 @@ async function openThreads({ settings, log }: AppOptions, capacity: Capacity, me
 }
 
 /**
- * What a call passes before it reaches a slice: the gate, its Idempotency-Key, room on the disk, the reading of its
+ * What a call passes before it reaches a slice: the gate, its Idempotency-Key, free disk space, the reading of its
  * body.
  */
 function installAdmission(
   api: FastifyInstance,
   stores: Stores,
   gate: Gate,
-  checkRoom: () => Promise<void>,
+  checkFreeSpace: () => Promise<void>,
 ): void {
   const ownerOf = (request: FastifyRequest) => gate.callerIfAny(request)?.accountId ?? request.ip;
   gate.install(api);
   installIdempotency(api, stores.coordination, ownerOf);
-  installRoom(api, checkRoom);
+  installFreeSpaceCheck(api, checkFreeSpace);
   installBodyParsing(api, ownerOf);
 }
 
 /** Warnings for the operator while the process serves. */
 async function remarksOn(
   renders: Renders,
-  checkRoom: () => Promise<void>,
+  checkFreeSpace: () => Promise<void>,
   clock: SharedClock,
 ): Promise<string[]> {
-  const hasRoom = await checkRoom().then(
+  const hasFreeSpace = await checkFreeSpace().then(
     () => true,
     (error) => !(error instanceof StorageFullError),
   );
   return [
     ...(renders.isSandboxed() ? [] : [UNSANDBOXED]),
-    ...(hasRoom ? [] : [STORAGE_FULL]),
+    ...(hasFreeSpace ? [] : [STORAGE_FULL]),
     ...(clock.isWrong() ? [WRONG_CLOCK] : []),
   ];
 }

@@ -70,7 +70,7 @@ const COLOURLESS: readonly Slot[] = [
  * Whether a call that works at `slot` has to wait for the next pipeline, given the slots that this one uses already.
  * @param hasAlpha whether the picture is or may be transparent.
  */
-export function comesTooLate(slot: Slot, used: ReadonlySet<Slot>, hasAlpha: boolean): boolean {
+export function needsNextPipeline(slot: Slot, used: ReadonlySet<Slot>, hasAlpha: boolean): boolean {
   const uses = (slots: readonly Slot[]) => slots.some((one) => used.has(one));
   if (uses(SLOTS.slice(SLOTS.indexOf(slot)))) return true;
   if (used.has('greyscale') && !COLOURLESS.includes(slot)) return true;

@@ -1,7 +1,7 @@
 import type { Sharp } from 'sharp';
 import type { Rgba } from './colour/colour.ts';
 import { openPixels } from './input.ts';
-import { comesTooLate, type Slot } from './order.ts';
+import { needsNextPipeline, type Slot } from './order.ts';
 import { assertSize, type Size } from './pixels/geometry.ts';
 import {
   type DeepPixels,
@@ -104,7 +104,7 @@ export class Picture {
    * A pipeline that is past the slot is run first.
    */
   async at(slot: Slot, last: Slot = slot): Promise<Sharp> {
-    if (comesTooLate(slot, this.#used, this.hasAlpha)) await this.handOver();
+    if (needsNextPipeline(slot, this.#used, this.hasAlpha)) await this.handOver();
     this.#used.add(slot).add(last);
     return this.#pipeline;
   }

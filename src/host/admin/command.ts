@@ -18,14 +18,14 @@ export interface CommandAnswer {
   text: string;
 }
 
-/** The call was wrong; the message says how it goes. */
+/** The command line is wrong; the message shows the right one. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** The words behind a command's name. */
+/** The arguments and options of a command line. */
 export interface Given {
-  /** One for each name in `takes`. */
+  /** One argument for each name in `takes`. */
   words: readonly string[];
   options: Readonly<Record<string, string | true | undefined>>;
 }
@@ -37,12 +37,12 @@ export interface Command {
   about: string;
   /** The arguments after the name, all of them required: `ACCOUNT`, `N`. */
   takes: readonly string[];
-  /** Its own options, with what stands behind each; null for one that stands alone. */
+  /** Its options by name, with the name of the value that each takes; null for a flag. */
   options: Readonly<Record<string, string | null>>;
   run(given: Given, context: CommandContext): Promise<CommandAnswer>;
 }
 
-/** How a command is written. */
+/** The usage line of a command. */
 export function usageOf({ name, takes, options }: Command): string {
   const optional = Object.entries(options).map(([option, value]) =>
     value === null ? `[--${option}]` : `[--${option} ${value}]`,

@@ -3,7 +3,7 @@ import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, regi
 
 type Metrics = MetricObjectWithValues<MetricValue<string>>[];
 
-/** Asks an API process for its metrics, and its answer; without an id it is the last word of a process that ends. */
+/** The request for the metrics of an API process, and its answer. A process that ends sends its last without an id. */
 export type MetricsMessage =
   | { type: 'collectMetrics'; id: number }
   | { type: 'metrics'; id: number | null; metrics: Metrics };

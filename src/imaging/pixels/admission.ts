@@ -3,64 +3,65 @@ import { systemClock } from '../../platform/clock/clock.ts';
 import { createFairQueue } from '../../platform/fairness/fair-queue.ts';
 import { capacity } from './failures.ts';
 
-/** A call has somebody who waits for its answer; a job has not. */
+/** The client of a call waits for its answer; nobody waits for a job. */
 export type WorkClass = 'call' | 'job';
 
-/** Room for one piece of work. */
+/** A slot of a pool, taken by one piece of work. */
 export interface Slot {
-  /** How long it was waited for. */
+  /** Time from the request to the slot, in milliseconds. */
   queueMs: number;
-  /** Gives it back, once the work has really ended. A second call does nothing. */
+  /** Frees the slot. It is called when the work has ended, not when its client has gone. A second call does nothing. */
   release(): void;
 }
 
 export interface SlotRequest {
-  /** Whose work this is; accounts are served in turn. */
+  /** The account that the work is for; accounts are served in turn. */
   accountId: string;
-  /** Calls are served first, but a job at least every fourth time; absent: a call. */
+  /** Calls are served first, but every fourth turn is a job's where one waits. Absent: a call. */
   work?: WorkClass | undefined;
-  /** Memory the work is estimated to take. More than the whole budget is admitted alone. */
+  /** Estimated memory of the work, in bytes. Work that exceeds the whole budget runs alone. */
   bytes: number;
-  /** Memory that it keeps while it waits, in bytes: the body of a call. */
+  /** Memory of the request while it waits, in bytes: the body of a call. */
   heldBytes?: number;
-  /** Of a call that was expected: an overload does not refuse it again. */
+  /** The arrival of a call that `expect` let in: an overload does not refuse that call again. */
   arrival?: Arrival | undefined;
-  /** Called when it is next in line, once or more, so that its input can be read before its turn. */
+  /** Called once or more when the request is next in its queue, so that its input is read before its turn. */
   prepare?: () => void;
   /** Ends the waiting; acquire rejects with its reason. */
   signal: AbortSignal;
 }
 
-/** A call that was let in, and whose body is under way. */
+/** A call that was let in and whose body is still being received. */
 export interface Arrival {
-  /** Gives its place up, at the end of the call. A second call does nothing. */
+  /** Stops counting the call as one that will wait. A second call does nothing. */
   end(): void;
 }
 
 type CallRequest = Pick<SlotRequest, 'accountId' | 'heldBytes'>;
 
-/** How many calls may wait, and how long. Jobs wait without a limit. */
+/** The limits of the queue of calls. Jobs wait without a limit. */
 export interface WaitingLimits {
+  /** Number of calls that may wait. */
   calls: number;
-  /** Bytes that calls may keep while they wait; absent: any number. */
+  /** Bytes of the bodies of waiting calls; absent: any number. */
   heldBytes?: number;
-  /** In an overload, calls that would wait longer are refused, in milliseconds; absent: none is. */
+  /** Longest wait in an overload, in milliseconds: calls that would wait longer are refused. Absent: none is. */
   waitMs?: number;
 }
 
 export interface AdmissionStats {
   slots: number;
-  /** At work now: more than there are slots while calls work beside jobs, or after a resize. */
+  /** Slots that are taken. They are more than `slots` while calls run beside jobs, and after a resize. */
   busy: number;
-  /** Calls that wait. */
+  /** Number of calls that wait. */
   waiting: number;
-  /** Jobs that wait. */
+  /** Number of jobs that wait. */
   jobsWaiting: number;
   reservedBytes: number;
   budgetBytes: number;
-  /** Recent mean of how long a slot was taken. */
+  /** Recent mean time that a slot was taken, in milliseconds. */
   meanServiceMs: number;
-  /** Recent mean of how long a slot was waited for. */
+  /** Recent mean wait for a slot, in milliseconds. */
   meanWaitMs: number;
 }
 
@@ -78,19 +79,19 @@ export interface Admission {
    */
   acquire(request: SlotRequest): Promise<Slot>;
   /**
-   * Lets in a call whose body is still to be read. In an overload it counts as one that waits, for a second at most: a
-   * slow sender keeps no place.
+   * Lets in a call whose body is still to be received. In an overload, the call counts as waiting for a second at most,
+   * so that slow senders do not fill the queue.
    * @throws provider_unavailable (capacity, with Retry-After) when the queue takes no such call.
    */
   expect(request: CallRequest): Arrival;
-  /** When a slot is to be expected for a call that came now: whole seconds, 1 to 60. */
+  /** Expected wait of a call that arrives now, in whole seconds from 1 to 60. */
   retryAfterSeconds(): number;
   /**
-   * Changes the number of slots and the memory; work under way keeps its own, so that fewer come into force as work
-   * ends.
+   * Changes the number of slots and the budget of memory. Running work keeps its slot, so a smaller number takes
+   * effect as work ends.
    */
   resize(size: { slots: number; budgetBytes?: number }): void;
-  /** Resolves when nobody works and nobody waits. */
+  /** Resolves when no work runs and none waits. */
   idle(): Promise<void>;
   stats(): AdmissionStats;
 }
@@ -107,67 +108,66 @@ interface Arriving extends Arrival {
   sinceMs: number;
 }
 
-/** A mean that forgets: how much the latest value weighs in it. */
+/** Weight of the latest value in an exponential moving average. */
 const LATEST_WEIGHT = 0.1;
 const withLatest = (mean: number, latest: number) => mean + LATEST_WEIGHT * (latest - mean);
 
 const FIRST_GUESS_MS = 200;
-/** A queue of calls that has not been empty for this long is an overload, and no burst. */
+/** A queue of calls that has not been empty for longer than this is an overload; before that, it is a burst. */
 const OVERLOAD_AFTER_MS = 1_000;
-/** Time for which a place is kept for a body. */
+/** Time for which a call counts as waiting while its body is received. */
 const ARRIVAL_MS = 1_000;
-/** How much longer than the limit a call that was let in may wait, because the limit is held by an estimate. */
+/** Factor by which the wait of a queued call may exceed the limit, because the wait is an estimate. */
 const LENIENCE = 1.3;
 const LONGEST_RETRY_SECONDS = 60;
-/** Calls that are served in a row while a job waits: the next turn is the job's. */
+/** Calls that are served in a row while a job waits; the next turn is the job's. */
 const CALLS_IN_A_ROW = 3;
 
 export function createAdmission(options: {
   slots: number;
   budgetBytes: number;
-  /** Asked at each call, because an operator may change them. */
+  /** Read at each call, because an operator may change them. */
   limits: () => WaitingLimits;
   /**
-   * A call does not wait for the slots that jobs have: it works beside them, so that up to twice as many are at work as
-   * there are slots. A job takes a slot only where neither a call nor another job has it.
+   * Whether calls run beside jobs instead of waiting for their slots: up to twice `slots` are then taken. A job takes a
+   * slot only where neither a call nor another job has it.
    */
   callsBesideJobs?: boolean;
   clock?: Clock;
 }): Admission {
   const { limits, callsBesideJobs = false, clock = systemClock } = options;
   let { slots, budgetBytes } = options;
-  const lines = { call: createFairQueue<Waiter>(), job: createFairQueue<Waiter>() };
-  /** Calls whose bodies are under way, the oldest first. */
+  const queues = { call: createFairQueue<Waiter>(), job: createFairQueue<Waiter>() };
+  /** Calls whose bodies are being received, the oldest first. */
   const arrivals = new Set<Arriving>();
-  /** Slots that each account has now. */
-  const held = new Map<string, number>();
+  /** Slots taken, by account. */
+  const taken = new Map<string, number>();
   let callsInARow = 0;
   const atWork: Record<WorkClass, number> = { call: 0, job: 0 };
   let reservedBytes = 0;
-  /** Kept by calls that wait. */
+  /** Bytes of the bodies of waiting calls. */
   let heldBytes = 0;
-  /** Since when calls wait without a break; null while none waits. */
+  /** Start of the time in which calls have always been waiting; null while none waits. */
   let callsWaitSinceMs: number | null = null;
   let meanServiceMs = FIRST_GUESS_MS;
   let meanWaitMs = 0;
   let idlers: (() => void)[] = [];
 
-  const slotsOf = (accountId: string) => held.get(accountId) ?? 0;
-  const waiting = () => lines.call.size + lines.job.size;
+  const slotsOf = (accountId: string) => taken.get(accountId) ?? 0;
+  const waiting = () => queues.call.size + queues.job.size;
   const busy = () => atWork.call + atWork.job;
 
-  /** Work that has the slots which work of this class could take. */
-  const inTheWayOf = (work: WorkClass = 'call') =>
-    callsBesideJobs && work === 'call' ? atWork.call : busy();
+  /** Slots that are taken, as seen by work of this class. */
+  const takenFor = (work: WorkClass = 'call') => (callsBesideJobs && work === 'call' ? atWork.call : busy());
 
   function fits({ bytes, work }: SlotRequest): boolean {
-    return inTheWayOf(work) < slots && (busy() === 0 || reservedBytes + bytes <= budgetBytes);
+    return takenFor(work) < slots && (busy() === 0 || reservedBytes + bytes <= budgetBytes);
   }
 
   function count(accountId: string, change: 1 | -1): void {
     const ofAccount = slotsOf(accountId) + change;
-    if (ofAccount === 0) held.delete(accountId);
-    else held.set(accountId, ofAccount);
+    if (ofAccount === 0) taken.delete(accountId);
+    else taken.set(accountId, ofAccount);
   }
 
   function take({ accountId, bytes, work = 'call' }: SlotRequest, queueMs: number): Slot {
@@ -191,29 +191,29 @@ export function createAdmission(options: {
     };
   }
 
-  /** Some job waits that a free slot would help. */
-  const jobsLack = () => lines.job.size > 0 && atWork.job < slots;
+  /** Whether a job waits for a slot, and not behind other jobs that have all of them. */
+  const jobNeedsSlot = () => queues.job.size > 0 && atWork.job < slots;
 
   function classWhoseTurnItIs(): WorkClass {
-    if (lines.call.size === 0) return 'job';
-    return jobsLack() && callsInARow >= CALLS_IN_A_ROW ? 'job' : 'call';
+    if (queues.call.size === 0) return 'job';
+    return jobNeedsSlot() && callsInARow >= CALLS_IN_A_ROW ? 'job' : 'call';
   }
 
   /**
-   * The one whose turn it is goes first even when a smaller pass of another would fit: a large one that is overtaken
-   * for as long as small ones come would never run.
+   * Serves requests in turn. A smaller request never overtakes a larger one that lacks memory, because the larger one
+   * might then never run.
    */
   function admitNext(): void {
     for (;;) {
       const work = classWhoseTurnItIs();
-      const next = lines[work].next({ slotsOf });
+      const next = queues[work].next({ slotsOf });
       if (next === undefined || !fits(next.waiter.request)) break;
-      callsInARow = work === 'call' && jobsLack() ? callsInARow + 1 : 0;
-      leaveLine(next.waiter);
-      lines[work].serve(next.owner, next.waiter);
+      callsInARow = work === 'call' && jobNeedsSlot() ? callsInARow + 1 : 0;
+      leaveQueue(next.waiter);
+      queues[work].serve(next.owner, next.waiter);
       next.waiter.grant(take(next.waiter.request, clock.elapsedMs() - next.waiter.arrivedMs));
     }
-    lines[classWhoseTurnItIs()].next({ slotsOf })?.waiter.request.prepare?.();
+    queues[classWhoseTurnItIs()].next({ slotsOf })?.waiter.request.prepare?.();
     if (busy() > 0 || waiting() > 0) return;
     for (const resolve of idlers) resolve();
     idlers = [];
@@ -232,13 +232,13 @@ export function createAdmission(options: {
         },
         refuse(reason) {
           signal.removeEventListener('abort', giveUp);
-          leaveLine(waiter);
-          lines[work].remove(accountId, waiter);
+          leaveQueue(waiter);
+          queues[work].remove(accountId, waiter);
           reject(reason);
           admitNext();
         },
       };
-      lines[work].add(accountId, waiter);
+      queues[work].add(accountId, waiter);
       if (work === 'call') {
         heldBytes += request.heldBytes ?? 0;
         callsWaitSinceMs ??= clock.elapsedMs();
@@ -249,16 +249,16 @@ export function createAdmission(options: {
     });
   }
 
-  /** Called before a waiter leaves its line, served or not. */
-  function leaveLine({ request }: Waiter): void {
+  /** Called before a waiter leaves its queue, served or not. */
+  function leaveQueue({ request }: Waiter): void {
     if (request.work === 'job') return;
     heldBytes -= request.heldBytes ?? 0;
-    if (lines.call.size === 1) callsWaitSinceMs = null;
+    if (queues.call.size === 1) callsWaitSinceMs = null;
   }
 
   /**
-   * How long calls wait in an overload, in milliseconds: accounts take turns, and those that wait now go on to send.
-   * @param turns of the account, until that of the call.
+   * The wait of a call in an overload, in milliseconds, on the assumption that every waiting account goes on sending.
+   * @param turns of the call's account, up to and including that of the call.
    */
   function waitOfMs(turns: number, accounts: number): number {
     return (turns * accounts * meanServiceMs) / slots;
@@ -266,8 +266,8 @@ export function createAdmission(options: {
 
   function expectedWaitMs(accountId: string): number {
     const accounts = new Set([accountId]);
-    for (const [waitingAccount] of lines.call.lines()) accounts.add(waitingAccount);
-    let own = lines.call.sizeOf(accountId);
+    for (const [waitingAccount] of queues.call.lines()) accounts.add(waitingAccount);
+    let own = queues.call.sizeOf(accountId);
     for (const arrival of arrivals) {
       accounts.add(arrival.accountId);
       if (arrival.accountId === accountId) own += 1;
@@ -276,12 +276,12 @@ export function createAdmission(options: {
   }
 
   /**
-   * Refuses calls that would wait for longer than the limit in all: those of the burst that began an overload. The next
-   * call of each account stays.
+   * Refuses waiting calls whose whole wait would exceed the limit. The burst before an overload leaves such calls behind.
+   * The next call of each account stays.
    */
   function refuseLateWaiters(longestWaitMs: number): void {
     const late: Waiter[] = [];
-    const waitingLines = [...lines.call.lines()];
+    const waitingLines = [...queues.call.lines()];
     for (const [, waiters] of waitingLines) {
       let turns = 0;
       for (const waiter of waiters) {
@@ -308,9 +308,9 @@ export function createAdmission(options: {
   /** @throws provider_unavailable (capacity) for a call for which the queue is full. */
   function refuseIfFull({ heldBytes: bytes = 0 }: CallRequest): void {
     const { calls, heldBytes: mostHeldBytes = Infinity } = limits();
-    // However large its body is, one call may wait.
+    // A single call may wait, however large its body is.
     const holdsTooMuch = bytes > 0 && heldBytes > 0 && heldBytes + bytes > mostHeldBytes;
-    if (lines.call.size >= calls || holdsTooMuch) throw capacity(retryAfterSeconds());
+    if (queues.call.size >= calls || holdsTooMuch) throw capacity(retryAfterSeconds());
   }
 
   /** @throws provider_unavailable (capacity) for a call that would wait for too long in an overload. */
@@ -318,7 +318,7 @@ export function createAdmission(options: {
     if (!isOverloaded()) return;
     dropLateArrivals();
     const waitMs = expectedWaitMs(accountId);
-    // Where a single piece of work takes longer than the limit, one call may wait for it.
+    // Where one piece of work takes longer than the limit, one call may wait for it.
     const limitMs = Math.max(limits().waitMs ?? Infinity, meanServiceMs);
     if (waitMs <= limitMs) return;
     refuseLateWaiters(limitMs);
@@ -326,7 +326,7 @@ export function createAdmission(options: {
   }
 
   function expect(request: CallRequest): Arrival {
-    if (lines.call.size > 0 || inTheWayOf() >= slots) {
+    if (queues.call.size > 0 || takenFor() >= slots) {
       refuseIfFull(request);
       refuseIfOverloaded(request);
     }
@@ -340,7 +340,7 @@ export function createAdmission(options: {
   }
 
   function retryAfterSeconds(): number {
-    const aheadMs = ((lines.call.size + busy()) / slots) * meanServiceMs;
+    const aheadMs = ((queues.call.size + busy()) / slots) * meanServiceMs;
     return secondsOf(aheadMs);
   }
 
@@ -353,7 +353,7 @@ export function createAdmission(options: {
       request.signal.throwIfAborted();
       dropLateArrivals();
       const wasExpected = arrivals.has(request.arrival as Arriving);
-      // The place may have been kept by another pool.
+      // The arrival may be another pool's.
       request.arrival?.end();
       if (waiting() === 0 && fits(request)) return take(request, 0);
       if (request.work !== 'job') {
@@ -373,8 +373,8 @@ export function createAdmission(options: {
     stats: () => ({
       slots,
       busy: busy(),
-      waiting: lines.call.size,
-      jobsWaiting: lines.job.size,
+      waiting: queues.call.size,
+      jobsWaiting: queues.job.size,
       reservedBytes,
       budgetBytes,
       meanServiceMs,

@@ -83,7 +83,7 @@ export function createAllowance(options: AllowanceOptions): Allowance {
     const account = await store.find(accountId);
     if (account === null) return false;
     const freed = await releaseExpired(account);
-    return freed > 0 || hasRoom(account, period, plan(account.plan));
+    return freed > 0 || hasAllowance(account, period, plan(account.plan));
   }
 
   async function releaseExpired(account: Money): Promise<number> {
@@ -148,7 +148,7 @@ export function createAllowance(options: AllowanceOptions): Allowance {
 }
 
 /** Whether a refusal was overtaken: the account would let a run in now. */
-function hasRoom({ processing, balance, held }: Money, period: string, terms: PlanTerms): boolean {
+function hasAllowance({ processing, balance, held }: Money, period: string, terms: PlanTerms): boolean {
   if (processing.period < period) return false;
   return processing.used < terms.processLimit || balance - held >= (terms.overageCredits ?? 0);
 }

@@ -126,7 +126,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     {
       config: {
         idempotency: (request) => (isDryRun(request) ? undefined : 'kept'),
-        needsRoom: (request) => !isDryRun(request),
+        needsFreeSpace: (request) => !isDryRun(request),
         async replayed(request, reply, { status, body }) {
           // Only a submit that waited was answered so.
           const jobId = status === 200 || status === 202 ? idIn(body) : undefined;
@@ -235,7 +235,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       config: {
         idempotency: (request) => (isDryRun(request) ? undefined : 'kept'),
         body: 'optional',
-        needsRoom: (request) => !isDryRun(request),
+        needsFreeSpace: (request) => !isDryRun(request),
       },
       schema: {
         summary: 'Resume a job',

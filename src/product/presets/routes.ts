@@ -69,7 +69,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
   app.post<{ Body: NewPreset }>(
     '/presets',
     {
-      config: { idempotency: 'kept', needsRoom: true },
+      config: { idempotency: 'kept', needsFreeSpace: true },
       schema: {
         summary: 'Create a preset',
         description: 'Steps are checked when they are written, so that a saved preset can run.',
@@ -93,7 +93,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
   app.post<{ Body: unknown[] }>(
     '/presets/import',
     {
-      config: { idempotency: 'kept', needsRoom: true, fixedWord: true },
+      config: { idempotency: 'kept', needsFreeSpace: true, fixedWord: true },
       schema: {
         summary: 'Import presets',
         description:
@@ -145,7 +145,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
   app.put<{ Params: PresetParams; Body: PresetChange }>(
     '/presets/:slug',
     {
-      config: { idempotency: 'kept', needsRoom: true },
+      config: { idempotency: 'kept', needsFreeSpace: true },
       schema: {
         summary: 'Change a preset',
         description:

@@ -49,7 +49,7 @@ export async function findForRender(
 }
 
 /**
- * The template that a path names as a whole: a version of it is nothing there.
+ * The template that a path names by id or slug. A version is not accepted here.
  * @throws ApiError not_found on templateId.
  */
 export async function findWhole(

@@ -55,7 +55,7 @@ export async function templateRoutes(
   app.post<{ Body: NewTemplate }>(
     '/templates',
     {
-      config: { idempotency: 'kept', needsRoom: true },
+      config: { idempotency: 'kept', needsFreeSpace: true },
       schema: {
         summary: 'Create a template',
         body: NewTemplate,
@@ -74,7 +74,7 @@ export async function templateRoutes(
   app.post<{ Body: unknown[] }>(
     '/templates/import',
     {
-      config: { idempotency: 'kept', needsRoom: true, fixedWord: true },
+      config: { idempotency: 'kept', needsFreeSpace: true, fixedWord: true },
       schema: {
         summary: 'Import templates',
         description: 'Entries that break a rule are listed in errors; the others land, each at version 1.',
@@ -108,7 +108,7 @@ export async function templateRoutes(
   app.put<{ Params: TemplateParams; Body: TemplateChange }>(
     '/templates/:templateId',
     {
-      config: { idempotency: 'kept', needsRoom: true },
+      config: { idempotency: 'kept', needsFreeSpace: true },
       schema: {
         summary: 'Change a template',
         description:

@@ -111,7 +111,7 @@ t.test('an output that finds no room is said to have found none', async (t) => {
   const now = () => new Date(Date.now() + lateMs);
   const roomy = await startServer(t);
   const { put } = withoutRoom(roomy.stores.objects);
-  const objects = { ...withoutRoom(roomy.stores.objects), put, checkRoom: async () => {} };
+  const objects = { ...withoutRoom(roomy.stores.objects), put, checkFreeSpace: async () => {} };
   const { key } = await roomy.account();
   const picture = sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } }).png();
   const body = new Uint8Array(await picture.toBuffer());
@@ -138,7 +138,7 @@ function withoutRoom(objects: Objects): Objects {
   const refuse = () => Promise.reject(new StorageFullError('The disk is full.'));
   return {
     put: refuse,
-    checkRoom: refuse,
+    checkFreeSpace: refuse,
     get: (key, range) => objects.get(key, range),
     read: (key, limitBytes) => objects.read(key, limitBytes),
     delete: (key) => objects.delete(key),

@@ -35,7 +35,7 @@ export function spell(path: readonly string[]): string {
   }, '');
 }
 
-/** @param place what the sentence calls the field at fault. */
+/** @param place the name of the missing field in the sentence. */
 export function missing(place: string, schema: TSchema | undefined, contract: Contract): string {
   const expected =
     schema === undefined ? 'it' : `${expectationOf(schema, contract.formats)}${meaningOf(schema)}`;
@@ -50,7 +50,7 @@ function meaningOf({ type, enum: words, pattern, examples, format, description }
   return isPlain && sentence ? ` (${sentence})` : '';
 }
 
-/** The end of a sentence about a missing field: a field that was sent and is none, which may have been meant. */
+/** The end of a sentence about a missing field: names an unknown field that was sent, which may be a misspelling. */
 export function sentInstead(sent: unknown, schema: Partial<TSchema>): string {
   const { properties } = schema;
   if (properties === undefined || typeof sent !== 'object' || sent === null) return '';

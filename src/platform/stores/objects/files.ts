@@ -121,7 +121,7 @@ export class FileObjects implements Objects {
     return keys;
   }
 
-  async checkRoom(): Promise<void> {
+  async checkFreeSpace(): Promise<void> {
     await this.#prepare();
     await this.#reserve.check();
   }

@@ -28,7 +28,7 @@ export interface Objects {
   /** Keys that begin with `prefix`, stored before an instant (epoch ms), at most `limit`: what the sweeper deletes. */
   listOlder(prefix: string, beforeMs: number, limit: number): Promise<string[]>;
   /** @throws StorageFullError while the store takes no more puts, though it can be read. */
-  checkRoom(): Promise<void>;
+  checkFreeSpace(): Promise<void>;
   ping(): Promise<void>;
   close(): Promise<void>;
 }

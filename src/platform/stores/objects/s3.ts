@@ -141,7 +141,7 @@ export class S3Objects implements Objects {
   }
 
   /** A bucket has no end. */
-  async checkRoom(): Promise<void> {}
+  async checkFreeSpace(): Promise<void> {}
 
   async ping(): Promise<void> {
     const { sdk, client } = await this.#open();

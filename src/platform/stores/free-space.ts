@@ -3,15 +3,15 @@ import { createReserve, spaceOf } from './objects/reserve.ts';
 import { isEmbedded, type Stores, type StoresSettings } from './open.ts';
 
 /**
- * Whether documents and objects may still grow. Embedded documents lie on the disk of DATA_DIR, where the objects lie
- * too unless a bucket has them; the disks of MongoDB and of a bucket are not ours to watch.
- * @returns a check that throws StorageFullError while the disk is full but for its reserve.
+ * Creates the check of free disk space. Embedded documents are on the disk of DATA_DIR, as are the objects unless they
+ * are in a bucket. The disks of MongoDB and of a bucket are not checked.
+ * @returns a function that throws StorageFullError while only the reserve of the disk is left.
  */
-export function createRoomCheck(
+export function createFreeSpaceCheck(
   settings: StoresSettings,
   { objects }: Pick<Stores, 'objects'>,
 ): () => Promise<void> {
-  if (!isEmbedded(settings) || settings.S3_BUCKET === '') return () => objects.checkRoom();
+  if (!isEmbedded(settings) || settings.S3_BUCKET === '') return () => objects.checkFreeSpace();
   const reserveBytes = settings.STORAGE_RESERVE_MEGABYTES * MEGABYTE;
   const reserve = createReserve(reserveBytes, () => spaceOf(settings.DATA_DIR));
   return () => reserve.check();

@@ -1,0 +1,22 @@
+import type { FastifyInstance } from 'fastify';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The call stores documents that stay: it is refused while the disk is full. A function decides by the request. */
+    needsFreeSpace?: true | ((request: FastifyRequest) => boolean);
+  }
+}
+
+/**
+ * Refuses calls that store documents while the disk is full, before their bodies are parsed. Install it after the hook
+ * that replays answers under an Idempotency-Key, because a replay stores nothing.
+ * @param checkFreeSpace throws StorageFullError while only the reserve of the disk is left.
+ */
+export function installFreeSpaceCheck(app: FastifyInstance, checkFreeSpace: () => Promise<void>): void {
+  app.addHook('preValidation', (request, _reply, done) => {
+    const { needsFreeSpace } = request.routeOptions.config;
+    if (typeof needsFreeSpace === 'function' ? needsFreeSpace(request) : needsFreeSpace === true)
+      return checkFreeSpace();
+    done();
+  });
+}
