@@ -276,8 +276,8 @@ export function createAdmission(options: {
   }
 
   /**
-   * Refuses waiting calls whose whole wait would exceed the limit. The burst before an overload leaves such calls behind.
-   * The next call of each account stays.
+   * Refuses waiting calls whose whole wait would exceed the limit. The burst before an overload leaves such calls. The
+   * next call of each account stays.
    */
   function refuseLateWaiters(longestWaitMs: number): void {
     const late: Waiter[] = [];
