@@ -7,20 +7,19 @@ export interface Deadline {
   signal: AbortSignal;
   /** Epoch milliseconds of the deadline as it is now. */
   deadlineMs(): number;
-  /** Awaits a slot to work in. Of a job's time this takes nothing: its deadline moves by what it waited. */
+  /** Waits for a slot. The deadline of a job moves by the wait; that of a call does not. */
   waiting<T>(slot: Promise<T>): Promise<T>;
-  /** Stops the timer; call it once the answer is there. */
+  /** Stops the timer. Call it when the work has its result. */
   end(): void;
 }
 
 /**
- * Joins a deadline and a client that may go away into one signal, so that code that waits or works has a single ending
- * to watch. At the deadline the reason is what `late` answers then; when the client goes away it is the client's own
- * reason.
+ * Joins a deadline and the disconnect of a client into one signal. Its reason at the deadline is the result of `late`;
+ * at a disconnect it is the reason of the client's signal.
  */
 export function deadlineOf(options: {
   deadlineMs: number;
-  /** The deadline of a call counts all its time, that of a job its work alone. Absent: a call. */
+  /** The deadline of a call includes its waits, that of a job does not. Absent: a call. */
   work?: WorkClass | undefined;
   client: AbortSignal | undefined;
   clock: Clock;
@@ -58,8 +57,8 @@ export function deadlineOf(options: {
 }
 
 /**
- * The work's outcome, or a rejection with the signal's reason as soon as it aborts. The work itself goes on: a thread
- * inside libvips cannot be stopped, so the holder of its slot gives that back when the work ends, not here.
+ * Resolves with the result of the work, or rejects with the signal's reason as soon as it aborts. The work itself goes
+ * on, because a thread inside libvips cannot be stopped. Its slot is freed when the work ends.
  */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {

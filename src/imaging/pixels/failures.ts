@@ -1,7 +1,7 @@
 import type { Failure } from '../../../workers/protocol.ts';
 import { ApiError, unavailable } from '../../platform/http/errors.ts';
 
-/** Nothing is wrong with the call: there is no room for it now. */
+/** The refusal of a valid call for which the pool has no slot now. */
 export function capacity(retryAfterSeconds: number): ApiError {
   return unavailable(
     'capacity',
@@ -10,7 +10,7 @@ export function capacity(retryAfterSeconds: number): ApiError {
   );
 }
 
-/** The call took longer than it may, waiting and working together. */
+/** The refusal of a call whose wait and work together exceed its deadline. */
 export function deadlineExceeded(retryAfterSeconds: number): ApiError {
   return unavailable(
     'deadline_exceeded',
@@ -20,8 +20,8 @@ export function deadlineExceeded(retryAfterSeconds: number): ApiError {
 }
 
 /**
- * The work itself took the time of the call, and would take it again.
- * @param instead what ends sooner, each as a caller can act on it.
+ * The refusal of a call whose work alone exceeds its deadline, as it would again.
+ * @param instead ways to take less time, such as `effort=0`.
  */
 export function tookTooLong(retryAfterSeconds: number, instead: readonly string[]): ApiError {
   const ways = instead.join(', or ');
@@ -30,12 +30,12 @@ export function tookTooLong(retryAfterSeconds: number, instead: readonly string[
   return new ApiError('provider_unavailable', message, { details, retryAfterSeconds });
 }
 
-/** A thread or process died with the call inside. */
+/** The refusal of a call whose thread or child process died. */
 export function workerUnreachable(cause: unknown): ApiError {
   return unavailable('worker_unreachable', 'The image worker was lost; make the same call again.', 1, cause);
 }
 
-/** The bytes are no image that the service reads, or one that is too large. */
+/** The refusal of a file that is not an image of a supported format, or is too large. */
 export function unsupportedFormat(
   message: string,
   details?: Record<string, unknown>,
@@ -44,7 +44,7 @@ export function unsupportedFormat(
   return new ApiError('unsupported_format', message, { param, details });
 }
 
-/** A worker's refusal as the API shows it; `paramOf` names the pass-relative parameter in the caller's words. */
+/** The error of the API for a failure in a worker. `paramOf` maps a parameter of the pass to the field of the call. */
 export function refusalOf(failure: Failure, paramOf: (passParam: string) => string): ApiError {
   return new ApiError(failure.code, failure.message, {
     param: failure.param === undefined ? undefined : paramOf(failure.param),

@@ -36,21 +36,21 @@ import { createRasterizer } from './vector.ts';
 
 interface PixelCall {
   /**
-   * The file. Bytes are handed over: transferred to a thread when they own their memory, and not to be touched again. A
-   * file in a store is read once the call has its slot.
+   * The file. Bytes that own their memory are transferred to a thread, so the caller must not use them afterwards. A
+   * file in a store is read when the call has its slot.
    */
   bytes: Uint8Array | StoredFile;
-  /** Its header, where it was read from these very bytes already. */
+  /** The header, where it was already read from these bytes. */
   header?: Header | null;
-  /** Whose call it is; accounts take turns. */
+  /** The account of the call; accounts take turns. */
   accountId: string;
-  /** Jobs give way to calls, wait without end, and are never refused for want of capacity. Absent: a call. */
+  /** Jobs yield to calls, wait without a limit, and are never refused for want of capacity. Absent: a call. */
   work?: WorkClass;
-  /** The place that was kept for it while its body was read. */
+  /** The arrival of the call, which `expect` returned before its body was received. */
   arrival?: Arrival;
   /**
-   * An item of a large job: it leaves the cores to everything else. It costs some milliseconds, and a process to start
-   * with.
+   * Whether this is an item of a large job, which yields the cores to other work. It costs some milliseconds more, and
+   * the start of a child process.
    */
   inBatch?: boolean;
   /** Epoch milliseconds after which the caller gets deadline_exceeded. A job's moves by the time that it waits. */
@@ -63,20 +63,20 @@ export interface TransformCall extends PixelCall {
   pass: Pass;
   /** Files of the second assets that steps read, by asset id. */
   layers?: Record<string, Uint8Array>;
-  /** Asks for the facts of the result as well: they are there where one task can make both. */
+  /** Whether the facts of the result are wanted, too. They are present where the same task can read them. */
   describes?: boolean;
-  /** Names a pass-relative parameter, such as `steps[0].params.width`, in the caller's words. */
+  /** Maps a parameter of the pass, such as `steps[0].params.width`, to the field of the call. */
   paramOf?: (passParam: string) => string;
 }
 
 interface CompareCall extends PixelCall {
   /** The file of the other image. */
   other: Uint8Array | StoredFile;
-  /** Names the parameter of the other image, `otherAssetId`, in the caller's words. */
+  /** The field of the call that names the other image, such as `otherAssetId`. */
   paramOf?: (passParam: string) => string;
 }
 
-/** A call under way. */
+/** A running call. */
 export interface Work<T> {
   /**
    * Rejects with ApiError: unsupported_format, invalid_param, or provider_unavailable with details.reason `capacity`,
@@ -84,12 +84,12 @@ export interface Work<T> {
    */
   result: Promise<T>;
   /**
-   * Resolves when no thread works for the call any more: at a deadline that is later than the result. Never rejects.
+   * Resolves when no worker runs for the call any more, which after a deadline is later than the result. Never rejects.
    */
   ended: Promise<void>;
 }
 
-/** Time from the call to its thread, waiting for a rasterizer included. */
+/** Time from the call to its worker, with the wait for a rasterizer. */
 interface Queued {
   queueMs: number;
 }
@@ -117,13 +117,13 @@ interface PixelStats {
 export interface Pixels {
   /** Runs one pass over one file. */
   transform(call: TransformCall): Work<PixelResult>;
-  /** Reads what an image is and says. */
+  /** Reads the facts and the metadata of an image. */
   describe(call: PixelCall): Work<PixelFacts>;
   /** Compares an image with another one of its size. */
   compare(call: CompareCall): Work<PixelComparison>;
   /**
-   * Keeps a place in the queue for a call whose body is still to be read.
-   * @param bytes of the body, as far as they are known.
+   * Lets in a call whose body is still to be received.
+   * @param bytes size of the body, where it is known.
    * @throws provider_unavailable (capacity) where the queue takes no more.
    */
   expect(accountId: string, bytes: number): Arrival;
@@ -134,8 +134,8 @@ export interface Pixels {
   /** The pool of items of large jobs, in processes as well. */
   batchStats(): PixelStats;
   /**
-   * A tiny transform that really runs; the answer to a call of the last seconds is the same proof, so that a busy
-   * process does not wait for its own queue. Rejects when it does not run.
+   * Runs a tiny transform. A call that was answered in the last seconds counts as well, so that a busy process does not
+   * wait for its own queue. Rejects when the transform fails.
    */
   selfTest(): Promise<void>;
   /** Waits for the calls under way, then stops threads and rasterizer. */
@@ -165,11 +165,11 @@ interface Source {
   header: Header;
   /** Answers the input; reads it first where it is still in a store. */
   open(): Opened | Promise<Opened>;
-  /** Begins the reading, before the call has its slot. */
+  /** Begins to read the file before the call has its slot. */
   prepare?: () => void;
-  /** Memory that the call keeps while it waits, in bytes. */
+  /** Memory of the call while it waits, in bytes. */
   heldBytes: number;
-  /** Time waited for the rasterizer. */
+  /** Wait for the rasterizer, in milliseconds. */
   queueMs: number;
 }
 
@@ -206,7 +206,7 @@ export function createPixels(options: PixelsOptions): Pixels {
     const late = () => {
       const retryAfterSeconds = pools.quick.retryAfterSeconds();
       if (underWay === undefined) return deadlineExceeded(retryAfterSeconds);
-      // The waiting of a job is not counted.
+      // The wait of a job does not count.
       const waitedMs = work === 'job' ? 0 : underWay.sinceMs - cameMs;
       const isSlow = clock.elapsedMs() - underWay.sinceMs > waitedMs;
       return isSlow ? tookTooLong(retryAfterSeconds, underWay.instead) : deadlineExceeded(retryAfterSeconds);
@@ -230,7 +230,7 @@ export function createPixels(options: PixelsOptions): Pixels {
       reading ??= bytes.read().then((read) => openedFrom(read, null, pass));
       return reading;
     };
-    // Where the reading fails, the call says so when it has its slot.
+    // Where the reading fails, the call is refused when it has its slot.
     const prepare = () => void open().catch(ignore);
     return { header: headerOfFacts(bytes.facts), open, prepare, heldBytes: 0, queueMs: 0 };
   }

@@ -1,7 +1,6 @@
 /**
- * Does the same for each of many, with a limit on how many at a time: each waits for stores, which serve several
- * callers as fast as one. Where it fails for some, it is done for the others all the same, and when all have ended the
- * first failure is thrown.
+ * Runs a function for each element, a limited number at a time. A failure does not stop the others; the first failure
+ * is thrown when all have ended.
  */
 export async function eachLimit<T>(
   many: Iterable<T>,

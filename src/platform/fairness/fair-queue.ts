@@ -1,27 +1,27 @@
 /**
- * Those who wait, by their owner (an account, a network): first come, first served inside of an owner, and the owners
- * in turn.
+ * A queue of waiters by owner (an account, a network). The waiters of one owner are served in the order of arrival, the
+ * owners in turn.
  */
 export interface FairQueue<T> {
   readonly size: number;
-  /** Those who wait, by owner, in the order of their coming. */
+  /** The waiters of each owner, in the order of arrival. */
   lines(): Iterable<readonly [owner: string, waiters: readonly T[]]>;
-  /** How many of an owner wait. */
+  /** Number of waiters of an owner. */
   sizeOf(owner: string): number;
   add(owner: string, waiter: T): void;
-  /** A waiter that is not there is no fault: it may have been served just before. */
+  /** Removes a waiter. One that has just been served is ignored. */
   remove(owner: string, waiter: T): void;
   /**
-   * The next waiter: its owner holds the fewest slots and was served least recently. So an owner keeps several slots
-   * only while no other owner waits.
-   * @param slotsOf absent: all hold as many.
-   * @param canServe absent: every waiter can be served; else the first one of an owner that can.
+   * The next waiter: that of the owner with the fewest slots, among those the one served least recently. So an owner
+   * has several slots only while no other owner waits.
+   * @param slotsOf slots of an owner. Absent: the same for all.
+   * @param canServe whether a waiter can be served now; the first such waiter of each owner counts. Absent: all can.
    */
   next(options?: {
     slotsOf?: (owner: string) => number;
     canServe?: (waiter: T) => boolean;
   }): { owner: string; waiter: T } | undefined;
-  /** Takes out the waiter that `next` answered; its owner goes to the end. */
+  /** Removes the waiter that `next` returned; its owner moves to the end. */
   serve(owner: string, waiter: T): void;
 }
 

@@ -1,11 +1,11 @@
 import { createFairQueue } from './fair-queue.ts';
 
-/** Work that is done one piece at a time, by turns of its owners. */
+/** Runs one piece of work at a time, by turns of the owners. */
 export interface OneAtATime {
-  /** Resolves when it is the owner's turn; nobody else has one until `endTurn`. */
+  /** Resolves when it is the owner's turn, which lasts until `endTurn`. */
   takeTurn(owner: string): Promise<void>;
   endTurn(): void;
-  /** How many of an owner wait for their turn. */
+  /** Number of waiters of an owner. */
   waitingOf(owner: string): number;
 }
 

@@ -15,15 +15,15 @@ import { createThreads, type ResultOf } from './threads.ts';
 /** A task on its way to a worker. */
 interface PoolCall<T extends ImageTask> {
   /**
-   * Reads the input, where it is still in a store, and makes the task. Called once a slot is there: what waits holds no
-   * bytes, and a job's deadline counts its work alone.
+   * Makes the task, and reads its input first where that is in a store. It is called when the call has its slot, so
+   * that a waiting call holds no bytes.
    */
   makeTask(deadlineMs: number): Promise<T>;
   slotRequest: Omit<SlotRequest, 'signal'>;
   deadline: Deadline;
-  /** Is handed the work as soon as it is begun; it settles when the work has really ended. */
+  /** Called with the work when it begins. The promise settles when the work has ended, also after a deadline. */
   follow(native: Promise<unknown>): void;
-  /** Called with the time that a worker was busy, also after the caller was answered, and whether it succeeded. */
+  /** Called with the time that a worker was busy, in milliseconds, even after the deadline, and with its success. */
   took(tookMs: number, succeeded: boolean): void;
 }
 
@@ -32,14 +32,14 @@ export interface PoolResult<T extends ImageTask> {
   queueMs: number;
 }
 
-/** A way to run image tasks: a number of slots, taken in turns, and workers behind them. */
+/** A pool of workers for image tasks, whose slots the accounts take in turn. */
 export interface Pool {
   /** @throws ApiError provider_unavailable, unsupported_format; the deadline's reason when it ends. */
   run<T extends ImageTask>(call: PoolCall<T>): Promise<PoolResult<T>>;
   stats(): AdmissionStats;
   retryAfterSeconds(): number;
   expect: Admission['expect'];
-  /** Changes the number of slots and the memory for all of them, without a failed call. */
+  /** Changes the number of slots and their memory in all. No call fails. */
   resize(size: { slots: number; budgetBytes: number }): void;
   close(): Promise<void>;
 }
@@ -52,13 +52,13 @@ interface PoolOptions {
   onLost: (error: Error) => void;
 }
 
-/** Said of a pass that ended its process. */
+/** The message for a pass that ended its child process. */
 const PROCESS_DIED_MESSAGE =
   'The image needs more memory for this than a pass may take, or broke its decoder; send a smaller one.';
 
 /**
- * Threads of this process: the quickest way, but nothing stops what has been begun. So a call does not wait until a
- * job's item has ended: the thread works on both, and the cores are shared between them.
+ * Threads of this process: the fastest pool, but work that has begun cannot be stopped. A call therefore does not wait
+ * for an item of a job: both run beside each other and share the cores.
  */
 export function createThreadPool(options: PoolOptions & { threadFile: URL }): Pool {
   const { slots, onLost, threadFile, clock } = options;
@@ -104,8 +104,8 @@ export function createThreadPool(options: PoolOptions & { threadFile: URL }): Po
 }
 
 /**
- * Processes that are killed when their time is over, with a clean environment and bounded memory: for what takes long,
- * or for all passes of an operator who wants a wall around the decoders.
+ * Child processes with a clean environment and bounded memory, which are killed at the deadline: for long passes, or
+ * for all passes where the operator wants the decoders isolated.
  */
 export function createProcessPool(
   options: PoolOptions & { processFile: URL; memoryMegabytes: number; niceness: number },
@@ -115,7 +115,7 @@ export function createProcessPool(
     file: options.processFile,
   });
 
-  /** Past its deadline before it had a slot: there was no room for it. */
+  /** The refusal of a call: for want of capacity where its deadline passed before it had a slot. */
   function withoutSlot(error: unknown, begun: boolean): unknown {
     const isLate = (error as { details?: { reason?: unknown } })?.details?.reason === 'deadline_exceeded';
     return isLate && !begun ? capacity(processes.retryAfterSeconds()) : error;

@@ -15,15 +15,15 @@ export function workKindOf(job: Pick<JobDocument, 'type' | 'totalItems'>): WorkK
   return job.type === 'render' ? 'pages' : 'models';
 }
 
-/** The room that one claimed item takes in its process. */
+/** The slot of one claimed item in its process. */
 export interface Slot {
-  /** Makes room for another item. A second call does nothing. */
+  /** Frees the slot. A second call does nothing. */
   release(): void;
-  /** Whether this process has more items of the job, whose outcomes are still to come. */
+  /** Whether this process works on further items of the job. */
   hasSiblings(): boolean;
 }
 
-/** A job that this process claims items of. */
+/** A job whose items this process claims. */
 export class ActiveJob {
   readonly job: JobDocument;
   readonly prefetch: Prefetch;
@@ -38,12 +38,12 @@ export class ActiveJob {
     this.prefetch = prefetch;
   }
 
-  /** Items of it that have a slot here, or are being claimed. */
+  /** Number of its items that have a slot here or are being claimed. */
   get claimed(): number {
     return this.#claimed;
   }
 
-  /** How many more of its items there is room for. */
+  /** Number of further items of it that may be claimed. */
   get room(): number {
     return Math.min(this.prefetch.room, this.prefetch.limitOfJob - this.#claimed);
   }
@@ -55,19 +55,19 @@ export class ActiveJob {
     return this.room >= this.prefetch.batch;
   }
 
-  /** Whether this process is done with it, unless it hears of more items. */
+  /** Whether nothing of it is at work here and no further item is known. */
   get isIdle(): boolean {
     return (this.isExhausted || this.isCancelling) && this.#claimed === 0 && !this.isClaiming;
   }
 
-  /** Takes slots before a claim; a negative count gives back those that the claim left empty. */
+  /** Reserves slots before a claim. A negative count frees those that the claim did not fill. */
   reserve(count: number): void {
     this.#claimed += count;
     this.prefetch.claimed += count;
   }
 
   /**
-   * The slot of one item that was reserved.
+   * Takes one reserved slot for an item.
    * @param onRelease called once.
    */
   slot(onRelease: () => void): Slot {

@@ -58,7 +58,7 @@ export function createCompletion(options: CompletionOptions): Completion {
     return jobs.updateIf(job._id, { ...asItIs, completedItems, failedItems }, { $set: set, $unset: unset });
   }
 
-  /** Gives back the room for outputs that were not made. */
+  /** Releases the storage that was reserved for outputs which were not made. */
   async function returnQuota(job: JobDocument): Promise<void> {
     const { _id, accountId } = job;
     const left = job.places - job.outputs;
@@ -68,7 +68,7 @@ export function createCompletion(options: CompletionOptions): Completion {
       await quota.confirm(accountId, _id);
       await quota.announce(accountId, _id, token, left);
     }
-    // Where several processes come this far at once, the token of the first one counts.
+    // Where several processes get here at once, the token of the first one counts.
     await jobs.updateIf(_id, { placesToken: null }, { $set: { placesToken: token } });
     const counting = (await jobs.get(_id))?.placesToken ?? token;
     await quota.giveBack(accountId, _id, counting);
@@ -98,8 +98,7 @@ export function createCompletion(options: CompletionOptions): Completion {
   }
 
   /**
-   * The part that no answer depends on: items of the last settlement are shown by it already. The event of the end is
-   * last.
+   * The part of the clean-up that no answer depends on. The event of the end comes last.
    */
   async function tidy(job: JobDocument): Promise<void> {
     await Promise.all([
@@ -126,7 +125,7 @@ export function createCompletion(options: CompletionOptions): Completion {
     });
   }
 
-  /** The clean-up of a job that has just ended: who waits for it here is answered between its two parts. */
+  /** The clean-up of a job that has just ended. Calls that wait for it here are answered between its two parts. */
   function cleanUpAndNotify(job: JobDocument): Promise<void> {
     return once(job, async () => {
       try {
@@ -145,7 +144,7 @@ export function createCompletion(options: CompletionOptions): Completion {
     return ended;
   }
 
-  /** Whether all items of an open job have ended. What a job that is being cancelled has not handed out ends here. */
+  /** Whether all items of an open job have ended. In a job that is being cancelled, unclaimed items end here. */
   async function isDue(job: JobDocument): Promise<boolean> {
     if (job.phase !== 'open' || isTerminal(job.status)) return false;
     if (job.status !== 'CANCELLING') return isOver(job);

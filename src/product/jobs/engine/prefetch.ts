@@ -1,20 +1,19 @@
 /**
- * Items that a process has claimed beyond those at work: while a thread works on one, the bytes of the next are read
- * and the results of the last ones are described, stored and recorded, which takes longer than the work on a small
- * picture.
+ * A process claims more items than it works on: while a thread works on one, the bytes of the next are read, and the
+ * results of the last ones are described, stored and recorded. That takes longer than the work on a small picture.
  */
 const READ_AND_STORED = 6;
-/** One more than a single job may have, so that a large job never takes all the room. */
+/** One more than a single job may have, so that a large job never takes all slots. */
 const FOR_OTHERS = 1;
-/** Items that take little time are claimed together: about so much work at once. */
+/** Short items are claimed together, up to this much work. */
 const BATCH_MS = 200;
-/** A claim of several takes three questions, where one takes one: from here on it is the cheaper. */
+/** A claim of several items takes three queries instead of one: from this number on it is cheaper. */
 const SMALLEST_BATCH = 4;
 const LARGEST_BATCH = 64;
 const FIRST_GUESS_MS = 200;
 const LATEST_WEIGHT = 0.2;
 
-/** How long claiming rests while a store is away, before it is tried again with one item. */
+/** Pause of claiming while a store is away, before one item is tried. */
 const REST_MS = { first: 1_000, longest: 5_000 };
 
 /**
@@ -26,19 +25,19 @@ export class Prefetch {
   /** Between the ends of two items, while there are some. */
   #meanMs = FIRST_GUESS_MS;
   #lastEndMs = 0;
-  /** The length of the last rest; 0 once an item got past the stores. */
+  /** Length of the last pause; 0 after an item reached the stores. */
   #restMs = 0;
   #restedMs = 0;
   #opensMs = 0;
-  /** Items that have a slot here, or are being claimed. */
+  /** Number of items that have a slot here or are being claimed. */
   claimed = 0;
 
-  /** @param width how many items can be worked on at once, now: it is asked at each use. */
+  /** @param width the number of items that can be worked on at once; read at each use. */
   constructor(width: () => number) {
     this.#width = width;
   }
 
-  /** How many items are claimed together. */
+  /** Number of items in one claim. */
   get batch(): number {
     if (this.#restMs > 0) return 1;
     const items = Math.min(LARGEST_BATCH, Math.floor(BATCH_MS / this.#meanMs));
@@ -53,12 +52,12 @@ export class Prefetch {
     return Math.max(base + this.batch - 1, 2 * this.batch + FOR_OTHERS);
   }
 
-  /** The most of a single job. */
+  /** Number of items that a single job may have here. */
   get limitOfJob(): number {
     return this.limit - FOR_OTHERS;
   }
 
-  /** Whether one more item would be worked on at once. */
+  /** Whether another item would be worked on without a wait. */
   get isIdle(): boolean {
     return this.claimed < this.#width() && this.#restMs === 0;
   }
@@ -69,15 +68,15 @@ export class Prefetch {
   }
 
   /**
-   * Notes a claim: while claiming rests it is one try, and the next one comes after another rest.
-   * @returns milliseconds until then; 0 when it does not rest.
+   * Notes a claim. During a pause it is a single try, and the next one follows after another pause.
+   * @returns milliseconds until the next try; 0 outside of a pause.
    */
   begin(nowMs: number): number {
     if (this.#restMs > 0) this.#opensMs = nowMs + this.#restMs;
     return this.#restMs;
   }
 
-  /** Notes that an item got past the stores. @returns whether one was away before. */
+  /** Notes that an item reached the stores. @returns whether one of them was away before. */
   reached(): boolean {
     const hasRested = this.#restMs > 0;
     this.#restMs = 0;
@@ -86,8 +85,8 @@ export class Prefetch {
   }
 
   /**
-   * Notes work that a store was away for. It makes the rest longer, but once for all that began before the rest did.
-   * @returns milliseconds until it is open again; 0 when that is known already.
+   * Notes an item that failed because a store was away. It lengthens the pause once for all items that began before it.
+   * @returns milliseconds until the next try; 0 when a pause has already been noted.
    */
   rest(startedMs: number, nowMs: number): number {
     if (this.#restMs > 0 && startedMs < this.#restedMs) return 0;
@@ -97,14 +96,13 @@ export class Prefetch {
     return this.#restMs;
   }
 
-  /** How many more items may be claimed. */
+  /** Number of further items that may be claimed. */
   get room(): number {
     return this.limit - this.claimed;
   }
 
   /**
-   * Notes the work on an item, by the instants of its start and its end: of those that overlap, the time since the last
-   * end counts.
+   * Notes the start and the end of the work on an item. Where items overlap, only the time since the last end counts.
    */
   took(startedMs: number, endedMs: number): void {
     const durationMs = endedMs - Math.max(startedMs, this.#lastEndMs);

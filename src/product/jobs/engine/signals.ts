@@ -10,13 +10,13 @@ interface SignalHandlers {
   onWork: (jobId: string) => void;
   /** A job has ended. */
   onEnd: (jobId: string) => void;
-  /** A job is being cancelled: no more items of it are to be claimed. */
+  /** A job is being cancelled: none of its items may be claimed. */
   onStop: (jobId: string) => void;
 }
 
 /**
- * Wake-ups among all processes of all hosts: what there is to do, and what is done. Each may be lost: who waits looks
- * for himself as well, only later.
+ * Messages among all processes of all hosts about new work and ended jobs. A message may be lost, so every receiver
+ * also polls, less often.
  */
 export function createSignals(coordination: Coordination, log: Log) {
   function send(channel: string, jobId: string): void {
@@ -31,7 +31,7 @@ export function createSignals(coordination: Coordination, log: Log) {
     stop: (jobId: string) => send(STOP, jobId),
 
     /**
-     * Resolves with a function that unsubscribes. A message may come before that: the handlers must be ready by now.
+     * Resolves with a function that unsubscribes. A message may arrive before that, so the handlers must be ready.
      */
     async subscribe({ onWork, onEnd, onStop }: SignalHandlers): Promise<() => void> {
       const ends = await Promise.all([

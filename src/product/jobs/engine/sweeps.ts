@@ -25,20 +25,20 @@ export interface JobSweepsOptions {
 }
 
 const INTERVAL_MS = 15_000;
-/** Younger outcomes and jobs are at work in a process that lives. */
+/** Younger outcomes and jobs still belong to a live process. */
 const RECORDING_MS = 10_000;
-/** A process that lives has removed a job by then. */
+/** A live process has removed a job by then. */
 const REMOVING_MS = 5 * 60_000;
-/** Longer than any item is worked on. */
+/** Longer than the work on any item. */
 const WORKING_MS = HOUR_MS;
-/** Owners renew their claims within this time of a silence that is over. */
+/** Owners renew their claims within this time after an outage has ended. */
 const RENEWING_MS = 12_000;
 const MOST_AT_A_TIME = 200;
 const ITEMS_AT_A_TIME = 500;
 
 /**
- * Sweeps for what dead processes, lost messages and time leave behind of jobs. Each may run in any process, twice and
- * at once: it repeats steps that are made once by their own conditions.
+ * Sweeps for jobs and items that dead processes, lost messages and time leave behind. Each sweep may run in any
+ * process, twice and at once, because every step has a condition that lets it take effect once.
  */
 export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
   const { jobs, items, outcomes, completion, admission, assets, announceWork } = options;
@@ -58,8 +58,8 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
   let sparesUntilMs = 0;
 
   /**
-   * Claims whose lease is over. Where the documents were silent, or this process stood still itself, their owners could
-   * not renew them, and are given the time to: until then only claims of processes that were seen to end are taken.
+   * Claims whose lease has expired. After an outage of the documents, or a pause of this process itself, owners get
+   * time to renew them: until then, only claims of processes that were seen to end are taken.
    */
   async function overdue(): Promise<Claimed[]> {
     const stoodStill = performance.now() - lookedMs > 2 * INTERVAL_MS;
@@ -72,7 +72,7 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
     return expired.filter((item) => endOfLease(item) === 'deaths');
   }
 
-  /** Claims of processes that died or stand still: their items go to others, or are given up. */
+  /** Claims of processes that died or are paused: other processes get their items, or the items fail. */
   async function leases(now: Date): Promise<number> {
     const expired = await overdue();
     const woken = new Set<string>();
@@ -80,7 +80,7 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
       if (isPoison(item)) {
         options.onExpiredLease('poison');
         const outcome = poisoned(item, now);
-        // An owner that stood still may finish a segment just now, which is to be paid: the next sweep bills that too.
+        // An owner that was paused may finish a segment just now, which has to be paid: the next sweep bills it.
         const asRead = { 'progress.segment': item.progress?.segment ?? null };
         if (await items.decide(item, outcome, asRead)) await recordStale([{ ...item, outcome }]);
         continue;
@@ -109,7 +109,7 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
     return stale.length;
   }
 
-  /** Jobs that wait though there is a place, and running ones that nobody takes items of. */
+  /** Jobs that wait although a slot is free, and running jobs whose items no process claims. */
   async function admissions(): Promise<number> {
     for (const { accountId, type } of await jobs.waitingGroups())
       await admission.startWaiting(accountId, type);
@@ -123,7 +123,7 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
     return ended.length;
   }
 
-  /** Outputs that were made for a claim that was lost together with its process. */
+  /** Outputs of claims that were lost together with their process. */
   async function outputs(now: Date): Promise<number> {
     const made = await assets.outputs.leftOver(ago(now, WORKING_MS), MOST_AT_A_TIME);
     for (const { _id, accountId, jobId, itemIndex } of made) {
@@ -135,7 +135,7 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
     return 0;
   }
 
-  /** Removes a job whose record has ended, with what it made, in steps. */
+  /** Removes, in steps, a job whose retention has ended, with its results. */
   async function remove(job: JobDocument): Promise<void> {
     while ((await assets.outputs.removeOf(job.accountId, job._id, MOST_AT_A_TIME)) > 0);
     await removeIntermediates(job);
