@@ -6,9 +6,9 @@ import { isCancellable } from './rules.ts';
 import type { JobsStore } from './store.ts';
 
 /**
- * Begins the cancellation of a job, for its account and for an operator alike: no item of it is handed out any more.
- * Its end is the caller's, or the next sweep's.
- * @param stopClaims makes every process claim no more items of the job.
+ * Begins the cancellation of a job, for its account or an operator: no further item of it is claimed. The caller ends
+ * the job, or else the next sweep.
+ * @param stopClaims tells every process to claim no further items of the job.
  * @returns the job, CANCELLING; null when it has ended, or is being cancelled.
  */
 export async function beginCancellation(
@@ -29,7 +29,7 @@ export async function beginCancellation(
  */
 export type Cancelling = (accountId: string, jobId: string) => Promise<JobDocument>;
 
-/** Stops jobs: what was not handed out is cancelled at once, what runs is let finish. */
+/** Cancels jobs: unclaimed items are cancelled at once, running items are finished. */
 export function createCancelling(options: {
   jobs: JobsStore;
   reading: Reading;

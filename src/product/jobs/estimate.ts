@@ -3,7 +3,7 @@ import { creditsOf } from './definitions/definition.ts';
 import type { Order } from './order.ts';
 import type { JobEstimate } from './schema.ts';
 
-/** The price of a submit and the balance that it would find, without making anything. */
+/** The price of a submit and the balance of the account. Nothing is stored. */
 export async function estimateOf(
   accountId: string,
   order: Order,
@@ -29,7 +29,7 @@ export async function estimateOf(
   };
 }
 
-/** The price of each segment, for all items that walk it. */
+/** The price of each segment, for all items that run it. */
 function pricesOf(order: Order): NonNullable<JobEstimate['steps']> {
   const { variants } = order.definition;
   const walkers = walkersOf(order);
@@ -48,7 +48,7 @@ function pricesOf(order: Order): NonNullable<JobEstimate['steps']> {
   });
 }
 
-/** How many items walk each segment, by variant and segment: those of a resume begin where they ended. */
+/** Number of items that run each segment, by variant and segment. Items of a resume begin behind finished segments. */
 function walkersOf({ definition: { variants }, seeds, totalItems, notRetryableItems }: Order): number[][] {
   const isResume = notRetryableItems !== undefined;
   if (!isResume) return variants.map(({ segments }) => segments.map(() => totalItems / variants.length));

@@ -5,18 +5,18 @@ import type { ItemsStore } from './items-store.ts';
 import type { JobDocument } from './job.ts';
 import type { JobsStore } from './store.ts';
 
-/** More than a job has items: what processes that died left of its objects is found too. */
+/** More than a job has items, so that objects which dead processes left are found as well. */
 const MOST_OBJECTS = 50_000;
 const DELETED_AT_ONCE = 16;
 
 const prefixOf = (jobId: string) => `between/${jobId}.`;
 
-/** A key for what a segment makes for the next one. It names the job, so that no object outlives it unseen. */
+/** The key of the result of a segment. It contains the job id, so that no object outlives its job unseen. */
 export function newIntermediateKey(jobId: string): string {
   return `${prefixOf(jobId)}${randomText(16)}`;
 }
 
-/** Removes what segments of a job made for the next ones. Doing it twice is doing it once. */
+/** Removes the intermediate results of a job. It may run twice. */
 export function createIntermediatesRemoval({
   jobs,
   items,
@@ -27,8 +27,8 @@ export function createIntermediatesRemoval({
   objects: Objects;
 }) {
   /**
-   * Before the items of the job are erased, for they say what it took over from the attempt before. What the attempt
-   * behind it took over stays, and so does what the one before it may still be resumed from.
+   * Call it before the items of the job are erased, because they name the objects inherited from the attempt before.
+   * Objects that the next attempt inherited stay, as do those from which the previous attempt can still be resumed.
    */
   return async ({ _id, accountId, type, parentJobId }: JobDocument): Promise<void> => {
     if (type !== 'chain') return;

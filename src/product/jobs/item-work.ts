@@ -1,7 +1,7 @@
 import type { Claimed, JobDocument, Outcome } from './job.ts';
 import type { Failure } from './rules.ts';
 
-/** The result of the work on an item. An item that is put back, or for which a store was away, counts as not tried. */
+/** The result of the work on an item. An item that is put back, or that a store outage stopped, counts as not tried. */
 export type WorkResult =
   | { outcome: Outcome }
   | { failure: Failure }
@@ -9,10 +9,10 @@ export type WorkResult =
   | { outage: unknown };
 
 /**
- * The work itself: from an item to its outcome, or a failure that says whether it may pass. Never rejects.
- * @param accepted resolves when the job is accepted: before that, nothing may have an effect outside this process.
- *   Rejects when the
- *   work is not wanted after all. Absent: the job is accepted.
+ * Performs the work on an item. It resolves with the outcome, or with a failure that says whether a retry may succeed;
+ * it never rejects.
+ * @param accepted resolves when the job is accepted; before that, the work has no effect outside this process. Rejects
+ *   when the work is not wanted. Absent: the job is accepted.
  */
 export type Perform = (
   item: Claimed,
@@ -21,7 +21,7 @@ export type Perform = (
   accepted?: Promise<unknown>,
 ) => Promise<WorkResult>;
 
-/** Nobody waits for this work any more: the claim was lost, its process ends, or there is no job after all. */
+/** The work is no longer wanted: the claim was lost, the process ends, or the job was refused. */
 export class Abandoned extends Error {
   override readonly name = 'Abandoned';
 }

@@ -22,14 +22,14 @@ import {
 const IDS_A_CALL = 500;
 /** Factor of items read per item claimed: other processes claim some of them at the same time. */
 const CANDIDATES_PER_CLAIM = 4;
-/** The end of a lease that is over by every clock. */
+/** The end of a lease that has expired by every clock. */
 const OVER = new Date(0).toISOString();
 /** The fields of a claim, which an item without an owner does not have. */
 const UNCLAIMED = { owner: '', claim: '', leaseUntil: '', ownerEnded: '' } as const;
 
 type ClaimKey = Pick<ItemDocument, '_id' | 'epoch'>;
 
-/** The items of the jobs. A job is known to be its account's before its items are asked for. */
+/** The items of the jobs. The caller has already checked that the job belongs to its account. */
 export class ItemsStore {
   readonly #items: Collection<ItemDocument>;
   readonly #now: () => Date;
@@ -78,7 +78,7 @@ export class ItemsStore {
     return this.#items.count({ jobId, status });
   }
 
-  /** Whether any item of the job is still to settle. */
+  /** Whether any item of the job has no outcome yet. */
   async hasOpen(jobId: string): Promise<boolean> {
     const open = { jobId, status: { $in: ['PENDING', 'PROCESSING'] } };
     return (await this.#items.findOne(open, { fields: ['_id'] })) !== null;
@@ -95,7 +95,7 @@ export class ItemsStore {
   }
 
   /**
-   * The failure that a job shows as its own: of the first item that could succeed if tried again, else of the first.
+   * The failure that represents a job: that of the first item that a retry may mend, else that of the first item.
    */
   async firstFailure(jobId: string): Promise<ItemDocument | null> {
     const failed = { jobId, status: 'FAILED' };
@@ -106,7 +106,7 @@ export class ItemsStore {
 
   /**
    * Claims up to `count` items of a job for `leaseMs`.
-   * @returns null when none is ready; an empty list when others claimed those that were looked at.
+   * @returns null when no item is ready; an empty list when other processes claimed the items that were read.
    */
   async claim(jobId: string, count: number, owner: string, leaseMs: number): Promise<Claimed[] | null> {
     const ready = { jobId, queue: 'ready' };
@@ -140,12 +140,12 @@ export class ItemsStore {
     return { queue: 'claimed', status: 'PROCESSING', owner, claim, leaseUntil, startedAt } as const;
   }
 
-  /** A new item as its owner stores it who works on it at once: storing it is the claim. */
+  /** A new item with a claim, for an owner that works on it at once: storing the item is the claim. */
   claimed(item: ItemDocument, owner: string, leaseMs: number): Claimed {
     return { ...item, ...this.#claimOf(owner, randomText(12), leaseMs), epoch: 1 };
   }
 
-  /** Makes an item ready that was claimed as it was stored, and never begun. */
+  /** Makes an item ready that was stored with a claim but never begun. */
   async unclaim({ _id, epoch }: ClaimKey): Promise<void> {
     await this.#items.updateOne(
       { _id, epoch, queue: 'claimed' },
@@ -153,7 +153,7 @@ export class ItemsStore {
     );
   }
 
-  /** Extends the leases of claims that are still their owner's. */
+  /** Extends the leases of claims that the owner still has. */
   async renew(owner: string, ids: readonly string[], leaseMs: number): Promise<void> {
     const leaseUntil = new Date(this.#now().getTime() + leaseMs).toISOString();
     for (let start = 0; start < ids.length; start += IDS_A_CALL) {
@@ -163,8 +163,8 @@ export class ItemsStore {
   }
 
   /**
-   * Ends the leases of a process that is gone, so that its items need not wait for their end. @param owner begins its
-   * name.
+   * Ends the leases of a process that has ended, so that others can claim its items at once.
+   * @param owner beginning of the name of the owner.
    */
   async endLeasesOf(owner: string): Promise<void> {
     const ofOwner = { $gte: `${owner}/`, $lt: `${owner}0` };
@@ -175,8 +175,8 @@ export class ItemsStore {
   }
 
   /**
-   * Decides what became of an item. False when the claim is no longer the one that is named, or the item is not
-   * `asRead`.
+   * Decides the outcome of an item.
+   * @returns false when the claim was lost, or the item has changed since `asRead`.
    */
   async decide({ _id, epoch }: ClaimKey, outcome: Outcome, asRead: Filter = {}): Promise<boolean> {
     const decidedAt = this.#now().toISOString();
@@ -190,7 +190,7 @@ export class ItemsStore {
   }
 
   /**
-   * Gives an item back to be taken up again after an instant: behind a try, for want of a store, or of a place alone.
+   * Gives an item back for a retry after an instant: after a failed try, a store outage, or for want of a slot.
    */
   async retryLater(
     { _id, epoch }: ClaimKey,
@@ -211,7 +211,7 @@ export class ItemsStore {
     return modified === 1;
   }
 
-  /** Gives an item back as it was, because its process ends before it; or it ended with it, or lost the claim. */
+  /** Gives an item back unchanged, because its process ends or ended before the item did. */
   async giveBack({ _id, epoch }: ClaimKey, counted: 'deaths' | 'lapses' | null = null): Promise<boolean> {
     const { modified } = await this.#items.updateOne(
       { _id, epoch, queue: 'claimed' },
@@ -224,7 +224,7 @@ export class ItemsStore {
     return modified === 1;
   }
 
-  /** Notes how far an item of a chain has come. False when the claim is lost. */
+  /** Records the progress of an item of a chain. @returns false when the claim was lost. */
   async noteProgress({ _id, epoch }: ClaimKey, progress: Progress): Promise<boolean> {
     const { modified } = await this.#items.updateOne(
       { _id, epoch, queue: 'claimed' },
@@ -233,7 +233,7 @@ export class ItemsStore {
     return modified === 1 || this.#is({ _id, epoch, queue: 'claimed', ...under('progress', progress) });
   }
 
-  /** Notes a request that is under way at a provider. False when the claim is lost. */
+  /** Records a request that a provider is working on. @returns false when the claim was lost. */
   async noteRequest({ _id, epoch }: ClaimKey, requestId: string): Promise<boolean> {
     const { modified } = await this.#items.updateOne(
       { _id, epoch, queue: 'claimed' },
@@ -242,12 +242,12 @@ export class ItemsStore {
     return modified === 1 || this.#is({ _id, epoch, queue: 'claimed', requestId });
   }
 
-  /** Whether an item is as a step of its owner leaves it: then the step was carried out before, and its answer lost. */
+  /** Whether an item is as a step leaves it: then the step was carried out earlier, and its answer was lost. */
   async #is(asLeft: Filter): Promise<boolean> {
     return (await this.#items.findOne(asLeft, { fields: ['_id'] })) !== null;
   }
 
-  /** The items among these whose outcome is decided and not counted yet. */
+  /** Those of the items whose outcome is decided but not counted yet. */
   async uncountedAmong(ids: readonly string[]): Promise<Set<string>> {
     const decided = await this.#items.find({ _id: { $in: ids }, queue: 'decided' }, { fields: ['_id'] });
     return new Set(decided.map(({ _id }) => _id));
@@ -263,7 +263,7 @@ export class ItemsStore {
   }
 
   /**
-   * Stops what was not handed out. In steps: one update of a hundred thousand items keeps the store from all others.
+   * Cancels unclaimed items, in steps: one update of 100,000 items would block the store for all others.
    */
   async cancelWaiting(jobId: string): Promise<void> {
     const completedAt = this.#now().toISOString();
@@ -283,13 +283,13 @@ export class ItemsStore {
     }
   }
 
-  /** For the sweep: claims whose lease has run out. */
+  /** For the sweep: claims whose lease has expired. */
   async expiredLeases(limit: number): Promise<Claimed[]> {
     const before = this.#now().toISOString();
     return (await this.#items.find({ leaseUntil: { $lt: before } }, { limit })) as Claimed[];
   }
 
-  /** For the sweep: items that were decided before an instant and not counted since. */
+  /** For the sweep: items whose outcome was decided before an instant and is not counted yet. */
   async decidedBefore(before: Date, limit: number): Promise<ItemDocument[]> {
     return this.#items.find({ decidedAt: { $lt: before.toISOString() } }, { limit });
   }
@@ -302,7 +302,7 @@ export class ItemsStore {
     );
   }
 
-  /** Makes items ready again whose pause is over; answers of which jobs. */
+  /** Makes items ready whose pause has ended. @returns the ids of their jobs. */
   async promote(limit: number): Promise<string[]> {
     const due = await this.#items.find(
       { notBefore: { $lte: this.#now().toISOString() } },
@@ -316,24 +316,24 @@ export class ItemsStore {
     return [...new Set(due.map(({ jobId }) => jobId))];
   }
 
-  /** Some finished items of a chain that still have what their last segment but one made. */
+  /** Some finished items of a chain that still have the object of their last segment but one. */
   async finishedWithObject(jobId: string, limit: number): Promise<ItemDocument[]> {
     const filter = { jobId, status: 'COMPLETED', 'progress.objectKey': { $gt: '' } };
     return this.#items.find(filter, { limit, fields: ['progress'] });
   }
 
-  /** Forgets objects that are gone. */
+  /** Clears the keys of objects that were deleted. */
   async forgetObjects(ids: readonly string[]): Promise<void> {
     await this.#items.updateMany({ _id: { $in: ids } }, { $set: { 'progress.objectKey': null } });
   }
 
-  /** Keys of the objects that the items of a job took over from the attempt before. */
+  /** Keys of the objects that the items of a job inherited from the attempt before. */
   async inheritedBy(jobId: string): Promise<string[]> {
     const heirs = await this.#items.find({ jobId, inherits: { $gt: '' } }, { fields: ['inherits'] });
     return heirs.flatMap(({ inherits }) => inherits ?? []);
   }
 
-  /** Removes items of a job, and answers how many of at most `limit`. */
+  /** Removes at most `limit` items of a job. @returns their number. */
   async erase(jobId: string, limit: number): Promise<number> {
     const items = await this.#items.find({ jobId }, { limit, fields: ['_id'] });
     if (items.length > 0) await this.#items.deleteMany({ _id: { $in: items.map(({ _id }) => _id) } });
@@ -341,7 +341,7 @@ export class ItemsStore {
   }
 }
 
-/** A filter for fields of a part of the document. */
+/** A filter on the fields of a nested object. */
 function under(part: string, fields: object): Filter {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [`${part}.${name}`, value]));
 }

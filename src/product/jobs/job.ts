@@ -19,12 +19,12 @@ export type JobType = (typeof JOB_TYPES)[number];
 export const ITEM_STATUSES = ['PENDING', 'PROCESSING', 'COMPLETED', 'FAILED', 'CANCELLED'] as const;
 export type ItemStatus = (typeof ITEM_STATUSES)[number];
 
-/** Running jobs of one account and type. The next waits in PENDING. */
+/** Number of running jobs of one account and type. Further ones wait in PENDING. */
 export const RUNNING_JOBS_PER_TYPE = 2;
 
 /**
- * A job as it is stored: the part that changes. What it runs stands in its definition, which never changes, and what
- * became of each item in the item's own document.
+ * The stored part of a job that changes. Its work is in its definition, which never changes, and the outcome of each
+ * item in the document of the item.
  */
 export interface JobDocument {
   _id: string;
@@ -34,8 +34,8 @@ export interface JobDocument {
   /** Null for a console session. */
   apiKeyId: string | null;
   /**
-   * Where the document stands in its own life: `hidden` until holds and items are in; `open` while it runs; `ended`
-   * until what follows from its end is done; `done`; `leaving` once it is expired or undone.
+   * The phase of the document: `hidden` until holds and items are stored; `open` while the job runs; `ended` until its
+   * clean-up is done; `done`; `leaving` when it has expired or is undone.
    */
   phase: 'hidden' | 'open' | 'ended' | 'done' | 'leaving';
   phaseAt: string;
@@ -57,22 +57,22 @@ export interface JobDocument {
   cancelledItems: number;
   /** Items that completed or failed. */
   settledItems: number;
-  /** Runs to pay for, so far. */
+  /** Billable runs so far. */
   usedRuns: number;
-  /** Credits for models to pay, so far. */
+  /** Credits for models so far. */
   usedCredits: number;
-  /** Assets made, so far. */
+  /** Number of result assets so far. */
   outputs: number;
   hold: JobHold;
-  /** Bytes of its definition and rows; absent on the small jobs, which no bound counts. */
+  /** Bytes of its definition and rows. Absent on small jobs, which do not count towards the bound. */
   keptBytes?: number;
-  /** Places that were reserved for outputs. */
+  /** Number of assets reserved for outputs. */
   places: number;
-  /** The mark under which those that it left empty are given back; null until then. */
+  /** The token under which unused reservations are released; null until then. */
   placesToken: string | null;
-  /** The last settlement, whole: the next settlement, or the sweep, writes out what follows from it. */
+  /** The last settlement. The next settlement, or the sweep, publishes it. */
   settlement: Settlement | null;
-  /** Holds one of the places for running jobs; unique, so that there are never more. Absent while it waits. */
+  /** The slot of a running job; unique, so that there are never more. Absent while the job waits. */
   slot?: string;
   errorCode: ErrorCode | null;
   errorMessage: string | null;
@@ -81,14 +81,14 @@ export interface JobDocument {
   actualCredits: number;
   /** All credits that were charged, runs beyond the allowance included. */
   chargedCredits: number;
-  /** Id of the event of its end. */
+  /** Id of the event that announces its end. */
   endEventId: string | null;
   attemptNumber: number;
   /** The attempt that this one resumes; unique, so that an attempt is resumed once. Absent on a first one. */
   parentJobId?: string;
   rootJobId: string;
   /**
-   * The Idempotency-Key of its submit; unique in the account for a day, so that no loss of records makes a second job.
+   * The Idempotency-Key of its submit, unique in the account for a day: a lost record of the key makes no second job.
    */
   idempotencyKey?: string;
   /** The fingerprint of the request under that key. */
@@ -104,7 +104,7 @@ export interface JobDocument {
 /** Outcomes that were counted by one update of the job. */
 export interface Settlement {
   id: string;
-  /** How many items had settled before it: the first of its items that completed or failed is the next one. */
+  /** Number of items that had settled before: the sequence numbers of its items follow. */
   before: number;
   at: string;
   items: SettledItem[];
@@ -113,14 +113,14 @@ export interface Settlement {
 export interface SettledItem {
   index: number;
   status: OutcomeStatus;
-  /** Present when an endpoint wants to hear of it. */
+  /** Present when a webhook endpoint subscribes to the event. */
   event?: { id: string; type: EventType };
 }
 
 export type OutcomeStatus = 'COMPLETED' | 'FAILED' | 'CANCELLED';
 
 /**
- * An item. Its place in the queue of its job is `queue`: `ready` to be claimed, `later` after a failure that may pass,
+ * An item. Its state in the queue of its job is `queue`: `ready` to be claimed, `later` after a retryable failure,
  * `claimed`, `decided` until its outcome is counted; absent once its status is final. Each claim raises the epoch, and
  * what an owner writes names the epoch: the late write of an owner who lost the claim matches nothing.
  */
@@ -130,7 +130,7 @@ export interface ItemDocument {
   accountId: string;
   index: number;
   assetId: string | null;
-  /** Which of the definition's variants. */
+  /** Index of its variant in the definition. */
   variant: number;
   /** A row of a render, as JSON text: its keys are the caller's own. */
   row?: string;
@@ -139,28 +139,28 @@ export interface ItemDocument {
   epoch: number;
   /** Tries that ended in a failure. */
   tries: number;
-  /** Claims whose process ended with them. */
+  /** Claims that ended with the death of their process. */
   deaths: number;
-  /** Claims whose lease ran out though nobody saw their process end. */
+  /** Claims whose lease expired although no process was seen to end. */
   lapses?: number;
   /** Claims that ended because a store was away. */
   waits?: number;
   owner?: string;
-  /** Names the claim among others of its owner. */
+  /** Distinguishes the claim from others of its owner. */
   claim?: string;
   leaseUntil?: string;
-  /** The process of its owner was seen to end. */
+  /** Whether the process of its owner was seen to end. */
   ownerEnded?: boolean;
   notBefore?: string;
-  /** Its pause is for want of a store: it ends as soon as the stores answer again. */
+  /** Whether its pause is due to a store outage, and ends as soon as the stores answer. */
   awaitsStore?: true;
   startedAt?: string;
   outcome?: Outcome;
   decidedAt?: string;
   progress?: Progress;
-  /** The object that it took over from the attempt before. */
+  /** The object that it inherited from the attempt before. */
   inherits?: string;
-  /** The id of a provider's request that is under way, so that an attempt after a crash does not pay twice. */
+  /** The id of a running request at a provider, so that a retry after a crash does not pay twice. */
   requestId?: string;
 }
 
@@ -177,22 +177,22 @@ export interface Outcome {
   failedStep?: number;
   durationMs: number;
   completedAt: string;
-  /** Its part of the charge of its job. */
+  /** Its share of the charge of its job. */
   runs: number;
   credits: number;
 }
 
-/** How far an item of a chain has come. */
+/** The progress of an item of a chain. */
 export interface Progress {
-  /** The segment that is next. */
+  /** Index of the next segment. */
   segment: number;
-  /** Where the picture is that the segment before made; null before the first. */
+  /** Key of the picture that the previous segment made; null before the first. */
   objectKey: string | null;
   runs: number;
   credits: number;
 }
 
-/** An item with the claim that its owner holds. */
+/** A claimed item. */
 export type Claimed = ItemDocument & { owner: string; startedAt: string };
 
 export function itemId(jobId: string, index: number): string {

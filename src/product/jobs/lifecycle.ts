@@ -28,11 +28,11 @@ export interface LifecycleOptions extends Omit<EngineOptions, 'jobs' | 'items'> 
   plan: (id: string) => { retentionDays: number; storedAssets: number };
   storedAssets: (accountId: string) => Promise<number>;
   upgradeUrl: () => string;
-  /** Bytes of requests that the jobs of one account may keep. */
+  /** Bytes that the requests of one account's jobs may take. */
   keptBytesMax: number;
 }
 
-/** The life of jobs without their interface: from the submit to the end of their records. */
+/** The life of jobs from the submit to the end of their retention, without their HTTP interface. */
 export interface Lifecycle {
   submit: Submitting;
   cancel: Cancelling;
@@ -45,7 +45,7 @@ export interface Lifecycle {
   stop(): Promise<void>;
 }
 
-/** One in every process that shares the stores. */
+/** Every process that shares the stores has one. */
 export async function openLifecycle(options: LifecycleOptions): Promise<Lifecycle> {
   const { stores, assets, holds, plan, storedAssets, upgradeUrl, keptBytesMax, now } = options;
   const { jobs, items, definitions } = stores;

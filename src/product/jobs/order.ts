@@ -12,19 +12,19 @@ export type JobHead = Pick<
 /** An item before it has a job. */
 export type ItemSeed = Pick<ItemDocument, 'assetId' | 'variant' | 'row' | 'progress' | 'inherits'>;
 
-/** A job that was asked for and may be made: what it is, what it runs, and what it needs. */
+/** A checked submit: the job, its work, and its needs. */
 export interface Order {
   head: JobHead;
   definition: Definition;
   totalItems: number;
   need: JobNeed;
-  /** Assets that it will make at most. */
+  /** Largest number of assets that it can make. */
   places: number;
-  /** The items in their order, as often as they are asked for. */
+  /** The items in order, anew at each call. */
   seeds(): Iterable<ItemSeed>;
   warnings: StepWarning[];
   /** The caller's own limit on the price, in credits; absent without one. */
   maxCredits?: number | undefined;
-  /** Resume: items of the attempt before that failed for a reason that does not pass. */
+  /** Of a resume: items of the attempt before whose failure is permanent. */
   notRetryableItems?: readonly number[];
 }

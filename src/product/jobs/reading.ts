@@ -8,23 +8,23 @@ import type { JobCount } from './schema.ts';
 import type { JobFilters, JobsStore } from './store.ts';
 
 /**
- * Jobs as their callers read them. A caller sees the end of a job only after its clean-up: a read that finds one
- * between the two, or after the death of the process that ended it, cleans up first. Other reads cost nothing more.
+ * Reads jobs for callers. A caller sees the end of a job only after its clean-up: a read that finds an ended job
+ * without it cleans up first. Other reads cost nothing more.
  */
 export interface Reading {
-  /** The same job, cleaned up where it has ended. */
+  /** The job after its clean-up, where it has ended. */
   cleanedUp(job: JobDocument): Promise<JobDocument>;
   findIfAny(accountId: string, jobId: string): Promise<JobDocument | null>;
   /** @throws ApiError job_not_found */
   find(accountId: string, jobId: string): Promise<JobDocument>;
   /**
-   * A job whose items are about to be chosen by their status: those that are counted have their final one by then.
+   * A job whose items are selected by status next: counted items have their final status then.
    * @throws ApiError job_not_found
    */
   findWithStatuses(accountId: string, jobId: string): Promise<JobDocument>;
   /** One page, newest first. */
   list(accountId: string, filters: JobFilters, query: PagingQuery): Promise<Page<JobDocument>>;
-  /** How many jobs of each status and type there are. */
+  /** Number of jobs by status and type. */
   counts(accountId: string, filters: JobFilters): Promise<Array<Static<typeof JobCount>>>;
   /** Sums over the jobs created in a window, by one of their fields; a key may have several rows. */
   sums(
@@ -70,7 +70,7 @@ export function createReading(options: {
 
     async findWithStatuses(accountId, jobId) {
       const job = await find(accountId, jobId);
-      // The items of a job that has ended have it since then.
+      // Items have their final status since the end of their job.
       if (job.phase === 'open') await outcomes.finalizeItems(job);
       return job;
     },

@@ -44,9 +44,9 @@ interface Resumed extends Submitted {
 }
 
 const MOST_NAMED_ITEMS = 100;
-/** Read and checked in slices, and other calls are served between them. */
+/** Items are read and checked in slices of this size; other calls are served in between. */
 const ITEMS_A_READ = 200;
-/** An attempt is mostly made within milliseconds; one whose process died stays half made for minutes. */
+/** A new attempt is mostly stored within milliseconds; one whose process died stays incomplete for minutes. */
 const POLL_MS = 50;
 const MAX_POLLS = 40;
 
@@ -71,7 +71,7 @@ export function createResuming({
     return job;
   }
 
-  /** The items that are left to do, in their old order. */
+  /** The remaining items, in their order. */
   async function leftOf({ _id }: JobDocument): Promise<ItemDocument[]> {
     const left: ItemDocument[] = [];
     for (let after = -1; ; ) {
@@ -84,7 +84,7 @@ export function createResuming({
     }
   }
 
-  /** Drops items whose source was deleted since; that of a chain is needed in its first segment alone. */
+  /** Drops items whose source was deleted. A chain needs its source in the first segment only. */
   async function withSources(accountId: string, left: readonly ItemDocument[]): Promise<ItemDocument[]> {
     const needed = left.filter(({ progress }) => progress === undefined);
     const ids = needed.flatMap(({ assetId }) => assetId ?? []);
@@ -103,13 +103,14 @@ export function createResuming({
   }
 
   /**
-   * Refuses a job that has a newer attempt. While one is being submitted, waits for its end, because it may fail.
+   * Refuses a job that has a newer attempt. A submit of one that is still running is awaited first, because it may
+   * fail.
    * @throws ApiError job_not_resumable, request_in_progress
    */
   async function refuseResumed(accountId: string, jobId: string, key: SubmitKey | null): Promise<void> {
     for (let polls = 1; ; polls += 1) {
       const child = await jobs.findChild(accountId, jobId);
-      // A repeat of the request that made the child is answered with it further on, by its key.
+      // A repeat of the request that made the newer attempt is answered later, by its key.
       if (child === null || (key !== null && child.idempotencyKey === key.key)) return;
       const isHalfMade = child.shown === 0 && child.completedAt === null;
       if (!isHalfMade) throw notLatestAttempt();
@@ -118,7 +119,7 @@ export function createResuming({
     }
   }
 
-  /** Submits the new attempt. Where another one came first, that one decides. */
+  /** Submits the new attempt. Where another request was first, its attempt is the answer. */
   async function submitNext(caller: Caller, jobId: string, order: Order, terms: Required<SubmitTerms>) {
     for (;;) {
       try {
@@ -168,7 +169,7 @@ function orderOf(parent: JobDocument, definition: Definition, left: readonly Ite
   for (const { variant: index, progress } of seeds) {
     const variant = definition.variants[index];
     const from = progress?.segment ?? 0;
-    // Finished segments are paid: only those that are left are priced.
+    // Finished segments are paid: only the remaining ones have a price.
     const segments = variant?.segments.slice(from) ?? [];
     need.runs += type === 'render' ? 1 : segments.filter(({ runs }) => runs === 'pass').length;
     need.credits += (variant?.credits ?? []).slice(from).reduce((sum, credits) => sum + credits, 0);

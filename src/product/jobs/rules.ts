@@ -9,49 +9,49 @@ import {
   type OutcomeStatus,
 } from './job.ts';
 
-/** Tries of an item that fails for a reason that may pass. */
+/** Tries of an item with retryable failures. */
 const MOST_TRIES = 3;
-/** Claims of an item that ended with the death of their process: the item is then taken to be the cause. */
+/** Number of claims ended by the death of their process after which the item is taken to be the cause. */
 const MOST_DEATHS = 2;
 /**
- * Claims whose lease ran out unseen: a host that stood still, or one that was lost whole, is rarely the item's doing.
+ * The same for claims whose lease expired without a known death: an item rarely pauses or ends a whole host.
  */
 const MOST_LAPSES = 5;
 const FIRST_RETRY_MS = 1_000;
-/** Times that a thread or browser may be lost with an item in it before the item is taken to be the cause. */
+/** Number of lost threads or browsers after which the item that they worked on is taken to be the cause. */
 const MOST_LOST_WORKERS = 3;
-/** The pause of an item for which a store was away. */
+/** The pause of an item after a store outage. */
 const WAIT_MS = { first: 1_000, longest: 30_000 };
 
-/** The usage of the work on an item, in runs and credits to pay. */
+/** The usage of the work on an item: billable runs and credits. */
 interface Usage {
   runs: number;
   credits: number;
 }
 
-/** How work on an item failed. */
+/** A failure of the work on an item. */
 export interface Failure {
   code: ErrorCode;
   message: string;
-  /** Whether the same try may succeed later. */
+  /** Whether a retry may succeed. */
   mayPass: boolean;
-  /** When the next try makes sense; the engine's own pause when left out. */
+  /** Milliseconds until a retry makes sense. Absent: the pause of the engine. */
   retryAfterMs?: number;
-  /** Whether this was the last try, where that is not for the engine to say. */
+  /** Whether this was the last try, where the work decides instead of the engine. */
   isLast?: boolean;
-  /** The thread, process or browser that worked on it was lost, perhaps for another item's sake. */
+  /** Whether the thread, process or browser was lost, perhaps because of another item. */
   lostWorker?: true;
-  /** Usage to pay though the item failed. */
+  /** Billable usage in spite of the failure. */
   usage?: Usage;
   /** The step of a chain that failed. */
   failedStep?: number;
-  /** Nothing of the item was begun: there is no run to pay for. */
+  /** Whether nothing was begun, so that no run is billed. */
   isUnstarted?: true;
 }
 
 const NOTHING_USED: Usage = { runs: 0, credits: 0 };
 
-/** A refusal of the interface as the failure of an item. */
+/** The failure of an item for an error of the API. */
 export function failureOf(error: ApiError): Failure {
   const { code, message, retryable, retryAfterSeconds, details } = error;
   return {
@@ -63,12 +63,12 @@ export function failureOf(error: ApiError): Failure {
   };
 }
 
-/** Whether a failure is no try of its item: its worker was lost, and not so often that the item may be the cause. */
+/** Whether a failure does not count as a try: the worker was lost, but too seldom for the item to be the cause. */
 export function isForgiven({ lostWorker }: Failure, { waits = 0 }: Pick<ItemDocument, 'waits'>): boolean {
   return lostWorker === true && waits < MOST_LOST_WORKERS;
 }
 
-/** Milliseconds until an item that failed is tried again; null when it has failed for good. */
+/** Milliseconds until a failed item is retried; null when it has failed permanently. */
 export function retryAfterMs(failure: Failure, triesBefore: number): number | null {
   const isLast = failure.isLast ?? triesBefore + 1 >= MOST_TRIES;
   if (!failure.mayPass || isLast) return null;
@@ -76,19 +76,19 @@ export function retryAfterMs(failure: Failure, triesBefore: number): number | nu
 }
 
 /**
- * Milliseconds until an item is taken up again for which a store was away. That is no try: it waits as often as it
- * must.
+ * Milliseconds until an item is retried after a store outage, which does not count as a try and may repeat without a
+ * limit.
  */
 export function waitMs({ waits = 0 }: Pick<ItemDocument, 'waits'>): number {
   return Math.min(WAIT_MS.first * 2 ** waits, WAIT_MS.longest);
 }
 
-/** How a claim ended whose lease is over: with its process, or only in the eyes of others. */
+/** The end of a claim whose lease has expired: `deaths` where its process was seen to end, else `lapses`. */
 export function endOfLease({ ownerEnded }: Pick<ItemDocument, 'ownerEnded'>): 'deaths' | 'lapses' {
   return ownerEnded === true ? 'deaths' : 'lapses';
 }
 
-/** Whether an item whose lease is over lost one claim too many. */
+/** Whether an item with an expired lease has lost too many claims. */
 export function isPoison(item: Pick<ItemDocument, 'deaths' | 'lapses' | 'ownerEnded'>): boolean {
   if (endOfLease(item) === 'deaths') return item.deaths + 1 >= MOST_DEATHS;
   return (item.lapses ?? 0) + 1 >= MOST_LAPSES;
@@ -109,8 +109,8 @@ export function poisoned(
 }
 
 /**
- * A failure for good. A run that was handed out is paid for, unless the cause was ours, one that may pass: then only
- * finished segments of a chain are paid.
+ * The outcome of a permanent failure. A run that was begun is billed, unless the cause was the service's: then only
+ * finished segments of a chain are billed.
  */
 export function failed(
   { code, message, usage = NOTHING_USED, failedStep }: Failure,
@@ -128,7 +128,7 @@ export function failed(
   };
 }
 
-/** When an item ended, and how long it was worked on. */
+/** The end of an item, and the duration of the work on it. */
 export function timesOf({ startedAt }: Pick<ItemDocument, 'startedAt'>, now: Date) {
   const durationMs = startedAt === undefined ? 0 : Math.max(0, now.getTime() - Date.parse(startedAt));
   return { durationMs, completedAt: now.toISOString() };
@@ -137,17 +137,17 @@ export function timesOf({ startedAt }: Pick<ItemDocument, 'startedAt'>, now: Dat
 /** Fewer items take about half a second, less than a child process would take to start. */
 const BATCH_ITEMS = 20;
 
-/** Whether a job is so large that it gives way to calls and to smaller jobs. */
+/** Whether a job is so large that it yields to calls and to smaller jobs. */
 export function isBatch({ totalItems }: Pick<JobDocument, 'totalItems'>): boolean {
   return totalItems >= BATCH_ITEMS;
 }
 
-/** Whether every item of a running job has settled. Items of a job that is being cancelled are looked at themselves. */
+/** Whether every item of a running job has settled. For a job that is being cancelled, the items are read instead. */
 export function isOver({ totalItems, completedItems, failedItems }: JobDocument): boolean {
   return completedItems + failedItems >= totalItems;
 }
 
-/** How a job ends whose items have all settled. */
+/** The final status of a job whose items have all settled. */
 export function finalStatusOf({
   status,
   failedItems,
@@ -156,7 +156,7 @@ export function finalStatusOf({
   return failedItems > 0 ? 'FAILED' : 'COMPLETED';
 }
 
-/** How many items of a job that has ended completed: all, some or none; undefined while it is under way. */
+/** Whether all, some or no items of an ended job completed; undefined before its end. */
 export function outcomeOf({
   status,
   totalItems,
@@ -167,7 +167,7 @@ export function outcomeOf({
   return completedItems === totalItems ? 'all' : 'some';
 }
 
-/** Whether a job that is leaving was never shown, so that its submit is undone: unlike one whose record has expired. */
+/** Whether a `leaving` job was never shown, so that its submit is undone; otherwise its retention has ended. */
 export function isUndone({ shown, completedAt }: Pick<JobDocument, 'shown' | 'completedAt'>): boolean {
   return shown === 0 && completedAt === null;
 }
@@ -206,7 +206,7 @@ export function tallyOf(outcomes: readonly Outcome[]): Tally {
   };
 }
 
-/** One line for a person, of a job of which items failed. */
+/** One sentence about the failed items of a job. */
 export function errorMessageOf(
   { failedItems, totalItems }: Pick<JobDocument, 'failedItems' | 'totalItems'>,
   first: { index: number; message: string },

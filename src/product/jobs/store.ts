@@ -23,7 +23,7 @@ const listed = (name: string, ...equal: string[]): IndexSpec => ({
   fields: [...ascending('accountId', 'shown', ...equal), ['_id', -1], ['expiresAt', 1]],
 });
 
-/** Listings filter by any of these: none of their counts costs a reading of the documents. */
+/** Filters of listings, whose counts read only an index. */
 const INDEXES: readonly IndexSpec[] = [
   listed('newest'),
   listed('status', 'status'),
@@ -74,7 +74,7 @@ export interface JobFilters {
   createdTo?: string | undefined;
 }
 
-/** The jobs. Calls for one account take it first and see nothing of another's; those of the engine name the job. */
+/** The jobs. Methods for callers take an account first and see no other; methods of the engine take a job. */
 export class JobsStore {
   readonly #jobs: Collection<JobDocument>;
   readonly #definitions: Collection<DefinitionDocument>;
@@ -94,7 +94,7 @@ export class JobsStore {
     return new JobsStore(await documents.collection(JOBS), await documents.collection(JOB_DEFINITIONS), now);
   }
 
-  /** A job that its account may see: shown, and not past its end, swept or not. */
+  /** A job that its account may see: shown, and within its retention. */
   async find(accountId: string, jobId: string): Promise<JobDocument | null> {
     return this.#jobs.findOne({ _id: jobId, ...this.#seen(accountId) });
   }
@@ -105,7 +105,7 @@ export class JobsStore {
   }
 
   /**
-   * Bytes that the large jobs of an account keep: the sum over the jobs themselves, so that no crash makes it drift.
+   * Bytes that the large jobs of an account take: a sum over the jobs, which no crash can make wrong.
    */
   async keptBytes(accountId: string): Promise<number> {
     const [row] = await this.#jobs.group({
@@ -116,7 +116,7 @@ export class JobsStore {
     return Number(row?.bytes ?? 0);
   }
 
-  /** Lets go of a key whose day is over. */
+  /** Frees a key after its day. */
   async forgetKey(accountId: string, jobId: string): Promise<void> {
     await this.#jobs.updateOne({ _id: jobId, accountId }, { $unset: { idempotencyKey: '' } });
   }
@@ -132,7 +132,7 @@ export class JobsStore {
     return readPage(this.#jobs, this.#filtered(accountId, filters), listing, query);
   }
 
-  /** How many jobs of each status, type and phase there are. */
+  /** Number of jobs by status, type and phase. */
   async counts(accountId: string, filters: JobFilters) {
     const rows = await this.#jobs.group({
       filter: this.#filtered(accountId, filters),
@@ -142,7 +142,7 @@ export class JobsStore {
     return rows as unknown as Array<Pick<JobDocument, 'status' | 'type' | 'phase'> & { count: number }>;
   }
 
-  /** Jobs from whose end something is still to follow. */
+  /** Ended jobs whose clean-up is not done. */
   async ended(accountId: string): Promise<JobDocument[]> {
     return this.#jobs.find({ ...this.#seen(accountId), phase: 'ended' });
   }
@@ -156,7 +156,7 @@ export class JobsStore {
     });
   }
 
-  /** How many jobs ran each of these presets. */
+  /** Number of jobs that ran each of these presets. */
   async runsOf(accountId: string, presetIds: readonly string[]) {
     return this.#jobs.group({
       filter: { ...this.#seen(accountId), presetId: { $in: presetIds } },
@@ -171,7 +171,7 @@ export class JobsStore {
     return last?.createdAt ?? null;
   }
 
-  /** @throws DuplicateKeyError when its parent is resumed already, or its key is taken. */
+  /** @throws DuplicateKeyError when its parent has been resumed, or its key is taken. */
   async insert(job: JobDocument): Promise<void> {
     await this.#jobs.insertOne(job);
   }
@@ -189,12 +189,12 @@ export class JobsStore {
     return this.#jobs.findOne({ _id: jobId });
   }
 
-  /** Changes a job that is still as the filter says. Null when it is not. */
+  /** Changes a job that still matches the filter; null when it does not. */
   async updateIf(jobId: string, asItIs: Filter, update: Update): Promise<JobDocument | null> {
     return this.#jobs.findOneAndUpdate({ _id: jobId, ...asItIs }, update);
   }
 
-  /** Moves a job on in the life of its document. Null when somebody else did. */
+  /** Moves a job to another phase; null when another process did. */
   async movePhase(
     jobId: string,
     from: JobDocument['phase'],
@@ -217,7 +217,7 @@ export class JobsStore {
     return this.#inASlot(job, (running) => this.updateIf(job._id, waiting, { $set: running }));
   }
 
-  /** Shows a hidden job that runs already; null when no slot is free, or it is hidden no more. */
+  /** Shows a hidden job that already runs; null when no slot is free, or it is no longer hidden. */
   async showRunning(job: JobDocument, set: Partial<JobDocument>): Promise<JobDocument | null> {
     return this.#inASlot(job, (running) =>
       this.movePhase(job._id, 'hidden', 'open', { ...set, ...running, shown: 1 }),
@@ -246,7 +246,7 @@ export class JobsStore {
     return this.#jobs.find({ status: 'PROCESSING', phase: 'open' }, { sort: order('_id'), limit });
   }
 
-  /** For the sweep: running and cancelling jobs whose counters say that they are over, or may be. */
+  /** For the sweep: running and cancelling jobs that have ended, or may have, by their counters. */
   async perhapsOver(limit: number): Promise<JobDocument[]> {
     const counted = { $add: ['$completedItems', '$failedItems'] };
     const over = { status: 'PROCESSING', phase: 'open', $expr: { $gte: [counted, '$totalItems'] } };
@@ -270,17 +270,17 @@ export class JobsStore {
     }));
   }
 
-  /** For the sweep: jobs that have stood in a phase since before an instant. */
+  /** For the sweep: jobs that have been in a phase since before an instant. */
   async standing(phase: JobDocument['phase'], before: Date, limit: number): Promise<JobDocument[]> {
     return this.#jobs.find({ phase, phaseAt: { $lt: before.toISOString() } }, { limit });
   }
 
-  /** For the sweep: finished jobs whose records have ended. */
+  /** For the sweep: finished jobs whose retention has ended. */
   async expired(now: Date, limit: number): Promise<JobDocument[]> {
     return this.#jobs.find({ phase: 'done', expiresAt: { $lte: now.toISOString() } }, { limit });
   }
 
-  /** For the metrics: how much of each type is left to do, and since when. */
+  /** For the metrics: the number of remaining items by type, and the instant of the oldest job. */
   async backlog(): Promise<Array<{ type: JobType; open: number; oldestAt: string }>> {
     const open = { phase: 'open', status: { $in: ['PENDING', 'PROCESSING', 'CANCELLING'] } };
     const rows = await this.#jobs.group({

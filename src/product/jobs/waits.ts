@@ -3,15 +3,15 @@ import { LRUCache } from 'lru-cache';
 import { tooManyWaits } from './errors.ts';
 import { isTerminal, type JobDocument } from './job.ts';
 
-/** Longest wait that is held; a larger one is cut to it. */
+/** Longest wait; a larger one is cut to it. */
 export const LONGEST_WAIT_MS = 60_000;
-/** How often a wait looks for itself: messages may be lost. */
+/** Interval at which a wait polls, because messages may be lost. */
 const LOOK_MS = 2_000;
 
 const MOST_JUST_ENDED = 200;
 
 interface WaitsOptions {
-  /** Calls that may wait in this process, now. */
+  /** Number of calls that may wait in this process now. */
   limit: () => number;
   draining: AbortSignal;
 }
@@ -20,11 +20,12 @@ interface WaitsOptions {
 export interface Waits {
   /**
    * Answers the waits for a job that has ended.
-   * @param job as it ended, with all that follows from it; without it they look for themselves.
+   * @param job the ended job after its clean-up. Absent: each wait reads it.
    */
   notify(jobId: string, job?: JobDocument): void;
   /**
-   * The job once it is terminal, or as it stands when the time is over, the client is gone or the process ends.
+   * Resolves with the job when it has ended, or with its state when the time is over, the client has gone, or the
+   * process ends.
    * @throws ApiError provider_unavailable (capacity) when too many calls wait here
    */
   untilEnded(jobId: string, waitMs: number, terms: WaitTerms): Promise<JobDocument>;
@@ -32,11 +33,11 @@ export interface Waits {
 
 export function createWaits({ limit, draining }: WaitsOptions): Waits {
   const waiting = new Map<string, Set<(job?: JobDocument) => void>>();
-  /** Jobs that ended here a moment ago: one may end between its submit and the wait for it. */
+  /** Jobs that have just ended here: one may end between its submit and the wait for it. */
   const justEnded = new LRUCache<string, JobDocument>({ max: MOST_JUST_ENDED, ttl: LOOK_MS });
   let open = 0;
 
-  /** Resolves when the job is said to have ended, with the job where it is known. */
+  /** Resolves at the message that the job has ended, with the job where it is known. */
   function endOf(jobId: string): { ended: Promise<JobDocument | undefined>; forget: () => void } {
     const { promise: ended, resolve } = Promise.withResolvers<JobDocument | undefined>();
     const listeners = waiting.get(jobId) ?? new Set();
@@ -96,8 +97,8 @@ export function createWaits({ limit, draining }: WaitsOptions): Waits {
 interface WaitTerms {
   /** Aborts when the client goes away. */
   client: AbortSignal;
-  /** Reads the job as it is now. */
+  /** Reads the job. */
   look: () => Promise<JobDocument>;
-  /** The job as its submit has just made it, which spares the first look. */
+  /** The job that its submit has just made, which spares the first read. */
   known?: JobDocument;
 }

@@ -35,8 +35,7 @@ interface CheckingOptions {
 export type Checking = (caller: Caller, sent: JobRequest, isDryRun: boolean) => Promise<Order>;
 
 /**
- * Reads what a submit asks for, and refuses whatever is wrong about it: the same for a dry run. Money and places are
- * for the submit itself.
+ * Reads and checks a submit, also for a dry run. Credits and storage are checked by the submit itself.
  */
 export function createChecking({
   models,
@@ -49,7 +48,7 @@ export function createChecking({
     return presetId === undefined ? null : presets.find(accountId, presetId, 'presetId');
   }
 
-  /** The template of a render, at its version of now. */
+  /** The template of a render, at its current version. */
   async function templateOf(accountId: string, job: CheckedJob, { templateId }: JobRequest) {
     if (job.takes !== 'rows' || templateId === undefined) return undefined;
     const { id, version } = await templates.findForRender(accountId, templateId);
@@ -148,7 +147,7 @@ function refuseRemoved({ mode }: JobRequest): void {
     throw invalidParam('mode', 'mode was removed: leave it out, and send wait to wait.');
 }
 
-/** A render draws one page per row; how many there may be is the op's to say. */
+/** A render draws one page per row. The op limits their number. */
 function checkRows({ items = [] }: JobRequest): void {
   const index = items.findIndex((row) => typeof row !== 'object' || row === null || Array.isArray(row));
   if (index === -1) return;
@@ -169,7 +168,7 @@ function imageCountOf({ imageCount }: JobRequest, { takes }: CheckedJob, isDryRu
   throw invalidParam('imageCount', message, { received: imageCount, min: 0, max: ITEMS_MAX });
 }
 
-/** The ids that were sent; equal ones are an item each. */
+/** The ids of the request. Each is an item, also where ids are equal. */
 function assetIdsOf({ assetIds = [] }: JobRequest, { takes }: CheckedJob, imageCount: number): string[] {
   const ids = assetIds.map((id, index) => {
     if (typeof id === 'string' && id.trim() !== '') return id;

@@ -61,38 +61,37 @@ export interface SubmitTerms {
 
 export interface Submitted {
   job: JobDocument;
-  /** The job was made by an earlier request under the same key. */
+  /** Whether the job was made by an earlier request under the same key. */
   isReplayed: boolean;
 }
 
-/** The account, and the assets that it stores, before there was the job. */
+/** The account, and the number of its assets, before the job. */
 type Before = { seen: Seen; stored: number };
 
-/** Few, for the store does nothing else meanwhile. */
+/** Items stored in one write; few, because the write blocks the store. */
 const ITEMS_A_CALL = 200;
-/** Jobs that keep less are not counted: their number is bounded by the rate of calls, and most jobs are such. */
+/** Smaller jobs do not count towards the bound: the rate of calls bounds their number. */
 const LEAST_KEPT_BYTES = 16 * 1024;
 /** Bytes of the document of an item and its index entries, beside its row. */
 const BYTES_PER_ITEM = 512;
-/** Behind it the sweep undoes what is left. */
+/** After this time, the sweep undoes the submit. */
 const UNDOING_MS = 5 * 60_000;
-/** Up to this number, items are stored while the money is still being held: a refusal then has little to undo. */
+/** Up to this number, items are stored while credits are being held: a refusal has little to undo then. */
 const FEW_ITEMS = 100;
-/** Tries to store a job under a key that is freed meanwhile. */
+/** Tries to store a job under a key that another process may be freeing. */
 const MOST_ROUNDS = 3;
 
 export type Submitting = (caller: Caller, order: Order, terms?: SubmitTerms) => Promise<Submitted>;
 
 /**
- * Makes a job. Its document is first, and hidden; then it takes what the whole job may cost, and stores the items; only
- * then is it shown. Whatever fails before that, or dies, leaves a hidden job, which is undone here or by the sweep: a
- * submit makes a whole job or none.
+ * Makes a job whole or not at all. It stores the job's document as hidden, holds the highest price, stores the items,
+ * and then shows the job. A failure or a crash before that leaves a hidden job, which is undone here or by the sweep.
  */
 export function createSubmitting(options: SubmittingOptions): Submitting {
   const { jobs, items, holds, quota, definitions, admission, undoing } = options;
   const { plan, storedAssets, upgradeUrl, now } = options;
 
-  /** Stores a new job; answers the one that an earlier request under its key has made, where there is one. */
+  /** Stores a new job; returns the job of an earlier request under its key, where there is one. */
   async function insertHidden(job: JobDocument): Promise<JobDocument | null> {
     for (let round = 0; round < MOST_ROUNDS; round += 1) {
       try {
@@ -100,7 +99,7 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
         return null;
       } catch (error) {
         if (!(error instanceof DuplicateKeyError)) throw error;
-        // A repeated resume breaks both laws, and which of them a store names first is its own affair.
+        // A repeated resume violates both unique indexes, and stores differ in the one that they report.
         const earlier = await earlierJob(job);
         if (earlier !== null) return earlier;
         if (error.index === 'parent') throw notLatestAttempt();
@@ -109,7 +108,7 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
     throw inProgress();
   }
 
-  /** The job that was made under this key; null when the key is free, or is now, because its day is over. */
+  /** The job under this key; null when the key is free, also where its day has just ended. */
   async function earlierJob({ accountId, idempotencyKey, fingerprint }: JobDocument) {
     const earlier = idempotencyKey === undefined ? null : await jobs.findByKey(accountId, idempotencyKey);
     if (earlier === null) return null;
@@ -119,7 +118,7 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
     }
     if (fingerprint === undefined || earlier.fingerprint !== fingerprint) throw keyReused();
     if (earlier.phase === 'leaving' && isUndone(earlier)) {
-      // Its own submit has ended, and released the key: what a store that was away kept of it goes now.
+      // Its submit has ended and released the key: the rest of it, which a store outage left, is removed now.
       await undoing.finish(earlier);
       return null;
     }
@@ -127,7 +126,7 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
     return earlier;
   }
 
-  /** Assets that the account stores, as far as that matters to a job. */
+  /** Number of assets of the account, as far as the job adds to them. */
   async function storedBefore({ accountId, places: count }: JobDocument): Promise<number> {
     return count === 0 ? 0 : storedAssets(accountId);
   }
@@ -137,14 +136,14 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
   }
 
   /**
-   * Refuses a job that does not fit before its credits are held: the ledger has no rows then of a job that never was.
+   * Refuses a job that exceeds a bound before its credits are held, so that the ledger has no rows of a refused job.
    */
   function refuseTooMany(job: JobDocument, stored: number): void {
     const left = leftOf(job, stored);
     if (job.places > left) throw outputsExceedQuota(job.places, left, upgradeUrl());
   }
 
-  /** The hidden job is among those that are summed: of two at once neither is overlooked. */
+  /** The sum includes the hidden job itself, so that two submits at once see each other. */
   async function refuseOverfull({ accountId, keptBytes }: JobDocument): Promise<void> {
     if (keptBytes === undefined) return;
     const all = await jobs.keptBytes(accountId);
@@ -175,7 +174,7 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
     if (batch.length > 0) await items.insert(batch);
   }
 
-  /** Stores what the job runs, and over what. */
+  /** Stores the definition and the items of the job. */
   async function storeWork(job: JobDocument, order: Order, claim: Preclaim | null): Promise<void> {
     const definition = textOf(order.definition);
     definitions.keep(job._id, definition);
@@ -183,7 +182,7 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
     await allOf([jobs.insertDefinition(job, definition), stored]);
   }
 
-  /** Takes everything that a hidden job needs, and shows it. */
+  /** Holds everything that a hidden job needs, and shows the job. */
   async function startHidden(
     job: JobDocument,
     order: Order,
@@ -203,14 +202,14 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
     return shown;
   }
 
-  /** Refuses a price above the caller's limit as far as the account was seen, before anything is held. */
+  /** Refuses a price above the caller's limit by the account as it was read, before anything is held. */
   function refuseForeseen(order: Order, seen: Seen): void {
     refuseAbove(order, holds.priceSeen(seen, order.need));
   }
 
   /**
    * Claims the only item of a job where this process can work on it at once, and begins the work beside the writes that
-   * accept the job. An account that will be refused, as it seems, has its item claimed only: nobody would pay the work.
+   * accept the job. Where the account will probably be refused, the item is only claimed, because nobody would pay.
    */
   function preclaim(job: JobDocument, order: Order, { seen, stored }: Before): Preclaim | null {
     const [seed] = order.totalItems === 1 ? order.seeds() : [];
@@ -223,7 +222,7 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
     return claim;
   }
 
-  /** Makes a hidden job whole, and shows it; what fails is undone. */
+  /** Completes a hidden job and shows it, or undoes it at a failure. */
   async function complete(
     job: JobDocument,
     order: Order,
@@ -243,7 +242,7 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
     }
   }
 
-  /** Undoes it before its submit is answered; where a store is away, as soon as that is back. */
+  /** Undoes a submit before it is answered, or during a store outage as soon as the store is back. */
   async function undo(job: JobDocument): Promise<void> {
     const step = () => undoing.undo(job);
     await step().catch(() => void retryUntil(step, UNDOING_MS).catch(() => undefined));
@@ -270,7 +269,7 @@ function refuseAbove({ maxCredits }: Order, price: number): void {
   if (maxCredits !== undefined && price > maxCredits) throw aboveMaxCredits(price, maxCredits);
 }
 
-/** The values of works that are all over: nothing is undone while a part of it is still being done. */
+/** The results of all works. A failure is thrown when all have ended, so that nothing is undone while a part runs. */
 async function allOf<T extends readonly unknown[]>(
   works: readonly [...{ [K in keyof T]: Promise<T[K]> }],
 ): Promise<T> {
@@ -293,7 +292,7 @@ function newItem(jobId: string, accountId: string, index: number, seed: ItemSeed
   };
 }
 
-/** Bytes that a job stores of its request and for its items. */
+/** Bytes that a job stores for its request and its items. */
 function keptBytesOf({ definition, totalItems, seeds }: Order): number {
   let bytes = Buffer.byteLength(textOf(definition)) + totalItems * BYTES_PER_ITEM;
   if (definition.takes !== 'rows') return bytes;

@@ -6,13 +6,13 @@ import type { JobsStore } from '../store.ts';
 import type { Undoing } from './undoing.ts';
 
 const INTERVAL_MS = 15_000;
-/** A submit that is older has lost its process. */
+/** The process of an older submit has died. */
 const SUBMITTING_MS = 5 * 60_000;
-/** Longer than any item is worked on. */
+/** Longer than the work on any item. */
 const WORKING_MS = HOUR_MS;
 const MOST_AT_A_TIME = 200;
 
-/** Undoes what submits of processes that died have left: hidden jobs, and marks in the quota of their account. */
+/** Undoes submits of dead processes: hidden jobs, and their reservations in the quota of the account. */
 export function createSubmitSweeps({
   jobs,
   quota,

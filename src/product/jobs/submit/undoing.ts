@@ -7,12 +7,11 @@ import type { JobsStore } from '../store.ts';
 const ITEMS_A_CALL = 500;
 
 /**
- * Undoes a submit that was not finished: nobody has seen its job. The hidden document is claimed first, so that a
- * submit which is only slow cannot show it any more; it goes last, so that a crash between leaves it to be undone
- * again.
+ * Undoes an unfinished submit, whose job was never shown. The hidden document is claimed first, so that a slow submit
+ * can no longer show it, and deleted last, so that after a crash it is undone again.
  */
 export interface Undoing {
-  /** Undoes a hidden job; does nothing with one that was shown. */
+  /** Undoes a hidden job. A job that was shown is left alone. */
   undo(job: JobDocument): Promise<void>;
   finish(job: Pick<JobDocument, '_id' | 'accountId'>): Promise<void>;
 }

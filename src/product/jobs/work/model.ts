@@ -16,7 +16,7 @@ interface ModelWorkOptions {
   typicalSeconds: TypicalSeconds;
 }
 
-/** Runs a model over an item: one try a claim. When to try again is for the provider to say. */
+/** Runs a model over an item, one try per claim. The provider says when to retry. */
 export function createModelWork({ providers, assets, items, typicalSeconds }: ModelWorkOptions) {
   async function referencesOf({ definition: { references }, job }: ItemCall, segment: ModelSegment) {
     if (!showsSubjects(segment)) return [];
@@ -40,7 +40,7 @@ export function createModelWork({ providers, assets, items, typicalSeconds }: Mo
         accountId: job.accountId,
         ...pickUpOf(item, segment),
         async keep(requestId) {
-          // The request is paid: its id is worth waiting for a store.
+          // The request is paid, so its id is kept through store outages.
           if (await throughOutages(() => items.noteRequest(item, requestId), signal)) return;
           throw new Abandoned('The claim was lost before the model was asked.');
         },
@@ -53,13 +53,13 @@ export function createModelWork({ providers, assets, items, typicalSeconds }: Mo
       const again = retryAfterMs === undefined ? { isLast: true } : { isLast: false, retryAfterMs };
       throw new ItemFailure({ code, message, mayPass: !again.isLast, ...again });
     }
-    // A statistic: what was answered, and is paid, does not go with it.
+    // Only a statistic: a failure to write it does not lose the paid answer.
     await typicalSeconds.took(op, model, performance.now() - startedMs).catch(() => undefined);
     return outcome;
   };
 }
 
-/** A request that was kept belongs to the segment that the claim began with, and to none behind it. */
+/** A stored request belongs to the segment that the claim began with, not to later ones. */
 function pickUpOf({ requestId, progress }: ItemCall['item'], { index }: ModelSegment): { pickUp?: string } {
   if (requestId === undefined || index !== (progress?.segment ?? 0)) return {};
   return { pickUp: requestId };

@@ -16,12 +16,12 @@ interface PageWorkOptions {
   publicUrl: () => string;
 }
 
-/** Time that a page is drawn; waiting for a browser is not counted. */
+/** Deadline of the drawing of a page; the wait for a browser does not count. */
 const DEADLINE_MS = 20_000;
 
 /** Draws the page of a render's row. */
 export function createPageWork({ renders, templates, assets, publicUrl, pixels }: PageWorkOptions) {
-  /** The template at the version of the submit, as long as it is there. */
+  /** The template at the version of the submit, as long as it exists. */
   async function templateOf({ job, definition: { template } }: ItemCall) {
     if (template === undefined) throw new Error(`The render ${job._id} has no template.`);
     try {

@@ -7,7 +7,7 @@ import type { PassSegment } from '../../catalogue/plan/plan.ts';
 import { isBatch } from '../rules.ts';
 import type { ItemCall, Made } from './perform.ts';
 
-/** Time that an item is worked on; waiting for a thread is not counted. */
+/** Deadline of the work on an item; the wait for a thread does not count. */
 const DEADLINE_MS = 60_000;
 
 interface PassWorkOptions {
@@ -57,7 +57,7 @@ export function createPassWork({ pixels, assets, meters }: PassWorkOptions) {
     return result;
   }
 
-  /** Compares what the steps made of a picture, written without a loss, with another asset. */
+  /** Compares the lossless result of the steps with another asset. */
   async function compared(
     call: ItemCall,
     segment: PassSegment,
@@ -85,7 +85,7 @@ export function createPassWork({ pixels, assets, meters }: PassWorkOptions) {
   };
 }
 
-/** Whether what a segment makes is the output of the item, and no input of another segment. */
+/** Whether a segment makes the output of the item and not the input of another segment. */
 function isLast({ item, definition }: ItemCall, { index }: PassSegment): boolean {
   return definition.variants[item.variant]?.segments.length === index + 1;
 }

@@ -28,18 +28,18 @@ export type Made =
     }
   | { kind: 'json'; output: unknown };
 
-/** Reads what a segment works on; null where an item is made of nothing. Called at most once, when it is needed. */
+/** Reads the input of a segment; null where an item has none. Called at most once, when it is needed. */
 export type Input = () => Promise<Uint8Array<ArrayBuffer> | null>;
 
-/** Everything that the work on one item is done with. */
+/** The context of the work on one item. */
 export interface ItemCall {
   item: Claimed;
   job: JobDocument;
   definition: Definition;
   signal: AbortSignal;
   /**
-   * Resolves when the job is accepted, and rejects when it is not to be worked on. Every effect outside this process
-   * waits for it.
+   * Resolves when the job is accepted, and rejects when its work is not wanted. Every effect outside this process waits
+   * for it.
    */
   accepted: Promise<unknown>;
 }
@@ -58,7 +58,7 @@ export interface PerformOptions {
   log: Log;
 }
 
-/** Work that failed for a reason that is no refusal of the interface, such as one of a provider. */
+/** A failure of the work that is not an error of the API, such as one of a provider. */
 export class ItemFailure extends Error {
   override readonly name = 'ItemFailure';
   readonly failure: Failure;
@@ -68,7 +68,7 @@ export class ItemFailure extends Error {
   }
 }
 
-/** There was no place for the work: it was not tried, and is to be taken up again after a pause. */
+/** No slot was free for the work: it was not tried, and is retried after a pause. */
 export class PutBack extends Error {
   override readonly name = 'PutBack';
   readonly pauseMs: number;
@@ -82,8 +82,8 @@ const LARGEST_INTERMEDIATE_BYTES = 256 * MEGABYTE;
 const NOTHING_DONE: Progress = { segment: 0, objectKey: null, runs: 0, credits: 0 };
 
 /**
- * The work on an item: its page, or its segments in order. What a segment made is the input of the next; it is stored
- * and noted in the item, so that a later try, and a resume, begins behind the last segment that was finished.
+ * The work on an item: its page, or its segments in order. The result of a segment is the input of the next. It is
+ * stored and recorded in the item, so that a retry or a resume begins behind the last finished segment.
  */
 export function createPerform(options: PerformOptions): Perform {
   const { definitions, items, objects, assets, now, log } = options;
@@ -109,7 +109,7 @@ export function createPerform(options: PerformOptions): Perform {
     return options.runPass(call, segment, bytes);
   }
 
-  /** Keeps what a segment made for the next one. The object before it is of no use any more. */
+  /** Stores the result of a segment for the next one, and deletes the one before it. */
   async function keepIntermediate(
     { item, signal }: ItemCall,
     made: Made,
@@ -196,7 +196,7 @@ export function createPerform(options: PerformOptions): Perform {
     return outcomeOf(call, made, { ...NOTHING_DONE, runs: 1 });
   }
 
-  /** A failure with what its item used before it, and in a chain where it happened. */
+  /** A failure with the usage of its item until then, and in a chain with its step. */
   function atSegment(
     error: unknown,
     segment: Segment | undefined,
@@ -204,7 +204,7 @@ export function createPerform(options: PerformOptions): Perform {
     job: JobDocument,
   ): ItemFailure {
     const failure = failureIn(error, job);
-    // A run that was handed out is paid for, but when the reason is ours.
+    // A run that was begun is billed, unless the cause is the service's.
     const isPaid = segment?.runs !== 'model' && !failure.mayPass && failure.isUnstarted !== true;
     return new ItemFailure({
       ...failure,
@@ -239,8 +239,8 @@ export function createPerform(options: PerformOptions): Perform {
 }
 
 /**
- * How what a segment made is stored. A model's answer is paid, so that its process keeps it until the stores
- * take it; a pass is repeated by whoever takes the item up again.
+ * Returns a function that runs a step of storing the result of a segment. A model's answer is paid, so its process
+ * keeps it through store outages. A pass is repeated by the next owner of the item.
  */
 function storing(
   segment: Segment | undefined,

@@ -1,6 +1,6 @@
 import type { Collection, DeclaredCollection, Documents } from '../../../platform/stores/documents/port.ts';
 
-/** How long the last items of an op took on a model, over all accounts. */
+/** Durations of the last items of an op on a model, over all accounts. */
 interface DurationsDocument {
   /** `<op>/<model>` */
   _id: string;
@@ -17,7 +17,7 @@ const REMEMBERED = 100;
 const FEWEST = 5;
 const FRESH_MS = 60_000;
 
-/** How long items of an op typically take on a model: for callers who plan their waits. */
+/** The typical duration of items of an op on a model, for callers who plan their waits. */
 export class TypicalSeconds {
   readonly #durations: Collection<DurationsDocument>;
   readonly #medians = new Map<string, number>();
@@ -33,7 +33,7 @@ export class TypicalSeconds {
     return typical;
   }
 
-  /** Notes an item that was completed. */
+  /** Records a completed item. */
   async took(op: string, model: string, durationMs: number): Promise<void> {
     const lastMs = { $each: [Math.round(durationMs)], $slice: -REMEMBERED };
     await this.#durations.updateOne({ _id: `${op}/${model}` }, { $push: { lastMs } }, { upsert: true });
@@ -45,7 +45,7 @@ export class TypicalSeconds {
     return this.#medians.get(`${op}/${model}`);
   }
 
-  /** Reads what every process has noted: a document for each op and model. */
+  /** Reads the records of all processes: one document for each op and model. */
   async refresh(): Promise<void> {
     this.#readMs = performance.now();
     for (const { _id, lastMs } of await this.#durations.find({})) {
