@@ -6,10 +6,10 @@ import type { DeliveryDocument } from './delivery.ts';
 
 /** From the connection to the end of the answer's headers. The connection itself has 5 s, see src/platform/outbound. */
 const ANSWER_TIMEOUT_MS = 10_000;
-/** No attempt takes longer: time to connect and time to answer, one after the other, and some for a busy process. */
+/** Longest duration of an attempt: time to connect, time to answer, and a reserve for a busy process. */
 export const ATTEMPT_LIMIT_MS = 5_000 + ANSWER_TIMEOUT_MS + 3_000;
 
-/** How one attempt ended. `error` is null when a 2xx came. */
+/** The result of one attempt. `error` is null for an answer of 2xx. */
 export interface AttemptResult {
   responseStatus: number | null;
   error: string | null;
@@ -19,12 +19,12 @@ export type Attempt = (delivery: DeliveryDocument, endpoint: EndpointDocument) =
 
 interface AttemptOptions {
   outbound: Pick<Outbound, 'postWebhook'>;
-  /** Hears of every attempt before it is made, for an operator who looks on. */
+  /** Called before every attempt, for an operator who watches the endpoint. */
   onAttempt: (endpointId: string, headers: Record<string, string>, body: string) => void;
   now: () => Date;
 }
 
-/** Makes one attempt with the endpoint's secret and address of now. It never rejects: every end is a result. */
+/** Makes one attempt with the endpoint's current secret and address. It never rejects: each failure is a result. */
 export function createAttempt({ outbound, onAttempt, now }: AttemptOptions): Attempt {
   return async (delivery, { _id, url, secret }) => {
     const headers = signedHeaders(delivery, secret, now());

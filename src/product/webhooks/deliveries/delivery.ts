@@ -5,22 +5,22 @@ import type { OutboxDocument } from '../../events/outbox.ts';
 import type { EndpointDocument } from '../endpoints/endpoint.ts';
 import type { Delivery } from '../schema.ts';
 
-/** One event on its way to one endpoint: the truth of the schedule, and the record that the owner reads. */
+/** The delivery of one event to one endpoint: the schedule follows it, and its owner reads it. */
 export interface DeliveryDocument {
   _id: string;
   accountId: string;
   endpointId: string;
-  /** That of the endpoint when it was queued: what was queued before a disabling is never sent after it. */
+  /** The generation of the endpoint at queueing: a delivery queued before a disabling is never sent after it. */
   generation: number;
-  /** False for one attempt only: a test, and what the owner asked to be sent again. */
+  /** Whether failed attempts are retried: not for a test, nor for a delivery that its owner sends again. */
   isRetried: boolean;
   eventId: string;
   eventType: string;
-  /** The event as text, the same bytes at every attempt. */
+  /** The event as text; every attempt sends the same bytes. */
   body: string;
   status: Delivery['status'];
   /**
-   * Attempts that ended. The number guards every change: two writers that saw the same number cannot both change it.
+   * Number of ended attempts. It guards every change: of two writers that read the same number, one succeeds.
    */
   attempts: number;
   createdAt: string;
@@ -39,8 +39,8 @@ export interface DeliveryDocument {
 const KEPT_MS = 14 * DAY_MS;
 
 /**
- * The delivery of an event to an endpoint. Its id follows from the two, so that an event spread twice, by two processes
- * or after a crash, is one delivery for as long as its record is kept.
+ * Makes the delivery of an event to an endpoint. Its id follows from the two, so that an event which is fanned out
+ * twice makes one delivery for as long as its record is kept.
  */
 export function newDelivery(event: OutboxDocument, endpoint: EndpointDocument, now: Date): DeliveryDocument {
   const createdAt = now.toISOString();
@@ -57,7 +57,7 @@ export function newDelivery(event: OutboxDocument, endpoint: EndpointDocument, n
   };
 }
 
-/** The same event once more, because the owner asks for it. */
+/** A delivery of the same event that its owner asked for. */
 export function newRedelivery(
   { eventId, eventType, body }: DeliveryDocument,
   endpoint: EndpointDocument,
@@ -67,7 +67,7 @@ export function newRedelivery(
   return { ...queued(endpoint, now), ...event, isRetried: false, dueAt: now.toISOString() };
 }
 
-/** A test's delivery: never queued, for the caller waits for its only attempt. */
+/** The delivery of a test. It is never queued, because the caller waits for its only attempt. */
 export function newTest(
   event: { id: string; body: string },
   endpoint: EndpointDocument,

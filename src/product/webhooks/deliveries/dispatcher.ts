@@ -59,7 +59,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   let heartbeat: NodeJS.Timeout | undefined;
   let unsubscribe: () => void = () => undefined;
 
-  /** Reads the schedule now, or once more after the reading that is under way. */
+  /** Reads the schedule now, or again after the current reading. */
   function wake(): void {
     isWoken = true;
     if (!isLooking && !isStopped) void look();
@@ -79,7 +79,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     pause.unref();
   }
 
-  /** Claims what is due and fits; answers how long to wait before the next look. */
+  /** Claims due endpoints that have a slot. @returns milliseconds until the next reading. */
   async function claim(): Promise<number> {
     claims += 1;
     const holder = `${options.holderPrefix}${claims}`;
@@ -107,7 +107,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     held.set(member, hold);
     const work = turn(member, hold, slot)
       .finally(() => {
-        // This comes before the endpoint is given back: from then on another may claim it, and it must not be renewed.
+        // This precedes the return of the endpoint: afterwards another process may claim it, so it must not be renewed.
         held.delete(member);
         slot.leave();
       })
@@ -132,7 +132,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const wasFull = slots.free <= 1;
     try {
       const dueInMs = await coordination.settleDue(SCHEDULE, member, holder, afterMs);
-      // A delivery was queued for it meanwhile, or other endpoints wait for a slot.
+      // A delivery was queued for it in the meantime, or other endpoints wait for a slot.
       if (dueInMs === 0 || wasFull) wake();
     } catch (error) {
       log.warn({ err: error }, 'A worker was not given back; its lease ends by itself');
@@ -140,8 +140,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   /**
-   * Says before each attempt whether the turn goes on. From the second attempt on it renews the claim, so that after a
-   * loss of the schedule no two processes go on with one endpoint: at most the attempt under way is repeated.
+   * Decides before each attempt whether the turn goes on. From the second attempt on it renews the claim, so that after
+   * a loss of the schedule two processes never go on with one endpoint: at most the current attempt is repeated.
    */
   async function mayGoOn(member: string, hold: Hold): Promise<boolean> {
     if (!hold.isFresh) await renew(member, hold);

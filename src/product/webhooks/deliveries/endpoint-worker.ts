@@ -8,7 +8,7 @@ import type { WebhookMetrics } from './metrics.ts';
 import { nextAttempt } from './retries.ts';
 import type { DeliveriesStore, Settlement } from './store.ts';
 
-/** Deliveries of one look at the queue. An endpoint with more gives way to others and comes back after them. */
+/** Deliveries in one reading of the queue. An endpoint with more continues after the others have had their turn. */
 const DELIVERIES_A_TURN = 20;
 
 interface EndpointWorkerOptions {
@@ -21,9 +21,9 @@ interface EndpointWorkerOptions {
   log: Log;
 }
 
-/** The turn of a worker, as its dispatcher allows it. */
+/** The turn of a worker, which its dispatcher controls. */
 interface WorkerTurn {
-  /** Asked before each attempt: whether the turn goes on, and the worker is held for as long as an attempt takes. */
+  /** Whether the turn goes on and its lease covers another attempt; asked before each attempt. */
   mayGoOn(): Promise<boolean>;
   /** Called after each attempt; the time is in milliseconds. */
   attempted(hasFailed: boolean, tookMs: number): void;
@@ -66,7 +66,7 @@ export function createEndpointWorker({
     return queue.length === DELIVERIES_A_TURN ? LOOK_AGAIN : msUntil(nextAt);
   };
 
-  /** Closes what must not be sent any more: true when this delivery is among it. */
+  /** Closes deliveries that must no longer be sent. @returns whether this delivery is one of them. */
   async function closeIfOver(
     { accountId, endpointId, generation, error }: DeliveryDocument,
     endpoint: EndpointDocument | null,
@@ -80,8 +80,7 @@ export function createEndpointWorker({
       await disabling.disable(endpoint, error);
       return true;
     }
-    // Decided by the generation and not by an instant, so that nothing is closed that was queued since it was enabled
-    // again.
+    // The generation decides and not an instant, so that deliveries queued since the endpoint was enabled stay open.
     const last = endpoint.enabled ? endpoint.generation - 1 : endpoint.generation;
     if (generation > last) return !endpoint.enabled;
     await deliveries.close(accountId, endpointId, last);
@@ -96,7 +95,7 @@ export function createEndpointWorker({
     return instant === null ? null : Math.max(Date.parse(instant) - now().getTime(), 0);
   }
 
-  /** Makes an attempt and records it; answers when the delivery is tried again, if it is. */
+  /** Makes an attempt and records it. @returns the instant of the retry; null without one. */
   async function deliver(
     delivery: DeliveryDocument,
     endpoint: EndpointDocument,
@@ -107,7 +106,7 @@ export function createEndpointWorker({
     const result = await metrics.inFlight(() => attempt(delivery, endpoint));
     turn.attempted(result.error !== null, performance.now() - beganMs);
     const settlement = settlementOf(delivery, result, now());
-    // The endpoint goes first: a crash before the record repeats the attempt, and its failure is counted once.
+    // The endpoint is changed first: a crash before the record repeats the attempt, and its failure counts once.
     if (settlement.status === 'DELIVERED') {
       if (endpoint.consecutiveFailures > 0) await endpoints.clearFailures(endpoint.accountId, endpoint._id);
     } else if (settlement.status === 'FAILED' && delivery.isRetried) {

@@ -7,7 +7,7 @@ import { scheduleNow } from './schedule.ts';
 import type { DeliveriesStore } from './store.ts';
 
 const BATCH = 200;
-/** Younger events are still with the process that wrote them. */
+/** Younger events are handled by the process that wrote them. */
 const LEFT_BEHIND_MS = 3_000;
 
 interface FanOutOptions {
@@ -20,19 +20,19 @@ interface FanOutOptions {
 }
 
 interface FanOut {
-  /** Takes events that this process just wrote. */
+  /** Accepts events that this process has just written. */
   take(events: readonly OutboxDocument[]): void;
-  /** Spreads a batch of the outbox, whichever process wrote it. */
+  /** Fans out a batch of the outbox, whichever process wrote it. */
   takeOthers(): void;
-  /** Spreads a batch that a dead process left behind; answers how many there were. */
+  /** Fans out a batch that a dead process left behind. @returns the number of its events. */
   sweep(now: Date): Promise<number>;
-  /** Resolves when everything taken is spread. */
+  /** Resolves when all accepted events are fanned out. */
   idle(): Promise<void>;
 }
 
 /**
- * Makes one delivery of each event for each endpoint that wants it, then takes the event off the outbox. Everything may
- * run twice: a delivery's id follows from event and endpoint, and a crash before the last step repeats the batch.
+ * Makes one delivery of each event for each endpoint that subscribes to it, and then removes the event from the outbox.
+ * Every step may run twice, because the id of a delivery follows from event and endpoint.
  */
 export function createFanOut(options: FanOutOptions): FanOut {
   const { outbox, endpoints, deliveries, coordination, now, log } = options;
@@ -45,7 +45,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
     const queued = events.flatMap((event) =>
       enabled
         .filter(({ accountId, events: types, enabledAt }) => {
-          // An event of before the endpoint took any, as one that is written again after a crash, is not for it.
+          // An event from before the endpoint took any is not for it, such as one that is written again after a crash.
           return accountId === event.accountId && types.includes(event.type) && enabledAt <= event.createdAt;
         })
         .map((endpoint) => newDelivery(event, endpoint, now())),
@@ -55,7 +55,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
     await outbox.remove(events.map(({ _id }) => _id));
   }
 
-  /** In batches, so that what arrives while one is being written goes into the next together. */
+  /** Events that arrive while a batch is being written form the next batch. */
   async function spreadWaiting(): Promise<void> {
     while (waiting.length > 0) {
       const batch = waiting.slice(0, BATCH);

@@ -14,10 +14,10 @@ interface WebhookCounts {
 }
 
 const DELAY_BUCKETS_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300];
-/** The outcome of an attempt, as the operator reads it. */
+/** The label of the result of an attempt. */
 const RESULTS = { DELIVERED: 'delivered', FAILED: 'failed', PENDING: 'retried' } as const;
 
-/** The metrics of deliveries. Counts of the stores are the same in every process: one stands for all. */
+/** The metrics of deliveries. Counts from the stores are equal in every process, so one of them is exported. */
 export function createWebhookMetrics(counts: WebhookCounts): WebhookMetrics {
   const inFlight = new Gauge({
     name: 'darkroom_webhook_attempts_in_flight',
@@ -60,7 +60,7 @@ function gaugeOf(name: string, help: string, count: () => Promise<number>): void
     help,
     aggregator: 'max',
     async collect() {
-      // A store that is away leaves the last count, and the metrics of the outage readable.
+      // A store outage leaves the last count in place, so that the other metrics stay readable.
       const counted = await count().catch(() => null);
       if (counted !== null) this.set(counted);
     },

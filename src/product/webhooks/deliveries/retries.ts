@@ -11,7 +11,7 @@ export const MOST_ATTEMPTS = 12;
  * that wait would cross 24 h after queueing, or all 12 attempts were made. Without delays the attempts lie at 0, 1, 3,
  * 7, 15, 31 min, 1 h 3, 2 h 7, 4 h 15, 8 h 31, 14 h 31 and 20 h 31 min. Exact, without jitter: endpoints fail at
  * different instants anyway.
- * @param attempts how many were made, at least 1.
+ * @param attempts number of attempts made, at least 1.
  */
 export function nextAttempt(attempts: number, finishedAt: Date, queuedAt: Date): Date | null {
   if (attempts >= MOST_ATTEMPTS) return null;

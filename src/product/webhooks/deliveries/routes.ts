@@ -13,7 +13,7 @@ interface DeliveryRoutesOptions {
   endpoints: EndpointsStore;
   deliveries: DeliveriesStore;
   sendTest: SendTest;
-  /** One of the account's attempts in flight: how to give it back, or null when all are taken. */
+  /** Takes a slot for an attempt of the account. @returns the function that frees it; null when all are taken. */
   takeSlot: (accountId: string) => (() => void) | null;
   attemptsPerAccount: number;
   schedule: (endpoints: readonly Scheduled[]) => Promise<void>;

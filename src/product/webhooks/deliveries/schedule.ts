@@ -1,12 +1,12 @@
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import type { DeliveriesStore } from './store.ts';
 
-/** The due set: one member for each endpoint that has anything queued. */
+/** The key of the sorted set of due endpoints: one member for each endpoint with a queued delivery. */
 export const SCHEDULE = 'webhooks';
 /** Wakes the dispatchers of every process. */
 export const WAKE = 'webhooks/wake';
 
-/** Deliveries due within this time are looked for: longer than the time between two looks. */
+/** Deliveries due within this time are scheduled: longer than the time between two readings. */
 const HORIZON_MS = 60_000;
 
 export interface Scheduled {
@@ -23,7 +23,7 @@ export function ownersOf(member: string): [accountId: string, endpointId: string
   return [accountId, endpointId];
 }
 
-/** Makes endpoints due at once and wakes those who work on them. */
+/** Makes endpoints due at once and wakes the dispatchers. */
 export async function scheduleNow(
   coordination: Coordination,
   endpoints: readonly Scheduled[],
@@ -37,15 +37,15 @@ export async function scheduleNow(
   await coordination.publish(WAKE, '');
 }
 
-/** Hands the endpoints that a dead process has worked on to others, at once. */
+/** Makes the endpoints of a dead process due at once for other processes. */
 export async function releaseEndpointsOf(coordination: Coordination, holderPrefix: string): Promise<void> {
   await coordination.releaseDueOf(SCHEDULE, holderPrefix);
   await coordination.publish(WAKE, '');
 }
 
 /**
- * Schedules every endpoint with a delivery that is due, or soon will be. Nothing changes where the schedule knows of
- * them; after a loss of it, everything due is back within a round, and later retries before they are due.
+ * Schedules every endpoint with a delivery that is due now or soon. Scheduled endpoints do not change. After a loss of
+ * the schedule, due endpoints are back within one round, and later retries before they are due.
  */
 export async function rebuildSchedule(
   coordination: Coordination,

@@ -33,13 +33,13 @@ export const DELIVERIES: DeclaredCollection = {
 
 /** The change of a delivery by an attempt or by its closing. */
 export type Settlement = Pick<DeliveryDocument, 'status' | 'deliveredAt' | 'responseStatus' | 'error'> & {
-  /** When it is tried again: while PENDING alone. */
+  /** The instant of the retry, while PENDING. */
   dueAt: string | null;
 };
 
 const CLOSED_ERROR = 'endpoint disabled';
 
-/** The deliveries of every endpoint: what is queued, and the records of 14 days. */
+/** The deliveries of all endpoints: queued ones, and the records of 14 days. */
 export class DeliveriesStore {
   readonly #deliveries: Collection<DeliveryDocument>;
 
@@ -51,7 +51,7 @@ export class DeliveriesStore {
     return new DeliveriesStore(await documents.collection(DELIVERIES));
   }
 
-  /** Stores those that are not there yet. */
+  /** Stores the deliveries that are not stored yet. */
   async insert(deliveries: readonly DeliveryDocument[]): Promise<void> {
     if (deliveries.length > 0) await this.#deliveries.insertMany(deliveries);
   }
@@ -73,8 +73,8 @@ export class DeliveriesStore {
   }
 
   /**
-   * Records an attempt. False when the delivery is not as it was: another recorded an attempt, or it is gone. One that
-   * was closed while its attempt was in flight takes the attempt's end, and is not tried again.
+   * Records an attempt. A delivery that was closed during its attempt gets the result, and is not retried.
+   * @returns false when the delivery has changed or was deleted.
    */
   async settle(
     { accountId, endpointId, _id, attempts }: DeliveryDocument,
@@ -95,7 +95,7 @@ export class DeliveriesStore {
     return closed.matched === 1;
   }
 
-  /** Closes what was queued for an endpoint up to a generation: it is never sent. Answers how many. */
+  /** Closes the queued deliveries of an endpoint up to a generation: they are never sent. @returns their number. */
   async close(accountId: string, endpointId: string, generation: number): Promise<number> {
     const { matched } = await this.#deliveries.updateMany(
       { accountId, endpointId, dueAt: { $gt: '' }, generation: { $lte: generation } },
@@ -104,7 +104,7 @@ export class DeliveriesStore {
     return matched;
   }
 
-  /** The first endpoint, by id after another, with anything due until an instant; null after the last. */
+  /** The next endpoint by id that has a delivery due until an instant; null after the last. */
   async nextEndpointDue(
     afterId: string,
     until: Date,
@@ -114,7 +114,7 @@ export class DeliveriesStore {
     return this.#deliveries.findOne(filter, { sort, fields: ['accountId', 'endpointId', 'dueAt'] });
   }
 
-  /** How many deliveries of all endpoints are due. */
+  /** Number of due deliveries of all endpoints. */
   async countDue(now: Date): Promise<number> {
     return this.#deliveries.count({ dueAt: { $lte: now.toISOString() } });
   }

@@ -3,7 +3,7 @@ import type { Documents } from '../../../platform/stores/documents/port.ts';
 import { EndpointsStore } from '../endpoints/store.ts';
 
 const LISTENERS = 'webhooks/listeners';
-/** A listener says again and again that it is there; one that fell silent is forgotten. */
+/** A listener announces itself periodically; one that stops is forgotten. */
 const FORGOTTEN_MS = 15_000;
 const SAID_EVERY_MS = 4_000;
 
@@ -14,7 +14,7 @@ export interface HeardAttempt {
 }
 
 interface Tail {
-  /** Sends it to the listeners of the endpoint. It costs nothing without listeners. */
+  /** Sends an attempt to the listeners of its endpoint. Without listeners it does nothing. */
   onAttempt(endpointId: string, headers: Record<string, string>, body: string): void;
   close(): void;
 }

@@ -12,7 +12,7 @@ interface TestingOptions {
   now: () => Date;
 }
 
-/** Makes the one attempt of a webhook.test now, whatever the endpoint's worker does, and answers its record. */
+/** Makes the only attempt of a webhook.test at once, beside the endpoint's worker. @returns its record. */
 export type SendTest = (endpoint: EndpointDocument) => Promise<DeliveryDocument>;
 
 export function createTesting({ attempt, deliveries, now }: TestingOptions): SendTest {

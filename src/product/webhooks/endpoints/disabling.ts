@@ -12,15 +12,15 @@ interface DisablingOptions {
 }
 
 export interface Disabling {
-  /** Counts a delivery that ran out of retries, once, and disables the endpoint when it is one too many in a row. */
+  /** Counts a delivery without retries left, once. Too many of them in a row disable the endpoint. */
   countFailure(endpoint: EndpointDocument, deliveryId: string, error: string | null): Promise<void>;
   /** Disables an endpoint that failed too often. */
   disable(endpoint: EndpointDocument, lastError: string | null): Promise<void>;
-  /** After an endpoint was disabled or deleted: closes what is queued, and other processes hear of it. */
+  /** Closes the queued deliveries of a disabled or deleted endpoint, and tells the other processes. */
   closeQueue(endpoint: EndpointDocument): Promise<void>;
 }
 
-/** How an endpoint that fails again and again is taken out of service, and its owner hears of it once. */
+/** Disables endpoints that fail repeatedly, and notifies their owners once. */
 export function createDisabling(options: DisablingOptions): Disabling {
   const { endpoints, deliveries, notices, subscriptionsChanged, now } = options;
 

@@ -3,19 +3,19 @@ import type { EventType } from '../../events/event.ts';
 import type { Endpoint } from '../schema.ts';
 import { hintOf } from './signing.ts';
 
-/** Where an account wants its events sent. */
+/** A webhook endpoint of an account. */
 export interface EndpointDocument {
   _id: string;
   accountId: string;
-  /** One of the account's slots, each taken once: this is the limit of endpoints. */
+  /** The number of its slot in the account; unique, which limits the number of endpoints. */
   slot: number;
   url: string;
   description: string;
   events: EventType[];
   enabled: boolean;
-  /** Grows whenever the endpoint is enabled again: what was queued under a lower number is not sent any more. */
+  /** Grows whenever the endpoint is enabled: deliveries queued under a lower number are no longer sent. */
   generation: number;
-  /** Since when it takes events. */
+  /** The instant since which it takes events. */
   enabledAt: string;
   secret: string;
   consecutiveFailures: number;
@@ -23,7 +23,7 @@ export interface EndpointDocument {
   lastFailureId: string | null;
   disabledAt: string | null;
   disabledReason: string | null;
-  /** Present while the owner must still be mailed that it was disabled: when to try. */
+  /** The instant of the next try to mail the owner that it was disabled; absent when no mail is due. */
   noticeDueAt?: string;
   createdAt: string;
   updatedAt: string;

@@ -14,24 +14,25 @@ interface NoticesOptions {
 }
 
 export interface Notices {
-  /** Sends what is owed, soon and beside. */
+  /** Starts to send the due mails, in the background. */
   wake(): void;
   /**
-   * Sends one mail that is owed; answers 0 when there is none. A duty of the sweeper too, after a crash or an outage.
+   * Sends one due mail. The sweeper calls it as well, after a crash or an outage.
+   * @returns 0 when none is due.
    */
   sendNext(): Promise<number>;
-  /** Resolves when nothing is being sent. */
+  /** Resolves when no mail is being sent. */
   idle(): Promise<void>;
 }
 
-/** Between two tries of one mail. */
+/** Time between two tries of one mail. */
 const TRY_AGAIN_MS = 10 * 60 * 1000;
-/** A mail that could not be sent for so long is given up: the owner sees the state on the endpoint. */
+/** After this time, a mail is given up: the owner sees the state on the endpoint. */
 const GIVE_UP_MS = DAY_MS;
 
 /**
- * The mail to an owner, once, that an endpoint was disabled. It is claimed before it is sent and struck off
- * after: a crash between the two sends it again ten minutes later, under the same Message-ID.
+ * Mails an owner once that an endpoint was disabled. The mail is claimed before it is sent and cleared afterwards: a
+ * crash in between sends it again ten minutes later, with the same Message-ID.
  */
 export function createNotices({ endpoints, mail, emailOf, now, log }: NoticesOptions): Notices {
   let sending: Promise<unknown> = Promise.resolve();

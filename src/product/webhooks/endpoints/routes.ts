@@ -22,7 +22,7 @@ interface EndpointRoutesOptions {
   now: () => Date;
 }
 
-/** Webhook endpoints: where an account wants to hear of its jobs. */
+/** The routes of webhook endpoints. */
 export async function endpointRoutes(
   app: FastifyInstance,
   { endpoints, disabling, outbound, subscriptionsChanged, gate, now }: EndpointRoutesOptions,

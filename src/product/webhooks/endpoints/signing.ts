@@ -13,7 +13,7 @@ export function hintOf(secret: string): string {
   return `${PREFIX}…${secret.replace(/=+$/, '').slice(-4)}`;
 }
 
-/** The signed parts: the event as its body says it, and the number of earlier tries. */
+/** The signed parts: the id, type and body of the event, and the number of earlier attempts. */
 interface SignedEvent {
   eventId: string;
   eventType: string;
@@ -22,9 +22,9 @@ interface SignedEvent {
 }
 
 /**
- * The headers of one attempt, signed twice: as this service documents it (the key is the whole secret as UTF-8), and as
- * Standard Webhooks 1.0 has it (the key is what its base64 holds), so that the libraries of either verify it.
- * @param signedAt the instant of this attempt: every one is signed afresh.
+ * The headers of one attempt, signed twice: in this service's own scheme (the key is the whole secret as UTF-8), and by
+ * Standard Webhooks 1.0 (the key is the secret's base64, decoded), so that libraries of both verify it.
+ * @param signedAt the instant of this attempt; each attempt is signed anew.
  */
 export function signedHeaders(
   { eventId, eventType, body, attempts }: SignedEvent,

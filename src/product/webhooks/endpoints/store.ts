@@ -29,7 +29,7 @@ export const ENDPOINTS: DeclaredCollection = {
 /** The fields of an endpoint that its owner sets. */
 type EndpointWish = Pick<EndpointDocument, 'url' | 'description' | 'events' | 'enabled'>;
 
-/** The endpoints of the accounts. Calls for owners take the account first and see nothing of another's. */
+/** The endpoints of the accounts. Methods for owners take the account first and see no other. */
 export class EndpointsStore {
   readonly #endpoints: Collection<EndpointDocument>;
 
@@ -82,12 +82,12 @@ export class EndpointsStore {
     return endpoint;
   }
 
-  /** The enabled endpoints of several accounts, for what was announced to each. */
+  /** The enabled endpoints of several accounts, for the events of each. */
   async enabledOf(accountIds: readonly string[]): Promise<EndpointDocument[]> {
     return this.#endpoints.find({ accountId: { $in: [...accountIds] }, enabled: true });
   }
 
-  /** Changes what was sent; null when there is none. Enabling clears the failures, also of one that is enabled. */
+  /** Changes the given fields; null when there is no such endpoint. Enabling clears the failures in any case. */
   async change(
     accountId: string,
     id: string,
@@ -115,7 +115,7 @@ export class EndpointsStore {
     return (await this.#endpoints.deleteOne({ _id: id, accountId })) === 1;
   }
 
-  /** Any delivery that came through ends the row of failures. */
+  /** Clears the consecutive failures, after a successful delivery. */
   async clearFailures(accountId: string, id: string): Promise<void> {
     const filter = { _id: id, accountId, consecutiveFailures: { $gt: 0 } };
     await this.#endpoints.updateOne(filter, { $set: { consecutiveFailures: 0 } });
