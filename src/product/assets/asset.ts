@@ -8,12 +8,12 @@ export interface AssetDocument {
   _id: string;
   accountId: string;
   /**
-   * Only a `kept` asset is seen. A document stands before its object and after it, so that no object is ever without
-   * one: `arriving` while the bytes come, `abandoned` when they never did, `leaving` once it was deleted. The output of
-   * a job is `made` until its item is settled with it.
+   * Only a `kept` asset is visible through the API. The document is written before the object and deleted after it, so
+   * that every object has one: `arriving` during the upload, `abandoned` when the upload failed, `leaving` after the
+   * deletion. The output of a job is `made` until its item has been recorded with it.
    */
   state: 'arriving' | 'made' | 'kept' | 'leaving' | 'abandoned';
-  /** Since when. */
+  /** When the asset entered this state. */
   stateAt: string;
   status: AssetStatus;
   name: string | null;
@@ -21,24 +21,26 @@ export interface AssetDocument {
   origin: AssetOrigin;
   jobId: string | null;
   itemIndex: number | null;
-  /** Where the bytes are, or are coming to; null for a reserved asset until somebody puts them. */
+  /** The key of the object that holds, or will hold, the bytes; null for a reserved asset until its upload begins. */
   objectKey: string | null;
-  /** SHA-256 of the bytes in hexadecimal: the ETag. Null until they are there. */
+  /** SHA-256 of the bytes in hexadecimal: the ETag. Null until the bytes are stored. */
   digest: string | null;
-  /** The digest again, of an upload that equal ones are merged into: unique in the account. Absent on all others. */
+  /**
+   * The same digest, which is unique in the account: later uploads of equal bytes return this asset. Absent on outputs.
+   */
   identity?: string;
   image: ImageObject | null;
-  /** JSON text, because its keys are the file's own words and not ones that every store takes. */
+  /** JSON text, because its keys come from the file and a store may not accept them as field names. */
   metadata: string | null;
   createdAt: string;
-  /** Null for an asset that stays until it is deleted. */
+  /** Null for an asset that is stored until it is deleted. */
   expiresAt: string | null;
 }
 
 export type AssetStatus = Asset['status'];
 type AssetOrigin = Asset['origin'];
 
-/** The fields of an asset that are known before its bytes. */
+/** The fields of an asset that are known before its upload. */
 export type Labels = Pick<
   AssetDocument,
   'name' | 'collection' | 'origin' | 'jobId' | 'itemIndex' | 'expiresAt'
@@ -47,7 +49,7 @@ export type Labels = Pick<
 /** The fields that are known once the bytes are stored. */
 export type Content = Pick<AssetDocument, 'digest' | 'image' | 'metadata'>;
 
-/** An asset before its bytes. */
+/** A new asset, before its upload. */
 export function newAsset(
   accountId: string,
   begin: Labels & Pick<AssetDocument, 'state' | 'objectKey'>,
@@ -66,7 +68,7 @@ export function newAsset(
   };
 }
 
-/** A key that no object has; those of all assets lie under one prefix. */
+/** A new object key. The keys of all assets begin with the same prefix. */
 export function newObjectKey(): string {
   return `assets/${randomText(24)}`;
 }

@@ -2,7 +2,7 @@ import { ApiError, unavailable } from '../../platform/http/errors.ts';
 import { otherKindHint } from '../../platform/names/ids.ts';
 import type { AssetStatus } from './asset.ts';
 
-/** No such asset, or another account's: the answer is the same. */
+/** The asset does not exist, or belongs to another account: both get the same response. */
 export function assetNotFound(assetId: string): ApiError {
   const hint = otherKindHint(assetId, 'ast');
   return new ApiError('asset_not_found', `There is no such asset: GET /api/v1/assets lists yours.${hint}`, {
@@ -16,7 +16,7 @@ export function collectionNotFound(): ApiError {
   });
 }
 
-/** The asset has no bytes: they have not come yet, or were no image. */
+/** The asset has no bytes: its upload has not happened yet, or was no image. */
 export function withoutContent(status: AssetStatus): ApiError {
   const reason =
     status === 'PENDING'
@@ -25,7 +25,7 @@ export function withoutContent(status: AssetStatus): ApiError {
   return new ApiError('invalid_state', `This asset ${reason}.`, { param: 'assetId', details: { status } });
 }
 
-/** A reserved asset takes one PUT. */
+/** A reserved asset accepts one upload only. */
 export function alreadyPut(status: AssetStatus): ApiError {
   return new ApiError(
     'invalid_state',
@@ -45,13 +45,13 @@ export function assetCountExceeded(limit: number, left: number, upgradeUrl: stri
   );
 }
 
-/** The bytes are recorded, and the store of objects did not give them. */
+/** The object store did not return the bytes of an existing asset. */
 export function storageUnreadable(cause?: unknown): ApiError {
   const message = 'The stored bytes of the asset could not be read: make the same call again.';
   return unavailable('storage_read', message, 2, cause);
 }
 
-/** Other uploads were ahead of this one for too long. */
+/** The upload waited too long in the queue. */
 export function tooManyUploads(): ApiError {
   const message =
     'The upload was not done in time, for many others are under way: make the same call again later.';

@@ -1,18 +1,18 @@
 import { DAY_MS, MEGABYTE } from '../../platform/names/units.ts';
 
-/** Largest image that is stored, and largest multipart body around one. */
+/** Largest image that is stored, and largest multipart body that contains one, in bytes. */
 export const UPLOAD_LIMIT_BYTES = 34 * MEGABYTE;
-/** Largest image that is fetched from a url, here as in a synchronous call. */
+/** Largest image that is fetched from a URL, for uploads as for synchronous calls, in bytes. */
 export const URL_LIMIT_BYTES = 25 * MEGABYTE;
 export const URL_TIMEOUT_MS = 20_000;
-/** Fetches at once in a process: each holds its whole image. */
+/** The most concurrent fetches of a process, because each holds its whole image in memory. */
 export const URL_FETCHES = 4;
-/** Life of an upload url. */
+/** Lifetime of an upload URL. */
 export const PUT_LIFE_MS = 15 * 60_000;
-/** How long a failed asset can be looked at. */
+/** How long a failed asset can be read. */
 export const FAILED_LIFE_MS = DAY_MS;
 /**
- * Longer than any upload takes, from its first byte to its asset: BODY_TIMEOUT_MS is at most an hour. What is older and
- * not done was left by a process that died.
+ * Longer than any upload takes: BODY_TIMEOUT_MS is at most an hour. An older unfinished upload was left by a process
+ * that died.
  */
 export const UNFINISHED_MS = 2 * 60 * 60_000;

@@ -41,10 +41,10 @@ interface AssetsOptions {
   outbound: Outbound;
   signatures: Signatures;
   capacity: Capacity;
-  /** Assets that a plan stores. */
+  /** The most assets that a plan may store. */
   storedAssets: (plan: string) => number;
   publicUrl: () => string;
-  /** Where a plan is changed; part of the refusal for want of quota. */
+  /** The URL where a plan is changed; a refusal for lack of quota names it. */
   upgradeUrl: () => string;
   /** See AssetSweepsOptions. */
   storesOpenedAt?: Date;
@@ -54,22 +54,22 @@ interface AssetsOptions {
 
 export interface Assets extends Slice {
   sweeps: readonly SweepTask[];
-  /** Assets as synchronous calls read them. */
+  /** The reader of assets for synchronous calls. */
   reader: AssetReader;
-  /** How many assets an account has, those on their way in and out included. */
+  /** The number of an account's assets, including those that are being uploaded or deleted. */
   storedAssets(accountId: string): Promise<number>;
-  /** The ids that are no DONE asset of the account. */
+  /** Those of the ids that are not DONE assets of the account. */
   missingAssets(accountId: string, assetIds: readonly string[]): Promise<string[]>;
   jobs: AssetsForJobs;
 }
 
-/** Assets as jobs use them: their inputs, the quota of their outputs, and the outputs. */
+/** The assets of jobs: their inputs, the quota for their outputs, and the outputs. */
 export interface AssetsForJobs {
-  /** Reads an input, which may be as large as an upload. */
+  /** The reader of inputs, which may be as large as an upload. */
   read: AssetReader['read'];
-  /** The ids that are assets of the account, with their status. */
+  /** Those of the ids that are assets of the account, with their status. */
   statuses(accountId: string, assetIds: readonly string[]): Promise<Map<string, AssetStatus>>;
-  /** Pictures of the account, by id: those that have their bytes. */
+  /** Those of the ids that are assets of the account with stored bytes. */
   pictures(accountId: string, assetIds: readonly string[]): Promise<Map<string, StoredPicture>>;
   /**
    * The bytes of a picture.
@@ -80,7 +80,7 @@ export interface AssetsForJobs {
   outputs: Outputs;
 }
 
-/** The facts of an asset that a download needs. */
+/** The fields of an asset that a download needs. */
 export interface StoredPicture {
   name: string | null;
   format: string;
@@ -90,7 +90,7 @@ export interface StoredPicture {
   objectKey: string;
 }
 
-/** Uploads, collections, content and links. */
+/** Opens the assets: uploads, collections, content and links. */
 export async function openAssets(options: AssetsOptions): Promise<Assets> {
   const { documents, objects, gate, now, log } = options;
   const store = await AssetsStore.open(documents, now);

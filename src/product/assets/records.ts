@@ -5,19 +5,19 @@ import type { AssetsStore } from './store.ts';
 
 const GONE = 'assets/gone';
 const MOST_RECORDS = 10_000;
-/** How long a record is kept where the message of its end was lost. */
+/** Lifetime of a cached record, for the case that the message about the end of its asset was lost. */
 const KEEP_MS = 30_000;
 
 /**
- * The records of assets that were read lately. A stored asset does not change except for its end, which
- * every process hears of; and a reader that finds no bytes behind a record asks for it again.
+ * A cache of the records of recently read assets. A stored asset changes only by its deletion, which is announced to
+ * every process. A reader that finds no bytes for a record refreshes it.
  */
 export interface AssetRecords {
   /** @throws ApiError asset_not_found, invalid_state */
   find(accountId: string, assetId: string): Promise<DoneAsset>;
   /** Reads the store and replaces the cached record. @throws as `find` */
   findStored(accountId: string, assetId: string): Promise<DoneAsset>;
-  /** Announces to every process that an asset has ended. */
+  /** Announces to every process that an asset was deleted. */
   ended(accountId: string, assetId: string): Promise<void>;
   close(): void;
 }

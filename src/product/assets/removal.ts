@@ -14,29 +14,29 @@ interface RemovalOptions {
   log: Log;
 }
 
-/** Enough for a commit of the documents to take several of them; a client's own calls are hardly slower meanwhile. */
+/** The number of concurrent deletions: one commit then covers several of them, and other calls are hardly slower. */
 const REMOVED_AT_ONCE = 16;
 
 /**
- * How assets go. The document is hidden first: from there on the asset is deleted, whatever happens. Then the object
- * goes, and only then the document, which until then is the note of what is still to be done. A crash at any line
- * leaves such a note, and the sweep takes it up; an asset that is seen always has its bytes.
+ * The deletion of assets. The document is hidden first: from then on the asset is deleted for every caller. Then the
+ * object is deleted, and finally the document, which until then records the unfinished deletion. After a crash at any
+ * line, the sweep finds that document and finishes the deletion. A visible asset always has its bytes.
  */
 export interface Removal {
   /** Deletes an asset; false when there is none. */
   remove(accountId: string, assetId: string): Promise<boolean>;
-  /** Deletes these assets, several at a time. */
+  /** Deletes assets, several concurrently. */
   removeAll(assets: readonly AssetDocument[]): Promise<void>;
-  /** Undoes an upload. One that has arrived after all stays. */
+  /** Undoes an upload. An asset that has become visible meanwhile stays. */
   abandon(asset: AssetDocument): Promise<void>;
-  /** Takes the last steps of one that is hidden. */
+  /** Finishes the deletion of a hidden asset. */
   finish(asset: AssetDocument): Promise<void>;
-  /** The same for many, several at a time. */
+  /** Finishes the deletion of hidden assets, several concurrently. */
   finishAll(assets: readonly AssetDocument[]): Promise<void>;
 }
 
 export function createRemoval({ store, records, quota, objects, log }: RemovalOptions): Removal {
-  /** Each step may be done twice. */
+  /** Each step may be repeated. */
   async function finish(asset: AssetDocument): Promise<void> {
     if (asset.state === 'leaving') await quota.leaving(asset.accountId, asset._id);
     if (asset.objectKey !== null) await objects.delete(asset.objectKey);
@@ -44,7 +44,7 @@ export function createRemoval({ store, records, quota, objects, log }: RemovalOp
     await quota.leave(asset.accountId, asset._id);
   }
 
-  /** A failure here is left to the sweep: the caller's asset is gone either way. */
+  /** A failure here is left to the sweep: for the caller, the asset is deleted already. */
   async function finishOrLeave(asset: AssetDocument): Promise<void> {
     await finish(asset).catch((error: unknown) =>
       log.warn({ err: error, assetId: asset._id }, 'An asset is left for the sweep to remove'),
@@ -59,7 +59,7 @@ export function createRemoval({ store, records, quota, objects, log }: RemovalOp
       .catch((error: unknown) =>
         log.warn({ err: error, assetId }, 'Other processes did not hear that an asset is gone'),
       );
-    // Under a claimed PUT bytes may still be coming: the note stays until they are surely there.
+    // A PUT may still be writing the object: the document stays until no PUT can be running any more.
     const bytesMayCome = hidden.status === 'PENDING' && hidden.objectKey !== null;
     if (!bytesMayCome) await finishOrLeave(hidden);
     return true;

@@ -20,7 +20,7 @@ interface AssetRoutesOptions {
 
 const LINK_LIFE_SECONDS = 300;
 
-/** Assets: images that are kept, listed, linked to and deleted. They come in by uploads/routes.ts. */
+/** The routes of stored assets: reading, listing, linking and deleting. For their upload see uploads/routes.ts. */
 export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOptions): Promise<void> {
   const { gate, store, removal, links, now } = options;
 

@@ -7,8 +7,8 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
 const CONTROL_CHARACTERS = /\p{Cc}/gu;
 
 /**
- * The name of a collection, as it was sent.
- * @param param what the caller calls it.
+ * Checks the name of a collection.
+ * @param param the name of the parameter in the call.
  * @throws ApiError invalid_param
  */
 export function collectionName(name: string, param: 'collection' | 'name'): string {
@@ -20,7 +20,7 @@ export function collectionName(name: string, param: 'collection' | 'name'): stri
   );
 }
 
-/** The name of an asset as its caller gave it, else that of its file; null when neither has one. */
+/** The name of an asset as sent by the caller, else the name of its file; null without either. */
 export function assetName(given: string | undefined, filename: string | null): string | null {
   for (const name of [given, filename]) {
     const shown = (name ?? '').replace(CONTROL_CHARACTERS, '').trim();
@@ -29,7 +29,7 @@ export function assetName(given: string | undefined, filename: string | null): s
   return null;
 }
 
-/** The last part of a URL's path, unescaped; null when it has none. */
+/** The last segment of a URL's path, decoded; null when the path has none. */
 export function filenameIn(url: string): string | null {
   const last = URL.parse(url)?.pathname.split('/').at(-1) ?? '';
   try {

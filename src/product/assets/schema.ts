@@ -33,7 +33,7 @@ export const Asset = Type.Object(
 export type Asset = Static<typeof Asset>;
 
 const name = Type.String({ maxLength: NAME_MAX_CHARACTERS, description: 'What downloads are called.' });
-/** No control characters, and no space at either end. */
+/** Text without control characters and without spaces at its ends. */
 const COLLECTION_NAME = {
   minLength: 1,
   maxLength: 64,
@@ -95,7 +95,7 @@ export const AssetListQuery = Type.Object({
 });
 export type AssetListQuery = Static<typeof AssetListQuery>;
 
-/** The query of a signed link, beside its subject. */
+/** The query of a signed link, without its subject. */
 const Signed = {
   owner: Type.Optional(Type.String()),
   expires: Type.Optional(Type.String()),

@@ -11,7 +11,7 @@ import type { AssetDocument, AssetStatus, Content } from './asset.ts';
 import type { AssetListQuery } from './schema.ts';
 
 const INDEXES: readonly IndexSpec[] = [
-  // The law that equal bytes are one asset, however many uploads race.
+  // This index makes equal bytes one asset, even when several uploads of them race.
   { name: 'identity', fields: order('accountId', 'identity'), unique: true, whenPresent: ['identity'] },
   { name: 'newest', fields: order('accountId', 'state', '-_id') },
   { name: 'collection', fields: order('accountId', 'state', 'collection', '-_id') },
@@ -26,7 +26,7 @@ const NEWEST_FIRST = order('-_id');
 const IN_ITEM_ORDER = order('itemIndex', '_id');
 const IDS_A_READ = 1_000;
 
-/** The assets of the accounts. Every call for one takes the account first and sees nothing of another's. */
+/** The assets of the accounts. Methods that take an account return only its own assets. */
 export class AssetsStore {
   readonly #assets: Collection<AssetDocument>;
   readonly #now: () => Date;
@@ -44,18 +44,18 @@ export class AssetsStore {
     return this.#assets.findOne({ _id: assetId, accountId, state: 'kept' });
   }
 
-  /** The upload that these bytes are already. */
+  /** The existing uploaded asset with these bytes. */
   async findSame(accountId: string, identity: string): Promise<AssetDocument | null> {
     return this.#assets.findOne({ accountId, identity, state: 'kept' });
   }
 
-  /** The ids that are DONE assets of the account. */
+  /** Those of the ids that are DONE assets of the account. */
   async findDone(accountId: string, assetIds: readonly string[]): Promise<string[]> {
     const filter = { _id: { $in: assetIds }, accountId, state: 'kept', status: 'DONE' };
     return (await this.#assets.find(filter, { fields: ['_id'] })).map(({ _id }) => _id);
   }
 
-  /** One page: newest first, or, of one job, in the order of its items. */
+  /** One page of assets: newest first, or the outputs of one job in the order of its items. */
   async list(accountId: string, query: AssetListQuery): Promise<Page<AssetDocument>> {
     const { collection, status, origin, jobId } = query;
     const filters = { collection, status, origin, jobId };
@@ -69,7 +69,7 @@ export class AssetsStore {
     return this.#assets.count({ accountId, state: 'kept', collection });
   }
 
-  /** Takes the assets of a collection out of it. */
+  /** Removes the assets of a collection from it. */
   async dissolve(accountId: string, collection: string): Promise<void> {
     await this.#assets.updateMany({ accountId, collection }, { $set: { collection: null } });
   }
@@ -79,8 +79,8 @@ export class AssetsStore {
   }
 
   /**
-   * Shows an asset that has arrived. Null when the sweep gave it up.
-   * @throws DuplicateKeyError when another asset of the account has this identity.
+   * Makes an uploaded asset visible. Null when the sweep has abandoned it.
+   * @throws DuplicateKeyError when another asset of the account has the same bytes.
    */
   async keep(
     { _id, accountId }: AssetDocument,
@@ -93,14 +93,14 @@ export class AssetsStore {
     );
   }
 
-  /** Gives up an asset that has not arrived. Null when it has, or somebody else gave it up. */
+  /** Abandons an asset whose upload is not finished. Null when it is finished or was already abandoned. */
   async giveUp({ _id, accountId }: AssetDocument): Promise<AssetDocument | null> {
     const stateAt = this.#now().toISOString();
     const arriving = { _id, accountId, state: 'arriving' };
     return this.#assets.findOneAndUpdate(arriving, { $set: { state: 'abandoned', stateAt } });
   }
 
-  /** Takes the single use of an upload url, for bytes under a key. Null when there is none to take. */
+  /** Claims the single use of an upload URL, for an object of this key. Null when it is used up. */
   async claimPut(
     accountId: string,
     assetId: string,
@@ -110,7 +110,7 @@ export class AssetsStore {
     return this.#assets.findOneAndUpdate(unused, { $set: claim });
   }
 
-  /** Says what became of a put; null when the asset is no longer as it was. */
+  /** Records the result of a PUT; null when the asset has changed meanwhile. */
   async endPut(
     { _id, accountId, status, objectKey }: AssetDocument,
     end: Partial<Content> & Partial<Pick<AssetDocument, 'status' | 'objectKey' | 'expiresAt'>>,
@@ -119,7 +119,10 @@ export class AssetsStore {
     return this.#assets.findOneAndUpdate(asItWas, { $set: end });
   }
 
-  /** Hides an asset for good; the document stays until its object is gone. Of racing callers one gets it. */
+  /**
+   * Hides an asset for good; its document stays until its object is deleted. Only one of several racing callers gets
+   * it.
+   */
   async hide(accountId: string, assetId: string): Promise<AssetDocument | null> {
     const stateAt = this.#now().toISOString();
     return this.#assets.findOneAndUpdate(
@@ -128,47 +131,47 @@ export class AssetsStore {
     );
   }
 
-  /** Deletes the document of an asset that is not seen. */
+  /** Deletes the document of a hidden asset. */
   async erase({ _id, accountId }: AssetDocument): Promise<void> {
     await this.#assets.deleteOne({ _id, accountId, state: { $ne: 'kept' } });
   }
 
-  /** Shows outputs of jobs that were made; answers how many had not been shown before. */
+  /** Makes outputs of jobs visible; returns how many were not visible before. */
   async showMade(accountId: string, assetIds: readonly string[]): Promise<number> {
     const stateAt = this.#now().toISOString();
     const made = { _id: { $in: assetIds }, accountId, state: 'made' };
     return (await this.#assets.updateMany(made, { $set: { state: 'kept', stateAt } })).modified;
   }
 
-  /** Gives up an output that was made and not shown. Null when there is none. */
+  /** Abandons an output that is not visible yet. Null when there is none. */
   async discardMade(accountId: string, assetId: string): Promise<AssetDocument | null> {
     const stateAt = this.#now().toISOString();
     const made = { _id: assetId, accountId, state: 'made' };
     return this.#assets.findOneAndUpdate(made, { $set: { state: 'abandoned', stateAt } });
   }
 
-  /** For the sweep: outputs of any account that were made before an instant and not shown since. */
+  /** For the sweep: outputs of all accounts that were made before an instant and are not visible yet. */
   async madeBefore(before: Date, limit: number): Promise<AssetDocument[]> {
     return this.#assets.find({ state: 'made', stateAt: { $lt: before.toISOString() } }, { limit });
   }
 
-  /** Some of the outputs of a job. */
+  /** At most `limit` outputs of a job. */
   async ofJob(accountId: string, jobId: string, limit: number): Promise<AssetDocument[]> {
     return this.#assets.find({ accountId, state: 'kept', jobId }, { limit });
   }
 
-  /** Which of these assets are the account's, by id; with their status. */
+  /** Those of the ids that are assets of the account, with their status. */
   async statuses(accountId: string, assetIds: readonly string[]): Promise<Map<string, AssetStatus>> {
     const found = await this.#findKept(accountId, assetIds, ['status']);
     return new Map(found.map(({ _id, status }) => [_id, status]));
   }
 
-  /** The ids that are assets of the account, with the facts for a download, in no order. */
+  /** Those of the ids that are assets of the account, with the fields for a download, in no order. */
   findMany(accountId: string, assetIds: readonly string[]): Promise<AssetDocument[]> {
     return this.#findKept(accountId, assetIds, ['name', 'image', 'digest', 'objectKey']);
   }
 
-  /** Thousands are read in parts. */
+  /** Reads thousands of ids in batches. */
   async #findKept(
     accountId: string,
     assetIds: readonly string[],
@@ -184,17 +187,17 @@ export class AssetsStore {
     return found;
   }
 
-  /** For the sweep: the asset, seen or not. */
+  /** For the sweep: the asset, visible or not. */
   async findAny(accountId: string, assetId: string): Promise<AssetDocument | null> {
     return this.#assets.findOne({ _id: assetId, accountId });
   }
 
-  /** For the sweep: assets of any account whose time is over. */
+  /** For the sweep: expired assets of all accounts. */
   async expired(now: Date, limit: number): Promise<AssetDocument[]> {
     return this.#assets.find({ expiresAt: { $lte: now.toISOString() }, state: 'kept' }, { limit });
   }
 
-  /** For the sweep: gives up what has been arriving since before an instant, and answers all that is to be removed. */
+  /** For the sweep: abandons uploads that began before an instant, and returns all assets to be removed. */
   async unfinished(before: Date, limit: number): Promise<AssetDocument[]> {
     const old = { stateAt: { $lt: before.toISOString() } };
     await this.#assets.updateMany({ state: 'arriving', ...old }, { $set: { state: 'abandoned' } });

@@ -11,36 +11,38 @@ interface AssetSweepsOptions {
   removal: Removal;
   arrivals: Arrivals;
   /**
-   * When the stores were opened that no other host shares: what was on its way before then has died with its process.
-   * Absent: another host may still be at it, for at most UNFINISHED_MS.
+   * The time at which stores that no other host shares were opened: an upload that began before it has lost its
+   * process. Absent for shared stores, where an upload of another host may still be running, for at most UNFINISHED_MS.
    */
   storesOpenedAt?: Date | undefined;
 }
 
 const MOST_AT_A_TIME = 100;
 
-/** Sweeps for what time and dead processes leave of assets. Each may run in any process, twice and at once. */
+/** The sweeps of assets that expired or were left by dead processes. Each may run in several processes at once. */
 export function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
   const { store, quota, removal, arrivals, storesOpenedAt } = options;
-  /** An older asset that is not done has lost its process. */
+  /** An unfinished asset from before this instant has lost its process. */
   const before = (now: Date) =>
     new Date(Math.max(now.getTime() - UNFINISHED_MS, storesOpenedAt?.getTime() ?? 0));
 
-  /** Outputs past their retention, failed assets, and reserved ones that nobody put. */
+  /** Removes outputs past their retention, failed assets, and reserved assets whose upload URL expired unused. */
   async function expired(now: Date): Promise<number> {
     const assets = await store.expired(now, MOST_AT_A_TIME);
     await removal.removeAll(assets);
     return assets.length;
   }
 
-  /** Objects and documents of uploads that never arrived, and of deletions that were not finished. */
+  /** Removes the objects and documents of unfinished uploads and unfinished deletions. */
   async function unfinished(now: Date): Promise<number> {
     const assets = await store.unfinished(before(now), MOST_AT_A_TIME);
     await removal.finishAll(assets);
     return assets.length;
   }
 
-  /** Marks on the count of an account: the asset of one stays, or it is gone. Those between are removed above. */
+  /**
+   * Resolves the marks on the counters of accounts. Assets that are neither kept nor deleted are left to `unfinished`.
+   */
   async function marked(now: Date): Promise<number> {
     let cleared = 0;
     for (const { accountId, assetId } of await quota.leftOver(before(now))) {

@@ -7,17 +7,19 @@ import type { PlanTerms } from './plan-terms.ts';
 import type { BillingStore, Money, Reservation } from './store.ts';
 import type { SyncRuns } from './sync-runs.ts';
 
-/** Longer than any synchronous call: it only heals what a dead process left. */
+/**
+ * Lifetime of a reservation. It is longer than any synchronous call and only ends the reservations of dead processes.
+ */
 const RESERVATION_LIFE_MS = 120_000;
 const MOST_ATTEMPTS = 50;
-/** Accounts that one turn of the sweep looks at. */
+/** The most accounts of one sweep. */
 const SWEPT_AT_ONCE = 100;
 
-/** A run that was let in. Ends in exactly one of the two; a second end does nothing. */
+/** An admitted run. Exactly one of the two methods ends it; a second call does nothing. */
 export interface Run {
-  /** It succeeded: it counts, and is paid for when it was past the allowance. */
+  /** Counts the run, which succeeded, and charges for it when it was past the allowance. */
   succeed(use: { op: string; apiKeyId: string | null }): Promise<void>;
-  /** It failed: it counts for nothing and costs nothing. */
+  /** Releases the reservation of the run, which failed: it is neither counted nor charged. */
   release(): Promise<void>;
 }
 
@@ -26,23 +28,23 @@ interface AllowanceOptions {
   movements: Movements;
   syncRuns: SyncRuns;
   plan: (id: string) => PlanTerms;
-  /** Where credits are added; part of the refusal for want of them. */
+  /** The URL where credits are added; a refusal for lack of credits names it. */
   topUpUrl: () => string;
   now: () => Date;
 }
 
 /**
- * The processing allowance of synchronous calls. On a plan with a limit a run is counted, and past the limit its
- * credits are held, before it starts: one conditional update that cannot let in more than is there. On an unlimited
- * plan nothing can be refused, so a run is counted when it has succeeded.
+ * The processing allowance of synchronous calls. On a plan with a limit, a run is counted before it starts, and its
+ * credits are held when it is past the limit. One conditional update does this, so no more runs are admitted than the
+ * account can pay for. On an unlimited plan, no run is refused, so a run is counted after it has succeeded.
  */
 export interface Allowance {
   /**
-   * Lets one run in.
+   * Admits one run.
    * @throws ApiError 402 insufficient_credit when the allowance is used up and the balance does not cover the run.
    */
   begin(account: { accountId: string; plan: string }): Promise<Run>;
-  /** Gives back what died with its process, for every account; answers how many reservations. */
+  /** Releases the reservations of dead processes, for all accounts; returns how many. */
   sweep(): Promise<number>;
 }
 
@@ -60,12 +62,12 @@ export function createAllowance(options: AllowanceOptions): Allowance {
       const covered = { $expr: { $gte: [{ $subtract: ['$balance', '$held'] }, past.credits] } };
       if (await count(accountId, past, { 'processing.used': { $gte: terms.processLimit }, ...covered }))
         return past;
-      if (!(await makeRoom(accountId, period))) return null;
+      if (!(await freeAllowance(accountId, period))) return null;
     }
     return null;
   }
 
-  /** A period that the clock of another host has turned to already counts as ours. */
+  /** The period of the account may be one month ahead, when the clock of another host is: it is then used as it is. */
   async function count(accountId: string, reservation: Reservation, condition: object): Promise<boolean> {
     return store.change(
       accountId,
@@ -77,8 +79,8 @@ export function createAllowance(options: AllowanceOptions): Allowance {
     );
   }
 
-  /** Turns the period or gives back what dead processes left; false when there was nothing to do. */
-  async function makeRoom(accountId: string, period: string): Promise<boolean> {
+  /** Begins the next period, or releases the reservations of dead processes; false when there was nothing to do. */
+  async function freeAllowance(accountId: string, period: string): Promise<boolean> {
     if (await turnPeriod(store, accountId, period)) return true;
     const account = await store.find(accountId);
     if (account === null) return false;
@@ -93,7 +95,7 @@ export function createAllowance(options: AllowanceOptions): Allowance {
     return expired.length;
   }
 
-  /** Un-counts a reservation, in the period that it was counted in. */
+  /** Subtracts a reservation from the count of its own period. */
   async function giveBack(accountId: string, { id, period, credits }: Reservation): Promise<void> {
     const here = { 'processing.reservations.id': id };
     const freed = { $pull: { 'processing.reservations': { id } }, $inc: { held: -credits } };
@@ -147,7 +149,7 @@ export function createAllowance(options: AllowanceOptions): Allowance {
   };
 }
 
-/** Whether a refusal was overtaken: the account would let a run in now. */
+/** Whether a refusal is outdated, because the account can pay for a run by now. */
 function hasAllowance({ processing, balance, held }: Money, period: string, terms: PlanTerms): boolean {
   if (processing.period < period) return false;
   return processing.used < terms.processLimit || balance - held >= (terms.overageCredits ?? 0);

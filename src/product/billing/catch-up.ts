@@ -5,14 +5,17 @@ import type { SyncRuns } from './sync-runs.ts';
 
 const ASKED = 'usage/write-down';
 const DONE = 'usage/written-down';
-/** A process that just starts or ends may not answer: the reader goes on without it. */
+/** The timeout of one process's answer: a process that is starting or ending may not answer. */
 const LONGEST_WAIT_MS = 500;
 
-/** Without it a reading lacks the calls of the last half second, which sync-runs.ts writes in one batch. */
+/**
+ * Waits until the latest runs are stored. Otherwise a reader misses the calls of the last half second, which
+ * sync-runs.ts writes in one batch.
+ */
 interface CatchUp {
   /**
-   * Resolves when every process has written down the runs that it answered before: what is read then holds every call
-   * whose answer its caller has seen, whichever process gave it.
+   * Resolves when every process has stored the runs that it answered before. A reader then sees every call that was
+   * answered, by any process.
    */
   catchUp(): Promise<void>;
   close(): void;
@@ -20,12 +23,12 @@ interface CatchUp {
 
 interface Waiting {
   answers: number;
-  /** Known when the question was sent; answers may be faster. */
+  /** The number of processes to wait for; known once the question was sent, while answers may arrive earlier. */
   processes: number;
   resolve: () => void;
 }
 
-/** Asks every process of every host to write down its batch of runs, and answers others that ask. */
+/** Asks every process of every host to store its batch of runs, and answers the questions of others. */
 export async function openCatchUp(coordination: Coordination, syncRuns: SyncRuns): Promise<CatchUp> {
   const waiting = new Map<string, Waiting>();
   const settle = (question: Waiting) => {
@@ -37,7 +40,7 @@ export async function openCatchUp(coordination: Coordination, syncRuns: SyncRuns
       syncRuns
         .flush()
         .then(() => coordination.publish(DONE, id))
-        // The process that asked goes on without this answer.
+        // The asking process continues without this answer after its timeout.
         .catch(() => undefined);
     }),
     coordination.subscribe(DONE, (id) => {

@@ -8,10 +8,10 @@ import type { BillingStore, Processing } from './store.ts';
 interface DescriptionOptions {
   accounts: AccountsStore;
   billing: BillingStore;
-  /** Has every process write down what it answered. */
+  /** Makes every process store the runs that it has answered. */
   catchUp: () => Promise<void>;
   plan: (id: string) => PlanTerms & { storedAssets: number };
-  /** How many assets the account keeps. */
+  /** The number of the account's assets. */
   storedAssets: (accountId: string) => Promise<number>;
   limits: AccountLimits;
   now: () => Date;
@@ -47,7 +47,7 @@ export function createDescription(options: DescriptionOptions): (accountId: stri
   };
 }
 
-/** The count of the month. What was counted last may be of a month that is over. */
+/** The count of the current month. The stored count may belong to an earlier month. */
 function processingOf(processing: Processing, terms: PlanTerms, now: Date): Account['processing'] {
   const period = periodOf(now);
   const used = processing.period < period ? 0 : processing.used;

@@ -2,8 +2,8 @@ import { ApiError } from '../../platform/http/errors.ts';
 
 /**
  * 402: the balance does not cover what was asked.
- * @param message says what is missing and how to mend it.
- * @param topUpUrl where credits are added.
+ * @param message names what is missing and how to correct it.
+ * @param topUpUrl the URL where credits are added.
  */
 export function insufficientCredit(
   message: string,

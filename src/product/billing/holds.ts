@@ -9,15 +9,17 @@ import type { BillingStore, LedgerRow, Money } from './store.ts';
 export interface JobNeed {
   /** Runs against the processing allowance. */
   runs: number;
-  /** Credits for models, at most. */
+  /** The most credits that models may cost. */
   credits: number;
 }
 
-/** The hold of a job. It stands in the job document; the account keeps counters and its last movement alone. */
+/**
+ * The hold of a job. It is stored in the job document; the account document has only counters and the last movement.
+ */
 export interface JobHold extends JobNeed {
   /** `YYYY-MM`: the billing period that the runs were counted in. */
   period: string;
-  /** Runs beyond the allowance, each held at `overageCredits`. */
+  /** Runs beyond the allowance. `overageCredits` are held for each. */
   past: number;
   overageCredits: number;
 }
@@ -28,11 +30,11 @@ interface JobCharge {
   overage: number;
 }
 
-/** The balance and allowance that a job would find, if it were submitted now. */
+/** The balance and allowance for a job that would be submitted now. */
 interface JobOutlook {
   balance: number;
   sufficientCredit: boolean;
-  /** Runs left of the allowance before the job; -1 on a plan without a limit. */
+  /** Runs that are left of the allowance before the job; -1 on a plan without a limit. */
   processCountLeft: number;
   overageRuns: number;
   overageCredits: number;
@@ -51,33 +53,36 @@ const UNLIMITED = -1;
 /**
  * The money of jobs. A submit holds what the whole job may cost, in one movement under `hold/<jobId>`; the settlement
  * charges what was used (`charge/<jobId>` for models, `overage/<jobId>` for runs beyond the allowance) and gives the
- * rest back (`release/<jobId>`). Each is made once, however often it is asked for.
+ * rest back (`release/<jobId>`). Each is made once, even if it is requested repeatedly.
  */
 export interface Holds {
-  /** Reads the account for the hold of a job that is still to be made. */
+  /** Reads the account for the hold of a job that does not exist yet. */
   see: (accountId: string) => Promise<Seen>;
   /**
-   * Takes what a job may cost.
-   * @param seen the account before there was the job; it spares a look for an earlier hold.
+   * Holds the highest cost of a job.
+   * @param seen the account as read before the job existed; it saves the look-up of an earlier hold.
    * @throws ApiError 402 insufficient_credit
    */
   take(accountId: string, jobId: string, need: JobNeed, seen?: Seen | null): Promise<JobHold>;
-  /** Whether the account as it was read can pay for a job. It is no promise: what is taken meanwhile comes first. */
+  /**
+   * Whether the account, as read, can pay for a job. It guarantees nothing, because other jobs may take the credits
+   * first.
+   */
   affords(seen: Seen, need: JobNeed): boolean;
-  /** The highest price of a job, in credits, for the account as it was read. */
+  /** The highest price of a job, in credits, for the account as read. */
   priceSeen(seen: Seen, need: JobNeed): number;
-  /** The outlook of `take`, for a dry run. */
+  /** The expected result of `take`, for a dry run. */
   outlook(accountId: string, need: JobNeed): Promise<JobOutlook>;
-  /** Charges what a job used, and gives the rest back. */
+  /** Charges for what a job used, and releases the rest of its hold. */
   settle(accountId: string, jobId: string, hold: JobHold, used: JobNeed): Promise<void>;
-  /** Gives back what a submit that was not finished took, and sees to it that it takes nothing later. */
+  /** Releases the hold of an unfinished submit, and prevents it from taking a hold later. */
   undo(accountId: string, jobId: string): Promise<void>;
-  /** For the sweep: notes of runs whose job is long over. */
+  /** For the sweep: removes records of movements of runs whose job ended long ago. */
   sweep(): Promise<number>;
 }
 
 export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOptions): Holds {
-  /** The hold as the account allows it: the allowance first, credits for what is past it. */
+  /** Computes the hold: runs use the allowance first, and credits are held for the runs past it. */
   function holdOf(account: Money, { runs, credits }: JobNeed, period: string): JobHold {
     const { processLimit, overageCredits } = plan(account.plan);
     const left = processLimit === UNLIMITED ? runs : Math.max(0, processLimit - account.processing.used);
@@ -164,16 +169,18 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
   };
 }
 
-/** The account as a period finds it: the count of one that is over says nothing of it. */
+/** The account as of a period: a count of an earlier period is 0 in this one. */
 function inPeriod(account: Money, period: string): Money {
   const { processing } = account;
   return processing.period < period ? { ...account, processing: { ...processing, used: 0 } } : account;
 }
 
-/** The count of the account is of a month that is over. */
+/** Thrown when the count of the account belongs to an earlier month. */
 class PeriodIsOver extends Error {}
 
-/** Longer than any job can run: a note of runs guards against a repeat of its movement. */
+/**
+ * Lifetime of a record of a movement of runs, which prevents a repeated movement. It is longer than any job can run.
+ */
 const NOTE_LIFE_MS = 400 * DAY_MS;
 
 /** The price of what a job used: runs fill the allowance first. */
@@ -215,7 +222,10 @@ function payment(jobId: string, type: 'charge' | 'overage', credits: number): Mo
   return { reference: `${type}/${jobId}`, type, credits: -credits, heldChange: -credits, jobId };
 }
 
-/** The hold that a row noted. How it is made up of credits and runs matters to a charge alone, and there is none. */
+/**
+ * The hold that a row of the ledger records. Its division into credits and runs matters only to a charge, and there is
+ * none.
+ */
 function heldUnder({ held, runs }: LedgerRow): JobHold {
   return {
     runs: runs?.change ?? 0,

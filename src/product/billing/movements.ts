@@ -14,16 +14,16 @@ export interface Movement {
   heldChange: number;
   jobId?: string;
   note?: string;
-  /** A reservation of the account that this movement uses up, in the same update. */
+  /** A reservation of the account that the same update removes. */
   reservationId?: string;
   /** Runs of the allowance that the same update counts, or gives back. */
   runs?: RunsChange;
-  /** The plan has no limit of runs: they are counted whatever was counted meanwhile. */
+  /** Whether the plan has no limit of runs: they are then counted regardless of other counts. */
   isUnlimited?: boolean;
 }
 
 interface RunsChange {
-  /** `YYYY-MM`: the billing period that they belong to; one that is over is left as it is. */
+  /** `YYYY-MM`: the billing period of the runs; the count of an earlier period is not changed. */
   period: string;
   /** Signed change of the runs counted as used. */
   change: number;
@@ -31,12 +31,15 @@ interface RunsChange {
   past: number;
 }
 
-/** A movement, or how it follows from what the account has: asked again whenever another one came first. */
+/**
+ * A movement, or a function that computes it from the account. The function is called again when another movement came
+ * first.
+ */
 type MovementPlan = Movement | ((account: Money) => Movement);
 
 /**
- * An account as it was read before anybody could know of a reference. A movement under that reference needs no look for
- * an earlier one: only an account that has not moved since is changed by it.
+ * An account as read before a reference existed. A movement under that reference needs no look-up of an earlier one,
+ * because it only changes an account without any movement since.
  */
 export interface Seen {
   account: Money | null;
@@ -50,43 +53,44 @@ const MOST_ATTEMPTS = 400;
 const LONGEST_PAUSE_MS = 20;
 
 /**
- * Every change of a balance. The account document carries balance, held and its last movement whole, so that one
- * conditional update is the movement; the row of the ledger follows from it:
+ * Moves credits: every change of a balance. The account document contains the balance, the held credits and its whole
+ * last movement, so that one conditional update is the movement. The row of the ledger is written from it:
  *
  *   1. look for this reference, unless it is a new one (`Seen`), and whether the money is there
  *   2. write out the row of the last movement (its mover may have died)
  *   3. change the account only while that is still its last movement   <- the movement
  *   4. write out this movement's row
  *
- * A crash before 3 moved nothing; one after it leaves a row that the next mover, or the next reader of the ledger,
- * writes. Step 3 fails when somebody else moved in between, and all of it is tried again: of N movers one succeeds each
- * round. Movers of one process queue, so N is the number of processes.
+ * A crash before step 3 moves nothing. After a crash behind step 3, the next movement or the next reader of the ledger
+ * writes the row. Step 3 fails when another process moved the account in between; all steps are then tried again. Of N
+ * concurrent movements, one succeeds in each round. The movements of one process queue, so N is the number of
+ * processes.
  */
 export interface Movements {
-  /** Reads an account for a movement under a reference that is still to be made up. */
+  /** Reads an account for a movement under a reference that does not exist yet. */
   see(accountId: string): Promise<Seen>;
   /**
    * Moves credits once.
-   * @param seen only for a reference that was made up since then.
-   * @returns `insufficient` when what is available does not cover it; nothing moved then.
+   * @param seen only for a reference that was created since then.
+   * @returns `insufficient` when the available credits do not cover it; nothing is moved then.
    */
   move(accountId: string, movement: MovementPlan, seen?: Seen | null): Promise<MovementOutcome>;
-  /** The row of a movement that was made for a job, written out or not yet; null when there was none. */
+  /** The row of a job's movement, whether it is already written or not; null when there was no such movement. */
   rowOfJob(accountId: string, reference: string): Promise<LedgerRow | null>;
-  /** Writes out the row of the account's last movement, if its mover died before it did. */
+  /** Writes the row of the account's last movement, if a crash prevented that. */
   writeOut(accountId: string): Promise<void>;
 }
 
 export function createMovements(store: BillingStore, now: () => Date): Movements {
   const queues = new Map<string, Promise<unknown>>();
-  /** The last row of an account that this process wrote out. */
+  /** The last row that this process has written, by account. */
   const written = new LRUCache<string, string>({ max: 10_000 });
-  /** How often this process has moved an account. */
+  /** How often this process has moved each account. */
   const moves = new LRUCache<string, number>({ max: 10_000 });
-  /** Rows that are being written out, by account. */
+  /** Rows that are being written, by account. */
   const writing = new Map<string, Promise<void>>();
 
-  /** Runs after what was queued before it for the account, whatever became of that, and after the row of it. */
+  /** Runs work after the account's earlier work of this process and its rows have ended, successfully or not. */
   function queued<T>(accountId: string, work: () => Promise<T>): Promise<T> {
     const turn = (queues.get(accountId) ?? Promise.resolve()).then(work, work);
     const settled = turn
@@ -119,7 +123,7 @@ export function createMovements(store: BillingStore, now: () => Date): Movements
       (!isFresh && (await store.rowUnder(accountId, reference, jobId !== undefined)) !== null);
     if (isMade || !hasReservation(account, movement.reservationId)) return 'already';
     const spent = spentBy(movement);
-    // The balance that was read before may have been low for a moment: a refusal reads it again.
+    // The balance may have risen since it was read, so it is read again before a refusal.
     if (spent > 0 && account.balance - account.held < spent) return isFresh ? 'overtaken' : 'insufficient';
     if (last !== null) await writeOutOnce(accountId, last);
     const row = rowOf(accountId, account, movement, now());
@@ -149,8 +153,8 @@ export function createMovements(store: BillingStore, now: () => Date): Movements
   }
 
   /**
-   * Writes out a row that nobody waits for. It has moved, whatever becomes of its row: the next mover writes the row,
-   * and throws when that fails.
+   * Writes a row that no caller waits for. The movement is made even if this fails: the next movement then writes the
+   * row, and throws if it cannot.
    */
   function writeOutBehind(accountId: string, row: LedgerRow): void {
     const underWay = writeOutOnce(accountId, row)
@@ -159,7 +163,7 @@ export function createMovements(store: BillingStore, now: () => Date): Movements
     writing.set(accountId, underWay);
   }
 
-  /** Writes a row out, unless this process has done it. */
+  /** Writes a row, unless this process has already written it. */
   async function writeOutOnce(accountId: string, row: LedgerRow): Promise<void> {
     if (written.get(accountId) === row.reference) return;
     await store.writeRow(row);
@@ -195,12 +199,14 @@ export function createMovements(store: BillingStore, now: () => Date): Movements
   };
 }
 
-/** How much less is available after a movement: what must be there before it. */
+/** The credits that a movement makes unavailable, which must be available before it. */
 function spentBy({ credits, heldChange }: Movement): number {
   return heldChange - credits;
 }
 
-/** The condition on the account for a movement: it has the money, and the reservation that the movement uses up. */
+/**
+ * The condition on the account for a movement: it has enough credits, and the reservation that the movement removes.
+ */
 function covers(movement: Movement): Filter {
   const spent = spentBy(movement);
   return {
@@ -210,7 +216,8 @@ function covers(movement: Movement): Filter {
 }
 
 /**
- * Runs are counted against what was read: nobody may have counted, where that matters, or turned the period since then.
+ * The condition for counting runs: since the account was read, its period and, on a plan with a limit, its count have
+ * not changed.
  */
 function countsIn({ processing }: Money, { runs, isUnlimited = false }: Movement): Filter {
   if (runs === undefined) return {};

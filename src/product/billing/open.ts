@@ -24,13 +24,13 @@ interface BillingOptions {
   accounts: AccountsStore;
   /** The plan of this id. */
   plan: (id: string) => Plan;
-  /** Where credits are added; part of the refusal for want of them. */
+  /** The URL where credits are added; a refusal for lack of credits names it. */
   topUpUrl: () => string;
-  /** The usage that other slices count beside the synchronous calls. Asked when usage is read. */
+  /** The sources of usage of other slices, besides the synchronous calls. Called when usage is read. */
   usageSources: () => readonly UsageSource[];
-  /** How many assets an account keeps. */
+  /** The number of an account's assets. */
   storedAssets: (accountId: string) => Promise<number>;
-  /** The limits of an account that its plan does not change. */
+  /** The limits of an account that do not depend on its plan. */
   limits: AccountLimits;
   now: () => Date;
   log: { error(context: object, message: string): void };
@@ -39,11 +39,11 @@ interface BillingOptions {
 export interface Billing extends Slice {
   allowance: Allowance;
   holds: Holds;
-  /** Describes an account whole: who it is, what it has and what its plan leaves it. */
+  /** Describes an account: its identity, its balance, and what is left of its plan. */
   describe: (accountId: string) => Promise<Account>;
 }
 
-/** The money of accounts, its movements, and their usage. */
+/** Opens billing: the credits of accounts, the ledger, and usage. */
 export async function openBilling(options: BillingOptions): Promise<Billing> {
   const { documents, coordination, gate, plan, topUpUrl, now, log } = options;
   const store = await BillingStore.open(documents);

@@ -6,7 +6,7 @@ export function periodOf(instant: Date): string {
   return instant.toISOString().slice(0, 7);
 }
 
-/** First instant of the period and of the next one. */
+/** The first instant of the period, and of the next one. */
 export function boundsOf(period: string): { start: Date; end: Date } {
   const start = new Date(`${period}-01T00:00:00.000Z`);
   const end = new Date(start);
@@ -14,7 +14,7 @@ export function boundsOf(period: string): { start: Date; end: Date } {
   return { start, end };
 }
 
-/** Restarts an account's count when its period is over; false when it was begun already. */
+/** Restarts an account's count when its period is over; false when it was already restarted. */
 export function turnPeriod(store: BillingStore, accountId: string, period: string): Promise<boolean> {
   return store.change(
     accountId,
@@ -23,12 +23,12 @@ export function turnPeriod(store: BillingStore, accountId: string, period: strin
   );
 }
 
-/** How far the clocks of two hosts may differ. */
+/** The tolerated difference between the clocks of two hosts. */
 const LARGEST_SKEW_MS = DAY_MS;
 
 /**
- * Turns counts back that a clock which was ahead has begun: their period is none that any host could be in by now, and
- * would take every later run until then. What was counted meanwhile stays counted.
+ * Corrects counts whose period was begun by a clock that was far ahead: otherwise all runs would be counted in that
+ * period until its month. The runs that were counted meanwhile stay counted.
  */
 export function turnBackPeriods(store: BillingStore, now: Date): Promise<number> {
   const latest = periodOf(new Date(now.getTime() + LARGEST_SKEW_MS));

@@ -1,9 +1,9 @@
 /** The terms of a plan that billing needs. */
 export interface PlanTerms {
   id: string;
-  /** Runs a billing period (a calendar month, UTC); -1 is unlimited. */
+  /** Runs per billing period (a calendar month, UTC); -1 is unlimited. */
   processLimit: number;
-  /** Credits of a run past the limit; null for plans without one. */
+  /** The price of a run past the limit, in credits; null for plans without a limit. */
   overageCredits: number | null;
   retentionDays: number;
 }

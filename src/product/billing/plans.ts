@@ -21,7 +21,7 @@ export type Plan = Static<typeof Plan>;
 
 /**
  * Reads plans.json.
- * @throws Error that names every violation: a field amiss, an id given twice, a limit without its overageCredits.
+ * @throws Error that names every violation: an invalid field, a repeated id, a limit without overageCredits.
  */
 export function readPlans(plans: unknown = data): readonly Plan[] {
   const checked = checkedData('config/plans.json', Type.Array(Plan, { minItems: 1 }), plans);
@@ -45,7 +45,7 @@ export function findPlan(plans: readonly Plan[], id: string): Plan | undefined {
 
 /**
  * The plan of an account.
- * @throws Error when the operator took it out of plans.json while accounts are on it.
+ * @throws Error when the operator removed it from plans.json while accounts are on it.
  */
 export function planNamed(plans: readonly Plan[], id: string): Plan {
   const plan = findPlan(plans, id);

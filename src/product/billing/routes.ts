@@ -12,7 +12,7 @@ import { readWindow } from './usage-window.ts';
 interface BillingRoutesOptions {
   store: BillingStore;
   movements: Movements;
-  /** Has every process write down what it answered. */
+  /** Makes every process store the runs that it has answered. */
   catchUp: () => Promise<void>;
   /** Every kind of work that usage counts. */
   usageSources: () => readonly UsageSource[];
@@ -20,7 +20,7 @@ interface BillingRoutesOptions {
   now: () => Date;
 }
 
-/** The balance of an account, its movements, and its usage. */
+/** The routes of an account's balance, its ledger, and its usage. */
 export async function billingRoutes(app: FastifyInstance, options: BillingRoutesOptions): Promise<void> {
   const { store, movements, catchUp, usageSources, gate, now } = options;
 

@@ -30,11 +30,11 @@ const sums = {
   sync: count('Successful synchronous calls that counted against the allowance.'),
 };
 
-/** The sum over a whole window. */
+/** The sums over a whole window. */
 export const UsageTotal = Type.Object(sums);
 export type UsageTotal = Static<typeof UsageTotal>;
 
-/** The part of a window that has one key. */
+/** The sums of one key of a window. */
 export const UsageBucket = Type.Object(
   {
     key: Type.String({ description: 'An op, an API key id or `console`, or a UTC date.' }),
@@ -56,7 +56,7 @@ export const Usage = Type.Object(
 );
 export type Usage = Static<typeof Usage>;
 
-/** Read as text: usage-window.ts says what is accepted. */
+/** Both ends are texts here; usage-window.ts parses them. */
 export const UsageQuery = Type.Object({
   from: Type.Optional(
     Type.String({

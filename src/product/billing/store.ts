@@ -9,14 +9,14 @@ import {
 } from '../../platform/stores/documents/port.ts';
 import { UsageStore } from './usage-store.ts';
 
-/** `hold` and `release` move no balance; `charge` and `overage` may consume what was held. */
+/** `hold` and `release` do not change the balance; `charge` and `overage` may use held credits. */
 export type MovementType = 'grant' | 'charge' | 'overage' | 'hold' | 'release';
 
 /** One row of the ledger. Rows are written once, in the order of `sequence`, and never changed. */
 export interface LedgerRow {
   _id: string;
   accountId: string;
-  /** Unique in the account: what the movement is for. Moving twice under one reference is one movement. */
+  /** The purpose of the movement, unique in the account: a second movement under the same reference does nothing. */
   reference: string;
   sequence: number;
   type: MovementType;
@@ -26,18 +26,18 @@ export interface LedgerRow {
   held: number;
   balanceAfter: number;
   jobId: string | null;
-  /** Runs of the allowance that the movement counted or gave back. */
+  /** Runs of the allowance that the movement counted or released. */
   runs?: { period: string; change: number; past: number };
   note: string | null;
   createdAt: string;
 }
 
 /**
- * A run that was let in and has not ended: counted as used, and its credits held, until it settles or `until` passes.
+ * An admitted run that has not ended: it is counted as used and its credits are held, until it ends or `until` passes.
  */
 export interface Reservation {
   id: string;
-  /** `YYYY-MM`: the billing period it was counted in. */
+  /** `YYYY-MM`: the billing period in which it was counted. */
   period: string;
   credits: number;
   until: string;
@@ -49,26 +49,26 @@ export interface Money {
   plan: string;
   balance: number;
   held: number;
-  /** The last movement, whole: the next mover can write out its ledger row. */
+  /** The whole last movement, so that the next movement can write its ledger row. */
   movement: LedgerRow | null;
   processing: Processing;
 }
 
-/** Runs against the allowance, in the period that was counted last. */
+/** Runs against the allowance, in the latest counted period. */
 export interface Processing {
   period: string;
   used: number;
   reservations: Reservation[];
-  /** The last batches of runs that raised `used` (see sync-runs.ts), so that none does so twice. */
+  /** The last batches of runs that were added to `used` (see sync-runs.ts), so that no batch is added twice. */
   batches?: string[];
 }
 
-/** The rows of a reference are looked for by it, and one account has one. */
+/** Rows are found by their reference, which is unique in an account. */
 const REFERENCE = { name: 'reference', fields: order('accountId', 'reference'), unique: true } as const;
 
 const SEQUENCE = { name: 'sequence', fields: order('accountId', '-sequence'), unique: true } as const;
 
-/** The account documents, which accounts/store.ts declares; their money is billing's. */
+/** The account documents, which accounts/store.ts declares. Billing alone changes their credits. */
 const MONEY = { name: 'accounts', indexes: [] };
 export const LEDGER_ROWS: DeclaredCollection = {
   name: 'ledger',
@@ -84,13 +84,13 @@ export const RUN_MOVEMENTS: DeclaredCollection = {
 const LEDGER: Listing = { name: 'ledger', filters: {}, sort: order('-sequence') };
 
 /**
- * The money of accounts and the rows of what moved it. Only billing moves money: `change` is for its rules, which hold
- * the condition and the update of each movement together.
+ * The credits of accounts, and the ledger. Only billing moves credits: its rules pass the condition and the update of
+ * each movement to `change` together.
  */
 export class BillingStore {
   readonly #money: Collection<Money>;
   readonly #ledger: Collection<LedgerRow>;
-  /** Movements that counted runs and moved no credits: no line of the ledger, but each is made once as well. */
+  /** Movements of runs without credits. They are not in the ledger, but each is made once as well. */
   readonly #runMovements: Collection<LedgerRow>;
   readonly usage: UsageStore;
 
@@ -115,7 +115,7 @@ export class BillingStore {
     );
   }
 
-  /** The money of an account; null when there is no such account. */
+  /** The credits of an account; null when there is no such account. */
   find(accountId: string): Promise<Money | null> {
     const fields = ['plan', 'balance', 'held', 'movement', 'processing'];
     return this.#money.findOne({ _id: accountId }, { fields });
@@ -132,13 +132,13 @@ export class BillingStore {
     return (await this.#money.findOne({ _id: accountId }, { fields: ['movement'] }))?.movement ?? null;
   }
 
-  /** Changes the money of an account in one step, if the condition holds then; whether it did. */
+  /** Changes the credits of an account in one update if the condition holds; returns whether it did. */
   async change(accountId: string, condition: Filter, update: Update): Promise<boolean> {
     const { modified } = await this.#money.updateOne({ _id: accountId, ...condition }, update);
     return modified === 1;
   }
 
-  /** The row of a reference; null when it was not written. Only a job's movement may have moved no credits. */
+  /** The row of a reference; null when it is not written. Only a job's movement may be one without credits. */
   async rowUnder(accountId: string, reference: string, isOfJob: boolean): Promise<LedgerRow | null> {
     const [row, note] = await Promise.all([
       this.#ledger.findOne({ accountId, reference }),
@@ -147,7 +147,7 @@ export class BillingStore {
     return row ?? note;
   }
 
-  /** Writes a row, unless it was written before. */
+  /** Writes a row, unless it exists. */
   async writeRow(row: LedgerRow): Promise<void> {
     await (movesCredits(row) ? this.#ledger : this.#runMovements).insertMany([row]);
   }
@@ -157,7 +157,7 @@ export class BillingStore {
     return readPage(this.#ledger, { accountId }, LEDGER, query);
   }
 
-  /** For the operator: the balances of these accounts. */
+  /** For the operator: the balances of several accounts. */
   async balancesOf(accountIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const rows = await this.#money.find({ _id: { $in: accountIds } }, { fields: ['balance'] });
     return new Map(rows.map(({ _id, balance }) => [_id, balance]));
@@ -169,7 +169,7 @@ export class BillingStore {
     return this.#money.find({ 'processing.reservations': expired }, { limit });
   }
 
-  /** For the sweep: has accounts whose count is of a period after `latest` count in `period`; answers how many. */
+  /** For the sweep: moves counts of a period after `latest` to `period`; returns how many accounts were changed. */
   async turnBackPeriods(latest: string, period: string): Promise<number> {
     const { modified } = await this.#money.updateMany(
       { 'processing.period': { $gt: latest } },
@@ -178,13 +178,13 @@ export class BillingStore {
     return modified;
   }
 
-  /** For the sweep: forgets movements of runs that were made before an instant; answers how many. */
+  /** For the sweep: deletes the records of movements of runs from before an instant; returns how many. */
   forgetRunMovements(before: Date): Promise<number> {
     return this.#runMovements.deleteMany({ createdAt: { $lt: before.toISOString() } });
   }
 }
 
-/** A movement without credits (runs within the allowance) is no line of a ledger, and is noted beside it. */
+/** A movement without credits (of runs within the allowance) is no line of the ledger; it is recorded separately. */
 function movesCredits({ credits, held }: LedgerRow): boolean {
   return credits !== 0 || held !== 0;
 }

@@ -6,21 +6,22 @@ import type { BillingStore } from './store.ts';
 import { addCounts, type MinuteCount } from './usage-counts.ts';
 
 /**
- * Each write is a sync to disk: one per call cost 2 ms of CPU beside every large picture. Readers have the batches
- * written first, and wait as long as this for it at most (catch-up.ts).
+ * The interval between two writes. Each write is a sync to disk; one per call cost 2 ms of CPU. Readers trigger the
+ * write of the batches first (catch-up.ts).
  */
 const FLUSH_AFTER_MS = 500;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 5_000;
 /**
- * `onError` is called for a store that is away after this number of tries (6 s), and again each time it has doubled.
+ * `onError` is called when a store is unavailable for this number of attempts (6 s), and again each time it has
+ * doubled.
  */
 const REPORTED_AFTER_TRIES = 8;
-/** Tries that are left to a batch when the process ends. */
+/** The attempts to write a batch when the process ends. */
 const LAST_TRIES = 3;
-/** Batches that an account remembers: more than all processes write to it while one of them tries again. */
+/** The batches that an account document records: more than all processes write while one of them retries. */
 const REMEMBERED_BATCHES = 64;
-/** Counts that may wait for a store: 15 MB, or an hour of 800 accounts, ops and keys. */
+/** The most counts that wait for a store: 15 MB, or an hour of 800 different accounts, ops and keys. */
 const MOST_WAITING = 50_000;
 
 interface SucceededRun {
@@ -28,7 +29,7 @@ interface SucceededRun {
   op: string;
   apiKeyId: string | null;
   terms: PlanTerms;
-  /** Whether the account's count must still be raised (an unlimited plan's runs are not reserved before). */
+  /** Whether the account's count has to be raised; the runs of an unlimited plan are not reserved before. */
   counts: boolean;
 }
 
@@ -37,26 +38,27 @@ interface Batch {
   sequence: number;
   period: string;
   counts: MinuteCount[];
-  /** How much each account's count rises. */
+  /** The runs to add to each account's count. */
   rises: Map<string, number>;
 }
 
 /**
- * Counts what succeeded, in batches: a process under load makes one write for many calls. What a kill -9 can lose is
- * the last half second of counts that cost nobody anything; runs that cost money are settled one by one, not here.
+ * Counts successful runs in batches: under load, one write covers many calls. A kill -9 can lose the counts of the last
+ * half second, which cost nothing. Runs that cost credits are charged one by one, and not here.
  *
- * A failed write is repeated until it succeeds, and counts once however often: a batch keeps its number, and what it
- * raises remembers the numbers it has seen. Meanwhile everything new waits together as one batch, whose size is the
- * number of minutes, accounts, ops and keys and not that of the calls. Past its bound new counts are dropped, and
- * reported.
+ * A failed write is repeated until it succeeds, and is counted once: a batch keeps its number, and each document
+ * records the numbers of its batches. Meanwhile, new counts wait together in one batch. Its size depends on the number
+ * of different minutes, accounts, ops and keys, and not on the number of calls. Beyond its bound, new counts are
+ * dropped and reported.
  */
 export interface SyncRuns {
-  /** Takes a run down; it is written within moments. */
+  /** Counts a run; it is stored within half a second. */
   record(succeededRun: SucceededRun): void;
-  /** Resolves when everything recorded so far is written. */
+  /** Resolves when everything that was counted so far is stored. */
   flush(): Promise<void>;
   /**
-   * The last flush of a process: what cannot be written within a few tries is given up, and reported to `onError`.
+   * The last flush of a process: counts that cannot be stored within a few attempts are dropped, and reported to
+   * `onError`.
    */
   end(): Promise<void>;
 }
@@ -73,7 +75,7 @@ export function createSyncRuns(
   let rises = new Map<string, number>();
   let dropped = 0;
   let timer: NodeJS.Timeout | null = null;
-  /** The batch that is being written, and the promise of everything that waits behind it. */
+  /** The batch that is being written, and the promise of the write of everything that waits behind it. */
   let writing: Promise<void> = Promise.resolve();
   let following: Promise<void> | null = null;
   const ending = Promise.withResolvers<void>();
@@ -122,7 +124,7 @@ export function createSyncRuns(
 
   async function raise(accountId: string, count: number, batch: Batch): Promise<void> {
     if (await add(accountId, count, batch)) return;
-    // The period is over, or this batch was counted before its answer was lost.
+    // Either the period is over, or the batch was already added and the response was lost.
     await turnPeriod(store, accountId, batch.period);
     await add(accountId, count, batch);
   }
@@ -166,7 +168,7 @@ export function createSyncRuns(
   };
 }
 
-/** After 8, 16, 32 … tries: once per outage, and now and then while it lasts. */
+/** True after 8, 16, 32 … attempts: once per outage, and occasionally while it lasts. */
 function isReported(tries: number): boolean {
   return tries >= REPORTED_AFTER_TRIES && Number.isInteger(Math.log2(tries));
 }

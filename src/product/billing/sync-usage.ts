@@ -5,8 +5,8 @@ import { cutWindow, type UsageWindow } from './usage-window.ts';
 const FIELDS = { op: 'op', key: 'apiKeyId', day: 'day' } as const;
 
 /**
- * Synchronous calls that counted. Whole days of a window are read from the days, whole hours at its ends from the
- * hours, and single minutes from the one or two hours that it begins or ends in.
+ * The counted synchronous calls of a window. Whole days are read from the counts of days, whole hours at its ends from
+ * the counts of hours, and single minutes from the one or two hours in which it begins or ends.
  */
 export function syncUsage(usage: UsageStore): UsageSource {
   return async (accountId, window) => {
@@ -24,7 +24,7 @@ export function syncUsage(usage: UsageStore): UsageSource {
   };
 }
 
-/** Calls of the minutes of an hour that lie within the window. */
+/** The calls of those minutes of an hour that are within the window. */
 function callsWithin({ hour, minutes }: UsageHour, { from, to }: UsageWindow): number {
   let calls = 0;
   for (const [name, count] of Object.entries(minutes)) {

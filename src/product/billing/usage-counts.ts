@@ -2,7 +2,7 @@ import { eachLimit } from '../../platform/fairness/each-limit.ts';
 import { DAY_MS, HOUR_MS } from '../../platform/names/units.ts';
 import type { BatchMark, UsageDay, UsageHour, UsageStore } from './usage-store.ts';
 
-/** Documents that one process writes at the same time. */
+/** The most concurrent writes of one process. */
 const WRITTEN_AT_ONCE = 64;
 
 /** Calls of one account, op and API key within one minute. */
@@ -16,7 +16,7 @@ export interface MinuteCount {
   retentionDays: number;
 }
 
-/** Adds the counts of a batch to their hours and days. A batch that is written again adds nothing twice. */
+/** Adds the counts of a batch to their hours and days. A batch that is written again adds nothing. */
 export async function addCounts(
   usage: UsageStore,
   counts: readonly MinuteCount[],

@@ -9,11 +9,11 @@ import {
 import type { Range } from './usage-window.ts';
 
 /**
- * Counted calls of one account, op and API key within one hour or one day. What is stored grows with the hours in which
- * calls were made, and not with the calls.
+ * Counted calls of one account, op and API key within one hour or one day. The size of the store grows with the hours
+ * in which calls were made, and not with the calls.
  */
 interface UsageCount {
-  /** `account/start/op/key`: one document for all of these, whichever process counts first. */
+  /** `account/start/op/key`, so that all processes count in the same document. */
   _id: string;
   accountId: string;
   op: string;
@@ -21,26 +21,26 @@ interface UsageCount {
   apiKeyId: string | null;
   /** `YYYY-MM-DD`, UTC. */
   day: string;
-  /** All calls of the hour or the day. */
+  /** The calls of the whole hour or day. */
   sync: number;
-  /** The last batch of each process that was added, by the process's name: a repeated batch adds nothing. */
+  /** The number of the last added batch, by process, so that a repeated batch adds nothing. */
   batches: Record<string, number>;
-  /** The end of the hour or the day, and the plan's retention after it. */
+  /** The end of the hour or the day, plus the plan's retention. */
   expiresAt: string;
 }
 
 export interface UsageHour extends UsageCount {
   /** `YYYY-MM-DDTHH`, UTC. */
   hour: string;
-  /** Calls of each minute that has any, by `m00` to `m59`. */
+  /** The calls of each minute that has any, by `m00` to `m59`. */
   minutes: Record<string, number>;
 }
 
 export type UsageDay = UsageCount;
 
-/** Which batch a count belongs to. A process numbers its batches upwards and ends one before it begins the next. */
+/** The batch of a count. A process numbers its batches upwards, and finishes one before it begins the next. */
 export interface BatchMark {
-  /** Names the process; no dots. */
+  /** The name of the process, without dots. */
   writer: string;
   sequence: number;
 }
@@ -64,7 +64,7 @@ export const USAGE_DAYS: DeclaredCollection = {
   onAccountDeletion: 'keep',
 };
 
-/** How often accounts called. */
+/** The numbers of calls of the accounts. */
 export class UsageStore {
   readonly #hours: Collection<UsageHour>;
   readonly #days: Collection<UsageDay>;
@@ -78,13 +78,13 @@ export class UsageStore {
     return new UsageStore(await documents.collection(USAGE_HOURS), await documents.collection(USAGE_DAYS));
   }
 
-  /** Adds the calls of an hour once for a batch, however often it is repeated. */
+  /** Adds the calls of an hour, once per batch. */
   addHour(counted: UsageHour, mark: BatchMark): Promise<void> {
     const minutes = Object.entries(counted.minutes).map(([name, calls]) => [`minutes.${name}`, calls]);
     return add(this.#hours, counted, Object.fromEntries(minutes), mark);
   }
 
-  /** Adds the calls of a day once for a batch, however often it is repeated. */
+  /** Adds the calls of a day, once per batch. */
   addDay(counted: UsageDay, mark: BatchMark): Promise<void> {
     return add(this.#days, counted, {}, mark);
   }
@@ -114,8 +114,8 @@ export class UsageStore {
 }
 
 /**
- * Adds to a count. Its document remembers the last batch of every process, so that a batch may be written again after a
- * failure, whatever part of it had arrived.
+ * Adds to a count. Its document records the last batch of every process, so that a batch may be written again after a
+ * partial failure.
  */
 async function add<T extends UsageDay>(
   collection: Collection<T>,
@@ -137,7 +137,7 @@ async function add<T extends UsageDay>(
   };
   if (await addOnce()) return;
   const { duplicates } = await collection.insertMany([{ ...counted, batches: { [writer]: sequence } }]);
-  // Another process made the document meanwhile, or this batch was added before.
+  // Either another process created the document meanwhile, or this batch was added before.
   if (duplicates.length > 0) await addOnce();
 }
 

@@ -46,7 +46,7 @@ function minuteAfter(instant: Date): Date {
   return new Date(minuteOf(instant).getTime() + MINUTE_MS);
 }
 
-/** A date is its first instant, UTC. */
+/** Parses an instant, or a date as its first instant in UTC. */
 function readBound(param: 'from' | 'to', text: string): Date {
   const instant = readDate(text) ?? readInstant(text);
   if (instant === null) throw malformed(param);
@@ -66,23 +66,25 @@ function tooLong(): ApiError {
   });
 }
 
-/** From inclusive, to exclusive; texts that sort as the time does. */
+/** A range of times as sortable texts: from inclusive, to exclusive. */
 export interface Range {
   from: string;
   to: string;
 }
 
-/** A window in the units that usage is kept in: whole days, whole hours beside them, and hours that it cuts through. */
+/**
+ * A window in the units of the store: whole days, whole hours beside them, and the hours that are only partly in it.
+ */
 interface CutWindow {
   /** `YYYY-MM-DD`. */
   days: Range;
   /** `YYYY-MM-DDTHH`. */
   hours: Range[];
-  /** `YYYY-MM-DDTHH`, of which only some minutes lie within. */
+  /** `YYYY-MM-DDTHH`, of which only some minutes are in the window. */
   cutHours: string[];
 }
 
-/** Takes a window apart, so that no minute is in two parts. */
+/** Divides a window so that each minute is in one part. */
 export function cutWindow({ from, to }: UsageWindow): CutWindow {
   const [firstDay, lastDay] = [ceiling(from, DAY_MS), floor(to, DAY_MS)];
   const [firstHour, lastHour] = [ceiling(from, HOUR_MS), floor(to, HOUR_MS)];

@@ -1,16 +1,16 @@
 import type { Usage, UsageBucket, UsageTotal } from './schema.ts';
 import type { UsageWindow } from './usage-window.ts';
 
-/** The sums of one kind of work, by the keys of a window. Keys may come in any order; sums left out are 0. */
+/** The sums of one kind of work, by the keys of a window, in any order. Missing sums are 0. */
 export type UsageSource = (
   accountId: string,
   window: UsageWindow,
 ) => Promise<ReadonlyArray<{ key: string } & Partial<UsageTotal>>>;
 
-/** The key of calls from a console session, which has no API key. */
+/** The group of calls from a console session, which has no API key. */
 export const CONSOLE_KEY = 'console';
 
-/** Adds up every source over a window. */
+/** Adds up all sources over a window. */
 export async function readUsage(
   sources: readonly UsageSource[],
   accountId: string,

@@ -3,11 +3,11 @@ import { present } from '../../platform/names/present.ts';
 import { defaultModelFor, type Model, type Models, modelsFor } from './models.ts';
 
 /**
- * The model that a job or a step runs on: the one that it names, else the op's default.
- * @param named undefined where none is named.
- * @param category what the op asks of a model.
- * @param param where the name was given, such as `model` or `steps[1].model`.
- * @throws ApiError invalid_param with the fitting models in details.allowed.
+ * Chooses the model of a job or a step: the named one, else the op's default.
+ * @param named the name that was sent, if any.
+ * @param category the category of models that the op needs.
+ * @param param the parameter with the name, such as `model` or `steps[1].model`.
+ * @throws ApiError invalid_param with the names of suitable models in details.allowed.
  */
 export function chosenModel(
   models: Models,

@@ -1,10 +1,13 @@
-/** An exact decimal number from 0: `units` of ten to the power of minus `places`. Money is never a binary fraction. */
+/**
+ * An exact decimal number from 0: `units` of ten to the power of minus `places`. Prices are never stored as
+ * floating-point numbers.
+ */
 export interface Decimal {
   units: bigint;
   places: number;
 }
 
-/** Reads a decimal such as "0.04"; config/models.json has no other form. */
+/** Parses a decimal such as "0.04", the only form in config/models.json. */
 export function decimal(text: string): Decimal {
   const [whole = '0', fraction = ''] = text.split('.');
   return { units: BigInt(whole + fraction), places: fraction.length };
@@ -19,20 +22,20 @@ export function times(one: Decimal, other: Decimal): Decimal {
   return { units: one.units * other.units, places: one.places + other.places };
 }
 
-/** The smallest whole number that is not below. */
+/** Rounds up to a whole number. */
 export function ceiling({ units, places }: Decimal): number {
   const one = 10n ** BigInt(places);
   return Number((units + one - 1n) / one);
 }
 
-/** Below 0, 0 or above 0, as a sort wants it. */
+/** Compares two decimals for a sort: negative, 0 or positive. */
 export function compare(one: Decimal, other: Decimal): number {
   const places = Math.max(one.places, other.places);
   const difference = unitsAt(one, places) - unitsAt(other, places);
   return difference === 0n ? 0 : difference < 0n ? -1 : 1;
 }
 
-/** As text, without zeros at the end. */
+/** Formats a decimal without trailing zeros. */
 export function textOf({ units, places }: Decimal): string {
   const digits = units.toString().padStart(places + 1, '0');
   const whole = digits.slice(0, digits.length - places);

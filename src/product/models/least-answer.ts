@@ -1,19 +1,18 @@
 import { schemasIn, targetOf } from './references.ts';
 
-/** Most values of the smallest answer to a schema: no model writes more within the bytes of an answer. */
+/** The most values of the smallest answer to a schema: more do not fit into the bytes of an answer. */
 export const ANSWER_MAX_VALUES = 10_000;
 
-/** Schemas looked at in all rounds together: where these do not suffice, the smallest answer stays unknown. */
+/** The most schemas that are visited over all rounds. Beyond them, the smallest answer stays unknown. */
 const LOOKS_MAX = 50_000;
 
 type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * What keeps every model from answering, as the end of the sentence "The schema …": the smallest answer has too many
- * values, as with lists in lists that each have a minimum, or a definition that requires itself. Undefined when nothing
- * does, or when it cannot be said in a bounded time.
- * @param schema bounded in size (schema-bounds.ts), and refers to nothing outside itself; whether it compiles is not
- *   known.
+ * The reason why no model can answer a schema, as the end of the sentence "The schema …": its smallest answer has too
+ * many values, for example in nested lists with minimum lengths, or because a definition requires itself. Undefined
+ * when there is no such reason, or when none is found in a bounded time.
+ * @param schema bounded in size (see schema-bounds.ts) and without outside references; it may fail to compile.
  */
 export function leastAnswerProblem(schema: Schema): string | undefined {
   const least = leastValues(schema);
@@ -22,12 +21,13 @@ export function leastAnswerProblem(schema: Schema): string | undefined {
 }
 
 /**
- * The values of the smallest answer, which is an object; Infinity when none ends. Each round reckons every schema from
- * the numbers of the round before, from Infinity down, until no number changes.
+ * The number of values of the smallest answer, which is an object; Infinity when every answer is infinite. Each round
+ * computes the number of every schema from those of the previous round, beginning with Infinity, until no number
+ * changes.
  */
 function leastValues(root: Schema): number | undefined {
   const schemas = schemasIn(root).reverse();
-  // References below an $id start there.
+  // References below an $id are relative to it.
   if (schemas.some((schema) => schema !== root && typeof schema.$id === 'string')) return undefined;
   const targets = new Map<string, unknown>();
   const known = new Map<unknown, number>();
@@ -49,7 +49,7 @@ function leastValues(root: Schema): number | undefined {
   return undefined;
 }
 
-/** Never more than the truth: what has no type may be answered with one value, and conditions are not looked at. */
+/** A lower bound: a schema without a type may be answered with one value, and conditions are ignored. */
 function leastOf(schema: Schema, of: (part: unknown) => number, referred: ($ref: string) => number): number {
   const { $ref, allOf, anyOf, oneOf, type } = schema;
   return Math.max(

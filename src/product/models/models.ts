@@ -7,7 +7,7 @@ export type ModelCategory = 'generate' | 'edit' | 'upscale' | 'remove_background
 
 const Usd = Type.String({ pattern: '^\\d{1,5}(\\.\\d{1,8})?$', description: 'US dollars as a decimal.' });
 
-/** One choice that a model offers beyond its op's own parameters. */
+/** A parameter of a model in addition to those of its op. */
 const ModelParameter = Type.Object(
   {
     key: Type.String({ minLength: 1 }),
@@ -21,7 +21,7 @@ const ModelParameter = Type.Object(
   { additionalProperties: false },
 );
 
-/** A list price per item before markup, with where it was read and when. */
+/** A list price per item before the markup, with its source and date. */
 const Price = Type.Object(
   {
     by: Type.Array(Type.String(), {
@@ -101,7 +101,7 @@ export type Models = Static<typeof Book>;
 
 /**
  * Reads models.json.
- * @throws Error that names every violation, or an id that is given twice.
+ * @throws Error that names every violation, or a repeated id.
  */
 export function readModels(book: unknown = data): Models {
   const checked = checkedData('config/models.json', Book, book);
@@ -111,7 +111,7 @@ export function readModels(book: unknown = data): Models {
   return checked;
 }
 
-/** The models of the providers that are offered; the others are in no listing, and naming one is refused. */
+/** The models of the offered providers. Others are not listed, and a call that names one is refused. */
 export function offeredModels(book: Models, isOffered: (provider: ProviderName) => boolean): Models {
   return { ...book, models: book.models.filter(({ provider }) => isOffered(provider)) };
 }
@@ -132,8 +132,8 @@ export function modelsFor({ models }: Models, category: string): Model[] {
 }
 
 /**
- * The model that an op runs on when none is named: the first of its category in the order of the file, where real ones
- * stand before the sandbox's. Local models read one kind of thing only, and are never meant without being named.
+ * The default model of a category: the first one in the order of the file, in which the models of the sandbox are last.
+ * A local model is never the default, because it reads only one kind of content.
  */
 export function defaultModelFor(models: Models, category: string): Model | undefined {
   return modelsFor(models, category).find(({ provider }) => provider !== 'local');

@@ -21,8 +21,8 @@ export function imageModelPrice({ markup }: Models, model: Model): ImageModelPri
 }
 
 /**
- * Credits for one item on this model with these parameters: the provider's list price with the markup, a part of a
- * credit counted as a whole one, and one at least.
+ * Credits for one item on this model with these parameters: the provider's list price with the markup, rounded up to
+ * whole credits, and at least one credit.
  */
 export function creditsPerItem(
   { markup, creditsPerUsd }: Models,
@@ -39,8 +39,8 @@ export function lowestCredits({ markup, creditsPerUsd }: Models, model: Model): 
 }
 
 /**
- * The parameters that decide the price, with the model's own defaults where they are not sent. They go to the provider
- * as well: what it would take by default is then what was priced.
+ * The parameters that determine the price, with the model's defaults for those that were not sent. They are sent to the
+ * provider as well, so that its own defaults cannot differ from the price.
  */
 export function pricedParameters(
   { price, parameters: declared }: Model,
@@ -53,7 +53,7 @@ export function pricedParameters(
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined && value !== null));
 }
 
-/** The list price in dollars. A value that the list lacks is priced at its highest. */
+/** The list price in dollars. A value that is not in the list gets the highest price. */
 function providerPrice(model: Model, sent: Readonly<Record<string, unknown>>): Decimal {
   const { by, rows } = model.price;
   const asked = pricedParameters(model, sent);
@@ -62,7 +62,7 @@ function providerPrice(model: Model, sent: Readonly<Record<string, unknown>>): D
   return highest(matching.length === 0 ? rows : matching);
 }
 
-/** `2` and `"2"` are one value: a list price is data, and clients write numbers either way. */
+/** `2` and `"2"` are equal here, because clients send numbers in both forms. */
 function isSame(listed: unknown, asked: unknown): boolean {
   return listed !== undefined && String(listed) === String(asked);
 }
@@ -77,12 +77,12 @@ function spanOf({ price }: Model): { low: Decimal; high: Decimal } {
   return { low, high: sorted.at(-1) ?? low };
 }
 
-/** Of the markup, six places count. */
+/** The markup is rounded to six places. */
 function marked(usd: Decimal, markup: number): Decimal {
   return times(usd, plus(decimal('1'), decimal(markup.toFixed(6))));
 }
 
-/** One figure, or both ends. */
+/** Formats a range of prices, or a single price. */
 function rangeText(low: Decimal, high: Decimal): string {
   return compare(low, high) === 0 ? `$${textOf(low)}` : `$${textOf(low)} - $${textOf(high)}`;
 }

@@ -12,7 +12,7 @@ export function targetOf(root: Schema, reference: string): unknown {
     .reduce<unknown>((value, key) => (value as Schema | null | undefined)?.[key], root);
 }
 
-/** Every object within a schema, itself first: some of them are maps of schemas or plain values. */
+/** Every object within a schema, the schema itself first. Some of them are maps of schemas or plain values. */
 export function schemasIn(root: Schema): Schema[] {
   const found: Schema[] = [];
   const open: object[] = [root];

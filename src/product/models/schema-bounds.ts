@@ -1,16 +1,21 @@
-/** A caller's JSON Schema is code that somebody else wrote: each of these bounds what it can cost to compile it. */
+/** The limits of a caller's JSON Schema, which bound the time to compile it. */
 const SCHEMA_MAX_BYTES = 64 * 1024;
 const SCHEMA_MAX_LEVELS = 10;
-/** Schemas within it, of properties, branches and all others: a thousand compile in half a second. */
+/** The most subschemas. A thousand of them compile in half a second. */
 const SUBSCHEMAS_MAX = 1_000;
-/** Characters of all expressions, each as often as it repeats: this many compile in a quarter of a second. */
+/**
+ * The most characters of regular expressions, multiplied by their repeats. This many compile in a quarter of a second.
+ */
 const EXPRESSIONS_MAX_CHARACTERS = 20_000;
-/** Steps of a check, where each reference is followed: those that double at every level are without end. */
+/**
+ * The most steps of a check with all references followed, because references that double at every level grow without
+ * bound.
+ */
 const STEPS_MAX = 100_000;
 
 /**
- * What keeps a schema from being compiled at all, as the end of the sentence "The schema …"; undefined when nothing
- * does. It reads the schema a few times over and compiles nothing.
+ * The reason why a schema may not be compiled, as the end of the sentence "The schema …"; undefined when it may. It
+ * walks the schema a few times and compiles nothing.
  */
 export function schemaProblem(schema: unknown): string | undefined {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return 'is not a JSON object';
@@ -30,7 +35,7 @@ export function schemaProblem(schema: unknown): string | undefined {
   return undefined;
 }
 
-/** Every object within a schema counts, and whatever may be an expression. */
+/** Counts every object within a schema, and every string that may be a regular expression. */
 function sizesOf(schema: object): { subschemas: number; expressions: string[] } {
   let subschemas = 0;
   const expressions: string[] = [];
@@ -46,7 +51,7 @@ function sizesOf(schema: object): { subschemas: number; expressions: string[] } 
   return { subschemas, expressions };
 }
 
-/** The most that an expression may repeat its parts: repeats within repeats multiply. */
+/** The highest number of repeats in a regular expression; nested repeats are multiplied. */
 function expandedLength(expression: string): number {
   const repeats = Array.from(expression.matchAll(/\{(\d+)(?:,(\d*))?\}/g), ([, least, most]) =>
     Math.max(1, Number(most || least)),
@@ -54,7 +59,7 @@ function expandedLength(expression: string): number {
   return expression.length * repeats.reduce((product, repeat) => product * repeat, 1);
 }
 
-/** Levels of schemas: lists and the maps under `properties` and the like do not count as their own. */
+/** The levels of nested schemas. Lists, and maps such as `properties`, are no levels of their own. */
 function levelsOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   const below = Object.entries(value).map(([key, part]) =>
@@ -65,7 +70,7 @@ function levelsOf(value: unknown): number {
   return (Array.isArray(value) ? 0 : 1) + Math.max(0, ...below);
 }
 
-/** Steps of one check at the most: what is referred to counts wherever it is referred to. */
+/** The most steps of one check: a referenced schema counts at each of its references. */
 function stepsOf(root: object): number {
   const known = new Map<unknown, number>();
   const count = (part: unknown): number => {

@@ -6,7 +6,7 @@ import { isBuiltIn } from './builtins.ts';
 import type { Preset, PresetVersion } from './preset.ts';
 import type { PresetData, PresetUsage } from './schema.ts';
 
-/** How often each of these presets ran; one that is left out never did. */
+/** The number of runs of each preset; a missing one never ran. */
 export type UsageOf = (
   accountId: string,
   presetIds: readonly string[],
@@ -32,23 +32,24 @@ export function dataOf(preset: Preset): PresetData {
   };
 }
 
-/** A preset as it is exported: with the versions that the current one superseded. */
+/** A preset as it is exported, with its earlier versions. */
 export function exportOf(preset: Preset, versions: PresetVersion[]): PresetData {
   return { ...dataOf(preset), versions };
 }
 
-/** An earlier version as the API shows it: what it ran and when it was saved, under the preset's name. */
+/** An earlier version as the API shows it, under the preset's current name. */
 export function earlierDataOf(preset: Preset, version: PresetVersion): PresetData {
   return dataOf({ ...preset, ...version });
 }
 
-/** A preset as a write answers it. */
+/** A preset in the response of a write, with warnings. */
 export function savedDataOf(preset: Preset, versions: PresetVersion[], models: Models): PresetData {
   return { ...exportOf(preset, versions), warnings: adviceOn(preset, models) };
 }
 
 /**
- * A rename saves a preset whose steps are no longer accepted, when its model is not offered any more: no advice then.
+ * A rename may save a preset whose steps are no longer accepted, because its model is not offered any more. It has no
+ * warnings then.
  */
 function adviceOn({ steps }: Preset, models: Models): StepWarning[] {
   try {
@@ -59,7 +60,7 @@ function adviceOn({ steps }: Preset, models: Models): StepWarning[] {
   }
 }
 
-/** Adds the fields that only a read shows. */
+/** Adds the fields that only reads return. */
 export function withUsage(data: PresetData, usage: ReadonlyMap<string, PresetUsage>): PresetData {
   return { ...data, usage: usage.get(data.id) ?? NEVER_RAN };
 }

@@ -78,7 +78,7 @@ export const BUILT_INS: readonly Preset[] = [
 
 const BY_ID = new Map(BUILT_INS.map((preset) => [preset._id, preset]));
 
-/** The built-in of this id, which is its slug too. */
+/** The built-in of this id, which is also its slug. */
 export function findBuiltIn(idOrSlug: string): Preset | undefined {
   return BY_ID.get(idOrSlug);
 }

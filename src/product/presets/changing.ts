@@ -7,8 +7,8 @@ import type { PresetChange } from './schema.ts';
 import type { Revision } from './store.ts';
 
 /**
- * What a PUT makes of the current preset: sent fields win. Null when the merged preset is the one there is. Steps and
- * subjects that stay are not checked again: a rename works though an asset of theirs is gone.
+ * Merges a PUT into the current preset: sent fields replace current ones. Null when nothing changes. Unchanged steps
+ * and subjects are not checked again, so that a rename works although one of their assets was deleted.
  * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
  */
 export async function revisionOf(
@@ -28,7 +28,7 @@ export async function revisionOf(
   const subjects = sent === undefined ? before.subjects : readSubjects(sent, 'subjects');
   const { slug, name, description, steps: said } = { ...before, ...change };
   const steps = said.map(stepInOwnSpelling);
-  // As they would be stored: JSON knows no -0.
+  // The comparison is of the stored form, because JSON has no -0.
   const revision: Revision = asStored({ slug, name, description, steps, subjects });
   if (isDeepStrictEqual(revision, before)) return null;
   const isNewVersion = !isDeepStrictEqual(

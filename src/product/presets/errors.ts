@@ -3,8 +3,8 @@ import type { Preset } from './preset.ts';
 import { VERSIONS_MAX } from './schema.ts';
 
 /**
- * 404: no such preset, or another account's: the answer is the same.
- * @param param where the preset was named.
+ * 404: the preset does not exist, or belongs to another account.
+ * @param param the parameter that named the preset.
  */
 export function presetNotFound(param: string): ApiError {
   const message = 'No preset of this account has this id or slug: GET /api/v1/presets lists them.';
@@ -12,8 +12,8 @@ export function presetNotFound(param: string): ApiError {
 }
 
 /**
- * 404: the preset has no such version, or has it no more.
- * @param param where the version was named.
+ * 404: the preset does not have this version, or no longer.
+ * @param param the parameter that named the version.
  */
 export function presetVersionNotFound(param: string, { version, superseded }: Preset): ApiError {
   const versions = [...superseded, version];
@@ -21,7 +21,7 @@ export function presetVersionNotFound(param: string, { version, superseded }: Pr
   return new ApiError('preset_not_found', message, { param, details: { allowed: versions } });
 }
 
-/** 400: what follows the `@`, or is sent as `version`, is not one. */
+/** 400: the text behind `@`, or the parameter `version`, is no version number. */
 export function malformedVersion(param: string): ApiError {
   return invalidParam(param, `The version that ${param} names must be a whole number from 1.`);
 }
@@ -39,24 +39,24 @@ export function slugTaken(slug: string): ApiError {
   return invalidParam('slug', message);
 }
 
-/** 400: a path that names a version where the whole preset is meant. */
+/** 400: a path names a version where only the preset may be named. */
 export function namesAVersion(): ApiError {
   return invalidParam('slug', 'The path names a version of a preset: leave out the @ and what follows it.');
 }
 
-/** 422: the account would hold more presets than it may. */
+/** 422: the account would exceed its number of presets. */
 export function tooManyPresets(limit: number, left: number): ApiError {
   const message = `An account holds at most ${limit} presets and ${left} are left: delete some, or send fewer.`;
   return new ApiError('resource_limit_exceeded', message, { details: { limit, left } });
 }
 
-/** 422: an import of far more entries than an account can hold. None of them is looked at. */
+/** 422: an import has far more entries than an account can hold. None of them is checked. */
 export function tooManyEntries(limit: number, received: number): ApiError {
   const message = `The import has ${received} entries, and at most ${limit} are read: nothing was imported, send fewer.`;
   return new ApiError('resource_limit_exceeded', message, { details: { limit, received } });
 }
 
-/** 422: the preset has as many versions on record as it may. */
+/** 422: the preset has reached its number of stored versions. */
 export function tooManyVersions(): ApiError {
   const message = `A preset keeps at most ${VERSIONS_MAX} versions: delete one with DELETE /api/v1/presets/{slug}/versions/{version}.`;
   return new ApiError('resource_limit_exceeded', message, {
@@ -65,7 +65,7 @@ export function tooManyVersions(): ApiError {
   });
 }
 
-/** 500, retryable: other writers of the same account won every attempt. */
+/** 500, retryable: concurrent writes to the same preset were faster in every attempt. */
 export function tooContended(): ApiError {
   return new ApiError('internal_error', 'Too many writes met over the same preset: repeat the same call.', {
     details: { reason: 'contention' },

@@ -13,27 +13,27 @@ import { type ContentRules, checkName, isOwnSlug, readContent } from './rules.ts
 import { PresetEntry, VERSIONS_MAX } from './schema.ts';
 import { type Draft, PRESETS_PER_ACCOUNT } from './store.ts';
 
-/** Ids that the store of assets is asked for at once. */
+/** The most ids of one query for assets. */
 const ASSETS_PER_TRIP = 1_000;
 
 const checkEntry = checkOf(PresetEntry, 'entry');
 
-/** An entry that may land once its assets are known to be there. */
+/** An entry that can be stored if its assets exist. */
 interface ReadEntry {
   draft: Draft;
   named: NamedAsset[];
   schemas: SentSchema[];
 }
 
-/** Answer schemas of one import: each takes a thread for up to half a second. */
+/** The most answer schemas of one import. Each occupies a thread for up to half a second. */
 const SCHEMAS_MAX = 20;
-/** Ten times what an account can hold: the refused among them may be many, but not without end. */
+/** Ten times the presets of an account: many of the entries may be refused, but their number is bounded. */
 const ENTRIES_MAX = 10 * PRESETS_PER_ACCOUNT;
 
 /**
- * Sorts the entries of an import into what may land, in the order sent, and one line per refused entry with its
- * index and reason. Each entry is checked like a create, its earlier versions too; the store is asked once for the
- * assets of all, and between two entries others get their turn.
+ * Divides the entries of an import into those that can be stored, in the order sent, and refusals with index and
+ * reason. Each entry, with its earlier versions, is checked like a new preset. The assets of all entries are looked up
+ * together. The event loop serves other calls between two entries.
  * @throws ApiError resource_limit_exceeded, before any entry is checked, for far more than an account can hold.
  */
 export async function sortEntries(
@@ -70,7 +70,7 @@ export async function sortEntries(
   }
 }
 
-/** @throws ApiError resource_limit_exceeded for more schemas than one call may have compiled. */
+/** @throws ApiError resource_limit_exceeded for more answer schemas than one import may have. */
 function refuseManySchemas(schemas: readonly SentSchema[]): void {
   const { size } = new Set(schemas.map(({ schema }) => JSON.stringify(schema)));
   if (size <= SCHEMAS_MAX) return;
@@ -90,7 +90,7 @@ async function orRefusal<T>(work: () => Promise<T>): Promise<T | ApiError> {
   }
 }
 
-/** Those of all the assets named that are not there. */
+/** Those of the named assets that do not exist. */
 async function missingAmong(
   named: readonly NamedAsset[],
   accountId: string,

@@ -4,14 +4,14 @@ import type { Preset } from './preset.ts';
 import type { PresetData, PresetListQuery } from './schema.ts';
 import type { PresetsStore } from './store.ts';
 
-/** Presets in memory at once: each may be 512 KB, and an account may have a thousand. */
+/** The presets of one batch: each may have 512 KB, and an account may have a thousand. */
 const BATCH = 16;
-/** With their versions each may be 25 MB. */
+/** The presets of one batch with their versions: each may have 25 MB. */
 const BATCH_WITH_VERSIONS = 4;
 
 /**
- * The built-ins, then the account's presets, most recently updated first. Which ones is settled at once, so that none
- * is missed that is saved while the list is taken; they are read in batches as they are taken.
+ * The built-ins, followed by the account's presets, most recently updated first. Their ids are read at the start, so
+ * that a save during the listing hides no preset; the presets are read in batches.
  */
 export async function listPresets(
   store: PresetsStore,

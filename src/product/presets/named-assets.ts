@@ -1,11 +1,11 @@
 import { invalidParam } from '../../platform/http/errors.ts';
 import type { NamedAsset } from '../catalogue/plan/named-assets.ts';
 
-/** Which of these ids are not the account's own assets with status DONE. */
+/** Those of the ids that are not DONE assets of the account. */
 export type MissingAssets = (accountId: string, assetIds: readonly string[]) => Promise<string[]>;
 
 /**
- * Refuses a version that names an asset which is not the caller's own with status DONE.
+ * Refuses a version that names an asset other than a DONE asset of the account.
  * @throws ApiError invalid_param on the first parameter at fault, with its ids in details.missing.
  */
 export async function checkNamedAssets(

@@ -16,16 +16,16 @@ export interface PresetsOptions {
   models: Models;
   missingAssets: MissingAssets;
   answerSchemas: AnswerSchemas;
-  /** How often presets ran, which jobs know. */
+  /** The numbers of runs of presets, from the jobs. */
   usageOf: UsageOf;
   now: () => Date;
 }
 
 export interface Presets extends Slice {
   store: PresetsStore;
-  /** The one pass of a preset that runs while its caller waits; see transform-pass.ts for what it throws. */
+  /** The single pass of a preset that runs while its caller waits; see transform-pass.ts for the errors. */
   passOf: PresetPass;
-  /** The preset that a call names, and the version of it; see reading.ts for what it throws. */
+  /** The preset and the version that a call names; see reading.ts for the errors. */
   find(accountId: string, reference: string, param: string): Promise<FoundPreset>;
 }
 

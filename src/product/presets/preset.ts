@@ -13,22 +13,22 @@ export interface Preset extends Content {
   name: string;
   description: string;
   version: number;
-  /** When the current version was saved; a rename moves updatedAt alone. */
+  /** When the current version was saved; a rename changes only updatedAt. */
   versionSavedAt: string;
-  /** Numbers of the superseded versions on record, oldest first. */
+  /** The numbers of the stored earlier versions, oldest first. */
   superseded: number[];
   createdAt: string;
   updatedAt: string;
 }
 
-/** A version by its number, the current one or a superseded one. */
+/** A version with its number, the current one or an earlier one. */
 export interface PresetVersion extends Content {
   version: number;
   /** When this version was saved. */
   updatedAt: string;
 }
 
-/** The current version of a preset, as it is kept once another follows. */
+/** The current version of a preset, in the form of an earlier one. */
 export function currentVersion({ version, steps, subjects, versionSavedAt }: Preset): PresetVersion {
   return { version, steps, subjects, updatedAt: versionSavedAt };
 }

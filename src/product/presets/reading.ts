@@ -11,7 +11,7 @@ import {
 import { currentVersion, type Preset, type PresetVersion } from './preset.ts';
 import type { PresetsStore } from './store.ts';
 
-/** A preset, and the version of it that was asked for. */
+/** A preset and one of its versions. */
 export interface FoundPreset {
   preset: Preset;
   version: PresetVersion;
@@ -19,7 +19,7 @@ export interface FoundPreset {
 
 /**
  * The preset that a call names by id, slug, or either with `@version`; without one, its current version.
- * @param param where the call named it, such as `preset` or `presetId`.
+ * @param param the parameter that named it, such as `preset` or `presetId`.
  * @throws ApiError invalid_param on `param`, or preset_not_found.
  */
 export async function findPreset(
@@ -33,7 +33,7 @@ export async function findPreset(
   return resolve(store, accountId, reference, param);
 }
 
-/** The preset of a reference that was read already, as `findPreset`. */
+/** As `findPreset`, for a reference that is already parsed. */
 export async function resolve(
   store: PresetsStore,
   accountId: string,
@@ -49,8 +49,8 @@ export async function resolve(
 }
 
 /**
- * What a path names, its version given as `slug@version` or beside it as a query parameter.
- * @throws ApiError invalid_param on slug when it is no version, on version when it is given both ways.
+ * The preset and version that a path names, as `slug@version` or with the version as a query parameter.
+ * @throws ApiError invalid_param on slug for an invalid version, on version when it is sent both ways.
  */
 export function pathReference(slug: string, version: string | undefined): Reference {
   if (version !== undefined && slug.includes('@')) {
@@ -69,7 +69,7 @@ export function pathVersion(text: string): number {
 }
 
 /**
- * Refuses what a path that is written to may not name: one version, or a built-in.
+ * Refuses to write to a path that names a version or a built-in.
  * @throws ApiError invalid_param on slug, or forbidden.
  */
 export function checkWritable(idOrSlug: string): void {

@@ -35,11 +35,11 @@ export interface PresetRoutesOptions extends ContentRules {
 
 const writePreset = rowWriter(PresetData);
 
-/** Presets: lists of steps, versioned, checked when they are written, run by name. */
+/** The routes of presets: versioned lists of steps, which are checked when they are saved and run by name. */
 export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOptions): Promise<void> {
   const { store, gate, usageOf, now, models } = options;
 
-  /** A preset as a write answers it. */
+  /** A preset in the response of a write. */
   async function saved(accountId: string, preset: Preset) {
     const [versions = []] = await store.histories(accountId, [preset]);
     return savedDataOf(preset, versions, models);

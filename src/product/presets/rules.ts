@@ -20,20 +20,23 @@ export interface ContentRules {
   answerSchemas: Pick<AnswerSchemas, 'check'>;
 }
 
-/** Largest steps and subjects of a version, as JSON: an account may hold a thousand presets, and lists them unpaged. */
+/**
+ * The largest steps and subjects of a version as JSON. An account may have a thousand presets, which are listed without
+ * pages.
+ */
 const CONTENT_MAX_BYTES = 512 * 1024;
 
 const SLUG = new RegExp(SLUG_PATTERN);
 
-/** Steps and subjects as they are sent: whatever is wrong within them is still to be found. */
+/** Steps and subjects as sent, which are not checked yet. */
 export interface SentContent {
   steps: PresetStep[];
   subjects?: readonly unknown[] | undefined;
 }
 
 /**
- * A version that keeps its rules, the assets that it runs on, whose existence a store finds out, and the schemas
- * of answers, which are still to be compiled.
+ * A version that is valid by all rules, with its assets, whose existence is still to be checked, and its answer
+ * schemas, which are still to be compiled.
  */
 export interface ReadContent {
   content: Content;
@@ -42,7 +45,7 @@ export interface ReadContent {
 }
 
 /**
- * The content of one version, once it is known to run.
+ * Checks the content of one version completely, so that it can run.
  * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
  */
 export async function checkedContent(
@@ -57,8 +60,8 @@ export async function checkedContent(
 }
 
 /**
- * Holds the content of one version against all rules but the existence of its assets.
- * @param where goes before the names of the fields: '', or `versions[2].` for an earlier version.
+ * Checks the content of one version by all rules, except for the existence of its assets.
+ * @param where the prefix of the field names: '', or `versions[2].` for an earlier version.
  * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
  */
 export function readContent(sent: SentContent, models: Models, where = ''): ReadContent {
@@ -81,7 +84,7 @@ export function checkName(name: string): void {
 }
 
 /**
- * Refuses a slug that no account may have; its form is the schema's.
+ * Refuses a reserved slug; the schema checks its form.
  * @throws ApiError invalid_param on slug.
  */
 export function checkSlug(slug: string): void {
@@ -89,7 +92,7 @@ export function checkSlug(slug: string): void {
   if (refusal !== null) throw invalidParam('slug', refusal);
 }
 
-/** Whether what an import sent as slug can be one of the account's own; anything else is ignored there. */
+/** Whether an import's slug can be used by the account; any other is ignored there. */
 export function isOwnSlug(sent: unknown): sent is string {
   if (typeof sent !== 'string' || sent.length > PRESET_SLUG_MAX_CHARACTERS) return false;
   return SLUG.test(sent) && !isReservedSlug(sent);

@@ -3,15 +3,15 @@ import { NOT_BLANK, NOT_RESERVED, REFERENCE, VERSION } from '../../platform/http
 import { SLUG_PATTERN } from '../../platform/names/slugs.ts';
 import { SentSubjects, Steps, SUBJECTS_MAX, Subject } from '../catalogue/plan/step.ts';
 
-/** Limits that only protect the store and its readers, far from what a preset needs. */
+/** Limits that protect the store and its readers, far above what a preset needs. */
 const NAME_MAX_CHARACTERS = 1_000;
 const DESCRIPTION_MAX_CHARACTERS = 10_000;
-/** It only protects the store; a slug that is made from a name is far shorter (names/slugs.ts). */
+/** This limit protects the store; a slug that is derived from a name is far shorter (names/slugs.ts). */
 export const PRESET_SLUG_MAX_CHARACTERS = 1_000;
 
-/** Versions on record of one preset, the current one included. */
+/** The most stored versions of one preset, including the current one. */
 export const VERSIONS_MAX = 50;
-/** Largest version that an import may carry: far from where the numbers that follow would leave an int32. */
+/** The highest version number in an import, so that the following numbers stay far within an int32. */
 const IMPORTED_VERSION_MAX = 1_000_000_000;
 
 const subjects = Type.Array(Subject, { maxItems: SUBJECTS_MAX });
@@ -26,7 +26,7 @@ const description = Type.String({
   description: 'An empty string on PUT empties it.',
 });
 
-/** Body of POST /presets. Fields that an answer carries beside these are ignored. */
+/** Body of POST /presets. Further fields of a response are ignored. */
 export const NewPreset = Type.Object(
   {
     name,
@@ -57,7 +57,7 @@ export const NewPreset = Type.Object(
 );
 export type NewPreset = Static<typeof NewPreset>;
 
-/** Body of PUT /presets/{slug}: what is left out stays. */
+/** Body of PUT /presets/{slug}: missing fields stay unchanged. */
 export const PresetChange = Type.Partial(NewPreset, {
   title: 'PresetChange',
   examples: [{ name: 'Avatar, round' }],
@@ -66,7 +66,7 @@ export type PresetChange = Static<typeof PresetChange>;
 
 const version = Type.Integer({ minimum: 1, format: 'int32' });
 
-/** An entry of an import: a preset as it was exported. A slug that cannot be had is ignored. */
+/** An entry of an import: a preset as it was exported. A slug that cannot be used is ignored. */
 export const PresetEntry = Type.Object({
   ...NewPreset.properties,
   slug: Type.Optional(Type.Unknown()),
@@ -84,7 +84,7 @@ export const PresetEntry = Type.Object({
 });
 export type PresetEntry = Static<typeof PresetEntry>;
 
-/** Body of POST /presets/import. Each entry is checked on its own, because a refused one spares the others. */
+/** Body of POST /presets/import. Each entry is checked on its own, because a refusal does not affect the others. */
 export const PresetEntries = Type.Array(
   Type.Unsafe<unknown>({
     description: 'A preset as GET /api/v1/presets/{slug} answers it, with its versions.',
@@ -127,7 +127,7 @@ const StepWarning = Type.Object({
   steps: Type.Array(Type.Integer(), { description: 'Indexes concerned, the redundant one first.' }),
 });
 
-/** A preset as answered. Reads carry usage, writes carry warnings. */
+/** A preset in a response. Reads contain usage, writes contain warnings. */
 export const PresetData = Type.Object(
   {
     id: Type.String({ description: '`pre_…`; of a built-in `builtin-…`.' }),

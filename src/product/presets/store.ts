@@ -25,33 +25,36 @@ const SLOT_LIMIT = {
   contended: tooContended,
 };
 
-/** Of racing PUTs one wins every round, so only more of them than this at once can exhaust it. */
+/**
+ * The most attempts of a save. One of several concurrent PUTs succeeds in each round, so only more of them than this
+ * can exhaust the attempts.
+ */
 const MAX_UPDATE_ATTEMPTS = 400;
 
 /**
- * Steps and subjects are kept as JSON text: what is in them is the caller's (a schema's `$ref`, a key with a dot), and
- * no store shall read its own language into it.
+ * Steps and subjects are stored as JSON text, because they may contain keys that have a meaning to a store (a schema's
+ * `$ref`, a key with a dot).
  */
 type Kept<T extends Content> = Omit<T, keyof Content> & { content: string };
 
 interface PresetDocument extends Kept<Preset>, Named {
-  /** Rises with every save: what a change was based on. */
+  /** Increases with every save; a change is based on one revision. */
   revision: number;
 }
 
 interface VersionDocument extends Kept<PresetVersion> {
-  /** `<preset id>@<version>`: the primary key makes a number the name of one content for ever. */
+  /** `<preset id>@<version>`. As the primary key, it ensures that a version never changes. */
   _id: string;
   accountId: string;
   presetId: string;
 }
 
-/** A preset to be stored, with the history it brings along. */
+/** A preset to be stored, with its history. */
 export interface Draft extends Pick<Preset, 'name' | 'description' | 'version' | keyof Content> {
   slug: string;
-  /** Whether the slug gets a numeric suffix when it is taken; else the draft is refused. */
+  /** Whether a taken slug gets a numeric suffix; otherwise the draft is refused. */
   takesSuffix: boolean;
-  /** Superseded versions, oldest first. */
+  /** Earlier versions, oldest first. */
   history: readonly PresetVersion[];
 }
 
@@ -69,7 +72,7 @@ export const PRESET_VERSIONS: DeclaredCollection = {
   onAccountDeletion: 'delete',
 };
 
-/** The presets of the accounts. Every call takes the account first and sees nothing of another's. */
+/** The presets of the accounts. Each method takes the account first and returns only its own presets. */
 export class PresetsStore {
   readonly #presets: Collection<PresetDocument>;
   readonly #versions: Collection<VersionDocument>;
@@ -96,13 +99,13 @@ export class PresetsStore {
     return rows.map(({ _id }) => _id);
   }
 
-  /** The presets of these ids that there still are, in the order of the ids. */
+  /** The existing presets of these ids, in the order of the ids. */
   async findAll(accountId: string, ids: readonly string[]): Promise<Preset[]> {
     const rows = await this.#presets.find({ accountId, _id: { $in: [...ids] } });
     return rows.map(presetOf).sort((a, b) => ids.indexOf(a._id) - ids.indexOf(b._id));
   }
 
-  /** One version of a preset, the current one included; null when it is not on record. */
+  /** One version of a preset, current or earlier; null when it is not stored. */
   async findVersion(accountId: string, preset: Preset, version: number): Promise<PresetVersion | null> {
     if (version === preset.version) return currentVersion(preset);
     if (!preset.superseded.includes(version)) return null;
@@ -110,7 +113,7 @@ export class PresetsStore {
     return found && versionOf(found);
   }
 
-  /** The superseded versions of each of these presets, in their order, oldest first. */
+  /** The earlier versions of each of these presets, in the order of the presets, oldest first. */
   async histories(accountId: string, presets: readonly Preset[]): Promise<PresetVersion[][]> {
     const ids = presets.filter(({ superseded }) => superseded.length > 0).map(({ _id }) => _id);
     const filter = { accountId, presetId: { $in: ids } };
@@ -127,8 +130,8 @@ export class PresetsStore {
   }
 
   /**
-   * Stores all of the drafts or none, in their order. Histories go first: a preset never names a version that is not
-   * kept, and without its preset no version is reachable.
+   * Stores all of the drafts or none, in their order. Histories are stored first, so that a preset never names a
+   * missing version; no version is reachable without its preset.
    * @throws ApiError resource_limit_exceeded; invalid_param on slug when one that takes no suffix is taken.
    */
   async insert(accountId: string, drafts: readonly Draft[], now: Date): Promise<Preset[]> {
@@ -152,14 +155,14 @@ export class PresetsStore {
   }
 
   /**
-   * Saves what `revise` makes of the current state; it is asked again when another writer was faster, and answers null
-   * when there is nothing to save. Another content is the next version. Null when there is no such preset.
+   * Saves the result of `revise`, which gets the current state. `revise` is called again when another write was faster,
+   * and returns null when nothing changes. Changed content becomes the next version. Null when there is no such preset.
    *
-   * First the current version is written out under its own key, then the document moves on if nobody saved it since.
-   * A crash between the two leaves a row that the next save finds written. So a number is issued by one conditional
-   * update alone, and a version is never superseded before it is kept.
-   * @throws ApiError invalid_param on slug when another preset has it; resource_limit_exceeded on steps; what `revise`
-   *   throws.
+   * First the current version is stored under its own key, then the document is updated if its revision is unchanged. A
+   * crash between the two leaves a row that the next save reuses. So a version number is issued by one conditional
+   * update, and each version is stored before the next one replaces it.
+   * @throws ApiError invalid_param on slug when another preset has it; resource_limit_exceeded on steps; any error of
+   *   `revise`.
    */
   async update(
     accountId: string,
@@ -192,8 +195,8 @@ export class PresetsStore {
   }
 
   /**
-   * Deletes a preset with every version; false when there is none. The document goes first: what a crash leaves behind
-   * is never seen again.
+   * Deletes a preset with every version; false when there is none. The document is deleted first, so that rows left by
+   * a crash are unreachable.
    */
   async remove(accountId: string, idOrSlug: string): Promise<boolean> {
     const preset = await this.find(accountId, idOrSlug);
@@ -203,7 +206,7 @@ export class PresetsStore {
     return deleted === 1;
   }
 
-  /** Takes a superseded version off the record; false when it is not on it. */
+  /** Deletes an earlier version; false when it is not stored. */
   async removeVersion(accountId: string, presetId: string, version: number): Promise<boolean> {
     const { matched } = await this.#presets.updateOne(
       { _id: presetId, accountId, superseded: version },
@@ -226,7 +229,7 @@ function newDocument(draft: Draft, now: Date): Omit<PresetDocument, 'accountId' 
   };
 }
 
-/** @throws ApiError resource_limit_exceeded when one version more would be too many. */
+/** @throws ApiError resource_limit_exceeded when the preset has reached its number of versions. */
 function nextOf(
   current: Preset,
   { revision, isNewVersion }: { revision: Revision; isNewVersion: boolean },

@@ -8,25 +8,23 @@ import type { Models } from '../models/models.ts';
 import { findPreset } from './reading.ts';
 import type { PresetsStore } from './store.ts';
 
-/** Where a transform names its preset. */
+/** The parameter in which a transform names its preset. */
 const PARAM = 'preset';
 
-/** Compiled versions that a process keeps: a few kilobytes each. */
+/** The most compiled versions that a process caches, of a few kilobytes each. */
 const KEPT_PASSES = 1_000;
 
-/** The one pass of a preset that runs while the caller waits, and what is worth a word about its steps. */
+/** The single pass of a preset that runs while the caller waits, and the warnings about its steps. */
 type PresetRun = Pick<OnePass, 'pass' | 'warnings'>;
 
 export type PresetPass = (accountId: string, reference: string) => Promise<PresetRun>;
 
 /**
- * Makes passes of presets for POST /images/transform. The pass throws ApiError invalid_param on preset (a malformed
+ * Compiles presets to passes for POST /images/transform. The pass throws ApiError invalid_param on preset (a malformed
  * version; an AI step and with it several segments; a step that reads a second asset), or preset_not_found.
  */
 export function createPresetPass(store: PresetsStore, models: Models): PresetPass {
-  /**
-   * Under its number a version never changes, so it is compiled once. A version that is refused is compiled each time.
-   */
+  /** A version never changes, so it is compiled once. A refused version is compiled each time. */
   const passes = new LRUCache<string, PresetRun>({ max: KEPT_PASSES });
   return async (accountId, reference) => {
     const { preset, version } = await findPreset(store, accountId, reference, PARAM);
@@ -46,7 +44,7 @@ function passOf(steps: readonly PresetStep[], models: Models): PresetRun {
   throw invalidParam(PARAM, message);
 }
 
-/** Steps were checked when they were saved, but perhaps by an earlier release with other contracts. */
+/** Saved steps are checked again, because an earlier release may have checked them by other contracts. */
 function compiled(steps: readonly PresetStep[], models: Models): CompiledStep[] {
   try {
     return compileSteps(steps, models);

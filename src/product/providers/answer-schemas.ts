@@ -7,12 +7,15 @@ import { lazyThreads } from './threads.ts';
 
 const THREAD = new URL('../../../workers/models/schemas.ts', import.meta.url);
 const THREAD_HEAP_MEGABYTES = 128;
-/** A schema at its bounds takes a sixth of this time on a quiet core. */
+/** The time limit of one schema. A schema at its bounds takes a sixth of it on a quiet core. */
 const LIMIT_MS = 3_000;
-/** A schema that reached the limit is tried again after this time: the machine may only have been busy. */
+/**
+ * How long a schema that reached the limit stays refused. It is tried again then, because the machine may only have
+ * been busy.
+ */
 const REMEMBERED_MS = 60_000;
 const KNOWN_MAX = 1_000;
-/** Schemas that one account may have waiting for the thread of a process. */
+/** The most schemas of one account that wait for the thread of a process. */
 const WAITING_MAX = 100;
 const RETRY_SECONDS = 5;
 
@@ -28,28 +31,30 @@ export interface SentSchema {
  */
 export interface AnswerSchemas {
   /**
-   * Holds schemas to what can be used: draft 2020-12 is read as ajv reads it; `format` is a note and is not checked.
-   * @throws ApiError invalid_param on the first schema that does not compile in time; rate_limited for an account that
-   *   has many waiting.
+   * Checks that schemas can be used. They are read as JSON Schema draft 2020-12 by ajv, which ignores `format`.
+   * @throws ApiError invalid_param on the first schema that does not compile in time; rate_limited for an account with
+   *   too many waiting schemas.
    */
   check(accountId: string, schemas: readonly SentSchema[]): Promise<void>;
-  /** How a value breaks a schema, in a sentence's end such as "/tags must be array"; undefined when it keeps it. */
+  /**
+   * How a value violates a schema, as the end of a sentence such as "/tags must be array"; undefined when it is valid.
+   */
   problemOf(accountId: string, schema: object, value: unknown): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
 export function createAnswerSchemas(): AnswerSchemas {
   const threads = lazyThreads<SchemaTask, SchemaResult>(THREAD, 1, { heapMegabytes: THREAD_HEAP_MEGABYTES });
-  /** The problem of a schema; '' for none. */
+  /** The problem of each schema; '' for none. */
   const known = new LRUCache<string, string>({ max: KNOWN_MAX });
-  /** The thread belongs to the account whose turn it is. */
+  /** The queue before the thread, in which accounts take turns. */
   const turns = createOneAtATime();
 
-  /** Does a task; undefined when it was ended at its limit of time or memory. */
+  /** Runs a task; undefined when it reached its limit of time or memory. */
   async function inThread(accountId: string, task: SchemaTask): Promise<SchemaResult | undefined> {
     await turns.takeTurn(accountId);
     try {
-      // The time of a task begins when its thread runs.
+      // The time limit of a task begins when its thread runs.
       await threads.run({ kind: 'start' }, new AbortController().signal);
       const limit = AbortSignal.timeout(LIMIT_MS);
       return await threads.run(task, limit).catch((error: unknown) => {
@@ -61,7 +66,7 @@ export function createAnswerSchemas(): AnswerSchemas {
     }
   }
 
-  /** Remembers what was found; what took too long is remembered for a while. */
+  /** Caches a result; a schema that took too long is cached for a limited time. */
   function remember(name: string, result: SchemaResult | undefined, work: 'compile' | 'check'): string {
     const problem = result === undefined ? `takes too long to ${work}: simplify it` : (result.problem ?? '');
     known.set(name, problem, result === undefined ? { ttl: REMEMBERED_MS } : {});

@@ -6,18 +6,18 @@ import { bytesOf, type Endpoint, orFault } from './exchange.ts';
 import { unavailable } from './provider.ts';
 
 const PICTURE_MAX_BYTES = 64 * MEGABYTE;
-/** The call's own deadline is nearer as a rule. */
+/** The deadline of the call is usually earlier. */
 const FETCH_TIMEOUT_MS = 60_000;
 
-/** Bytes of a picture in base64. @throws ProviderFault when it is none. */
+/** Decodes a picture in base64. @throws ProviderFault when it is none. */
 export function pictureInBase64(text: unknown): Uint8Array<ArrayBuffer> {
   if (typeof text !== 'string' || text === '') throw unavailable('The model answered no image.');
   return new Uint8Array(Buffer.from(text, 'base64'));
 }
 
 /**
- * The picture behind an address that a provider answered: from the host of its base URL, which the operator trusts, or
- * by the guarded fetcher, as if a stranger had given the address. No key goes along.
+ * Fetches a picture from the URL in a provider's answer: directly from the host of its base URL, which the operator
+ * trusts, and from any other host by the guarded fetcher. No key is sent.
  * @throws ProviderFault.
  */
 export async function pictureAt(

@@ -14,9 +14,10 @@ const LONGEST_PROBLEM_CHARACTERS = 200;
 const FENCE = '```';
 
 /**
- * Holds an answer against what was asked for. A model that answered nonsense may answer better the next time.
- * @param problemOf how a value breaks a schema.
- * @throws ProviderFault unavailable: no picture, no object, or one that breaks the schema.
+ * Checks an answer against the request. A wrong answer is a fault that may pass, because the model may answer correctly
+ * the next time.
+ * @param problemOf describes how a value violates a schema.
+ * @throws ProviderFault unavailable: no picture, no object, or one that violates the schema.
  */
 export async function checkedAnswer(
   answer: RawAnswer,
@@ -45,7 +46,7 @@ function outputOf(answer: RawAnswer): Record<string, unknown> {
 }
 
 /**
- * The JSON that a model wrote; small models put it between fences though they are asked not to.
+ * Parses the JSON that a model wrote. Small models put it between code fences, although they are asked not to.
  * @throws ProviderFault when there is none.
  */
 export function jsonIn(content: unknown): unknown {

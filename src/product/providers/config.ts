@@ -53,7 +53,7 @@ export const providersSettings = {
   PROVIDER_RETRY_SECONDS: retrySeconds(),
 };
 
-/** A schedule: the n-th number is the wait before try n + 1. */
+/** A retry schedule: the n-th number is the wait before attempt n + 1. */
 function retrySeconds(): Setting<readonly number[]> {
   return {
     description:

@@ -2,14 +2,16 @@ import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { refuseOtherAnswers } from '../../platform/outbound/exchange.ts';
 
-/** One request to a provider, as it goes out. */
+/** One HTTP request to a provider. */
 export interface Dialled {
   method: 'GET' | 'POST';
   headers: Readonly<Record<string, string>>;
   body?: string | Uint8Array;
 }
 
-/** A provider may close a connection that is idle for longer: a call that went out on it would fail. */
+/**
+ * The longest idle time of a connection. A provider may close it later, and a call that was just sent on it would fail.
+ */
 const IDLE_MS = 4_000;
 const AGENTS = {
   'http:': new http.Agent({ keepAlive: true, timeout: IDLE_MS }),
@@ -17,10 +19,9 @@ const AGENTS = {
 };
 
 /**
- * One HTTP/1.1 exchange with a host that the operator trusts, up to the headers of its answer; the body stays with the
- * caller, who destroys what it does not read. No redirect is followed, and interim answers are counted: fetch takes
- * these without end.
- * @throws the error of the socket or the parser, with its code; OutboundError for interim answers without end.
+ * One HTTP/1.1 exchange with a host that the operator trusts, up to the headers of its answer; the caller reads the
+ * body or destroys it. Redirects are not followed, and interim responses are limited, which fetch does not do.
+ * @throws the error of the socket or the parser, with its code; OutboundError for too many interim responses.
  */
 export async function dial(url: URL, call: Dialled, signal: AbortSignal): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();

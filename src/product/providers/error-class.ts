@@ -3,7 +3,7 @@ import { misconfigured, type ProviderFault, rejected, unavailable } from './prov
 /** A response of a provider whose status is not 2xx. */
 export interface Refusal {
   status: number;
-  /** Code and type of its error object, as far as it has them. */
+  /** The code and the type of its error object, if present. */
   kind: string;
   message: string;
   retryAfterMs?: number | undefined;
@@ -14,7 +14,7 @@ const CREDENTIAL = /api[_ -]?key|auth|credential|token[_ -]?invalid|invalid[_ -]
 const REJECTING = [400, 413, 422];
 const PASSING = [408, 409, 425, 429];
 
-/** The cause of a refusal: the item's input, the provider for now, or this service's configuration. */
+/** Classifies a refusal: caused by the item's input, by the provider for now, or by this service's configuration. */
 export function faultOf({ status, kind, message, retryAfterMs }: Refusal): ProviderFault {
   const told = message === '' ? `HTTP ${status}` : message;
   if (PASSING.includes(status) || status >= 500) return unavailable(told, retryAfterMs);
@@ -25,12 +25,12 @@ export function faultOf({ status, kind, message, retryAfterMs }: Refusal): Provi
 }
 
 const LONGEST_MESSAGE_CHARACTERS = 500;
-/** Keys as the providers write them, and what follows a scheme of authorization. */
+/** API keys in the formats of the providers, and credentials behind an authorization scheme. */
 const KEYS = /\b(?:sk|r8|pk|rk)[-_][A-Za-z0-9_*-]{6,}|\bAIza[\w-]{10,}|\b(Bearer|ApiKey|Token)\s+\S+/g;
 
 /**
- * What a provider said, as a caller may read it.
- * @param secrets keys of this service that must not be in it.
+ * The message of a provider in a form that a caller may read.
+ * @param secrets keys of this service, which are removed.
  */
 export function sayable(message: string, secrets: readonly string[]): string {
   const known = secrets.filter((secret) => secret !== '');

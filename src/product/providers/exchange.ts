@@ -7,24 +7,24 @@ import { readJson } from './json.ts';
 import { misconfigured, ProviderFault, unavailable } from './provider.ts';
 import { retryAfterMsOf } from './retrying.ts';
 
-/** Where a provider is spoken to. It is the operator's choice: http and private addresses are allowed. */
+/** The address of a provider. The operator chooses it, so http and private addresses are allowed. */
 export interface Endpoint {
   /** Without a slash at its end. */
   baseUrl: string;
-  /** Sent with every call; no redirect is followed, so they reach this host alone. */
+  /** Sent with every call. Redirects are not followed, so only this host receives them. */
   headers: Readonly<Record<string, string>>;
   /** Secrets that no message may contain. */
   secrets: readonly string[];
 }
 
-/** An answer that may hold a picture in base64: far above any. */
+/** The limit of an answer that may contain a picture in base64, far above any. */
 export const PICTURE_ANSWER_MAX_BYTES = 64 * MEGABYTE;
-/** Every other answer: what a model says about a picture is kept up to a quarter of it. */
+/** The limit of every other answer: four times what is stored of a model's answer about a picture. */
 const ANSWER_MAX_BYTES = MEGABYTE;
 const REFUSAL_MAX_BYTES = 64 * 1024;
 
 /**
- * An operator's base URL, completed: one that is a host alone gets the path that the provider's clients add.
+ * Completes an operator's base URL: a host without a path gets the path that the provider's own clients add.
  * @param fallback the provider's own, when none was set.
  */
 export function endpointUrl(set: string, fallback: string): string {
@@ -39,13 +39,13 @@ interface Call {
   method?: 'GET' | 'POST';
   json?: unknown;
   form?: FormData;
-  /** Of the answer; what JSON without pictures needs, unless said. */
+  /** The limit of the answer; by default the one for JSON without pictures. */
   maxBytes?: number;
 }
 
 /**
  * One call with a JSON answer.
- * @throws ProviderFault for every answer that is no 2xx with JSON, and for none at all; the signal's reason when it
+ * @throws ProviderFault for every answer other than a 2xx with JSON, and for no answer; the signal's reason when it
  *   aborted.
  */
 export async function ask(
@@ -69,13 +69,13 @@ async function dialledOf({ method = 'POST', json, form }: Call, own: Endpoint['h
       body: JSON.stringify(json),
     };
   if (form === undefined) return { method, headers };
-  // A Response knows how a form is written, and its boundary.
+  // A Response serializes the form and chooses its boundary.
   const written = new Response(form);
   const type = written.headers.get('content-type') ?? '';
   return { method, headers: { ...headers, 'content-type': type }, body: await written.bytes() };
 }
 
-/** The body of an answer, counted while it streams. @throws ProviderFault when it is larger. */
+/** Reads the body of an answer up to a limit. @throws ProviderFault when it is larger. */
 export async function bytesOf(response: IncomingMessage, limitBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let sizeBytes = 0;
@@ -87,7 +87,7 @@ export async function bytesOf(response: IncomingMessage, limitBytes: number): Pr
   return Buffer.concat(chunks);
 }
 
-/** Whatever a socket does is the provider's fault for now; an abort stays what it is. */
+/** Maps an error of the connection to a fault of the provider that may pass; an abort is passed on. */
 export async function orFault<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -118,7 +118,7 @@ async function refusalOf(
   return faultOf({ status, kind, message: sayable(message, secrets), retryAfterMs });
 }
 
-/** The common part of the error objects of OpenAI, Gemini and Replicate: a text, and words that name the kind. */
+/** The common fields of the error objects of OpenAI, Gemini and Replicate: a message, and texts that name the kind. */
 function readRefusal(text: string): { message: string; kind: string } {
   const body = objectOf(parsed(text));
   const error = objectOf(body.error);

@@ -11,14 +11,14 @@ const RESERVED = [
   'responseSchema',
   'responseJsonSchema',
 ];
-/** Parameters that stand in a group of their own. */
+/** Parameters that are sent in a group of their own. */
 const OF_THE_IMAGE = ['aspectRatio', 'imageSize'];
-/** Reasons to end that are about the content, not about the service. */
+/** Finish reasons that are caused by the content and not by the service. */
 const CONTENT = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION|IMAGE_OTHER|MODERATION/;
 
 /**
- * The Gemini API, models.generateContent: pictures and JSON come from the one method. One guarded call, for the reasons
- * that openai.ts gives. Reference: https://ai.google.dev/api/generate-content
+ * The Gemini API. Its method models.generateContent returns pictures as well as JSON. It is called without the vendor's
+ * package, for the reasons given in openai.ts. Reference: https://ai.google.dev/api/generate-content
  */
 export function createGemini({ key, baseUrl }: { key: string; baseUrl: string }): Provider {
   const endpoint: Endpoint = {

@@ -1,19 +1,19 @@
 import { MEGABYTE } from '../../platform/names/units.ts';
 import { unavailable } from './provider.ts';
 
-/** Lists and objects within each other: code that walks them by itself has a stack that ends. */
+/** The most levels of nested lists and objects, because recursive code could exceed its stack. */
 const DEEPEST = 100;
-/** Bytes outside of texts. A picture is one long text; what a model answers besides is far smaller. */
+/** The most bytes outside of strings. A picture is one long string; the rest of an answer is far smaller. */
 const MARKS_MAX = MEGABYTE;
 
 const QUOTE = 0x22;
 const [BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('\\[]{}');
 
 /**
- * JSON that a provider or a model wrote, measured before it is parsed: parsing takes much longer for each value than
- * for each byte of a text.
+ * Parses JSON from a provider or a model after measuring it, because parsing takes much longer per value than per byte
+ * of a string.
  * @param what begins the sentence of a refusal, such as "The answer of the provider".
- * @throws ProviderFault unavailable when it is none, is nested too deeply or has too many values.
+ * @throws ProviderFault unavailable when it is not JSON, is nested too deeply or has too many values.
  */
 export function readJson(json: Buffer, what: string): unknown {
   const problem = problemOf(json);
@@ -47,7 +47,7 @@ function problemOf(json: Buffer): string | undefined {
   return undefined;
 }
 
-/** Whether an odd number of backslashes stands before a byte. */
+/** Whether a byte is escaped, which is the case after an odd number of backslashes. */
 function isEscaped(json: Buffer, at: number): boolean {
   let first = at;
   while (json[first - 1] === BACKSLASH) first -= 1;

@@ -1,14 +1,17 @@
 import { Counter, Histogram, register } from 'prom-client';
 import type { ProviderName } from '../models/models.ts';
 
-/** Counts and times tries of model calls, by provider and outcome (the label `verdict`): no label is of a caller. */
+/**
+ * Counts and times the attempts of model calls, by provider and outcome (the label `verdict`). No label identifies a
+ * caller.
+ */
 export type ProviderMeter = (provider: ProviderName, verdict: string, elapsedMs: number) => void;
 
 const DURATIONS = 'darkroom_provider_call_seconds';
 const VERDICTS = 'darkroom_provider_calls_total';
 const BUCKETS_SECONDS = [0.1, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 120];
 
-/** Declares the metrics from the start: a process has one meter for its models. */
+/** Declares the metrics at the start; a process has one meter for its models. */
 export function createProviderMeter(): ProviderMeter {
   for (const name of [DURATIONS, VERDICTS]) register.removeSingleMetric(name);
   const durations = new Histogram({

@@ -28,53 +28,55 @@ import { providersOf } from './registry.ts';
 import { nextTryMs } from './retrying.ts';
 import { createSlots } from './slots.ts';
 
-/** One try of one item on a model. */
+/** One attempt of one item on a model. */
 export interface ModelCall {
   op: ModelCategory;
-  /** Id of the model. */
+  /** The id of the model. */
   model: string;
-  /** With its subjects expanded. */
+  /** The prompt with its subjects expanded. */
   prompt?: string;
-  /** As sent. */
+  /** The parameters as sent. */
   parameters: Readonly<Record<string, unknown>>;
-  /** JSON Schema of the answer; analyze alone has one. */
+  /** The JSON Schema of the answer; only analyze has one. */
   schema?: Readonly<Record<string, unknown>>;
   /**
-   * The item's picture first, where it has one, then those that are shown with every call. Asked for once there is a
-   * slot at the provider, and handed over: not to be touched again.
+   * Returns the item's picture, if it has one, followed by the pictures that are sent with every call. It is called
+   * once a slot at the provider is held. The bytes are transferred and must not be used again.
    */
   pictures(): Promise<readonly Uint8Array<ArrayBuffer>[]>;
-  /** Index of the item in its job, from 0. */
+  /** The index of the item in its job, from 0. */
   itemIndex: number;
-  /** Of this item, from 1. */
+  /** The number of this attempt of the item, from 1. */
   attempt: number;
   accountId: string;
-  /** The id that an earlier owner of the item kept, if any. */
+  /** The id of the request that an earlier owner of the item stored, if any. */
   pickUp?: string;
-  /** Called and awaited before a request is waited for, where the provider can be asked for it later. */
+  /**
+   * Stores the id of a request. It is awaited before the result is polled, at providers whose requests can be resumed.
+   */
   keep(requestId: string): Promise<void>;
 }
 
 export type ModelOutcome =
   | ModelAnswer
-  /** Every slot at the provider is taken: come again, this was no try. */
+  /** Every slot at the provider is taken. This does not count as an attempt. */
   | { kind: 'busy'; retryAfterMs: number }
   | {
       kind: 'failure';
       code: ErrorCode;
-      /** For the caller, without keys. */
+      /** The message for the caller, without keys. */
       message: string;
-      /** Milliseconds until the item is tried again; absent when this was its last try. */
+      /** Milliseconds until the next attempt; absent when this was the last one. */
       retryAfterMs?: number;
     };
 
-/** The only access to models. */
+/** The only way to call models. */
 export interface Providers {
-  /** Items that are in work or wait for a slot at once, at the most: a caller with more in its hand gets `busy`. */
+  /** The most items that run or wait for a slot; further calls return `busy`. */
   width: number;
-  /** Never rejects, but with the signal's reason when that aborted, or when `keep` or `pictures` rejected. */
+  /** Rejects only with the signal's reason when it aborts, and when `keep` or `pictures` rejects. */
   run(call: ModelCall, signal: AbortSignal): Promise<ModelOutcome>;
-  /** Ends the threads of models that run here. */
+  /** Ends the threads of the local models. */
   stop(): Promise<void>;
 }
 
@@ -90,7 +92,7 @@ export interface ProvidersOptions {
   log: { error(context: object, message: string): void };
 }
 
-/** How soon a call is repeated that found no slot. */
+/** The pause before a call without a slot is repeated. */
 const BUSY_MS = 1_000;
 const SANDBOX_WAIT_MS = 100;
 
@@ -199,7 +201,10 @@ export function openProviders(options: ProvidersOptions): Providers {
     return failure(CODES[errorClass], message, again);
   }
 
-  /** A picture that cannot be prepared: the item's own fault, or the pixels' for now. */
+  /**
+   * Maps the failure to prepare a picture: either the item's input is at fault, or the image pool is unavailable for
+   * now.
+   */
   function refusedInput({ code, message, retryable }: ApiError, attempt: number): ModelOutcome {
     return failure(code, message, retryable ? nextTryMs(attempt, waitsFor('sandbox'), undefined) : undefined);
   }
@@ -210,14 +215,14 @@ export function openProviders(options: ProvidersOptions): Providers {
   }
 }
 
-/** A function of the caller's rejected, such as for an item that has another owner by now. */
+/** A callback of the caller rejected, for example because the item has another owner by now. */
 class LostItem extends Error {
   constructor(cause: unknown) {
     super('The item was lost', { cause });
   }
 }
 
-/** Wraps an error of the caller's own functions, so that it is not taken for one of the provider. */
+/** Wraps an error of the caller's callbacks, to distinguish it from an error of the provider. */
 async function lostWhenRejected<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

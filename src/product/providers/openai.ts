@@ -6,7 +6,7 @@ import { ask, type Endpoint, endpointUrl, objectOf, PICTURE_ANSWER_MAX_BYTES } f
 import { dataUrl } from './pictures.ts';
 import { type ModelRequest, type Provider, type RawAnswer, rejected } from './provider.ts';
 
-/** Parameters that the service sets itself: one picture per call, answered whole. */
+/** Parameters that the service sets itself: one picture per call, and no streaming. */
 const RESERVED = [
   'model',
   'prompt',
@@ -20,10 +20,9 @@ const RESERVED = [
 ];
 
 /**
- * The interface of OpenAI, and of the servers that speak it too (vLLM, LocalAI, Ollama): images/generations,
- * images/edits and chat/completions. One guarded call instead of the `openai` package: it retries, redirects and reads
- * the environment by itself, and three calls do not need its size. Reference:
- * https://platform.openai.com/docs/api-reference/images
+ * The API of OpenAI and of compatible servers (vLLM, LocalAI, Ollama): images/generations, images/edits and
+ * chat/completions. The `openai` package is not used, because it retries, follows redirects and reads the environment
+ * by itself, and is large for three calls. Reference: https://platform.openai.com/docs/api-reference/images
  */
 export function createOpenAi(settings: { key: string; baseUrl: string; outbound: Outbound }): Provider {
   const { key, outbound } = settings;

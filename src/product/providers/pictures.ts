@@ -11,10 +11,10 @@ const QUALITY = 92;
 const PREPARE_TIMEOUT_MS = 60_000;
 
 /**
- * A picture as this model takes it. One that is larger than its max_input_edge is turned upright, scaled down and sent
- * as WebP without metadata; so is one that lies on its side, moves, or has a format that not every provider reads. Any
- * other goes as it is, to the byte.
- * @throws ApiError unsupported_format, or whatever the pixels refuse it for.
+ * Prepares a picture for a model. A picture larger than its max_input_edge is turned upright, scaled down and sent as
+ * WebP without metadata. The same is done with a picture that is rotated by its orientation tag, is animated, or has a
+ * format that not every provider reads. Any other picture is sent unchanged.
+ * @throws ApiError unsupported_format, or the error of the image pool.
  */
 export async function preparedPicture(
   bytes: Uint8Array<ArrayBuffer>,
@@ -56,7 +56,7 @@ function isReadByAll(format: string): format is ReadByAll {
   return (READ_BY_ALL as readonly string[]).includes(format);
 }
 
-/** A picture inside of a JSON body. */
+/** A picture as a data URL in a JSON body. */
 export function dataUrl({ mimeType, bytes }: Picture): string {
   return `data:${mimeType};base64,${Buffer.from(bytes).toString('base64')}`;
 }

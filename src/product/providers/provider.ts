@@ -1,6 +1,6 @@
 import type { ModelCategory } from '../models/models.ts';
 
-/** A picture as it goes to a model: JPEG, PNG or WebP, upright, no larger than the model takes. */
+/** A picture for a model: JPEG, PNG or WebP, upright, and no larger than the model accepts. */
 export interface Picture {
   bytes: Uint8Array<ArrayBuffer>;
   mimeType: 'image/jpeg' | 'image/png' | 'image/webp';
@@ -8,39 +8,39 @@ export interface Picture {
   height: number;
 }
 
-/** One try of one item, ready to be sent. */
+/** One attempt of one item, ready to be sent. */
 export interface ModelRequest {
   op: ModelCategory;
   /** The model's name at its provider. */
   providerModel: string;
-  /** This model's names of its inputs, where the provider has none of its own. */
+  /** The names of this model's inputs, at providers where they differ by model. */
   fields: Readonly<Record<string, string>>;
   prompt?: string;
-  /** As sent, with the defaults of the parameters that decide the price. */
+  /** The parameters as sent, with the defaults of those that determine the price. */
   parameters: Readonly<Record<string, unknown>>;
-  /** The item's picture first, where it has one, then the references. */
+  /** The item's picture, if it has one, followed by the references. */
   pictures: readonly Picture[];
-  /** JSON Schema of the answer; absent where an image is asked for. */
+  /** The JSON Schema of the answer; absent when an image is requested. */
   schema?: Readonly<Record<string, unknown>>;
-  /** Index of the item in its job, from 0. */
+  /** The index of the item in its job, from 0. */
   itemIndex: number;
-  /** From 1. */
+  /** The number of the attempt, from 1. */
   attempt: number;
 }
 
 export interface CallContext {
-  /** Aborts at the deadline of the try, when the job is cancelled hard, or when the process stops. */
+  /** Aborts at the deadline of the attempt, and when this process gives the item up, for example because it stops. */
   signal: AbortSignal;
-  /** Id of a request that an earlier owner of the item submitted, where the provider can be asked for it. */
+  /** The id of the request that an earlier owner of the item submitted, at providers whose requests can be resumed. */
   pickUp?: string;
-  /** Keeps the id of a request before it is awaited. Rejects when the item has another owner by now. */
+  /** Stores the id of a request before its result is polled. Rejects when the item has another owner by now. */
   keep(requestId: string): Promise<void>;
 }
 
-/** The unchecked result of a model. Nothing of it is trusted before the check. */
+/** The unchecked result of a model. */
 export type RawAnswer = { kind: 'image'; bytes: Uint8Array<ArrayBuffer> } | { kind: 'json'; value: unknown };
 
-/** One way to models: it speaks a provider's interface, and throws ProviderFault for whatever is no answer. */
+/** The client of one provider's API. It throws ProviderFault for everything but an answer. */
 export interface Provider {
   run(request: ModelRequest, context: CallContext): Promise<RawAnswer>;
   close?(): Promise<void>;
@@ -48,12 +48,15 @@ export interface Provider {
 
 export type ErrorClass = 'rejected' | 'unavailable' | 'misconfigured';
 
-/** A call that brought no answer. The message has no key in it and may be shown to the caller. */
+/** The failure of a call. The message contains no key and may be shown to the caller. */
 export class ProviderFault extends Error {
   override readonly name = 'ProviderFault';
-  /** `rejected`: this input, for good. `unavailable`: may pass. `misconfigured`: for the operator to mend. */
+  /**
+   * `rejected`: the provider will never accept this input. `unavailable`: a later attempt may succeed. `misconfigured`:
+   * the operator has to correct the configuration.
+   */
   readonly errorClass: ErrorClass;
-  /** When the provider wants to be asked again. */
+  /** The Retry-After of the provider, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(verdict: ErrorClass, message: string, retryAfterMs?: number) {

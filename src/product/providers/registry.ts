@@ -12,8 +12,8 @@ import { createSandbox } from './sandbox/sandbox.ts';
 type Configured = SettingsOf<typeof providersSettings>;
 
 /**
- * Whether a provider's models are offered: when it has a key or a base URL; the sandbox unless it is switched off;
- * local models where their packages are.
+ * Whether a provider's models are offered: it needs a key or a base URL. The sandbox is offered unless it is switched
+ * off, and local models are offered when their packages are installed.
  */
 export function offeredBy(settings: Configured): (provider: ProviderName) => boolean {
   const offered: Record<ProviderName, boolean> = {
@@ -26,7 +26,7 @@ export function offeredBy(settings: Configured): (provider: ProviderName) => boo
   return (provider) => offered[provider];
 }
 
-/** A way to the models of each provider that is offered. */
+/** The clients of all offered providers. */
 export function providersOf(options: {
   settings: Configured;
   outbound: Outbound;

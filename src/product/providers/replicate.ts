@@ -17,16 +17,16 @@ import {
 /** Parameters that the service sets itself: one picture per call. */
 const RESERVED = ['num_outputs', 'num_images', 'number_of_images'];
 const CONTENT = /nsfw|safety|sensitive|flagged|moderation|content policy|prohibited/i;
-/** The wait between two looks at a prediction grows from the first to the last. */
+/** The interval at which a prediction is polled grows from the first value to the last. */
 const POLL_MS = { first: 200, factor: 1.4, last: 3_000 };
 const CANCEL_TIMEOUT_MS = 5_000;
-/** A look that fails is repeated: what was submitted goes on, and is paid. */
+/** A failed poll is repeated, because the prediction continues and has to be paid for. */
 const LOOKS_LOST_AT_MOST = 5;
 
 /**
- * Replicate and what speaks like it: a prediction is submitted, asked for until it ended, and cancelled when it takes
- * too long. Its id is kept before it is waited for, so that a process that takes over asks for it instead of submitting
- * again. Reference: https://replicate.com/docs/reference/http
+ * The API of Replicate and of compatible servers: a prediction is submitted, polled until it ends, and cancelled when
+ * it takes too long. Its id is stored before the first poll, so that a process that takes over the item polls it
+ * instead of submitting it again. Reference: https://replicate.com/docs/reference/http
  */
 export function createReplicate(settings: { token: string; baseUrl: string; outbound: Outbound }): Provider {
   const { token, outbound } = settings;
@@ -50,14 +50,14 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
     try {
       await keep(prediction.id);
     } catch (error) {
-      // Nobody would ever ask for it.
+      // Nobody could poll this prediction.
       await cancel(prediction.id);
       throw error;
     }
     return prediction;
   }
 
-  /** The prediction of an earlier owner; undefined when there is none, or the provider knows it no more. */
+  /** The prediction of an earlier owner; undefined when there is none, or the provider has deleted it. */
   async function pickedUp({ pickUp, signal }: CallContext): Promise<Prediction | undefined> {
     if (pickUp === undefined) return undefined;
     try {
@@ -70,7 +70,7 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
 
   async function look(id: string, signal: AbortSignal): Promise<Prediction> {
     const call = { path: `/predictions/${encodeURIComponent(id)}`, method: 'GET' } as const;
-    // A finished prediction may hold its picture.
+    // The output of a finished prediction may contain its picture.
     return predictionIn(await ask(endpoint, { ...call, maxBytes: PICTURE_ANSWER_MAX_BYTES }, signal));
   }
 
@@ -101,7 +101,10 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
     }
   }
 
-  /** At its deadline, or when it is given up: when the process stops, another one goes on with the same prediction. */
+  /**
+   * Cancels a prediction at its deadline or after an error. It is not called when the process stops: the prediction
+   * continues then, and another process takes it over.
+   */
   async function cancel(id: string): Promise<void> {
     const path = `/predictions/${encodeURIComponent(id)}/cancel`;
     await ask(endpoint, { path }, AbortSignal.timeout(CANCEL_TIMEOUT_MS)).catch(() => undefined);

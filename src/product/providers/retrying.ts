@@ -1,12 +1,12 @@
-/** A Retry-After past this ends the item: its caller is better served by an answer now. */
+/** A longer Retry-After fails the item at once, because that serves its caller better than waiting. */
 const LONGEST_WAIT_MS = 5 * 60_000;
 
 /**
- * When an item is tried again after a failure that may pass.
- * @param attempt the try that failed, from 1.
- * @param waitsMs the wait before each further try.
- * @param retryAfterMs what the provider asked for; it moves the next try later, never sooner.
- * @returns milliseconds from now; undefined when the tries are used up, or the provider asks for too long a wait.
+ * The time of the next attempt after a failure that may pass.
+ * @param attempt the number of the failed attempt, from 1.
+ * @param waitsMs the wait before each further attempt.
+ * @param retryAfterMs the wait that the provider asked for; it can only delay the next attempt.
+ * @returns milliseconds from now; undefined when no attempt is left, or the provider asks for too long a wait.
  */
 export function nextTryMs(
   attempt: number,
@@ -18,7 +18,7 @@ export function nextTryMs(
   return Math.max(planned, retryAfterMs ?? 0);
 }
 
-/** A Retry-After header in milliseconds: seconds, or a date as of `nowMs`. */
+/** Parses a Retry-After header (seconds or a date) to milliseconds from `nowMs`. */
 export function retryAfterMsOf(header: string | null, nowMs: number): number | undefined {
   if (header === null) return undefined;
   const ms = /^\s*\d+(\.\d+)?\s*$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - nowMs;

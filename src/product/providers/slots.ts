@@ -2,29 +2,31 @@ import { createFairQueue, type FairQueue } from '../../platform/fairness/fair-qu
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 
 /**
- * Slots at a provider, shared by the processes of a host and by its accounts: one account holds all of them only while
- * nobody else was there of late. Those of calls (src/product/accounts/gate/slots.ts) are held as long as a connection,
- * which is bounded, and are refused at once; these are held as long as a provider takes, and are waited for.
+ * The slots at a provider, shared by the processes of a host and by its accounts: one account may hold all of them only
+ * while no other account used the provider recently. In contrast to the slots of calls
+ * (src/product/accounts/gate/slots.ts), a call waits for a slot here, because providers hold them for long.
  */
 export interface Slots {
   /**
-   * Runs the work in a slot, waiting a moment for one where few others wait; undefined when there was none. So a
-   * provider that hangs keeps a bounded number of items in this process, and the others stay in the store.
-   * @param owner the account whose slot it is.
+   * Runs the work in a slot. It waits shortly for a free slot while few others wait; undefined when there was none. So
+   * a provider that hangs keeps a bounded number of items in this process, and the others stay in the store.
+   * @param owner the account that holds the slot.
    */
   run<T>(name: string, owner: string, work: () => Promise<T>): Promise<{ done: T } | undefined>;
 }
 
-/** Of a process that died; a living one renews its slots long before. */
+/** The lease of a slot, which frees the slots of a dead process; a living process renews it long before. */
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
-/** Slots of this process wake who waits here; those of other processes are looked for now and then. */
+/**
+ * A slot returned in this process wakes a waiting call; slots of other processes are found by polling at this interval.
+ */
 const LOOK_MS = 250;
 const LOOKS = 8;
-/** An account that found no slot keeps its turn until its item comes again. */
+/** How long an account that found no slot keeps its turn, until its item is tried again. */
 const WAIT_MS = 3_000;
 /**
- * Half of the slots are kept free for others for this long after one of them asked: a call that runs is not stopped.
+ * How long half of the slots are reserved for other accounts after one of them asked. Running calls are not stopped.
  */
 const SEEN_MS = 60_000;
 
@@ -56,7 +58,7 @@ export function createSlots(options: {
   }
 
   async function giveBack(key: string, holder: string): Promise<void> {
-    // One that could not be given back comes back by itself.
+    // A slot that could not be returned is freed by the end of its lease.
     await coordination.releaseSlot(key, holder).catch(() => undefined);
     const turns = waiting.get(key);
     const next = turns?.next();
@@ -71,7 +73,7 @@ export function createSlots(options: {
       const key = `providers/${hostId}/${name}`;
       const holder = `${hostId}/${processId}/provider-${counter}/${owner}`;
       if (!(await takeSoon(key, holder, owner))) return undefined;
-      // A slot that could not be renewed only lets one more call through: the call itself goes on.
+      // If a slot cannot be renewed, the call continues, and at worst one more call runs than there are slots.
       const renewal = setInterval(() => {
         coordination.renewSlot(key, holder, LEASE_MS).catch(() => undefined);
       }, RENEW_MS);
@@ -86,7 +88,7 @@ export function createSlots(options: {
   };
 }
 
-/** Until a slot came back and it is the owner's turn, or it is time to look again. */
+/** Waits until a slot is returned and it is the owner's turn, or until the next poll. */
 function aMoment(turns: FairQueue<() => void>, owner: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(leave, LOOK_MS);

@@ -1,21 +1,21 @@
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 
-/** Threads that are started with their first task, and stopped when nothing was asked of them for a while. */
+/** Threads that are started for their first task and stopped after an idle time. */
 export interface Threads<T, R> {
-  /** Rejects with the signal's reason when it aborts; a task that runs already is then left to its thread's end. */
+  /** Rejects with the signal's reason when it aborts; a task that is already running then continues to its end. */
   run(task: T, signal: AbortSignal): Promise<R>;
   close(): Promise<void>;
 }
 
 const IDLE_MS = 60_000;
 
-/** The memory limit of one thread. A thread beyond it is ended, and its task with it. */
+/** The memory limit of one thread. A thread that exceeds it is ended together with its task. */
 export interface ThreadLimits {
   heapMegabytes?: number;
 }
 
-/** A pool of at most `count` threads for one module, off the path of calls: none is started before it is needed. */
+/** A pool of at most `count` threads for one module. Threads are started when they are needed. */
 export function lazyThreads<T, R>(module: URL, count: number, limits: ThreadLimits = {}): Threads<T, R> {
   let pool: Piscina<T, R> | undefined;
   const start = () =>
@@ -24,7 +24,7 @@ export function lazyThreads<T, R>(module: URL, count: number, limits: ThreadLimi
       minThreads: 0,
       maxThreads: count,
       idleTimeout: IDLE_MS,
-      // An idle thread keeps its event loop: readers have workers of their own.
+      // An idle thread keeps its event loop, because the readers have worker threads of their own.
       atomics: 'disabled',
       recordTiming: false,
       ...(limits.heapMegabytes !== undefined && {

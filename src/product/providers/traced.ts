@@ -1,7 +1,7 @@
 import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { Providers } from './open.ts';
 
-/** Model calls, each in a span below that of its item. Prompts, pictures and addresses stay out of it. */
+/** Traces each model call in a span below the span of its item, without prompts, pictures and addresses. */
 export function tracedProviders(providers: Providers, tracing: Tracing): Providers {
   if (!tracing.isOn) return providers;
   return {

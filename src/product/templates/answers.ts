@@ -37,7 +37,7 @@ export function summaryOf(template: StoredSummary): TemplateSummary {
   };
 }
 
-/** One version as the API shows it: without what belongs to the template as a whole. */
+/** One version as the API shows it, without the fields of the whole template. */
 export function versionDataOf(found: TemplateVersion): TemplateData {
   const { _id: id, templateId, name, html, css, width, height, variables, version, createdAt } = found;
   return {

@@ -8,10 +8,10 @@ export interface Page {
   css: string;
 }
 
-/** Longest filled html, and longest filled css, in UTF-16 units: a page of many embedded pictures still fits. */
+/** The longest filled html, and the longest filled css, in UTF-16 units. A page with many embedded pictures fits. */
 const FILLED_MAX_CHARACTERS = 24 * MEGABYTE;
 
-/** The page begins at the corner of the picture and paints nothing of its own, so that it is transparent. */
+/** The page begins at the corner of the picture and has no background, so that it is transparent. */
 const BASE_CSS = 'html,body{margin:0;padding:0}';
 
 /**

@@ -1,6 +1,6 @@
 import { ApiError, invalidParam } from '../../platform/http/errors.ts';
 
-/** 404: no such template, or another account's: the answer is the same. */
+/** 404: the template does not exist, or belongs to another account. */
 export function templateNotFound(): ApiError {
   return new ApiError(
     'not_found',
@@ -11,13 +11,13 @@ export function templateNotFound(): ApiError {
   );
 }
 
-/** 404: the template has no such version, or has it no more. @param current the number of its current version. */
+/** 404: the template does not have this version, or no longer. @param current the number of its current version. */
 export function templateVersionNotFound(current: number): ApiError {
   const message = `This template has no such version: its current one is ${current}, which is taken without a version; GET /api/v1/templates/{templateId}/versions lists all.`;
   return new ApiError('not_found', message, { param: 'templateId', details: { current } });
 }
 
-/** 400: what follows the `@` is not a version. */
+/** 400: the text behind `@` is no version number. */
 export function malformedVersion(): ApiError {
   return invalidParam('templateId', 'The version after the @ of templateId must be a whole number from 1.');
 }
@@ -41,7 +41,7 @@ export function slugTaken(slug: string): ApiError {
   );
 }
 
-/** 422: the account would hold more templates than it may. */
+/** 422: the account would exceed its number of templates. */
 export function tooManyTemplates(limit: number, left: number): ApiError {
   return new ApiError(
     'resource_limit_exceeded',
@@ -50,7 +50,7 @@ export function tooManyTemplates(limit: number, left: number): ApiError {
   );
 }
 
-/** 422: an import of far more entries than an account can hold. None of them is looked at. */
+/** 422: an import has far more entries than an account can hold. None of them is checked. */
 export function tooManyEntries(limit: number, received: number): ApiError {
   return new ApiError(
     'resource_limit_exceeded',
@@ -59,7 +59,7 @@ export function tooManyEntries(limit: number, received: number): ApiError {
   );
 }
 
-/** 500, retryable: other writers of the same account won every attempt. */
+/** 500, retryable: concurrent writes to the same template were faster in every attempt. */
 export function tooContended(): ApiError {
   return new ApiError('internal_error', 'Too many writes met over the same template: repeat the same call.', {
     details: { reason: 'contention' },

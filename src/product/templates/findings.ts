@@ -2,14 +2,14 @@ import type { Warning } from '../../platform/http/hooks/warnings.ts';
 import { isObject } from '../../platform/names/json.ts';
 import { isEmpty, type Row, variablesOf } from './placeholders.ts';
 
-/** The fields of a template that are checked. */
+/** The checked fields of a template. */
 interface Source {
   html: string;
   css: string;
   variables: readonly string[];
 }
 
-/** Names of a row that fill nothing of the template, and placeholders that the row leaves empty. */
+/** The names in a row that no placeholder uses, and the placeholders that the row leaves empty. */
 export function variableWarnings({ html, css, variables }: Source, row: Row): Warning[] {
   const placeholders = variablesOf(html, css);
   const known = [...new Set([...variables, ...placeholders])];
@@ -21,7 +21,10 @@ export function variableWarnings({ html, css, variables }: Source, row: Row): Wa
   return [...unknown, ...empty];
 }
 
-/** `image7`, where no later image is filled: a series of numbered placeholders may be filled as far as it is needed. */
+/**
+ * Whether a placeholder such as `image7` ends a numbered series of which no later one is filled. A row may fill only
+ * the first ones of a series.
+ */
 function isUnusedOfSeries(name: string, filled: readonly string[]): boolean {
   const [stem, number] = numbered(name);
   if (number < 2) return false;
@@ -46,19 +49,19 @@ function unknownNames(row: Row, known: readonly string[], within: string): strin
   });
 }
 
-/** Neither bracket within: without an end, each tag would otherwise be looked for up to the end of the page. */
+/** A tag without brackets inside. Otherwise the search for the end of each tag could run to the end of the page. */
 const TAG = /<[a-z][^<>]*>/gi;
 const LOADING_ATTRIBUTE =
   /\s(?:src|srcset|poster|background|data|xlink:href|href)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi;
-/** Tags whose href is followed by a reader and loaded by nobody. */
+/** Tags whose href is a link for readers, which the page does not load. */
 const LINKS_ONLY = /^<(a|area|base)\b/i;
 const CSS_URL = /url\(\s*(?:"([^"]*)"|'([^']*)'|([^)"'\s]+))|@import\s+(?:"([^"]*)"|'([^']*)')/gi;
 /** The schemes that a page may load, and one that loads nothing. */
 const ALLOWED = ['data', 'asset', 'about'];
 
 /**
- * The schemes of what a filled page names and may not load, found in its text: an address in the text of a page is
- * none, one that only a style sheet of the browser would ask for is one all the same.
+ * The schemes of URLs that a filled page names but may not load. They are searched for in tags and styles, and not in
+ * the visible text of the page.
  * @param html the document, with the addresses of the account's own assets as `asset://`.
  */
 export function blockedWarnings(html: string): Warning[] {
@@ -77,7 +80,10 @@ function addressIn([, ...values]: RegExpMatchArray): string {
   return (values.find((value) => value !== undefined) ?? '').trim();
 }
 
-/** `relative` for an address without one; null for none at all, and for a part of the page itself. */
+/**
+ * The scheme of a URL: `relative` for one without a scheme; null for an empty one, and for a fragment of the page
+ * itself.
+ */
 function schemeOf(address: string): string | null {
   if (address === '' || address.startsWith('#')) return null;
   if (address.startsWith('//')) return 'https';

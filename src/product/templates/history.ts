@@ -4,10 +4,10 @@ import type { TemplateData } from './schema.ts';
 import type { TemplatesStore } from './store.ts';
 import { type Template, type TemplateVersion, versionOf } from './template.ts';
 
-/** Versions in memory at once: each may be 384 KB, and a template may have thousands. */
+/** The versions of one batch: each may have 384 KB, and a template may have thousands. */
 const BATCH = 16;
 
-/** Every version of a template, newest first, read in batches as they are taken. */
+/** Every version of a template, newest first, read in batches. */
 export async function* historyOf(
   store: TemplatesStore,
   accountId: string,

@@ -4,13 +4,13 @@ import { tooManyEntries } from './errors.ts';
 import { importedContent } from './rules.ts';
 import { type Draft, TEMPLATES_PER_ACCOUNT } from './store.ts';
 
-/** Ten times what an account can hold: the refused among them may be many, but not without end. */
+/** Ten times the templates of an account: many of the entries may be refused, but their number is bounded. */
 const ENTRIES_MAX = 10 * TEMPLATES_PER_ACCOUNT;
 
 /**
- * Sorts the entries of an import into what may land, in the order sent, and one line per refused entry with its
- * index and reason. Each entry is checked like a create, and between two entries others get their turn; slug, version
- * and history are not carried over.
+ * Divides the entries of an import into those that can be stored, in the order sent, and refusals with index and
+ * reason. Each entry is checked like a new template. The event loop serves other calls between two entries. Slug,
+ * version and history are not imported.
  * @throws ApiError resource_limit_exceeded, before any entry is checked, for far more than an account can hold.
  */
 export async function sortEntries(

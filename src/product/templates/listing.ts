@@ -12,7 +12,7 @@ import { BUILT_INS } from './builtins/index.ts';
 import type { TemplateListQuery, TemplateSummary } from './schema.ts';
 import type { After, TemplatesStore } from './store.ts';
 
-/** Where a page begins: at a built-in, and in the account's own templates. */
+/** The start of a page: in the built-ins, and in the account's own templates. */
 interface Start {
   builtIn: number;
   own: { after: After } | { skip: number };

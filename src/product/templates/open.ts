@@ -12,7 +12,7 @@ export interface TemplatesOptions {
 }
 
 export interface Templates extends Slice {
-  /** The template that a render names; see reading.ts for what it throws. */
+  /** The template that a render names; see reading.ts for the errors. */
   findForRender(accountId: string, reference: string): Promise<RenderTemplate>;
 }
 

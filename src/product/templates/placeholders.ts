@@ -1,16 +1,16 @@
 /**
- * The placeholders of a template: `{{ name }}` is filled HTML-escaped, `{{{ name }}}` raw, and `a.b` reads nested
- * data. There are no helpers, no conditions and no loops: a template is text, and a row only ever fills its holes.
- * Braces around anything but a name are left as they are, so that a misspelt placeholder shows in the picture.
+ * The placeholders of a template: `{{ name }}` is filled HTML-escaped, `{{{ name }}}` raw, and `a.b` reads nested data.
+ * There are no helpers, no conditions and no loops: a row only fills the placeholders of a text. Braces around anything
+ * but a name are left as they are, so that a misspelt placeholder shows in the picture.
  */
 
-/** One row of data: what POST /images/render takes as `data`. */
+/** One row of data, as in the parameter `data` of POST /images/render. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** A variable's name, as it stands between the braces. */
+/** The name of a variable between the braces. */
 export const VARIABLE_PATTERN = '^[A-Za-z0-9_.]+$';
 
-/** Three braces are tried before two. Neither branch can match in two ways, so the time is linear. */
+/** Three braces are matched before two. Neither branch can match in two ways, so the time is linear. */
 const PLACEHOLDER = /\{\{\{\s*([A-Za-z0-9_.]+)\s*\}\}\}|\{\{\s*([A-Za-z0-9_.]+)\s*\}\}/g;
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -22,16 +22,16 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * A filled text would be longer than its bound. One long value in a template of many short placeholders would
- * otherwise grow to gigabytes.
+ * The filled text would exceed its limit. One long value in a template with many placeholders could otherwise need
+ * gigabytes.
  */
 export class FilledTooLargeError extends Error {
   override readonly name = 'FilledTooLargeError';
 }
 
 /**
- * Fills every placeholder of `text` from a row. A name the row lacks, null, lists and objects fill nothing.
- * Throws FilledTooLargeError when the answer would pass `maxCharacters`.
+ * Fills every placeholder of `text` from a row. Missing names, null, lists and objects are filled with an empty text.
+ * Throws FilledTooLargeError when the result would exceed `maxCharacters`.
  */
 export function fillPlaceholders(text: string, row: Row, maxCharacters: number): string {
   let grown = text.length;
@@ -44,13 +44,13 @@ export function fillPlaceholders(text: string, row: Row, maxCharacters: number):
   });
 }
 
-/** Whether a row has nothing for a name to be filled with; a text that was sent empty is meant so. */
+/** Whether a row has no value for a name. An empty text is a value. */
 export function isEmpty(row: Row, name: string): boolean {
   const value = read(row, name);
   return value !== '' && valueText(value) === '';
 }
 
-/** The names in a template's placeholders, each once, in the order they first stand in `html` and then in `css`. */
+/** The distinct names in a template's placeholders, in the order of their first use in `html` and then in `css`. */
 export function variablesOf(html: string, css: string): string[] {
   const names = new Set<string>();
   for (const text of [html, css]) {
@@ -61,16 +61,16 @@ export function variablesOf(html: string, css: string): string[] {
 }
 
 /**
- * A text that stays text between tags and inside a quoted attribute: without these five characters no tag,
- * attribute or character reference can begin or end. It does not cover an attribute without quotes.
+ * Escapes a text for use between tags and in a quoted attribute: without these five characters, no tag, attribute or
+ * character reference can begin or end. An attribute without quotes is not covered.
  */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
 }
 
 /**
- * What the row itself brought, and nothing that a language adds: `constructor` and `__proto__` are no names of every
- * object, `length` is none of a list.
+ * The row's own value of a name. Inherited names such as `constructor` and `__proto__`, and the `length` of a list,
+ * have none.
  */
 function read(row: Row, name: string): unknown {
   let value: unknown = row;

@@ -9,13 +9,13 @@ import { type Template, type TemplateVersion, versionOf } from './template.ts';
 
 /** The fields of a template that a render needs. */
 export interface RenderTemplate extends Page {
-  /** The template's id, without a version. */
+  /** The id of the template, without a version. */
   id: string;
   version: number;
-  /** Pixels of the picture. */
+  /** The size of the picture, in pixels. */
   width: number;
   height: number;
-  /** Names that a row may have. */
+  /** The names that a row may have. */
   variables: readonly string[];
 }
 
@@ -63,7 +63,7 @@ export async function findWhole(
 }
 
 /**
- * Refuses to write a built-in.
+ * Refuses to change a built-in.
  * @throws ApiError forbidden
  */
 export function refuseBuiltIn(idOrSlug: string): void {

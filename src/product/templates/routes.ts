@@ -30,7 +30,9 @@ export interface TemplateRoutesOptions {
 
 const writeVersion = rowWriter(TemplateData);
 
-/** Templates: HTML and CSS with placeholders, versioned, drawn by POST /images/render and by render jobs. */
+/**
+ * The routes of templates: versioned HTML and CSS with placeholders, drawn by POST /images/render and by render jobs.
+ */
 export async function templateRoutes(
   app: FastifyInstance,
   { store, gate, now }: TemplateRoutesOptions,

@@ -26,8 +26,8 @@ const VARIABLE = new RegExp(VARIABLE_PATTERN);
 const checkEntry = checkOf(TemplateEntry, 'entry');
 
 /**
- * The content of a new template, its defaults filled in.
- * @throws ApiError invalid_param on the field that breaks a rule.
+ * Checks a new template and fills in its defaults.
+ * @throws ApiError invalid_param on the invalid field.
  */
 export function newContent(sent: NewTemplate | TemplateEntry): Content {
   const { name, html, width, height, description = '', css = '' } = sent;
@@ -36,7 +36,7 @@ export function newContent(sent: NewTemplate | TemplateEntry): Content {
 }
 
 /**
- * The content of one entry of an import, which is checked like a create and may be anything.
+ * Checks one entry of an import, which may be any value, like a new template.
  * @throws ApiError invalid_param on the field that breaks a rule.
  */
 export function importedContent(entry: unknown): Content {
@@ -44,8 +44,8 @@ export function importedContent(entry: unknown): Content {
 }
 
 /**
- * What a PUT makes of the current content: sent fields win. Variables that were not sent stay unless html or css
- * became another text, and are then derived again.
+ * Merges a PUT into the current content: sent fields replace current ones. Variables that were not sent are derived
+ * again when html or css changes, and stay otherwise.
  * @throws ApiError invalid_param on the field that breaks a rule.
  */
 export function changedContent(current: Content, change: TemplateChange): Content {
@@ -56,7 +56,7 @@ export function changedContent(current: Content, change: TemplateChange): Conten
 }
 
 /**
- * Refuses a slug that no account may have; its form is the schema's.
+ * Refuses a reserved slug; the schema checks its form.
  * @throws ApiError invalid_param on slug.
  */
 export function checkSlug(slug: string): void {
@@ -65,8 +65,8 @@ export function checkSlug(slug: string): void {
 }
 
 /**
- * The rules that a schema cannot say.
- * @param variablesIn is called once the texts are within their bounds.
+ * Checks the rules that a schema cannot express.
+ * @param variablesIn is called once the texts are within their limits.
  */
 function checked(content: Omit<Content, 'variables'>, variablesIn: () => string[]): Content {
   if (content.name.trim() === '') throw invalidParam('name', 'name is missing or blank: send one.');

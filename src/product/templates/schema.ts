@@ -43,7 +43,7 @@ const slug = Type.String({
   documented: NOT_RESERVED,
 });
 
-/** Variables as sent: names are checked in rules.ts, so that errors point at `variables`. */
+/** Variables as sent. rules.ts checks their names, so that errors name `variables`. */
 const sentVariables = Type.Array(
   Type.Unsafe<string>({
     description: 'A name, as text.',
@@ -55,7 +55,7 @@ const sentVariables = Type.Array(
   },
 );
 
-/** A template without its slug: what an entry of an import may carry. Other fields are ignored. */
+/** A template without its slug, as an entry of an import. Other fields are ignored. */
 export const TemplateEntry = Type.Object({
   name: content.name,
   description: Type.Optional(content.description),
@@ -77,14 +77,14 @@ export const NewTemplate = Type.Object(
 );
 export type NewTemplate = Static<typeof NewTemplate>;
 
-/** Body of PUT /templates/{id}: what is left out stays. */
+/** Body of PUT /templates/{id}: missing fields stay unchanged. */
 export const TemplateChange = Type.Partial(NewTemplate, {
   title: 'TemplateChange',
   examples: [{ name: 'Card, wide' }],
 });
 export type TemplateChange = Static<typeof TemplateChange>;
 
-/** Body of POST /templates/import. Each entry is checked on its own, because a refused one spares the others. */
+/** Body of POST /templates/import. Each entry is checked on its own, because a refusal does not affect the others. */
 export const TemplateEntries = Type.Array(
   Type.Unsafe<unknown>({
     description: 'As the body of POST /api/v1/templates. Slug, version and history are not carried over.',
@@ -106,7 +106,7 @@ const identity = {
 };
 const updatedAt = Type.String({ format: 'date-time', description: 'When the current version was saved.' });
 
-/** A template as answered. One read as id@version has no slug, description or updatedAt. */
+/** A template in a response. One that was read as id@version has no slug, description or updatedAt. */
 export const TemplateData = Type.Object(
   {
     ...identity,

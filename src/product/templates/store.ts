@@ -33,7 +33,10 @@ const SLOT_LIMIT = {
   contended: tooContended,
 };
 
-/** Of racing PUTs one wins every round, so only more of them than this at once can exhaust it. */
+/**
+ * The most attempts of a save. One of several concurrent PUTs succeeds in each round, so only more of them than this
+ * can exhaust the attempts.
+ */
 const MAX_UPDATE_ATTEMPTS = 400;
 
 type TemplateDocument = Template & Named;
@@ -42,13 +45,13 @@ interface VersionDocument extends TemplateVersion {
   accountId: string;
 }
 
-/** A template to be stored; without a slug of its own it gets one from its name. */
+/** A template to be stored; without a slug, one is derived from its name. */
 export interface Draft {
   content: Content;
   slug?: string | undefined;
 }
 
-/** Where a listing goes on: after this row, in the order of the listing. */
+/** The last row of the previous page, after which the listing continues. */
 export interface After {
   updatedAt: string;
   id: string;
@@ -65,7 +68,7 @@ export const TEMPLATE_VERSIONS: DeclaredCollection = {
   onAccountDeletion: 'delete',
 };
 
-/** The templates of the accounts. Every call takes the account first and sees nothing of another's. */
+/** The templates of the accounts. Each method takes the account first and returns only its own templates. */
 export class TemplatesStore {
   readonly #templates: Collection<TemplateDocument>;
   readonly #versions: Collection<VersionDocument>;
@@ -94,8 +97,8 @@ export class TemplatesStore {
   }
 
   /**
-   * Stores all of the drafts or none, in their order, each at version 1. A crash in the middle of an import leaves what
-   * was stored of it.
+   * Stores all of the drafts or none, in their order, each at version 1. A crash during an import leaves the drafts
+   * that were already stored.
    * @throws ApiError resource_limit_exceeded; invalid_param on slug when a sent one is taken.
    */
   async insert(accountId: string, drafts: readonly Draft[], now: Date): Promise<Template[]> {
@@ -115,14 +118,14 @@ export class TemplatesStore {
   }
 
   /**
-   * Saves the next version: `revise` answers what the current one becomes, and is asked again when another writer
-   * was faster. Null when there is no such template.
+   * Saves the result of `revise` as the next version. `revise` gets the current version, and is called again when
+   * another write was faster. Null when there is no such template.
    *
-   * First the current version is written out under its own key, then the document moves on if it still is at that
-   * version. A crash between the two leaves a row equal to the current version, which the next PUT finds written
-   * and which no reader mistakes for an older one. So a number is issued by one conditional update alone, and a
-   * version is never superseded before it is kept.
-   * @throws ApiError invalid_param on slug when another template has it; whatever `revise` throws.
+   * First the current version is stored under its own key, then the document is updated if it still has that version. A
+   * crash between the two leaves a row equal to the current version, which the next PUT reuses and no reader takes for
+   * an earlier one. So a version number is issued by one conditional update, and each version is stored before the next
+   * one replaces it.
+   * @throws ApiError invalid_param on slug when another template has it; any error of `revise`.
    */
   async update(
     accountId: string,
@@ -157,8 +160,8 @@ export class TemplatesStore {
   }
 
   /**
-   * Deletes a template with every version; false when there is none. The document goes first: without it no version
-   * is reachable, so what a crash leaves behind is never seen again.
+   * Deletes a template with every version; false when there is none. The document is deleted first, so that rows left
+   * by a crash are unreachable.
    */
   async remove(accountId: string, idOrSlug: string): Promise<boolean> {
     const template = await this.find(accountId, idOrSlug);
@@ -168,7 +171,7 @@ export class TemplatesStore {
     return deleted === 1;
   }
 
-  /** One version of a template, the current one included; null when it is not on record. */
+  /** One version of a template, current or earlier; null when it is not stored. */
   async findVersion(accountId: string, idOrSlug: string, version: number): Promise<TemplateVersion | null> {
     const current = await this.find(accountId, idOrSlug);
     if (current === null) return null;
@@ -187,7 +190,7 @@ export class TemplatesStore {
     return this.#versions.find(filter, { sort: order('-version'), limit });
   }
 
-  /** Rows of the listing, most recently updated first, from a row on or after skipping some. */
+  /** Rows of the listing, most recently updated first, after a given row or after skipping some. */
   async list(
     accountId: string,
     from: { after: After } | { skip: number },

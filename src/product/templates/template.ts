@@ -12,7 +12,7 @@ export interface Template extends Content {
 
 /** A version that is no longer the current one (or, after a crash, is about to be superseded). It never changes. */
 export interface TemplateVersion extends Omit<Content, 'description'> {
-  /** `<template id>@<version>`: the primary key makes a number the name of one content for ever. */
+  /** `<template id>@<version>`. As the primary key, it ensures that a version never changes. */
   _id: string;
   templateId: string;
   version: number;
@@ -20,7 +20,7 @@ export interface TemplateVersion extends Omit<Content, 'description'> {
   createdAt: string;
 }
 
-/** The fields that a listing reads: all but html and css. */
+/** The fields that a listing reads: all except html and css. */
 export const SUMMARY_FIELDS = [
   'slug',
   'name',
@@ -34,7 +34,7 @@ export const SUMMARY_FIELDS = [
 ] as const;
 export type StoredSummary = Pick<Template, '_id' | (typeof SUMMARY_FIELDS)[number]>;
 
-/** The current version of a template, as it is read or kept by its number. */
+/** The current version of a template, in the form in which it is stored by its number. */
 export function versionOf(template: Template): TemplateVersion {
   const { _id: templateId, version, name, html, css, width, height, variables, updatedAt } = template;
   const _id = `${templateId}@${version}`;

@@ -16,7 +16,7 @@ interface CollectionDocument {
   updatedAt: string;
 }
 
-/** The names that an account gave to its collections. */
+/** The names of an account's collections. */
 export const ASSET_COLLECTIONS: DeclaredCollection = {
   name: 'assetCollections',
   indexes: [{ name: 'name', fields: order('accountId', 'name'), unique: true }],
@@ -42,7 +42,7 @@ export class AssetCollections {
     return new AssetCollections(collections, assets, now);
   }
 
-  /** All of them by name, each with its number of assets as it is read. */
+  /** All collections by name, each with its current number of assets. */
   async *list(accountId: string): AsyncGenerator<AssetCollection> {
     let after = '';
     for (;;) {
@@ -57,7 +57,7 @@ export class AssetCollections {
     }
   }
 
-  /** Makes a collection, or answers the one that has the name. */
+  /** Creates a collection, or returns the existing one of that name. */
   async create(accountId: string, name: string): Promise<{ collection: AssetCollection; isNew: boolean }> {
     const row = { _id: randomText(24), accountId, name, updatedAt: this.#now().toISOString() };
     try {
@@ -70,7 +70,7 @@ export class AssetCollections {
     }
   }
 
-  /** Notes that a collection got an asset, and makes it when there is none of the name. */
+  /** Records that a collection received an asset, and creates the collection if it does not exist. */
   async touch(accountId: string, name: string): Promise<void> {
     await this.#collections.updateOne(
       { accountId, name },
@@ -80,8 +80,9 @@ export class AssetCollections {
   }
 
   /**
-   * Removes a collection; its assets stay without one. False when there is none. The assets go out first, so that a
-   * crash leaves a collection to be deleted again, and once more at the end, for those that came in meanwhile.
+   * Deletes a collection; its assets remain, without a collection. False when there is none. The assets are taken out
+   * first, so that after a crash the collection can be deleted again. They are taken out once more at the end, because
+   * uploads may have added some meanwhile.
    */
   async remove(accountId: string, name: string): Promise<boolean> {
     await this.#assets.dissolve(accountId, name);

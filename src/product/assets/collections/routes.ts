@@ -15,7 +15,7 @@ interface CollectionRoutesOptions {
 
 const writeCollection = rowWriter(AssetCollection);
 
-/** Collections: names that assets are kept under. */
+/** The routes of collections, which group the assets of an account by name. */
 export async function collectionRoutes(
   app: FastifyInstance,
   { gate, collections }: CollectionRoutesOptions,

@@ -8,9 +8,9 @@ export interface ByteRange {
 }
 
 /**
- * The one range that a Range header asks for. Null for none, for several, and for one that the bytes do not have: the
- * whole is the answer then.
- * @param ifRange the If-Range header: the range is meant for content of this tag alone.
+ * The single range that a Range header asks for. Null when it asks for none, for several or for one outside of the
+ * content: the whole content is sent then.
+ * @param ifRange the If-Range header: the range applies only to content with this ETag.
  */
 export function rangeOf(
   header: string | undefined,
@@ -29,12 +29,12 @@ const EXTENSIONS: Record<string, string> = { jpeg: 'jpg', tiff: 'tif' };
 const UNSAFE_IN_ASCII = /[^\x20-\x7e]|["\\/%;]/gu;
 const UNSAFE_IN_NAMES = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\]/gu;
 
-/** Seconds in a year: what caches take for ever. */
+/** Seconds in a year, which caches treat as unlimited. */
 const LONGEST_AGE_SECONDS = 31_536_000;
 
 /**
- * How long a copy may be kept without asking: the bytes of an asset never change, and end with it or with the link.
- * @param ends epoch milliseconds after which nothing may be kept; null where there is none.
+ * The Cache-Control header. The bytes of an asset never change, so a copy is valid until the asset or the link expires.
+ * @param ends epoch milliseconds after which no copy may be used; null for no such time.
  */
 export function cacheControl(ends: ReadonlyArray<number | null>, nowMs: number): string {
   const left = ends.map((end) => (end === null ? LONGEST_AGE_SECONDS : Math.floor((end - nowMs) / 1000)));
@@ -42,7 +42,7 @@ export function cacheControl(ends: ReadonlyArray<number | null>, nowMs: number):
   return `private, max-age=${seconds}, immutable`;
 }
 
-/** Content-Disposition: the name in ASCII for old readers, and whole in UTF-8. */
+/** The Content-Disposition header, with the name in ASCII for old clients and in UTF-8 for all others. */
 export function disposition(type: 'attachment' | 'inline', asset: DoneAsset): string {
   const name = (asset.name ?? asset._id).replace(UNSAFE_IN_NAMES, '_');
   const { format } = asset.image;

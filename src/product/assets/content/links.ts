@@ -16,7 +16,7 @@ interface LinkQueryPart {
   signature?: string;
 }
 
-/** Links to an asset's content that need no credential: they carry the account, and are signed over it. */
+/** Signed links to the content of an asset, which need no credential: the account is a signed part of each. */
 export interface Links {
   sign(grant: Grant, accountId: string, assetId: string, expiresAt: Date): string;
   /**

@@ -9,19 +9,19 @@ import { type DoneAsset, unreadable } from './reading.ts';
 /** Assets as workers read them. */
 export interface AssetReader {
   /**
-   * Finds an asset whose bytes are read later, by `read`, which throws asset_not_found or provider_unavailable with
-   * reason storage_read.
+   * Finds an asset. Its `read` reads the bytes later, and throws asset_not_found or provider_unavailable with reason
+   * storage_read.
    * @throws ApiError asset_not_found, invalid_state, payload_too_large on `file`
    */
   find(
     accountId: string,
     assetId: string,
   ): Promise<StoredFile & { read(): Promise<Uint8Array<ArrayBuffer>> }>;
-  /** The bytes of an asset, which own their memory, and their media type. Throws as `find` and its `read`. */
+  /** The bytes of an asset, in memory of their own, and their media type. Throws as `find` and its `read`. */
   read(accountId: string, assetId: string): Promise<{ bytes: Uint8Array<ArrayBuffer>; declaredType: string }>;
 }
 
-/** @param limitBytes of the largest asset that is read. */
+/** @param limitBytes the size of the largest asset that may be read. */
 export function createAssetReader(records: AssetRecords, objects: Objects, limitBytes: number): AssetReader {
   const bytesOf = ({ objectKey }: DoneAsset) => objects.read(objectKey, limitBytes).catch(unreadable);
 
@@ -33,7 +33,7 @@ export function createAssetReader(records: AssetRecords, objects: Objects, limit
       facts,
       length: facts.bytes,
       async read() {
-        // An asset that was deleted a moment ago has no bytes any more: the answer says so.
+        // The bytes of an asset may have been deleted a moment ago: the second look-up throws the right error.
         const bytes = (await bytesOf(asset)) ?? (await bytesOf(await records.findStored(accountId, assetId)));
         if (bytes === null) throw storageUnreadable();
         return ownedBytes(bytes);

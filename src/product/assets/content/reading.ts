@@ -4,7 +4,7 @@ import type { AssetDocument } from '../asset.ts';
 import { assetNotFound, storageUnreadable, withoutContent } from '../errors.ts';
 import type { AssetsStore } from '../store.ts';
 
-/** An asset that has its bytes. */
+/** An asset whose bytes are stored. */
 export interface DoneAsset extends AssetDocument {
   objectKey: string;
   digest: string;
@@ -12,7 +12,7 @@ export interface DoneAsset extends AssetDocument {
 }
 
 /**
- * The asset, whatever its status.
+ * Finds the asset, in any status.
  * @throws ApiError asset_not_found
  */
 export async function findAsset(
@@ -26,7 +26,7 @@ export async function findAsset(
 }
 
 /**
- * An asset that has its bytes.
+ * Finds an asset whose bytes are stored.
  * @throws ApiError asset_not_found; invalid_state while it is PENDING, and when it FAILED.
  */
 export async function findDone(store: AssetsStore, accountId: string, assetId: string): Promise<DoneAsset> {
@@ -41,7 +41,7 @@ function isDone(asset: AssetDocument): asset is DoneAsset {
 }
 
 /**
- * An asset's bytes as a stream, all of them or a range.
+ * Opens the bytes of an asset, or a range of them, as a stream.
  * @throws ApiError provider_unavailable with reason storage_read
  */
 export async function openContent(
@@ -54,7 +54,7 @@ export async function openContent(
   return object;
 }
 
-/** Refuses what the store of objects did not give; any other failure passes through as it is. */
+/** Maps a failure of the object store to a refusal; any other error is passed on. */
 export function unreadable(cause: unknown): never {
   throw cause instanceof StoreUnavailableError ? storageUnreadable(cause) : cause;
 }

@@ -17,10 +17,10 @@ interface ContentRoutesOptions {
   now: () => Date;
 }
 
-/** An SVG that somebody uploaded, opened in a browser, runs nothing and loads nothing. */
+/** This policy prevents an uploaded SVG from running scripts or loading resources when a browser opens it. */
 const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
-/** GET /assets/{id}/content: the bytes, for their owner, and for anybody who has a link. */
+/** GET /assets/{id}/content: the bytes, for their owner and for the holder of a signed link. */
 export async function contentRoutes(
   app: FastifyInstance,
   { gate, store, objects, links, now }: ContentRoutesOptions,
@@ -78,7 +78,7 @@ export async function contentRoutes(
   }
 }
 
-/** When the asset ends, and the link that it is read by. */
+/** The earlier end of the asset and of the link. */
 function endsOf(
   { expiresAt }: { expiresAt: string | null },
   { expires }: ContentQuery,

@@ -1,6 +1,6 @@
 import type { Collection, DeclaredCollection, Documents } from '../../../platform/stores/documents/port.ts';
 
-/** How many assets an account has, and which of them are on their way in or out. */
+/** The number of an account's assets, and marks for those that are being added or removed. */
 interface QuotaDocument {
   /** The account. */
   _id: string;
@@ -8,7 +8,9 @@ interface QuotaDocument {
   moving: Array<{ assetId: string; at: string }>;
 }
 
-/** One document per account: nothing of it says more than a number, and the sweep of its assets brings it to 0. */
+/**
+ * When an account is deleted, the document may stay: it holds only a number, which the sweep of its assets brings to 0.
+ */
 export const ASSET_QUOTA: DeclaredCollection = {
   name: 'assetPlaces',
   indexes: [],
@@ -18,13 +20,13 @@ export const ASSET_QUOTA: DeclaredCollection = {
 type Entry = 'entered' | 'full' | 'moving';
 
 /**
- * The places that an account's plan has for assets. The number is a counter and not a count, so that one conditional
- * update lets in exactly as many as there are. It stays true through a crash because every step of an asset is marked:
+ * The quota of assets in an account's plan. It is a stored counter, not a count of documents, so that one conditional
+ * update admits exactly as many assets as the plan has. It stays correct through a crash, because each step is marked:
  *
  *   in:  enter (counts, marks) · the asset's document is shown · settle (unmarks)
  *   out: the asset's document is hidden · leaving (marks) · the document is deleted · leave (uncounts, unmarks)
  *
- * A mark that is left over belongs to an asset that exists, and is settled, or to one that does not, and leaves.
+ * The sweep resolves each mark that is left over: it calls `settle` if the asset exists, and `leave` if it does not.
  */
 export class AssetQuota {
   readonly #quota: Collection<QuotaDocument>;
@@ -44,7 +46,8 @@ export class AssetQuota {
   }
 
   /**
-   * Takes a place. `full` is final, `moving` is not: there is no place now, but some assets are between in and out.
+   * Takes one unit of the quota. `full` is final. `moving` is not: no unit is free, but some assets are being added or
+   * removed.
    */
   async enter(accountId: string, assetId: string, limit: number): Promise<Entry> {
     if (await this.#count(accountId, assetId, limit)) return 'entered';
@@ -56,7 +59,7 @@ export class AssetQuota {
     return isFull(quota, limit) ? 'full' : 'moving';
   }
 
-  /** Whether the quota is used up for certain: no asset is between in and out. */
+  /** Whether the quota is used up for certain, with no asset being added or removed. */
   async isFull(accountId: string, limit: number): Promise<boolean> {
     return isFull(await this.#quota.findOne({ _id: accountId }), limit);
   }
@@ -69,12 +72,12 @@ export class AssetQuota {
     return modified === 1;
   }
 
-  /** The asset is in for good. */
+  /** Removes the mark of an asset that is now visible. */
   async settle(accountId: string, assetId: string): Promise<void> {
     await this.#quota.updateOne({ _id: accountId }, { $pull: { moving: { assetId } } });
   }
 
-  /** Marks an asset that is counted and about to go. */
+  /** Marks a counted asset that is about to be removed. */
   async leaving(accountId: string, assetId: string): Promise<void> {
     await this.#quota.updateOne(
       { _id: accountId, 'moving.assetId': { $ne: assetId } },
@@ -82,7 +85,7 @@ export class AssetQuota {
     );
   }
 
-  /** Gives back the place of a marked asset. One that is not marked has none. */
+  /** Gives back the unit of a marked asset. For an asset without a mark it does nothing. */
   async leave(accountId: string, assetId: string): Promise<void> {
     await this.#quota.updateOne(
       { _id: accountId, 'moving.assetId': assetId },
@@ -90,7 +93,7 @@ export class AssetQuota {
     );
   }
 
-  /** For the sweep: marks of any account that were made before an instant. There is one document per account. */
+  /** For the sweep: marks of all accounts that were made before an instant. */
   async leftOver(before: Date): Promise<Array<{ accountId: string; assetId: string }>> {
     const instant = before.toISOString();
     const quota = await this.#quota.find({ 'moving.at': { $lt: instant } });

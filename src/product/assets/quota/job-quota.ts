@@ -2,17 +2,17 @@ import { randomText } from '../../../platform/names/ids.ts';
 import type { Collection, Documents } from '../../../platform/stores/documents/port.ts';
 import { ASSET_QUOTA } from './asset-quota.ts';
 
-/** A change of the count by a job: `in` takes quota for it, `out` gives back the part that it did not use. */
+/** A change of the counter by a job: `in` takes quota, `out` gives back the unused part. */
 interface Mark {
   jobId: string;
   way: 'in' | 'out';
-  /** Names one giving back among several that were begun; the job document says which one counts. */
+  /** Identifies one of several attempts to give quota back; the job document says which one counts. */
   token: string;
   count: number;
   at: string;
 }
 
-/** The view that jobs have of an account's quota; see asset-quota.ts for the document. */
+/** The part of an account's quota document that jobs use; see asset-quota.ts. */
 interface JobQuotaDocument {
   _id: string;
   stored: number;
@@ -20,9 +20,9 @@ interface JobQuotaDocument {
 }
 
 /**
- * The places of outputs that jobs will make. A job takes them all before it may run, so that no output finds the plan
- * full, and gives back at its end those that it left empty. As with single assets, each step is marked until the job
- * document knows of it, so that a crash between the two neither loses a place nor gives it back twice:
+ * The quota for the outputs of jobs. A job reserves a unit for each output before it may run, so that no output exceeds
+ * the plan, and gives the unused units back at its end. As with single assets, each step is marked until the job
+ * document records it, so that a crash between the two neither loses a unit nor gives it back twice:
  *
  *   in:  reserve (counts, marks `in`) · the job is shown, with its number of places · confirm (unmarks)
  *   out: announce (marks `out`, under a token) · the job notes the first token · giveBack (uncounts it, unmarks all)
@@ -40,7 +40,7 @@ export class JobQuota {
     return new JobQuota(await documents.collection<JobQuotaDocument>(ASSET_QUOTA), now);
   }
 
-  /** Takes quota for all outputs of a job or for none; false when the plan has too little left. */
+  /** Takes quota for all outputs of a job or for none; false when too little is left. */
   async reserve(accountId: string, jobId: string, count: number, limit: number): Promise<boolean> {
     if (count === 0) return true;
     const take = () =>
@@ -55,12 +55,12 @@ export class JobQuota {
     return (await take()).modified === 1;
   }
 
-  /** The job has noted its quota. */
+  /** Removes the mark of a job whose document records its quota. */
   async confirm(accountId: string, jobId: string): Promise<void> {
     await this.#quota.updateOne({ _id: accountId }, { $pull: { marks: { jobId, way: 'in' } } });
   }
 
-  /** Marks places that are about to be given back, under a token of who gives them. */
+  /** Marks units that are about to be given back, under the token of this attempt. */
   async announce(accountId: string, jobId: string, token: string, count: number): Promise<void> {
     await this.#quota.updateOne(
       { _id: accountId },
@@ -68,7 +68,7 @@ export class JobQuota {
     );
   }
 
-  /** Gives back the places of the mark that counts, and forgets the other marks of the job. */
+  /** Gives back the units of the mark that counts, and removes the other marks of the job. */
   async giveBack(accountId: string, jobId: string, token: string): Promise<void> {
     const quota = await this.#quota.findOne({ _id: accountId }, { fields: ['marks'] });
     const mark = quota?.marks?.find((other) => other.jobId === jobId && other.token === token);
@@ -81,19 +81,19 @@ export class JobQuota {
     await this.withdraw(accountId, jobId);
   }
 
-  /** Gives back what a job reserved that was never shown. */
+  /** Gives back the quota of a job that was never made visible. */
   async undo(accountId: string, jobId: string): Promise<void> {
     const quota = await this.#quota.findOne({ _id: accountId }, { fields: ['marks'] });
     const mark = marked(quota, jobId);
     if (mark?.way === 'in') await this.giveBack(accountId, jobId, mark.token);
   }
 
-  /** Forgets the marks of a job whose places are where they belong. */
+  /** Removes the marks of a job whose quota is correct. */
   async withdraw(accountId: string, jobId: string): Promise<void> {
     await this.#quota.updateOne({ _id: accountId }, { $pull: { marks: { jobId } } });
   }
 
-  /** For the sweep: jobs of any account whose marks were made before an instant. */
+  /** For the sweep: jobs of all accounts with marks that were made before an instant. */
   async leftOver(before: Date): Promise<Array<{ accountId: string; jobId: string }>> {
     const instant = before.toISOString();
     const quota = await this.#quota.find({ 'marks.at': { $lt: instant } });

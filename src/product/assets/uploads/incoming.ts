@@ -11,20 +11,21 @@ import { UPLOAD_LIMIT_BYTES, URL_FETCHES, URL_LIMIT_BYTES, URL_TIMEOUT_MS } from
 import { filenameIn } from '../rules.ts';
 import { UrlUpload } from '../schema.ts';
 
-/** Whose upload it is, and what ends when its sender has gone away. */
+/** The account of an upload, and a signal that aborts when its client disconnects. */
 interface Sender {
   accountId: string;
   client: AbortSignal;
 }
 
-/** An image on its way in. It is disposed of whether it came or not. */
+/** An image that is being received. It has to be disposed of in every case. */
 export interface IncomingImage extends Disposable {
   bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
-  /** The name that its sender gave. */
+  /** The file name that the client sent. */
   filename: string | null;
   /**
-   * To be called when the bytes were read: reads what comes behind them, and gives back what the image held.
-   * @throws ApiError of what is wrong behind them.
+   * Must be called when the bytes have been read: reads the rest of the body, and releases the memory budget of the
+   * image.
+   * @throws ApiError for a fault in the rest of the body.
    */
   end(): Promise<void>;
 }
@@ -32,16 +33,14 @@ export interface IncomingImage extends Disposable {
 const MOST_WAITING_FETCHES = 1_000;
 const checkUrlUpload = checkOf(UrlUpload, 'body');
 
-/**
- * Opens the image of a request's body, to be read while it comes: raw bytes, a multipart `file` part, or a JSON url.
- */
+/** Opens the image of a request's body as a stream: raw bytes, a multipart `file` part, or the URL in a JSON body. */
 export interface IncomingImages {
   /** @throws ApiError payload_too_large on `file` or `body`; invalid_param; of the fetcher. */
   open(request: FastifyRequest, sender: Sender): Promise<IncomingImage>;
 }
 
 export function createIncoming(outbound: Outbound): IncomingImages {
-  // A fetched image is in memory as a whole: few at once, accounts in turn.
+  // A fetched image is held in memory as a whole, so fetches are limited, and accounts take turns.
   const fetches: Admission = createAdmission({
     slots: URL_FETCHES,
     budgetBytes: URL_FETCHES * URL_LIMIT_BYTES,
@@ -78,7 +77,7 @@ export function createIncoming(outbound: Outbound): IncomingImages {
 }
 
 /**
- * Opens a raw body as the image, whatever its Content-Type says.
+ * Opens a raw body as the image, regardless of its Content-Type.
  * @throws ApiError payload_too_large on `file`.
  */
 export function openRaw(request: FastifyRequest, body: Readable): IncomingImage {

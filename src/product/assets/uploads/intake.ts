@@ -22,7 +22,7 @@ interface IntakeOptions {
   capacity: Capacity;
 }
 
-/** From the last byte to the description: waiting for others included. */
+/** The timeout from the last byte to the description, including the wait in the queue. */
 const DESCRIBE_TIMEOUT_MS = 60_000;
 const MOST_WAITING = 10_000;
 
@@ -31,11 +31,10 @@ function sizeOf({ imageThreads }: Capacity) {
   return { slots, budgetBytes: slots * UPLOAD_LIMIT_BYTES };
 }
 
-/** Takes bytes in: to the objects first, as they come, then to a thread that identifies them. */
+/** Receives the bytes of uploads: they are streamed to the object store first, and then identified in a thread. */
 export interface Intake {
   /**
-   * Stores bytes as they come, and reads the image to its end. Bytes that end in an error are not stored, and that is
-   * the error.
+   * Streams the image to the object store. A failed stream stores nothing, and its error is thrown.
    * @returns their SHA-256 in hexadecimal.
    */
   store(key: string, image: IncomingImage): Promise<string>;
@@ -48,8 +47,8 @@ export interface Intake {
 
 export function createIntake({ objects, pixels, capacity }: IntakeOptions): Intake {
   /**
-   * Stored bytes are read back for the thread by enough uploads at once that none of the threads idles: what an upload
-   * holds in memory while it waits is nothing, however many there are. Accounts take turns.
+   * The queue before stored bytes are read back for a thread. As many uploads are admitted as keep the threads busy; a
+   * waiting upload holds no bytes in memory. Accounts take turns.
    */
   const turns: Admission = createAdmission({ ...sizeOf(capacity), limits: () => ({ calls: MOST_WAITING }) });
   capacity.onChange(() => turns.resize(sizeOf(capacity)));
@@ -58,7 +57,7 @@ export function createIntake({ objects, pixels, capacity }: IntakeOptions): Inta
     async store(key, image) {
       const hash = createHash('sha256');
       const body = Readable.from(hashed(image.bytes, hash), { objectMode: false });
-      // The interface's own word for the type is on the asset; stored bytes are served by no other way.
+      // The media type is a field of the asset, and the object is served through it only.
       await objects.put(key, body, 'application/octet-stream');
       await image.end();
       return hash.digest('hex');

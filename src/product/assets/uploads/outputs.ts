@@ -18,27 +18,27 @@ interface OutputsOptions {
   now: () => Date;
 }
 
-/** Which item of which job an output is of, and how it is kept. */
+/** The job and the item of an output, and how it is stored. */
 interface OutputLabels extends Pick<Labels, 'collection' | 'expiresAt'> {
   accountId: string;
   jobId: string;
   itemIndex: number;
 }
 
-/** Work on the description of an output that comes without one. */
+/** The time for describing an output that comes without a description. */
 const DESCRIBE_TIMEOUT_MS = 60_000;
 
 /**
- * Outputs of jobs as assets. An output is `made` first: whole, described and stored, but seen by nobody. Only when its
- * item has been settled with it is it shown; one whose item was settled by another is discarded. So each completed item
- * has one asset, whoever worked on it besides. Its place was reserved by the job.
+ * The outputs of jobs as assets. An output is `made` first: it is stored and described, but not visible. It becomes
+ * visible when its item has been recorded with it, and is discarded when another attempt was recorded for the item. So
+ * each completed item has exactly one asset, even if several processes worked on it. The job has reserved its quota.
  */
 export interface Outputs {
   /**
-   * Stores an output, unseen.
-   * @param bytes are read and left as they are.
-   * @param known what the bytes are, from the thread that made them; without it they are described here.
-   * @param repeated runs the step that stores it, as often as it is worth: it stores the same asset each time.
+   * Stores an output, which is not visible yet.
+   * @param bytes are not changed.
+   * @param known the description from the thread that made the bytes; without it, they are described here.
+   * @param repeated runs the step that stores the asset, and may repeat it: each run stores the same asset.
    * @throws ApiError unsupported_format when it is no image; internal_error with reason storage_full or
    *   store_unavailable when its bytes are not stored.
    */
@@ -49,13 +49,13 @@ export interface Outputs {
     known?: Facts,
     repeated?: (step: () => Promise<void>) => Promise<void>,
   ): Promise<AssetDocument>;
-  /** Shows outputs of one account whose items were settled with them. Showing twice is showing once. */
+  /** Makes outputs of one account visible whose items were recorded with them. It may be repeated. */
   show(accountId: string, assetIds: readonly string[], collection: string | null): Promise<void>;
-  /** Removes an output that no item was settled with; what fails here is found by the sweep. */
+  /** Removes an output that no item was recorded with; a failure is left to the sweep. */
   discard(accountId: string, assetId: string): Promise<void>;
-  /** For the sweep: outputs that were made before an instant, and neither shown nor discarded since. */
+  /** For the sweep: outputs that were made before an instant, and neither made visible nor discarded since. */
   leftOver(before: Date, limit: number): Promise<AssetDocument[]>;
-  /** Removes what a job made, when its records end; answers how many assets it removed of at most `limit`. */
+  /** Removes at most `limit` outputs of a job whose records have expired; returns how many. */
   removeOf(accountId: string, jobId: string, limit: number): Promise<number>;
 }
 
@@ -132,7 +132,7 @@ export function createOutputs({
   };
 }
 
-/** The document was stored before, by a step whose answer was lost. */
+/** The document was stored by an earlier run of the step, whose response was lost. */
 function unlessThere(error: unknown): void {
   if (!(error instanceof DuplicateKeyError) || error.index !== '_id_') throw error;
 }

@@ -19,7 +19,7 @@ interface UploadRoutesOptions {
   links: Links;
 }
 
-/** How images become assets: sent, fetched from a url, or put later under a signed one. */
+/** The routes that create assets: from a body, from a URL, or from a later PUT to a signed upload URL. */
 export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOptions): Promise<void> {
   const { gate, arrivals, incoming, links } = options;
   openToEveryOrigin(app, ({ method }) => method === 'PUT');

@@ -21,7 +21,7 @@ interface ArrivalsOptions {
   intake: Intake;
   removal: Removal;
   objects: Objects;
-  /** Assets that a plan stores. */
+  /** The most assets that a plan may store. */
   storedAssets: (plan: string) => number;
   upgradeUrl: () => string;
   now: () => Date;
@@ -32,16 +32,16 @@ interface Owner {
   plan: string;
 }
 
-/** An image that somebody sends. */
+/** An image that a client sends. */
 interface Sending {
   image: IncomingImage;
-  /** Aborts when the sender has gone away. */
+  /** Aborts when the client disconnects. */
   client: AbortSignal;
 }
 
 interface Arrived {
   asset: AssetDocument;
-  /** False when the account had these bytes already. */
+  /** False when the account already had an asset with these bytes. */
   isNew: boolean;
 }
 
@@ -49,27 +49,27 @@ const MOST_ENTRY_ATTEMPTS = 100;
 const LONGEST_PAUSE_MS = 100;
 
 /**
- * How assets come. The document is first, and hidden: it notes the key under which bytes are about to lie. The bytes
- * are stored, described, counted, and the document is shown. Until that last step nothing was promised to anybody; a
- * crash before it leaves a hidden document, which the sweep removes with its object and its place.
+ * The creation of assets. A hidden document is written first; it holds the key of the object. Then the bytes are stored
+ * and described, the asset is counted, and the document is made visible. Nothing is promised to the client before that
+ * last step. A crash before it leaves a hidden document, which the sweep removes with its object and its quota.
  */
 export interface Arrivals {
   /**
-   * Stores an image. An upload of bytes that the account has uploaded before is that asset.
-   * @throws ApiError of the image, of the plan's limit, or of its bytes; nothing is left of it then.
+   * Stores an image. Bytes that the account has uploaded before return the existing asset.
+   * @throws ApiError of the image, of the plan's limit, or of the object store; nothing is stored then.
    */
   receive(owner: Owner, labels: Labels, sending: Sending): Promise<Arrived>;
   /**
-   * Makes an asset whose bytes are put later, by anybody who has its signed url, until its `expiresAt`.
+   * Creates an asset whose bytes are sent later, by any holder of its signed URL, until its `expiresAt`.
    * @throws ApiError asset_count_exceeded
    */
   reserve(owner: Owner, labels: Omit<Labels, 'expiresAt'>): Promise<AssetDocument>;
   /**
-   * Takes the bytes of a reserved asset, once.
-   * @throws ApiError asset_not_found; invalid_state when they came before; of the image.
+   * Stores the bytes of a reserved asset, once.
+   * @throws ApiError asset_not_found; invalid_state when they were sent before; of the image.
    */
   put(accountId: string, assetId: string, sending: Sending): Promise<AssetDocument>;
-  /** The steps after an asset is shown; the sweep takes them for one whose process died before. */
+  /** The steps after an asset became visible. The sweep takes them when the process died before. */
   settle(asset: AssetDocument): Promise<void>;
 }
 
@@ -78,8 +78,8 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
   const later = (ms: number) => new Date(now().getTime() + ms);
 
   /**
-   * Takes a place of the plan, or answers the asset that these bytes have become meanwhile. Where other assets are
-   * between in and out, it is not known yet whether there is a place.
+   * Takes one unit of the quota, or returns the asset that another upload has created from these bytes meanwhile. While
+   * other assets are being added or removed, it is not yet known whether a unit is free.
    * @throws ApiError asset_count_exceeded
    */
   async function enter(
@@ -105,8 +105,8 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
   }
 
   /**
-   * The asset that the account has of these bytes already. A full account is refused before the costly description, but
-   * not where its last place was taken by these very bytes meanwhile.
+   * The asset with these bytes that the account already has. A full account is refused before the costly description,
+   * unless the last unit of its quota was taken by another upload of the same bytes.
    * @throws ApiError asset_count_exceeded
    */
   async function knownOrRoom(
@@ -123,7 +123,9 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
     return winner;
   }
 
-  /** Shows an asset whose bytes are stored and known, unless its account has them. */
+  /**
+   * Makes an asset visible whose bytes are stored and described, unless the account already has one with these bytes.
+   */
   async function show(owner: Owner, asset: AssetDocument, digest: string, facts: Facts): Promise<Arrived> {
     const identity = asset.origin === 'upload' ? digest : null;
     const same = await enter(owner, asset._id, identity);
@@ -176,8 +178,8 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
   }
 
   /**
-   * A put that brought no image fails its asset; any other failure is not the image's, and gives the url back. Either
-   * way the asset has failed before its object goes, and forgets the key only after that.
+   * A PUT without an image fails its asset. After any other failure the URL can be used again. In both cases the
+   * document is changed first, then the object is deleted, and only then may its key be removed from the document.
    */
   async function undoPut(claimed: AssetDocument, objectKey: string, error: unknown): Promise<void> {
     const expiresAt = later(FAILED_LIFE_MS).toISOString();
@@ -226,7 +228,7 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
       try {
         return await take(claimed, objectKey, sending);
       } catch (error) {
-        // An upload that cannot be undone now expires, as an asset that was never put.
+        // An upload that cannot be undone now expires like an asset that was never uploaded.
         await undoPut(claimed, objectKey, error).catch(() => undefined);
         throw error;
       }
@@ -236,7 +238,7 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
   };
 }
 
-/** When the url of a reserved asset ends. */
+/** When the upload URL of a reserved asset expires. */
 function putEnd({ createdAt }: AssetDocument): string {
   return new Date(Date.parse(createdAt) + PUT_LIFE_MS).toISOString();
 }

@@ -7,7 +7,7 @@ const CODES_THREAD = new URL('../../../../workers/models/codes.ts', import.meta.
 const THREADS = 1;
 const HEAP_MEGABYTES = 512;
 
-/** The packages of the readers. An installation may leave them out. */
+/** The packages of the readers, which an installation may omit. */
 const PACKAGES = ['tesseract.js', '@tesseract.js-data/eng/package.json', 'zxing-wasm/reader'];
 
 /** True when the packages of the local models are installed. */
@@ -20,7 +20,7 @@ export function isLocalInstalled(): boolean {
   }
 }
 
-/** Models that run on this machine and read one kind of thing: writing, or bar and QR codes. */
+/** The models that run on this machine: one reads text, the other reads bar codes and QR codes. */
 export function createLocal(): Provider {
   const text = createTextReader();
   const codes = lazyThreads<CodesTask, CodesRead>(CODES_THREAD, THREADS, { heapMegabytes: HEAP_MEGABYTES });

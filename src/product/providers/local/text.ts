@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Worker } from 'tesseract.js';
 import type { Box } from '../../../../workers/models/protocol.ts';
 
-/** Writing that was found in a picture. Confidences are 0 to 1, as the reader trusts itself. */
+/** The text that was found in a picture. Confidences are 0 to 1, as reported by the reader. */
 export interface TextRead {
   text: string;
   confidence: number;
@@ -11,21 +11,21 @@ export interface TextRead {
 }
 
 export interface TextReader {
-  /** Rejects with the signal's reason when it aborts: the thread is then ended, whatever it was at. */
+  /** Rejects with the signal's reason when it aborts: the thread is then ended. */
   read(picture: Uint8Array, signal: AbortSignal): Promise<TextRead>;
   close(): Promise<void>;
 }
 
 const LANGUAGE = 'eng';
-/** The neural engine alone; the language data of the package is for it. */
+/** The LSTM engine only, for which the package has language data. */
 const NEURAL = 1;
 const IDLE_MS = 60_000;
-/** Pictures seldom say their density, and the reader warns on the console for each. */
+/** Few pictures contain their density, and the reader would print a warning for each of the others. */
 const ASSUMED_DPI = '150';
 
 /**
- * Reads writing with tesseract.js, whose worker is a thread of its own: started with the first picture, ended when none
- * came for a while. One picture at a time; it is bounded by max_input_edge, and so is the thread's memory.
+ * Reads text with tesseract.js in a thread of its own, which is started for the first picture and ended after an idle
+ * time. It reads one picture at a time. max_input_edge limits the picture, and so the memory of the thread.
  */
 export function createTextReader(): TextReader {
   let worker: Promise<Worker> | undefined;
@@ -71,7 +71,7 @@ export function createTextReader(): TextReader {
   };
 }
 
-/** The language data lies in its package: nothing is fetched, and nothing is cached elsewhere. */
+/** The language data is read from its package: nothing is downloaded, and nothing is cached elsewhere. */
 async function start(): Promise<Worker> {
   const { createWorker } = await import('tesseract.js');
   const data = dirname(fileURLToPath(import.meta.resolve('@tesseract.js-data/eng/package.json')));

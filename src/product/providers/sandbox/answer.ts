@@ -6,10 +6,10 @@ import { answerBudget, type Budget } from './budget.ts';
 type Schema = Readonly<Record<string, unknown>>;
 type Facts = Readonly<Record<string, unknown>>;
 
-/** Deep enough for any schema that is accepted; a schema that refers to itself ends here. */
+/** The most levels of an answer, enough for any accepted schema; a recursive schema ends here. */
 const DEEPEST = 12;
 
-/** The facts of a picture that the sandbox knows, by the names that an answer may ask for. */
+/** The facts of a picture that the sandbox fills in, by the names of properties. */
 export function factsOf(measures: Measures): Facts {
   const { width, height, dominantColor, hasText } = measures;
   const tags = tagsOf(measures);
@@ -25,9 +25,9 @@ function tagsOf({ width, height, brightness, colourfulness, isTransparent }: Mea
 }
 
 /**
- * An object that fits the schema: facts under their own names, and the least that fits for everything else. Where all
- * properties together are more than an answer may have, it has those that the schema requires.
- * @throws ProviderFault rejected when these are too many as well.
+ * An object that is valid under the schema: facts for properties of their names, and the smallest valid value for
+ * everything else. If all properties together exceed the budget, only the required ones are filled.
+ * @throws ProviderFault rejected when these exceed the budget as well.
  */
 export function answerFor(schema: Schema, facts: Facts): unknown {
   const answer = (onlyRequired: boolean) =>
@@ -52,7 +52,7 @@ interface AnswerContext {
   facts: Facts;
   onlyRequired: boolean;
   budget: Budget;
-  /** Of the property that is filled. */
+  /** The name of the property that is being filled. */
   name: string;
   depth: number;
 }
@@ -85,7 +85,7 @@ function valueFor(schema: unknown, context: AnswerContext): unknown {
   }
 }
 
-/** Charges the budget for a value that is answered unchanged: a fact, or one that the schema holds. */
+/** Subtracts a value from the budget that is answered unchanged: a fact, or a value from the schema. */
 function chargedValue(value: unknown, { budget }: AnswerContext): unknown {
   budget.spend({ bytes: JSON.stringify(value)?.length ?? 0 });
   return value;
@@ -94,7 +94,7 @@ function chargedValue(value: unknown, { budget }: AnswerContext): unknown {
 function objectFor(schema: Schema, context: AnswerContext): Record<string, unknown> {
   const properties = (schema.properties ?? {}) as Record<string, unknown>;
   const required = (schema.required ?? []) as string[];
-  // Where a schema goes round in circles, only what it insists on is filled.
+  // In a recursive schema, only required properties are filled.
   const fillsAll = !context.onlyRequired && context.depth < DEEPEST;
   const names = fillsAll ? [...Object.keys(properties), ...required] : required;
   if (context.depth > 2 * DEEPEST) return {};
@@ -139,7 +139,7 @@ function resolvedOnce(schema: Schema, context: AnswerContext): Schema {
   return resolved;
 }
 
-/** Follows references within the document and takes the first of a choice; what all must hold is joined. */
+/** Follows references within the document, takes the first schema of anyOf and oneOf, and merges allOf. */
 function resolve(schema: Schema, context: AnswerContext, hops = 0): Schema {
   if (hops > DEEPEST) return {};
   const { $ref, allOf, anyOf, oneOf, ...own } = schema;
@@ -162,7 +162,7 @@ function resolve(schema: Schema, context: AnswerContext, hops = 0): Schema {
   };
 }
 
-/** Entries of a list or fields of an object. */
+/** The entries of a list or the properties of an object. */
 function sizeOf(value: unknown): number {
   if (Array.isArray(value)) return value.length;
   return typeof value === 'object' && value !== null ? Object.keys(value).length : 0;

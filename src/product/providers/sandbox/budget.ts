@@ -1,9 +1,9 @@
 import { ANSWER_MAX_VALUES } from '../../models/least-answer.ts';
 import { rejected } from '../provider.ts';
 
-/** Text of one answer: a schema of few bytes can ask for more than any memory holds. */
+/** The most text of one answer, because a small schema can require more than any memory holds. */
 const BYTES_MAX = 256 * 1024;
-/** Keywords that are read to make it, a reference's at each place: references multiply them without making a value. */
+/** The most keywords that are read for one answer, because references can multiply them without creating a value. */
 const KEYWORDS_MAX = 30_000;
 
 /** The remaining cost of one answer. Answers are made on the event loop, so the whole budget is a few milliseconds. */

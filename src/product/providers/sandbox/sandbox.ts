@@ -22,8 +22,9 @@ const GROWTH_MAX = 2_000;
 const SEED_MAX = 4_294_967_295;
 
 /**
- * The stand-in for a provider: no key, no network, the same answer for the same request. Its pictures are real
- * transforms and drawings, its facts are real, and words in the prompt make it fail the way providers do.
+ * The sandbox replaces a provider without a key and without a network, and gives the same answer to the same request.
+ * Its pictures are real transforms and drawings, its facts are real, and directives in the prompt make it fail as
+ * providers do.
  */
 export function createSandbox(): Provider {
   const threads = lazyThreads<SandboxTask, SandboxResult>(THREAD, THREADS);
@@ -119,7 +120,7 @@ function oneOf(value: unknown, name: string, allowed: readonly unknown[]): void 
   throw rejected(`${name} must be one of ${allowed.join(', ')}.`);
 }
 
-/** Four bytes of a hash: like requests get like pictures, others get others. */
+/** Four bytes of a hash, so that equal requests get equal pictures. */
 function seedOf(text: string): number {
   return createHash('sha256').update(text).digest().readUInt32BE(0);
 }

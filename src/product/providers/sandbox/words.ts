@@ -1,10 +1,10 @@
-/** Instructions for the sandbox, read from the words of a prompt, for one item. */
+/** The directives for the sandbox in a prompt, for one item. */
 export interface Steering {
   rejects: boolean;
   fails: boolean;
   answersGarbage: boolean;
   waitMs: number;
-  /** The prompt without these words. */
+  /** The prompt without the directives. */
   text: string;
 }
 
@@ -12,8 +12,8 @@ const LONGEST_WAIT_MS = 60_000;
 const WORD = /\[sandbox:(reject|fail|wait|garbage)(?:@([\d,\s]+)|=(\d+))?\]/g;
 
 /**
- * Reads the words of a prompt: `[sandbox:reject]`, `[sandbox:fail]`, either with `@1,3` for the items of these indexes
- * alone, `[sandbox:fail=2]` for the first 2 tries of an item, `[sandbox:wait=MS]` and `[sandbox:garbage]`.
+ * Parses the directives of a prompt: `[sandbox:reject]` and `[sandbox:fail]`, either with `@1,3` for the items of these
+ * indexes only, `[sandbox:fail=2]` for the first 2 attempts of an item, `[sandbox:wait=MS]` and `[sandbox:garbage]`.
  */
 export function steeringOf(prompt: string, itemIndex: number, attempt: number): Steering {
   const steering: Steering = {

@@ -48,7 +48,7 @@ export const BUILT_INS: readonly Template[] = [
 
 const BY_ID = new Map(BUILT_INS.map((template) => [template._id, template]));
 
-/** The built-in of this id, which is its slug too. */
+/** The built-in of this id, which is also its slug. */
 export function findBuiltIn(idOrSlug: string): Template | undefined {
   return BY_ID.get(idOrSlug);
 }
@@ -65,7 +65,7 @@ interface Facts {
   height: number;
 }
 
-/** Joins the facts of a built-in with its html and css, which lie beside this file. */
+/** Joins the fields of a built-in with its html and css, which are files beside this one. */
 function builtIn(file: string, facts: Facts): Template {
   const [html, css] = ['html', 'css'].map((type) =>
     readFileSync(new URL(`${file}.${type}`, import.meta.url), 'utf8'),
