@@ -5,7 +5,7 @@ import { present } from '../../platform/names/present.ts';
 import type { Fragment } from './op.ts';
 import { isStill } from './pass-parameters.ts';
 
-/** A step that cannot join the pass: `index` counts within the fragments, `key` is the parameter at fault. */
+/** A step that cannot join the pass: `index` is its position in the fragments, `key` the conflicting parameter. */
 export interface Conflict {
   index: number;
   key: 'frame' | 'density' | 'metadata' | 'lossless';
@@ -17,8 +17,8 @@ export type Merged =
   | { conflict: Conflict; pass?: never };
 
 /**
- * Joins adjacent deterministic steps into one pass. A later step's encoder settings win over an earlier one's; how the
- * input is read, and which metadata stays, can be said in one way only.
+ * Joins adjacent deterministic steps into one pass. A later step's encoder settings win over an earlier one's; but the
+ * settings for reading the input and for metadata must not conflict.
  */
 export function mergeFragments(fragments: readonly Fragment[]): Merged {
   const conflict = firstTwoValued(fragments) ?? allFrames(fragments) ?? losslessInLossy(fragments);
@@ -36,14 +36,14 @@ function encodeOf(fragments: readonly Fragment[]): Encode {
   return fragments.map((fragment) => fragment.encode).reduce(overrule, {});
 }
 
-/** The format that a pass of these steps writes; undefined when it follows the input. */
+/** The output format of a pass of these steps; undefined when it is that of the input. */
 function formatOf(fragments: readonly Fragment[]): Encode['format'] {
   return fragments.findLast((fragment) => fragment.encode.format !== undefined)?.encode.format;
 }
 
 /**
- * A changed format drops encoder settings that were given for the earlier one; metadata, background and the target of a
- * compression concern any.
+ * A change of the format drops encoder settings of the earlier one; metadata, background and the target of a
+ * compression apply to any format.
  */
 function overrule(earlier: Encode, later: Encode): Encode {
   const changed =
@@ -74,13 +74,13 @@ function firstTwoValued(fragments: readonly Fragment[]): Conflict | undefined {
   return undefined;
 }
 
-/** The first frame has a name and an index. */
+/** The first frame can be given by its name or by its index. */
 function isSame(key: Conflict['key'], one: unknown, other: unknown): boolean {
   const plain = (value: unknown) => (key === 'frame' && value === 'first' ? 0 : value);
   return plain(one) === plain(other);
 }
 
-/** All frames need a format that holds them, and steps that work on each. */
+/** Several frames need an animated format, and steps that support each frame. */
 function allFrames(fragments: readonly Fragment[]): Conflict | undefined {
   const index = fragments.findIndex((fragment) => fragment.decode.frame === 'all');
   if (index === -1) return undefined;
@@ -100,7 +100,7 @@ function makesOnePicture(name: string): boolean {
   return operation?.kind === 'step' && operation.frames === 'first';
 }
 
-/** Parameters of another format are removed by now; the rest was sent without a format. */
+/** Settings of another format have been removed before; the rest were sent without a format. */
 function losslessInLossy(fragments: readonly Fragment[]): Conflict | undefined {
   const lossy = lossyWriter(encodeOf(fragments));
   if (lossy === undefined) return undefined;

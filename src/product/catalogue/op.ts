@@ -6,22 +6,22 @@ import type { ModelCategory } from '../models/models.ts';
 export type Given = Readonly<Record<string, unknown>>;
 
 declare const checked: unique symbol;
-/** Parameters that kept their op's contract: nothing unchecked is ever compiled. */
+/** Parameters that are valid under their op's contract. The type ensures that only checked parameters are compiled. */
 export type Checked = Given & { readonly [checked]: true };
 
-/** A violation of a rule across several parameters: the parameter to name, and how to mend it. */
+/** A violation of a rule across several parameters: the parameter to name, and how to correct it. */
 export interface Violation {
   key: string;
   message: string;
   details?: Record<string, unknown>;
 }
 
-/** A partial pass: what one deterministic step asks of the pass that it becomes part of. */
+/** A part of a pass: the requirements of one deterministic step. */
 export interface Fragment {
   decode: Decode;
   steps: Step[];
   encode: Encode;
-  /** The pass ends in a comparison with this asset instead of an image. */
+  /** The asset with which the pass compares its result, instead of returning an image. */
   compareWith?: string;
 }
 
@@ -31,7 +31,7 @@ interface OpBase<N extends string> {
   runs: 'pass' | 'render' | 'model' | 'answer';
   /** One sentence that says what the op does, for an agent that has to choose. */
   description: string;
-  /** Contract of the job's `parameters`. */
+  /** The schema of the job's `parameters`. */
   parameters: TObject;
   /** Fields that the op takes beside `parameters` in a job body, such as prompt or templateId. */
   fields: TProperties;
@@ -49,12 +49,12 @@ export interface PixelOp<N extends string = string> extends OpBase<N> {
   jobType: 'process';
   syncEndpoint?: string;
   example: { parameters: Given };
-  /** Which of its parameters stand for an argument of the registry that has another name, the likeliest first. */
+  /** The parameters behind an argument of the registry with a different name, the likeliest first. */
   renamed: Readonly<Record<string, readonly string[]>>;
   compile(params: Checked): Fragment;
 }
 
-/** Draws a template: deterministic, but no step of a pass. */
+/** An op that draws a template. It is deterministic, but no step of a pass. */
 export interface RenderOp<N extends string = string> extends OpBase<N> {
   runs: 'render';
   /** The body of the endpoint that draws one row while the caller waits. */
@@ -66,7 +66,7 @@ export interface RenderOp<N extends string = string> extends OpBase<N> {
   example: Given;
 }
 
-/** Answered by an endpoint of its own, never a job. */
+/** An op with an endpoint of its own, which cannot be a job. */
 export interface SyncOp<N extends string = string> extends OpBase<N> {
   runs: 'answer';
   kind: 'sync';
@@ -79,7 +79,7 @@ export interface AiOp<N extends ModelCategory = ModelCategory> extends OpBase<N>
   kind: 'ai';
   jobType: 'ai-generate' | 'ai-edit' | 'parse';
   modelCategory: ModelCategory;
-  /** Its parameters go to the model as sent: the contract describes them, and the model has the last word. */
+  /** Its parameters are sent to the model unchanged: the contract describes them, and the model checks them. */
   parametersAsSent: boolean;
   example: Given;
   /** The instruction when none is sent. */

@@ -22,7 +22,10 @@ interface Wording {
   examples?: readonly unknown[];
 }
 
-/** A parameter of the registry as an op says it: with tighter bounds or in other words. Its type and default stay. */
+/**
+ * A parameter of the registry as declared by an op: with tighter bounds or another description, but with its type and
+ * default.
+ */
 export function adapted<S extends TSchema>(
   schema: S,
   changes: S extends TInteger | TNumber ? Wording & { minimum?: number; maximum?: number } : Wording,
@@ -30,10 +33,10 @@ export function adapted<S extends TSchema>(
   return { ...schema, ...changes };
 }
 
-/** The longest instruction that a model is given, its subjects' descriptors included. */
+/** The longest prompt of a model, including the descriptors of its subjects. */
 export const PROMPT_MAX_CHARACTERS = 32_000;
 
-/** The instruction that an AI op takes beside its parameters. */
+/** The prompt that an AI op takes in addition to its parameters. */
 export function prompt(description: string, options?: { default: string }) {
   return text(1, PROMPT_MAX_CHARACTERS, description, options);
 }

@@ -33,10 +33,10 @@ export const PASS_PARAMETERS = {
   background,
 };
 
-/** Passes of these formats can move; frame=all makes no sense in any other. */
+/** Formats that can be animated; frame=all is invalid for any other. */
 const MOVING_FORMATS: readonly string[] = ['gif', 'webp'];
 
-/** Whether `format` holds a single picture. An absent one is not known to. */
+/** Whether `format` can contain only a single picture. False for an unknown format. */
 export function isStill(format: string | undefined): boolean {
   return format !== undefined && !MOVING_FORMATS.includes(format);
 }
@@ -45,7 +45,7 @@ export type PassParameters = {
   [Name in keyof typeof PASS_PARAMETERS]?: Static<(typeof PASS_PARAMETERS)[Name]>;
 };
 
-/** The part of a pass that the shared parameters stand for. */
+/** The part of a pass that the shared parameters determine. */
 export function passPartsOf(params: PassParameters): { decode: Decode; encode: Encode } {
   const { frame, density, ...encode } = pick(params);
   return {
@@ -54,7 +54,9 @@ export function passPartsOf(params: PassParameters): { decode: Decode; encode: E
   };
 }
 
-/** Refuses what no encoder can do at once; what other steps of the pass have a say in is left to the merge. */
+/**
+ * Refuses combinations that no encoder supports. Those that depend on other steps of the pass are checked by the merge.
+ */
 export function passRule(given: Given): Violation | undefined {
   const lossy = lossyWriter(given as Encode);
   if (lossy === undefined) return undefined;

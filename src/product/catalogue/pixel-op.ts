@@ -26,13 +26,13 @@ interface Source<N extends string, P extends TProperties> {
 interface PixelOpSource<N extends string, P extends TProperties, S extends StepOf<object>>
   extends Source<N, P> {
   description: string;
-  /** The op's own parameters; they hide a shared one of the same name. */
+  /** The op's own parameters; they replace a shared one of the same name. */
   parameters: P;
-  /** The op's steps, and what it asks of the encoder beyond the shared parameters. Defaults are filled in. */
+  /** The op's steps, and its encoder settings beyond the shared parameters. Defaults are filled in. */
   compile: (params: Filled<P> & Shared<P>) => { steps?: readonly S[]; encode?: Encode };
 }
 
-/** A step whose arguments were held against its operation by the compiler. */
+/** A step whose arguments were checked against its operation by the TypeScript compiler. */
 interface StepOf<A> {
   operation: StepName;
   params: A;
@@ -40,12 +40,12 @@ interface StepOf<A> {
 
 type ArgumentNames<S> = S extends StepOf<infer A> ? keyof A & string : never;
 
-/** Arguments of the op's steps that are called otherwise than its parameters. */
+/** The arguments of the op's steps whose names differ from its parameters. */
 type Foreign<P extends TProperties, S> = Exclude<ArgumentNames<S>, keyof P | keyof PassParameters>;
 
 /**
- * The parameters that an argument of a step is made of, for refusals that a worker makes in the argument's name. An
- * argument that has the name of a parameter may be left out; one that the op alone decides is made of none.
+ * The parameters behind each argument of a step, to translate a worker's refusal of the argument. An argument with the
+ * name of a parameter may be omitted; one that only the op determines has none.
  */
 type Renamed<P extends TProperties, S> = [Foreign<P, S>] extends [never]
   ? { renamed?: Partial<Record<ArgumentNames<S>, readonly (keyof P & string)[]>> }
@@ -85,8 +85,8 @@ export function pixelOp<const N extends string, P extends TProperties, S extends
 }
 
 /**
- * An op that is one operation of the registry. Its parameters are the operation's; its sentence and rule are so where
- * it has none.
+ * An op that is one operation of the registry. It has the operation's parameters, and its description and rule unless
+ * it defines its own.
  */
 export function operationOp<const N extends string, O extends StepName>(
   operation: O,

@@ -6,10 +6,10 @@ const WHOLE = /^-?\d+$/;
 const DECIMAL = /^-?\d+(\.\d+)?$/;
 
 /**
- * Reads an op's parameters from the text of a query or of multipart fields, each as its declared type. Text that is
- * not of that type stays text, and undeclared keys stay as they are: `checkParameters` refuses both, in its words.
- * @param query the op's own keys only; op, preset, response and the like are the caller's.
- * @throws ApiError invalid_param on a key that is given more than once.
+ * Parses an op's parameters from a query or from multipart fields, each as its declared type. Text that is not of that
+ * type, and undeclared keys, stay unchanged, and `checkParameters` refuses them.
+ * @param query only the keys of the op, without keys of the call such as op, preset and response.
+ * @throws ApiError invalid_param on a key that was sent more than once.
  */
 export function parametersFromQuery(
   op: Op,
@@ -36,7 +36,7 @@ function coerce(schema: TSchema | undefined, text: string): unknown {
   return text;
 }
 
-/** The value that the text spells in a JSON type, or undefined when it spells none. */
+/** Parses the text as a JSON type; undefined when it is not of that type. */
 function read(type: string | undefined, text: string): unknown {
   switch (type) {
     case 'integer':
@@ -44,7 +44,7 @@ function read(type: string | undefined, text: string): unknown {
     case 'number':
       return DECIMAL.test(text) ? Number(text) : undefined;
     case 'boolean':
-      // Other spellings of the two are read with those of formats and colours.
+      // spelling.ts handles other spellings of the two.
       return text === 'true' ? true : text === 'false' ? false : undefined;
     case 'array':
     case 'object':

@@ -5,10 +5,10 @@ import { firstViolation } from './checks/contract.ts';
 import type { Fragment } from './op.ts';
 
 /**
- * Holds a step of the form `operation` + `params` against the processing registry, and compiles it.
- * @param where goes before the names of the two fields, such as `steps[2].`.
- * @throws ApiError invalid_param on `<where>operation` when the registry has no such key, with those that it has in
- *   details.allowed; on `<where>params` when it refuses the arguments.
+ * Checks a step of the form `operation` + `params` against the processing registry, and compiles it.
+ * @param where the prefix of the two fields' names, such as `steps[2].`.
+ * @throws ApiError invalid_param on `<where>operation` when the registry has no such operation, with all operations in
+ *   details.allowed; on `<where>params` for invalid arguments.
  */
 export function checkRegistryStep(operation: unknown, params: unknown = {}, where = ''): Fragment {
   const entry = typeof operation === 'string' ? operationNamed(operation) : undefined;
@@ -26,14 +26,14 @@ export function checkRegistryStep(operation: unknown, params: unknown = {}, wher
   return { decode: {}, steps: [{ operation: String(operation), params: checked }], encode: {} };
 }
 
-/** A second asset that a step reads beside the picture. */
+/** A second asset that a step reads in addition to its picture. */
 export interface Layer {
   assetId: string;
-  /** The parameter that names it, for a refusal. */
+  /** The parameter that a refusal names. */
   key: string;
 }
 
-/** The second assets that these steps read, in order; a pass that has any runs in jobs only. */
+/** The second assets that these steps read, in order; a pass with any of them runs in jobs only. */
 export function layersOf(steps: readonly Step[]): Layer[] {
   return steps.flatMap(({ operation, params }) => {
     const entry = operationNamed(operation);

@@ -17,11 +17,11 @@ export interface CatalogueOptions {
   models: Models;
   /** When this release was installed: the guidelines' updatedAt. */
   installedAt: Date;
-  /** How long an item of an op typically takes on a model, in whole seconds; undefined while too few are known. */
+  /** The typical time of an item of an op on a model, in whole seconds; undefined with too few measurements. */
   typicalSeconds: (op: string, model: string) => number | undefined;
 }
 
-/** The pages of the documentation that the catalogue writes, by their path below /docs and without `.md`. */
+/** The documentation pages that the catalogue generates, by their path below /docs, without `.md`. */
 export function cataloguePages(options: CatalogueOptions): Record<string, string> {
   const definitions = definitionsOf(options);
   const ops = definitions.map((definition) => [`ops/${definition.op}`, opPage(definition)]);
@@ -29,7 +29,7 @@ export function cataloguePages(options: CatalogueOptions): Record<string, string
   return { guidelines: document, ...Object.fromEntries(ops) };
 }
 
-/** GET /ops, /ops/{op} and /agent-guidelines: public, and the same for everybody. */
+/** GET /ops, /ops/{op} and /agent-guidelines: public, with the same response for all callers. */
 export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOptions): Promise<void> {
   const definitions = definitionsOf(options);
   const byName = new Map(definitions.map((definition) => [definition.op, definition]));
@@ -108,7 +108,7 @@ function definitionsOf({ plans, models }: CatalogueOptions): OpDefinition[] {
   return Object.values(OPS).map((op) => definitionOf(op, plans, models));
 }
 
-/** Adds the measured seconds, the only part of a definition that changes while the service runs. */
+/** Adds the measured seconds, the only part of a definition that changes at run time. */
 function withTypicalSeconds(
   definition: OpDefinition,
   typicalSeconds: CatalogueOptions['typicalSeconds'],

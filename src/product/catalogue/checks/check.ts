@@ -9,11 +9,10 @@ import { parametersInOwnSpelling } from './spelling.ts';
 const ANY_OBJECT = Type.Object({}, { additionalProperties: true });
 
 /**
- * Holds parameters against their op's contract, and brings a deterministic op's into the service's own spelling. What
- * it answers is what is stored and run; the parameters of a model's op go on as they were sent. An AI image op's only
- * have to be an object.
- * @param where goes before the name of the parameter at fault: '' for query keys, `parameters.` for a job,
- *   `steps[2].parameters.` for a preset's step. A function answers it for each name: variants inherit parameters.
+ * Checks parameters against their op's contract, and normalizes the spelling of a deterministic op's. The result is
+ * stored and run. The parameters of a model's op stay as sent; those of an AI image op only have to be an object.
+ * @param where the prefix of the invalid parameter's name: '' for query keys, `parameters.` for a job,
+ *   `steps[2].parameters.` for a preset's step. It can be a function of the name, because variants inherit parameters.
  * @throws ApiError invalid_param naming the parameter, with details of what was received and what is allowed.
  */
 export function checkParameters(
@@ -31,12 +30,10 @@ export function checkParameters(
   throw invalidParam(param, `${violation.message}${takenElsewhere(op, violation.key)}`, violation.details);
 }
 
-/** Ops that are named where a parameter belongs to others. */
+/** The most ops that are named when a parameter belongs to others. */
 const MOST_NAMED = 3;
 
-/**
- * Where a parameter belongs that a deterministic op does not take, as a sentence of its own; '' where no op takes it.
- */
+/** A sentence that names the ops of a parameter which this deterministic op does not have; '' when no op has it. */
 function takenElsewhere(op: Op, key: string): string {
   if (!isPixelOp(op) || key === '' || Object.hasOwn(op.parameters.properties, key)) return '';
   const takers = Object.values<Op>(OPS).filter(

@@ -13,7 +13,7 @@ import { didYouMean } from '../../../platform/names/nearest.ts';
 import { present } from '../../../platform/names/present.ts';
 import type { Violation } from '../op.ts';
 
-/** Nothing is coerced and nothing is filled in: what is stored is what was sent. */
+/** Types are not coerced and defaults are not filled in, so that parameters are stored as sent. */
 const ajv = new Ajv({
   strict: true,
   strictTypes: false,
@@ -24,17 +24,17 @@ const FORMAT_WORDS = { 'css-color': `a CSS colour such as ${COLOUR_NOTATIONS}` }
 const validators = new WeakMap<TSchema, ValidateFunction>();
 
 /**
- * The first thing in `value` that breaks the schema, or undefined. Each schema is compiled once, when first used.
- * @param owner whose contract it is, for the message: an op or a registry operation.
- * @returns a violation whose key is the outermost parameter at fault ('' when the value itself is).
+ * The first violation of the schema in `value`, or undefined. Each schema is compiled once, at its first use.
+ * @param owner the op or registry operation of the contract, for the message.
+ * @returns a violation with the outermost invalid parameter as its key ('' when the value itself is invalid).
  */
 export function firstViolation(schema: TSchema, value: unknown, owner: string): Violation | undefined {
   const validate = validatorOf(schema);
   if (validate(value)) return undefined;
-  // A misspelt name is worth more than the one that is missing for it.
+  // A misspelt name is reported rather than the name that is missing because of it.
   const unknown = unknownKey(schema, value);
   if (unknown !== undefined) return undeclaredKey([unknown], schema, owner);
-  // Of a choice between schemas, the failures of each come first and the choice's own comes last.
+  // For a choice between schemas, ajv lists the failures of each schema first and that of the choice last.
   const error = validate.errors?.at(-1);
   return error && violationOf(error, owner);
 }
@@ -82,7 +82,7 @@ function undeclaredKey(path: readonly string[], schema: TSchema, owner: string):
   return { key: path[0] ?? '', message, details: { allowed: Object.keys(schema.properties ?? {}) } };
 }
 
-/** A sentence that says what such a value is most often meant to be; empty where nothing is known. */
+/** A sentence with the likely meaning of such a value; empty when none is known. */
 function hintFor(value: unknown, schema: TSchema): string {
   if (typeof value !== 'string') return '';
   if (schema.format === 'css-color' && value === '') return ' In a URL write # as %23, as in %23ff8800.';

@@ -36,8 +36,8 @@ type Reader = (text: string) => unknown;
 const readers = new WeakMap<TObject, ReadonlyArray<readonly [name: string, read: Reader]>>();
 
 /**
- * Parameters in the one spelling that the service stores, compares and runs: formats, places and colours in lower case
- * and by their own names, `True` and `False` as booleans. What has no other spelling stays as it was sent.
+ * Normalizes the spelling of parameters for storing, comparing and running: formats, positions and colours in lower
+ * case and by their main names, `True` and `False` as booleans. All other values stay as sent.
  */
 function inOwnSpelling(contract: TObject, given: Given): Given {
   const changed = readersOf(contract).flatMap(([name, read]) => {
@@ -49,12 +49,12 @@ function inOwnSpelling(contract: TObject, given: Given): Given {
   return changed.length === 0 ? given : { ...given, ...Object.fromEntries(changed) };
 }
 
-/** The parameters of a deterministic op in their own spelling. A model gets its parameters as they were sent. */
+/** Normalizes the parameters of a deterministic op. A model gets its parameters as sent. */
 export function parametersInOwnSpelling(op: Op, given: Given): Given {
   return op.kind === 'ai' ? given : inOwnSpelling(op.parameters, given);
 }
 
-/** A step as it is stored and compared. One of the registry, or one that will be refused, stays as it was sent. */
+/** Normalizes a step for storing and comparing. A registry step, and one that will be refused, stays as sent. */
 export function stepInOwnSpelling<S extends { op?: string; parameters?: Given }>(step: S): S {
   const op = step.op === undefined ? undefined : findOp(step.op);
   if (op === undefined || step.parameters === undefined) return step;
@@ -73,7 +73,7 @@ function readersOf(contract: TObject) {
   return found;
 }
 
-/** How text is read that has several spellings; undefined for a parameter whose text has one. */
+/** The function that normalizes a parameter's text; undefined for a parameter with a single spelling. */
 function readerOf(schema: TSchema): Reader | undefined {
   if (schema.type === 'boolean') return readFlag;
   if (schema.format === 'css-color') return readColour;
@@ -92,7 +92,7 @@ function readColour(text: string): string {
   return BARE_HEX.test(word) ? `#${word}` : word;
 }
 
-/** A format by its own name: `JPG`, `image/jpeg` and `jpeg` are jpeg. What is no format stays a word of lower case. */
+/** The main name of a format: `JPG`, `image/jpeg` and `jpeg` are jpeg. Any other text is put in lower case. */
 export function formatInOwnSpelling(text: string): string {
   const word = text.toLowerCase().replace(/^image\//, '');
   return FORMATS.get(word) ?? word;

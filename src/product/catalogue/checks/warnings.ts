@@ -4,12 +4,12 @@ import type { Step } from '../../../../workers/protocol.ts';
 import type { CompiledStep, DeterministicStep } from '../plan/compiled-step.ts';
 import { segmentsOf } from '../plan/segments.ts';
 
-/** An advisory finding: the steps run, but they say something that they do not mean. */
+/** A warning: the steps are valid, but probably do not do what was intended. */
 export interface StepWarning {
   code: (typeof WARNING_CODES)[number];
   /** One sentence naming steps by index. */
   message: string;
-  /** The redundant one first. */
+  /** Indexes of the steps, the redundant one first. */
   steps: number[];
 }
 
@@ -24,7 +24,7 @@ export const WARNING_CODES = [
 
 type Pass = readonly DeterministicStep[];
 
-/** Everything worth a word about a list of steps that passed its checks; each finding looks at one pass. */
+/** All warnings about a valid list of steps; each concerns one pass. */
 export function warningsOf(steps: readonly CompiledStep[]): StepWarning[] {
   const segments = segmentsOf(steps);
   return segments.flatMap((segment, place) => {
@@ -49,7 +49,10 @@ function formatShadowed(pass: Pass): StepWarning[] {
   });
 }
 
-/** Each resize of a pass after a step that says its size, with nothing between them that depends on it. */
+/**
+ * The warnings about each resize that follows a step with a definite output size, without a step between them that
+ * depends on that size.
+ */
 function resizesOf(pass: Pass): StepWarning[] {
   const found: StepWarning[] = [];
   let earlier: { index: number; step: Step } | undefined;
@@ -84,7 +87,7 @@ function resizedTwice(
   return found;
 }
 
-/** A resize that neither crops nor pads: repeated, only the last one counts. */
+/** A resize that neither crops nor pads: of several, only the last one matters. */
 function isPlain({ operation, params }: Step): boolean {
   return operation === 'resize' && params.fit !== 'cover' && params.fit !== 'contain';
 }
@@ -97,7 +100,7 @@ function asksForMore(earlier: Step, later: Step): boolean {
   );
 }
 
-/** Formats that have no room for EXIF, XMP or rights. */
+/** Formats that cannot contain EXIF, XMP or rights. */
 const WITHOUT_METADATA = ['gif'];
 
 function metadataDropped(pass: Pass): StepWarning[] {
@@ -113,7 +116,7 @@ function metadataDropped(pass: Pass): StepWarning[] {
 /** AI ops whose result is transparent. */
 const CUTS_OUT = ['remove_background'];
 
-/** @param before the step that the pass goes on from. */
+/** @param before the step before the pass. */
 function alphaLost(pass: Pass, before: CompiledStep | undefined): StepWarning[] {
   const writer = writerOf(pass);
   const chosen = pass.some(
@@ -148,7 +151,7 @@ function noEffect(pass: Pass): StepWarning[] {
     }));
 }
 
-/** The step that has the last word on the format, and its format. */
+/** The last step that sets the format, and this format. */
 function writerOf(pass: Pass) {
   const step = pass.findLast(({ fragment }) => fragment.encode.format !== undefined);
   const format = step?.fragment.encode.format;

@@ -1,7 +1,7 @@
 import { number, optional } from '../parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 
-/** Contrast turns around the middle of the 8-bit range, so that mid gray stays where it is. */
+/** The fixed point of contrast: the middle of the 8-bit range, so that mid gray does not change. */
 const MIDDLE = 128;
 
 export const adjust = pixelOp({

@@ -1,7 +1,7 @@
 import { integer, number, optional } from '../parameter.ts';
 import { pixelOp } from '../pixel-op.ts';
 
-/** Of these one is the target. */
+/** Exactly one of these is the target. */
 const TARGETS = ['maxBytes', 'minSsim', 'ssimulacra2'] as const;
 const LIKENESSES = ['minSsim', 'ssimulacra2'] as const;
 

@@ -54,7 +54,7 @@ export const crop = pixelOp({
   },
   renamed: { left: ['x'], top: ['y'] },
   compile({ x, y, width, height, aspect, gravity, focalX, focalY }) {
-    // A crop without an aspect has both: the rule has seen to it.
+    // A crop without an aspect has both, which the rule has checked.
     const rectangle = { left: x, top: y, width: width as number, height: height as number };
     return {
       steps: [

@@ -35,7 +35,7 @@ export const resize = pixelOp({
   },
 });
 
-/** A focal point and a gravity both say what a crop keeps: only one may. */
+/** A focal point and a gravity both determine what a crop keeps, so only one of them may be sent. */
 export function focalViolation(given: {
   gravity?: string | undefined;
   focalX?: number | undefined;

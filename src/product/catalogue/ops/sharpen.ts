@@ -2,7 +2,7 @@ import { operations } from '../../../../workers/image/operations/index.ts';
 import { adapted } from '../parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 
-/** Of sharp's scale: more than this only makes noise. */
+/** The maximum on sharp's scale; higher values only amplify noise. */
 const MAX_STRENGTH = 100;
 
 export const sharpen = pixelOp({

@@ -6,7 +6,7 @@ import { isPixelOp, type Op, type PixelOp, type RenderOp } from '../op.ts';
 import type { OpDefinition, OpParameter } from '../schema.ts';
 import { pricingOf } from './pricing.ts';
 
-/** Stands where the caller's own asset goes. */
+/** A placeholder for an asset of the caller. */
 export const PLACEHOLDER_ASSET_ID = 'ast_000000000000000000000000';
 
 /** An op as the catalogue endpoints show it: all that an agent needs to choose it, fill it and price it. */
@@ -49,7 +49,7 @@ function kindFieldsOf(op: Op, models: Models): Partial<OpDefinition> {
   }
 }
 
-/** How the op is called while the caller waits; nothing for one that runs in jobs only. */
+/** The synchronous call of the op; absent for an op that runs in jobs only. */
 function syncFormOf(op: PixelOp | RenderOp): Partial<OpDefinition> {
   if (op.syncEndpoint === undefined) return {};
   const { syncEndpoint } = op;

@@ -4,7 +4,7 @@ import { PASS_PARAMETERS } from '../pass-parameters.ts';
 import type { Guidelines, OpDefinition } from '../schema.ts';
 import { parameterLine, syncCall } from './page.ts';
 
-/** How the service is used; every command in it runs as it stands, where KEY and BASE are set. */
+/** The instructions for agents. Every command in them runs unchanged once KEY and BASE are set. */
 const RULES = `# Darkroom: guidelines for agents
 
 Paths are whole: put the address of the service (BASE) before them. Send \`Authorization: ApiKey <key>\` with every call.
@@ -86,7 +86,7 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Ide
 `;
 
 /**
- * The operating rules, and the catalogue in short, made from what answers /ops.
+ * The operating rules and a summary of the catalogue, generated from the same definitions as /ops.
  * @param updatedAt when this release was installed.
  */
 export function guidelinesOf(definitions: readonly OpDefinition[], updatedAt: Date): Guidelines {
@@ -128,7 +128,7 @@ function jobsOnly({ endpoint, syncEndpoint }: OpDefinition): boolean {
   return endpoint === undefined && syncEndpoint === undefined;
 }
 
-/** Whether the parameter is the one that all of them have, as it was said above. */
+/** Whether the parameter is the shared one, which is described before. */
 function isShared({ params, kind }: OpDefinition, name: string): boolean {
   const shared = (PASS_PARAMETERS as Record<string, { description?: string }>)[name];
   return kind === 'deterministic' && shared !== undefined && params[name]?.description === shared.description;

@@ -1,8 +1,8 @@
 import type { OpDefinition, OpParameter } from '../schema.ts';
 
 /**
- * The call that runs an op while its caller waits, as `POST /path?query`, to which the bytes of an image are added; for
- * a render with its JSON body behind it. Undefined for an op of jobs alone.
+ * The synchronous call of an op as `POST /path?query`, with the image as its body; for a render, followed by its JSON
+ * body. Undefined for an op that runs in jobs only.
  */
 export function syncCall({
   endpoint,
@@ -17,13 +17,16 @@ export function syncCall({
   return `POST /api/v1${syncEndpoint}?${query.join('&')}`;
 }
 
-/** Readable where it can be: JSON keeps its brackets and quotes, what would end the value is escaped. */
+/**
+ * Escapes a query value readably: JSON keeps its brackets and quotes, and only characters that would end the value are
+ * escaped.
+ */
 function inQuery(value: unknown): string {
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
   return text.replace(/[^A-Za-z0-9_.~:,{}[\]"-]/gu, (character) => encodeURIComponent(character));
 }
 
-/** The page of an op: everything that the catalogue knows of it, as Markdown. */
+/** The documentation page of an op, as Markdown. */
 export function opPage(definition: OpDefinition): string {
   const { op, kind, description, params, syncParams, pricing, produces, jobType, example } = definition;
   const call = syncCall(definition);
@@ -75,7 +78,7 @@ function table(params: Record<string, OpParameter>): string[] {
   return [...Object.entries(params).map(([name, parameter]) => `- ${name}: ${parameterLine(parameter)}`), ''];
 }
 
-/** Type, bounds, words, default and meaning of a parameter, in one line. */
+/** The type, bounds, values, default and meaning of a parameter in one line. */
 export function parameterLine({
   type,
   enum: words,
@@ -85,7 +88,7 @@ export function parameterLine({
   description,
 }: OpParameter): string {
   const types = type.split(' or ');
-  // Of several types numbers alone have bounds: text beside them is a choice of words.
+  // Of several types, only numbers have bounds; text beside them is one of a list of values.
   const bounded = types.filter(isNumeric).length > 0 ? isNumeric : () => true;
   const worded = types.includes('string') ? 'string' : types[0];
   const described = types.map((one) => {
@@ -100,7 +103,7 @@ function isNumeric(type: string): boolean {
   return type === 'integer' || type === 'number';
 }
 
-/** Bounds of a number's value, or of how long a text or a list is. */
+/** The bounds of a number, or of the length of a text or a list. */
 function boundsOf(type: string, min: number | undefined, max: number | undefined): string {
   if (min === undefined && max === undefined) return '';
   const counted = isNumeric(type) ? '' : type === 'array' ? ' entries' : ' characters';

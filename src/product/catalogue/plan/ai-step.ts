@@ -14,20 +14,20 @@ interface Sent {
   parameters?: unknown;
 }
 
-/** The checked step. Its prompt is the op's own where the caller sent none. */
+/** The checked step. Without a prompt of the caller, it has the op's default prompt. */
 export interface CheckedAiStep {
   op: AiOp['op'];
   model: string;
   prompt?: string;
   parameters: Given;
-  /** JSON Schema of the answer; absent where an image is made. */
+  /** The JSON Schema of the answer; absent when the result is an image. */
   schema?: Given;
 }
 
-/** Ops without a prompt of their own take one all the same: some of their models can be steered by it. */
+/** Ops without a default prompt accept one as well, because some of their models use it. */
 const ANY_PROMPT = promptSchema('What to heed.');
 
-/** A JSON Schema that was sent for the answer of a model. A thread finds out whether it compiles. */
+/** A JSON Schema that was sent for the answer of a model. It is compiled later, in a thread. */
 export interface SentSchema {
   schema: Given;
   /** The parameter that a refusal of it names. */
@@ -39,7 +39,9 @@ export function schemasOf({ schema }: Given, param: string): SentSchema[] {
   return schema === undefined ? [] : [{ schema: schema as Given, param }];
 }
 
-/** The prefix of the fields' names in a refusal. Variants inherit parameters, so these can have several places. */
+/**
+ * The prefixes of field names in refusals. Those of parameters depend on the name, because variants inherit parameters.
+ */
 export interface Place {
   before: string;
   parameters: string | ((key: string) => string);
@@ -51,7 +53,7 @@ export function placeOfStep(at: string): Place {
 }
 
 /**
- * Holds the prompt and the parameters of an AI op against its contract and its model.
+ * Checks the prompt and the parameters of an AI op against its contract and its model.
  * @throws ApiError invalid_param on the field or the parameter at fault.
  */
 export function checkAiStep(op: AiOp, model: Model, sent: Sent, place: Place): CheckedAiStep {

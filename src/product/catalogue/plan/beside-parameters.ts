@@ -3,10 +3,10 @@ import { invalidParam } from '../../../platform/http/errors.ts';
 import type { AiOp, Given } from '../op.ts';
 
 /**
- * Reads fields of a model's op (`prompt`, `count`) that were sent within its parameters as if they stood beside the op:
- * the catalogue lists both together, and callers send them so.
- * @param where goes before the name of a parameter in an error, such as `steps[0].parameters.`
- * @throws ApiError invalid_param on the parameter when both places say something and differ.
+ * Moves fields of a model's op (`prompt`, `count`) out of its parameters, where callers may send them because the
+ * catalogue lists both together.
+ * @param where the prefix of a parameter's name in an error, such as `steps[0].parameters.`
+ * @throws ApiError invalid_param on the parameter when the field was sent in both places with different values.
  */
 export function besideParameters<T extends { parameters?: unknown }>(op: AiOp, sent: T, where: string): T {
   const { parameters } = sent;

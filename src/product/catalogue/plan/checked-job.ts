@@ -5,10 +5,7 @@ import type { NamedAsset } from './named-assets.ts';
 import type { Segment, Taken } from './plan.ts';
 import type { PresetStep, Subject } from './step.ts';
 
-/**
- * What a job body says of the work; its other fields are of no concern here. The schema of the route has seen the
- * types.
- */
+/** The fields of a job body that describe the work. The schema of the route has checked their types. */
 export interface JobWork {
   op?: string | undefined;
   type?: string | undefined;
@@ -30,20 +27,20 @@ export interface Variant {
   parameters?: Given | undefined;
 }
 
-/** A job whose every item is known to run, before anything is stored, held or charged. */
+/** A completely checked job, before anything is stored, held or charged. */
 export interface CheckedJob {
   type: JobType | 'chain';
-  /** Only where the job was submitted as an op. */
+  /** Present only when the job was submitted as an op. */
   op?: Op['op'];
   takes: Taken;
-  /** Items for each variant where none is made of an asset; 1 but for generate. */
+  /** The number of items per variant of a job without assets; 1 except for generate. */
   count: number;
-  /** One at least. */
+  /** At least one. */
   variants: CheckedVariant[];
   subjects: Subject[];
-  /** Assets that every call of generate and edit is shown, in order. */
+  /** Assets that are sent with every call of generate and edit, in order. */
   references: string[];
-  /** Assets beside the items' own. A store finds out whether they exist. */
+  /** Further assets besides those of the items. Their existence is checked later. */
   named: NamedAsset[];
   /** Schemas that were sent for answers, which are still to be compiled. */
   schemas: SentSchema[];

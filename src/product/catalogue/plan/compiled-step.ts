@@ -3,17 +3,17 @@ import type { AiOp, Fragment, Given } from '../op.ts';
 /** A deterministic step of a list, checked and compiled. */
 export interface DeterministicStep {
   kind: 'deterministic';
-  /** Place in the list as sent, from 0. */
+  /** The index in the list as sent, from 0. */
   index: number;
   fragment: Fragment;
 }
 
-/** A step that runs a model: it cuts the list, and has no pixels to reason about. */
+/** A step that runs a model. It divides the list into segments. */
 export interface AiStep {
   kind: 'ai';
   index: number;
   op: AiOp['op'];
-  /** Id of the model: the one that was named, else the op's default. */
+  /** The id of the model: the named one, else the op's default. */
   model: string;
   /** As sent: subjects are not yet expanded. */
   prompt?: string;

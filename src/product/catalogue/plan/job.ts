@@ -13,14 +13,14 @@ import { checkSubjectsAreUsed, readSubjects } from './subjects.ts';
 
 export interface CheckRules {
   models: Models;
-  /** The version that presetId names, read by the caller. */
+  /** The version that presetId names, already read from the store. */
   stored?: StoredSteps | undefined;
 }
 
 /** The types of jobs. */
 export const JOB_TYPES = ['ai-generate', 'ai-edit', 'parse', 'process', 'render', 'chain'] as const;
 
-/** Fields that say what runs, each beside which others must be left out. */
+/** The fields that define the work, each with the fields that must not be sent together with it. */
 const BESIDE_STEPS = [
   'op',
   'presetId',
@@ -34,8 +34,8 @@ const BESIDE_STEPS = [
 const BESIDE_PRESET = ['op', 'subjects', 'templateId', 'items'] as const;
 
 /**
- * Holds what a job is to run against the catalogue: all that is wrong about op, type, steps, model, prompt, parameters,
- * count, variants and subjects is found here, for a submit and a dry run alike.
+ * Checks the work of a job against the catalogue: op, type, steps, model, prompt, parameters, count, variants and
+ * subjects, for a submit as for a dry run.
  * @throws ApiError invalid_param on the field at fault.
  */
 export function checkJob(body: JobWork, rules: CheckRules): CheckedJob {
@@ -54,8 +54,8 @@ export function checkJob(body: JobWork, rules: CheckRules): CheckedJob {
 }
 
 /**
- * Refuses a job that says in two ways what runs. It needs no look-up, so it is asked before any.
- * @throws ApiError invalid_param on the field that must be left out.
+ * Refuses a job that defines its work twice. This check needs no look-up, so it is made first.
+ * @throws ApiError invalid_param on the field that must not be sent.
  */
 export function refuseContradictions(body: JobWork): void {
   checkType(body);
@@ -96,7 +96,7 @@ function refuseBeside(body: JobWork, fields: readonly (keyof JobWork)[], named: 
 
 const COUNT_MAX = 10;
 
-/** Only what takes no asset is made several times. */
+/** Only work without assets can have a count. */
 function withCount(job: CheckedJob, { count = 1, assetIds }: JobWork): CheckedJob {
   if (!Number.isInteger(count) || count < 1 || count > COUNT_MAX) {
     const message = `count is ${JSON.stringify(count)}, but a whole number from 1 to ${COUNT_MAX} is expected.`;

@@ -2,14 +2,14 @@ import { layersOf } from '../registry.ts';
 import type { CompiledStep, DeterministicStep } from './compiled-step.ts';
 import type { PresetStep, Subject } from './step.ts';
 
-/** An asset that work runs on beside its items, what it is there, and the parameter that a refusal of it names. */
+/** An asset that the work needs besides its items, with its role and with the parameter that a refusal names. */
 export interface NamedAsset {
   assetId: string;
   param: string;
   role: 'layer' | 'comparison' | 'reference';
 }
 
-/** The images of the subjects, all of them named by the one parameter. */
+/** The images of the subjects. A refusal names the parameter `subjects` for all of them. */
 export function assetsOfSubjects(subjects: readonly Subject[], param: string): NamedAsset[] {
   return subjects.flatMap(({ referenceAssetIds }) =>
     referenceAssetIds.map((assetId) => ({ assetId, param, role: 'reference' as const })),
@@ -17,8 +17,8 @@ export function assetsOfSubjects(subjects: readonly Subject[], param: string): N
 }
 
 /**
- * The second assets that steps read: layers, and what a comparison is made with.
- * @param where goes before the index of the step, as in `steps[1].parameters.layerAssetId`.
+ * The second assets that steps read: layers, and references of comparisons.
+ * @param where the prefix of the step's index, as in `steps[1].parameters.layerAssetId`.
  */
 export function assetsOfSteps(
   steps: readonly PresetStep[],
@@ -34,7 +34,7 @@ export function assetsOfSteps(
   });
 }
 
-/** @param paramOf the place of a parameter by its name. */
+/** @param paramOf returns the full name of a parameter. */
 export function assetsOfStep(
   { fragment: { steps, compareWith } }: DeterministicStep,
   paramOf: (key: string) => string,

@@ -12,7 +12,7 @@ export interface OnePass {
   obstacle?: never;
 }
 
-/** The first step that runs in jobs only. `does` ends the sentence "has a step that …". */
+/** The first step that runs in jobs only. `does` completes the sentence "has a step that …". */
 export interface Obstacle {
   obstacle: { index: number; does: string };
 }

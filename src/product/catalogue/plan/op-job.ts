@@ -28,7 +28,7 @@ import { type MergedVariant, mergedVariants } from './variants.ts';
 
 type JobOp = Exclude<Op, SyncOp>;
 
-/** The op that a raw type means. */
+/** The op of each raw type. */
 const OP_OF_TYPE: Record<string, JobOp> = {
   render: OPS.render_template,
   'ai-generate': OPS.generate,
@@ -40,8 +40,8 @@ const OP_OF_TYPE: Record<string, JobOp> = {
 const JOB_OPS = Object.values<Op>(OPS).filter((op): op is JobOp => op.runs !== 'answer');
 
 /**
- * The op that a job names, or means by its raw type.
- * @throws ApiError invalid_param on op when there is none or it is no job; on steps for a type that is made of steps.
+ * The op that a job names directly or by its raw type.
+ * @throws ApiError invalid_param on op when none is named or it cannot be a job; on steps for a type that needs steps.
  */
 export function opOf({ op: name, type }: JobWork): JobOp {
   if (name !== undefined) return opNamed(name);
@@ -55,10 +55,7 @@ export function opOf({ op: name, type }: JobWork): JobOp {
   });
 }
 
-/**
- * The body of a job with the fields of its op beside it, wherever they were sent: see besideParameters. A job that is
- * made of steps or of a preset is answered as it is.
- */
+/** The body of a job after besideParameters. A job of steps or of a preset is returned unchanged. */
 export function withFieldsBesideOp<T extends JobWork>(body: T): T {
   if (body.steps !== undefined || body.presetId !== undefined) return body;
   const op = body.op === undefined ? OP_OF_TYPE[body.type ?? ''] : findOp(body.op);
@@ -80,7 +77,7 @@ function opNamed(name: string): JobOp {
 }
 
 /**
- * Holds the body of a job that runs one op against its contract, for each variant.
+ * Checks the body of a job that runs one op against its contract, for each variant.
  * @throws ApiError invalid_param on the field at fault, in a variant as `variants[i].parameters.<name>`.
  */
 export function checkOpJob(body: JobWork, op: JobOp, models: Models): CheckedJob {
@@ -139,7 +136,7 @@ function walked(compiled: CompiledStep, parameters: Given, name: string | undefi
   return { variant, compiled };
 }
 
-/** Rows come instead of assets and variants. */
+/** A render job has rows instead of assets and variants. */
 function renderJob(body: JobWork, op: RenderOp): Omit<CheckedJob, 'op'> {
   refuse(body, ['model', 'prompt'], 'a render runs no model');
   refuse(body, ['variants'], 'a render makes one image of each of its items');

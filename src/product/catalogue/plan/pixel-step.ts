@@ -7,13 +7,13 @@ import type { DeterministicStep } from './compiled-step.ts';
 /** A deterministic op that runs alone, checked and compiled. */
 export interface LonePixelStep {
   step: DeterministicStep;
-  /** In the service's own spelling: what is shown, stored and run. */
+  /** The parameters with normalized spelling, which are shown, stored and run. */
   parameters: Checked;
 }
 
 /**
- * Holds the parameters of an op against its contract, and its pass against itself; for a call and a job alike.
- * @param placeOf the prefix of a parameter's name in a refusal.
+ * Checks the parameters of an op against its contract and for conflicts in its pass, for calls and jobs alike.
+ * @param placeOf returns the prefix of a parameter's name in a refusal.
  * @throws ApiError invalid_param on the parameter at fault.
  */
 export function lonePixelStep(

@@ -7,19 +7,19 @@ import { type Layer, layersOf } from '../registry.ts';
 import type { AiStep, CompiledStep, DeterministicStep } from './compiled-step.ts';
 import { segmentsOf } from './segments.ts';
 
-/** Adjacent deterministic steps, joined: an item is decoded once and encoded once. */
+/** Adjacent deterministic steps, which are joined so that an item is decoded and encoded only once. */
 export interface PassSegment {
   runs: 'pass';
-  /** Place among the segments, from 0. */
+  /** The index among the segments, from 0. */
   index: number;
-  /** Places of its steps in the list as sent. */
+  /** The indexes of its steps in the list as sent. */
   stepIndexes: number[];
   pass: Pass;
-  /** The pass in the words of the processing registry, as a job shows it. */
+  /** The pass as operations of the processing registry, as a job shows it. */
   pipeline: RegistryStep[];
   /** The second assets that its steps read. */
   layers: Layer[];
-  /** The pass ends in a comparison with this asset. */
+  /** The asset with which the pass compares its result. */
   compareWith?: string;
   produces: 'image' | 'json';
 }
@@ -32,10 +32,10 @@ export interface ModelSegment {
   op: AiOp['op'];
   jobType: AiOp['jobType'];
   model: string;
-  /** As sent: subjects are not yet expanded. */
+  /** The prompt as sent, before its subjects are expanded. */
   prompt?: string;
   parameters: Given;
-  /** JSON Schema of the answer; absent where an image is made. */
+  /** The JSON Schema of the answer; absent when the result is an image. */
   schema?: Given;
   produces: 'image' | 'json';
 }
@@ -49,10 +49,10 @@ export interface RegistryStep {
   params: Record<string, unknown>;
 }
 
-/** The source of an item: an asset, one of `count`, or a row of data. */
+/** The source of an item: an asset, its number of `count`, or a row of data. */
 export type Taken = 'assets' | 'nothing' | 'rows';
 
-/** The segments that a checked list of steps runs as. */
+/** Divides a checked list of steps into segments. */
 export function planOf(steps: readonly CompiledStep[]): Segment[] {
   return segmentsOf(steps).map((segment, index) => {
     const [first] = segment;
@@ -87,7 +87,7 @@ function modelSegment(step: AiStep, index: number): ModelSegment {
   };
 }
 
-/** The one pass of steps that were checked, and what it ends in a comparison with. */
+/** The single pass of checked steps, and the asset that it is compared with. */
 export function passOf(steps: readonly DeterministicStep[]): { pass: Pass; compareWith?: string } {
   const merged = mergeFragments(steps.map(({ fragment }) => fragment));
   if (merged.conflict !== undefined) throw new Error(`Unchecked steps: ${merged.conflict.message}`);
@@ -109,8 +109,8 @@ function passSegment(steps: readonly DeterministicStep[], index: number): PassSe
 }
 
 /**
- * A pass as a list that reads in the order it runs: how the input is read, the steps, how the result is written. The
- * last entry is named after the format; `encode` stands there when the result keeps the format of its input.
+ * A pass as a list in the order of its execution: reading the input, the steps, writing the result. The last entry is
+ * named after the output format, or `encode` when that is the format of the input.
  */
 function pipelineOf({ decode, steps, encode }: Pass): RegistryStep[] {
   const { format, metadata, ...settings } = encode;

@@ -19,14 +19,13 @@ export interface StoredSteps {
   subjects: readonly Subject[];
 }
 
-/** Fields that override a preset's one AI step. */
+/** The fields that override the single AI step of a preset. */
 const OVERRIDES = ['model', 'prompt', 'parameters', 'variants'] as const;
 
 /**
- * Holds a job that runs a preset against the catalogue as it is now: the steps were accepted when they were saved, but
- * a model may not be offered any more, and an override may not fit.
- * @throws ApiError invalid_param on the override at fault, on model, or on presetId for a step that is no longer
- *   accepted.
+ * Checks a job that runs a preset against the current catalogue: the steps were valid when they were saved, but a model
+ * may not be offered any more, and an override may be invalid.
+ * @throws ApiError invalid_param on the invalid override, on model, or on presetId for a step that is no longer valid.
  */
 export function checkPresetJob(body: JobWork, stored: StoredSteps, models: Models): CheckedJob {
   const aiIndex = overriddenStep(body, stored.steps);
@@ -40,7 +39,7 @@ export function checkPresetJob(body: JobWork, stored: StoredSteps, models: Model
     });
     return { steps, compiled, variant };
   });
-  // Variants differ in the parameters of one step alone: what follows from the steps is the same for all.
+  // Variants differ only in the parameters of one step, so all else is the same for all of them.
   const { steps, compiled } = checked[0] ?? { steps: [], compiled: [] };
   return {
     ...jobOfSteps(body, compiled, subjects, 'the preset runs'),
@@ -52,14 +51,14 @@ export function checkPresetJob(body: JobWork, stored: StoredSteps, models: Model
     named: [...assetsOfSteps(steps, compiled, 'steps'), ...assetsOfSubjects(subjects, 'subjects')].map(
       (asset) => ({ ...asset, param: 'presetId' }),
     ),
-    // Those of the preset itself were compiled when it was saved.
+    // The schemas of the preset itself were compiled when it was saved.
     schemas: checked.flatMap(({ variant: { parameters, placeOf } }) =>
       schemasOf(parameters, `${placeOf('schema')}schema`),
     ),
   };
 }
 
-/** Place of the one AI step, where overrides were sent. */
+/** The index of the single AI step, when overrides were sent. */
 function overriddenStep(body: JobWork, steps: readonly PresetStep[]): number | undefined {
   const override = OVERRIDES.find((field) => body[field] !== undefined);
   if (override === undefined) return undefined;
@@ -88,8 +87,8 @@ function overridden(
 }
 
 /**
- * Runs the check of the steps, and names what it refuses by the caller's own words: a model by `model`, an override by
- * its field, anything else by `presetId`.
+ * Checks the steps, and translates the parameter of a refusal: a model becomes `model`, an override its field, and
+ * anything else `presetId`.
  */
 function atItsPlace(
   aiIndex: number | undefined,

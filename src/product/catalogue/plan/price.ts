@@ -3,8 +3,8 @@ import { creditsPerItem } from '../../models/prices.ts';
 import type { Segment } from './plan.ts';
 
 /**
- * Credits that one item owes for a segment that it finished. A pass costs none: it counts against the plan's allowance.
- * @throws Error when the model is in no price list: what is not offered is refused before it is priced.
+ * The credits of one item for a finished segment. A pass costs none, because it counts against the plan's allowance.
+ * @throws Error when the model has no price; a call with such a model is refused before.
  */
 export function priceOf(models: Models, segment: Segment): number {
   if (segment.runs === 'pass') return 0;

@@ -1,4 +1,4 @@
-/** The facts that decide where a list of steps is cut. */
+/** The facts that determine where a list of steps is divided. */
 interface Cuttable {
   kind: 'deterministic' | 'ai';
 }

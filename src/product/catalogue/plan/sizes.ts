@@ -10,7 +10,7 @@ const VARIANTS_MAX_BYTES = 256 * 1024;
 const STEPS_MAX_BYTES = 512 * 1024;
 
 /**
- * Refuses a job that is more than a job may remember, before anything walks through it.
+ * Refuses a job whose stored parameters would be too large, before they are processed.
  * @throws ApiError invalid_param on parameters, variants, steps, or the parameters or params of a step.
  */
 export function checkJobSize({ parameters, variants, steps }: JobWork): void {
@@ -22,8 +22,8 @@ export function checkJobSize({ parameters, variants, steps }: JobWork): void {
 }
 
 /**
- * Refuses steps that are larger than a step may be.
- * @param where goes before the index of the step at fault, as in `steps[1].parameters`.
+ * Refuses steps whose parameters are too large.
+ * @param where the prefix of the invalid step's index, as in `steps[1].parameters`.
  * @throws ApiError invalid_param on the parameters or params of the step at fault.
  */
 export function checkStepSizes(steps: readonly PresetStep[], where: string): void {

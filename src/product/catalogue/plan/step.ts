@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 
-/** Far from what a list of steps needs: it only protects the store and its readers. */
+/** The most steps of a list, far above what is needed, to protect the store and its readers. */
 const STEPS_MAX = 1_000;
 
 export const SUBJECTS_MAX = 4;
@@ -46,7 +46,7 @@ export const Steps = Type.Array(PresetStep, {
     'Run in order. Adjacent deterministic steps are one pass; each AI step is a segment of its own.',
 });
 
-/** Somebody or something that prompts name, with pictures that the model is shown. */
+/** A person or an object that prompts name, with pictures that are sent to the model. */
 export const Subject = Type.Object(
   {
     name: Type.String({ pattern: SUBJECT_NAME_PATTERN, description: 'Unique within the preset.' }),
@@ -65,7 +65,7 @@ export const Subject = Type.Object(
 );
 export type Subject = Static<typeof Subject>;
 
-/** Subjects as sent: whatever is wrong within them is named `subjects`, so they are checked behind this schema. */
+/** Subjects as sent. They are checked after this schema, so that every refusal names `subjects`. */
 export const SentSubjects = Type.Array(
   Type.Unsafe<unknown>({ description: 'name, referenceAssetIds and descriptor.' }),
   {

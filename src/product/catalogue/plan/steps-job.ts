@@ -7,9 +7,9 @@ import type { Subject } from './step.ts';
 import { referencesOf } from './subjects.ts';
 
 /**
- * What follows from compiled steps, sent or of a preset, for all variants of their job.
- * @param whose begins the clause that says as what they run: 'these steps run'.
- * @throws ApiError invalid_param on type, where the caller named another one.
+ * The properties of a job of compiled steps, sent or of a preset, that are the same for all variants.
+ * @param whose the subject and verb of the sentence about their type: 'these steps run'.
+ * @throws ApiError invalid_param on type, when the caller sent a different one.
  */
 export function jobOfSteps(
   { type: sent }: JobWork,

@@ -16,8 +16,8 @@ import type { PresetStep } from './step.ts';
 const STEP_OPS = Object.values<Op>(OPS).filter(isStepOp);
 
 /**
- * Checks a list of steps so that what passes can run, and compiles the deterministic ones.
- * @param where goes before the index of the step at fault, as in `steps[1].op`.
+ * Checks a list of steps completely, so that it can run, and compiles the deterministic ones.
+ * @param where the prefix of the invalid step's index, as in `steps[1].op`.
  * @throws ApiError invalid_param on the step, or the field or parameter of it, that is at fault.
  */
 export function compileSteps(steps: readonly PresetStep[], models: Models, where = 'steps'): CompiledStep[] {
@@ -86,7 +86,7 @@ function refuseFields(
   if (sent !== undefined) throw invalidParam(`${at}.${sent}`, `${at}.${sent} must be left out: ${because}.`);
 }
 
-/** Refuses what no step shows alone: a JSON answer before the end, and a step without an image in a chain. */
+/** Refuses errors between steps: a JSON answer before the end, and a step in a chain that gets no image. */
 function refuseMisplaced(
   steps: readonly PresetStep[],
   compiled: readonly CompiledStep[],
@@ -111,7 +111,7 @@ function refuseMisplaced(
   }
 }
 
-/** Steps of one pass share what can be said in one way only. */
+/** Refuses steps of one pass with conflicting settings. */
 function refuseConflicts(
   steps: readonly PresetStep[],
   compiled: readonly CompiledStep[],

@@ -11,17 +11,17 @@ import {
   type Subject,
 } from './step.ts';
 
-/** The ops whose model is shown the subjects. */
+/** The ops whose models receive the subjects' pictures. */
 const SUBJECT_OPS: readonly string[] = ['generate', 'edit'];
 
 const NAME = new RegExp(SUBJECT_NAME_PATTERN);
 
-/** Where a prompt names a subject. */
+/** A mention of a subject in a prompt. */
 const MENTION = /\{\{\s*subject\.([^{}]*?)\s*\}\}/g;
 
 /**
- * The subjects that were sent, when they keep their rules; a store finds out whether their images exist.
- * @param param `subjects`, or the place of an earlier version's subjects.
+ * Checks the sent subjects, except for the existence of their images.
+ * @param param `subjects`, or the full name of an earlier version's subjects.
  * @throws ApiError invalid_param on `param`.
  */
 export function readSubjects(sent: readonly unknown[], param: string): Subject[] {
@@ -65,9 +65,9 @@ function isListOfIds(value: unknown): value is string[] {
 }
 
 /**
- * Refuses subjects that no step shows to a model or that are more pictures than a model takes, and prompts that name a
- * subject there is not.
- * @param where goes before `subjects` and `steps[i].prompt`.
+ * Refuses subjects that no step sends to a model, more pictures than a model accepts, and prompts that name a missing
+ * subject.
+ * @param where the prefix of `subjects` and `steps[i].prompt`.
  * @throws ApiError invalid_param on either.
  */
 export function checkSubjectsAreUsed(
@@ -88,7 +88,7 @@ export function checkSubjectsAreUsed(
 }
 
 /**
- * Refuses a prompt that names a subject there is not, or that the descriptors make too long.
+ * Refuses a prompt that names a missing subject, or that is too long with the descriptors.
  * @throws ApiError invalid_param on `param`.
  */
 export function checkMentions(prompt = '', subjects: readonly Subject[], param: string): void {
@@ -113,7 +113,7 @@ export function expandPrompt(prompt: string, subjects: readonly Subject[]): stri
   return prompt.replace(MENTION, (mention, name: string) => words.get(name) ?? mention);
 }
 
-/** The assets that every call of generate and edit is shown, in order. */
+/** The assets that are sent with every call of generate and edit, in order. */
 export function referencesOf(subjects: readonly Subject[]): string[] {
   return subjects.flatMap(({ referenceAssetIds }) => referenceAssetIds);
 }
@@ -123,7 +123,7 @@ export function showsSubjects(step: { op?: string } | CompiledStep): boolean {
   return 'op' in step && step.op !== undefined && SUBJECT_OPS.includes(step.op);
 }
 
-/** The picture that is edited counts among the pictures that the model takes. */
+/** The edited picture counts towards the pictures that the model accepts. */
 function checkReferenceCount(
   step: CompiledStep,
   subjects: readonly Subject[],

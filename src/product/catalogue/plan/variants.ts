@@ -5,12 +5,12 @@ import { present } from '../../../platform/names/present.ts';
 import type { Given } from '../op.ts';
 import type { JobWork } from './checked-job.ts';
 
-/** A variant as it runs: its parameters merged over the job's. */
+/** A variant with its parameters merged over the job's. */
 export interface MergedVariant {
   /** Its name, or its index as text; absent where no variants were sent. */
   name?: string;
   parameters: Given;
-  /** The prefix of a parameter's name in a refusal: the place where it was sent, or where it is missing. */
+  /** The prefix of a parameter's name in a refusal: the variant's when it was sent there, else the job's. */
   placeOf: (key: string) => string;
 }
 
@@ -18,8 +18,8 @@ const VARIANTS_MAX = 20;
 const NAME_MAX_CHARACTERS = 100;
 
 /**
- * What each item of an asset runs with: one variant where none were sent.
- * @throws ApiError invalid_param on variants, or on parameters that are no object.
+ * The variants of each asset: a single one when none were sent.
+ * @throws ApiError invalid_param on variants, or on parameters that are not an object.
  */
 export function mergedVariants({ parameters = {}, variants }: JobWork): MergedVariant[] {
   if (variants === undefined) return [{ parameters, placeOf: () => 'parameters.' }];
