@@ -9,8 +9,8 @@ export const CAPACITY_SETTINGS = [
 export type CapacitySetting = (typeof CAPACITY_SETTINGS)[number];
 
 /**
- * How much of the host the service uses, as it is set now. Ask at each use and keep no copy: what cannot ask, such as a
- * pool of threads, listens.
+ * The current settings of how much of the host the service uses. Code reads them at each use and keeps no copy; code
+ * that cannot, such as a pool of threads, subscribes to changes.
  */
 export interface Capacity {
   /** API processes of the host. */
@@ -52,7 +52,8 @@ export function createCapacity(initial: Readonly<Record<CapacitySetting, number>
 }
 
 /**
- * libuv's threads of one process: sharp decodes on them, beside file reads and DNS, and neither may wait for the other.
+ * The threads of libuv in one process. sharp decodes on them, and file reads and DNS use them too, so there are enough
+ * for both.
  */
 export function libuvThreads({ imageThreads }: Pick<Capacity, 'imageThreads'>): number {
   return Math.max(8, 4 + 2 * imageThreads());

@@ -1,16 +1,15 @@
 /**
- * Time as a parameter: tests turn the hands themselves. What a test has to bring about by time takes this clock. What
- * dates a document is the `now` of its slice. The system's own clocks are read in three places only:
- * `performance.now()` where a step is measured or a lease of one's own is counted down; `Date.now()` where a deadline
- * crosses to a thread or a process, which compares it with that very clock, and where another machine or the file
- * system says when.
+ * Time as a parameter, so that tests can set it. Code whose timing is tested takes this clock; documents are dated by
+ * the `now` of their slice. The system's own clocks are read in three places only: `performance.now()` where a step is
+ * measured or a lease of one's own is counted down; `Date.now()` where a deadline is compared in another thread or
+ * process, and for times of another machine or of the file system.
  */
 export interface Clock {
   /** Epoch milliseconds, for instants that another thread or process compares with its own clock. */
   nowMs(): number;
-  /** Milliseconds that never go back, for durations: they do not jump when the clock of the host is set. */
+  /** Milliseconds of a monotonic clock, for durations. */
   elapsedMs(): number;
-  /** Calls back once, `delayMs` from now; the answer cancels it. */
+  /** Calls back once, `delayMs` from now; the returned function cancels it. */
   after(delayMs: number, callback: () => void): () => void;
 }
 

@@ -1,14 +1,14 @@
 import { type Clock, systemClock } from './clock.ts';
 
-/** NTP keeps hosts closer together than a busy process can measure: less is no difference. */
+/** Smaller differences are ignored: NTP keeps hosts closer together than a busy process can measure. */
 const LEAST_MS = 1_000;
-/** From this difference on the host's clock is wrong, and the log says so. */
+/** From this difference on, the log warns that the clock of the host is wrong. */
 const WRONG_FROM_MS = 5_000;
-/** From here on a process leaves what is swept to others, where there are any. */
+/** From this difference on, a process leaves sweeping to other hosts, if there are any. */
 const YIELDS_FROM_MS = 15_000;
 const EVERY_MS = 60_000;
 const QUESTIONS = 3;
-/** An answer that took longer says too little of when it was given. */
+/** Slower answers are ignored, because the time at which they were given is too uncertain. */
 const LONGEST_QUESTION_MS = 1_000;
 
 interface SharedClockOptions {
@@ -22,7 +22,10 @@ interface SharedClockOptions {
 
 export interface SharedClock {
   now(): Date;
-  /** Milliseconds that the shared clock is ahead of this host's, as measured last; negative where it is behind. */
+  /**
+   * The last measured difference: milliseconds by which the shared clock is ahead of this host's; negative when it is
+   * behind.
+   */
   differenceMs(): number;
   isWrong(): boolean;
   yields(): boolean;
@@ -30,11 +33,11 @@ export interface SharedClock {
 }
 
 /**
- * One clock for all hosts: the host's own, put right by how far it is from the one of coordination. Whatever is stored
- * with an instant that another host compares (leases of items, pauses, expiries) goes by it, so hosts whose clocks are
- * minutes apart agree on it. The documents' own clock would do as well on MongoDB, by $$NOW, but only in updates that
- * are pipelines, which the embedded store has not; and one measured difference serves reads, rules and signatures too.
- * It is measured now and each minute; a clock that is set between two measures is wrong until the next one.
+ * One clock for all hosts: the host's own, corrected by its difference from the clock of coordination. Stored instants
+ * that another host compares (leases of items, pauses, expiries) use it, so that hosts agree even if their clocks
+ * differ by minutes. MongoDB's own clock ($$NOW) is no alternative, because it is only available in pipeline updates,
+ * which the embedded store does not have. The difference is measured at the start and each minute; when a clock is set
+ * between two measurements, the difference is wrong until the next one.
  * @throws what `ask` throws, at the first measure.
  */
 export async function openSharedClock(options: SharedClockOptions): Promise<SharedClock> {

@@ -88,7 +88,7 @@ export const httpSettings = {
 
 const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal'];
 
-/** An address, a CIDR, or a network by its name. */
+/** An IP address, a CIDR, or the name of a network. */
 function isNetwork(given: string): boolean {
   const text = given.trim();
   if (NAMED_NETWORKS.includes(text)) return true;

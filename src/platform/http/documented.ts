@@ -1,6 +1,6 @@
 /**
- * Patterns that rules check in words of their own, for `documented` in a schema: what a rule refuses, OpenAPI refuses
- * too. They may let through what only a rule can find, such as a date that no calendar has.
+ * Patterns for `documented` in a schema: OpenAPI shows them, while rules with their own messages check the values. They
+ * may accept values that only a rule can refuse, such as a date that does not exist.
  */
 export const NOT_BLANK = { minLength: 1, pattern: '\\S' };
 export const NOT_RESERVED = { pattern: '^(?!builtin-)(?!import$)[a-z0-9]+(-[a-z0-9]+)*$' };

@@ -35,7 +35,10 @@ export function success<T>(message: string, data: T, meta?: ListMeta): Success<T
 let lastMs = 0;
 let lastText = '';
 
-/** The instant as text, written once per millisecond: that takes as long as the rest of a small envelope. */
+/**
+ * The current instant as text, formatted once per millisecond, because formatting takes as long as the rest of a small
+ * envelope.
+ */
 function timestampNow(): string {
   const nowMs = Date.now();
   if (nowMs !== lastMs) {
@@ -57,7 +60,7 @@ export function envelopeOf<T extends TSchema>(data: T) {
 
 /**
  * Schema of a value that has one of several shapes, which clients distinguish by its field `object`.
- * @param shapes titled; `object` of each is a literal of its own.
+ * @param shapes each has a title and a different literal for `object`.
  */
 export function oneOfObjects<T extends Array<TSchema & { properties: { object: TLiteral<string> } }>>(
   shapes: readonly [...T],

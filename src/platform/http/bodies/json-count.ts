@@ -1,25 +1,28 @@
 import { randomInt } from 'node:crypto';
 
-/** Sizes of JSON text, as what stands outside of its strings shows them. */
+/** The sizes of a JSON text, counted from the characters outside of its strings. */
 export interface JsonSizes {
-  /** Lists and objects within each other. */
+  /** Levels of nested lists and objects. */
   deepest: number;
-  /** Names and values, lists and objects included, as commas, colons and brackets show them. */
+  /** The number of names and values, including lists and objects, counted from commas, colons and brackets. */
   values: number;
-  /** Different names, a few per cent too few of many; 0 where names are not counted. */
+  /** The number of different names, a few per cent too low for many names; 0 if names are not counted. */
   names: number;
 }
 
 interface JsonCount {
-  /** Counts on from where the last call ended. @returns the sizes of everything before `end`. */
+  /** Continues where the last call ended. @returns the sizes of everything before `end`. */
   upTo(end: number): Readonly<JsonSizes>;
 }
 
-/** Hashes of names are FNV-1a from a start that nobody outside knows, or names could be chosen to share one. */
+/**
+ * Names are hashed by FNV-1a with a secret start value, because otherwise a caller could choose names with equal
+ * hashes.
+ */
 const HASH_START = randomInt(2 ** 31);
 const FNV_PRIME = 16_777_619;
 
-/** The upper 17 bits of a hash, once all of its bits bear on them. */
+/** The upper 17 bits of a hash after mixing, so that they depend on all of its bits. */
 function slotOf(hash: number): number {
   return Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) >>> 15;
 }
@@ -27,7 +30,7 @@ function slotOf(hash: number): number {
 export const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT, COMMA, COLON] =
   Buffer.from('"\\[]{},:');
 
-/** Counts JSON text in one pass over its bytes, which may be made in pieces. */
+/** Counts a JSON text in one pass over its bytes, which may be interrupted. */
 export function createJsonCount(json: Buffer, countsNames: boolean): JsonCount {
   const sizes: JsonSizes = { deepest: 0, values: 0, names: 0 };
   const met = new Uint8Array(countsNames ? 2 ** 17 : 0);

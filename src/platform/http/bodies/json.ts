@@ -5,19 +5,16 @@ import { createJsonCount } from './json-count.ts';
 
 /** Largest JSON body, in bytes. */
 export const JSON_BODY_LIMIT_BYTES = 8 * MEGABYTE;
-/** Lists and objects within each other; more is for programs that count on the reader's stack. */
+/** The most levels of nested lists and objects, because recursive code could exceed its stack. */
 const DEEPEST_JSON = 200;
-/**
- * From here on a body is counted before it is parsed: a smaller one is parsed within a few milliseconds whatever it
- * holds.
- */
+/** From this size on, a body is counted before it is parsed; any smaller body is parsed within a few milliseconds. */
 export const LARGE_JSON_BYTES = 256 * 1024;
 /**
- * Names and values of a large body, lists and objects included: this many are parsed in 50 ms. A row of two fields has
- * five.
+ * The most names and values of a large body, including lists and objects. This many are parsed in 50 ms. A row of two
+ * fields has five.
  */
 const MOST_VALUES = 1_000_000;
-/** Different names of a large body. Each costs the parser 600 ns, ten times a value: 500,000 took it 0.3 s. */
+/** The most different names of a large body. Each costs the parser 600 ns, ten times as much as a value. */
 const MOST_NAMES = 20_000;
 
 const written = (count: number) => count.toLocaleString('en');
@@ -26,10 +23,9 @@ const written = (count: number) => count.toLocaleString('en');
 export const JSON_BOUNDS = `A JSON body has at most ${JSON_BODY_LIMIT_BYTES / 1024 / 1024} MB, ${written(MOST_VALUES)} names and values (${written(MOST_VALUES / 5)} rows of two fields) and ${written(MOST_NAMES)} different names: send more in several calls. Its lists and objects nest at most ${DEEPEST_JSON} deep.`;
 
 /**
- * JSON text as a value.
+ * Parses a JSON text.
  * @throws ApiError invalid_param on `body` when empty, malformed, nested too deeply or no Unicode; payload_too_large
- *   for a large one of
- *   too many values.
+ *   for a large one of too many values.
  */
 export function parseJson(raw: Buffer): unknown {
   const checking = checkInSlices(raw);
@@ -39,12 +35,12 @@ export function parseJson(raw: Buffer): unknown {
   return parseText(text);
 }
 
-/** Bytes that are counted before others have their turn of the event loop. */
+/** The bytes that are counted before the event loop serves other calls. */
 const COUNTED_SLICE_BYTES = 512 * 1024;
 
 /**
  * Refuses, before it is parsed, a body that is costly to parse. It yields when it has counted a slice.
- * @throws ApiError as `parseJson` does, but for what only the parser sees.
+ * @throws ApiError as `parseJson`, except for errors that only the parser finds.
  */
 export function* checkInSlices(raw: Buffer): Generator<void, void> {
   if (!isUtf8(raw)) throw badBody('The body is not valid UTF-8: encode its text so.');
@@ -64,8 +60,8 @@ export function* checkInSlices(raw: Buffer): Generator<void, void> {
 
 /**
  * Parses JSON text within the bounds.
- * @param startsAt of a piece of a body, the byte of the body that it begins at.
- * @throws ApiError invalid_param on `body` for malformed text, and for what must not be a value of a call.
+ * @param startsAt the offset of a piece in its body, in bytes.
+ * @throws ApiError invalid_param on `body` for malformed text, and for values that are not allowed in a call.
  */
 export function parseText(text: string, startsAt?: number): unknown {
   let value: unknown;
@@ -80,7 +76,7 @@ export function parseText(text: string, startsAt?: number): unknown {
   return value;
 }
 
-/** The place in a piece as one in the body. */
+/** Converts a position in a piece to one in the body. */
 function inBody(message: string, text: string, startsAt: number): string {
   return message.replace(/ in JSON at position (\d+).*$/s, (_match, position: string) => {
     const at = startsAt + Buffer.byteLength(text.slice(0, Number(position)));
@@ -88,23 +84,23 @@ function inBody(message: string, text: string, startsAt: number): string {
   });
 }
 
-/** @param said what JSON.parse said, or would. */
+/** @param said the message of JSON.parse, or one of the same form. */
 export function malformed(said: string, remedy = ''): ApiError {
   const reason = said.replace(/, ?(".*"|\.\.\..*) is not valid JSON$/s, '');
   return badBody(`The body is not valid JSON: ${reason}.${remedy}`);
 }
 
-/** Some shells and editors begin every text with a byte order mark, which is no JSON. */
+/** Some shells and editors put a byte order mark before every text, which JSON does not allow. */
 function withoutMark(text: string): string {
   return text.startsWith('\ufeff') ? text.slice(1) : text;
 }
 
-/** A trap cannot be written without one of these: its name, or an escape. */
+/** Texts without any of these contain no forbidden value: the forbidden name, and the escapes that can spell one. */
 const TRAPS = /__proto__|\\u/;
 
 /**
- * `__proto__` as a key is an own property for JSON.parse, and a prototype for code that copies it. Half of a surrogate
- * pair is no character: it cannot be stored as UTF-8, nor stand in a URL.
+ * `__proto__` as a key is an own property after JSON.parse, but sets the prototype in code that copies it. Half of a
+ * surrogate pair is no character, and cannot be stored as UTF-8 or used in a URL.
  */
 function refuseTraps(value: unknown): void {
   if (typeof value === 'string') refuseHalfPairs(value);

@@ -3,13 +3,11 @@ import { createOneAtATime } from '../../fairness/one-at-a-time.ts';
 import { checkInSlices } from './json.ts';
 import { parseInSlices } from './sliced-json.ts';
 
-/** How long a body may hold the event loop, but for the piece that passes it. */
+/** How long a body may block the event loop; the piece that exceeds it is finished first. */
 const SLICE_MS = 5;
-/** How much longer than the body itself the pause after it is. */
+/** The length of the pause after a slice, relative to the slice. */
 const PAUSES_LONGER = 2;
-/**
- * The longest pause after a body: one that was slow only because the machine is busy holds up the next ones no longer.
- */
+/** The longest pause, because a slice may have been slow only because the machine is busy. */
 const LONGEST_PAUSE_MS = 400;
 
 const pauseAfter = (tookMs: number) => Math.min(PAUSES_LONGER * tookMs, LONGEST_PAUSE_MS);
@@ -20,9 +18,10 @@ interface LargeBodies {
 }
 
 /**
- * Large bodies of JSON are parsed one at a time in a process, by turns of their owners, in slices that let others have
- * the event loop. A pause twice as long comes after them: small calls have two thirds of the event loop. A thread would
- * not help: copying what it parsed takes longer than parsing it here, and is not done in slices.
+ * Parses large JSON bodies one at a time per process, with owners in turn, and in slices between which the event loop
+ * serves other calls. A pause of twice its length follows each slice, which leaves two thirds of the event loop to
+ * small calls. A thread would not help, because copying its result takes longer than parsing, and cannot be done in
+ * slices.
  */
 export function createLargeBodies(): LargeBodies {
   const { takeTurn, endTurn } = createOneAtATime();
@@ -34,14 +33,14 @@ export function createLargeBodies(): LargeBodies {
         await inSlices(checkInSlices(raw));
         return await inSlices(parseInSlices(raw));
       } finally {
-        // The validation and the handler's first checks follow before that: their time counts too.
+        // The validation and the first checks of the handler run before that, and count as well.
         setImmediate(() => setTimeout(endTurn, pauseAfter(performance.now() - startedMs)));
       }
     },
   };
 }
 
-/** Runs work that yields where it may be interrupted, with a pause whenever it took a slice of time. */
+/** Runs a generator that yields where it may be interrupted, and pauses whenever it has used its slice of time. */
 async function inSlices<T>(work: Generator<void, T>): Promise<T> {
   let startedMs = performance.now();
   for (let step = work.next(); ; step = work.next()) {

@@ -9,10 +9,10 @@ const FIELD_LIMIT_BYTES = MEGABYTE;
 const FIELDS_LIMIT = 64;
 const FILES_LIMIT = 8;
 
-/** The `file` part while it streams. */
+/** The stream of the `file` part. */
 export interface FilePart {
   bytes: AsyncIterable<Buffer>;
-  /** The part's own type in lower case; null when it names no image. */
+  /** The Content-Type of the part in lower case; null when it is not of an image. */
   declaredType: string | null;
   filename: string | null;
 }
@@ -20,32 +20,37 @@ export interface FilePart {
 interface MultipartLimits {
   bodyLimitBytes: number;
   fileLimitBytes: number;
-  /** The name of a second file that is read as well. */
+  /** The name of a second file to read. */
   second?: string;
 }
 
-/** A multipart body whose file has begun. Disposed of before its end, it reads past the rest for its sender's sake. */
+/**
+ * A multipart body whose file has begun. When it is disposed of early, the rest is read and dropped, so that the client
+ * gets its response.
+ */
 interface Multipart extends Disposable {
   file: FilePart;
   /**
-   * The text fields by name, wherever they stand: resolves when the body has ended, so the file has to be read first.
-   * @throws ApiError of what is wrong behind the file.
+   * The text fields by name, before or behind the file. Resolves at the end of the body, so the file has to be read
+   * first.
+   * @throws ApiError for a fault behind the file.
    */
   fields(): Promise<Record<string, string>>;
   /** The names of the files that were skipped; complete when `fields` resolves. */
   skipped: readonly string[];
   /**
-   * The second file, whole, wherever it stands; null without one. Resolves as `fields` does.
+   * The whole second file, before or behind the first; null without one. Resolves like `fields`.
    * @throws ApiError payload_too_large on its name, or of what is wrong behind the file.
    */
   second(): Promise<{ bytes: Uint8Array<ArrayBuffer>; declaredType: string | null } | null>;
 }
 
 /**
- * Reads a multipart body up to its `file` part, and the rest while that is read. Files of other names are skipped.
+ * Reads a multipart body up to its `file` part; the rest is read while the file is read. Files of other names are
+ * skipped.
  * @throws ApiError invalid_param on `file` without one or with two, on a field given twice, or on `body` when
- *   malformed;
- *   payload_too_large on `file` or `body`. What is found out while the file is read ends its bytes with the same error.
+ *   malformed; payload_too_large on `file` or `body`. A fault that is found while the file is read ends its stream with
+ *   the same error.
  */
 export async function openMultipart(
   request: FastifyRequest,
@@ -57,7 +62,7 @@ export async function openMultipart(
   const fields: Record<string, string> = Object.create(null);
   const found = Promise.withResolvers<FilePart>();
   const ended = Promise.withResolvers<void>();
-  // Who fails to read the file does not ask for the fields.
+  // After an error of the file, the caller does not await the fields.
   ended.promise.catch(() => undefined);
   const otherNames: string[] = [];
   let another: { bytes: Promise<Buffer[]>; declaredType: string | null } | null = null;
@@ -85,9 +90,9 @@ export async function openMultipart(
   body.once('error', () => fail(malformed()));
   body.once('aborted', () => fail(malformed()));
   parser.on('file', (name, stream, filename, _encoding, type) => {
-    // Read or not: an error that nobody listens for would end the process. The parser reports it as well.
+    // Without a listener, an error would end the process. The parser reports the same error.
     stream.on('error', () => undefined);
-    // Without a type of its own a part is text/plain; where the type names no image, the bytes decide.
+    // A part without a type is text/plain; if the type is not of an image, the bytes decide.
     const declaredType = /^image\//i.test(type) ? type.toLowerCase() : null;
     if (name === second && another === null) {
       const bytes = Array.fromAsync(within(stream, fileLimitBytes, name));
@@ -118,7 +123,7 @@ export async function openMultipart(
   });
   parser.on('error', () => fail(malformed()));
   parser.once('finish', () => {
-    // It finishes after an error too.
+    // This event occurs after an error as well.
     if (hasFailed) return;
     found.reject(missingFile('file' in fields, otherNames));
     ended.resolve();
@@ -136,7 +141,7 @@ export async function openMultipart(
   };
 }
 
-/** Chunks as one piece that owns its memory. */
+/** Joins chunks to one buffer with memory of its own. */
 export function wholeOf(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
   let offset = 0;
@@ -151,7 +156,7 @@ function openParser(request: FastifyRequest, fileLimitBytes: number): BusboyInst
   try {
     return new Busboy({
       headers: request.headers as { 'content-type': string },
-      // One byte past the limit is enough to know.
+      // One byte beyond the limit is enough to refuse the file.
       limits: {
         fileSize: fileLimitBytes + 1,
         fields: FIELDS_LIMIT,
@@ -164,7 +169,7 @@ function openParser(request: FastifyRequest, fileLimitBytes: number): BusboyInst
   }
 }
 
-/** @param otherNames of the parts that are files. */
+/** @param otherNames the names of the other files in the body. */
 function missingFile(isText: boolean, otherNames: readonly string[]): ApiError {
   const [other] = otherNames;
   const found = isText
@@ -176,7 +181,7 @@ function missingFile(isText: boolean, otherNames: readonly string[]): ApiError {
   );
 }
 
-/** @param second the name that the other file of the call has, where it takes two. */
+/** @param second the name of the second file, for calls with two. */
 function secondFile(second: string | undefined): ApiError {
   const way = second === undefined ? 'send one image per call' : `name the second one "${second}"`;
   return invalidParam('file', `The multipart body has more than one part named "file": ${way}.`);

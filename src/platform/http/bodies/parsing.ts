@@ -9,22 +9,28 @@ import { collect } from './streamed-body.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * `json` (default): the body is read, and parsed before validation. `optional`: so it is, and a call without one is
-     * as one that sends `{}`. `stream`: the handler reads it itself.
+     * `json` (default): the body is read and parsed before validation. `optional`: the same, and a missing body counts
+     * as `{}`. `stream`: the handler reads it.
      */
     body?: 'json' | 'optional' | 'stream';
-    /** The JSON that may come instead of the bytes of an image, and so may a multipart `file`. Absent: bytes alone. */
+    /**
+     * The schema of the JSON form of a route that also accepts the bytes of an image and a multipart `file`. Absent:
+     * only bytes.
+     */
     reference?: TSchema;
-    /** Fields of text that a multipart body may have beside its file, as OpenAPI describes them. */
+    /** The text fields of the multipart form, for OpenAPI. */
     formFields?: Record<string, TSchema>;
-    /** The name of a second file that a multipart body has: such a body, or a reference, is all that is read. */
+    /** The name of the second file of the multipart form. The route accepts only this form and JSON then. */
     secondFile?: string;
-    /** Where the bytes of an image go that are sent here, as `METHOD /path`. */
+    /**
+     * The route that accepts the bytes of an image, as `METHOD /path`, for the refusal of bytes that are sent to this
+     * one.
+     */
     uploadsAt?: string;
   }
   interface FastifyRequest {
     /**
-     * The JSON of a stream route, within the bounds and by the turns of all JSON bodies.
+     * Parses the JSON body of a stream route, with the same limits and turns as all JSON bodies.
      * @throws ApiError as `installBodyParsing`; payload_too_large on `body` for too many bytes.
      */
     readJson(): Promise<unknown>;
@@ -33,17 +39,17 @@ declare module 'fastify' {
 
 const rawBodies = new WeakMap<FastifyRequest, Buffer>();
 
-/** The bytes of a JSON body as they came; undefined when there was none. */
+/** The unparsed bytes of a JSON body; undefined without one. */
 export function rawBodyOf(request: FastifyRequest): Buffer | undefined {
   return rawBodies.get(request);
 }
 
 /**
- * Reads bodies. JSON is kept as bytes first, so that a request's sameness is judged on what was sent, and parsed by
- * `installBodyParsing` when that is done. A stream route gets the raw stream, whatever its type.
+ * Reads bodies. JSON is kept as bytes first, because idempotency compares requests by the bytes that were sent, and
+ * parsed afterwards by `installBodyParsing`. A stream route gets the raw stream of any type.
  *
- * Fastify's own parsers do nothing but hand on the stream: what they refuse closes the connection under a client that
- * is still sending, which then never sees the answer.
+ * Fastify's own parsers only pass the stream on. A refusal by them would close the connection while the client is still
+ * sending, so that it would never see the response.
  */
 export function installBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
@@ -53,7 +59,7 @@ export function installBodies(app: FastifyInstance): void {
     if (encoding.toLowerCase() !== 'identity' && hasBody(request)) throw unsupportedEncoding(encoding);
     done();
   });
-  // Answers a promise only where something was sent.
+  // Returns a promise only if there is a body.
   app.addHook('preValidation', (request, _reply, done) => {
     if (request.body !== undefined || hasBody(request)) return readBody(request);
     done();
@@ -74,12 +80,12 @@ export function installBodies(app: FastifyInstance): void {
   }
 }
 
-/** JSON in UTF-8, the only encoding that it has between machines. */
+/** Decodes JSON as UTF-8, the only encoding of JSON between systems. */
 const JSON_TYPE = /^application\/([\w.+-]+\+)?json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
 
 /**
- * Parses the kept bytes into `request.body`, large ones by turns of accounts. Runs after idempotency has judged them,
- * before validation.
+ * Parses the kept bytes to `request.body`; for large bodies, accounts take turns. It runs after idempotency has
+ * compared them, and before validation.
  * @param ownerOf the account of a call.
  * @throws ApiError invalid_param on `body` for malformed JSON; payload_too_large for more values than a body may have.
  */
@@ -97,13 +103,13 @@ export function installBodyParsing(app: FastifyInstance, ownerOf: (request: Fast
       });
     }
     if (raw !== undefined) request.body = parseJson(raw);
-    // No GET takes a body; a look at its route costs as much as this hook.
+    // No GET has a body, and reading the options of its route would cost as much as the rest of this hook.
     else if (request.method !== 'GET') standIn(request);
     done();
   });
 }
 
-/** The value in place of JSON that was not sent; a route without a body schema needs none. */
+/** The value for a missing JSON body; a route without a body schema needs none. */
 function standIn(request: FastifyRequest): void {
   const { config, schema } = request.routeOptions;
   if (config.body === 'stream' || schema?.body === undefined) return;

@@ -1,12 +1,12 @@
 import { emptyBody, malformed, parseText } from './json.ts';
 import { BACKSLASH, CLOSE_LIST, CLOSE_OBJECT, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-count.ts';
 
-/** A list or object that is larger than a piece is put together from pieces of this size, in bytes. */
+/** A larger list or object is parsed in pieces of this size, in bytes. */
 const PIECE_BYTES = 64 * 1024;
-/** Bytes that are looked through before others have their turn of the event loop. */
+/** The bytes that are scanned before the event loop serves other calls. */
 const SCANNED_BYTES = 512 * 1024;
 
-/** A list or object whose end was not met. */
+/** A list or an object whose end is not reached yet. */
 interface Open {
   isList: boolean;
   openedAt: number;
@@ -15,17 +15,17 @@ interface Open {
   object: Record<string, unknown>;
   /** Start of the part that is not parsed yet. */
   pieceAt: number;
-  /** Where its last entry begins. */
+  /** Start of its last entry. */
   entryAt: number;
-  /** It was parsed in part. */
+  /** Whether a part of it is already parsed. */
   isCut: boolean;
-  /** `pieceAt` is right behind an entry that was put together from pieces. */
+  /** Whether `pieceAt` is directly behind an entry that was parsed in pieces. */
   isBehindEntry: boolean;
 }
 
 /**
- * Parses JSON text as `parseJson` does, in pieces: it yields between two of them. The text has to be within the bounds
- * of `checkInSlices`.
+ * Parses a JSON text like `parseJson`, but in pieces, and yields between two of them. The text must be within the
+ * limits of `checkInSlices`.
  * @throws ApiError invalid_param on `body`, as `parseJson` does.
  */
 export function* parseInSlices(raw: Buffer): Generator<void, unknown> {
@@ -87,7 +87,7 @@ function opened(isList: boolean, openedAt: number): Open {
   return { ...nothing, isList, openedAt, pieceAt: inside, entryAt: inside };
 }
 
-/** Text that has no large list or object. */
+/** Parses a text without a large list or object. */
 function parseWhole(raw: Buffer, startsAt: number): unknown {
   if (isBlank(raw, startsAt, raw.length)) throw emptyBody();
   return parseText(raw.toString('utf8', startsAt));
@@ -112,7 +112,7 @@ function takeRest(raw: Buffer, into: Open, to: number): void {
   if (!isEmpty) takePiece(raw, into, to);
 }
 
-/** Adds a list or object that was put together from pieces, with the entries before it. */
+/** Adds a list or an object that was parsed in pieces, with the entries before it. */
 function takeEntry(raw: Buffer, into: Open, from: number, to: number, value: unknown): void {
   if (into.isBehindEntry) throw unexpected(raw, from);
   if (into.entryAt > into.pieceAt) takePiece(raw, into, into.entryAt - 1);
@@ -131,7 +131,7 @@ function takeEntry(raw: Buffer, into: Open, from: number, to: number, value: unk
   into.isBehindEntry = true;
 }
 
-/** Nothing but what JSON takes for space. */
+/** Whether a text has only whitespace of JSON. */
 function isBlank(raw: Buffer, from: number, to: number): boolean {
   for (let index = from; index < to; index += 1) if (!BLANKS.includes(raw[index] as number)) return false;
   return true;
@@ -139,7 +139,7 @@ function isBlank(raw: Buffer, from: number, to: number): boolean {
 
 const BLANKS = Buffer.from(' \t\n\r');
 
-/** The refusal of the first character from a place on that is no space. */
+/** The refusal of the first character at or behind a position that is not whitespace. */
 function unexpected(raw: Buffer, from: number): Error {
   let index = from;
   while (BLANKS.includes(raw[index] as number)) index += 1;

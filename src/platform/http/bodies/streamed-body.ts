@@ -2,13 +2,12 @@ import { finished, type Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { ApiError, invalidParam } from '../errors.ts';
 
-/** The part that is too large: the image itself or another part by its name, or the body around it. */
+/** The part that is too large: the image, another part by its name, or the whole body. */
 type Sized = string;
 
 /**
- * A body as it comes, for as long as it stays within a limit. One that is left early stays open, so that its sender can
- * still be answered.
- * @throws ApiError payload_too_large on `param`, invalid_param on `body` when it was cut off.
+ * Streams a body up to a limit. A body that is abandoned early stays open, so that the client can receive a response.
+ * @throws ApiError payload_too_large on `param`, invalid_param on `body` when the client disconnected.
  */
 export async function* within(source: Readable, limitBytes: number, param: Sized): AsyncGenerator<Buffer> {
   let sizeBytes = 0;
@@ -25,8 +24,8 @@ export async function* within(source: Readable, limitBytes: number, param: Sized
 }
 
 /**
- * Collects a body into one buffer that owns its memory. A Content-Length gives the size, so that a whole body is
- * copied once; without one the buffer doubles as it fills. A body that is refused stays open, as `within` leaves it.
+ * Reads a body to one buffer with memory of its own. With a Content-Length, each byte is copied once; without one, the
+ * buffer is doubled when it is full. A refused body stays open, as with `within`.
  * @throws ApiError as `within`.
  */
 export async function collect(
@@ -50,8 +49,8 @@ export async function collect(
 }
 
 /**
- * Hands on the chunks of a body as they come. The promises that an iterator makes for each chunk would cost as much
- * CPU as the chunk itself. A body whose chunk is refused is paused and left open.
+ * Passes on the chunks of a body. An async iterator would cost as much CPU for its promises as the chunks do. A body
+ * whose chunk is refused is paused and stays open.
  * @throws what `take` throws, or invalid_param on `body` when it was cut off.
  */
 function eachChunk(body: Readable, take: (chunk: Buffer) => void): Promise<void> {
@@ -78,19 +77,19 @@ function eachChunk(body: Readable, take: (chunk: Buffer) => void): Promise<void>
   });
 }
 
-/** Reads the rest of a body that nobody wants, and drops it. */
+/** Reads the rest of an unwanted body and drops it. */
 export function drop(body: Readable): void {
   body.on('data', freeNow);
   body.resume();
 }
 
-/** The size that a request says its body has; null when it does not say. */
+/** The Content-Length of a request; null without one. */
 export function announcedBytes({ headers }: FastifyRequest): number | null {
   const length = headers['content-length'];
   return length === undefined ? null : Number(length);
 }
 
-/** 413 with the limit in bytes. */
+/** 413 payload_too_large, with the limit in bytes. */
 export function tooLarge(param: Sized, limitBytes: number): ApiError {
   return new ApiError('payload_too_large', `The ${param} is over ${limitBytes} bytes: send a smaller one.`, {
     param,
@@ -105,8 +104,8 @@ function cutOff(cause: unknown): ApiError {
 }
 
 /**
- * Memory of its own that is not cleared first: clearing would map every page again, a fifth of what receiving a large
- * body costs. Who takes it cuts off what was not written.
+ * Allocates memory without clearing it, because clearing would take a fifth of the time of receiving a large body. The
+ * caller must cut off the unwritten part.
  */
 function unfilled(sizeBytes: number): Buffer<ArrayBuffer> {
   return Buffer.allocUnsafeSlow(sizeBytes);
@@ -119,9 +118,9 @@ function grown(buffer: Buffer<ArrayBuffer>, used: number, needed: number): Buffe
 }
 
 /**
- * Frees what a chunk took without waiting for the garbage collector. Bodies lie outside of the JavaScript heap, and V8
- * answers their growth with full collections: at 2 MB per call these cost as much CPU as the picture. Only for a chunk
- * that nobody reads any more.
+ * Frees the memory of a chunk without waiting for the garbage collector. Buffers are outside of the JavaScript heap,
+ * and V8 runs full collections as they grow; at 2 MB per call, these cost as much CPU as the picture. The chunk must
+ * not be used any more.
  */
 function freeNow({ buffer, byteLength }: Buffer): void {
   const isWhole = buffer.byteLength === byteLength && buffer instanceof ArrayBuffer;

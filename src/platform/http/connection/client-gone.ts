@@ -1,13 +1,13 @@
 import type { FastifyReply } from 'fastify';
 import { type ApiError, invalidParam } from '../errors.ts';
 
-/** Aborts when the client goes away before its answer. */
+/** A signal that aborts when the client disconnects before its response. */
 export function clientGoneSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
   const end = () => {
     if (!reply.raw.writableFinished) gone.abort(clientGone());
   };
-  // A client that left before this closes nothing any more.
+  // A client that has already disconnected triggers no further event.
   if (reply.raw.destroyed) end();
   else reply.raw.once('close', end);
   return gone.signal;

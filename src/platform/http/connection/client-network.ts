@@ -1,13 +1,13 @@
 import { isIP } from 'node:net';
 
-/** Groups of an IPv6 address that name a network: who has one address of a /64 has all of them. */
+/** The groups of an IPv6 address that identify a network: the owner of one address of a /64 has all of them. */
 const NETWORK_GROUPS = 4;
 const GROUPS = 8;
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
 /**
- * Whom an address belongs to, for the windows that count by address: an IPv4 address itself, of an IPv6 address its
- * /64, such as `2001:db8:0:1::/64`. An IPv4 address in IPv6's spelling is the IPv4 address.
+ * The network of an address, for rate windows that count by address: an IPv4 address itself, and the /64 of an IPv6
+ * address, such as `2001:db8:0:1::/64`. An IPv4-mapped IPv6 address is the IPv4 address.
  */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address;
@@ -18,7 +18,7 @@ export function networkOf(address: string): string {
   return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`;
 }
 
-/** Eight groups; a dotted end counts as the two that it stands for, and is not read. */
+/** Expands an address to eight groups; a dotted end counts as two groups and is not parsed. */
 function expanded(address: string): string[] {
   const [bare = ''] = address.split('%');
   const [head = '', tail = ''] = bare.replace(/\d+\.\d+\.\d+\.\d+$/, '0:0').split('::');

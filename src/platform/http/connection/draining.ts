@@ -2,15 +2,18 @@ import type { Server as HttpServer } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Longer than a client takes from its connection, or from our last answer, to its next request. */
+/**
+ * The idle time after which a connection is closed. It is longer than a client needs between a response and its next
+ * request.
+ */
 const QUIET_GRACE_MS = 1_000;
 const POLL_MS = 20;
 
 /**
- * Ends a server without failing a call that it accepted. It stops listening at once; connections that are there keep
- * being served, and their next answer says that they close (by the caller's hook). Those that stay quiet for a second
- * are closed then: closing them at once, as http.Server.close does, would cut a request that is on its way.
- * Resolves when no connection is left, or after `timeoutMs`.
+ * Closes a server without failing a call. It stops listening at once. Existing connections are still served, and their
+ * next response closes them (by a hook of the caller). Connections that stay idle for a second are closed: closing them
+ * at once, as http.Server.close does, could cut off a request that is being sent. Resolves when no connection is left,
+ * or after `timeoutMs`.
  */
 export async function drainServer(server: HttpServer, timeoutMs: number): Promise<void> {
   const startedMs = performance.now();

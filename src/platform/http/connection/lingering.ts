@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 
-/** How long a client may go on sending what nobody reads, after its answer went out. */
+/** How long a client may continue to send unread data after its response was sent. */
 const LINGER_MS = 5_000;
 
 /**
- * Makes a connection that is to close after its answer wait until the client closes it too, for a few seconds at most,
- * while what still comes is dropped. Closed at once with bytes unread, TCP would reset it, and the client, still
- * sending, would never see the answer.
+ * Delays the closing of a connection after its response until the client closes it too, for a few seconds at most, and
+ * drops what is still received. If it were closed with unread bytes, TCP would reset it, and a client that is still
+ * sending would never see the response.
  */
 export function closeAfterAnswer(socket: Socket): void {
   socket.destroySoon = () => {

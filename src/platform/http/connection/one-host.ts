@@ -1,10 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { invalidParam } from '../errors.ts';
 
-/**
- * Two Host headers are read by two programs in two ways: a proxy routes by the one, and the service answers by the
- * other.
- */
+/** Refuses two Host headers, because a proxy may use the first of them and the service the second. */
 export function refuseSecondHost(app: FastifyInstance): void {
   app.addHook('onRequest', ({ raw: { rawHeaders } }, _reply, done) => {
     let hosts = 0;

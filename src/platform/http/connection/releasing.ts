@@ -2,28 +2,28 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock } from '../../clock/clock.ts';
 import { closeAfterAnswer } from './lingering.ts';
 
-/** A wish to release is forgotten after this time: by then the load may be another one. */
+/** A request to release connections expires after this time, because the load may have changed. */
 const VALID_MS = 2_000;
 
 interface ReleasingOptions {
-  /** Whether a call keeps the process busy. One that only waits, or that streams, is neither counted nor closed. */
+  /** Whether a call keeps the process busy. Calls that only wait or stream are neither counted nor closed. */
   isWork: (request: FastifyRequest) => boolean;
-  /** A connection is closed to have its client connect to another process. */
+  /** Called when a connection is closed so that its client connects to another process. */
   onReleased: () => void;
   clock: Clock;
 }
 
 /** Connections whose clients may be sent to another process. */
 export interface ReleasableConnections {
-  /** The mean number of calls in hand since this was asked before. */
+  /** The mean number of concurrent calls since the last call of this function. */
   load(): number;
-  /** The next answers, this many, say `Connection: close`. Replaces the wish before it. */
+  /** Sends `Connection: close` with this number of the next responses. Replaces an earlier request. */
   release(connections: number): void;
 }
 
 /**
- * Counts the calls in hand, and releases connections with their answers: a client that reads `Connection: close` sends
- * its next call over a new connection, which any process may take. No call fails by it.
+ * Counts concurrent calls, and releases connections with their responses: a client that receives `Connection: close`
+ * sends its next call over a new connection, which any process may accept. No call fails by it.
  */
 export function installReleasing(
   server: FastifyInstance,
@@ -46,7 +46,7 @@ export function installReleasing(
   server.addHook('onRequest', (request, reply, done) => {
     if (isWork(request)) {
       count(1);
-      // Comes once, also where the client went away before its answer.
+      // This event occurs once, even if the client disconnects before its response.
       reply.raw.once('close', () => count(-1));
     }
     done();

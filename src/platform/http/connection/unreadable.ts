@@ -16,10 +16,10 @@ interface ConnectionError extends Error {
   code?: string;
 }
 
-/** For Fastify's `clientErrorHandler`: a request that never became one is refused in the envelope too. */
+/** For Fastify's `clientErrorHandler`: a request that cannot be parsed is refused in the error envelope as well. */
 export function refuseUnreadable(error: ConnectionError, socket: Socket): void {
   const answering = (socket as { _httpMessage?: ServerResponse })._httpMessage;
-  // A second answer within one that has begun would be read as part of it.
+  // If a response has begun, a second one would be read as a part of it.
   if (error.code === 'ECONNRESET' || !socket.writable || answering?.headersSent) {
     socket.destroy();
     return;
@@ -27,7 +27,7 @@ export function refuseUnreadable(error: ConnectionError, socket: Socket): void {
   answerAndClose(socket, refusalOf(error));
 }
 
-/** An Expect that nobody here meets is refused like anything else that cannot be read. */
+/** An unsupported Expect header is refused like any other unreadable request. */
 export function refuseExpectations(server: Server): void {
   server.on('checkExpectation', ({ headers, socket }: IncomingMessage) => {
     answerAndClose(
@@ -37,7 +37,7 @@ export function refuseExpectations(server: Server): void {
   });
 }
 
-/** Node drops who asks for a tunnel without a word. */
+/** Node closes a connection with a CONNECT request without a response, so it is refused here. */
 export function refuseTunnels(server: Server): void {
   server.on('connect', (_request, socket) => {
     const message = 'CONNECT is not a method of this server, which is no proxy: call its paths directly.';

@@ -1,11 +1,12 @@
 import type { TSchema } from '@sinclair/typebox';
 
 /**
- * The values that the formats of a slice's schemas accept, such as `css-color`: in words like those of expectationOf.
+ * Descriptions of the values that the formats of a slice's schemas accept, such as `css-color`, in the style of
+ * expectationOf.
  */
 export type FormatWords = Readonly<Record<string, string>>;
 
-/** The values that a schema accepts, in words that end the sentence "… is expected". */
+/** Describes the values that a schema accepts, for the sentence "… is expected". */
 export function expectationOf(schema: TSchema, formats: FormatWords = {}): string {
   const alternatives: TSchema[] | undefined = schema.anyOf ?? schema.oneOf;
   if (alternatives !== undefined) return alternatives.map((one) => expectationOf(one, formats)).join(' or ');

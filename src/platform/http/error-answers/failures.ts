@@ -9,8 +9,8 @@ import { createRefusalLog } from './refusal-log.ts';
 import { validationFailure } from './validation.ts';
 
 /**
- * The boundary where refusals are printed. It knows no slice by name: an ApiError is complete at birth, and what
- * Fastify or a store throws is given its code from the closed set here.
+ * Maps every thrown error to a response. An ApiError already contains its response; errors of Fastify and of the stores
+ * get a code from the closed set here.
  */
 export function installFailures(app: FastifyInstance): void {
   const refusalLog = createRefusalLog(app.log);
