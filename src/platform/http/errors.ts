@@ -33,7 +33,7 @@ export const ERROR_CODES = {
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 export interface ApiErrorContext {
-  /** The parameter at fault; `body` when it is the body itself. */
+  /** The invalid parameter; `body` for the body itself. */
   param?: string | undefined;
   /** Context that a program can act on: limits, allowed values, the sub-reason. */
   details?: Record<string, unknown> | undefined;
@@ -45,9 +45,9 @@ export interface ApiErrorContext {
 }
 
 /**
- * A refusal, complete where it is born: the boundary only prints it. The message is one sentence for a person and says
- * how to mend the call. The message repeats what a caller sent in part only when it is long: an answer must not grow
- * with what it refuses.
+ * A refusal with everything that its response needs. The message is one sentence for a person and says how to correct
+ * the call. It repeats long values of the caller only in part, so that the size of a response does not depend on the
+ * refused value.
  */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
@@ -74,12 +74,12 @@ export class ApiError extends Error {
   }
 }
 
-/** 400 invalid_param on one parameter: the refusal that most rules end in. */
+/** 400 invalid_param on one parameter. */
 export function invalidParam(param: string, message: string, details?: Record<string, unknown>): ApiError {
   return new ApiError('invalid_param', message, { param, details });
 }
 
-/** A refusal for a reason that passes: the same call may succeed after the given time. */
+/** A refusal for a temporary reason: the same call may succeed after the given time. */
 export function unavailable(
   reason: string,
   message: string,
@@ -89,12 +89,12 @@ export function unavailable(
   return new ApiError('provider_unavailable', message, { details: { reason }, retryAfterSeconds, cause });
 }
 
-/** In characters. */
+/** The limit of a message, in characters. */
 const LONGEST_MESSAGE = 1_500;
 const LONGEST_PARAM = 200;
 const LONGEST_DETAIL = 4_000;
 
-/** A text whose middle is left out when it is too long: its end says how to mend the call. */
+/** Shortens the middle of a long message, because its end says how to correct the call. */
 function cutInside(text: string, longest: number): string {
   if (text.length <= longest) return text;
   const half = Math.floor((longest - 3) / 2);
@@ -113,8 +113,8 @@ function boundedDetails(details: Record<string, unknown>): Record<string, unknow
 }
 
 /**
- * What is missing is listed whole, so that a caller can mend all of it at once; how many there can be, a call's limits
- * say.
+ * Missing values are listed completely, so that a caller can correct all of them at once; the limits of a call bound
+ * their number.
  */
 function boundedId(id: unknown): unknown {
   return typeof id === 'string' ? cutInside(id, LONGEST_PARAM) : id;

@@ -5,14 +5,14 @@ const INSTANT = /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9}
 export function readDate(text: string): Date | null {
   if (!DATE.test(text)) return null;
   const start = new Date(`${text}T00:00:00.000Z`);
-  // A day that no calendar has is another one when it is read back.
+  // A date that does not exist becomes another one when it is formatted again.
   return !Number.isNaN(start.getTime()) && start.toISOString().startsWith(text) ? start : null;
 }
 
 /**
- * An instant as RFC 3339 writes it, seconds being optional; null for anything else, such as "March 3", which JavaScript
- * would read in the time zone of the host.
- * @param zone what stands for a zone that is absent; without it, an instant needs its zone.
+ * Parses an instant of RFC 3339 with optional seconds; null for anything else, such as "March 3", which JavaScript
+ * would parse in the time zone of the host.
+ * @param zone the zone of an instant without one; if absent, instants must have a zone.
  */
 export function readInstant(text: string, zone?: 'Z'): Date | null {
   const [, day, , , , itsZone = zone] = INSTANT.exec(text) ?? [];

@@ -19,7 +19,7 @@ import { installNegotiation } from './hooks/negotiation.ts';
 import { installRequestIds, requestIdOf } from './hooks/request-ids.ts';
 import { RequestLog } from './hooks/request-log.ts';
 
-/** A server without routes, with the hooks that every route has, and every refusal too. */
+/** Creates a server without routes, with the hooks of all routes and refusals. */
 export function createServer(settings: SettingsOf<typeof httpSettings>, log: Logger): FastifyInstance {
   const server = bareServer(settings, log);
   installRequestIds(server);
@@ -42,8 +42,7 @@ export function createServer(settings: SettingsOf<typeof httpSettings>, log: Log
 
 function bareServer(http: SettingsOf<typeof httpSettings>, log: Logger): FastifyInstance {
   return Fastify({
-    // Fastify asks it for a child a request. A factory of one's own would have each child looked through for the
-    // methods of a logger.
+    // Fastify calls this once per request. With a custom factory, it would check each child logger for its methods.
     loggerInstance: new RequestLog(log as FastifyBaseLogger, {}, {}) as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     requestIdHeader: false,
@@ -62,13 +61,13 @@ function bareServer(http: SettingsOf<typeof httpSettings>, log: Logger): Fastify
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     bodyLimit: Number.MAX_SAFE_INTEGER,
-    // As long as a path can be: the route itself refuses what is not an id.
+    // The limit is that of a path, because the routes refuse invalid ids themselves.
     routerOptions: { maxParamLength: maxHeaderSize, ignoreTrailingSlash: false },
     frameworkErrors: (error, request, reply) => sendFailure(request, reply, asApiError(error)),
   });
 }
 
-/** Where the server really listens, when no public address was set. */
+/** The actual address of the server, for the case that no public address is configured. */
 export function addressOf(server: FastifyInstance, host: string): string {
   const address = server.server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;

@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { DeclaredCollection, Documents } from '../stores/documents/port.ts';
 import { ApiError } from './errors.ts';
 
-/** Signs what a link grants, so that it can be read without a credential until it ends. */
+/** Signs links, so that they can be used without a credential until they expire. */
 export interface Signatures {
   /**
    * Query string of a link: `expires` (epoch milliseconds) and `signature`, over the purpose, the subject and the end.
@@ -19,7 +19,7 @@ interface ServiceSecret {
   value: string;
 }
 
-/** Where the key lies. */
+/** The store of the key. */
 export const LINK_SECRET = { collection: 'serviceSecrets', id: 'links' } as const;
 
 export const SERVICE_SECRETS: DeclaredCollection = {
@@ -28,7 +28,7 @@ export const SERVICE_SECRETS: DeclaredCollection = {
   onAccountDeletion: 'keep',
 };
 
-/** Opens the service's signing key, which every process of every host shares; the first one makes it. */
+/** Opens the service's signing key, which all processes of all hosts share; the first one creates it. */
 export async function openSignatures(documents: Documents): Promise<Signatures> {
   const secrets = await documents.collection<ServiceSecret>(SERVICE_SECRETS);
   const fresh = randomBytes(32).toString('base64url');
@@ -37,7 +37,7 @@ export async function openSignatures(documents: Documents): Promise<Signatures> 
   return signaturesOf(kept?.value ?? fresh);
 }
 
-/** @param value of the secret as it is stored. */
+/** @param value the stored value of the secret. */
 export function signaturesOf(value: string): Signatures {
   return signaturesWith(Buffer.from(value, 'base64url'));
 }
@@ -56,7 +56,8 @@ export function signaturesWith(key: Buffer): Signatures {
       }).toString();
     },
     verify(purpose, subject, { expires = '', signature = '' }, now) {
-      // Compared as they are spelled: base64url has several spellings of the same bytes, and a link has one.
+      // Texts are compared and not bytes, because base64url can spell the same bytes in several ways, and only one is
+      // valid.
       const given = Buffer.from(signature);
       const expected = Buffer.from(signatureOf(purpose, subject, expires));
       if (given.length !== expected.length || !timingSafeEqual(given, expected)) {

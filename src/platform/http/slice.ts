@@ -1,15 +1,15 @@
 import type { FastifyInstance } from 'fastify';
 import type { SweepTask } from '../sweeping/sweeper.ts';
 
-/** A slice as app.ts needs it. Its `openX` answers this, beside the functions for other slices. */
+/** A slice in the form that app.ts needs. Its `openX` returns this together with functions for other slices. */
 export interface Slice {
   /** Registers the routes; their paths begin below /api/v1. */
   routes(app: FastifyInstance): Promise<void>;
-  /** Periodic clean-up of what time and dead processes leave behind. */
+  /** The sweeps of the slice, which remove expired data and data of dead processes. */
   sweeps?: readonly SweepTask[];
   /**
-   * Ends what the slice runs beside its calls. It is called when the last call has ended, and before the threads end;
-   * the signal `draining` came earlier, when the process stopped taking calls.
+   * Ends the background work of the slice. It is called when the last call has ended, and before the threads end; the
+   * signal `draining` came earlier, when the process stopped taking calls.
    */
   stop?(): Promise<void>;
 }

@@ -2,16 +2,16 @@ import type { SettingsOf } from '../settings/setting.ts';
 import type { mailSettings } from './config.ts';
 
 interface Message {
-  /** The same for every try to send one message: what the receiver's server may deduplicate by. */
+  /** The same id for every attempt to send one message, by which the receiving server may deduplicate. */
   id: string;
   to: string;
   subject: string;
   text: string;
 }
 
-/** The way out for mails to owners. */
+/** Sends mails to the owners of accounts. */
 export interface Mail {
-  /** Resolves when the mail server has taken it. @throws Error of the mail server or the way to it. */
+  /** Resolves when the mail server has accepted it. @throws Error of the mail server or the way to it. */
   send(message: Message): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ interface MailOptions {
 const CONNECT_TIMEOUT_MS = 10_000;
 const ANSWER_TIMEOUT_MS = 30_000;
 
-/** Mails through the operator's SMTP server, or into the log where none is set. */
+/** Sends mails through the operator's SMTP server, or writes them to the log if none is configured. */
 export function createMail({ settings: { SMTP_URL, MAIL_FROM }, log }: MailOptions): Mail {
   if (SMTP_URL === '') {
     return {
@@ -34,7 +34,7 @@ export function createMail({ settings: { SMTP_URL, MAIL_FROM }, log }: MailOptio
   }
   return {
     async send({ id, to, subject, text }) {
-      // Loaded when it is needed: most processes never send a mail.
+      // The package is loaded when it is needed, because most processes never send a mail.
       const { createTransport } = await import('nodemailer');
       const transport = createTransport({
         url: SMTP_URL,

@@ -6,7 +6,7 @@ export type Observer = (seconds: number) => void;
 /** The observations of one set of labels. */
 interface Series {
   labels: Record<string, string>;
-  /** How many fell into each bucket and into none before it; the last is above all bounds. */
+  /** The number of observations in each bucket, not cumulated; the last bucket is above all bounds. */
   counts: number[];
   sum: number;
 }
@@ -20,8 +20,8 @@ interface DurationsOptions<L extends string> {
 }
 
 /**
- * A histogram for what is observed at every call: its labels are given once, and an observation is one addition. The
- * client's own histogram makes a key of the labels at each, which costs a small call more than its gate.
+ * A histogram for observations at every call: its labels are given once, and an observation is one addition. The
+ * histogram of the Prometheus client builds a key from the labels at each observation, which costs more than the gate.
  */
 export class Durations<L extends string> {
   readonly name: string;
@@ -43,7 +43,7 @@ export class Durations<L extends string> {
     register.registerMetric(this as unknown as Histogram);
   }
 
-  /** The observer of these labels, which the caller keeps: each call begins a series of its own. */
+  /** Creates an observer for these labels, which the caller must keep: each call of `observer` begins a new series. */
   observerOf(labels: Record<L, string>): Observer {
     const series: Series = {
       labels,

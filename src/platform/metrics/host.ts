@@ -13,7 +13,7 @@ interface HostMeterOptions {
   table?: () => Promise<TableRow[]>;
 }
 
-/** Declares what the primary knows of its host, in Prometheus' default register; each scrape looks again. */
+/** Declares the metrics of the host in Prometheus' default register; each scrape reads them again. */
 export function createHostMeter({ version, dataDir, cores, table = processTable }: HostMeterOptions): void {
   const build = new Gauge({
     name: 'darkroom_build_info',
@@ -35,7 +35,7 @@ function declareProcesses(table: () => Promise<TableRow[]>): void {
   /** CPU time of each process that lived at the last scrape. */
   let known = new Map<string, number>();
   let under: Promise<void> | undefined;
-  /** All three metrics of one scrape are of one look. */
+  /** The three metrics of one scrape come from the same reading. */
   const collect = () => {
     under ??= look().finally(() => {
       under = undefined;
@@ -86,7 +86,7 @@ function declareDisk(dataDir: string): void {
   });
 }
 
-/** Without a control group that counts it, the series is absent. */
+/** The series is absent without a control group that counts it. */
 function declareThrottling(): void {
   let seen = 0;
   new Counter({

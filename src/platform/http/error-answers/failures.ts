@@ -28,16 +28,16 @@ export function installFailures(app: FastifyInstance): void {
  */
 const CHALLENGE = 'ApiKey realm="darkroom", Bearer realm="darkroom"';
 const LARGEST_DROPPED_BYTES = 64 * MEGABYTE;
-/** Somebody has to make room first. */
+/** The disk is full: the Retry-After is long, because an operator has to free space. */
 const STORAGE_FULL_RETRY_SECONDS = 60;
 const refusals = new WeakMap<FastifyRequest, ApiError>();
 
-/** Why a request was refused; undefined when it was not. For the log and the metrics. */
+/** The refusal of a request, for the log and the metrics; undefined when it was not refused. */
 export function refusalOf(request: FastifyRequest): ApiError | undefined {
   return refusals.get(request);
 }
 
-/** Answers a refusal in the envelope, with its headers. */
+/** Sends a refusal in the envelope, with its headers. */
 export function sendFailure(request: FastifyRequest, reply: FastifyReply, failure: ApiError): FastifyReply {
   refusals.set(request, failure);
   if (failure.retryAfterSeconds !== undefined) {
@@ -45,13 +45,13 @@ export function sendFailure(request: FastifyRequest, reply: FastifyReply, failur
   }
   if (failure.status === 401) reply.header('www-authenticate', CHALLENGE);
   for (const [name, value] of Object.entries(failure.headers ?? {})) reply.header(name, value);
-  // The rest of a refused body is read and dropped; a connection whose body has no near end is closed after the answer.
+  // The rest of a refused body is read and dropped. The connection of a long body is closed after the response.
   if (!request.raw.complete) {
     drop(request.raw);
     closeAfterAnswer(request.socket);
   }
   if (hasEndlessBody(request)) reply.header('connection', 'close');
-  // A refusal of the router passes no hook.
+  // Hooks do not run for refusals by the router.
   reply.header('x-request-id', request.id);
   return reply
     .code(failure.status)
@@ -70,7 +70,7 @@ export function failureBody(failure: ApiError, requestId: string) {
   };
 }
 
-/** Any thrown thing as a refusal of the closed set. */
+/** Maps any thrown value to a refusal of the closed set. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof StoreUnavailableError) {

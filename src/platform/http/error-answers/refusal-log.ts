@@ -1,19 +1,21 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import type { ApiError } from '../errors.ts';
 
-/** How often refusals are summed up in the log. */
+/** The interval at which refusals are summed up in the log. */
 const SUMMARY_MS = 1_000;
-/** Beside those of rate limits: they say no more than that the host is loaded, or its disk full. */
+/** Reasons that are summed up, in addition to rate limits: they are caused by a loaded host or a full disk. */
 const SUMMED = ['capacity', 'deadline_exceeded', 'storage_full'];
 
-/** Refusals that a loaded host answers by the thousand: one line per second and reason has their number. */
+/**
+ * Sums up refusals that a loaded host sends by the thousand: one log line per second and reason contains their number.
+ */
 interface RefusalLog {
-  /** Counts a refusal; false for one that has a line of its own. */
+  /** Counts a refusal; false for one that gets a log line of its own. */
   counts(request: FastifyRequest, failure: ApiError): boolean;
   close(): void;
 }
 
-/** Why a call was refused, where such refusals are summed. */
+/** The reason of a refusal that is summed up; undefined for other refusals. */
 export function summedReasonOf({ code, details }: ApiError): string | undefined {
   const reason = String(details?.reason ?? code);
   return code === 'rate_limited' || SUMMED.includes(reason) ? reason : undefined;

@@ -4,7 +4,7 @@ import { ApiError } from '../errors.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The last segment is a fixed word, never an id: a wrong method is 405. */
+    /** Whether the last segment is a fixed word and never an id, so that a wrong method is 405. */
     fixedWord?: true;
   }
 }
@@ -17,8 +17,9 @@ interface Route {
 }
 
 /**
- * An unknown path is 404 not_found, a known one with another method 405 with Allow. Both come before authentication.
- * Call before any route is declared: it learns the routes as they come.
+ * An unknown path is 404 not_found; a known one with another method is 405 with Allow. Both are sent before
+ * authentication. This function must be called before any route is declared, because it records the routes as they are
+ * declared.
  */
 export function installUnknownRoutes(app: FastifyInstance): void {
   const routes: Route[] = [];
@@ -29,14 +30,14 @@ export function installUnknownRoutes(app: FastifyInstance): void {
     if (config?.fixedWord) fixedWords.set(url, [...(fixedWords.get(url) ?? []), ...methods]);
   });
   app.setNotFoundHandler(refuse);
-  // Before anything is asked of the body.
+  // This runs before the body is checked.
   app.addHook('onRequest', (request, _reply, done) => {
     if (request.is404 || hasParams(request)) refuseWrongMethod(request);
     if (request.is404) refuse(request);
     done();
   });
 
-  /** A fixed word under a method that it does not have was taken for an id. */
+  /** Whether a fixed word, sent with a wrong method, was taken for an id. */
   function refuseWrongMethod(request: FastifyRequest): void {
     const path = pathOf(request);
     const methods = fixedWords.get(path);
@@ -61,8 +62,8 @@ export function installUnknownRoutes(app: FastifyInstance): void {
 }
 
 /**
- * Names the served path that a wrong one stands for: without its slash at the end, with the `/api/v1` that it lacks,
- * or with a similar spelling. Where no path is similar, it lists the paths that are served beside it.
+ * Names the path that was probably meant: without a trailing slash, with a missing `/api/v1`, or with a similar
+ * spelling. If no path is similar, the existing paths of the same level are listed.
  */
 function hintFor(asked: string, path: string, routes: readonly Route[]): string {
   const tail = path.replace(/\/+$/, '').replace(/^\/(api\/)?(v\d+\/)?/, '/');
@@ -76,7 +77,7 @@ function hintFor(asked: string, path: string, routes: readonly Route[]): string 
   return ` Below ${parent} there are ${[...beside.keys()].map(readable).join(', ')}.`;
 }
 
-/** Compares the last word with the paths beside it, or the whole path with all paths where there are none. */
+/** Compares the last segment with the paths of the same level, or the whole path with all paths if there are none. */
 function nearestOf(
   path: string,
   tail: string,
@@ -97,7 +98,7 @@ function methodOf(url: string, asked: string, routes: readonly Route[]): string 
   return methods.find((name) => name !== 'HEAD' && name !== 'OPTIONS');
 }
 
-/** Segments of `/api/v1/images` and the like. Below shorter paths there are too many routes to list. */
+/** The segments of paths such as `/api/v1/images`. Shorter paths have too many routes below them to list. */
 const NAMED_FROM_SEGMENTS = 4;
 
 /** The routes below a path: the rest of each, and its whole path. */
@@ -119,7 +120,7 @@ function readable(url: string): string {
   return url.replaceAll(/:(\w+)/g, '{$1}');
 }
 
-/** Whether the route has a segment that any text may stand in. */
+/** Whether the route has a parameter segment. */
 function hasParams({ params }: FastifyRequest): boolean {
   for (const _name in params as object) return true;
   return false;

@@ -7,23 +7,23 @@ import { type Contract, mismatch, missing, pathOf, sentInstead, spell, undeclare
 
 const COMMON: Options = {
   allErrors: false,
-  // The value that was sent, and the schema of its field, for the sentence of the refusal.
+  // The errors contain the value and the schema of its field, for the message of the refusal.
   verbose: true,
   strict: true,
   strictTypes: false,
-  // `elsewhere`: where the field of another call goes, and `instead`: the same of one field by its name. `documented`:
-  // what OpenAPI says beyond what is checked by schema.
+  // `elsewhere` and `instead` describe where fields belong that callers send to the wrong call. `documented` is the
+  // part of a schema that is only shown in OpenAPI.
   keywords: ['example', 'elsewhere', 'instead', 'documented'],
   formats: FORMATS(),
 };
 
 const CALL: Contract = { owner: 'this call', noun: 'field' };
 
-/** Bodies are taken as they are typed; what comes in a query or a path is text, and is read as its schema's type. */
+/** Types in bodies are not coerced. Queries and paths are text, and are coerced to the types of their schemas. */
 const bodies = new Ajv(COMMON);
 const texts = new Ajv({ ...COMMON, coerceTypes: 'array' });
 
-/** Validates every route by its schemas; the first violation becomes invalid_param on the field at fault. */
+/** Validates every route by its schemas; the first violation becomes invalid_param on the invalid field. */
 export function installValidation(app: FastifyInstance): void {
   app.setValidatorCompiler(({ schema, httpPart }) => {
     const validate = (httpPart === 'body' ? bodies : texts).compile(schema);
@@ -32,14 +32,15 @@ export function installValidation(app: FastifyInstance): void {
       return { error: validate.errors as unknown as Error };
     };
   });
-  // Answered, not thrown: Fastify calls this outside of any promise, where a throw would end the process.
+  // The error is returned and not thrown, because Fastify calls this outside of any promise, where a throw would end
+  // the process.
   app.setSchemaErrorFormatter(validationFailure);
 }
 
 /**
- * The check that a route's body gets, for what reaches a slice within a body: the entries of an import.
- * @param name what a sentence about the whole value calls it.
- * @throws ApiError (from the check) invalid_param on the field at fault.
+ * Validates a value within a body, such as the entry of an import, like the body of a route.
+ * @param name the name of the whole value in messages.
+ * @throws ApiError (from the check) invalid_param on the invalid field.
  */
 export function checkOf<T extends TSchema>(schema: T, name: string): (value: unknown) => Static<T> {
   const validate = bodies.compile<Static<T>>(schema);
@@ -82,7 +83,7 @@ function detailsOf(error: ErrorObject): Record<string, unknown> | undefined {
   return limit === undefined ? undefined : { limit };
 }
 
-/** Formats are documentation in OpenAPI; the rules of the slices decide what is accepted. */
+/** Formats are only documentation for OpenAPI; the rules of the slices check the values. */
 function FORMATS(): Record<string, true> {
   return {
     'date-time': true,

@@ -4,11 +4,11 @@ import { didYouMean } from '../../names/nearest.ts';
 import { expectationOf, type FormatWords } from './expectation.ts';
 
 /**
- * The one writer of sentences for what breaks a schema: in a body, a query, a path, the parameters of an op. Ajv must
- * be `verbose`, so that its errors carry the value and the schema.
+ * Writes the messages for all violations of schemas: in bodies, queries, paths, and the parameters of ops. Ajv must be
+ * `verbose`, so that its errors contain the value and the schema.
  */
 
-/** Whose contract is broken, and what its fields are called. */
+/** The subject of a violated schema, and the names of its fields. */
 export interface Contract {
   /** `this call`, or the name of an op or an operation. */
   owner: string;
@@ -42,7 +42,7 @@ export function missing(place: string, schema: TSchema | undefined, contract: Co
   return `${place} is missing, and ${contract.owner} needs it: send ${expected}.`;
 }
 
-/** The meaning of a text without a form of its own: the first sentence of its description. */
+/** Describes a text without a format: by the first sentence of its description. */
 function meaningOf({ type, enum: words, pattern, examples, format, description }: TSchema): string {
   const isPlain =
     type === 'string' && [words, pattern, examples, format].every((limit) => limit === undefined);
@@ -50,7 +50,7 @@ function meaningOf({ type, enum: words, pattern, examples, format, description }
   return isPlain && sentence ? ` (${sentence})` : '';
 }
 
-/** The end of a sentence about a missing field: names an unknown field that was sent, which may be a misspelling. */
+/** The end of a message about a missing field, which names a sent unknown field that may be its misspelling. */
 export function sentInstead(sent: unknown, schema: Partial<TSchema>): string {
   const { properties } = schema;
   if (properties === undefined || typeof sent !== 'object' || sent === null) return '';
@@ -59,8 +59,8 @@ export function sentInstead(sent: unknown, schema: Partial<TSchema>): string {
 }
 
 /**
- * @param schema of the object that has no such field. Its `instead` says what to send in place of a field by its
- *   name, and its `elsewhere` says where the field of another call would go.
+ * @param schema the schema of the object without this field. Its `instead` names what to send in place of a field, and
+ *   its `elsewhere` names where a field of another call belongs.
  */
 export function undeclared(
   place: string,
@@ -84,8 +84,8 @@ export function mismatch(place: string, value: unknown, schema: TSchema, contrac
 }
 
 /**
- * What was meant, where a value is nearly right: null for nothing, a share for per cent, a number as text or with a
- * unit.
+ * The probable meaning of a nearly valid value: null for a missing one, a share for per cent, a number as text or with
+ * a unit.
  */
 function remedyOf(value: unknown, schema: TSchema): string {
   if (value === null) return ' Leave it out instead of sending null.';

@@ -4,13 +4,14 @@ import { announcedBytes } from '../bodies/streamed-body.ts';
 import { refusalOf } from '../error-answers/failures.ts';
 import { summedReasonOf } from '../error-answers/refusal-log.ts';
 
-/** Asked every few seconds by machines that look at the answer alone. */
+/** Probes, which monitoring systems call every few seconds. */
 const PROBES = ['/healthz', '/readyz', '/metrics'];
 
 /**
- * One line per answer: what was called, with which op and size, how it ended, how long it took, and why it was refused.
- * Never a header's text. Probes, and refusals that are summed up (refusal-log.ts), have theirs at debug.
- * @param log written to directly: a logger of its own for each request costs more than the line.
+ * Writes one log line per response: the route, the op and its size, the status, the duration, and the reason of a
+ * refusal, but no text of a header. Probes, and refusals that are summed up (refusal-log.ts), are logged at debug
+ * level.
+ * @param log used directly, because a child logger per request costs more than the line.
  */
 export function installAccessLog(app: FastifyInstance, log: Logger): void {
   app.addHook('onResponse', (request, reply, done) => {
@@ -27,7 +28,10 @@ export function installAccessLog(app: FastifyInstance, log: Logger): void {
   }
 }
 
-/** The most severe level of an answer. It is known without the route, whose options Fastify copies at each access. */
+/**
+ * The most severe possible level of a response, computed without the route, because Fastify copies its options at each
+ * access.
+ */
 function highestLevelOf(status: number): Level {
   return status >= 500 ? 'error' : 'info';
 }
@@ -41,7 +45,7 @@ function levelOf(status: number, route: string | null): Level {
 const LOGGED_FIELDS = ['op', 'width', 'height', 'size', 'fit', 'format', 'quality', 'effort'];
 const SHORT = /^[\w.-]{1,16}$/;
 
-/** What a call of an image endpoint asked for, as a query: `op=resize&width=512`. Undefined for any other call. */
+/** The op and size of an image call, as a query: `op=resize&width=512`. Undefined for other calls. */
 function askedBy({ query }: FastifyRequest): string | undefined {
   const fields = query as Record<string, unknown>;
   if (typeof fields?.op !== 'string') return undefined;

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 
 /**
- * Balances, keys and links are in the answers of the interface: no cache keeps one that does not say for itself how
- * long it is good. No browser takes an answer for another type than it says, and no page of another origin shows one of
- * ours in a frame, where clicks could be stolen.
+ * Sets headers for caches and browsers. Responses contain balances, keys and links, so no cache may store one without a
+ * Cache-Control of its own. Browsers must not guess types, and must not show a response in a frame of another origin,
+ * where clicks could be stolen.
  */
 export function installCaching(app: FastifyInstance): void {
   app.addHook('onSend', (request, reply, _payload, done) => {

@@ -7,20 +7,20 @@ import { isFresh } from './freshness.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The answer is long text: sent as gzip to clients that accept it. */
+    /** Whether the response is a long text, which is sent as gzip to clients that accept it. */
     compress?: true;
   }
 }
 
 const compressed = promisify(gzip);
 const LEAST_BYTES = 1_024;
-/** Compressed static answers, by their tag: each is compressed once per process. */
+/** Compressed static responses by ETag; each is compressed once per process. */
 const PACKED_MAX = 200;
 const packed = new Map<string, Buffer>();
 
 /**
- * Sends long answers as gzip, and 304 instead of one that the client has. Only for routes that say `compress`: it
- * becomes the first hook of each, so that other routes do not pay for it.
+ * Sends long responses as gzip, or 304 if the client has the current one. It is installed as the first hook of the
+ * routes with `compress` only, so that other routes have no cost.
  */
 export function installCompression(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
@@ -42,23 +42,23 @@ const compress: onSendAsyncHookHandler = async (request, reply, payload) => {
   return body;
 };
 
-/** Answers text that stands still while the process lives, under a tag of its content. */
+/** Sends a static text with an ETag of its content. */
 export function sendStanding(reply: FastifyReply, type: string, text: string): FastifyReply {
   return reply.header('etag', tagOf(text)).header('cache-control', 'no-cache').type(type).send(text);
 }
 
-/** A tag of the content itself. */
+/** The ETag of a content. */
 function tagOf(text: string): string {
   return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
 }
 
-/** A tag of an envelope's contents. The bytes of the envelope change with its timestamp. */
+/** The ETag of an envelope's data, without its timestamp. */
 export function tagOfData(data: unknown): string {
   return `W/${tagOf(JSON.stringify(data))}`;
 }
 
 async function pack(text: string, etag: string | undefined): Promise<Buffer> {
-  // A weak tag names the content and not the bytes: an envelope has its own time.
+  // The ETag is weak, because the bytes of an envelope differ by its timestamp.
   const isStanding = etag !== undefined && !etag.startsWith('W/');
   const known = isStanding ? packed.get(etag) : undefined;
   if (known !== undefined) return known;

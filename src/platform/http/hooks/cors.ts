@@ -21,10 +21,9 @@ const DAY_SECONDS = 86_400;
 type IsSigned = (request: FastifyRequest) => boolean;
 
 /**
- * Answers browsers whose pages come from another origin, before anything is asked of the call: refusals can be read
- * too. The origins that the operator named may do everything that their key may; public reads are for every origin. No
- * cookie is ever taken.
- * @param origins as CORS_ORIGINS has them: comma-separated, or `*`; '' for none.
+ * Sets the CORS headers before any check of the call, so that pages can read refusals too. The configured origins may
+ * make every call; public reads are open to all origins. Cookies are never used.
+ * @param origins the value of CORS_ORIGINS: comma-separated, or `*`; '' for none.
  */
 export function installCors(app: FastifyInstance, origins: string): void {
   const named = new Set(origins.split(','));
@@ -48,7 +47,7 @@ function isPreflight({ method, headers }: FastifyRequest): boolean {
 }
 
 /**
- * What is read without a credential: the documentation, the catalogue, health. Routes of signed links look at the link.
+ * Public reads without a credential: the documentation, the catalogue, health. For signed links, see openToEveryOrigin.
  */
 function isPublicRead({ method, url, routeOptions: { config } }: FastifyRequest): boolean {
   if (method !== 'GET' && method !== 'HEAD') return false;
@@ -57,10 +56,9 @@ function isPublicRead({ method, url, routeOptions: { config } }: FastifyRequest)
 }
 
 /**
- * Opens signed links to pages of every origin, refusals included: a link carries its own right, and no credential comes
- * along.
- * @param app whose routes are meant.
- * @param isSigned whether this very request is made by such a link.
+ * Opens signed links, including their refusals, to pages of all origins, because a link needs no credential.
+ * @param app the routes of this instance are opened.
+ * @param isSigned whether a request uses a signed link.
  */
 export function openToEveryOrigin(app: FastifyInstance, isSigned: IsSigned): void {
   app.addHook('onRequest', async (request, reply) => {
@@ -68,7 +66,7 @@ export function openToEveryOrigin(app: FastifyInstance, isSigned: IsSigned): voi
   });
 }
 
-/** Answers what a browser asks before it sends what a form could not: PUT, or a header of its own. */
+/** Answers a preflight request, which browsers send before a PUT or a request with custom headers. */
 export function answerPreflight(
   app: FastifyInstance,
   path: string,
@@ -97,7 +95,7 @@ function allowMore(reply: FastifyReply, methods: string): FastifyReply {
     .header('access-control-max-age', String(DAY_SECONDS));
 }
 
-/** Notes that answers differ by a header of the request. */
+/** Adds a header of the request to Vary. */
 export function varyBy(reply: FastifyReply, name: string): void {
   const before = reply.getHeader('vary')?.toString();
   reply.header('vary', before === undefined ? name : `${before}, ${name}`);

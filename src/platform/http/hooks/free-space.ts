@@ -2,7 +2,10 @@ import type { FastifyInstance } from 'fastify';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The call stores documents that stay: it is refused while the disk is full. A function decides by the request. */
+    /**
+     * Whether the call stores lasting documents, and is refused while the disk is full. A function decides by the
+     * request.
+     */
     needsFreeSpace?: true | ((request: FastifyRequest) => boolean);
   }
 }

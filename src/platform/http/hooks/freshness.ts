@@ -1,4 +1,4 @@
-/** Whether an If-None-Match header names this tag; weak ones count, as they do for reading. */
+/** Whether an If-None-Match header contains this ETag, by weak comparison. */
 export function isFresh(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   const plain = etag.replace(/^W\//, '');

@@ -16,11 +16,11 @@ type IdempotencyKind = 'kept' | 'unkept';
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * `kept`: an Idempotency-Key is honoured and the answer replayed. `unkept`: honoured, but the answer carries a new
-     * secret and is never stored. Absent: the header is ignored. A function decides by the request.
+     * `kept`: the response to an Idempotency-Key is stored and replayed. `unkept`: the key is used, but the response
+     * contains a new secret and is never stored. Absent: the header is ignored. A function decides by the request.
      */
     idempotency?: IdempotencyKind | ((request: FastifyRequest) => IdempotencyKind | undefined);
-    /** Answers a repeat from the stored answer, with what has changed since then. */
+    /** Updates the stored response of a repeat with what has changed since then. */
     replayed?: (request: FastifyRequest, reply: FastifyReply, stored: StoredResponse) => Promise<unknown>;
   }
 }
@@ -28,13 +28,14 @@ declare module 'fastify' {
 interface Run {
   key: string;
   token: string;
-  /** It was refused for a reason that passes: the caller is to make the same call again, which must run then. */
+  /** Whether the call was refused for a temporary reason, so that its repeat has to run. */
   isToRepeat?: boolean;
 }
 
 /**
- * Idempotency-Key: of equal requests under one key, one runs; the others get its answer. Keys belong to an owner.
- * Install after the hook that knows the owner and before the one that parses bodies: malformed bodies are kept too.
+ * Implements Idempotency-Key: of equal requests with one key, one runs, and the others get its response. Keys belong to
+ * an owner. Install it after the hook that determines the owner and before the one that parses bodies, so that refusals
+ * of malformed bodies are replayed too.
  * @param ownerOf the account, or the address of an anonymous caller.
  */
 export function installIdempotency(
@@ -44,7 +45,7 @@ export function installIdempotency(
 ): void {
   const runs = new WeakMap<FastifyRequest, Run>();
 
-  // Each hook answers a promise only where there is a key: most calls bring none.
+  // Each hook returns a promise only for a request with a key, because most have none.
   app.addHook('preValidation', (request, reply, done) => {
     if (request.headers['idempotency-key'] !== undefined) return begin(request, reply);
     done();
@@ -86,21 +87,22 @@ export function installIdempotency(
       if (reply.statusCode >= 500 || run.isToRepeat) await coordination.forgetIdempotent(run.key, run.token);
       else await coordination.keepIdempotent(run.key, run.token, storable(request, reply, payload));
     } catch (error) {
-      // The effect has happened and its answer is owed; the key stays unanswered for its five minutes.
+      // The call has taken effect, so its response is sent although it cannot be stored; the key has no stored response
+      // for five minutes.
       request.log.warn({ err: error }, 'The answer under an Idempotency-Key could not be kept');
     }
     return payload;
   }
 }
 
-/** The key that a request was sent under, and what the request is; null without a key, or where it is ignored. */
+/** The key and the fingerprint of a request; null without a key, or when it is ignored. */
 export function keyOf(request: FastifyRequest): { key: string; fingerprint: string | null } | null {
   const sent = request.headers['idempotency-key'];
   if (sent === undefined || kindOf(request) === undefined) return null;
   return { key: checkedKey(sent), fingerprint: fingerprintOf(request) };
 }
 
-/** The refusals of a repeat that is no replay, for what keeps its key in a document of its own as well. */
+/** The refusals of repeats that cannot be replayed, also for calls that store their key in a document. */
 export function inProgress(): ApiError {
   return new ApiError(
     'request_in_progress',

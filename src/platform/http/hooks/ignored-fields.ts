@@ -2,14 +2,14 @@ import type { FastifyInstance, RouteOptions } from 'fastify';
 import { nearest } from '../../names/nearest.ts';
 import { addWarnings, type Warning } from './warnings.ts';
 
-/** Answers that failed say themselves what is wrong. */
+/** Refusals already name what is wrong. */
 const FIRST_FAILURE_STATUS = 400;
 
 /**
- * Names the fields that the route does not read, as `ignored_parameter:<name>` in `X-Service-Warnings` of an answer
- * that succeeds, with `did_you_mean:<name>` behind it where a field of the route is spelt nearly so: a misspelt field
- * is ignored, but not in silence. Routes that check their query themselves refuse it.
- * Fields of an answer are no mistake in a body, because clients send answers back as they came.
+ * Names the fields that the route does not read, as `ignored_parameter:<name>` in `X-Service-Warnings` of a successful
+ * response, followed by `did_you_mean:<name>` if a field of the route has a similar name. Routes that check their query
+ * themselves refuse such fields. Fields of a response are accepted in a body without a warning, because clients send
+ * responses back.
  */
 export function installIgnoredFields(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
@@ -39,7 +39,7 @@ function unread(sent: unknown, known: ReadonlySet<string> | null): Warning[] {
     });
 }
 
-/** The fields of a body and of the answers to it; null where the schema alone decides. */
+/** The fields of a body and of the responses to it; null when only the schema decides. */
 function namesInBody({ schema }: RouteOptions): ReadonlySet<string> | null {
   const body = schema?.body as { properties?: object; additionalProperties?: unknown } | undefined;
   if (body?.properties === undefined || body.additionalProperties !== undefined) return null;

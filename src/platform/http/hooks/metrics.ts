@@ -8,11 +8,11 @@ import { ApiError } from '../errors.ts';
 
 interface MetricsOptions {
   requests: RequestMeter;
-  /** The text of every process together. */
+  /** Returns the metrics of all processes as text. */
   collect: () => Promise<string>;
-  /** METRICS_PORT: 0 serves them beside the interface. */
+  /** METRICS_PORT; 0 serves the metrics on the port of the interface. */
   port: number;
-  /** METRICS_TOKEN; empty lets everybody read them. */
+  /** METRICS_TOKEN; without it, the metrics are public. */
   token: string;
 }
 
@@ -73,7 +73,7 @@ export async function serveMetrics(
   return server;
 }
 
-/** Compared by their hashes, so that neither length nor time reveals anything about the token. */
+/** Hashes are compared, so that timing reveals neither the length nor the text of the token. */
 function mayRead(authorization: string | undefined, token: string): boolean {
   if (token === '') return true;
   const hashOf = (text: string) => createHash('sha256').update(text).digest();

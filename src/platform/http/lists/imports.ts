@@ -2,7 +2,10 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import type { FastifyReply } from 'fastify';
 import { success } from '../envelope.ts';
 
-/** The imported entries, and one line per refused entry. @param title the schema's own. */
+/**
+ * The schema of an import's response: the imported entries, and one line per refused entry. @param title the schema's
+ * own.
+ */
 export function importResultOf<T extends TSchema>(title: string, entry: T) {
   return Type.Object(
     {
@@ -15,9 +18,9 @@ export function importResultOf<T extends TSchema>(title: string, entry: T) {
 }
 
 /**
- * Answers an import.
- * @param data what landed, as the API shows it.
- * @param sent how many entries came. @param of what they are, in the plural: 'presets'.
+ * The response to an import.
+ * @param data the imported entries, as the API shows them.
+ * @param sent the number of sent entries. @param of their name in the plural: 'presets'.
  */
 export function sendImported(
   reply: FastifyReply,

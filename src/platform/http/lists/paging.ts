@@ -5,10 +5,10 @@ import type { ListMeta } from '../envelope.ts';
 import { invalidParam } from '../errors.ts';
 
 const LARGEST_PAGE = 100;
-/** Its rows can still be counted exactly. */
+/** The most rows that are counted exactly. */
 const FARTHEST_PAGE = Math.floor(Number.MAX_SAFE_INTEGER / LARGEST_PAGE);
 
-/** Query of every paged listing; spread its properties into the route's own query schema. */
+/** The query of every paged listing, whose properties are spread into the schemas of the routes. */
 export const PagingQuery = {
   page: Type.Optional(Type.Integer({ description: 'Page from 0; clamped.' })),
   perPage: Type.Optional(Type.Integer({ description: `Rows per page, 1 to ${LARGEST_PAGE}; clamped.` })),
@@ -70,12 +70,12 @@ export async function readPage<T extends object>(
   return cut(found, listing, perPage, { total, page });
 }
 
-/** The page size served: default 100, clamped to 1 to 100. */
+/** The size of the page: default 100, clamped to 1 to 100. */
 export function pageSize(query: PagingQuery): number {
   return Math.min(Math.max(query.perPage ?? LARGEST_PAGE, 1), LARGEST_PAGE);
 }
 
-/** The page asked for, clamped to what can be skipped to. */
+/** The number of the requested page, clamped to the pages that can be reached by skipping rows. */
 export function pageNumber(query: PagingQuery): number {
   return Math.min(Math.max(query.page ?? 0, 0), FARTHEST_PAGE);
 }
@@ -106,7 +106,7 @@ export function readCursor(cursor: string, listing: Listing, page: number | unde
 }
 
 /**
- * One page of what was found, and its facts.
+ * One page of rows, with its paging fields.
  * @param found up to one row more than a page: the extra row shows that there is a next page.
  */
 export function cut<T extends object>(
@@ -140,7 +140,7 @@ function decode(cursor: string): unknown[] {
     const decoded: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
     if (Array.isArray(decoded)) return decoded;
   } catch {
-    // Falls through: text that is not ours is answered like a cursor of another listing.
+    // A text that is no cursor is refused below like a cursor of another listing.
   }
   return [];
 }

@@ -7,14 +7,16 @@ import { success } from '../envelope.ts';
 /** Writes a row as JSON. */
 type RowWriter = (row: unknown) => string;
 
-/** The writer of rows of a schema: as a route's own answer is written, a field that the schema lacks stays out. */
+/**
+ * Creates a serializer for the rows of a schema, which omits fields that are not in the schema, as for any response.
+ */
 export function rowWriter(schema: TSchema): RowWriter {
   return fastJson(schema as unknown as Schema);
 }
 
 /**
- * Answers a list that is not paged and may be long: row by row, read only as fast as the caller takes it. Rows that
- * fail on the way break the connection.
+ * Sends a long list without pages, row by row, and reads rows only as fast as the client receives them. An error while
+ * reading closes the connection.
  */
 export function sendList(
   reply: FastifyReply,

@@ -91,10 +91,9 @@ const IDEMPOTENCY_KEY = {
 };
 
 /**
- * Completes what the generator made of the routes: the shared parts become components, every operation gets its headers
- * and its refusals.
+ * Completes the generated document: shared parts become components, and every operation gets its headers and refusals.
  * @param document changed in place.
- * @param webhooks what the service calls itself.
+ * @param webhooks the calls that the service makes.
  */
 export function completeDocument(document: Node, webhooks: Node): Node {
   for (const [method, operation] of operationsOf(document)) {
@@ -153,7 +152,7 @@ function takesJson({ requestBody }: Node): boolean {
   return 'application/json' in content;
 }
 
-/** Parameters of a path have an example each, so that the page of the document can make the call as it opens. */
+/** Adds an example to each path parameter, so that the documentation page can send the call without input. */
 function exemplify(method: string, operation: Node): void {
   for (const parameter of (operation.parameters ?? []) as Node[]) {
     const example = parameter.in === 'path' ? pathExampleOf(method, String(parameter.name)) : undefined;
@@ -183,7 +182,7 @@ function hoisted(value: unknown, schemas: Node): unknown {
     return title === undefined ? inner : { title: hoisted(title, schemas), ...inner };
   }
   const known = schemas[title] as Node | undefined;
-  // A title that something else has already names nothing: what it is stands where it is used.
+  // A schema whose title is already used by a different one stays inline.
   if (known !== undefined && contractOf(known) !== contractOf(inner)) return inner;
   schemas[title] = { ...known, ...inner };
   return { $ref: `#/components/schemas/${title}` };

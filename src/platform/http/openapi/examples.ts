@@ -1,7 +1,6 @@
 /**
- * What stands in the path of a call that is made from the page of the document as it is: what the service brings along
- * where a call reads, and otherwise an id that nobody has, so that trying a call out neither changes nor deletes
- * anything.
+ * Examples for path parameters on the documentation page: a built-in for calls that read, and an unused id for all
+ * others, so that trying a call out neither changes nor deletes anything.
  */
 const OF_READING: Readonly<Record<string, string>> = {
   op: 'resize',
@@ -20,7 +19,7 @@ const OF_NOBODY: Readonly<Record<string, string>> = {
   name: 'example',
 };
 
-/** The example of a parameter in a path; undefined for one that has none yet. */
+/** The example of a parameter in a path; undefined for a parameter without an example. */
 export function pathExampleOf(method: string, name: string): string | undefined {
   return (method === 'get' ? OF_READING[name] : undefined) ?? OF_NOBODY[name];
 }

@@ -5,8 +5,8 @@ import { type Node, operationsOf } from './document.ts';
 type Content = Record<string, unknown>;
 
 /**
- * The document for generators that take the first of several media types: files go as multipart, and pictures come as
- * pictures. The JSON that may stand for either is left out, and so are the components that nothing refers to then.
+ * The document for generators that use the first of several media types: files are sent as multipart, and pictures are
+ * returned as bytes. The alternative JSON forms and unused components are left out.
  */
 export function multipartForm(document: Node): Node {
   const copy = structuredClone(document);
@@ -29,7 +29,7 @@ export function multipartForm(document: Node): Node {
 const COMPONENT = /"#\/components\/(\w+)\/([^"]+)"/g;
 
 /**
- * Some operations alone, and the components that they need.
+ * A document with only some operations and their components.
  * @param ids operationIds, comma-separated.
  * @throws ApiError invalid_param on `ops` when it names none, or one that does not exist.
  */

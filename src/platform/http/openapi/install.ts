@@ -37,8 +37,8 @@ To generate a client, take /openapi.json as it is (openapi-typescript). With \`?
 per body (hey-api): files as multipart, pictures as pictures. With \`?ops=createJob,getJob\` it is those operations with what they refer to.`;
 
 /**
- * In the order of the page: what newcomers come for first, what machines ask last. A route has the tag of the noun that
- * its path begins with, behind /api/v1.
+ * The tags in the order of the page: the calls that newcomers need first, and those of monitoring last. The tag of a
+ * route is the first segment of its path behind /api/v1.
  */
 const TAGS: ReadonlyArray<readonly [name: string, description: string, nouns: readonly string[]]> = [
   ['Images', 'One image in, the answer out, nothing stored.', ['images', 'results']],
@@ -147,7 +147,7 @@ function describe(route: RouteOptions, url: string): Node {
   };
 }
 
-/** Bytes as OpenAPI 3.1 says it: of a type of their own, and no text. */
+/** The schema of bytes in OpenAPI 3.1. */
 const BYTES = { contentMediaType: 'application/octet-stream' };
 const READ_TYPES = ['jpeg', 'png', 'webp', 'gif', 'avif', 'tiff', 'svg+xml'].map((name) => `image/${name}`);
 
@@ -169,7 +169,7 @@ function bodyOf({ config = {} }: RouteOptions): Node {
   return { body: { content: { ...alone, 'multipart/form-data': { schema: form }, ...json } } };
 }
 
-/** The answers of a route: its schemas, and beside the JSON of a success what else it makes. */
+/** The responses of a route: its schemas, and other media types of a success besides JSON. */
 function responsesOf({ config = {}, schema }: RouteOptions): Record<string, unknown> {
   const responses = (schema?.response ?? {}) as Record<string, unknown>;
   if (config.answers === undefined) return responses;

@@ -1,4 +1,4 @@
-/** Operations whose method and path would make a name that says something else. */
+/** Operations for which the derived name would be misleading. */
 const NAMED: Record<string, string> = {
   'POST /images/metadata': 'readImageMetadata',
   'POST /auth/sign-in': 'signIn',
@@ -40,7 +40,7 @@ export function operationIdOf(method: string, path: string): string {
   const words = parts.filter((part) => !part.startsWith('{'));
   const last = words.at(-1) ?? '';
   const endsInId = parts.at(-1)?.startsWith('{') ?? false;
-  // POST to a word below a noun is the verb itself.
+  // The last segment of a POST below a noun is the verb.
   if (method === 'POST' && words.length > 1 && !endsInId)
     return camel([last, ...words.slice(0, -1).map(singular)]);
   if (endsInId) return camel([VERBS[method] ?? method, ...words.map(singular)]);

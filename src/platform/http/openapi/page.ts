@@ -15,7 +15,7 @@ const STYLE = `
 }
 `;
 
-/** How /docs shows the document: our name, no logo of others, everything folded, keys as they are. */
+/** The options of the page at /docs: own title, no logo, folded sections, unchanged keys. */
 export const PAGE: Pick<FastifySwaggerUiOptions, 'theme' | 'logo' | 'uiConfig'> = {
   theme: {
     title: 'Darkroom API reference',
@@ -37,8 +37,8 @@ export const PAGE: Pick<FastifySwaggerUiOptions, 'theme' | 'logo' | 'uiConfig'> 
 };
 
 /**
- * Runs in the browser, as its own text: a key that was pasted as it is, or with the word of another service before it,
- * gets the scheme of this one.
+ * This function runs in the browser. It adds the scheme `ApiKey` to a pasted key, and replaces the scheme of another
+ * service.
  */
 function withScheme(asked: unknown): never {
   const request = asked as { headers: Record<string, string> };

@@ -26,7 +26,7 @@ export interface Operation {
   responses: Record<string, { $ref?: string; content?: Record<string, Media> }>;
 }
 
-/** Fields of a body or an answer that a page lists: a schema with more is of ops, which have pages of their own. */
+/** The most fields of a body or a response on a page. Larger schemas describe ops, which have pages of their own. */
 const MOST_FIELDS = 90;
 
 /**
@@ -58,7 +58,7 @@ export function endpointPage(call: string, operation: Operation, document: Node)
   ].join('\n');
 }
 
-/** The answers of each status; fields that stand above already are not listed again. */
+/** The responses by status; fields that are already listed are not repeated. */
 function answersLines(
   answers: [status: string, Operation['responses'][string]][],
   reader: SchemaReader,
@@ -75,7 +75,7 @@ function answersLines(
   );
 }
 
-/** The call as a line for the shell, with the first body that it takes: JSON where there is one. */
+/** The call as a shell command, with a JSON body if the call has one, else with the first kind of body. */
 function curlLines(call: string, operation: Operation, reader: SchemaReader): string[] {
   const [method = '', path = ''] = call.split(' ');
   const { parameters = [], security, requestBody } = operation;

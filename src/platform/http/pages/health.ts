@@ -2,13 +2,13 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 
 interface HealthOptions {
-  /** Each part that must answer before traffic is sent here; rejects when it does not. */
+  /** The checks of all parts that must work before traffic is sent here; a check rejects when its part fails. */
   checks: Record<string, () => Promise<unknown>>;
-  /** Warnings for the operator though every part answers, one sentence each. */
+  /** Warnings for the operator although every part works, one sentence each. */
   remarks: () => Promise<string[]>;
-  /** Between the clock of this host and the shared one, in whole milliseconds. */
+  /** The difference between the clock of this host and the shared one, in whole milliseconds. */
   clockDifferenceMs: () => number;
-  /** True once this process takes no new calls. */
+  /** True once this process accepts no new calls. */
   isDraining: () => boolean;
   checkTimeoutMs: number;
 }
@@ -32,7 +32,7 @@ const HealthReport = Type.Object({
 });
 type HealthReport = Static<typeof HealthReport>;
 
-/** /healthz: the process answers. /readyz: every part does; 503 names the ones that fail. */
+/** /healthz: whether the process answers. /readyz: whether every part works; 503 names the failing ones. */
 export async function healthRoutes(app: FastifyInstance, options: HealthOptions): Promise<void> {
   app.get('/healthz', { schema: { summary: 'The process answers', response: { 200: Alive } } }, async () => ({
     status: 'ok' as const,
@@ -71,7 +71,7 @@ async function healthOf({
   return { ...answered, ...(said.length > 0 && { remarks: said }) };
 }
 
-/** `ok`, or that the part fails; why is in the log, not in an answer that anyone may read. */
+/** `ok` or `failed`; the reason is only logged, because the response is public. */
 async function outcome(check: () => Promise<unknown>, timeoutMs: number): Promise<string> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<string>((resolve) => {

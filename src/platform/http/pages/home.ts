@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 
-/** Where a program that knows nothing but the address goes on from. */
+/** The links for a program that knows only the address of the service. */
 const LINKS = {
   service: 'Darkroom',
   documentation: '/docs/',

@@ -11,7 +11,7 @@ interface Description {
 }
 
 /**
- * GET /llms.txt: what a language model reads first, as links with a sentence each. Made from the routes themselves.
+ * GET /llms.txt: an overview for language models, as links with a sentence each, generated from the routes.
  * @see https://llmstxt.org
  */
 export async function llmsRoutes(

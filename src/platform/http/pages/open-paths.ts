@@ -4,7 +4,7 @@ import { networkOf } from '../connection/client-network.ts';
 import { ApiError } from '../errors.ts';
 
 const WINDOW_MS = 60_000;
-/** Probes are asked by the host's own keepers, at their own pace. */
+/** Probes have no limit, because the operator's own systems call them. */
 const PROBES = ['/healthz', '/readyz'];
 
 interface OpenPathsOptions {
@@ -14,8 +14,8 @@ interface OpenPathsOptions {
 }
 
 /**
- * What is read without a credential outside of the interface (documentation, metrics, signed results) counts in the
- * window of the address, as an anonymous call of the interface does; the gate counts those below /api.
+ * Counts public reads outside of the interface (documentation, metrics, signed results) in the rate window of the
+ * address, like anonymous calls of the interface, which the gate counts.
  */
 export function countOpenPaths(app: FastifyInstance, options: OpenPathsOptions): void {
   const { coordination, hostId, requestsPerMinute } = options;
@@ -28,7 +28,7 @@ export function countOpenPaths(app: FastifyInstance, options: OpenPathsOptions):
   async function count(request: FastifyRequest): Promise<void> {
     const key = `${hostId}/${networkOf(request.ip)}`;
     const question = { rate: { key, limit: requestsPerMinute, windowMs: WINDOW_MS } };
-    // The metrics must be readable while a store is away.
+    // The metrics must be readable while a store is unavailable.
     const answer = await coordination.admit(question).catch(() => null);
     const rate = answer?.rate;
     if (rate == null || rate.allowed) return;

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors.ts';
 
-/** What a caller does about each error, for the page of errors. */
+/** What a caller can do about each error, for the page of errors. */
 export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
   invalid_param: 'Mend the field in `param`; `details` has the bounds or the allowed values.',
   invalid_state: 'Read the resource: it has ended, is not ready yet, or was used already.',

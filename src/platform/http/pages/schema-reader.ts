@@ -1,16 +1,16 @@
 import type { Node } from '../openapi/document.ts';
 
-/** Reads schemas of the OpenAPI document for people: references are followed. */
+/** Describes schemas of the OpenAPI document for readers. It follows references. */
 export interface SchemaReader {
   /** The type of a value in a few words, such as "integer 1 to 9". */
   typeOf(schema: Node): string;
   /** A line for each field within it, by its path. */
   fieldsOf(schema: Node): string[];
-  /** A value that fits: its own example where it has one. */
+  /** A valid value: the schema's own example if it has one. */
   exampleOf(schema: Node): unknown;
 }
 
-/** Fields within fields that are listed, and examples within each other. */
+/** The most levels of nested fields and examples. */
 const DEEPEST = 5;
 const INSTANT = '2026-01-31T12:00:00.000Z';
 
@@ -85,7 +85,7 @@ export function createSchemaReader(document: Node): SchemaReader {
     }
   }
 
-  /** Optional fields too, as deep as a reader wants to look. */
+  /** Examples contain optional fields as well, up to this depth. */
   function objectOf({ properties = {}, required = [] }: Node, depth: number): object {
     const names = Object.entries(properties as Record<string, Node>).filter(
       ([name]) => depth < DEEPEST || (required as string[]).includes(name),
