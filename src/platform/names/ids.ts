@@ -59,8 +59,8 @@ function base62(value: number, width: number): string {
 }
 
 /**
- * The end of a sentence about an id that was not found: what the id is, where it is one of another kind or none at all.
- * Nothing is said of an id of the right kind, so that nothing is learnt about whose it is.
+ * The end of a message about an id that was not found, if it is of another kind or no id at all. An id of the right
+ * kind gets no explanation, because that could reveal that another account has it.
  */
 export function otherKindHint(id: string, expected: IdPrefix): string {
   if (id === '') return ' The id in the path is empty: leave out the slash at its end.';

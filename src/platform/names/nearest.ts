@@ -1,7 +1,7 @@
-/** Longest name that is compared: what is longer is no misspelling. */
+/** The longest compared name; a longer one is no misspelling. */
 const LONGEST = 40;
 
-/** Names of other services, where they are not spelt nearly like ours. */
+/** Names from other services that are not similar to ours. */
 const OTHER_NAMES = new Map<string, readonly string[]>(
   Object.entries({
     w: ['width'],
@@ -47,9 +47,9 @@ const OTHER_NAMES = new Map<string, readonly string[]>(
 );
 
 /**
- * The known name that a wrong one most likely stands for; undefined when none is near.
- * Near is a third of the letters wrong at most: missing, added, exchanged or swapped with their neighbour.
- * @param lettersPerSlip how many letters allow one wrong one; more of them find fewer names.
+ * The known name that was most likely meant; undefined when none is similar. Similar names differ in at most a third of
+ * their letters: missing, added, exchanged or swapped with their neighbour.
+ * @param lettersPerSlip the number of letters per accepted wrong letter; a higher number finds fewer names.
  */
 export function nearest(wrong: string, known: readonly string[], lettersPerSlip = 3): string | undefined {
   if (wrong.length > LONGEST) return undefined;

@@ -19,7 +19,7 @@ const SLUG = new RegExp(SLUG_PATTERN);
  */
 export const ROUTE_WORDS: ReadonlySet<string> = new Set(['import']);
 
-/** Latin letters that Unicode does not take apart. */
+/** Latin letters without a decomposition in Unicode. */
 const FOLDED: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -46,9 +46,9 @@ export function isReservedSlug(slug: string): boolean {
 }
 
 /**
- * Refuses a slug that no account may have; its form is the schema's.
- * @param kind what it would name, in the plural: `presets`.
- * @returns the sentence that refuses it; null when the slug may be had.
+ * Refuses a reserved slug; the schema checks its form.
+ * @param kind the kind of the named things, in the plural: `presets`.
+ * @returns the message of the refusal; null when the slug can be used.
  */
 export function refusedSlug(slug: string, kind: string): string | null {
   if (ROUTE_WORDS.has(slug))

@@ -94,7 +94,7 @@ async function closeAll(documents: Documents, objects: Objects): Promise<void> {
   await Promise.all([documents.close(), objects.close()]);
 }
 
-/** Reaches the stores from an API process; `channel` leads to its primary, which keeps the embedded ones. */
+/** Opens the stores in an API process; `channel` connects it with its primary, which has the embedded ones. */
 export async function connectStores(
   settings: StoresSettings,
   channel: Channel,
@@ -114,7 +114,7 @@ export async function connectStores(
   return together(documents, await connectCoordination(settings, log), objects);
 }
 
-/** The primary's disk may be slow; it is never away without its processes. */
+/** The primary's disk may be slow, but the primary is never unavailable while its processes run. */
 const PRIMARY_TIMEOUT = { name: 'The primary process', longestMs: 10_000, silentMs: 1_000 };
 const MONGODB_TIMEOUT = { name: 'MongoDB', longestMs: 5_000, silentMs: 500 };
 
@@ -147,7 +147,7 @@ async function openObjects(
   });
 }
 
-/** Stores that close in the right order: coordination first, which may lie upon the documents. */
+/** Stores that close in the right order: coordination first, because it may use the documents. */
 export function together(documents: Documents, coordination: Coordination, objects: Objects): Stores {
   return {
     documents,

@@ -4,15 +4,18 @@ import { StorageFullError, StoreUnavailableError } from './documents/port.ts';
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
 
-/** Whether the cause is a store that was away or silent. The same step succeeds once the store is back. */
+/**
+ * Whether the cause is a store that was unavailable or did not respond. The same step succeeds once the store is
+ * available.
+ */
 export function isOutage(error: unknown): boolean {
   return isCausedBy(error, StoreUnavailableError);
 }
 
 /**
- * Repeats a step until the stores carry it out, however long they are away or full. A step that may run twice without
- * harm: one that was carried out and not answered is repeated, too.
- * @throws what the step throws, where no store is the cause, or once the signal is aborted.
+ * Repeats a step while the stores are unavailable or full. The step must be idempotent, because it is also repeated if
+ * it was executed and its response was lost.
+ * @throws the error of the step if no store is its cause, or once the signal is aborted.
  */
 export async function throughOutages<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
@@ -22,7 +25,7 @@ export async function throughOutages<T>(step: () => Promise<T>, signal: AbortSig
       const passes = isOutage(error) || isCausedBy(error, StorageFullError);
       if (!passes || signal.aborted) throw error;
     }
-    // A process that ends does not wait for it.
+    // The timer does not keep an ending process alive.
     await pause(pauseMs, undefined, { ref: false, signal }).catch(() => undefined);
   }
 }

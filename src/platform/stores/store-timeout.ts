@@ -4,20 +4,19 @@ import { wrapped } from './wrapped.ts';
 interface StoreTimeoutOptions {
   /** The name of the store in an error. */
   name: string;
-  /** How long one step waits for a store that answers others. */
+  /** The timeout of a step while the store responds to others. */
   longestMs: number;
-  /** How long it waits while the store is silent: its last outcome was none, for whichever call. */
+  /** The timeout while the store does not respond: its latest step, of any call, timed out. */
   silentMs: number;
 }
 
 /**
- * How long the steps of calls wait for a store. A call takes several steps one after the other, and a store that is
- * away would cost it the deadline of each. So the first step that waits in vain finds out, and the next ones, of this
- * call and of others, fail almost at once, until an answer comes: a late one, too. A step that was given up may still
- * be carried out.
+ * The timeouts of steps in a store. A call takes several steps in sequence, and an unavailable store would cost it the
+ * timeout of each. So after the first timeout, the following steps of all calls fail almost at once, until the store
+ * responds again, even late. A step that timed out may still be executed.
  */
 interface StoreTimeout {
-  /** @throws StoreUnavailableError when the answer does not come in time, or what the step throws. */
+  /** @throws StoreUnavailableError when there is no response in time; any error of the step. */
   run<T>(step: () => Promise<T>): Promise<T>;
 }
 
@@ -45,7 +44,7 @@ export function createStoreTimeout({ name, longestMs, silentMs }: StoreTimeoutOp
           isSilent = true;
           reject(new StoreUnavailableError(`${name} did not answer within ${limitMs} ms.`));
         };
-        // A process without CPU for this long may not have read an answer yet: its input is read before the call fails.
+        // A process that had no CPU may not have read the response yet, so its input is read before the step fails.
         const timer = setTimeout(() => setImmediate(giveUp), limitMs);
         watched(step)
           .then(resolve, reject)
@@ -58,10 +57,10 @@ export function createStoreTimeout({ name, longestMs, silentMs }: StoreTimeoutOp
   };
 }
 
-/** Not asked of the store, or as long as it takes: a collection is declared once. */
+/** Methods without a timeout: they ask nothing of the store, or run once and may take long. */
 const UNTIMED = new Set(['collection', 'subscribe', 'observe', 'close']);
 
-/** The same port, whose every step is waited for with timeout. */
+/** Wraps a port so that each of its steps has a timeout. */
 export function timed<P extends object>(port: P, timeout: StoreTimeout): P {
   return wrapped(
     port,
@@ -69,7 +68,7 @@ export function timed<P extends object>(port: P, timeout: StoreTimeout): P {
   );
 }
 
-/** The same documents and their collections, whose every step is waited for with timeout. */
+/** Wraps documents and their collections so that each step has a timeout. */
 export function timedDocuments(documents: Documents, timeout: StoreTimeout): Documents {
   return {
     ...timed(documents, timeout),

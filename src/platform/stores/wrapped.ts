@@ -2,8 +2,8 @@
 export type Around = (step: () => unknown) => unknown;
 
 /**
- * The same port, with something around each of its methods.
- * @param aroundOf asked once for each method, by its name.
+ * Wraps each method of a port.
+ * @param aroundOf called once for each method, with its name.
  */
 export function wrapped<P extends object>(port: P, aroundOf: (method: string) => Around): P {
   const wrapping = Object.create(port) as Record<string, unknown>;
@@ -17,7 +17,7 @@ export function wrapped<P extends object>(port: P, aroundOf: (method: string) =>
 
 type Method = (...words: unknown[]) => unknown;
 
-/** The names of a port's methods, its class's included. */
+/** The names of a port's methods, including those of its class. */
 function methodsOf(port: object): string[] {
   const names: string[] = [];
   for (let at: object = port; at !== Object.prototype; at = Object.getPrototypeOf(at) as object)

@@ -1,16 +1,19 @@
 import type { Logger } from 'pino';
 import type { Coordination } from '../stores/coordination/port.ts';
 
-/** Longer than a batch takes: when a process dies at a task, another takes the task over after this time. */
+/**
+ * The lease of a task, which is longer than a batch takes. When a process dies, another one takes its tasks over after
+ * this time.
+ */
 const LEASE_MS = 60_000;
-/** Batches of one round, unless the task says otherwise. */
+/** The default number of batches in a round. */
 const BATCHES = 100;
 
-/** Work that piles up and must be cleared away: expired documents, leases of dead processes, unfinished removals. */
+/** A regular clean-up: of expired documents, of leases of dead processes, of unfinished removals. */
 export interface SweepTask {
-  /** Unique among the tasks: the lease is kept under it. */
+  /** Unique among the tasks, because it names the lease. */
   name: string;
-  /** Clears a small batch of what is over at `now`; answers how much it cleared, 0 when nothing is left. */
+  /** Removes a small batch of what has expired at `now`; returns how much it removed, 0 when nothing is left. */
   sweep(now: Date): Promise<number>;
   /** Time between two rounds of this task; default: the sweeper's. */
   intervalMs?: number;
@@ -20,29 +23,32 @@ export interface SweepTask {
 
 interface SweeperOptions {
   coordination: Coordination;
-  /** Names this process among those that could sweep. */
+  /** The name of this process, as the owner of leases. */
   owner: string;
   tasks: readonly SweepTask[];
   intervalMs: number;
   now: () => Date;
-  /** True while this process gives a task back after each round, for another one to keep: its clock is wrong. */
+  /**
+   * True while this process returns each task after a round, so that another one can take it over, because the clock of
+   * this host is wrong.
+   */
   yields?: () => boolean;
   log: Logger;
 }
 
 interface Sweeper {
-  /** Begins the rounds of every task, each on a timer of its own. */
+  /** Begins the rounds of all tasks, each with its own timer. */
   start(): void;
-  /** One round of every task; another process's tasks are left to it. */
+  /** Runs one round of every task whose lease no other process holds. */
   sweep(): Promise<void>;
-  /** Resolves when the batches at work have ended, and lets another process take the tasks over. */
+  /** Resolves when the running batches have ended, and releases the leases. */
   stop(): Promise<void>;
 }
 
 /**
- * Clears away what is over. Each task has its own timer and its own lease, so that no task waits for another one, and
- * at any time one process of all that share the stores performs it. Two at once, as after the loss of a lease, clear
- * the same things twice and harm nothing.
+ * Runs the sweeps. Each task has its own timer, so that no task waits for another one, and its own lease, so that one
+ * of all processes that share the stores runs it. Two concurrent runs of a task, as after the loss of a lease, do no
+ * harm.
  */
 export function createSweeper(options: SweeperOptions): Sweeper {
   const rounds = options.tasks.map((task) => createRounds(task, options));

@@ -1,7 +1,7 @@
-/** Facts beside a span; never an account's data, a prompt or a credential. */
+/** The attributes of a span; never an account's data, a prompt or a credential. */
 type Attributes = Record<string, string | number | boolean>;
 
-/** A part of a span that has ended already. Times are milliseconds before now. */
+/** An ended part of a span. Times are milliseconds before now. */
 export interface Part {
   name: string;
   startedAgoMs: number;
@@ -14,25 +14,25 @@ export interface RequestSpan {
   end(attributes: Attributes, failed: boolean): void;
 }
 
-/** Spans of what the service does. Off, it is this file alone: no library is loaded, and each call returns at once. */
+/** Creates the spans of the service. If tracing is off, no library is loaded, and each method returns at once. */
 export interface Tracing {
   isOn: boolean;
   /**
-   * Begins the span of a request as a child of the caller's `traceparent`, and runs `next` within it: what `next`
-   * starts, however late, belongs to the request.
+   * Begins the span of a request as a child of the caller's `traceparent`, and runs `next` within it: everything that
+   * `next` starts belongs to the request.
    */
   request(traceparent: string | undefined, attributes: Attributes, next: () => void): RequestSpan;
-  /** Runs work in a span of its own, below the present one; without one it begins a trace. */
+  /** Runs work in a span below the current one; without a current span, it begins a trace. */
   span<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T>;
-  /** Runs work in a trace of its own: what runs beside the calls was woken by some call, and is no part of it. */
+  /** Runs background work in a trace of its own, because it is no part of the call that triggered it. */
   trace<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T>;
-  /** Adds parts that have ended to the present span. */
+  /** Adds ended parts to the current span. */
   parts(parts: readonly Part[]): void;
-  /** Headers that hand the present trace on: `traceparent`, and `tracestate` where there is one. */
+  /** The headers that propagate the current trace: `traceparent`, and `tracestate` if there is one. */
   headers(): Record<string, string>;
-  /** Ids of the present span, for the log. */
+  /** The ids of the current span, for the log. */
   ids(): { trace_id: string; span_id: string } | Record<string, never>;
-  /** Sends what is left. */
+  /** Sends the remaining spans. */
   close(): Promise<void>;
 }
 

@@ -71,7 +71,7 @@ async function healthOf({
   return { ...answered, ...(said.length > 0 && { remarks: said }) };
 }
 
-/** `ok` or `failed`; the reason is only logged, because the response is public. */
+/** The state of a part: `ok`, `failing` or its timeout. Reasons are only logged, because the response is public. */
 async function outcome(check: () => Promise<unknown>, timeoutMs: number): Promise<string> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<string>((resolve) => {

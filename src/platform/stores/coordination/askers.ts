@@ -3,17 +3,17 @@ import type { SharedSlotQuestion } from './port.ts';
 /** One owner that shares slots with others. */
 interface Asker {
   askedMs: number;
-  /** Since when it waits; absent when it was served last. */
+  /** When it began to wait; absent when it has been served since. */
   waitsSinceMs?: number;
 }
 
-/** The owners that ask for the slots under one key, and whose turn it is. */
+/** The owners that request the slots of one key, and whose turn it is. */
 export class Askers {
   readonly #askers = new Map<string, Asker>();
 
   /**
-   * Whether an owner may take a slot that is free now; one that may not waits from now on.
-   * @param holders of the slots that are taken.
+   * Whether an owner may take a free slot; otherwise it is registered as waiting.
+   * @param holders the holders of the taken slots.
    */
   mayTake(
     { limit, holder, seenMs, waitMs }: SharedSlotQuestion,

@@ -5,7 +5,7 @@ interface Slot {
   /** When the member may be claimed: its due instant, or the end of its claim. */
   claimableMs: number;
   holder: string | null;
-  /** The earliest instant asked for while it was claimed. */
+  /** The earliest instant that was scheduled while it was claimed. */
   askedMs: number | null;
 }
 
@@ -15,8 +15,8 @@ interface Turn {
 }
 
 /**
- * Members with the instant when each is due, on one clock in epoch milliseconds. The queue keeps turns that were
- * overtaken by a later word on their member; they are dropped when they come to the front.
+ * Members with their due instants in epoch milliseconds. The queue may contain outdated entries of rescheduled members,
+ * which are dropped when they reach its front.
  */
 export class DueSet {
   readonly #slots = new Map<string, Slot>();
@@ -83,7 +83,7 @@ export class DueSet {
     this.#turns.push({ member, claimableMs: slot.claimableMs });
   }
 
-  /** The first turn that still holds. */
+  /** The first entry that is not outdated. */
   #first(): Turn | undefined {
     for (let turn = this.#turns.peek(); turn !== undefined; turn = this.#turns.peek()) {
       if (this.#slots.get(turn.member)?.claimableMs === turn.claimableMs) return turn;
@@ -97,7 +97,7 @@ function isAnothers({ holder }: Slot, mine: string): boolean {
   return holder !== null && holder !== mine;
 }
 
-/** The instant that another process scheduled a member for; also after a lost claim, where it was scheduled since. */
+/** The instant that another process scheduled for a member, also if it did so after the claim was lost. */
 function otherInstant(slot: Slot | undefined): number | null {
   if (slot === undefined) return null;
   return slot.holder === null ? slot.claimableMs : slot.askedMs;

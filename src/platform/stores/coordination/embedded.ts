@@ -18,15 +18,15 @@ import type {
 import { Slots } from './slots.ts';
 import { Windows } from './windows.ts';
 
-/** A process may count this part of the requests that are left in a window ahead. */
+/** The share of the requests left in a window that a process may count in advance. */
 const LEFT_TO_AHEAD = 1_000;
 
-/** Passes a message on; answers to how many processes. */
+/** Passes a message on; returns the number of receiving processes. */
 type Observer = (channel: string, message: string) => number;
 
 /**
- * Coordination of one host, kept by its primary. A step is one turn of the primary's event loop, so nothing in
- * `admit` may await. All but the idempotency records is memory, and a restart starts it again.
+ * Coordination of one host in the memory of its primary. Steps are atomic because they run in one turn of the event
+ * loop, so `admit` must not await. Everything except for the idempotency records is lost with a restart.
  */
 export class EmbeddedCoordination implements Coordination {
   readonly #now: () => number;
@@ -164,8 +164,8 @@ export class EmbeddedCoordination implements Coordination {
   }
 
   /**
-   * Hears the messages of every channel, for as long as the store lives: to pass them on to other processes, whose
-   * number it answers.
+   * Registers a listener for the messages of all channels, which passes them on to other processes and returns their
+   * number.
    */
   observe(observer: Observer): void {
     this.#observers.add(observer);
@@ -181,7 +181,7 @@ export class EmbeddedCoordination implements Coordination {
     await this.#idempotency.close();
   }
 
-  /** One for each key, which are few and known: none is ever dropped. */
+  /** The members by key. Keys are few and known, so none is ever removed. */
   #dueSet(key: string): DueSet {
     const set = this.#dueSets.get(key) ?? new DueSet(this.#now);
     this.#dueSets.set(key, set);

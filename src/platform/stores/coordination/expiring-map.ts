@@ -1,4 +1,6 @@
-/** How many of the oldest entries each `set` looks at. More than one, or a growing map would never be gone through. */
+/**
+ * The number of oldest entries that each `set` checks. With only one, a growing map would never be checked completely.
+ */
 const SWEPT_PER_SET = 2;
 
 interface Entry<V> {
@@ -7,8 +9,8 @@ interface Entry<V> {
 }
 
 /**
- * A map whose entries end by themselves. It needs no timer: each `set` looks at a few old entries and drops those
- * that ended, so memory stays in proportion to what was alive within the last round.
+ * A map whose entries expire. It needs no timer: each `set` checks a few old entries and drops the expired ones, so
+ * that its memory stays in proportion to the live entries.
  */
 export class ExpiringMap<V> {
   readonly #entries = new Map<string, Entry<V>>();
@@ -18,7 +20,7 @@ export class ExpiringMap<V> {
     this.#now = now;
   }
 
-  /** Entries held, with those that ended and were not dropped yet. */
+  /** The number of entries, including expired ones that are not dropped yet. */
   get size(): number {
     return this.#entries.size;
   }
@@ -28,7 +30,7 @@ export class ExpiringMap<V> {
     return entry !== undefined && entry.endsMs > this.#now() ? entry.value : undefined;
   }
 
-  /** Milliseconds that an entry has left; 0 when there is none. */
+  /** The remaining lifetime of an entry in milliseconds; 0 when there is none. */
   leftMs(key: string): number {
     return Math.max((this.#entries.get(key)?.endsMs ?? 0) - this.#now(), 0);
   }
@@ -46,7 +48,7 @@ export class ExpiringMap<V> {
     return this.#entries.keys();
   }
 
-  /** Entries that live go to the back, so that every one comes to the front in its turn. */
+  /** Live entries are moved to the end, so that every entry is checked in turn. */
   #sweep(): void {
     const front = this.#entries.entries().take(SWEPT_PER_SET).toArray();
     for (const [key, entry] of front) {

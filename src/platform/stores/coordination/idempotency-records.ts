@@ -5,7 +5,7 @@ import type { IdempotencyAnswer, StoredResponse } from './port.ts';
 const TOKEN_CHARACTERS = 16;
 const SWEEP_EVERY_MS = 60_000;
 const SWEEP_BATCH = 100;
-/** A key can change hands between two questions of one beginning; more often than this it is simply taken. */
+/** The most attempts to begin, because a key can change its owner between two queries. */
 const BEGIN_ATTEMPTS = 3;
 
 interface IdempotencyRecord {
@@ -14,18 +14,18 @@ interface IdempotencyRecord {
   token: string;
   fingerprint: string | null;
   answered: boolean;
-  /** Null until it is answered, and when the answer could not be kept. */
+  /** Null without a response, and when the response could not be stored. */
   response: StoredResponse | null;
-  /** When an unanswered record gives up its key. */
+  /** When a record without a response releases its key. */
   pendingUntil: string;
-  /** When the record ends in any case. */
+  /** When the record expires. */
   expiresAt: string;
 }
 
 /**
- * Idempotency records among the documents, where they survive a restart: the embedded store's way. The unique `_id`
- * lets exactly one of racing requests begin, so nothing needs to be remembered here. A beginning is on disk
- * before its request runs: a crash in the middle leaves the key held, and no retry runs beside what was begun.
+ * Stores idempotency records as documents, where they survive a restart of the embedded store. The unique `_id` lets
+ * exactly one of several racing requests begin. The record is on disk before its request runs, so that after a crash
+ * the key is still held, and no retry runs beside the first request.
  */
 export class IdempotencyRecords {
   readonly #records: Collection<IdempotencyRecord>;
@@ -81,7 +81,7 @@ export class IdempotencyRecords {
     await this.#records.deleteOne({ _id: key, token });
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no operation is running. */
   async close(): Promise<void> {
     await this.#sweeping;
   }
@@ -95,7 +95,7 @@ export class IdempotencyRecords {
     return (record.answered ? record.expiresAt : record.pendingUntil) <= this.#instant(0);
   }
 
-  /** One small batch at a time, and the next at the next beginning when there was more. A failure waits its turn. */
+  /** Deletes one small batch of expired records; if there are more, the next batch is deleted at the next beginning. */
   #sweepWhenDue(): void {
     if (this.#sweeping !== null || this.#now() < this.#sweepDueMs) return;
     this.#sweepDueMs = this.#now() + SWEEP_EVERY_MS;

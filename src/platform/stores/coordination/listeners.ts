@@ -1,11 +1,11 @@
 type Listener = (message: string) => void;
 
-/** Where the exceptions of listeners are written. */
+/** The log for exceptions of listeners. */
 export interface ListenerLog {
   error(context: object, message: string): void;
 }
 
-/** Without a log of the service, as in a command of the operator: Node prints it with its stack. */
+/** The default without a log of the service, as in an operator's command: Node prints the error with its stack. */
 const PRINTED: ListenerLog = {
   error: (context, message) => process.emitWarning(message, { detail: String(Reflect.get(context, 'err')) }),
 };
@@ -19,7 +19,10 @@ export class Listeners {
     this.#log = log;
   }
 
-  /** Each call counts by itself, of the same function too. Returns the end, true when it left the channel empty. */
+  /**
+   * Adds a listener; the same function can be added several times. Returns the function that removes it, which returns
+   * true when the channel is then empty.
+   */
   add(channel: string, listener: Listener): () => boolean {
     const own: Listener = (message) => listener(message);
     const listeners = this.#byChannel.get(channel) ?? new Set();
@@ -30,7 +33,10 @@ export class Listeners {
     };
   }
 
-  /** Answers whether anybody listened. A listener that throws keeps the message from no other, and ends no process. */
+  /**
+   * Calls all listeners, and returns whether there were any. A listener that throws affects neither the others nor the
+   * process.
+   */
   deliver(channel: string, message: string): boolean {
     const listeners = [...(this.#byChannel.get(channel) ?? [])];
     for (const listener of listeners) this.#tell(listener, channel, message);

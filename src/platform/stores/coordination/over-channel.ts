@@ -6,7 +6,7 @@ import type { Coordination } from './port.ts';
 const SERVICE = 'coordination';
 
 /**
- * The methods that a process calls in the primary. Subscriptions stay within the process: every message reaches every
+ * The methods that an API process calls in the primary. Subscriptions are local, because every message reaches every
  * process.
  */
 const ASKED = [
@@ -40,7 +40,7 @@ interface Message {
   message: string;
 }
 
-/** An API process's side: the coordination that its primary keeps. Closing it leaves the primary's alone. */
+/** The side of an API process: coordination in its primary. Closing it does not close the primary's. */
 export function coordinationOverChannel(channel: Channel, log?: ListenerLog): Coordination {
   const listeners = new Listeners(log);
   const stopHearing = channel.on(SERVICE, (event) => {

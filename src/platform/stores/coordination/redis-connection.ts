@@ -4,19 +4,21 @@ import { StoreUnavailableError } from '../documents/port.ts';
 import { loadScripts, type ScriptName } from './scripts.ts';
 
 const RECONNECT_DELAY_MS = 100;
-/** Between two attempts of one command: the client calls a connection ready for a moment after it broke. */
+/**
+ * The pause between two attempts of a command, because the client reports a connection as ready for a moment after it
+ * broke.
+ */
 const RETRY_DELAY_MS = 10;
 
 type Argument = string | number;
 
 /**
- * One connection that mends itself. A command given while the connection is down waits for it, and one whose
- * connection broke under it is sent again, both until `deadlineMs` has passed; then it rejects with
- * StoreUnavailableError. So a command may run twice, and every script here bears that (a rate window may count
- * one request too many).
+ * A connection that reconnects by itself. A command waits while the connection is down, and is sent again when the
+ * connection breaks, until `deadlineMs` has passed; then it rejects with StoreUnavailableError. So a command may run
+ * twice, which all scripts tolerate (a rate window may count one request too many).
  *
- * The client's own queue for a lost connection is off: it would send commands whose callers gave up long ago,
- * and would grow for as long as the server is away.
+ * The client's own offline queue is disabled: it would send commands whose callers have given up, and would grow during
+ * an outage.
  */
 export class RedisConnection {
   readonly client: Redis;
@@ -28,12 +30,12 @@ export class RedisConnection {
     this.client = new Redis(url, {
       scripts: loadScripts(),
       enableOfflineQueue: false,
-      // Flushes what was in flight as soon as the connection closes, so that `run` can send it again.
+      // Rejects running commands as soon as the connection closes, so that `run` can send them again.
       maxRetriesPerRequest: 0,
       retryStrategy: () => RECONNECT_DELAY_MS,
       connectTimeout: deadlineMs,
       commandTimeout: deadlineMs,
-      // A peer that vanished without a word: the connection is given up and made again.
+      // A server that stopped responding: the connection is closed and opened again.
       socketTimeout: deadlineMs,
     });
     this.client.setMaxListeners(0);

@@ -15,7 +15,7 @@ import { RedisConnection } from './redis-connection.ts';
 
 const SCAN_COUNT = 1000;
 const TOKEN_CHARACTERS = 16;
-/** The life of a due set after its last write: longer than any of its members waits. */
+/** Lifetime of a due set after its last write, which is longer than any of its members waits. */
 const DUE_SET_LIFE_MS = DAY_MS;
 
 type AdmitReply = [
@@ -30,18 +30,24 @@ type AdmitReply = [
 
 interface RedisCoordinationOptions {
   url: string;
-  /** Begins every key and channel. No glob characters. */
+  /** The prefix of every key and channel, without glob characters. */
   keyPrefix: string;
   /** How long a command waits for a connection before it rejects with StoreUnavailableError. */
   deadlineMs?: number;
   log?: ListenerLog;
 }
 
-/** Coordination of several hosts. Keys of one step need not lie in one cluster slot: a single Redis is meant. */
+/**
+ * Coordination of several hosts by a single Redis server. The keys of one script may belong to different cluster slots,
+ * so Redis Cluster is not supported.
+ */
 export class RedisCoordination implements Coordination {
   readonly #keyPrefix: string;
   readonly #commands: RedisConnection;
-  /** A connection that subscribes can do nothing else. It subscribes again by itself when it was lost. */
+  /**
+   * The connection for subscriptions, which cannot be used for commands. It renews its subscriptions when it
+   * reconnects.
+   */
   readonly #subscriber: RedisConnection;
   readonly #listeners: Listeners;
 
@@ -114,7 +120,7 @@ export class RedisCoordination implements Coordination {
     return (await this.#commands.script('renew-slot', [this.#key('slots', key)], [holder, leaseMs])) === 1;
   }
 
-  /** Walks the whole key space in small steps, which a process's death may cost. */
+  /** Walks the whole key space in small steps, which is acceptable for the rare death of a process. */
   async releaseSlotsOf(prefix: string): Promise<void> {
     const { client } = this.#commands;
     const pattern = this.#key('slots', '*');
@@ -207,7 +213,7 @@ export class RedisCoordination implements Coordination {
       if (remove()) this.#unsubscribe(name);
     };
     try {
-      // Also for a channel that has listeners: the one before may still be waiting for its answer.
+      // This is done even if the channel has listeners, because the earlier subscription may not be confirmed yet.
       await this.#subscriber.run(() => this.#subscriber.client.subscribe(name));
     } catch (error) {
       end();
@@ -229,7 +235,7 @@ export class RedisCoordination implements Coordination {
     await Promise.all([this.#commands.close(), this.#subscriber.close()]);
   }
 
-  /** A failure costs messages that nobody hears, until the connection is made again. */
+  /** After a failure, messages are received unnecessarily until the next reconnection. */
   #unsubscribe(name: string): void {
     this.#subscriber.client.unsubscribe(name).catch(() => undefined);
   }
@@ -238,7 +244,7 @@ export class RedisCoordination implements Coordination {
     return [this.#key('due', key), this.#key('due-claims', key), this.#key('due-asked', key)];
   }
 
-  /** Channels of a Redis are shared by all its databases, so that their names contain the database. */
+  /** All databases of a Redis server share its channels, so the names contain the database. */
   #channel(name: string): string {
     return this.#key(`channel@${this.#commands.client.options.db ?? 0}`, name);
   }

@@ -4,9 +4,9 @@ const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
 
 /**
- * Repeats a step that gives something back until it succeeds, so that what a store that was away could not take back
- * does not stay taken until its lease ends. A step that may run twice without harm.
- * @param leaseMs after which it comes back by itself, and the repeating ends.
+ * Repeats a step that returns something to a store until it succeeds, so that after an outage it is not held until its
+ * lease ends. The step must be idempotent.
+ * @param leaseMs the lease, after which it is returned by itself and the retries end.
  * @throws the step's last error, when the lease is over.
  */
 export async function retryUntil(step: () => Promise<unknown>, leaseMs: number): Promise<void> {

@@ -24,8 +24,8 @@ const NAMES = [
 export type ScriptName = (typeof NAMES)[number];
 
 /**
- * The scripts as ioredis takes them: sent by their hash, and in full to a server that does not know them. Each call
- * says how many keys it brings.
+ * The scripts for ioredis, which sends their hash, and the whole script to a server that does not have it. Each call
+ * passes its number of keys.
  */
 export function loadScripts(): Record<string, { lua: string }> {
   return Object.fromEntries(

@@ -4,9 +4,9 @@ import type { SharedSlotQuestion, SlotQuestion } from './port.ts';
 
 /** Slots by key, each held until its lease ends. */
 export class Slots {
-  /** For each key its holders with the instant their lease ends. An entry lives as long as its longest lease. */
+  /** The holders of each key with the end of their lease. An entry expires with its longest lease. */
   readonly #holders: ExpiringMap<Map<string, number>>;
-  /** The owners of shared slots. An entry lives as long as its last owner is seen. */
+  /** The owners of shared slots. An entry expires when its last owner is no longer seen. */
   readonly #askers: ExpiringMap<Askers>;
   readonly #now: () => number;
 

@@ -1,14 +1,15 @@
 import type { Readable } from 'node:stream';
 
 /**
- * Objects: bytes under random keys. A put resolves when the bytes are durable. Keys are segments of `[a-zA-Z0-9_.-]`
- * between slashes; any other is a TypeError. What the store cannot do rejects with StoreUnavailableError.
+ * The object store: bytes under random keys. A put resolves when the bytes are durable. Keys are segments of
+ * `[a-zA-Z0-9_.-]` between slashes; other keys are a TypeError. Failures of the store reject with
+ * StoreUnavailableError.
  */
 export interface Objects {
   /**
-   * Stores the bytes whole or not at all. A stream that errors leaves nothing behind, and its error is the answer.
-   * @param noted the note of the object, which has to be durable before the object is there. Meanwhile the bytes may be
-   *   written where nobody finds them. Where it rejects, nothing is stored, and its error is the answer.
+   * Stores the bytes completely or not at all. A failed stream stores nothing, and its error is thrown.
+   * @param noted the write of the object's document, which has to be durable before the object is visible. The bytes
+   *   may be written meanwhile. If it rejects, nothing is stored, and its error is thrown.
    */
   put(
     key: string,
@@ -17,13 +18,14 @@ export interface Objects {
     noted?: Promise<unknown>,
   ): Promise<{ sizeBytes: number }>;
   /**
-   * Null when there is no such object. `range` is inclusive on both ends and cut at the object's end; one that begins
-   * past it is a RangeError. The body is read to its end or destroyed: until then it holds a file or a connection.
+   * Null when there is no such object. `range` is inclusive on both ends and cut at the object's end; a range that
+   * begins past it is a RangeError. The caller must read the body to its end or destroy it, because it holds a file or
+   * a connection.
    */
   get(key: string, range?: { start: number; end: number }): Promise<StoredObject | null>;
   /** The whole object in one owned ArrayBuffer, for a worker; null when there is none. RangeError when it is larger. */
   read(key: string, limitBytes: number): Promise<Uint8Array | null>;
-  /** Deleting what is not there does nothing. */
+  /** Deletes an object; does nothing if there is none. */
   delete(key: string): Promise<void>;
   /** Keys that begin with `prefix`, stored before an instant (epoch ms), at most `limit`: what the sweeper deletes. */
   listOlder(prefix: string, beforeMs: number, limit: number): Promise<string[]>;
@@ -35,7 +37,7 @@ export interface Objects {
 
 export interface StoredObject {
   body: Readable;
-  /** Size of the whole object, whatever the range. */
+  /** The size of the whole object, regardless of the range. */
   sizeBytes: number;
   contentType: string;
 }
