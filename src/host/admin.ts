@@ -12,8 +12,8 @@ import { askPrimary, listenThroughPrimary } from './admin/socket.ts';
 import { type ListenWish, listenWishOf, showAttempt } from './admin/webhook-tail.ts';
 
 /**
- * The operator's commands: through the running primary when it keeps the stores, else straight to them.
- * Prints what was done, or with --json one JSON object; exits 1 with one sentence when it was not.
+ * Runs the operator's commands: through the running primary if it has the stores, otherwise directly on the stores.
+ * Prints the result as text, or with --json as one JSON object; on failure prints one sentence and exits with code 1.
  */
 async function main(words: readonly string[]): Promise<CommandAnswer> {
   loadSettingsFile();
@@ -22,7 +22,7 @@ async function main(words: readonly string[]): Promise<CommandAnswer> {
   if (isEmbedded(settings.stores)) {
     const answer = await askPrimary(settings.stores.DATA_DIR, words);
     if (answer !== null) return answer;
-    // Stores that were opened here would keep a service that starts meanwhile from its own.
+    // The stores are not opened here, because a service that starts meanwhile could then not open them.
     if (needsService(words)) throw new Error(noService(settings.stores.DATA_DIR));
   }
   const stores = await openStores(settings.stores, hostForProcesses());
@@ -33,9 +33,11 @@ async function main(words: readonly string[]): Promise<CommandAnswer> {
   }
 }
 
-/** Whether the words ask for a migration, which needs the service stopped and so never goes through its primary. */
+/**
+ * Whether the command is a migration, for which the service has to be stopped, so that it never runs in the primary.
+ */
 const isMigration = (asked: readonly string[]) => asked.find((word) => !word.startsWith('-')) === 'migrate';
-/** Prints the attempts to a webhook endpoint, and hands them on, until the operator ends it. */
+/** Prints and forwards the delivery attempts of a webhook endpoint until the operator ends it. */
 async function listen({ endpointId, forward }: ListenWish): Promise<never> {
   loadSettingsFile();
   const settings = readSettings(process.env);
@@ -54,7 +56,7 @@ function noService(dataDir: string): string {
   return `No service runs on DATA_DIR (${resolve(dataDir)}): start it, or give this command the DATA_DIR of the one that runs.`;
 }
 
-/** Shows the answer again each second, until the operator ends it. */
+/** Shows the result again each second, until the operator ends it. */
 async function watch(words: readonly string[]): Promise<never> {
   for (;;) {
     const { text } = await main(words);

@@ -50,16 +50,16 @@ export interface AppOptions {
   /** When the embedded stores were opened; absent where other hosts share the stores. */
   storesOpenedAt?: Date;
   tracing: Tracing;
-  /** The metrics of every process together, as Prometheus reads them. */
+  /** The metrics of all processes in the format of Prometheus. */
   collectMetrics: () => Promise<string>;
 }
 
 export interface App {
   server: FastifyInstance;
   connections: ReleasableConnections;
-  /** Takes no new connection, lets calls in flight finish for at most `timeoutMs`, then ends slices and pools. */
+  /** Accepts no new connections, lets running calls finish for at most `timeoutMs`, then closes slices and pools. */
   drain(timeoutMs: number): Promise<void>;
-  /** One round of every task now, instead of when its time comes. */
+  /** Runs one round of every sweep task now. */
   sweep(): Promise<void>;
 }
 
@@ -69,11 +69,11 @@ const STORAGE_FULL =
 const WRONG_CLOCK =
   'The clock of this host and the one of Redis differ by more than 5 s: synchronise both by NTP.';
 const READY_TIMEOUT_MS = 5_000;
-/** The time of a drain that is left to the slices when the calls took all of it. */
+/** The time that the slices have to close when the calls have used up the whole drain. */
 const LEAST_STOP_MS = 1_500;
 const POOLS_TIMEOUT_MS = 3_000;
 
-/** The composition root: what a process is made of, in the order that it starts. */
+/** The composition root: the parts of a process in the order in which they start. */
 export async function buildApp(options: AppOptions): Promise<App> {
   const { settings } = options;
   const { tracing } = options;
@@ -196,7 +196,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     await atMost(POOLS_TIMEOUT_MS, Promise.all([threads.pixels.close(), threads.renders.close()]));
   }
 
-  /** The last opened first: what it hands to another slice as it ends still finds that one at work. */
+  /** Slices close in the reverse order, so that each can still use those that were opened before it. */
   async function stopAll(): Promise<void> {
     for (const slice of slices.all.toReversed()) await stop(slice);
   }
@@ -215,7 +215,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   return { server, connections, drain, sweep: () => sweeper.sweep() };
 }
 
-/** The threads that touch pixels, and the browsers. */
+/** The image pools and the render threads. */
 async function openThreads({ settings, log }: AppOptions, capacity: Capacity, meters: Meters) {
   const { pixels, renders, stores } = settings;
   return {
@@ -229,10 +229,7 @@ async function openThreads({ settings, log }: AppOptions, capacity: Capacity, me
   };
 }
 
-/**
- * What a call passes before it reaches a slice: the gate, its Idempotency-Key, free disk space, the reading of its
- * body.
- */
+/** Installs the checks before each call: the gate, the Idempotency-Key, free disk space, the parsing of the body. */
 function installAdmission(
   api: FastifyInstance,
   stores: Stores,
@@ -246,7 +243,7 @@ function installAdmission(
   installBodyParsing(api, ownerOf);
 }
 
-/** Warnings for the operator while the process serves. */
+/** The warnings for the operator at run time. */
 async function remarksOn(
   renders: Renders,
   checkFreeSpace: () => Promise<void>,
@@ -268,7 +265,7 @@ function renderStats(renders: Renders): PoolStats {
   return { threads, busy, queued: waiting };
 }
 
-/** Waits for the work, but no longer than this. */
+/** Waits for work to end, with a timeout. */
 async function atMost(timeoutMs: number, work: Promise<unknown>): Promise<void> {
   await Promise.race([work, sleep(timeoutMs, undefined, { ref: false })]);
 }

@@ -17,8 +17,8 @@ import { DELIVERIES } from '../product/webhooks/deliveries/store.ts';
 import { ENDPOINTS } from '../product/webhooks/endpoints/store.ts';
 
 /**
- * Every collection of documents that the slices have, as its store declares it. The primary makes their indexes, the
- * doctor compares them, and the deletion of an account goes through them.
+ * All collections of documents, as declared by the stores of the slices. The primary creates their indexes, the doctor
+ * compares them, and the deletion of an account uses them.
  */
 export const COLLECTIONS: readonly DeclaredCollection[] = [
   ACCOUNTS,

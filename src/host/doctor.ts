@@ -7,8 +7,8 @@ import { type Finding, ok, problem, warning } from './doctor/finding.ts';
 import { endOnHelp } from './processes/arguments.ts';
 
 /**
- * `npm run doctor [-- --json]`: looks at this host, the settings and the services that they name, and says of each
- * whether it is well and what to do where it is not. It changes nothing. Exits 1 when there is a problem.
+ * `npm run doctor [-- --json]`: examines this host, the settings and the services that they name, and reports problems
+ * with their remedies. It changes nothing. It exits with code 1 when there is a problem.
  */
 const USAGE = `npm run doctor [-- --json]
 
@@ -29,7 +29,7 @@ async function examined(): Promise<CheckResult[]> {
   }
 }
 
-/** Which file of settings was read, and what the environment misspells. */
+/** The finding about the settings file that was read, and about misspelt settings. */
 function judgeNames(): Finding[] {
   const path = resolve(envFile());
   const file = existsSync(path)

@@ -167,7 +167,7 @@ async function remove(given: Given, context: CommandContext): Promise<CommandAns
   });
 }
 
-/** One change of one account. */
+/** A command that changes one account. */
 async function changed(
   { words }: Given,
   { documents, coordination, now }: CommandContext,
@@ -210,7 +210,7 @@ function checkedPlan(plan: string, planIds: readonly string[], where: string): s
   throw new UsageError(`${where} must be one of ${planIds.join(', ')}.`);
 }
 
-/** A given password, or a new one. */
+/** The given password, or a new one. */
 function checkedPassword(given: string | true | undefined): string {
   const password = String(given ?? randomText(20));
   if (!PASSWORD.test(password)) throw new UsageError('--password must be 8 to 200 characters.');

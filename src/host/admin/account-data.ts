@@ -2,8 +2,8 @@ import { COLLECTIONS } from '../collections.ts';
 import type { CommandContext } from './command.ts';
 
 /**
- * Removes what a deleted account kept, as each collection declares. Its assets expire at once: the sweep removes them
- * with their files. The ledger, the usage and the jobs stay: they are the books, and end by their own retention.
+ * Removes the data of a deleted account, as each collection declares. Its assets expire at once, and the sweep removes
+ * them with their files. The ledger, the usage and the jobs stay for accounting, and end by their own retention.
  */
 export async function removeDataOf(accountId: string, { documents, now }: CommandContext): Promise<void> {
   for (const spec of COLLECTIONS) {

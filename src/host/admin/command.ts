@@ -8,17 +8,17 @@ export interface CommandContext {
   coordination: Coordination;
   planIds: readonly string[];
   now: () => Date;
-  /** Copies the embedded stores into a new directory; absent where the stores are MongoDB's and Redis'. */
+  /** Copies the embedded stores into a new directory; absent with MongoDB and Redis. */
   backUp?: ((directory: string) => Promise<Backup>) | undefined;
 }
 
-/** The answer of a command: an object for `--json`, and the same as text for a person. */
+/** The result of a command: an object for `--json`, and a text for a person. */
 export interface CommandAnswer {
   data: Record<string, unknown>;
   text: string;
 }
 
-/** The command line is wrong; the message shows the right one. */
+/** The error of a wrong command line; the message shows the right one. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
@@ -35,7 +35,7 @@ export interface Command {
   name: string;
   /** One sentence for a person. */
   about: string;
-  /** The arguments after the name, all of them required: `ACCOUNT`, `N`. */
+  /** The required arguments after the name, such as `ACCOUNT`. */
   takes: readonly string[];
   /** Its options by name, with the name of the value that each takes; null for a flag. */
   options: Readonly<Record<string, string | null>>;
@@ -50,7 +50,7 @@ export function usageOf({ name, takes, options }: Command): string {
   return [name, ...takes, ...optional].join(' ');
 }
 
-/** @throws UsageError for an option that the command does not have, a word too few or too many. */
+/** @throws UsageError for an option that the command does not have, and for a wrong number of arguments. */
 export function givenTo(command: Command, words: readonly string[]): Given {
   const { positionals, values } = parsed(command, words);
   const missing = command.takes.slice(positionals.length);
@@ -74,7 +74,7 @@ function parsed(command: Command, words: readonly string[]) {
   }
 }
 
-/** `--credits -5` is read as an option -5 otherwise. */
+/** Otherwise `--credits -5` would be parsed as an option -5. */
 function joined(words: readonly string[]): string[] {
   const read: string[] = [];
   for (const word of words) {

@@ -28,8 +28,8 @@ ${COMMANDS.map((command) => `  ${usageOf(command)}`).join('\n')}
 Every command takes --json and --help.`;
 
 /**
- * What `--help` asks for: all commands, those of a noun, or one command; null when it was not asked.
- * @throws UsageError for a word that is no command.
+ * The commands that `--help` asks for: all, those of a noun, or one; null without `--help`.
+ * @throws UsageError for an unknown command.
  */
 export function helpFor(words: readonly string[]): string | null {
   if (!words.some((word) => word === '--help' || word === '-h' || word === 'help')) return null;
@@ -55,20 +55,20 @@ export async function runCommand(words: readonly string[], context: CommandConte
   return command.run(givenTo(command, without(words, ...command.name.split(' '))), context);
 }
 
-/** Whether the words are a command for processes that run, which is of no use beside a service that does not. */
+/** Whether the command is for running processes, and cannot be used when no service runs. */
 export function needsService(words: readonly string[]): boolean {
   const [noun] = words.filter((word) => !word.startsWith('-'));
   return LIVE_COMMANDS.some(({ name }) => name === noun);
 }
 
-/** A command of two words, or of the first one alone. */
+/** Finds the command of the first two words, or of the first word. */
 function commandNamed(noun: string, verb: string | undefined): Command | undefined {
   return (
     COMMANDS.find(({ name }) => name === `${noun} ${verb}`) ?? COMMANDS.find(({ name }) => name === noun)
   );
 }
 
-/** The words without the first of each of the command's own. */
+/** The words without those of the command's name. */
 function without(words: readonly string[], ...names: readonly (string | undefined)[]): string[] {
   const rest = [...words];
   for (const name of names) {
@@ -78,7 +78,7 @@ function without(words: readonly string[], ...names: readonly (string | undefine
   return rest;
 }
 
-/** Which of the words is wrong, and what may stand there. */
+/** Names the wrong word, and the possible ones. */
 function unknownWord(noun: string, verb: string | undefined): UsageError {
   const verbs = COMMANDS.filter(({ name }) => name.startsWith(`${noun} `)).map(
     ({ name }) => name.split(' ')[1],

@@ -77,7 +77,7 @@ async function endSessions(
   return { data: { accountId, ended }, text: `${ended} sessions of ${accountId} ended.` };
 }
 
-/** The store, in which there is such an account. */
+/** Opens the store after checking that the account exists. */
 async function storeWith(accountId: string, documents: CommandContext['documents']): Promise<AccountsStore> {
   const store = await AccountsStore.open(documents);
   if ((await store.standingOf(accountId)) === null) {

@@ -7,7 +7,7 @@ import { type Command, type CommandAnswer, type CommandContext, type Given, Usag
 import { table } from './table.ts';
 import { TOP_COMMAND } from './top-command.ts';
 
-/** The settings themselves say what they accept. */
+/** The declarations of the settings check the values. */
 const ACCEPTED: Record<CapacitySetting, Setting<number>> = {
   ...SETTINGS.processes,
   ...SETTINGS.pixels,
@@ -16,7 +16,7 @@ const ACCEPTED: Record<CapacitySetting, Setting<number>> = {
 const { LOG_LEVEL } = SETTINGS.http;
 const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: HOUR_MS };
 
-/** Commands for the processes that run now, on every host that shares the stores. */
+/** The commands for the running processes of every host that shares the stores. */
 export const LIVE_COMMANDS: readonly Command[] = [
   {
     name: 'pools',
@@ -139,8 +139,8 @@ function durationMs(text: string): number {
 }
 
 /**
- * One line for each process that did something.
- * @throws Error with all lines when one of them could not.
+ * One line for each process that answered.
+ * @throws Error with all lines when one of them failed.
  */
 function told(answers: readonly ControlAnswer[]): CommandAnswer {
   const processes = answers.filter(({ data, error }) => data !== null || error !== undefined);

@@ -8,10 +8,11 @@ import { migrate } from './migration.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Migrates from the stores of the present settings to those that a file of settings names. All of the file counts, the
- * keys of its bucket too. Each store is asked before the first document is copied.
- * @param environment where the present settings came from.
- * @throws UsageError, SettingsError, MigrationError, or an Error that says which stores are in use or do not answer.
+ * Migrates from the stores of the current settings to those of a settings file, including the keys of its bucket. Each
+ * store has to respond before the first document is copied.
+ * @param environment the source of the current settings.
+ * @throws UsageError, SettingsError, MigrationError, or an Error that names the stores that are in use or do not
+ *   respond.
  */
 export async function migrateCommand(
   words: readonly string[],
@@ -40,7 +41,7 @@ export async function migrateCommand(
   }
 }
 
-/** @throws UsageError that names the store that did not answer, before anything is copied. */
+/** @throws UsageError that names the store that did not respond, before anything is copied. */
 async function askEach(sides: Record<string, StoresToCopy>): Promise<void> {
   for (const [side, stores] of Object.entries(sides)) {
     for (const kind of ['documents', 'objects'] as const) {

@@ -8,7 +8,7 @@ import {
 } from '../../platform/stores/documents/port.ts';
 import type { Objects } from '../../platform/stores/objects/port.ts';
 
-/** One side of a migration: stores that no service uses while it runs. */
+/** One side of a migration. No service may use its stores meanwhile. */
 export interface MigrationSide {
   documents: ListedDocuments;
   objects: Objects;
@@ -21,23 +21,25 @@ export interface MigrationReport {
   bytes: number;
 }
 
-/** A migration stopped; the message says at which part, and how to go on. */
+/** The error of an interrupted migration; the message says where it stopped and how to continue. */
 class MigrationError extends Error {
   override readonly name = 'MigrationError';
 }
 
 const PAGE = 500;
-/** Marks a target that a migration has begun to fill, so that it can go on there and nowhere else. */
+/** Marks a target that a migration has begun to fill, so that only a migration to a marked target can be continued. */
 const MARKER = { collection: 'migrations', id: 'begun' };
-/** Kept for a day and of no use elsewhere: records of Idempotency-Keys belong to coordination. */
+/**
+ * Collections that are not copied: records of Idempotency-Keys belong to coordination and are stored for a day only.
+ */
 const LEFT_OUT = ['idempotency', MARKER.collection];
 const EVERY_KEY = Number.MAX_SAFE_INTEGER;
 
 /**
- * Copies all documents and objects, and then compares both sides: counts and SHA-256 of every document, bytes of every
- * object. Stopped at any moment it goes on at the next call: what lies in the target already is compared, and copied
- * again where it differs.
- * @throws MigrationError when the target holds what no migration put there, or differs after the copy.
+ * Copies all documents and objects, and then compares both sides: counts and SHA-256 of all documents, bytes of all
+ * objects. After an interruption the next call continues: existing data of the target is compared, and copied again if
+ * it differs.
+ * @throws MigrationError when the target has data of its own, or differs after the copy.
  */
 export async function migrate(
   from: MigrationSide,
@@ -84,7 +86,7 @@ async function copyDocuments(source: Collection<Document>, target: Collection<Do
   }
 }
 
-/** @returns how many documents both sides hold. */
+/** @returns the number of documents on both sides. */
 async function compareDocuments(
   name: string,
   source: Collection<Document>,
@@ -98,7 +100,7 @@ async function compareDocuments(
   return left.count;
 }
 
-/** The number of documents and the sum of their digests, in which their order does not count. */
+/** The number of documents and the sum of their digests, which does not depend on their order. */
 async function sumOf(collection: Collection<Document>): Promise<{ count: number; sum: bigint }> {
   let count = 0;
   let sum = 0n;
@@ -124,7 +126,7 @@ function digestOf(document: Document): string {
   return createHash('sha256').update(canonical(document)).digest('hex');
 }
 
-/** JSON in which the order of keys does not count. */
+/** JSON with sorted keys. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';

@@ -17,16 +17,14 @@ const PULSE_MS = 5_000;
 type Reply = { answer: CommandAnswer } | { error: string };
 type AttemptLine = { attempt: HeardAttempt } | { error: string };
 
-/**
- * Serves commands until closed. The socket is readable by the server's own user alone: who opens it is the operator.
- */
+/** Serves commands until closed. Only the server's own user can open the socket, and counts as the operator. */
 export async function openAdminSocket(
   dataDir: string,
   context: CommandContext,
 ): Promise<{ close(): Promise<void> }> {
   const path = socketPath(dataDir);
   await rm(path, { force: true });
-  /** Connections of listeners, which do not end by themselves. */
+  /** The connections of listeners, which do not end by themselves. */
   const listeners = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on('error', () => socket.destroy());
@@ -49,7 +47,7 @@ export async function openAdminSocket(
 /** A request: the words of one command, or to listen to a webhook endpoint. */
 type Question = readonly string[] | { listenTo: string };
 
-/** One question in JSON in. A command gets one JSON reply; a listener gets one in a line for each attempt. */
+/** Reads one request as JSON. A command gets one JSON response; a listener gets one JSON line per attempt. */
 async function serve(socket: Socket, context: CommandContext, listeners: Set<Socket>): Promise<void> {
   try {
     const question = JSON.parse(await text(socket)) as Question;
@@ -78,9 +76,9 @@ async function streamAttempts(socket: Socket, context: CommandContext, endpointI
 }
 
 /**
- * Asks the running primary.
+ * Sends a command to the running primary.
  * @returns null when none runs on this data directory.
- * @throws Error with the primary's sentence.
+ * @throws Error with the message of the primary.
  */
 export async function askPrimary(dataDir: string, words: readonly string[]): Promise<CommandAnswer | null> {
   const socket = await connectTo(dataDir);
@@ -92,7 +90,7 @@ export async function askPrimary(dataDir: string, words: readonly string[]): Pro
 }
 
 /**
- * Hears the attempts to a webhook endpoint from the running primary, until it stops.
+ * Receives the attempts to a webhook endpoint from the running primary, until it stops.
  * @returns false when none runs on this data directory.
  * @throws Error with the primary's sentence.
  */
@@ -113,7 +111,10 @@ export async function listenThroughPrimary(
   return true;
 }
 
-/** Null when nobody listens there. Half open: the question ends before the answer begins. */
+/**
+ * Connects to the socket; null when no service listens. The connection is half open, because the request ends before
+ * the response begins.
+ */
 async function connectTo(dataDir: string): Promise<Socket | null> {
   const socket = createConnection({ path: socketPath(dataDir), allowHalfOpen: true });
   const connected = await new Promise<boolean>((resolve) => {

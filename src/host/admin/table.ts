@@ -1,4 +1,4 @@
-/** Rows as text, each column as wide as its widest cell. */
+/** Formats rows as text, with columns as wide as their widest cells. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => (row[column] ?? '').length)),

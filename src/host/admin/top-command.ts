@@ -42,7 +42,7 @@ async function top({ options }: Given, { coordination }: CommandContext): Promis
   return { data: { seconds, rows, cause }, text: `${table([HEAD, ...rows.map(cellsOf)])}\n\n${cause}` };
 }
 
-/** Every process that answered, by its name. */
+/** The processes that answered, by name. */
 async function snapshots(coordination: CommandContext['coordination']) {
   const answers = await askProcesses(coordination, { kind: 'load' });
   return new Map(

@@ -7,7 +7,7 @@ export interface LoadRow {
   /** Milliseconds; null where nothing was answered. */
   p50: number | null;
   p99: number | null;
-  /** Work that waits for a thread now. */
+  /** The number of calls and items that wait for a thread. */
   waiting: number;
   waitMs: number;
   uploadMs: number;
@@ -16,10 +16,10 @@ export interface LoadRow {
   providerMs: number;
   /** Refusals per second, by reason. */
   refusals: Record<string, number>;
-  /** Sockets that are open now, those to stores among them. */
+  /** The number of open sockets, including those to stores. */
   connections: number;
   memoryBytes: number;
-  /** Share of the time in which the CPU quota held the host up, 0 to 1 and more with several cores. */
+  /** The share of the time in which the CPU quota throttled the host; more than 1 is possible with several cores. */
   throttled: number;
 }
 
@@ -43,7 +43,7 @@ const REFUSAL = 'darkroom_refusals_total ';
 const PIXEL_PARTS = ['decode', 'process', 'encode'];
 const MS_PER_SECOND = 1_000;
 
-/** A row for each process and, behind those of a host, one for the host; with several hosts one for all at the end. */
+/** A row for each process, followed by one for its host; with several hosts, a last row for all of them. */
 export function rowsBetween(observed: readonly Observed[]): LoadRow[] {
   const byHost = Map.groupBy(observed, ({ hostId }) => hostId);
   const rows = [...byHost].flatMap(([hostId, processes]) => [
@@ -75,7 +75,7 @@ function rowOf(name: string, observed: readonly Observed[]): LoadRow {
     providerMs: perAnswer(of('darkroom_provider_call_seconds_sum')),
     refusals: refusalsIn(values, seconds),
     connections: of('nodejs_active_resources TCPSocketWrap'),
-    // The primary measures all processes of its host, browsers among them.
+    // The primary measures all processes of its host, including browsers.
     memoryBytes: of('darkroom_process_memory_bytes') || of('process_resident_memory_bytes'),
     throttled: of('darkroom_cpu_throttled_seconds_total') / seconds,
   };
@@ -92,7 +92,7 @@ function differenceOf({ before, after }: Observed): Difference {
   };
 }
 
-/** Processes ran beside each other: their counts add up, their time does not. */
+/** The sum of several processes: their counts add up, the duration does not. */
 function sumOf(parts: readonly Difference[]): Difference {
   const values: Record<string, number> = {};
   for (const part of parts)
@@ -100,7 +100,7 @@ function sumOf(parts: readonly Difference[]): Difference {
   return { seconds: Math.max(0.001, ...parts.map(({ seconds }) => seconds)), values };
 }
 
-/** As Prometheus does it: within its bucket a duration lies anywhere with the same likelihood. */
+/** Interpolates a percentile like Prometheus: durations are assumed to be evenly distributed within their bucket. */
 function percentile(values: Readonly<Record<string, number>>, share: number): number | null {
   const buckets = Object.entries(values)
     .filter(([key]) => key.startsWith(BUCKET))
@@ -120,7 +120,7 @@ function boundOf(text: string): number {
   return text === '+Inf' ? Number.POSITIVE_INFINITY : Number(text);
 }
 
-/** By their reason, or by their code where it has none. */
+/** The refusals by reason, or by code for those without a reason. */
 function refusalsIn(values: Readonly<Record<string, number>>, seconds: number): Record<string, number> {
   const refusals: Record<string, number> = {};
   for (const [key, count] of Object.entries(values)) {
@@ -131,10 +131,10 @@ function refusalsIn(values: Readonly<Record<string, number>>, seconds: number): 
   return refusals;
 }
 
-/** A tenth of the time without CPU is felt in each slow answer. */
+/** From this share on, throttling is named as a cause of slow responses. */
 const THROTTLED_FROM = 0.1;
 
-/** One sentence: what most likely makes the slowest answers slow. The largest mean is taken for the cause. */
+/** One sentence with the most likely cause of the slowest responses, which is the largest mean. */
 export function likeliestCause(row: LoadRow): string {
   if (row.p99 === null) return 'Nothing was answered in this time.';
   if (row.throttled >= THROTTLED_FROM)

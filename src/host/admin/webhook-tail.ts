@@ -7,12 +7,12 @@ const FORWARD_TIMEOUT_MS = 10_000;
 /** The options of `webhooks listen`. */
 export interface ListenWish {
   endpointId: string;
-  /** Null prints alone. */
+  /** The URL to forward attempts to; null only prints them. */
   forward: URL | null;
 }
 
 /**
- * The wish of `webhooks listen`; null when the words are another command.
+ * Parses `webhooks listen`; null for another command.
  * @throws UsageError
  */
 export function listenWishOf(words: readonly string[]): ListenWish | null {
@@ -29,7 +29,7 @@ export function listenWishOf(words: readonly string[]): ListenWish | null {
   return { endpointId: endpoint, forward: url };
 }
 
-/** Prints one attempt in a line, and hands it on as it is: the same headers and the same bytes. */
+/** Prints one attempt in a line, and forwards it with the same headers and bytes. */
 export async function showAttempt(
   { headers, body }: HeardAttempt,
   forward: URL | null,

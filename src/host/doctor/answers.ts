@@ -5,7 +5,7 @@ const SLOW_MS = 5;
 const SKEW_WARNING_MS = 2_000;
 const SKEW_PROBLEM_MS = 10_000;
 
-/** How long a question takes, several times over, in milliseconds. */
+/** The durations of repeated queries, in milliseconds. */
 export async function timesOf(ask: () => Promise<unknown>): Promise<number[]> {
   const times: number[] = [];
   for (let question = 0; question < QUESTIONS; question += 1) {
@@ -24,7 +24,7 @@ export function judgeLatency(service: string, times: readonly number[]): Finding
     : ok(says);
 }
 
-/** Instants in epoch milliseconds, of a service and of a host. */
+/** The clocks of a service and of this host, in epoch milliseconds. */
 export function judgeClock(service: string, itsMs: number, hostsMs: number, host = 'this host'): Finding {
   const skewMs = Math.abs(itsMs - hostsMs);
   const says = `The clocks of ${service} and ${host} differ by ${Math.round(skewMs / 1_000)} s.`;

@@ -10,13 +10,13 @@ import { type Finding, ok, problem, warning } from './finding.ts';
 
 const PAGE = '<!doctype html><title>Doctor</title><body style="margin:0;background:#e0533a">Drawn</body>';
 const EDGE_PIXELS = 64;
-/** A cold start from a slow disk takes seconds. */
+/** The timeout of a render, because a cold start from a slow disk takes seconds. */
 const DEADLINE_MS = 30_000;
 const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
 
 /** The result of one page. */
 export interface DrawnPage {
-  /** Null when the page was drawn. */
+  /** The error; null when the page was drawn. */
   failure: string | null;
   isSandboxed: boolean;
   milliseconds: number;
@@ -32,7 +32,7 @@ export async function lookAtBrowser({ renders }: Settings): Promise<Finding[]> {
   return [path, judgePage(page), judgeSandbox(withoutSandbox, renders.RENDER_SANDBOX)];
 }
 
-/** Draws in a thread and a browser of their own, which end with it. */
+/** Draws a page in a separate thread and browser, which end afterwards. */
 async function drawPage(renders: Settings['renders']): Promise<DrawnPage> {
   const cacheDir = await mkdtemp(join(tmpdir(), 'darkroom-doctor-'));
   let isSandboxed = true;

@@ -9,12 +9,12 @@ import { MEGABYTE } from '../../platform/names/units.ts';
 import { DOCUMENTS_FILE, isEmbedded } from '../../platform/stores/open.ts';
 import { type Finding, ok, orProblem, problem, reasonOf, warning } from './finding.ts';
 
-/** Types of statfs that forget everything at a restart. */
+/** File systems in memory, by their statfs type. */
 const MEMORY_FILE_SYSTEMS = new Map([
   [0x01021994, 'tmpfs'],
   [0x858458f6, 'ramfs'],
 ]);
-/** A second of reading, or a few. */
+/** The size up to which a database is checked completely, which takes a few seconds. */
 const LARGEST_CHECKED_BYTES = 1_024 * MEGABYTE;
 const WRITES = 20;
 const SLOW_WRITE_MS = 20;
@@ -88,7 +88,7 @@ export function judgeWrite(milliseconds: number): Finding {
     : ok(says);
 }
 
-/** The documents, read beside the service that has them open: whole where that is quick, else their beginning. */
+/** Checks the database file while the service uses it: completely if that is quick, otherwise its beginning. */
 export function judgeDatabase(path: string): Finding[] {
   if (!existsSync(path)) return [];
   let database: DatabaseSync | undefined;
@@ -113,7 +113,7 @@ function damaged(path: string, reason: string): Finding {
   );
 }
 
-/** The median of some writes to a file that is removed again. */
+/** The median time of synced writes to a temporary file. */
 async function syncedWriteMs(directory: string): Promise<number> {
   const path = join(directory, `.doctor-${randomText(8)}`);
   const file = await open(path, 'wx');

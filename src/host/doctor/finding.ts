@@ -11,7 +11,7 @@ export function ok(says: string): Finding {
   return { state: 'ok', says, mend: null };
 }
 
-/** The service works, and less well than it could. */
+/** The service works, but not as well as it could. */
 export function warning(says: string, mend: string): Finding {
   return { state: 'warning', says, mend };
 }
@@ -34,7 +34,7 @@ export async function orProblem(
   }
 }
 
-/** The innermost words of an error: drivers wrap what a socket said. */
+/** The message of the innermost cause of an error, because drivers wrap the errors of sockets. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);

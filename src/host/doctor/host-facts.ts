@@ -10,15 +10,15 @@ export interface HostFacts {
   cores: number;
   /** Cores that the control group grants, such as 1.5. */
   quotaCores: number | null;
-  /** The memory of the machine, or of the control group where that is less. */
+  /** The memory of the machine, or the limit of the control group if that is less. */
   memoryBytes: number;
   openFiles: number | null;
-  /** Processes and threads that the control group grants. */
+  /** The limit of processes and threads of the control group. */
   tasks: number | null;
   sharedMemoryBytes: number | null;
-  /** Families as `fc-list` names them; null without fontconfig. */
+  /** The font families of `fc-list`; null without fontconfig. */
   fontFamilies: readonly string[] | null;
-  /** Languages of LANGUAGES that no font draws. */
+  /** Those of LANGUAGES for which no font is installed. */
   languagesWithoutFont: readonly string[];
   nodeVersion: string;
   /** UV_THREADPOOL_SIZE as the environment has it. */

@@ -12,7 +12,7 @@ const ENOUGH_OPEN_FILES = 8_192;
 const TASKS_PER_PROCESS = 100;
 const LEAST_SHARED_BYTES = 16 * MEGABYTE;
 
-/** Cores, memory, limits and fonts, held against the settings. */
+/** Compares cores, memory, limits and fonts with the settings. */
 export function judgeHost(facts: HostFacts, settings: Settings): Finding[] {
   return [
     judgeNode(facts),
@@ -54,7 +54,7 @@ function judgeCores(
   return ok(says);
 }
 
-/** Pictures are decoded on libuv's threads, beside file reads and DNS. */
+/** Checks the number of libuv's threads, which decode pictures and also serve file reads and DNS. */
 function judgeLibuv({ libuvThreads: given }: HostFacts, { pixels: { IMAGE_THREADS } }: Settings): Finding {
   if (!given) return ok("libuv's threads follow IMAGE_THREADS.");
   const says = `UV_THREADPOOL_SIZE is ${JSON.stringify(given)}.`;
@@ -67,7 +67,7 @@ function judgeLibuv({ libuvThreads: given }: HostFacts, { pixels: { IMAGE_THREAD
       );
 }
 
-/** The sum of all that the processes may take at once, and each part of it. */
+/** Adds up all memory budgets of the processes, and names each of them. */
 function judgeMemory({ memoryBytes }: HostFacts, { processes, pixels, renders }: Settings): Finding {
   const { PROCESSES } = processes;
   const { quickBytes, heavyBytes, batchBytes } = imageBudgets(

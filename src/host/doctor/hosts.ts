@@ -4,7 +4,7 @@ import { askProcesses, type ControlAnswer } from '../processes/controls.ts';
 import { judgeClock } from './answers.ts';
 import { type Finding, ok, orProblem } from './finding.ts';
 
-/** Every host that runs on the same Redis: what its processes measure of its clock. */
+/** Examines the clocks of all hosts with the same Redis, as measured by their processes. */
 export async function lookAtHosts({ stores }: Settings): Promise<Finding[]> {
   if (stores.REDIS_URL === '') return [ok('The stores are embedded: there are no other hosts.')];
   return orProblem(
@@ -21,7 +21,7 @@ export async function lookAtHosts({ stores }: Settings): Promise<Finding[]> {
   );
 }
 
-/** One finding for each host, of the process that is furthest off. */
+/** One finding per host, from its process with the largest difference. */
 function judgeHosts(answers: readonly ControlAnswer[]): Finding[] {
   const byHost = Map.groupBy(answers, ({ hostId }) => hostId);
   const findings = Array.from(byHost).flatMap(([hostId, processes]) => {

@@ -50,7 +50,7 @@ function preloaded(library: string | undefined): Allocator {
   return { name: library, environment: { ...arenas, ...jemalloc, LD_PRELOAD: library } };
 }
 
-/** Of the architecture's own folder too, such as /usr/lib/x86_64-linux-gnu. */
+/** Also searches the folder of the architecture, such as /usr/lib/x86_64-linux-gnu. */
 function installedLibraries(): string[] {
   const folders = LIBRARY_FOLDERS.flatMap((folder) => [
     folder,
@@ -70,7 +70,9 @@ function namesIn(folder: string): string[] {
   return existsSync(folder) ? readdirSync(folder) : [];
 }
 
-/** The loader only warns of a library that it cannot load, and goes on without it. */
+/**
+ * Checks that the library can be loaded, because the dynamic loader would only print a warning and continue without it.
+ */
 function canBePreloaded(library: string): boolean {
   if (process.platform !== 'linux' || !isAbsolute(library)) return false;
   const tried = spawnSync(process.execPath, ['--version'], {

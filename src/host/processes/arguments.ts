@@ -1,8 +1,8 @@
 /**
- * Ends the process where a command was called for its help, or with an argument that it does not know: nothing is begun
- * by a call that means something else.
- * @param usage what `--help` prints.
- * @param known the options that the command takes.
+ * Ends the process when a command was called with `--help` or with an unknown argument, so that a wrong call starts
+ * nothing.
+ * @param usage the text that `--help` prints.
+ * @param known the options of the command.
  */
 export function endOnHelp(words: readonly string[], usage: string, known: readonly string[] = []): void {
   if (words.includes('--help') || words.includes('-h')) {

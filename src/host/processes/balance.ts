@@ -1,21 +1,27 @@
 import type { Clock } from '../../platform/clock/clock.ts';
 import { BEAT_MS } from './heartbeats.ts';
 
-/** Calls of difference that are worth a new connection: less is what one connection more or fewer makes. */
+/**
+ * The smallest difference in calls for which connections are moved; one connection more or fewer makes a smaller one.
+ */
 const LEAST_DIFFERENCE = 1.5;
-/** Of the busier process's load. Calls that come at random moments make such a difference without any fault. */
+/**
+ * The smallest difference as a share of the busier process's load, because calls that arrive at random cause smaller
+ * ones.
+ */
 const LEAST_SHARE = 0.2;
-/** A round ends without the figure of a process that sends none by then: it hangs. */
+/** The timeout of a round: a process that has sent no figure by then hangs, and is left out. */
 const LONGEST_ROUND_MS = 2 * BEAT_MS;
 
 /**
- * How many connections each process should give up, so that all are equally busy once their clients have connected
- * again.
+ * Computes how many connections each process should close, so that all are equally busy once the clients have
+ * reconnected.
  *
- * New connections go round all processes in turn, so one that is given up may come back. Each process therefore gives
- * up all that it has more than the least busy one: what is given up is then shared out evenly over an even rest.
- * @param loads by process, the mean number of calls that it had in hand, waiting ones included.
- * @returns by process, a number above 0. Processes that keep their connections are missing.
+ * New connections are assigned to all processes in turn, so a closed one may return to the same process. Each process
+ * therefore closes all connections that it has more than the least busy one; these are then distributed evenly over an
+ * even rest.
+ * @param loads the mean number of concurrent calls of each process, including waiting ones.
+ * @returns a number above 0 for each process that has to close connections.
  */
 export function connectionsToRelease<T>(loads: ReadonlyMap<T, number>): Map<T, number> {
   const least = Math.min(...loads.values());
@@ -29,34 +35,34 @@ export function connectionsToRelease<T>(loads: ReadonlyMap<T, number>): Map<T, n
 }
 
 export interface BalanceOptions<T> {
-  /** Asks a process to close a number of connections, each with its next answer. */
+  /** Makes a process close a number of connections, each with its next response. */
   release: (process: T, connections: number) => void;
   clock: Clock;
 }
 
 /**
- * Keeps the API processes of a host equally busy. A kept connection stays with the process that took it, so a process
- * that starts later would get no call of the clients that are connected already.
+ * Keeps the API processes of a host equally busy. A keep-alive connection stays with the process that accepted it, so a
+ * process that starts later would get no calls of connected clients.
  */
 export interface Balance<T> {
-  /** From now on the rounds wait for its figure. */
+  /** Adds a process, whose figure the rounds then wait for. */
   watch(process: T): void;
-  /** Notes the load of a process since its last beat. */
+  /** Records the load of a process since its last heartbeat. */
   tell(process: T, load: number): void;
   forget(process: T): void;
 }
 
 export function createBalance<T>({ release, clock }: BalanceOptions<T>): Balance<T> {
   const known = new Set<T>();
-  /** The figures of the present round: one per process. */
+  /** The figures of the current round, one per process. */
   const loads = new Map<T, number>();
   let roundMs = clock.elapsedMs();
   /** The releases that the last round would have made. */
   let before = new Map<T, number>();
 
   /**
-   * Releases what two rounds in a row agree on. A single one may compare figures of before and after a change, because
-   * each process has its own second; so may the first one after a release.
+   * Releases only connections that two rounds in a row agree on. A single round may compare figures from before and
+   * after a change, because the intervals of the processes differ; so may the first one after a release.
    */
   function endRound(nowMs: number): void {
     const now = connectionsToRelease(loads);

@@ -5,30 +5,30 @@ import type { Coordination } from '../../platform/stores/coordination/port.ts';
 /** The controls that an operator has over the running processes of every host. */
 export type Control =
   | { kind: 'pools' }
-  /** What the process counted so far. */
+  /** Returns the counters of the process. */
   | { kind: 'load' }
   | { kind: 'log'; level: string; forMs: number | null }
   | { kind: 'drain'; hostId: string; processId: string }
-  /** `save`: also written down, for the starts to come. */
+  /** With `save`, the setting is also written to the settings file. */
   | { kind: 'set'; name: CapacitySetting; value: number; save: boolean };
 
-/** Names a process of a host; the primary's processId is `primary`. */
+/** Identifies a process of a host; the primary's processId is `primary`. */
 export interface ProcessName {
   hostId: string;
   processId: string;
 }
 
 export interface ControlAnswer extends ProcessName {
-  /** The answer of the process; null when the question was not for it. */
+  /** The result of the process; null when the command was for another process. */
   data: Record<string, unknown> | null;
-  /** Why it could not. */
+  /** The reason of a failure. */
   error?: string;
 }
 
 export type ControlHandler = (control: Control) => Promise<Record<string, unknown> | null>;
 
 const QUESTIONS = 'controls';
-/** How long an answer may take: a process that is replaced finishes its calls first. */
+/** The timeout of an answer: a process that is replaced finishes its calls first. */
 const LONGEST_MS: Record<Control['kind'], number> = {
   pools: 5_000,
   load: 5_000,
@@ -38,8 +38,8 @@ const LONGEST_MS: Record<Control['kind'], number> = {
 };
 
 /**
- * Asks every process of every host. Answers come over coordination, where a message may be lost: a process that does
- * not answer in time is missing from the list, and the operator asks again.
+ * Sends a command to every process of every host over coordination. Messages may be lost: a process that does not
+ * answer in time is missing from the list, and the operator can repeat the command.
  */
 export async function askProcesses(coordination: Coordination, control: Control): Promise<ControlAnswer[]> {
   const id = randomText(16);
@@ -61,7 +61,7 @@ export async function askProcesses(coordination: Coordination, control: Control)
   }
 }
 
-/** Answers the questions of operators in this process. Resolves with the end of it. */
+/** Executes the operators' commands in this process. Resolves with a function that ends this. */
 export function answerControls(
   coordination: Coordination,
   name: ProcessName,
@@ -76,7 +76,7 @@ export function answerControls(
     await coordination.publish(`${QUESTIONS}/${id}`, JSON.stringify(outcome));
   }
   return coordination.subscribe(QUESTIONS, (message) => {
-    // A lost answer is asked for again.
+    // If the answer is lost, the operator repeats the command.
     answer(message).catch(() => undefined);
   });
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const CONTROL_GROUPS = '/sys/fs/cgroup';
 
-/** Cores that the control group grants, of version 2 or 1, such as 0.5; null where it grants all. */
+/** The CPU quota of the control group (version 2 or 1) in cores, such as 0.5; null without a quota. */
 export function quotaCores(root = CONTROL_GROUPS): number | null {
   const [second, quota, period] = ['cpu.max', 'cpu/cpu.cfs_quota_us', 'cpu/cpu.cfs_period_us'].map((name) =>
     textOf(join(root, name)),
@@ -12,17 +12,17 @@ export function quotaCores(root = CONTROL_GROUPS): number | null {
   return quotaOf(second ?? `${quota} ${period}`);
 }
 
-/** Cores that the service may use: those of the machine, or the quota where that is less. */
+/** The cores that the service may use: those of the machine, or the quota if that is less. */
 export function grantedCores(quota = quotaCores(), cores = availableParallelism()): number {
   return Math.min(cores, quota ?? cores);
 }
 
-/** One process per core that is granted, and at least one. */
+/** One process per available core, and at least one. */
 export function fittingProcesses(quota = quotaCores(), cores = availableParallelism()): number {
   return Math.max(1, Math.floor(grantedCores(quota, cores)));
 }
 
-/** How many processes there are, and why, for the log of the start. */
+/** Explains the number of processes for the log of the start. */
 export function processesChosen(processes: number, isSet: boolean, quota = quotaCores()): string {
   const cores = availableParallelism();
   const why = isSet

@@ -1,9 +1,9 @@
 import { type AddressInfo, createServer } from 'node:net';
 
 /**
- * Refuses an address that cannot be listened on, before anything is made or started for it.
+ * Checks that an address can be listened on, before anything is created or started.
  * @param port 0: any free one.
- * @param setting the one that names the port.
+ * @param setting the name of the setting for the port.
  * @returns the port.
  * @throws Error with a sentence for the operator.
  */

@@ -1,19 +1,19 @@
 import type { Worker } from 'node:cluster';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** A connection as the cluster module holds it. */
+/** A connection in the form of the cluster module. */
 interface Connection {
   close(): void;
 }
 
-/** The messages that go with a connection to a process, and back when the process took it. */
+/** The messages that send a connection to a process and confirm that it accepted it. */
 interface ClusterMessage {
   act?: string;
   seq?: number;
   ack?: number;
 }
 
-/** Polls until the buffered messages of a dead process were read. */
+/** The number of polls in which the buffered messages of a dead process are read. */
 const POLLS = 200;
 const POLL_MS = 5;
 
@@ -21,8 +21,9 @@ const POLL_MS = 5;
 const KNOWN_NODE = 24;
 
 /**
- * A sentence for the operator when this release of Node may speak another language between its processes; null when it
- * is the known one. What is lost then is a connection that was on its way to a process that is killed at that moment.
+ * A warning for the operator when this release of Node may use other messages between its processes; null for the known
+ * release. With other messages, a connection that is being sent to a process is lost if the process is killed at that
+ * moment.
  */
 export function cannotRescue(version: string = process.versions.node): string | null {
   if (Number.parseInt(version, 10) === KNOWN_NODE) return null;
@@ -30,14 +31,14 @@ export function cannotRescue(version: string = process.versions.node): string | 
 }
 
 /**
- * Serves a connection that was handed to a process which dies before it takes it.
+ * Rescues a connection that was sent to a process which dies before it accepts it.
  *
- * Node's round-robin scheduling hands a connection over in a message and forgets it until the process answers that it
- * took it. A process that is killed in between never answers: the connection stays open and nobody serves it. The dead
- * process may even stay on the scheduler's list, because its channel still waits for the handle to arrive and so never
- * reports that it is closed. We emit both events for it: `disconnect`, and "connection not accepted", upon which the
- * scheduler picks another process. Nothing was read from such a connection, for a process answers before it reads.
- * Where no other process listens, the connection is closed and its client can call again.
+ * Node's round-robin scheduling sends a connection in a message, and waits until the process confirms it. A process
+ * that is killed in between never confirms: the connection stays open, and no process serves it. The dead process may
+ * even stay on the scheduler's list, because its channel still waits for the handle and never reports that it is
+ * closed. We emit both events for it: `disconnect`, and "connection not accepted", upon which the scheduler selects
+ * another process. Nothing has been read from such a connection, because a process confirms it before it reads. If no
+ * other process listens, the connection is closed and its client can call again.
  *
  * Without hand-over (`SCHED_NONE`) none of this is needed, but the balance is lost. Measured with two kept connections
  * a process, opened at once, 20 times: of 8 processes the busiest had half of the connections in the median and 94 % at

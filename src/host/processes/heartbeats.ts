@@ -1,21 +1,20 @@
 import type { Clock } from '../../platform/clock/clock.ts';
 
-/** How often a process says that it is alive. */
+/** The interval of heartbeats. */
 export const BEAT_MS = 1_000;
 
 export interface HeartbeatsOptions<T> {
-  /** Silence after which a process is taken for hung. */
+  /** The time without a heartbeat after which a process counts as hung. */
   timeoutMs: number;
   onSilent: (process: T) => void;
   clock: Clock;
 }
 
 /**
- * Notices processes that hang: one that is stopped, or whose event loop never comes round, serves nobody and does not
- * end.
+ * Detects hung processes: a process that is stopped, or whose event loop is blocked, serves no calls and does not end.
  */
 export interface Heartbeats<T> {
-  /** From now on the process is expected to beat. */
+  /** Adds a process, which must send heartbeats from then on. */
   watch(process: T): void;
   beat(process: T): void;
   forget(process: T): void;
@@ -26,7 +25,7 @@ export function createHeartbeats<T>({ timeoutMs, onSilent, clock }: HeartbeatsOp
   let lookedMs = clock.elapsedMs();
   let cancel: (() => void) | undefined;
 
-  /** After a pause of the listener itself the beats of that time are still unread, so everybody gets a fresh start. */
+  /** After a pause of the primary itself, the heartbeats of that time are still unread, so all processes start anew. */
   function look(): void {
     const nowMs = clock.elapsedMs();
     const wasAway = nowMs - lookedMs > timeoutMs / 2 + BEAT_MS;
@@ -53,7 +52,7 @@ export function createHeartbeats<T>({ timeoutMs, onSilent, clock }: HeartbeatsOp
     },
     forget(process) {
       lastMs.delete(process);
-      // A clock that goes on for nobody would keep the primary alive.
+      // The timer is stopped without processes, because it would keep the primary alive.
       if (lastMs.size > 0) return;
       cancel?.();
       cancel = undefined;

@@ -4,8 +4,8 @@ import { present } from '../../platform/names/present.ts';
 import { MEGABYTE } from '../../platform/names/units.ts';
 
 /**
- * JSON lines on stdout, readable ones on a terminal. Nothing that carries a secret is ever given to it.
- * @param traceIds adds the ids of the present span to each line.
+ * Creates the log: JSON lines on stdout, readable lines on a terminal. Secrets must not be passed to it.
+ * @param traceIds returns the ids of the current span, which are added to each line.
  */
 export function createLog(
   level: string,
@@ -24,10 +24,10 @@ export function createLog(
     : pino(options, lines());
 }
 
-/** Lines that cannot be written wait up to here; later ones are lost rather than kept in memory. */
+/** The most bytes of lines that wait to be written; later lines are dropped to save memory. */
 const LONGEST_BACKLOG_BYTES = 4 * MEGABYTE;
 
-/** Lines to stdout, which ends no process when it is closed or full. */
+/** Writes lines to stdout. A closed or full stdout does not end the process. */
 function lines(): DestinationStream {
   const stream = pino.destination({ dest: process.stdout.fd, maxLength: LONGEST_BACKLOG_BYTES });
   let isFailing = false;
@@ -37,7 +37,7 @@ function lines(): DestinationStream {
   stream.on('write', () => {
     isFailing = false;
   });
-  // At its end a process writes what waits, and would try for ever where the disk is full.
+  // At its end, a process writes the waiting lines; on a full disk, it would retry forever.
   const flush = stream.flushSync.bind(stream);
   stream.flushSync = () => {
     if (!isFailing) flush();
@@ -45,7 +45,7 @@ function lines(): DestinationStream {
   return stream;
 }
 
-/** One line per entry; an answer reads as its request does. */
+/** Formats an entry as one line, a response with its request. */
 const ON_A_TERMINAL: PrettyOptions = {
   sync: true,
   singleLine: true,
@@ -56,7 +56,7 @@ const ON_A_TERMINAL: PrettyOptions = {
   },
 };
 
-/** A second fence: were a request's headers or a settings object ever logged whole, these stay out. */
+/** An additional protection: these fields are removed if headers or settings are logged by mistake. */
 const REDACTED = {
   paths: [
     '*.authorization',

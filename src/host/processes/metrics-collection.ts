@@ -3,26 +3,26 @@ import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, regi
 
 type Metrics = MetricObjectWithValues<MetricValue<string>>[];
 
-/** The request for the metrics of an API process, and its answer. A process that ends sends its last without an id. */
+/** The messages for the metrics of an API process. A process that ends sends its last metrics without an id. */
 export type MetricsMessage =
   | { type: 'collectMetrics'; id: number }
   | { type: 'metrics'; id: number | null; metrics: Metrics };
 
-/** The metrics of all API processes of a host, as the primary answers them. */
+/** Collects the metrics of all API processes of a host in the primary. */
 export interface MetricsCollection {
   /**
-   * The metrics of all processes together, as Prometheus reads them. Counters include those of processes that have
-   * ended, so that none of them ever falls. A process that does not answer in time counts with its last answer.
+   * The metrics of all processes in the format of Prometheus. Counters include those of ended processes, so that none
+   * ever falls. For a process that does not answer in time, its last metrics are used.
    */
   text(): Promise<string>;
 }
 
-/** How long a process may take to answer; a busy one takes some milliseconds. */
+/** The timeout of a process's answer; a busy process takes some milliseconds. */
 const ANSWER_MS = 2_000;
 
 /** One per primary. */
 export function createMetricsCollection(): MetricsCollection {
-  /** The last answer of each process that lives. */
+  /** The last metrics of each live process. */
   const latest = new Map<Worker, Metrics>();
   /** The counters of all processes that have ended. */
   let ended: Metrics = [];
@@ -62,7 +62,10 @@ export function createMetricsCollection(): MetricsCollection {
   };
 }
 
-/** Answers the primary in an API process. @returns a function that sends the last metrics, before the process ends. */
+/**
+ * Sends the metrics of an API process to the primary when it asks. @returns a function that sends the last metrics,
+ * before the process ends.
+ */
 export function answerMetrics(): () => Promise<void> {
   async function send(id: number | null): Promise<void> {
     const metrics = (await register.getMetricsAsJSON()) as Metrics;

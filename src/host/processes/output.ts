@@ -1,13 +1,12 @@
 /**
- * Lets this process live on when its output has nowhere to go: the reader of a pipe ended (`npm start | head`, a log
- * collector that died), or the disk of a log file is full. What it would print is lost; calls are answered all the
- * same.
+ * Keeps this process alive when its output cannot be written, because the reader of a pipe has ended (`npm start |
+ * head`, a crashed log collector) or the disk of a log file is full. The output is lost, but calls are still served.
  */
 export function outliveOutput(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 }
 
-/** Writes to stdout; answers false when nobody can read it. */
+/** Writes to stdout; returns false when it is closed. */
 export function print(text: string): Promise<boolean> {
   return new Promise((resolve) => process.stdout.write(text, (error) => resolve(!error)));
 }

@@ -12,11 +12,11 @@ export interface PrimaryControlsOptions {
   hostId: string;
   supervisor: Supervisor;
   capacity: ChangeableCapacity;
-  /** Each change is one line of it. */
+  /** The log, with one line per change. */
   log: Logger;
 }
 
-/** How a line of the log names the one who changed something by a command. */
+/** How log lines name the author of a change by a command. */
 const OPERATOR = 'npm run admin';
 const READ_BY = {
   PROCESSES: 'processes',
@@ -27,8 +27,8 @@ const READ_BY = {
 } as const satisfies Record<CapacitySetting, keyof Capacity>;
 
 /**
- * What the primary of a host does for an operator: replaces one of its processes, changes their number, and sees to it
- * that a process which is started later has the settings that were changed.
+ * The controls of a host's primary: it replaces one of its processes, changes their number, and passes changed settings
+ * to processes that start later.
  */
 export function primaryControls({
   hostId,
@@ -47,7 +47,7 @@ export function primaryControls({
     return { [name]: value, ...(save && { saved: resolve(envFile()) }), ...present({ warning }) };
   }
 
-  /** @throws Error with the way out: what was set is in force, and would be lost at the next start. */
+  /** @throws Error with a remedy: the setting is in force, but would be lost with the next start. */
   function keep(name: CapacitySetting, value: number): void {
     try {
       saveSettings({ [name]: String(value) });
@@ -70,7 +70,7 @@ export function primaryControls({
   };
 }
 
-/** A warning where the image threads of all processes are more than the cores. */
+/** A warning when all processes together have more image threads than cores. */
 function beyondCores(capacity: ChangeableCapacity): string | undefined {
   const [processes, threads, cores] = [capacity.processes(), capacity.imageThreads(), availableParallelism()];
   if (processes * threads <= cores) return undefined;

@@ -28,7 +28,7 @@ export function processControls({
   function setLevel({ level, forMs }: Extract<Control, { kind: 'log' }>): void {
     clearTimeout(backToUsual);
     const before = log.level;
-    // The line is written at the more talkative of the two levels: one that makes the log silent is seen as well.
+    // The line is written at the more verbose of the two levels, so that a change to `silent` is logged as well.
     const isHeard = log.isLevelEnabled('info');
     const audit = () =>
       log.info({ by: 'npm run admin', before, after: level, forMs }, 'The log level was changed');

@@ -7,64 +7,64 @@ import { createBalance } from './balance.ts';
 import { cannotRescue, rescueConnections } from './handed-connections.ts';
 import { createHeartbeats } from './heartbeats.ts';
 
-/** A process that lived at least this long was healthy: its end is no sign that the next one dies too. */
+/** A process that lived at least this long was healthy, so its replacement will probably live as well. */
 const HEALTHY_MS = 5_000;
 const FIRST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 10_000;
-/** A process that does not listen by then is killed, and replaced. */
+/** The timeout of a start, after which a process is killed and replaced. */
 const START_TIMEOUT_MS = 60_000;
-/** Deaths at once, over all processes and with no healthy life between, after which starting again is pointless. */
+/** The number of early deaths in a row, over all processes, after which no process is started again. */
 const EARLY_EXITS_LIMIT = 8;
-/** Starts of the process that is to take another one's place, and the pause between two of them. */
+/** The attempts to start a replacement, and the pause between two of them. */
 const REPLACE_TRIES = 3;
 const REPLACE_PAUSE_MS = 1_000;
 
 export interface SupervisorOptions {
   processes: number;
   drainTimeoutMs: number;
-  /** Silence after which a process is taken for hung. */
+  /** The time without a heartbeat after which a process counts as hung. */
   hangTimeoutMs: number;
-  /** Environment of one API process. */
+  /** The environment of an API process. */
   environment: () => Record<string, string>;
   log: Logger;
   clock?: Clock;
-  /** A process is gone: what it held can be given back. */
+  /** Called when a process has ended, to return what it held. */
   onGone: (processId: number) => void;
-  /** A process ended that was not meant to, and is replaced. */
+  /** Called when a process ended unexpectedly and is replaced. */
   onDeath: (reason: RestartReason) => void;
-  /** No process stays alive. */
+  /** Called when no process stays alive. */
   onHopeless: (reason: string) => void;
 }
 
 export interface Supervisor {
   /**
-   * Resolves with the port when every process listens, or when one does and the others have had their time: those go on
-   * being replaced. Rejects when it is stopped before.
+   * Resolves with the port when every process listens, or when one does and the start of the others timed out; those
+   * are started again. Rejects when it is stopped before.
    */
   start(): Promise<number>;
   /**
-   * Replaces the processes one by one: the new one listens before the old one drains. One whose replacement does not
-   * start, however often it is tried, stays and is logged as an error; the others are replaced all the same.
+   * Replaces the processes one by one: the new one listens before the old one drains. A process whose replacement does
+   * not start after several attempts stays, which is logged as an error; the others are still replaced.
    */
   replaceAll(): Promise<void>;
   /**
    * Replaces one process: the new one listens before the old one drains.
    * @returns false when no process has this id.
-   * @throws Error when no replacement starts: the process stays.
+   * @throws Error when no replacement starts; the process then stays.
    */
   replace(processId: number): Promise<boolean>;
-  /** Changes the number of processes: more are started, or the oldest are drained. Resolves when it is so. */
+  /** Changes the number of processes: starts more, or drains the oldest. Resolves when this is done. */
   resize(processes: number): Promise<void>;
-  /** Drains every process and resolves when all are gone. */
+  /** Drains every process and resolves when all have ended. */
   stop(): Promise<void>;
 }
 
 interface Death {
   code: number | null;
   signal: string | null;
-  /** It took connections before. */
+  /** Whether it has accepted connections. */
   everServed: boolean;
-  /** It was killed for its silence. */
+  /** Whether it was killed because it hung. */
   wasHung: boolean;
 }
 
