@@ -40,9 +40,9 @@ import { outliveOutput, print } from './processes/output.ts';
 import { primaryControls } from './processes/primary-controls.ts';
 import { createSupervisor } from './processes/supervisor.ts';
 
-/** As long as the longest lease that a process may have held. */
+/** The longest lease that a process may have held. */
 const GIVING_BACK_MS = 120_000;
-/** Longer than a start takes from the first account to the announcement of its key. */
+/** Longer than a start takes from creating the first account to printing its key. */
 const BOOTSTRAP_LEASE_MS = 60_000;
 
 const USAGE = `npm start
@@ -54,12 +54,12 @@ It takes no options: settings are environment variables, or lines of darkroom.en
 npm run doctor examines the host and the settings; npm run admin -- --help lists the commands of the operator.
 `;
 
-/** The primary: keeps the embedded stores and the API processes alive, and serves no call itself. */
+/** The primary process: it runs the embedded stores and supervises the API processes, and serves no calls itself. */
 async function main(): Promise<void> {
   endOnHelp(process.argv.slice(2), USAGE);
   outliveOutput();
   loadSettingsFile();
-  // Stored files are readable by this user alone, whatever the directory allows; the processes inherit the mask.
+  // Only this user can read stored files, regardless of the directory; the processes inherit the mask.
   process.umask(0o077);
   const settings = readSettings(process.env);
   const log = createLog(settings.http.LOG_LEVEL, { process: 'primary' });
@@ -76,7 +76,7 @@ async function main(): Promise<void> {
   const startedAt = new Date().toISOString();
   const host = hostForProcesses();
   const stores = await openStores(settings.stores, host, log);
-  // A store that is out of reach or damaged ends the start here, with a sentence of its own.
+  // An unreachable or damaged store ends the start here with a message.
   await Promise.all([stores.documents.ping(), stores.coordination.ping()]);
   if (!isEmbedded(settings.stores)) await verifyMongo(settings.stores.MONGODB_URL);
   await prepareCollections(stores.documents, COLLECTIONS, { log, clock: systemClock });
@@ -109,7 +109,7 @@ async function main(): Promise<void> {
         DARKROOM_PROCESS_ID: String(forked),
         // With PORT=0, a process that replaces the only one would listen on another port than the printed one.
         PORT: String(chosenPort),
-        // A process that replaces another starts a third faster from what the first one compiled.
+        // A replacing process starts a third faster with the code cache of the first one.
         NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(settings.stores.DATA_DIR, 'compile-cache'),
         UV_THREADPOOL_SIZE: process.env.UV_THREADPOOL_SIZE ?? String(libuvThreads(capacity)),
       };
@@ -154,8 +154,7 @@ async function main(): Promise<void> {
     void supervisor.replaceAll();
   });
 
-  // Before the first call can come. A start that fails after this is repeated by the next one, which prints new
-  // secrets.
+  // This is done before the first call is possible. If the start fails afterwards, the next start prints new secrets.
   const firstStart = await makeFirstAccount(settings, stores, hostId);
   if (firstStart === null && settings.accounts.BOOTSTRAP_API_KEY !== '')
     log.info('BOOTSTRAP_* has no effect: there is an account already.');
@@ -163,7 +162,7 @@ async function main(): Promise<void> {
     if (stopping) return null;
     throw error;
   });
-  // A signal asked it to stop while it started: that is on its way.
+  // A signal has already begun to stop the service during its start.
   if (port === null) return;
   const name = { hostId, processId: 'primary' };
   await answerControls(stores.coordination, name, primaryControls({ hostId, supervisor, capacity, log }));
@@ -177,13 +176,13 @@ async function main(): Promise<void> {
     process.stderr.write('Nobody read the first key and password: the next start prints new ones.\n');
 }
 
-/** The driver is loaded only where it is needed. */
+/** The driver is loaded only when it is needed. */
 async function verifyMongo(url: string): Promise<void> {
   const { verifyMongoDB } = await import('../platform/stores/documents/mongodb-verification.ts');
   await verifyMongoDB(url);
 }
 
-/** Warnings about settings that relax the protection. */
+/** The warnings about settings that reduce protection. */
 function warningsOf({ outbound, processes }: Settings): string[] {
   const warnings: string[] = [];
   if (outbound.OUTBOUND_ALLOWED_SUBNETS.length > 0) {
@@ -201,7 +200,7 @@ function warningsOf({ outbound, processes }: Settings): string[] {
   return warnings;
 }
 
-/** Templates are HTML of callers, which the sandbox of the browser is the second wall around. */
+/** Templates contain HTML of callers, and the sandbox of the browser is a second protection against it. */
 async function sandboxWarnings({ renders }: Settings): Promise<string[]> {
   const obstacle = await sandboxObstacle();
   if (obstacle === null) return [];

@@ -24,7 +24,7 @@ process.on('message', (message: ProcessMessage) => {
   drainAsked = true;
   void drain();
 });
-// A message that the primary does not take any more: it is gone, and this process ends with its channel.
+// An error here means that the primary has ended; this process ends with its channel.
 process.on('error', () => undefined);
 // A terminal's Ctrl-C reaches the whole process group; the primary decides when this process ends.
 process.on('SIGINT', () => undefined);
@@ -63,7 +63,7 @@ if (settings.http.METRICS_PORT !== 0) {
 tellPrimary({ type: 'listening', port: Number(port) });
 setInterval(() => tellPrimary({ type: 'alive', load: app.connections.load() }), BEAT_MS).unref();
 
-/** Ends the process after its calls; one that does not listen yet has none, and ends at once. */
+/** Ends the process after its calls; a process that does not listen yet ends at once. */
 async function drain(): Promise<void> {
   await serving?.drain(settings.processes.DRAIN_TIMEOUT_MS);
   if (serving) await stores.close();

@@ -11,9 +11,9 @@ const ANSWER_TIMEOUT_MS = 5_000;
 const LINK_LIFE_MS = 60_000;
 
 /**
- * Whether an address leads to the service on these stores, and not to another one: it is asked for a result that does
- * not exist by a link that is signed with the key in these stores. The service that has the key says that the result is
- * gone (404); any other says that the link is none of its own (403).
+ * Checks whether an address belongs to the service on these stores: it requests a result that does not exist by a link
+ * signed with the key of these stores. The service with this key responds that the result does not exist (404); any
+ * other service refuses the link (403).
  */
 export async function lookAtIdentity(publicUrl: string, stores: Settings['stores']): Promise<Finding> {
   const signatures = await signaturesIn(stores);
@@ -36,13 +36,13 @@ export async function lookAtIdentity(publicUrl: string, stores: Settings['stores
       );
 }
 
-/** Null where no service has started on the stores. */
+/** Null when no service has been started on the stores. */
 async function signaturesIn(stores: Settings['stores']): Promise<Signatures | null> {
   const value = isEmbedded(stores) ? secretInFile(stores.DATA_DIR) : await secretInMongo(stores.MONGODB_URL);
   return value === null ? null : signaturesOf(value);
 }
 
-/** The file is read beside the service that has it open. */
+/** The file can be read while the service uses it. */
 function secretInFile(dataDir: string): string | null {
   const path = join(dataDir, DOCUMENTS_FILE);
   if (!existsSync(path)) return null;

@@ -39,9 +39,7 @@ export async function lookAtMongo({ stores }: Settings, now: () => Date): Promis
   ).finally(() => client.close());
 }
 
-/**
- * Whether the server is a MongoDB where it counts: see verifyMongoDB. It makes a collection of its own and drops it.
- */
+/** Tests the guarantees of the server by verifyMongoDB, in a temporary collection. */
 async function lookAtUniqueIndexes(url: string): Promise<Finding> {
   const { verifyMongoDB } = await import('../../platform/stores/documents/mongodb-verification.ts');
   try {
@@ -75,7 +73,7 @@ export function judgeMongo({ setName, isWritablePrimary, maxWireVersion }: Mongo
   ];
 }
 
-/** The service asks for majority and journal itself; a weaker word in the address is a misunderstanding. */
+/** The service sets majority and journal itself, so a weaker write concern in the URL has no effect and is reported. */
 export function judgeWriteConcern(inAddress: string | null): Finding {
   return inAddress === null || inAddress === 'majority'
     ? ok('Writes wait for a majority and its journal.')

@@ -5,7 +5,7 @@ import { lookAtIdentity } from './identity.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
 const EVERYBODY = ['0.0.0.0/0', '::/0'];
-/** Where clouds hand out a machine's credentials. */
+/** The address at which clouds provide a machine's credentials. */
 const METADATA_NETWORK = '169.254.';
 
 /** The public address, and whether it leads to this service. */
@@ -27,7 +27,7 @@ export async function lookAtAddress({ http, stores }: Settings): Promise<Finding
   return [...reached, proxy];
 }
 
-/** A Darkroom repeats a request id that was sent along; which one it is, its key says. */
+/** A Darkroom returns the request id that was sent; its signing key tells which instance it is. */
 async function reach(publicUrl: string, stores: Settings['stores']): Promise<Finding> {
   const id = randomUUID();
   const response = await fetch(`${publicUrl}/healthz`, {
@@ -58,7 +58,7 @@ export function judgeProxy(publicUrl: URL, port: number, trusted: string): Findi
   return ok(trusted === '' ? 'No proxy is trusted, and none is in between.' : `TRUST_PROXY is ${trusted}.`);
 }
 
-/** The networks that the service may reach, and the proxy that the environment asks for. */
+/** Examines the allowed networks, and a proxy in the environment. */
 export function judgeOutbound(
   { outbound }: Settings,
   environment: Record<string, string | undefined>,
@@ -99,7 +99,7 @@ export function judgeOutbound(
     : [ok('Callers reach public addresses alone, and webhooks go over https.')];
 }
 
-/** The mail server takes the sign-in; no mail is sent. */
+/** Checks the sign-in at the mail server; no mail is sent. */
 export async function lookAtMail({ mail: { SMTP_URL, MAIL_FROM } }: Settings): Promise<Finding[]> {
   if (SMTP_URL === '')
     return [

@@ -4,7 +4,7 @@ import { type Finding, ok, orProblem } from './finding.ts';
 const ANSWER_TIMEOUT_MS = 5_000;
 const ADDRESSES = ['OPENAI_BASE_URL', 'GEMINI_BASE_URL', 'REPLICATE_BASE_URL'] as const;
 
-/** The model providers whose addresses are set: whether something answers there. No key is sent, and no model runs. */
+/** Checks whether the configured addresses of model providers respond. No key is sent, and no model runs. */
 export async function lookAtProviders({ providers }: Settings): Promise<Finding[]> {
   const set = ADDRESSES.filter((name) => providers[name] !== '');
   if (set.length === 0) return [ok('No address of a model provider is set.')];
@@ -12,7 +12,7 @@ export async function lookAtProviders({ providers }: Settings): Promise<Finding[
   return found.flat();
 }
 
-/** Any answer over HTTP will do: what a key may do is seen by the calls that need it. */
+/** Any HTTP response is enough, because keys are only tested by calls that need them. */
 function lookAt(name: string, url: string): Promise<Finding[]> {
   return orProblem(
     async () => {

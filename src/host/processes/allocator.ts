@@ -12,20 +12,20 @@ export interface Allocator {
 }
 
 const LIBRARY_FOLDERS = ['/usr/local/lib', '/usr/lib64', '/usr/lib', '/lib64', '/lib'];
-/** In the order of preference: they keep least of the memory that pictures of changing sizes leave behind. */
+/** The allocators in the order of preference, by how little memory they keep after pictures of different sizes. */
 const LIBRARIES = [/^libjemalloc\.so\.\d+$/, /^libmimalloc\.so\.\d+$/];
 /**
- * Threads of one process share this many arenas of the system's allocator, which otherwise gives each its own and keeps
- * in every one what was freed there: 690 MB per process after 1,000 mixed calls instead of 325. A variable of the same
- * name in the operator's environment wins.
+ * The number of arenas that the threads of a process share with the system's allocator. By default each thread has its
+ * own arena, which keeps the memory that was freed there: 690 MB per process after 1,000 mixed calls instead of 325. A
+ * variable of the same name in the operator's environment takes precedence.
  */
 const SYSTEM_ARENAS = '2';
 /**
- * The same for jemalloc, which otherwise makes four per core: memory that one thread gave back is then mapped again for
- * the next. What is free it keeps for a minute instead of 10 s: calls come sooner than that and take the same blocks
- * again, and giving them back and mapping them again is 14 system calls and 220 page faults for a PNG of 1 megapixel
- * instead of 1 and 90. Blocks of 8 MB and more go back at once all the same. Other libraries do not read it, and the
- * operator's wins.
+ * The options of jemalloc, which creates four arenas per core by default, so that memory freed by one thread is mapped
+ * again for another. Free memory is kept for a minute instead of 10 s, because the next calls use the same blocks:
+ * returning and mapping them again takes 14 system calls and 220 page faults for a PNG of 1 megapixel instead of 1 and
+ * 90. Blocks of 8 MB and more are still returned at once. Other libraries ignore the variable, and the operator's value
+ * takes precedence.
  */
 const JEMALLOC_CONF = 'narenas:2,dirty_decay_ms:60000';
 

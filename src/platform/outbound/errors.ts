@@ -1,20 +1,23 @@
 import { ApiError, invalidParam } from '../http/errors.ts';
 
 /**
- * Why nothing came back. `refused`: the target breaks a rule, and will again. `dns`: its name does not resolve.
- * `connection`: refused, cut, or no HTTP. `timeout`: too slow.
+ * The kind of failure. `refused`: the target is not allowed. `dns`: its name does not resolve. `connection`: refused,
+ * broken, or not HTTP. `timeout`: too slow.
  */
 type OutboundFault = 'refused' | 'dns' | 'connection' | 'timeout';
 
 const RETRY_AFTER_SECONDS = 2;
 
-/** An exchange that brought no whole answer. The message is short and complete; delivery records carry it as it is. */
+/** The error of an exchange without a complete response. Delivery records contain its message unchanged. */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError';
   readonly fault: OutboundFault;
-  /** The status of an answer that began and did not come through. */
+  /** The status of an incomplete response. */
   readonly status: number | undefined;
-  /** It says whether a name resolves, which callers are not to learn of names inside of the operator's network. */
+  /**
+   * Whether the message reveals that a name resolves, which callers must not learn about names in the operator's
+   * network.
+   */
   readonly isAboutName: boolean;
 
   constructor(
@@ -34,8 +37,8 @@ export function targetRefused(reason: string, cause?: unknown): OutboundError {
 }
 
 /**
- * A name leads to an address that is not public: a delivery record says so, the caller of a url learns no more than of
- * a name that does not resolve.
+ * The error for a name with an address that is not public. A delivery record says so, but the sender of a URL gets the
+ * same message as for a name that does not resolve.
  */
 export function notPublic(hostname: string): OutboundError {
   return new OutboundError('refused', `target refused: ${hostname} is not a public address`, {
@@ -47,25 +50,23 @@ export function tooSlow(what: string, status?: number): OutboundError {
   return new OutboundError('timeout', `timeout: it took too long ${what}`, { status });
 }
 
-/**
- * The error of an aborted signal: a deadline is a fault of the other side, anything else is the caller's own reason.
- */
+/** The error of an aborted signal: a timeout is a fault of the other side, any other reason is the caller's own. */
 export function abortionOf({ reason }: AbortSignal, what: string): unknown {
   return reason instanceof DOMException && reason.name === 'TimeoutError' ? tooSlow(what) : reason;
 }
 
-/** The refusal for the client: mend the url, or try again. Any other error passes through as it is. */
+/** Maps the error to a refusal for the client, who can correct the URL or try again. Any other error is passed on. */
 export function refusalOf(error: unknown): unknown {
   if (!(error instanceof OutboundError)) return error;
   if (error.fault === 'connection' || error.fault === 'timeout') return unavailable(error.message);
   const why = error.isAboutName ? 'its host does not resolve to a public address' : error.message;
   const refusal = invalidParam('url', `The url cannot be used: ${why}. Send one with a public address.`);
-  // For the log alone.
+  // The cause is only logged.
   refusal.cause = error;
   return refusal;
 }
 
-/** 503: the host failed now and may answer later. */
+/** 503: the host failed for now. */
 export function unavailable(what: string, retryAfterSeconds = RETRY_AFTER_SECONDS): ApiError {
   const message = `The host of the url failed (${what}); send the same call again later.`;
   return new ApiError('provider_unavailable', message, {

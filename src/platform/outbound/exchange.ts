@@ -12,13 +12,13 @@ export interface Call {
   body?: Uint8Array;
   /** From the connection to the end of the headers. */
   answerTimeoutMs: number;
-  /** Ends the call at any time, the body included. */
+  /** Aborts the call at any time, also while its body is read. */
   signal?: AbortSignal;
 }
 
-/** How long one address of several is tried before the next is tried beside it. */
+/** How long one of several addresses is tried before the next one is tried as well. */
 const ADDRESS_ATTEMPT_MS = 1_000;
-/** Agents of our own: the global ones keep connections, and may go through a proxy that the environment names. */
+/** Separate agents, because the global ones keep connections and may use a proxy from the environment. */
 const PLAIN_AGENT = new http.Agent({ keepAlive: false, autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS });
 const TLS_AGENT = new https.Agent({
   keepAlive: false,
@@ -27,23 +27,25 @@ const TLS_AGENT = new https.Agent({
   rejectUnauthorized: true,
 });
 
-/** Node reports a 101 as an upgrade, or as an answer where it names no protocol. */
+/** Node reports a 101 as an upgrade, or as a response when it names no protocol. */
 const SWITCHING_PROTOCOLS = 101;
-/** The headers of an answer, in bytes; Node's own default, said here because a peer decides how many it sends. */
+/**
+ * The most bytes of a response's headers. This is Node's default; it is set explicitly because the peer is not trusted.
+ */
 const MOST_HEADER_BYTES = 16 * 1024;
-/** Interim answers (1xx) before the final one. A server sends one or two; a flood of them is no answer. */
+/** The most interim responses (1xx). A server sends one or two; more are an error. */
 const MOST_INTERIM_ANSWERS = 16;
 
 /**
- * Codes of node:tls and OpenSSL: the name, the date or the issuer of a certificate is not accepted, or no TLS is
- * spoken.
+ * Codes of node:tls and OpenSSL: the name, the date or the issuer of a certificate is not accepted, or the peer does
+ * not use TLS.
  */
 const TLS_CODES = /CERT|TLS|SSL|UNABLE_TO|SELF_SIGNED|HOSTNAME/;
 
 /**
- * One HTTP/1.1 exchange with a vetted target, up to its headers; the body stays with the caller, who destroys what it
- * does not read. The vetted addresses are dialled, Host and TLS name are those of the URL; no redirect is followed, no
- * proxy of the environment is asked and no connection is kept. Whatever the peer does, it ends within the two timeouts.
+ * One HTTP/1.1 exchange with a checked target, up to its headers; the caller reads the body or destroys it. The checked
+ * addresses are connected to, with the host name of the URL for Host and TLS. Redirects are not followed, proxies of
+ * the environment are not used, and the connection is not kept. The exchange always ends within the two timeouts.
  * @throws OutboundError; the signal's reason when the caller aborted.
  */
 export function exchange(target: Target, call: Call, allowed: BlockList): Promise<IncomingMessage> {
@@ -70,7 +72,7 @@ export function exchange(target: Target, call: Call, allowed: BlockList): Promis
   });
   refuseOtherAnswers(client);
   client.on('error', fail);
-  // The last word of every exchange. Nothing happens after an answer or an error.
+  // Ends the exchange once; events after a response or an error are ignored.
   client.once('close', () =>
     fail(new OutboundError('connection', 'connection failed: it was closed without an answer')),
   );
@@ -79,8 +81,8 @@ export function exchange(target: Target, call: Call, allowed: BlockList): Promis
 }
 
 /**
- * Destroys a call whose peer sends something in place of an answer: a switch of protocols (101), or interim answers
- * without end. The call's error is then an OutboundError.
+ * Destroys a call whose peer switches protocols (101) or sends too many interim responses. The call's error is then an
+ * OutboundError.
  */
 export function refuseOtherAnswers(client: ClientRequest): void {
   client.once('upgrade', (_response, socket) => {
@@ -99,7 +101,7 @@ function protocolSwitched(): OutboundError {
   return new OutboundError('connection', 'connection failed: it switched protocols (HTTP 101)');
 }
 
-/** The meaning of an error of a socket, a parser or a signal, also while the body is read. */
+/** Maps an error of a socket, a parser or a signal, also while the body is read. */
 export function faultOf(error: unknown, signal?: AbortSignal, status?: number): unknown {
   if (signal?.aborted) return abortionOf(signal, 'to send its answer');
   if (error instanceof OutboundError) return error;
@@ -109,7 +111,7 @@ export function faultOf(error: unknown, signal?: AbortSignal, status?: number): 
   return new OutboundError('connection', `connection failed: ${code}`, { status, cause: error });
 }
 
-/** Node tries the addresses in turn and never asks for the name: `lookup` answers what was vetted. */
+/** Node connects to the checked addresses, because `lookup` returns them instead of resolving the name. */
 function open({ url, addresses }: Target, { method, headers, signal }: Call): ClientRequest {
   const [first] = addresses;
   const lookup: LookupFunction = (_hostname, { all }, answer) => {
@@ -128,7 +130,7 @@ function open({ url, addresses }: Target, { method, headers, signal }: Call): Cl
     : http.request(url, { ...options, agent: PLAIN_AGENT });
 }
 
-/** Before a byte is sent: the peer must be an address that may be called. */
+/** Checks the address of the peer before a byte is sent. */
 function checkPeer(client: ClientRequest, socket: Socket, allowed: BlockList): void {
   if (!isAllowed(socket.remoteAddress ?? '', allowed)) {
     client.destroy(targetRefused('the connected address is not public'));

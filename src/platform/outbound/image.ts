@@ -6,13 +6,13 @@ import { type Network, type TargetRules, vet } from './target.ts';
 
 export interface FetchOptions {
   limitBytes: number;
-  /** For the whole: name, connection, answer and body. */
+  /** The timeout of the whole fetch: name, connection, response and body. */
   timeoutMs: number;
   signal?: AbortSignal;
 }
 
 export interface FetchedImage {
-  /** Owns its whole ArrayBuffer, so that it can be transferred. */
+  /** The bytes, in an ArrayBuffer of their own, so that they can be transferred. */
   bytes: Uint8Array<ArrayBuffer>;
   /** The served media type in lower case and without parameters; null when none was served. */
   contentType: string | null;
@@ -111,7 +111,7 @@ function tooLarge(limitBytes: number): ApiError {
   return new ApiError('payload_too_large', message, { param: 'file', details: { limit: limitBytes } });
 }
 
-/** The host's own wish, in seconds or as a date, kept within bounds. */
+/** The Retry-After of the host, in seconds or as a date, within bounds. */
 function retryAfterOf(header: string | undefined): number | undefined {
   if (header === undefined) return undefined;
   const seconds = /^\d+$/.test(header) ? Number(header) : Math.ceil((Date.parse(header) - Date.now()) / 1000);

@@ -2,18 +2,17 @@ import { promises as dns } from 'node:dns';
 import { readFile } from 'node:fs/promises';
 import type { Address, Resolve } from './target.ts';
 
-/** One question to one name server, and how often each is asked. */
+/** The timeout of a query to a name server, and the number of attempts. */
 const TIMEOUT_MS = 1_500;
 const TRIES = 2;
 const HOSTS_FILE = '/etc/hosts';
-/** Answers that say that a name, or its addresses of a family, do not exist. */
+/** Results of DNS for a missing name, or missing addresses of a family. */
 const NONE = ['ENODATA', 'ENOTFOUND'];
 
 /**
- * The names that the host's own file has, and DNS for the others. The questions go out over sockets of their own and
- * end by themselves: the system's resolver would hold one of libuv's few threads for as long as a name server is
- * silent, and files and pictures wait for the same threads. Search domains are not appended: a url names its host in
- * full.
+ * Resolves names by the hosts file, and by DNS over separate sockets with timeouts. The system's resolver would occupy
+ * one of libuv's few threads while a name server does not respond, and files and pictures need the same threads. Search
+ * domains are not appended, because URLs contain full host names.
  */
 export const resolveName: Resolve = async (hostname) => {
   const listed = addressesIn(await readFile(HOSTS_FILE, 'utf8').catch(() => ''), hostname);
@@ -34,7 +33,7 @@ function withoutDot(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
 }
 
-/** Both families at once. One that fails is left out where the other has addresses. */
+/** Queries both families at once. If one of them fails, the other one's addresses are used. */
 async function ask(hostname: string): Promise<Address[]> {
   const resolver = new dns.Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
   const [v4, v6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);

@@ -14,13 +14,13 @@ export interface OutboundOptions {
   connectTimeoutMs?: number;
 }
 
-/** The one way out to addresses that users give. */
+/** The only way to call addresses from users. */
 export interface Outbound {
   /** See image.ts: every failure is an ApiError. */
   fetchImage(url: string, options: FetchOptions): Promise<FetchedImage>;
-  /** Passes when a webhook may be sent there now. @throws ApiError 400 invalid_param on url. */
+  /** Checks whether a webhook may be sent to a URL now. @throws ApiError 400 invalid_param on url. */
   checkWebhook(url: string): Promise<void>;
-  /** See post.ts: answers the status; every failure is an OutboundError. The target is checked again. */
+  /** See post.ts: returns the status; every failure is an OutboundError. The target is checked again. */
   postWebhook(url: string, options: PostOptions): Promise<number>;
 }
 

@@ -10,10 +10,10 @@ export interface PostOptions {
 }
 
 /**
- * Posts to a URL that a user gave, vetting it again, and answers the status, whichever it is. The body of the answer is
- * not read. It ends within the network's time to connect and the time to answer, one after the other.
- * @throws OutboundError, with the status of an answer that began and never ended its headers; the signal's reason when
- *   the caller aborted.
+ * Posts to a URL of a user after checking it again, and returns the status. The body of the response is not read. The
+ * timeouts for the connection and for the response apply in sequence.
+ * @throws OutboundError, with the status of a response whose headers did not end; the signal's reason when the caller
+ *   aborted.
  */
 export async function post(
   text: string,

@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net';
 
 const FINAL_STATUS = /^HTTP\/1\.[01] ([2-5]\d\d)/;
-/** A whole 1xx answer, which another one follows. */
+/** A complete 1xx response, which is followed by another one. */
 const INTERIM = /^HTTP\/1\.[01] 1\d\d[^\n]*\n(?:[^\r\n][^\n]*\n)*\r?\n/;
-/** As many bytes of an answer as the status line needs. */
+/** The most bytes that are read for the status line. */
 const LOOKED_AT_CHARACTERS = 16 * 1024;
 
 /**
- * Reads along until the status line of the final answer is there: a peer may begin an answer and never end its headers.
- * Answers that status; undefined before it came. Interim answers (1xx) do not count.
+ * Observes the bytes of a response up to the status line of the final response, because a peer may never end its
+ * headers. Returns the status; undefined while it is not received. Interim responses (1xx) are skipped.
  */
 export function watchStatus(socket: Socket): () => number | undefined {
   let head = '';

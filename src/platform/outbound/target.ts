@@ -7,7 +7,7 @@ export interface Address {
   family: 4 | 6;
 }
 
-/** Answers every address of a name; rejects when there is none. */
+/** Resolves all addresses of a name; rejects when there is none. */
 export type Resolve = (hostname: string) => Promise<Address[]>;
 
 /** The targets that a kind of call may have. */
@@ -17,29 +17,28 @@ export interface TargetRules {
   allowsAnyPort: boolean;
 }
 
-/** The world outside, as the operator and the tests set it. */
+/** The network, as configured by the operator and the tests. */
 export interface Network {
   /** Networks that may be reached although they are not public. */
   allowed: BlockList;
   resolve: Resolve;
-  /** For the name, TCP and TLS together. */
+  /** The timeout for the name, TCP and TLS together. */
   connectTimeoutMs: number;
 }
 
-/** A URL whose every address was found to be allowed. It is dialled by these addresses, never by its name again. */
+/** A URL whose addresses are all allowed. It is connected to by these addresses, and its name is not resolved again. */
 export interface Target {
   url: URL;
   addresses: readonly Address[];
-  /** When its connection has to stand, by `performance.now()`: the look-up of its name has taken of that time. */
+  /** The deadline of the connection by `performance.now()`, which includes the look-up of the name. */
   connectByMs: number;
 }
 
 const HTTPS_PORT = '443';
 
 /**
- * Reads and resolves a URL that a user gave, and refuses it unless each of its addresses is public or in an allowed
- * network. The WHATWG parser has the last word on what the host is: decimal, octal and hex forms come out as an
- * address.
+ * Parses and resolves a URL of a user, and refuses it unless each of its addresses is public or in an allowed network.
+ * The WHATWG parser determines the host, and normalizes decimal, octal and hexadecimal addresses.
  * @throws OutboundError `refused`, `dns` or `timeout`; the signal's reason when the caller aborted.
  */
 export async function vet(
@@ -76,7 +75,7 @@ function parse(text: string, rules: TargetRules): URL {
   return url;
 }
 
-/** Whether the host is an address already: a refusal that names it reveals nothing to its sender. */
+/** Whether the host is already an address, so that a refusal may name it without revealing anything. */
 function isLiteral({ hostname }: URL): boolean {
   return isIP(bare(hostname)) !== 0;
 }
@@ -99,7 +98,7 @@ async function addressesOf({ hostname }: URL, resolve: Resolve): Promise<Address
   return addresses;
 }
 
-/** A look-up cannot be aborted; it is left behind. */
+/** A look-up cannot be aborted; its result is ignored. */
 function untilAborted<T>(lookup: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = () => reject(abortionOf(signal, 'to resolve its name'));

@@ -2,8 +2,8 @@ import type { Tracing } from '../tracing/tracing.ts';
 import type { Outbound } from './outbound.ts';
 
 /**
- * The way out, each exchange in a span; a webhook's receiver is handed the trace. Addresses are the caller's and stay
- * out of spans.
+ * Traces each exchange in a span, and sends the trace to receivers of webhooks. Spans contain no addresses, because
+ * these belong to callers.
  */
 export function tracedOutbound(outbound: Outbound, tracing: Tracing): Outbound {
   if (!tracing.isOn) return outbound;

@@ -1,8 +1,8 @@
 import type { Filter, Update } from './port.ts';
 
 /**
- * Refuses a filter that holds `undefined`. JSON drops such a field on its way, and the filter that remains would match
- * documents that the caller meant to leave alone, such as those of every other account.
+ * Refuses a filter with `undefined`. JSON would drop such a field, and the remaining filter would match documents that
+ * were not meant, such as those of other accounts.
  */
 export function checkFilter(filter: unknown, path = 'filter'): void {
   if (filter === undefined) throw new TypeError(`The value at ${path} is undefined.`);
@@ -10,7 +10,7 @@ export function checkFilter(filter: unknown, path = 'filter'): void {
   for (const [key, value] of Object.entries(filter)) checkFilter(value, `${path}.${key}`);
 }
 
-/** The fields that a filter fixes to one value: what an upsert begins with. */
+/** The fields that a filter fixes to one value, with which an upsert begins. */
 export function equalities(filter: Filter): Record<string, unknown> {
   const fixed: Record<string, unknown> = {};
   for (const [field, condition] of Object.entries(filter)) {
@@ -29,7 +29,7 @@ export function upsertId(filter: Filter, update: Update): string {
   throw new TypeError('An upsert needs an _id in its filter or in $setOnInsert.');
 }
 
-/** True of `{$gt: 1}`, false of a value to be equal to. */
+/** True for operators such as `{$gt: 1}`, false for a value to compare with. */
 export function isOperators(condition: unknown): condition is Record<string, unknown> {
   if (typeof condition !== 'object' || condition === null || Array.isArray(condition)) return false;
   const [first] = Object.keys(condition);

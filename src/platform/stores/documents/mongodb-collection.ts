@@ -46,7 +46,7 @@ export function mongoCollection<T extends Document>(
       return ours(await matching(filter, () => collection.findOne(filter, findOptions(options))));
     },
     async find(filter, options = {}) {
-      // A limit of none is MongoDB's word for no limit.
+      // A limit of 0 means no limit in MongoDB.
       if (options.limit === 0) return [];
       const found = await matching(filter, () => collection.find(filter, findOptions(options)).toArray());
       return found as unknown as T[];
@@ -83,8 +83,8 @@ export function mongoCollection<T extends Document>(
 }
 
 /**
- * Of two upserts that race for one document, MongoDB may refuse the later one as a duplicate, where a second try finds
- * the document and updates it. A key that another document holds is refused again.
+ * MongoDB may refuse the later of two racing upserts of a document as a duplicate; a second attempt then finds and
+ * updates the document. A key of another document is refused again.
  */
 async function retried<R>(upsert: boolean, run: () => Promise<R>): Promise<R> {
   for (let tried = 1; upsert && tried < MAX_UPSERT_TRIES; tried += 1) {

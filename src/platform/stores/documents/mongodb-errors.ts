@@ -14,11 +14,12 @@ import { DuplicateKeyError, type IndexSpec, StoreUnavailableError } from './port
 const DUPLICATE_KEY = 11000;
 /** IndexOptionsConflict and IndexKeySpecsConflict. */
 const INDEX_CONFLICTS = [85, 86];
-/** A server that stops or is no longer the primary, or that ran out of the time it was given. */
+/** Codes of a server that is stopping, is no longer the primary, or exceeded its time limit. */
 const UNAVAILABLE_CODES = [50, 91, 189, 262, 10107, 11600, 11602, 13435, 13436];
 
 /**
- * Runs an operation of the driver; its errors become the port's. `indexes` are those of the collection, if it has one.
+ * Runs an operation of the driver and maps its errors to those of the port. `indexes` are those of the collection, if
+ * it has one.
  */
 export async function guard<T>(run: () => Promise<T>, indexes: readonly IndexSpec[] = []): Promise<T> {
   try {
@@ -28,7 +29,7 @@ export async function guard<T>(run: () => Promise<T>, indexes: readonly IndexSpe
   }
 }
 
-/** A bulk write that no document was refused in failed as a whole: of a connection that broke, above all. */
+/** A bulk write without a refused document failed as a whole, mostly because of a broken connection. */
 function causeOfBulk(error: unknown): unknown {
   if (!(error instanceof MongoBulkWriteError) || writeErrorsOf(error).length > 0) return error;
   return error.errorResponse instanceof Error ? error.errorResponse : error;
@@ -46,7 +47,7 @@ function translated(error: unknown, indexes: readonly IndexSpec[]): unknown {
   return error;
 }
 
-/** The positions of the documents that a unique index refused; rethrows when anything else went wrong besides. */
+/** The positions of the documents that a unique index refused; rethrows any other error. */
 export function duplicatesIn(error: unknown): number[] {
   if (!(error instanceof MongoBulkWriteError)) throw error;
   const failures = writeErrorsOf(error);
@@ -65,7 +66,7 @@ function isDuplicate(error: unknown): error is MongoServerError {
 function isUnavailable(error: unknown): error is Error {
   if (error instanceof MongoWriteConcernError) return true;
   if (error instanceof MongoServerError) return UNAVAILABLE_CODES.includes(Number(error.code));
-  // The driver keeps this one's class to itself.
+  // The driver does not export this class.
   if (error instanceof Error && error.name === 'MongoWaitQueueTimeoutError') return true;
   return [
     MongoNetworkError,
@@ -77,7 +78,7 @@ function isUnavailable(error: unknown): error is Error {
 }
 
 /**
- * The index that a write broke: by the fields that the server names (MongoDB 4.4 and later), else by its message,
+ * The index that refused a write: by the fields that the server names (MongoDB 4.4 and later), else by its message,
  * "E11000 duplicate key error collection: db.items index: email dup key: …".
  */
 function indexOf(error: MongoServerError, indexes: readonly IndexSpec[]): string {

@@ -11,9 +11,8 @@ interface Scratch {
 }
 
 /**
- * Tries whether the server behind an address keeps the promises that this service rests on, with a connection of its
- * own.
- * @throws Error with one sentence when it is no MongoDB in this; StoreUnavailableError when it does not answer.
+ * Tests over a separate connection whether the server at an address has the guarantees that this service needs.
+ * @throws Error with one sentence when it lacks one; StoreUnavailableError when it does not respond.
  */
 export async function verifyMongoDB(url: string): Promise<void> {
   const client = new MongoClient(url, {
@@ -28,10 +27,10 @@ export async function verifyMongoDB(url: string): Promise<void> {
 }
 
 /**
- * Tries, in a collection of its own that it drops again, whether an update that would break a unique index is refused
- * with MongoDB's own code. The limit on running jobs and the once-only of resumes rest on it. Servers that only speak
- * MongoDB's protocol answer otherwise: FerretDB 2 has another code for it.
- * @throws Error with one sentence when the server is no MongoDB in this.
+ * Tests in a temporary collection whether an update that violates a unique index is refused with MongoDB's error code.
+ * The limit of running jobs and the uniqueness of resumes depend on it. Servers that only implement MongoDB's protocol
+ * may differ: FerretDB 2 has another code.
+ * @throws Error with one sentence when the server differs.
  */
 export async function verifyUniqueIndexes(database: Db): Promise<void> {
   const scratch = database.collection<Scratch>(`verification_${randomText(12)}`);

@@ -5,16 +5,16 @@ import { guard, isIndexConflict } from './mongodb-errors.ts';
 import type { CollectionSpec, Document, IndexSpec, ListedDocuments } from './port.ts';
 
 /**
- * For each step of a call: choosing a server, waiting for a connection, waiting for its answer. The driver tries a call
- * twice.
+ * The timeout of each step of a call: selecting a server, waiting for a connection, waiting for the response. The
+ * driver tries a call twice.
  */
 const DEADLINE_MS = 5_000;
 const NAMES_DATABASE = /^mongodb(\+srv)?:\/\/[^/]+\/[^?]/;
 
 interface MongoOptions {
   /**
-   * Whether declaring a collection makes its indexes (default), or relies on the primary of the host, which made them
-   * before it started its processes.
+   * Whether the declaration of a collection creates its indexes (default), or relies on the primary of the host, which
+   * has created them before it started its processes.
    */
   makesIndexes?: boolean;
   /** Default 5,000: see DEADLINE_MS. */
@@ -22,9 +22,8 @@ interface MongoOptions {
 }
 
 /**
- * Documents in the database that the URL names (`darkroom` when it names none). Connects at the first call, and again
- * by itself whenever the connection is lost: until then each call ends in StoreUnavailableError at its deadline.
- * Throws when the URL is none of MongoDB's.
+ * Documents in the database of the URL (`darkroom` by default). It connects at the first call, and reconnects by
+ * itself; meanwhile each call ends with StoreUnavailableError at its timeout. Throws for a URL that is not of MongoDB.
  */
 export async function connectMongoDocuments(
   url: string,
@@ -37,7 +36,7 @@ export async function connectMongoDocuments(
       connectTimeoutMS: deadlineMs,
       socketTimeoutMS,
       waitQueueTimeoutMS: deadlineMs,
-      // Acknowledged is on disk, on most of the members: what a new primary cannot have lost.
+      // An acknowledged write is on the disks of the majority, so that a new primary has it.
       writeConcern: { w: 'majority', journal: true, wtimeoutMS: deadlineMs },
       readPreference: 'primary',
       ignoreUndefined: true,
@@ -45,10 +44,10 @@ export async function connectMongoDocuments(
   const databaseOf = (client: MongoClient) => client.db(NAMES_DATABASE.test(url) ? undefined : 'darkroom');
   const client = connect(deadlineMs);
   const database = databaseOf(client);
-  /** An index of a large collection takes minutes to build: its connection waits as long as it takes. */
+  /** Building the index of a large collection takes minutes, so this connection has no timeout. */
   let builder: MongoClient | null = null;
 
-  /** Tries once more: two makers of one index may meet in a deadlock. */
+  /** Repeats once, because two processes that create the same index may cause a deadlock. */
   async function makeIndexes(spec: CollectionSpec): Promise<void> {
     if (spec.indexes.length === 0) return;
     builder ??= connect(0);

@@ -3,15 +3,15 @@ import { freeSlug } from '../../names/slugs.ts';
 import { type Collection, type Document, type Filter, type IndexSpec, order } from './port.ts';
 
 /**
- * Documents that an account keeps under names of its own (templates, presets): a bounded number, each under a slug that
- * no other of the account has. Two unique indexes enforce it, however many writers race.
+ * Named documents of an account (templates, presets): their number is limited, and each has a slug that is unique in
+ * the account. Two unique indexes enforce this, even for racing writes.
  */
 export interface Named extends Document {
   accountId: string;
   slug: string;
   /**
-   * Which of the account's slots, from 0, this one takes: a unique index over them is the limit. Another name for it
-   * than the stored one would ask every installation for a migration.
+   * The number of the account's slot that the document has, from 0; a unique index over the slots enforces the limit.
+   * The field keeps its stored name, because a new name would need a migration.
    */
   slot: number;
   updatedAt: string;
@@ -24,21 +24,21 @@ export const NAMED_INDEXES: readonly IndexSpec[] = [
   { name: 'updated', fields: order('accountId', '-updatedAt', '-_id') },
 ];
 
-/** A document that still looks for its place. */
+/** A document that has no slot yet. */
 interface Draft<T extends Named> {
   document: Omit<T, 'accountId' | 'slug' | 'slot'>;
   slug: string;
-  /** Whether the slug gets a numeric suffix when it is taken; else the draft is refused. */
+  /** Whether a taken slug gets a numeric suffix; otherwise the draft is refused. */
   takesSuffix: boolean;
 }
 
-/** How many an account holds, and the errors of a slice that refuses more. */
+/** The limit of an account, and the errors of the slice. */
 interface SlotLimit {
   limit: number;
-  /** More drafts than slots left. */
+  /** The error for more drafts than free slots. */
   full(left: number): Error;
   slugTaken(slug: string): Error;
-  /** Other writers won every attempt. */
+  /** The error when concurrent writes were faster in every attempt. */
   contended(): Error;
 }
 
@@ -48,9 +48,9 @@ export function named(idOrSlug: string): Filter {
 }
 
 /**
- * Stores all of the drafts or none, in their order. Who loses a slot or a slug to another writer looks again. Where
- * racing inserts of several drafts do not fit together, each may refuse the other. A crash in the middle leaves what
- * was stored.
+ * Stores all of the drafts or none, in their order. When another write takes a slot or a slug first, the next free one
+ * is tried. When racing inserts of several drafts together exceed the limit, both may be refused. A crash leaves the
+ * drafts that were already stored.
  * @throws the errors of the limits.
  */
 export async function insertNamed<T extends Named>(
@@ -62,7 +62,7 @@ export async function insertNamed<T extends Named>(
   if (drafts.length === 0) return [];
   const stored = new Map<Draft<T>, T>();
   try {
-    // One of the racing writers wins every round: only more writers than this at once can exhaust it.
+    // One of several racing writes succeeds in each round, so only more of them than this can exhaust the attempts.
     for (let round = 0; round < 2 * limits.limit; round++) {
       const waiting = drafts.filter((draft) => !stored.has(draft));
       const placed = await slot(collection, limits, accountId, waiting);
@@ -82,7 +82,7 @@ export async function insertNamed<T extends Named>(
   }
 }
 
-/** Gives each draft a free slot and a free slug, as the account stands at this moment. */
+/** Gives each draft a currently free slot and slug. */
 async function slot<T extends Named>(
   collection: Collection<T>,
   limits: SlotLimit,
@@ -101,7 +101,7 @@ async function slot<T extends Named>(
   });
 }
 
-/** The free slots of an account, from a random one on, so that racing writers seldom want the same. */
+/** The free slots of an account, beginning with a random one, so that racing writes seldom try the same. */
 function freeSlots(limit: number, taken: ReadonlySet<number>): number[] {
   const offset = randomInt(limit);
   const slots = Array.from({ length: limit }, (_, index) => (index + offset) % limit);

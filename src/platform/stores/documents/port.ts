@@ -1,12 +1,11 @@
 /**
- * Documents: the truth of the service. Accounts, money, assets, templates, presets, jobs, deliveries.
- * Nothing acknowledged here may be lost: a write resolves when it is on disk (embedded: a synced transaction;
+ * The document store, which holds the durable state of the service: accounts, credits, assets, templates, presets, jobs
+ * and deliveries. An acknowledged write is never lost: it resolves when it is on disk (embedded: a synced transaction;
  * MongoDB: majority and journal).
  *
- * The language is the subset of MongoDB's that both implementations have. There is no transaction over several
- * documents: one atomic update of one document carries each promise, unique indexes carry each law.
- * Documents are plain JSON (no Date, no undefined, no binary); instants are ISO-8601 strings in UTC with
- * milliseconds, which sort as text.
+ * The query language is the subset of MongoDB's that both implementations have. There are no transactions over several
+ * documents: the service relies on atomic updates of single documents and on unique indexes. Documents are plain JSON
+ * (no Date, no undefined, no binary); instants are ISO-8601 strings in UTC with milliseconds, which sort as text.
  */
 
 /** Every document has a string `_id`, unique in its collection. */
@@ -49,7 +48,10 @@ export function order(...fields: readonly string[]): Sort {
 export interface IndexSpec {
   /** Stable name, which a DuplicateKeyError carries. */
   name: string;
-  /** Each holds text, a number, true, false or null, or is missing; never a list or an object, nor lies in a list. */
+  /**
+   * Each field has a text, a number, true, false or null, or is missing; it is never a list or an object, and never
+   * within a list.
+   */
   fields: Sort;
   unique?: boolean;
   /**
@@ -66,8 +68,9 @@ export interface CollectionSpec {
 /** A collection as the store that owns it declares it. `src/host/collections.ts` gathers them all. */
 export interface DeclaredCollection extends CollectionSpec {
   /**
-   * What becomes of an account's documents here, found by their `accountId`, when the account is deleted. `expire` ends
-   * them now and leaves the rest to the sweep; `keep` is for the books and for what belongs to no account.
+   * What happens to an account's documents, found by their `accountId`, when the account is deleted. `expire` makes
+   * them expire now and leaves their removal to the sweep; `keep` is for accounting and for documents without an
+   * account.
    */
   onAccountDeletion: 'delete' | 'expire' | 'keep';
 }
@@ -76,7 +79,7 @@ export interface FindOptions {
   sort?: Sort;
   skip?: number;
   limit?: number;
-  /** Top-level or dotted fields to return; `_id` always comes. */
+  /** Top-level or dotted fields to return; `_id` is always returned. */
   fields?: readonly string[];
 }
 
@@ -101,9 +104,9 @@ export interface UpdateResult {
 
 export interface GroupSpec {
   filter: Filter;
-  /** Names of the answer's key fields, each with the document field it reads. */
+  /** The key fields of the result by name, each with the document field that it reads. */
   by: Record<string, string>;
-  /** Names of the answer's sums: the field summed (missing counts 0), or 1 to count documents. */
+  /** The sums of the result by name: the field to add up (a missing one counts as 0), or 1 to count documents. */
   sums: Record<string, string | 1>;
 }
 
@@ -117,11 +120,16 @@ export interface Collection<T extends Document> {
   insertMany(documents: readonly T[]): Promise<{ duplicates: number[] }>;
   findOne(filter: Filter, options?: Pick<FindOptions, 'sort' | 'fields'>): Promise<T | null>;
   find(filter: Filter, options?: FindOptions): Promise<T[]>;
-  /** Atomic: of racing conditional updates of one document, each sees the one before. Throws DuplicateKeyError. */
+  /**
+   * Atomic: each of several racing updates of a document sees the result of the previous one. Throws DuplicateKeyError.
+   */
   updateOne(filter: Filter, update: Update, options?: UpdateOptions): Promise<UpdateResult>;
-  /** Each document atomically, all of them not. */
+  /** Each document is updated atomically, but not all of them together. */
   updateMany(filter: Filter, update: Update): Promise<UpdateResult>;
-  /** The claim of every queue: select by sort, change and return in one atomic step, as it is then; null: no match. */
+  /**
+   * Selects a document by sort, updates it and returns it as updated, in one atomic step, as queues do to claim an
+   * item; null without a match.
+   */
   findOneAndUpdate(filter: Filter, update: Update, options?: FindOneAndUpdateOptions): Promise<T | null>;
   /** Replaces the whole document when the filter (which may carry a version) matches it. */
   replaceOne(filter: Filter, document: T, options?: UpdateOptions): Promise<UpdateResult>;
@@ -134,25 +142,25 @@ export interface Collection<T extends Document> {
 
 export interface Documents {
   /**
-   * Declares a collection and creates its indexes. Idempotent, and cheap to call at every start. An index of another
-   * declaration than before is built again; indexes that are not named here stay, for another slice may have its own.
+   * Declares a collection and creates its indexes. Idempotent, and cheap to call at every start. An index whose
+   * declaration has changed is built again; other indexes stay, because another slice may have declared them.
    */
   collection<T extends Document>(spec: CollectionSpec): Promise<Collection<T>>;
-  /** Resolves when the store answers; rejects with StoreUnavailableError otherwise. */
+  /** Resolves when the store responds; otherwise rejects with StoreUnavailableError. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Documents that can say what they hold: for copies of a whole store. */
+/** Documents that list their collections, for copies of a whole store. */
 export interface ListedDocuments extends Documents {
   /** Every collection that was ever declared, with its indexes, sorted by name. */
   collections(): Promise<CollectionSpec[]>;
 }
 
-/** A unique index refused a write. */
+/** The error of a write that a unique index refused. */
 export class DuplicateKeyError extends Error {
   override readonly name = 'DuplicateKeyError';
-  /** The index's name, `_id_` for the primary key. */
+  /** The name of the index, `_id_` for the primary key. */
   readonly index: string;
   constructor(index: string) {
     super(`A document with this key exists already (${index}).`);
@@ -160,15 +168,14 @@ export class DuplicateKeyError extends Error {
   }
 }
 
-/**
- * The disk has no room left for uploads. Reads and deletes work; the HTTP boundary answers 500, reason storage_full.
- */
+/** The error of a full disk. Reads and deletes still work; the HTTP response is 500 with reason storage_full. */
 export class StorageFullError extends Error {
   override readonly name = 'StorageFullError';
 }
 
 /**
- * The store did not answer within its deadline. The HTTP boundary answers it with 500 internal_error and Retry-After.
+ * The error of a store that did not respond within its timeout. The HTTP response is 500 internal_error with
+ * Retry-After.
  */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock/clock.ts';
 import type { CollectionSpec, Documents } from './port.ts';
 
-/** From here on a build is worth a line in the log, again and again until it ends. */
+/** The interval at which a slow build of an index is logged. */
 const SLOW_MS = 2_000;
 const REPEATED_MS = 30_000;
 
@@ -11,8 +11,8 @@ interface PreparationOptions {
 }
 
 /**
- * Makes every collection with its indexes, one after the other. The index of a large collection takes minutes: the log
- * says which one the start waits for.
+ * Creates all collections and their indexes in sequence. The index of a large collection takes minutes, and the log
+ * names the one that the start waits for.
  */
 export async function prepareCollections(
   documents: Documents,

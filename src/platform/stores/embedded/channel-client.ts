@@ -13,7 +13,7 @@ interface PrimaryLink {
 /** Calls over this process's own IPC. For processes that cluster.fork() started. */
 export function channelToPrimary(): Channel {
   return channelOver({
-    // With a callback, a primary that has just gone is reported by onGone and not by an uncaught error.
+    // With a callback, the end of the primary is reported by onGone and not by an uncaught error.
     send: (message) => process.send?.(message, undefined, undefined, () => {}),
     onMessage: (listener) => process.on('message', listener),
     onGone: (listener) => process.once('disconnect', listener),

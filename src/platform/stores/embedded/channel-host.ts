@@ -5,11 +5,11 @@ import { batching, type CallFrame, type Frame, framesOf } from './frames.ts';
 
 /** The primary's end of the links to all its API processes. */
 interface ProcessLinks {
-  /** Sends to one process; one that is gone is skipped. */
+  /** Sends to one process, unless it has ended. */
   send(processId: number, message: unknown): void;
   onMessage(listener: (processId: number, message: unknown) => void): void;
   onGone(listener: (processId: number) => void): void;
-  /** The processes that are there now. */
+  /** The connected processes. */
   ids(): number[];
 }
 
@@ -18,7 +18,7 @@ export function hostForProcesses(): ChannelHost {
   return hostOver({
     send(processId, message) {
       const worker = cluster.workers?.[processId];
-      // A callback, so that a process that dies while it is written to is no error of the primary.
+      // With a callback, the death of a process during a write is no error of the primary.
       if (worker?.isConnected()) worker.process.send(message as object, undefined, undefined, () => {});
     },
     onMessage: (listener) => cluster.on('message', (worker, message) => listener(worker.id, message)),

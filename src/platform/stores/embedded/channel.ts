@@ -1,21 +1,21 @@
 /**
- * The wire of embedded mode: an API process calls services that live in the primary, over the cluster's own messages.
- * Arguments and answers are plain JSON. DuplicateKeyError and StoreUnavailableError arrive as themselves.
+ * The protocol of embedded mode: an API process calls services in the primary through the messages of the cluster
+ * module. Arguments and results are plain JSON. DuplicateKeyError and StoreUnavailableError keep their classes.
  */
 export interface Channel {
-  /** Rejects with StoreUnavailableError when the primary is gone, before or during the call. */
+  /** Rejects with StoreUnavailableError when the primary ends before or during the call. */
   call(service: string, method: string, args: readonly unknown[]): Promise<unknown>;
-  /** Events that the primary broadcasts for a service. Returns the end of the subscription. */
+  /**
+   * Subscribes to the events that the primary broadcasts for a service. Returns a function that ends the subscription.
+   */
   on(service: string, listener: (event: unknown) => void): () => void;
 }
 
 /** The primary's end. */
 export interface ChannelHost {
-  /**
-   * A process that dies takes its questions along: their answers go nowhere. `processId` is the cluster's worker id.
-   */
+  /** The results of calls of a dead process are dropped. `processId` is the cluster's worker id. */
   provide(service: string, handler: ServiceHandler): void;
-  /** Answers to how many processes the event went. */
+  /** Returns the number of receiving processes. */
   broadcast(service: string, event: unknown): number;
 }
 

@@ -1,6 +1,6 @@
 import { DuplicateKeyError, StoreUnavailableError } from '../documents/port.ts';
 
-/** An error as plain data, for the way between threads and processes. */
+/** An error as plain data, for messages between threads and processes. */
 export interface CrossingError {
   name: string;
   message: string;
@@ -17,7 +17,7 @@ export function packError(error: unknown): CrossingError {
     : { name: 'Error', message: String(error) };
 }
 
-/** The store's own errors come back as their class; any other as an Error with the same name and message. */
+/** Restores an error: those of the store with their class, any other as an Error with the same name and message. */
 export function unpackError(crossed: CrossingError): Error {
   if (crossed.name === 'DuplicateKeyError') return new DuplicateKeyError(crossed.index ?? '');
   if (crossed.name === 'StoreUnavailableError') return new StoreUnavailableError(crossed.message);

@@ -6,13 +6,13 @@ const SQLITE_BUSY = 5;
 
 interface DataDirectory {
   path: string;
-  /** Lets another server have it. The death of the process does the same. */
+  /** Releases the directory for another server. The end of the process does the same. */
   close(): void;
 }
 
 /**
- * Makes the directory and takes it for this process. Throws an Error of one sentence when another process has it, or
- * when it cannot be made or written.
+ * Creates the directory and locks it for this process. Throws an Error with one sentence when another process has
+ * locked it, or when it cannot be created or written.
  */
 export function openDataDirectory(path: string): DataDirectory {
   const lock = takeLock(path);
@@ -28,12 +28,12 @@ export function openDataDirectory(path: string): DataDirectory {
   };
 }
 
-/** A lock that nobody refers to ends when the garbage collector finds it. */
+/** The locks, referenced here because the garbage collector would release them otherwise. */
 const held = new Set<DatabaseSync>();
 
 /**
- * An exclusive lock of SQLite's on a database without tables: the system's own, so that it ends with the process,
- * however that ends. It does not hold between hosts that share the directory over a network.
+ * An exclusive lock of SQLite on an empty database. It is a lock of the operating system and ends with the process in
+ * any case. It does not work between hosts that share the directory over a network.
  */
 function takeLock(path: string): DatabaseSync {
   let lock: DatabaseSync | undefined;
@@ -58,7 +58,8 @@ function takeLock(path: string): DatabaseSync {
 }
 
 /**
- * The database holds the key that signs links: files that an earlier version left open to others are theirs no more.
+ * Makes files private that an earlier version left readable to other users, because the database contains the key that
+ * signs links.
  */
 function closeToOthers(path: string): void {
   for (const name of ['documents.sqlite', 'documents.sqlite-wal', 'documents.sqlite-shm']) {

@@ -29,13 +29,16 @@ interface Envelope {
   channelFrames: Frame[];
 }
 
-/** The frames of a message, none when it is not the channel's. */
+/** The frames of a message; none when the message is not of the channel. */
 export function framesOf(message: unknown): Frame[] {
   const frames = (message as Partial<Envelope> | null)?.channelFrames;
   return Array.isArray(frames) ? frames : [];
 }
 
-/** Gathers the frames of one turn. A message costs 0.1 ms, most of it however small it is, so a burst shares one. */
+/**
+ * Collects the frames of one turn of the event loop. A message costs about 0.1 ms regardless of its size, so several
+ * frames share one.
+ */
 export function batching(send: (message: Envelope) => void): (frame: Frame) => void {
   let frames: Frame[] = [];
   return (frame) => {

@@ -12,8 +12,8 @@ interface Waiting {
 
 /**
  * Documents in one SQLite file, owned by a thread of this process. Only one process may open a file: see
- * openDataDirectory. A thread that dies (a full disk, an I/O error) is replaced at the next question; those that waited
- * for it get StoreUnavailableError and cannot know whether they were written.
+ * openDataDirectory. A thread that dies (a full disk, an I/O error) is replaced at the next call; calls that waited for
+ * it get StoreUnavailableError, and it is unknown whether they were written.
  */
 export function openEmbeddedDocuments(path: string): ListedDocuments {
   const waiting = new Map<number, Waiting>();
@@ -52,7 +52,7 @@ export function openEmbeddedDocuments(path: string): ListedDocuments {
     return { id: ++lastId, collection, method, args };
   }
 
-  /** Questions of one turn travel together. */
+  /** The calls of one turn of the event loop are sent together. */
   function send(asked: Question): void {
     unsent.push(asked);
     if (unsent.length > 1) return;
@@ -93,7 +93,7 @@ export function openEmbeddedDocuments(path: string): ListedDocuments {
   };
 }
 
-/** SQLite's words for a file that it cannot make sense of. */
+/** The messages of SQLite for a damaged file. */
 const DAMAGED = /not a database|malformed|corrupt/i;
 
 function reasonOf(error: unknown, path: string): string {

@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads';
 
 /**
- * Copies a database that is in use, as it is in one instant, into a new file. A thread of its own reads beside the
- * writer, which goes on meanwhile: that is what the log before the writes (WAL) is for.
+ * Copies a consistent snapshot of a database in use to a new file. A separate thread reads while the writer continues,
+ * which SQLite's write-ahead log (WAL) makes possible.
  * @throws Error when the copy could not be written.
  */
 export function copyDatabase(from: string, to: string): Promise<void> {

@@ -2,13 +2,13 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { MEGABYTE } from '../../../names/units.ts';
 import { keyOfField, valueAt } from './keys.ts';
 
-/** Statements kept prepared; the service asks some dozens of different questions. */
+/** The most cached prepared statements; the service uses some dozens. */
 const MAX_STATEMENTS = 300;
 
-/** A log that grew longer while a reader held it (a backup) gives the rest back to the disk when it begins again. */
+/** The size to which the write-ahead log is truncated after a long reader (a backup) made it grow. */
 const LOG_KEEPS_BYTES = 8 * MEGABYTE;
 
-/** A SQLite file where a commit is on disk before it returns. */
+/** A SQLite file with synced commits. */
 export class Database {
   readonly #sqlite: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
@@ -17,7 +17,7 @@ export class Database {
     this.#sqlite = new DatabaseSync(path);
     this.#sqlite.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16000;');
     this.#sqlite.exec(`PRAGMA journal_size_limit = ${LOG_KEEPS_BYTES};`);
-    // For the columns of an index that comes after its documents.
+    // A function for the columns of an index that is created for existing documents.
     const pure = { deterministic: true };
     this.#sqlite.function('key_of', pure, (body, path) => keyOfField(JSON.parse(String(body)), String(path)));
     this.#sqlite.function('has_field', pure, (body, path) =>
@@ -25,12 +25,12 @@ export class Database {
     );
   }
 
-  /** False after SQLite itself rolled a transaction back (a full disk, an I/O error). */
+  /** Whether a transaction is open; SQLite rolls one back by itself after a full disk or an I/O error. */
   get inTransaction(): boolean {
     return this.#sqlite.isTransaction;
   }
 
-  /** Runs a statement that is not worth keeping: transactions, the shape of tables. */
+  /** Runs a statement without caching it: transactions, changes of tables. */
   exec(sql: string): void {
     this.#sqlite.exec(sql);
   }
@@ -44,7 +44,7 @@ export class Database {
     return this.#using(sql, (statement) => statement.get(...params));
   }
 
-  /** One row in memory at a time. */
+  /** Iterates over rows with one row in memory at a time. */
   *iterate(sql: string, params: SQLInputValue[]): Iterable<Record<string, unknown>> {
     try {
       yield* this.#prepare(sql).iterate(...params);
@@ -54,7 +54,7 @@ export class Database {
     }
   }
 
-  /** Forgets the prepared statements: the tables below them have changed. */
+  /** Drops the prepared statements, because the tables have changed. */
   forgetStatements(): void {
     this.#statements.clear();
   }
@@ -63,7 +63,7 @@ export class Database {
     this.#sqlite.close();
   }
 
-  /** A statement that failed is prepared again: its next use would report this failure again. */
+  /** A failed statement is prepared again, because its next use would report the same failure. */
   #using<T>(sql: string, use: (statement: StatementSync) => T): T {
     try {
       return use(this.#prepare(sql));

@@ -4,18 +4,21 @@ import { indexReadsOf } from './index-read.ts';
 import { pick } from './pick.ts';
 import { quoted } from './shape.ts';
 
-/** Equalities of text, the `_id` among them. */
+/** A filter of equalities with texts, including `_id`. */
 type ById = { _id: string } & Record<string, string>;
 
-/** Text that several rows may have together: some tenths of a millisecond of parsing. More is left to the primary. */
+/**
+ * The most text of several rows together, which takes some tenths of a millisecond to parse. Larger reads are left to
+ * the primary.
+ */
 const LONGEST_READ = 64 * 1024;
 
 /**
- * The documents of the primary, of which an API process reads in the file itself what an index leads to: rows that
- * SQLite finds in some ten microseconds, where a question to the primary costs both processes ten times as much. A
- * write is seen as soon as it is on disk, which is before it is acknowledged; a row that the primary is just writing is
- * read as it was. Whatever else is asked goes to the primary, and so does a read that the file refuses. What it costs:
- * the read blocks this process, for as long as the disk takes where the rows are not in memory.
+ * The documents of the primary, with direct reads: an API process reads rows that an index finds from the file itself.
+ * That takes some ten microseconds, while a call to the primary costs both processes ten times as much. A write is
+ * visible as soon as it is on disk, which is before it is acknowledged; until then, the previous version is read. All
+ * other calls go to the primary, and so do reads that fail here. A direct read blocks this process, for as long as the
+ * disk takes if the rows are not in memory.
  */
 export function readingDirectly(documents: Documents, path: string): Documents {
   let database: DatabaseSync | null = null;
@@ -23,7 +26,7 @@ export function readingDirectly(documents: Documents, path: string): Documents {
   function prepare(sql: string): StatementSync {
     database ??= new DatabaseSync(path, { readOnly: true });
     const statement = database.prepare(sql);
-    // A row is one text: an object around it costs as much as the search for it.
+    // Rows are returned as arrays, because creating an object costs as much as finding the row.
     statement.setReturnArrays(true);
     return statement;
   }
@@ -68,11 +71,11 @@ export function readingDirectly(documents: Documents, path: string): Documents {
   };
 }
 
-/** Uses a prepared statement; undefined when the file does not say. */
+/** Runs a prepared statement; undefined when the read fails. */
 type Using = <A>(sql: string, use: (statement: StatementSync) => A) => A | undefined;
 
 function usingOf(prepare: (sql: string) => StatementSync): Using {
-  /** As many as a collection has kinds of questions that an index answers: a few. */
+  /** The statements by kind of query, of which a collection has a few. */
   const statements = new Map<string, StatementSync>();
   return (sql, use) => {
     try {
@@ -80,14 +83,14 @@ function usingOf(prepare: (sql: string) => StatementSync): Using {
       statements.set(sql, statement);
       return use(statement);
     } catch {
-      // A statement that failed would report the same failure again.
+      // A failed statement would report the same failure again.
       statements.delete(sql);
       return undefined;
     }
   };
 }
 
-/** Answers the document that a filter names, null when there is none, undefined when the file does not say. */
+/** Finds the document of a filter; null when there is none, undefined when the read fails. */
 function readerOf<T extends Document>(using: Using, name: string) {
   const sql = `SELECT body FROM ${quoted(name)} WHERE "_id" = ?`;
   return (filter: ById): T | null | undefined => {
@@ -102,7 +105,7 @@ function bodyOf(row: unknown): string | null {
   return row === undefined ? null : String((row as unknown[])[0]);
 }
 
-/** The texts of rows; undefined when they are too long together. */
+/** The texts of rows; undefined when they are too long in total. */
 function bodiesOf(rows: Iterable<unknown>): string[] | undefined {
   const bodies: string[] = [];
   let length = 0;
@@ -126,7 +129,7 @@ function isById(filter: Filter): filter is ById {
   return true;
 }
 
-/** A list matches by its elements, which is left to the language's own evaluation. */
+/** A list matches by its elements, which is left to the evaluation of filters. */
 function matches<T extends Record<string, unknown>>(document: T, filter: ById): T | null | undefined {
   let isMatch = true;
   for (const name in filter) {

@@ -9,9 +9,9 @@ import {
 import { type Key, keyOfValue } from './keys.ts';
 import { FIRST_ROWS, quoted, shapeOf } from './shape.ts';
 
-/** A question that one index answers whole: the rows that it leads to are the documents, in its order. */
+/** A query that one index answers completely: the rows of the index are the results, in its order. */
 interface IndexRead {
-  /** Answers `body`, and is the same for all questions of its kind. */
+  /** The statement, which returns `body` and is the same for all queries of its kind. */
   sql: string;
   params: Array<Key | number>;
 }
@@ -21,16 +21,16 @@ type IndexReads = (filter: Filter, options: FindOptions) => IndexRead | null;
 const PRIMARY: Pick<IndexSpec, 'fields'> = { fields: order('_id') };
 
 /**
- * How the questions to a collection are read by its indexes; null for one that no index answers whole. An index does
- * when the filter fixes its first fields, and no others, to one value each, and the sort is that of its next fields. So
- * SQLite looks at no row that is not answered, and sorts nothing.
+ * Plans the reads of a collection by its indexes; null for a query that no index answers completely. An index does if
+ * the filter fixes exactly its first fields to one value each, and the sort is that of its next fields. SQLite then
+ * reads only rows of the result, and sorts nothing.
  */
 export function indexReadsOf(spec: CollectionSpec): IndexReads {
   const shape = shapeOf(spec);
   const column = (field: string) => quoted(shape.keys.get(field) ?? field);
-  // A partial index says nothing of the documents that it leaves out.
+  // A partial index lacks some documents.
   const whole = spec.indexes.filter(({ whenPresent }) => whenPresent === undefined);
-  /** By fixed fields and sort; null where no index answers. */
+  /** The plans by fixed fields and sort; null when no index answers the query. */
   const statements = new Map<string, string | null>();
 
   function statementOf(fixed: readonly string[], sort: Sort): string | null {
@@ -62,7 +62,7 @@ export function indexReadsOf(spec: CollectionSpec): IndexReads {
   };
 }
 
-/** A collection is asked in a few ways; a field's name that a caller made up fills nothing. */
+/** The most cached plans. A collection has a few kinds of queries; the limit protects against invented field names. */
 const MOST_KINDS = 100;
 
 /** The key that a field is fixed to; undefined for operators, lists and what no filter may hold. */

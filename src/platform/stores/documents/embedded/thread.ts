@@ -7,10 +7,9 @@ import type { Answer, Question } from './messages.ts';
 import type { Table } from './table.ts';
 
 /**
- * The thread that owns the documents' file. It takes everything that came in while the last commit was syncing into one
- * transaction and answers when that is on disk: one sync per batch, however many asked.
- * A failed commit cannot be answered: the thread dies of the error, and its owner fails the waiting calls and starts
- * another one.
+ * The thread that owns the database file. All calls that arrive during a commit are executed in the next transaction
+ * and answered when it is on disk, so that each batch needs one sync. After a failed commit the thread ends with the
+ * error, and its owner fails the waiting calls and starts a new thread.
  */
 const port = parentPort;
 if (port === null) throw new Error('This file runs as a worker thread.');
@@ -38,7 +37,7 @@ function commit(batch: Question[]): Answer[] {
   return answers;
 }
 
-/** Each change is one statement, so a question that fails leaves nothing behind in the transaction of the others. */
+/** Each change is one statement, so a failed call leaves nothing in the transaction of the others. */
 function answer(question: Question): Answer {
   try {
     return { id: question.id, value: run(question) };
