@@ -50,6 +50,8 @@ export class Picture {
   #isPlain: boolean;
   #has16Bits: boolean;
   #fromFile: boolean;
+  /** The pixels from which the picture continues; undefined while that is the file. */
+  #pixels: Pixels | DeepPixels | undefined;
   readonly #timeout: () => number;
 
   /** @param timeout returns the whole seconds that a pipeline started now may take. */
@@ -209,6 +211,7 @@ export class Picture {
   /** Continues from other pixels with the same number of frames. */
   replace(pixels: Pixels | DeepPixels): void {
     this.#pipeline = openPixels(pixels);
+    this.#pixels = pixels;
     this.#used.clear();
     this.#oriented = false;
     this.#has16Bits = isDeep(pixels);
@@ -242,6 +245,14 @@ export class Picture {
     this.replace(withoutAlpha(whole));
     await work();
     this.replace(withAlphaOf(whole, await this.pixels()));
+  }
+
+  /**
+   * Frees the pixels of a picture that is written, because memory left to the garbage collector causes full
+   * collections.
+   */
+  free(): void {
+    this.#pixels?.data.buffer.transfer(0);
   }
 
   /** The pipeline, for the encoder. */

@@ -68,6 +68,8 @@ async function attempt(task: TransformTask): Promise<Transformed | Failure> {
     for (const stage of STAGES) await stage(work);
     const { written, achieved, processedMs } = await writeResult(work);
     const { source, picture: made } = work;
+    // After a failure, another pipeline may still read the pixels.
+    made.free();
     const { hashes } = work.context.found;
     const warnings = [...work.context.found.warnings, ...sizeWarnings(work, task, written)];
     return {

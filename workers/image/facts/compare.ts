@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import type { Compared, CompareTask, Difference, Failure, RawPixels } from '../../protocol.ts';
-import { outputOf } from '../../transport/output.ts';
+import { localOutputOf } from '../../transport/output.ts';
 import { failureOf } from '../failure.ts';
 import { openFile } from '../input.ts';
 import { lumaOf, ssim } from '../likeness/ssim.ts';
@@ -50,7 +50,7 @@ function otherSize(one: Pixels, other: Pixels) {
 
 async function decoded(input: Uint8Array<ArrayBuffer>, raw?: RawPixels): Promise<Pixels> {
   const opened = raw === undefined ? openFile(withoutBulkyTexts(input)) : sharp(input, { raw });
-  const { data, info } = await outputOf(opened.autoOrient().toColourspace('srgb').ensureAlpha().raw());
+  const { data, info } = await localOutputOf(opened.autoOrient().toColourspace('srgb').ensureAlpha().raw());
   return { data, width: info.width, height: info.height, channels: 4, frames: 1 };
 }
 

@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import type { Achieved } from '../../protocol.ts';
-import { outputOf } from '../../transport/output.ts';
+import { localOutputOf } from '../../transport/output.ts';
 import type { Settings } from '../encode/encoder.ts';
 import { framesOf, type Pixels } from '../pixels/pixels.ts';
 import { invalid } from '../refusal.ts';
@@ -109,5 +109,5 @@ function assertMeasurable({ width, height, frames }: Pixels): void {
 
 async function decoded(file: Uint8Array) {
   const pipeline = sharp(file, { pages: -1, limitInputPixels: false }).toColourspace('srgb');
-  return outputOf(pipeline.raw());
+  return localOutputOf(pipeline.raw());
 }

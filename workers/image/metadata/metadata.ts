@@ -8,7 +8,7 @@ import {
   type RawPixels,
   type Readings,
 } from '../../protocol.ts';
-import { type Output, outputOf } from '../../transport/output.ts';
+import { localOutputOf, type Output } from '../../transport/output.ts';
 import { withNamedColours } from '../colour/named-colours.ts';
 import { measure } from '../facts/measure.ts';
 import { type Sample, WORKING_PX } from '../facts/sample.ts';
@@ -145,7 +145,7 @@ async function workingCopy(
     .autoOrient()
     .resize({ ...within, fit: 'fill' });
   if (isWide) small.withIccProfile('srgb', { attach: false });
-  const { data, info } = await outputOf(small.toColourspace('srgb').raw());
+  const { data, info } = await localOutputOf(small.toColourspace('srgb').raw());
   if (info.channels !== 3 && info.channels !== 4) throw unreadable();
   return { data, width: info.width, height: info.height, channels: info.channels };
 }
@@ -162,7 +162,7 @@ async function isOpaqueAll(
 ): Promise<boolean> {
   if (copy.channels === 4 && !isFull(copy.data, 3, 4)) return false;
   if (copy.width * copy.height === pixels) return true;
-  const alpha = await outputOf(open(input, raw).extractChannel('alpha').raw());
+  const alpha = await localOutputOf(open(input, raw).extractChannel('alpha').raw());
   return isFull(alpha.data, 0, 1);
 }
 
