@@ -1,10 +1,13 @@
 import { ssimulacra2 } from '../workers/image/likeness/ssimulacra2.ts';
 import type { OutputFormat } from '../workers/protocol.ts';
-import { encoded, photographs, pictureOf } from './encoded-pictures.ts';
+import { encoded, photographs, pictureOf, pictureSets, WIDTH_PX } from './encoded-pictures.ts';
 import type { Picture } from './encoder-tools.ts';
-import { type Row, round, type SuiteResult } from './suite.ts';
+import { type Curve, type Row, round, type SuiteResult } from './suite.ts';
 
-const FORMATS: readonly OutputFormat[] = ['jpeg', 'webp', 'avif'];
+const FORMATS = listOf('BENCH_FORMATS', ['jpeg', 'webp', 'avif']) as OutputFormat[];
+const WIDTHS = listOf('BENCH_WIDTHS', [String(WIDTH_PX)]).map(Number);
+/** A folder with a folder of pictures for each set; without it, the photographs of the bench are the only set. */
+const FOLDER = process.env.BENCH_PICTURES;
 const EFFORTS = [undefined, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
 /** The SSIMULACRA 2 at which files are compared: that of the default qualities. */
 const LIKENESS = 77;
@@ -13,31 +16,63 @@ const QUALITIES = { least: 20, most: 99 };
 const RUNS = 3;
 
 /**
- * Measures CPU time and bytes of each encoder at equal likeness, at each effort. No step may cost more and give a
- * larger file.
+ * Measures CPU time and bytes of each encoder at equal likeness, at each effort, and the likeness of the default. No
+ * step may cost more and give a larger file.
  */
 export async function run(): Promise<SuiteResult> {
-  const pictures = await photographs();
   const rows: Row[] = [];
-  for (const format of FORMATS) {
-    for (const effort of EFFORTS) {
-      const files = [];
-      for (const picture of pictures) files.push(await fileAt(picture, format, effort));
-      const row = {
-        case: `${format} ${effort ?? 'by default'}`,
-        'CPU ms': round(mean(files.map(({ cpuMs }) => cpuMs)), 1),
-        bytes: Math.round(Math.exp(mean(files.map(({ bytes }) => Math.log(bytes))))),
-        quality: round(mean(files.map(({ quality }) => quality)), 1),
-      };
-      rows.push(row);
-      console.log(JSON.stringify(row));
+  const curves: Curve[] = [];
+  for (const width of WIDTHS) {
+    const sets =
+      FOLDER === undefined ? { photographs: await photographs(width) } : await pictureSets(FOLDER, width);
+    for (const [set, pictures] of Object.entries(sets)) {
+      for (const format of FORMATS) {
+        const measured = await measuredEfforts(pictures, format, `${set} ${width} px, ${format}`);
+        rows.push(...measured.rows);
+        curves.push(measured.curve);
+      }
     }
   }
   console.table(rows);
   return {
-    method: `${pictures.length} photographs, each as PNG to each format at the quality whose SSIMULACRA 2 is ${LIKENESS}, between two qualities on the line. CPU of the whole pass, the least of ${RUNS} runs; bytes are the geometric mean.`,
+    method: `Each picture as PNG to each format at the quality whose SSIMULACRA 2 is ${LIKENESS}, between two qualities on the line. CPU of the whole pass, the least of ${RUNS} runs; bytes are the geometric mean. The first row of a format is its default effort; "by default" is the SSIMULACRA 2 at the default quality, in the mean and of the worst picture.`,
     rows,
+    curves,
   };
+}
+
+async function measuredEfforts(pictures: Record<string, Picture>, format: OutputFormat, title: string) {
+  const rows: Row[] = [];
+  const points: Array<{ x: number; y: number }> = [];
+  for (const effort of EFFORTS) {
+    const files = [];
+    for (const picture of Object.values(pictures)) files.push(await fileAt(picture, format, effort));
+    const cpuMs = round(mean(files.map(({ cpuMs }) => cpuMs)), 1);
+    const bytes = Math.round(Math.exp(mean(files.map(({ bytes }) => Math.log(bytes)))));
+    const row = {
+      case: `${title} ${effort ?? 'by default'}`,
+      pictures: files.length,
+      'CPU ms': cpuMs,
+      bytes,
+      quality: round(mean(files.map(({ quality }) => quality)), 1),
+      ...(effort === undefined && (await defaultLikeness(pictures, format))),
+    };
+    if (effort !== undefined) points.push({ x: cpuMs, y: bytes });
+    rows.push(row);
+    console.log(JSON.stringify(row));
+  }
+  return { rows, curve: { title, xLabel: 'CPU ms', yLabel: 'bytes', points } };
+}
+
+/** The SSIMULACRA 2 of the files that a call without settings gets. */
+async function defaultLikeness(pictures: Record<string, Picture>, format: OutputFormat): Promise<Row> {
+  const scores: Array<readonly [string, number]> = [];
+  for (const [name, picture] of Object.entries(pictures)) {
+    const { data } = await encoded(picture, { format });
+    scores.push([name, ssimulacra2(picture, await pictureOf(data, picture.width))]);
+  }
+  const [worst, least] = scores.reduce((one, other) => (other[1] < one[1] ? other : one));
+  return { 'by default': round(mean(scores.map(([, score]) => score)), 1), least: round(least, 1), worst };
 }
 
 /** The file at the wanted likeness, interpolated between the two nearest qualities. */
@@ -46,7 +81,8 @@ async function fileAt(picture: Picture, format: OutputFormat, effort: number | u
     encoded(picture, { format, quality, ...(effort !== undefined && { effort }) });
   const attempt = async (quality: number) => {
     const { data } = await encodedAt(quality);
-    return { quality, bytes: data.byteLength, likeness: ssimulacra2(picture, await pictureOf(data)) };
+    const likeness = ssimulacra2(picture, await pictureOf(data, picture.width));
+    return { quality, bytes: data.byteLength, likeness };
   };
   let [low, high] = [await attempt(QUALITIES.least), await attempt(QUALITIES.most)];
   while (high.quality - low.quality > 1) {
@@ -54,7 +90,7 @@ async function fileAt(picture: Picture, format: OutputFormat, effort: number | u
     if (middle.likeness < LIKENESS) low = middle;
     else high = middle;
   }
-  const share = (LIKENESS - low.likeness) / (high.likeness - low.likeness);
+  const share = Math.min(1, Math.max(0, (LIKENESS - low.likeness) / (high.likeness - low.likeness)));
   let cpuMs = Number.POSITIVE_INFINITY;
   for (let run = 0; run < RUNS; run += 1) {
     const before = process.cpuUsage();
@@ -71,4 +107,8 @@ async function fileAt(picture: Picture, format: OutputFormat, effort: number | u
 
 function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+function listOf(variable: string, fallback: readonly string[]): readonly string[] {
+  return process.env[variable]?.split(',') ?? fallback;
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { perform } from '../workers/image/perform.ts';
@@ -19,21 +19,41 @@ export async function encoded({ png }: Picture, encode: Encode): Promise<Transfo
   return result;
 }
 
-/** The small photographs of the shared folder where it exists, else one made from the bench's own photograph. */
-export async function photographs(): Promise<Picture[]> {
+/** The small photographs of the shared folder by name, where it exists, else one made from the bench's own photograph. */
+export async function photographs(widthPx = WIDTH_PX): Promise<Record<string, Picture>> {
   const folder = join(import.meta.dirname, '../../shared/images/photos');
-  try {
-    const names = readdirSync(folder).filter((name) => name.endsWith('.png'));
-    return await Promise.all(names.map((name) => pictureOf(readFileSync(join(folder, name)))));
-  } catch {
-    return [await pictureOf(await photograph())];
-  }
+  if (!existsSync(folder)) return { photograph: await pictureOf(await photograph(), widthPx) };
+  return picturesIn(folder, widthPx, '.png');
 }
 
-/** A file's pixels at the measured width. */
-export async function pictureOf(file: Uint8Array): Promise<Picture> {
-  const opened = sharp(file).resize({ width: WIDTH_PX, withoutEnlargement: true }).removeAlpha();
-  const { data, info } = await opened.clone().raw().toBuffer({ resolveWithObject: true });
+/** The pictures of each folder within a folder, by the names of folder and file. */
+export async function pictureSets(
+  folder: string,
+  widthPx: number,
+): Promise<Record<string, Record<string, Picture>>> {
+  const sets: Record<string, Record<string, Picture>> = {};
+  for (const name of readdirSync(folder).sort()) sets[name] = await picturesIn(join(folder, name), widthPx);
+  return sets;
+}
+
+async function picturesIn(folder: string, widthPx: number, ending = ''): Promise<Record<string, Picture>> {
+  const pictures: Record<string, Picture> = {};
+  for (const name of readdirSync(folder).sort())
+    if (name.endsWith(ending)) pictures[name] = await pictureOf(readFileSync(join(folder, name)), widthPx);
+  return pictures;
+}
+
+/** A file's pixels, at most this wide and on white, and the same as a PNG with its transparency. */
+export async function pictureOf(file: Uint8Array, widthPx = WIDTH_PX): Promise<Picture> {
+  const opened = sharp(file)
+    .autoOrient()
+    .resize({ width: widthPx, withoutEnlargement: true })
+    .toColourspace('srgb');
+  const { data, info } = await opened
+    .clone()
+    .flatten({ background: 'white' })
+    .raw()
+    .toBuffer({ resolveWithObject: true });
   return {
     data,
     width: info.width,

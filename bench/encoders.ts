@@ -32,7 +32,7 @@ const CASES: readonly Case[] = [
  * reports the number of trials.
  */
 export async function run(): Promise<SuiteResult> {
-  const pictures = await photographs();
+  const pictures = Object.values(await photographs());
   const rows: Row[] = [];
   for (const format of Object.keys(TOOLS) as ToolFormat[]) {
     for (const one of CASES) {

@@ -1,10 +1,20 @@
 /** One measured line of a suite. */
 export type Row = Record<string, string | number>;
 
+/** Points of a plot, in the order of a parameter such as the effort. */
+export interface Curve {
+  title: string;
+  xLabel: string;
+  yLabel: string;
+  points: ReadonlyArray<{ x: number; y: number }>;
+}
+
 export interface SuiteResult {
   /** The two sides that were compared, and the method, in a sentence or two. */
   method: string;
   rows: Row[];
+  /** Plots for the page; absent where a suite has none. */
+  curves?: readonly Curve[];
   /** Aims of the suite that this run missed, a sentence each; absent where a suite has none. */
   missed?: readonly string[];
 }

@@ -5,11 +5,17 @@ const ONE = 60;
 const WIDEST = 3;
 
 function suitePage() {
-  const { suite, at, cores, node, method, rows, missed = [] } = report;
+  const { suite, at, cores, node, method, rows, curves = [], missed = [] } = report;
   add(main, element('h1', suite));
   add(main, element('p', method));
   add(main, element('p', `${at} · ${cores} cores · Node ${node}`, 'note'));
   for (const sentence of missed) add(main, element('p', `Missed: ${sentence}`, 'bad'));
+  const plots = add(main, element('div', undefined, 'plots'));
+  for (const { title, xLabel, yLabel, points } of curves) {
+    const sorted = points.toSorted((a, b) => a.x - b.x);
+    const values = sorted.map(({ y }) => y);
+    plot(plots, title, sorted.map(({ x }) => x), [{ label: yLabel, values }], { xLabel, yLabel, points: true });
+  }
   const columns = Object.keys(rows[0] ?? {});
   const made = add(main, table(columns, rows.map((row) => columns.map((name) => row[name] ?? ''))));
   made.querySelectorAll('tbody tr').forEach((line, index) => {
