@@ -44,6 +44,6 @@ process.on('message', async ({ bareCase, inFlight, durationMs }: BareQuestion) =
 function run(input: Buffer, { size, format, quality }: BareCase): Promise<Buffer> {
   const resized = sharp(input).autoOrient().resize({ width: size, fit: 'inside', withoutEnlargement: true });
   return format === 'jpeg'
-    ? resized.jpeg({ ...jpegEffort(quality), quantisationTable: 3 }).toBuffer()
+    ? resized.jpeg({ ...jpegEffort(quality, { width: size, height: size }), quantisationTable: 3 }).toBuffer()
     : resized.webp({ quality, ...webpEffort() }).toBuffer();
 }

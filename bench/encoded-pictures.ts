@@ -19,7 +19,7 @@ export async function encoded({ png }: Picture, encode: Encode): Promise<Transfo
   return result;
 }
 
-/** The small photographs of the shared folder by name, where it exists, else one made from the bench's own photograph. */
+/** The small photographs of the shared folder by name, if it exists, else one made from the bench's own photograph. */
 export async function photographs(widthPx = WIDTH_PX): Promise<Record<string, Picture>> {
   const folder = join(import.meta.dirname, '../../shared/images/photos');
   if (!existsSync(folder)) return { photograph: await pictureOf(await photograph(), widthPx) };

@@ -268,6 +268,33 @@ t.test('every format is written with every setting it has', async (t) => {
   t.equal(asSteps.contentType, 'image/webp', 'settings may stand among the steps');
 });
 
+t.test('a small JPEG is sequential, because its scans would cost more than they save', corpus, async (t) => {
+  const photo = sharp(image('photos/kodak-4.png'));
+  for (const [width, isProgressive] of [
+    [64, false],
+    [128, false],
+    [512, true],
+  ] as const) {
+    const input = await photo.clone().resize(width).png().toBuffer();
+    const jpeg = async (settings: object) => {
+      const { data } = await made(input, passOf([], { format: 'jpeg', quality: 80, ...settings }));
+      return { bytes: data.byteLength, isProgressive: (await sharp(data).metadata()).isProgressive };
+    };
+    const usual = await jpeg({});
+    t.equal(usual.isProgressive, isProgressive, `${width} px by default`);
+    for (const progressive of [true, false]) {
+      const asked = await jpeg({ progressive });
+      t.equal(asked.isProgressive, progressive, `${width} px, progressive ${progressive}`);
+      t.ok(
+        usual.bytes <= asked.bytes,
+        `${width} px: ${usual.bytes} bytes by default, ${asked.bytes} when asked`,
+      );
+    }
+    const slowest = await jpeg({ effort: 8 });
+    t.ok(slowest.bytes <= usual.bytes, `${width} px: ${slowest.bytes} bytes with effort 8`);
+  }
+});
+
 t.test('more effort makes smaller files, and the usual effort is one of them', corpus, async (t) => {
   const usual = { jpeg: 4, webp: 3, avif: 0 };
   for (const name of ['photos/kodak-1.png', 'photos/kodak-4.png']) {

@@ -47,18 +47,34 @@ const TRELLIS_FROM_EFFORT = 9;
 const TRELLIS_RAISES = 0.1;
 
 /**
+ * Size in pixels from which a progressive JPEG is smaller than a sequential one. Progressive files of quality 80 are 16
+ * % larger at 64 px, 4 % larger at 128 px, equal at 200 px and 3 % smaller at 512 px (24 photographs).
+ */
+const PROGRESSIVE_FROM_PX = 40_000;
+
+/**
  * Options of a JPEG.
  *
  *     0  plain tables  1.5 ms  35.2 kB      3  progressive    4.4 ms  33.7 kB      9  trellis  22 ms  33.2 kB
  *     1  own tables    2.7 ms  34.4 kB      6  scans by trial  10 ms  33.4 kB
+ *
+ * @param size of the picture: a small one is not progressive unless that is `asked`.
  */
-export function jpegEffort(quality: number, effort: number = USUAL_EFFORT.jpeg): JpegOptions {
+export function jpegEffort(
+  quality: number,
+  size: Size,
+  {
+    effort = USUAL_EFFORT.jpeg,
+    progressive: asked,
+  }: { effort?: number | undefined; progressive?: boolean | undefined } = {},
+): JpegOptions {
   const hasTrellis = effort >= TRELLIS_FROM_EFFORT;
+  const progressive = asked ?? (effort >= 3 && size.width * size.height >= PROGRESSIVE_FROM_PX);
   return {
     quality: hasTrellis ? Math.round(quality + TRELLIS_RAISES * Math.min(quality, 100 - quality)) : quality,
     optimiseCoding: effort >= 1,
-    progressive: effort >= 3,
-    optimiseScans: effort >= 6,
+    progressive,
+    optimiseScans: progressive && effort >= 6,
     trellisQuantisation: hasTrellis,
     overshootDeringing: hasTrellis,
   };

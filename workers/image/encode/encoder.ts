@@ -60,12 +60,10 @@ const ENCODERS = {
     contentType: 'image/jpeg',
     hasAlpha: false,
     edgeLimitPx: JPEG_EDGE_PX,
-    apply: (pipeline, { quality = QUALITY.jpeg, progressive, chroma, effort, tune }) =>
+    apply: (pipeline, { quality = QUALITY.jpeg, progressive, chroma, effort, tune }, _motion, size) =>
       pipeline.jpeg({
         ...(tune !== 'ssim' && { quantisationTable: SEEN_QUANTISATION }),
-        ...jpegEffort(quality, effort),
-        ...(progressive !== undefined && { progressive }),
-        ...(progressive === false && { optimiseScans: false }),
+        ...jpegEffort(quality, size, { effort, progressive }),
         chromaSubsampling: chroma ?? chromaFor(quality),
       }),
   },

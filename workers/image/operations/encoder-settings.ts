@@ -22,7 +22,9 @@ export const EFFORT = {
 export const LOSSLESS = { lossless: optional(flag('Keep every pixel exactly; for webp and avif.')) };
 export const PROGRESSIVE = {
   progressive: optional(
-    flag('Whether a jpeg, png or gif appears in passes while it loads; a jpeg does unless this is false.'),
+    flag(
+      'Whether a jpeg, png or gif appears in passes while it loads; when left out, a jpeg of 40,000 pixels or more does.',
+    ),
   ),
 };
 export const COLORS = {
