@@ -4,8 +4,8 @@ import { Ajv } from 'ajv';
 const ajv = new Ajv({ allErrors: true });
 
 /**
- * What a data file of config/ holds, once it is certain that it is as the schema says.
- * @throws Error with one sentence for each violation, naming the file and the place in it.
+ * Reads a data file of config/ and checks it against its schema.
+ * @throws Error with one sentence for each violation, with the file and the position.
  */
 export function checkedData<T extends TSchema>(file: string, schema: T, data: unknown): Static<T> {
   const validate = ajv.compile<Static<T>>(schema);

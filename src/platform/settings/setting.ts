@@ -1,8 +1,8 @@
 import { present } from '../names/present.ts';
 
 /**
- * One setting: its name in the environment, what it means, what it accepts. A slice declares its own in its config.ts;
- * config/index.ts gathers them all, reads the environment once and reports every violation in one sentence each.
+ * The declaration of a setting: its meaning and its values. A slice declares its settings in its config.ts;
+ * config/index.ts collects them, reads the environment once and reports each violation in a sentence.
  */
 export interface Setting<T> {
   /** One sentence for the operator; settings.md prints it. */
@@ -13,11 +13,11 @@ export interface Setting<T> {
   defaultText: string;
   /** The value when the variable is unset or empty. */
   fallback: T;
-  /** Answers undefined when the text is not acceptable. */
+  /** Parses the text; undefined when it is invalid. */
   parse: (text: string) => T | undefined;
   /** Never printed. */
   secret?: boolean;
-  /** Its name in earlier versions, which is read where the present one is not set. */
+  /** Its name in earlier versions, which is read when the current one is not set. */
   formerName?: string;
 }
 
@@ -25,7 +25,7 @@ export type SettingsOf<S extends Record<string, Setting<unknown>>> = {
   [Name in keyof S]: S[Name] extends Setting<infer T> ? T : never;
 };
 
-/** A whole number between two bounds, both included. The unit belongs in the setting's name. */
+/** A whole number between two bounds, both included. The name of the setting contains the unit. */
 export function integer(options: {
   description: string;
   formerName?: string;
@@ -47,7 +47,7 @@ export function integer(options: {
   };
 }
 
-/** Any text; `pattern` narrows it and `accepts` says so in words. */
+/** Any text, or a text that matches `pattern`, which `accepts` describes. */
 export function text(options: {
   description: string;
   fallback?: string;

@@ -5,16 +5,16 @@ import { TEMPORARY } from './objects/file-layout.ts';
 
 export interface Backup {
   directory: string;
-  /** Objects in the copy. */
+  /** The number of objects in the copy. */
   objects: number;
 }
 
 /**
- * Copies the embedded stores while they are in use. The copy is a data directory of its own: a service that is started
- * on it has every document of one instant, and the objects of each.
+ * Copies the embedded stores while they are in use. The copy is a complete data directory, with all documents of one
+ * instant and their objects.
  *
- * Objects never change, so they are copied before the documents and once more after them: the first round holds those
- * that are deleted meanwhile, the second those that came.
+ * Objects never change, so they are copied before the documents and again after them: the first round contains objects
+ * that are deleted meanwhile, the second adds new ones.
  *
  * @param to a directory that does not exist yet.
  * @throws Error of one sentence.
@@ -33,7 +33,7 @@ export async function backUp(dataDir: string, to: string): Promise<Backup> {
   return { directory: to, objects: before + after };
 }
 
-/** Copies what is not there yet, and answers how many that was. */
+/** Copies missing objects, and returns how many. */
 async function copyObjects(from: string, to: string): Promise<number> {
   const entries = await readdir(from, { recursive: true, withFileTypes: true }).catch(noneWhenMissing);
   let copied = 0;
@@ -48,7 +48,8 @@ async function copyObjects(from: string, to: string): Promise<number> {
 }
 
 /**
- * On the same disk a second name is enough: the bytes of an object never change. False when it was there or is gone.
+ * On the same disk, a hard link is enough, because the bytes of an object never change. False when it was already
+ * copied or is deleted.
  */
 async function copyObject(from: string, to: string): Promise<boolean> {
   try {

@@ -1,11 +1,11 @@
 import { type Collection, type Document, order } from './port.ts';
 
-/** Small enough that a batch holds nobody up. */
+/** The size of a batch, small enough not to delay other calls. */
 const BATCH = 500;
 
 /**
  * Deletes documents whose `expiresAt` has come, oldest first.
- * @returns how many: at most a batch, so ask again until it is 0.
+ * @returns the number of deleted documents, at most a batch; the caller repeats until it is 0.
  */
 export async function deleteExpired<T extends Document & { expiresAt: string | null }>(
   collection: Collection<T>,

@@ -12,7 +12,7 @@ import type { Objects, StoredObject } from './port.ts';
 import { assertWithin, clippedRange } from './range.ts';
 import { createReserve, type Reserve, spaceOf } from './reserve.ts';
 
-/** The head of a file: one byte with the length of the content type, and the content type. The bytes follow. */
+/** The header of a file: one byte with the length of the content type, and the content type. The bytes follow. */
 const MAX_HEADER_BYTES = 256;
 
 interface OpenObject {
@@ -25,8 +25,9 @@ interface OpenObject {
 }
 
 /**
- * Objects as files under one directory, which several processes of one host may use at once. A file is written under
- * a temporary name, synced and renamed, with its content type in it, so that an object is there whole or not at all.
+ * Stores objects as files in one directory, which several processes of a host may use at once. A file contains its
+ * content type; it is written under a temporary name, synced and renamed, so that an object exists completely or not at
+ * all.
  */
 export class FileObjects implements Objects {
   readonly #root: string;
@@ -35,8 +36,8 @@ export class FileObjects implements Objects {
   #prepared: Promise<void> | null = null;
 
   /**
-   * The directory is made when it is first needed.
-   * @param reserveBytes left free on its disk: puts are refused before they take the last of it.
+   * The directory is created when it is first needed.
+   * @param reserveBytes the space to keep free on the disk; puts that would use it are refused.
    */
   constructor(directory: string, reserveBytes = 0) {
     this.#root = resolve(directory);
@@ -51,7 +52,7 @@ export class FileObjects implements Objects {
   ): Promise<{ sizeBytes: number }> {
     const path = pathOf(this.#root, key);
     const temporary = join(this.#root, TEMPORARY, randomUUID());
-    // It may reject before it is waited for.
+    // This promise may reject before it is awaited.
     noted?.catch(() => undefined);
     try {
       await this.#prepare();
@@ -96,7 +97,7 @@ export class FileObjects implements Objects {
     const { handle, path, stats, headerBytes, sizeBytes } = object;
     try {
       assertWithin(limitBytes, sizeBytes);
-      // Not cleared first: it is filled whole, or thrown away.
+      // The buffer is not cleared, because it is either filled completely or dropped.
       const bytes = Buffer.allocUnsafeSlow(sizeBytes);
       await stored(readFully(handle, bytes, headerBytes));
       this.#latelyRead.keep(key, path, stats, bytes);
@@ -160,7 +161,7 @@ export class FileObjects implements Objects {
   }
 }
 
-/** Writes and syncs a new file. A failure of the body's own passes through as it is. */
+/** Writes and syncs a new file. An error of the body is passed on. */
 async function write(path: string, body: Uint8Array | Readable, contentType: string): Promise<number> {
   const type = Buffer.from(contentType, 'latin1');
   const header = Buffer.concat([Buffer.of(type.length), type]);
@@ -180,7 +181,7 @@ async function write(path: string, body: Uint8Array | Readable, contentType: str
   }
 }
 
-/** Makes the directory, and removes what processes that died were writing. Nothing is written for a day. */
+/** Creates the directory, and removes temporary files of dead processes, which are older than a day. */
 async function prepareTemporary(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
   for (const name of await readdir(directory)) {
@@ -206,7 +207,7 @@ function nullWhenMissing(error: unknown): null {
 /** The error codes of a full disk or quota. */
 const NO_ROOM = new Set(['ENOSPC', 'EDQUOT']);
 
-/** The file system's failures are the store's. */
+/** Maps errors of the file system to those of the store. */
 function stored<T>(work: Promise<T>): Promise<T> {
   return work.catch((error) => {
     throw unavailable(error);

@@ -2,8 +2,8 @@ const KEY = /^[a-zA-Z0-9_.-]+(\/[a-zA-Z0-9_.-]+)*$/;
 const MAX_SEGMENT_CHARACTERS = 200;
 
 /**
- * Throws unless the key is one that every implementation can hold: segments of `[a-zA-Z0-9_.-]`, none of them
- * `.` or `..`, between slashes. Keys are made by the service and never by a client, so this is a programmer's error.
+ * Throws unless the key is valid in every implementation: segments of `[a-zA-Z0-9_.-]`, none of them `.` or `..`,
+ * between slashes. Keys are created by the service and never by a client, so an invalid one is a programming error.
  */
 export function assertKey(key: string): void {
   const ordinary = (segment: string) =>

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { MEGABYTE } from '../../names/units.ts';
 
 const MOST_BYTES = 16 * MEGABYTE;
-/** The largest object that is kept: larger ones are read as fast from the system's own cache as they are copied. */
+/** The largest cached object. Larger ones are read from the system's page cache as fast as they are copied. */
 const LARGEST_BYTES = 128 * 1024;
 
 /** The identity of a file among others under the same path. */
@@ -16,9 +16,9 @@ interface Known {
 }
 
 /**
- * Small objects that a process read lately, such as the logo that is laid over every picture. To read one again takes
- * one look at its file, which says whether it is still there and the same, in place of five ways to the file system. At
- * most 16 MiB are kept, of the objects that were read last.
+ * A cache of small objects that a process read recently, such as a logo that is laid over every picture. A cached read
+ * needs one file operation instead of five, which checks that the file still exists and is the same. The cache has at
+ * most 16 MiB and keeps the most recently read objects.
  */
 export class LatelyRead {
   readonly #known = new LRUCache<string, Known>({
@@ -28,18 +28,18 @@ export class LatelyRead {
   });
   readonly #look: (path: string) => Promise<Stats | null>;
 
-  /** @param look answers null when there is no such file. */
+  /** @param look returns null when there is no such file. */
   constructor(look: (path: string) => Promise<Stats | null>) {
     this.#look = look;
   }
 
-  /** Keeps a copy of what was read from a file. */
+  /** Caches a copy of the content of a file. */
   keep(key: string, path: string, { ino, size, mtimeMs }: Stats, bytes: Uint8Array): void {
     if (bytes.length < LARGEST_BYTES)
       this.#known.set(key, { path, mark: { ino, size, mtimeMs }, bytes: new Uint8Array(bytes) });
   }
 
-  /** The bytes, as a copy that is the caller's own; null when they have to be read. */
+  /** A copy of the bytes; null when they are not cached. */
   async find(key: string): Promise<Uint8Array | null> {
     const known = this.#known.get(key);
     if (known === undefined) return null;

@@ -1,9 +1,9 @@
 import { statfs } from 'node:fs/promises';
 import { StorageFullError } from '../documents/port.ts';
 
-/** How long a look at the disk is good for. */
+/** The lifetime of a measurement of the disk. */
 const LOOK_MS = 1_000;
-/** The largest share of a small disk that the reserve takes. */
+/** The largest share of a small disk that is reserved. */
 const LARGEST_SHARE = 0.1;
 
 interface Space {
@@ -11,19 +11,20 @@ interface Space {
   totalBytes: number;
 }
 
-/**
- * Keeps a part of the disk free, so that deletes and the database's own upkeep work when uploads have filled the rest.
- */
+/** Keeps a part of the disk free, so that deletes and the database still work when uploads have filled the rest. */
 export interface Reserve {
-  /** @throws StorageFullError while less is free than is kept. */
+  /** @throws StorageFullError while less space is free than the reserve. */
   check(): Promise<void>;
-  /** Counts what was written since the last look at the disk: many uploads of one second could take the reserve. */
+  /**
+   * Counts the bytes that were written since the last measurement, because many uploads within a second could use up
+   * the reserve.
+   */
   spend(bytes: number): void;
 }
 
 export function createReserve(reserveBytes: number, spaceLeft: () => Promise<Space>): Reserve {
   let lookedMs = Number.NEGATIVE_INFINITY;
-  /** Bytes that may still be written before the reserve is touched. */
+  /** The bytes that may be written before the reserve is used. */
   let spareBytes = 0;
 
   return {
@@ -42,7 +43,7 @@ export function createReserve(reserveBytes: number, spaceLeft: () => Promise<Spa
   };
 }
 
-/** The space of the disk that a directory lies on; the directory has to exist. */
+/** The free space and size of the disk of an existing directory. */
 export async function spaceOf(directory: string): Promise<Space> {
   const { bavail, blocks, bsize } = await statfs(directory);
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };

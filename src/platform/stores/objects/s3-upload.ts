@@ -4,22 +4,22 @@ import { MEGABYTE } from '../../names/units.ts';
 
 type Sdk = typeof import('@aws-sdk/client-s3');
 
-/** Bytes of a stream that are held at a time. S3 takes 10,000 parts: 80 GB. */
+/** The size of a part, which is held in memory. S3 accepts 10,000 parts, which are 80 GB. */
 const PART_BYTES = 8 * MEGABYTE;
 
-/** Where an upload goes. */
+/** The target of an upload. */
 export interface UploadTarget {
   sdk: Sdk;
   client: S3Client;
   object: { Bucket: string; Key: string };
   contentType: string;
-  /** Awaits an answer of S3 within the deadline of an upload, and maps its failure. */
+  /** Awaits a response of S3 within the timeout of an upload, and maps its errors. */
   reached: <T>(request: (signal: AbortSignal) => Promise<T>) => Promise<T>;
-  /** Maps the failure of a request that has a deadline of its own. */
+  /** Maps the error of a request that has its own timeout. */
   unavailable: (error: unknown) => unknown;
 }
 
-/** Answers the size in bytes. */
+/** Returns the size in bytes. */
 export async function uploadWhole(
   bytes: Uint8Array,
   { sdk, client, object, contentType, reached }: UploadTarget,
@@ -30,10 +30,10 @@ export async function uploadWhole(
 }
 
 /**
- * Uploads a stream: one request for what fits a part, parts one after the other for the rest; the object appears when
- * the last one is confirmed. A stream may come as slowly as its sender: each request has its own deadline, of the
- * client. After a failure the parts are given up, as far as S3 can be reached; those of an upload that could not be are
- * invisible, and a rule of the bucket for incomplete uploads removes them.
+ * Uploads a stream: in one request if it fits into a part, otherwise part by part; the object becomes visible when the
+ * last part is confirmed. A slow sender does no harm, because each request has its own timeout. After a failure the
+ * upload is aborted, if S3 can be reached. Otherwise its parts stay invisible, and the bucket's rule for incomplete
+ * uploads removes them.
  * @returns the size in bytes
  */
 export async function uploadStream(
@@ -55,7 +55,7 @@ export async function uploadStream(
     await upload.done();
     return sizeBytes;
   } catch (error) {
-    // The failure of the sender is not one of the store.
+    // An error of the sender is not an error of the store.
     throw error === body.errored ? error : unavailable(error);
   }
 }

@@ -8,13 +8,16 @@ import { assertWithin } from './range.ts';
 import { type UploadTarget, uploadStream, uploadWhole } from './s3-upload.ts';
 
 const CONNECT_TIMEOUT_MS = 3000;
-/** The timeout of a request with all its tries, to the head of its answer. */
+/** The timeout of a request with all its attempts, up to the headers of its response. */
 const REQUEST_TIMEOUT_MS = 5_000;
-/** The same for one that carries up to 8 MB: it goes through at 4 Mbit/s. */
+/** The same for a request with up to 8 MB, which passes at 4 Mbit/s. */
 const UPLOAD_TIMEOUT_MS = 20_000;
-/** A second try mends a connection that broke; more would only wait longer for a bucket that is away. */
+/**
+ * The number of attempts: the second one handles a broken connection; more would only wait longer for an unavailable
+ * bucket.
+ */
 const MOST_TRIES = 2;
-/** Silence within an answer. Long, for a reader that is slow makes the same silence as a server that is gone. */
+/** The idle timeout within a response. It is long, because a slow reader looks like a dead server. */
 const IDLE_TIMEOUT_MS = 60_000;
 const MAX_CONNECTIONS = 200;
 const LIST_PAGE = 1000;
@@ -24,9 +27,9 @@ type Sdk = typeof import('@aws-sdk/client-s3');
 interface S3Options {
   bucket: string;
   region: string;
-  /** An S3-compatible service other than AWS; its buckets are named in the path. */
+  /** The URL of an S3-compatible service other than AWS, whose buckets are named in the path. */
   endpoint?: string;
-  /** Default: what the SDK finds by itself, in AWS_ACCESS_KEY_ID and so on. */
+  /** By default, the SDK finds the credentials itself, for example in AWS_ACCESS_KEY_ID. */
   credentials?: S3Credentials;
 }
 
@@ -36,7 +39,7 @@ interface S3Credentials {
   sessionToken?: string;
 }
 
-/** The credentials that a file of settings names beside the service's own; null where it names none. */
+/** The credentials of a bucket in a settings file; null without any. */
 export function credentialsIn(
   environment: Readonly<Record<string, string | undefined>>,
 ): S3Credentials | null {
@@ -49,7 +52,7 @@ export function credentialsIn(
   return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
 }
 
-/** Objects in a bucket. */
+/** Stores objects in a bucket. */
 export class S3Objects implements Objects {
   readonly #options: S3Options;
   #opened: Promise<{ sdk: Sdk; client: S3Client }> | null = null;
@@ -65,7 +68,7 @@ export class S3Objects implements Objects {
     noted?: Promise<unknown>,
   ): Promise<{ sizeBytes: number }> {
     try {
-      // An upload that is over is an object: there is no place before it where bytes could wait.
+      // A finished upload is visible at once, so the note has to be durable first.
       await noted;
     } catch (error) {
       if (body instanceof Readable) body.destroy();
@@ -140,7 +143,7 @@ export class S3Objects implements Objects {
     }
   }
 
-  /** A bucket has no end. */
+  /** A bucket is never full. */
   async checkFreeSpace(): Promise<void> {}
 
   async ping(): Promise<void> {
@@ -167,13 +170,13 @@ export class S3Objects implements Objects {
     return { Bucket: this.#options.bucket, Key: key };
   }
 
-  /** The SDK is loaded lazily: it is large, and only S3 users need it. */
+  /** The SDK is large, so it is loaded only when S3 is used. */
   #open(): Promise<{ sdk: Sdk; client: S3Client }> {
     this.#opened ??= connect(this.#options);
     return this.#opened;
   }
 
-  /** Awaits the head of an answer for so long, and no longer: its body may take its time. */
+  /** Awaits the headers of a response with a timeout; its body has no timeout here. */
   async #reached<T>(
     request: (signal: AbortSignal) => Promise<T>,
     timeoutMs = REQUEST_TIMEOUT_MS,

@@ -7,9 +7,9 @@ const ROWS_A_FILL = 1_000;
 const INDEXES_TABLE = 'CREATE TABLE IF NOT EXISTS _indexes (collection PRIMARY KEY, specs TEXT NOT NULL)';
 
 /**
- * Gives a collection's table the indexes of its declaration, filled from the documents that are there. As in MongoDB an
- * index of the same name but another declaration is built again, and those that this declaration does not name stay:
- * two slices may share a collection. Does nothing when all is there.
+ * Creates the declared indexes of a collection's table, and fills them from the existing documents. As with MongoDB, an
+ * index whose declaration has changed is built again, and other indexes stay, because two slices may share a
+ * collection. It does nothing when all indexes exist.
  */
 export function declareTable(database: Database, { name, indexes }: CollectionSpec): Table {
   database.exec('SAVEPOINT declare');
@@ -25,7 +25,7 @@ export function declareTable(database: Database, { name, indexes }: CollectionSp
   }
 }
 
-/** Every collection that was declared in this file, sorted by name. */
+/** The collections that were declared in this database, sorted by name. */
 export function declaredCollections(database: Database): CollectionSpec[] {
   database.exec(INDEXES_TABLE);
   const rows = database.iterate('SELECT collection, specs FROM _indexes ORDER BY collection', []);
@@ -36,7 +36,8 @@ export function declaredCollections(database: Database): CollectionSpec[] {
 }
 
 /**
- * All indexes declared so far, the newer one of each name. No collection's name begins with the underscore of theirs.
+ * The table of all declared indexes, with the latest declaration of each name. Names of collections do not begin with
+ * an underscore.
  */
 function remembered(database: Database, collection: string, declared: readonly IndexSpec[]): IndexSpec[] {
   database.exec(INDEXES_TABLE);
@@ -71,7 +72,7 @@ function reshape(database: Database, shape: Shape): boolean {
   return [staleIndexes, staleColumns, newColumns, newIndexes].some((changes) => changes.length > 0);
 }
 
-/** The expression that computes each column from the JSON text. */
+/** The SQL expression that computes each column from the JSON text. */
 function fillsOf({ keys, presences }: Shape): Map<string, string> {
   const of = (expression: string, columns: ReadonlyMap<string, string>): Array<[string, string]> =>
     [...columns]
@@ -80,7 +81,10 @@ function fillsOf({ keys, presences }: Shape): Map<string, string> {
   return new Map([...of('key_of', keys), ...of('has_field', presences)]);
 }
 
-/** In steps: a statement keeps in memory every text that it hands to a function, until it ends. */
+/**
+ * The columns are filled in batches, because a statement keeps every text that it passes to a function in memory until
+ * it ends.
+ */
 function fill(database: Database, table: string, columns: Array<[column: string, expression: string]>): void {
   const assignments = columns.map(([column, expression]) => `${quoted(column)} = ${expression}`).join(', ');
   const ends = database.get(`SELECT min(rowid) AS first, max(rowid) AS last FROM ${table}`, []);

@@ -3,7 +3,7 @@ import { valueAt } from './keys.ts';
 
 type GroupRow = Record<string, string | number | null>;
 
-/** Sums over documents that pass by once, one row in memory for each distinct key. */
+/** Adds up a stream of documents, with one row in memory for each distinct key. */
 export class GroupedSums {
   readonly #by: Array<[name: string, field: string]>;
   readonly #sums: Array<[name: string, field: string | 1]>;

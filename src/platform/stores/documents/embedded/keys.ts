@@ -1,29 +1,29 @@
 /**
- * The values of index columns. SQLite orders them as MongoDB orders the documents' values: null and missing (one and
- * the same to both), numbers, strings, booleans.
+ * The values of index columns. SQLite orders them like MongoDB: null and missing values (which are equal), numbers,
+ * strings, booleans.
  */
 export type Key = number | string | Uint8Array;
 
-/** Null and missing. JSON has no infinity, so no number of a document is this one. */
+/** The key of null and missing values. No document contains it as a number, because JSON has no infinity. */
 export const ABSENT = Number.NEGATIVE_INFINITY;
 const FALSE = new Uint8Array([0]);
 const TRUE = new Uint8Array([1]);
 
-/** The key of a value. Undefined when it has none: lists and objects are not indexed. */
+/** The key of a value; undefined for lists and objects, which are not indexed. */
 export function keyOfValue(value: unknown): Key | undefined {
   if (value === undefined || value === null) return ABSENT;
   if (typeof value === 'boolean') return value ? TRUE : FALSE;
   return typeof value === 'number' || typeof value === 'string' ? value : undefined;
 }
 
-/** The key of a document's field. Throws when the field holds a list or an object. */
+/** The key of a document's field. Throws when the field is a list or an object. */
 export function keyOfField(document: object, path: string): Key {
   const key = keyOfValue(valueAt(document, path));
   if (key !== undefined) return key;
   throw new TypeError(`The field ${path} is indexed: it holds text, a number, true, false or null.`);
 }
 
-/** The value at a dotted path, undefined when it is missing. Does not look into lists. */
+/** The value at a dotted path, undefined when it is missing. It does not search lists. */
 export function valueAt(document: object, path: string): unknown {
   let value: unknown = document;
   for (const name of path.split('.')) {

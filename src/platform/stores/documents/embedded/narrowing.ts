@@ -9,7 +9,7 @@ interface Narrowing {
   /** A condition over the columns. */
   where: string;
   params: SQLInputValue[];
-  /** The rows are the matches: nothing is left to be evaluated. */
+  /** Whether the rows are exactly the matches, so that nothing has to be evaluated. */
   exact: boolean;
 }
 
@@ -40,7 +40,7 @@ function narrowField(
     return presence === undefined ? UNSAID : said(`${quoted(presence)} = ?`, operand ? 1 : 0);
   }
   const key = column === undefined ? UNSAID : narrowKey(quoted(column), operator, operators);
-  // Said even where the key implies it: it is what lets SQLite take a partial index.
+  // This condition is added even if the key implies it, because SQLite needs it to use a partial index.
   return presence !== undefined && impliesPresence(operator, operand)
     ? allOf([said(`${quoted(presence)} = 1`), key])
     : key;
@@ -63,7 +63,7 @@ function narrowKey(column: string, operator: string, operators: Record<string, u
 
 function membership(column: string, operator: '$in' | '$nin', operand: unknown[]): Narrowing {
   if (!operand.every((one) => typeof one === 'string' || typeof one === 'number')) return UNSAID;
-  // A single value leaves SQLite the order of the index, which a list does not.
+  // With a single value, SQLite can use the order of the index; with a list it cannot.
   const [only] = operand;
   if (operand.length === 1 && only !== undefined)
     return said(`${column} ${operator === '$in' ? '=' : '<>'} ?`, only);
@@ -80,15 +80,15 @@ const SIGNS = new Map([
   ['$lte', '<='],
 ]);
 
-/** As in MongoDB, a number is compared with numbers alone and text with text. */
+/** As with MongoDB, numbers are compared only with numbers, and text with text. */
 function range(column: string, operator: string, operators: Record<string, unknown>): Narrowing {
   const operand = operators[operator];
   const sign = SIGNS.get(operator);
   if (sign === undefined || (typeof operand !== 'number' && typeof operand !== 'string')) return UNSAID;
   const fromBelow = sign.startsWith('>');
   const opposite = fromBelow ? ['$lt', '$lte'] : ['$gt', '$gte'];
-  // SQLite searches an index between one bound on each side, and which of two it takes is not ours to choose: the
-  // bound of the type is said only where the filter has none.
+  // SQLite searches an index between one bound on each side, and chooses one of two by itself. So the bound of the type
+  // is added only if the filter has none.
   if (opposite.some((other) => typeof operators[other] === typeof operand))
     return said(`${column} ${sign} ?`, operand);
   const [least, most] = typeof operand === 'number' ? ['> -9e999', "< ''"] : [">= ''", "< x''"];
@@ -116,7 +116,7 @@ function anyOf(parts: Narrowing[]): Narrowing {
   };
 }
 
-/** The ORDER BY of a sort, or nothing. A field without a column is read from the JSON text of the rows left. */
+/** The ORDER BY of a sort, or nothing. A field without a column is read from the JSON text. */
 export function orderBy(sort: Sort, shape: Shape): string {
   const terms = sort.map(([field, direction]) => {
     const column = shape.keys.get(field);

@@ -1,15 +1,15 @@
 import type { CollectionSpec, IndexSpec } from '../port.ts';
 
-/** How a collection lies in SQLite: a table of `_id`, the JSON text, and a column for each fact that an index needs. */
+/** The table of a collection in SQLite: `_id`, the JSON text, and a column for each value that an index needs. */
 export interface Shape {
   table: string;
   /** Column of the key of each indexed field. */
   keys: ReadonlyMap<string, string>;
-  /** Column of the presence (1 or 0) of each field that an index asks for. */
+  /** Column of the presence (1 or 0) of each field that an index requires. */
   presences: ReadonlyMap<string, string>;
   /** The statement that creates each index. */
   indexes: ReadonlyMap<string, string>;
-  /** The messages of SQLite for unique indexes that refuse a row, with the name of the index. */
+  /** The messages of SQLite for violations of unique indexes, with the name of each index. */
   refusals: ReadonlyMap<string, string>;
 }
 
@@ -54,7 +54,7 @@ function createIndex(table: string, index: IndexSpec, columns: string[]): string
 export const FIRST_ROWS = 'LIMIT ? + 0';
 export const LIMIT_OFFSET = `${FIRST_ROWS} OFFSET ? + 0`;
 
-/** A name within a statement. */
+/** Quotes a name for a statement. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

@@ -22,14 +22,14 @@ import { pick } from './pick.ts';
 import { LIMIT_OFFSET, quoted, type Shape } from './shape.ts';
 import { applyUpdate, upserted } from './update.ts';
 
-/** A collection within the thread that owns it, where nothing waits. */
+/** A collection in the thread that owns the database, where all methods are synchronous. */
 type Synchronous<C> = {
   [M in keyof C]: C[M] extends (...args: infer A) => Promise<infer R> ? (...args: A) => R : never;
 };
 
 interface Row {
   rowid: number;
-  /** The JSON text that `document` was read from. */
+  /** The JSON text of `document` as read. */
   body: string;
   document: Document & Record<string, unknown>;
 }
@@ -148,7 +148,7 @@ export class Table implements Synchronous<Collection<Document>> {
     return quoted(this.#shape.table);
   }
 
-  /** One document in memory at a time. Rows must not be written while this is read. */
+  /** Iterates over matches with one document in memory at a time. No row may be written meanwhile. */
   *#matches(
     filter: Filter,
     { sort = [], skip = 0, limit }: Omit<FindOptions, 'fields'> = {},
@@ -177,7 +177,9 @@ export class Table implements Synchronous<Collection<Document>> {
     return row ?? null;
   }
 
-  /** The matches as they were before the first of them is written: of each, its number is kept in memory. */
+  /**
+   * Iterates over a fixed list of matches, so that rows may be written meanwhile: their row numbers are kept in memory.
+   */
   *#settled(filter: Filter): Generator<Pick<Row, 'rowid' | 'body'>> {
     const rowids = Array.from(this.#matches(filter), ({ rowid }) => rowid);
     for (const rowid of rowids) {
@@ -200,7 +202,7 @@ export class Table implements Synchronous<Collection<Document>> {
     return { after, result: { matched: 1, modified, upsertedId: null } };
   }
 
-  /** Writes a changed document: the text, and of the columns only those that changed, to spare their indexes. */
+  /** Writes a changed document: its text and only the changed columns, so that other indexes are not updated. */
   #store(row: Pick<Row, 'rowid' | 'body'>, document: Document): number {
     const body = JSON.stringify(document);
     if (body === row.body) return 0;

@@ -7,15 +7,15 @@ import { ABSENT, keyOfValue } from './keys.ts';
 type Holder = Record<string, unknown>;
 type Operator = Exclude<keyof Update, '$setOnInsert'>;
 
-/** Changes one field; `holder` has it, or would have it. */
+/** Changes one field of `holder`. */
 type Change = (holder: Holder, name: string, argument: unknown) => void;
 
-/** Names that would reach into the prototype of a document. */
+/** Names that would change the prototype of a document. */
 const UNSAFE = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
- * The operators of the port, as MongoDB defines them. The library that evaluates filters has them too, but makes a
- * table of all its operators again for each update, which was a sixth of the time of the documents' thread.
+ * The operators of the port, as MongoDB defines them. The library that evaluates filters has them as well, but creates
+ * a table of all its operators for each update, which took a sixth of the time of the documents' thread.
  */
 const OPERATORS: Record<Operator, Change> = {
   $set(holder, name, value) {
@@ -57,10 +57,9 @@ const OPERATORS: Record<Operator, Change> = {
 };
 
 /**
- * Changes the document in place: values of the update become parts of it, not copies.
+ * Changes the document in place; values of the update are not copied.
  * @throws TypeError for an update that MongoDB refuses: of the `_id`, of a field and what lies in it at once, or of a
- *   value
- *   that the operator does not fit.
+ *   value that the operator does not fit.
  */
 export function applyUpdate(document: Document, { $setOnInsert: _whenInserted, ...operators }: Update): void {
   const changes = Object.entries(operators) as Array<[Operator, Record<string, unknown>]>;
@@ -77,7 +76,7 @@ export function applyUpdate(document: Document, { $setOnInsert: _whenInserted, .
   }
 }
 
-/** The document that an upsert inserts: what the filter fixes, then $setOnInsert and the update. */
+/** The document that an upsert inserts: the fixed fields of the filter, then $setOnInsert and the update. */
 export function upserted(filter: Filter, update: Update): Document {
   const document: Document = { _id: upsertId(filter, update) };
   const { _id, ...initial } = { ...equalities(filter), ...update.$setOnInsert };
@@ -86,7 +85,7 @@ export function upserted(filter: Filter, update: Update): Document {
   return document;
 }
 
-/** No two changes of an update may meet, for their order would decide. */
+/** Refuses an update of a field and of a part of it at once, because the result would depend on the order. */
 function checkPaths(paths: readonly string[]): void {
   for (const [index, path] of paths.entries()) {
     if (path === '_id' || path.startsWith('_id.'))
@@ -103,7 +102,7 @@ function meet(one: string, other: string): boolean {
   return one.length > other.length ? one.startsWith(`${other}.`) : other.startsWith(`${one}.`);
 }
 
-/** Where a path ends; null when something on its way is missing and is not to be made. */
+/** The object at the end of a path; null when a part of the path is missing and must not be created. */
 function placeOf(document: Document, path: string, makes: boolean): { holder: Holder; name: string } | null {
   const names = path.split('.');
   const name = names.pop() as string;
@@ -134,7 +133,7 @@ function pushed(argument: unknown): { each: unknown[]; slice?: number } {
   return { each: $each, slice: $slice };
 }
 
-/** The list of a field, empty where there is none yet. */
+/** The list of a field; an empty one if the field is missing. */
 function listAt(holder: Holder, name: string): readonly unknown[] {
   const list = own(holder, name);
   if (list === undefined) return [];
@@ -142,12 +141,12 @@ function listAt(holder: Holder, name: string): readonly unknown[] {
   return list;
 }
 
-/** A document may have a field of a name that every object answers to. */
+/** Own fields are checked, because every object inherits some names. */
 function own(holder: Holder, name: string): unknown {
   return Object.hasOwn(holder, name) ? holder[name] : undefined;
 }
 
-/** Whether an entry of a list is one that a condition of $pull names: a value, operators, or fields of an object. */
+/** Whether an entry of a list matches a condition of $pull: a value, operators, or fields of an object. */
 function matcher(condition: unknown): (entry: unknown) => boolean {
   const isOfFields =
     typeof condition === 'object' &&
@@ -158,7 +157,7 @@ function matcher(condition: unknown): (entry: unknown) => boolean {
   return (entry) => query.test(isOfFields ? (entry as Holder) : { entry });
 }
 
-/** Below 0, 0 or above: numbers are before text, and text before true and false, as in an index. */
+/** Compares two values: negative, 0 or positive. Numbers precede text, and text precedes booleans, as in an index. */
 function order(one: unknown, other: unknown): number {
   const [rank, otherRank] = [rankOf(one), rankOf(other)];
   if (rank !== otherRank) return rank - otherRank;
