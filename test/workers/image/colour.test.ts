@@ -295,6 +295,33 @@ t.test('a small JPEG is sequential, because its scans would cost more than they 
   }
 });
 
+t.test('the AVIF of a drawing gets the effort from which its encoder knows drawings', corpus, async (t) => {
+  // Lines of ten glyphs of 8 × 12 pixels, as on a screen.
+  const [width, height] = [600, 400];
+  const pixels = Buffer.alloc(width * height * 3, 255);
+  for (let y = 0; y < height; y++)
+    for (let x = 0; x < width; x++) {
+      const glyph = (7 * (x >> 3) + 3 * ((y / 16) | 0)) % 10;
+      const isInk =
+        y % 16 < 12 && (((glyph + 3) * 0x9e3779b1) >>> (((x & 7) >> 1) + 4 * ((y % 16) >> 2))) & 1;
+      if (isInk) pixels.set([200, 0, 40], (y * width + x) * 3);
+    }
+  const drawing = await sharp(pixels, { raw: { width, height, channels: 3 } })
+    .png()
+    .toBuffer();
+  const photo = await sharp(image('photos/kodak-4.png')).resize(600).png().toBuffer();
+  const bytes = async (input: Buffer, settings: object) =>
+    (await made(input, passOf([], { format: 'avif', ...settings }))).data.byteLength;
+  t.equal(await bytes(drawing, {}), await bytes(drawing, { effort: 3 }), 'a drawing');
+  t.ok(
+    (await bytes(drawing, {})) < 0.8 * (await bytes(drawing, { effort: 0 })),
+    'is a fifth smaller than with 0',
+  );
+  t.equal(await bytes(photo, {}), await bytes(photo, { effort: 0 }), 'a photograph');
+  const large = await sharp(drawing).resize(1800, 1200, { kernel: 'nearest' }).png().toBuffer();
+  t.equal(await bytes(large, {}), await bytes(large, { effort: 0 }), 'a large drawing');
+});
+
 t.test('more effort makes smaller files, and the usual effort is one of them', corpus, async (t) => {
   const usual = { jpeg: 4, webp: 3, avif: 0 };
   for (const name of ['photos/kodak-1.png', 'photos/kodak-4.png']) {

@@ -15,6 +15,7 @@ import { type Original, reachTarget, type Written } from '../search/target.ts';
 import { isSamePicture, secondsLeft, type Work, writableFormat } from '../work.ts';
 import { isBare } from './bare-file.ts';
 import { LONGEST_SENT_MS, restoreDelays } from './delays.ts';
+import { DRAWING_AVIF } from './effort.ts';
 import { assertEncodable, encodeWith, type Motion, type Settings } from './encoder.ts';
 import { exactPaletteOf, shows } from './exact-palette.ts';
 import { FILTERED, type RowFilter, rowFilterFor } from './row-filter.ts';
@@ -47,7 +48,12 @@ export async function writeResult(
   if (target === undefined) {
     const written =
       (await writtenIndexed(work, write)) ??
-      (await write({ ...(await filterFor(work)), ...encode, ...(await colourDetailFor(work)) }));
+      (await write({
+        ...(await filterFor(work)),
+        ...(await drawingEffortFor(work)),
+        ...encode,
+        ...(await colourDetailFor(work)),
+      }));
     return { written: await finish(written), processedMs: performance.now() };
   }
   const pixels = await picture.pixels();
@@ -142,6 +148,15 @@ async function filterFor({ encode, source, picture, steps }: Work): Promise<Part
   if (format !== 'png' || palette === true || colors !== undefined) return {};
   const isPhoto = source.format === 'jpeg' && steps.every(isSamePicture);
   return isPhoto || picture.isDeep ? FILTERED : rowFilterFor(await picture.pixels());
+}
+
+/** The effort of the AVIF of a drawing, which needs more than a photograph; none for any other picture. */
+async function drawingEffortFor({ encode, source, picture }: Work): Promise<Partial<Settings>> {
+  const { format, effort, lossless } = encode;
+  if (format !== 'avif' || effort !== undefined || lossless === true || picture.frames > 1) return {};
+  if (!DRAWN_FORMATS.includes(source.format) || picture.width * picture.height > DRAWING_AVIF.mostPx)
+    return {};
+  return rowFilterFor(await picture.pixels()).filtered ? {} : { effort: DRAWING_AVIF.effort };
 }
 
 /** Writes an indexed PNG as an indexed PNG again, where the steps added no colours; undefined otherwise. */

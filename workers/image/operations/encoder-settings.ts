@@ -15,7 +15,7 @@ export const EFFORT = {
     integer(
       0,
       9,
-      'How hard the encoder tries to make the file small, 0 fastest, 9 smallest; scaled to the encoder. 4 for jpeg, 3 for webp and 0 for avif when left out: more effort costs two to ten times the time for 5 to 15 % of the bytes.',
+      'How hard the encoder tries to make the file small, 0 fastest, 9 smallest; scaled to the encoder. 4 for jpeg, 3 for webp and 0 for avif (3 for a small drawing) when left out: more effort costs two to ten times the time for 5 to 15 % of the bytes.',
     ),
   ),
 };
