@@ -56,7 +56,7 @@ closed set, \`error.param\` for the field to mend, and \`error.retryable\`. Read
 - [Errors](/docs/errors.md): every code, and what to do about it
 - [Catalogue](/api/v1/ops): parameters, bounds, defaults and prices as JSON; one op at /api/v1/ops/{op}
 - [OpenAPI 3.1](/openapi.json): every endpoint with its schemas, and the webhooks; \`?ops=createJob,getJob\` for a part of it, \`?form=multipart\` for
-  client generators that take one media type (hey-api): files as multipart, pictures as pictures
+  client generators that take one media type (hey-api)
 
 ## Pages of ops
 

@@ -32,7 +32,7 @@ What an image is and says (free): \`data.image\` has width, height, dominantColo
 curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/metadata"
 \`\`\`
 
-Several ops on one image: send steps instead of op, as a multipart field or in JSON. They are one decode, one encode and one run. To use them again, save them by POST /api/v1/presets with a slug, and send ?preset=slug.
+Several ops on one image: send steps instead of op, as a multipart field or in JSON. They are one run. To use them again, save them by POST /api/v1/presets with a slug, and send ?preset=slug.
 
 \`\`\`sh
 curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/transform" -o avatar.png \\
@@ -66,16 +66,16 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Ide
   -d "{\\"op\\": \\"resize\\", \\"assetIds\\": [\\"$ASSET\\"], \\"parameters\\": {\\"width\\": 64}}" "$BASE/api/v1/jobs?wait=30"
 \`\`\`
 
-- wait (at most 60 s) holds the answer of a job of one item; read any other by GET /api/v1/jobs/{jobId}?wait=60, again until its status is COMPLETED, FAILED or CANCELLED. FAILED is an end too: completed items are kept, and POST /api/v1/jobs/{jobId}/resume retries the rest. \`outcome\` of an ended job is \`all\`, \`some\` or \`none\` of its items completed.
+- wait (at most 60 s) holds the answer of a job of one item; read any other by GET /api/v1/jobs/{jobId}?wait=60, again until its status is COMPLETED, FAILED or CANCELLED. FAILED keeps its completed items, and POST /api/v1/jobs/{jobId}/resume retries the rest. \`outcome\` of an ended job is \`all\`, \`some\` or \`none\` of its items completed.
 - Each item of \`data.items\` has resultAssetId (an image) or output (JSON of analyze, compare), or errorCode and retryable. Past 100 items read GET /api/v1/jobs/{jobId}/items. GET /api/v1/jobs/{jobId}/results.zip is all pictures of a job that has ended in one download; GET /api/v1/jobs/{jobId}/results/link makes a link to it.
 - maxCredits in a submit or a resume is the most that it may cost: above it the call is 402 with details.price, and nothing runs. A resume with dryRun=true is priced only; notRetryableItems names items that will most likely fail again.
-- Instead of waiting, register POST /api/v1/webhook-endpoints with an https url; keep the secret, which is shown once. A delivery is genuine when v1 of Service-Signature (\`t=…,v1=…\`) is the HMAC-SHA256 in hex of \`<t>.<raw body>\` under the whole secret and t is within 300 s. The webhook-* headers follow Standard Webhooks, so its libraries verify too; code for Node and Python stands at POST /api/v1/webhook-endpoints in /openapi.json. Answer 2xx within 10 s, and drop repeats by Service-Event-Id.
+- Instead of waiting, register POST /api/v1/webhook-endpoints with an https url; keep the secret, which is shown once. A delivery is genuine when v1 of Service-Signature (\`t=…,v1=…\`) is the HMAC-SHA256 in hex of \`<t>.<raw body>\` under the whole secret and t is within 300 s; libraries of Standard Webhooks verify it too. The page of POST /api/v1/webhook-endpoints has code for Node and Python. Answer 2xx within 10 s, and drop repeats by Service-Event-Id.
 - AI ops are priced in credits per item and run on their defaultModel unless model names another of GET /api/v1/ai-models.
 
 ## Rules
 
 1. A deterministic op refuses a parameter that it does not declare. Bounds and defaults of each op stand below, whole in GET /api/v1/ops/{op}.
-2. On success look at the header X-Service-Warnings: \`unknown_variable:titel\`, \`empty_variable:title\`, \`missing_asset:<id>\`, \`blocked_resource:https\`, \`no_effect\`, \`ignored_parameter:dryrun,did_you_mean:dryRun\` (a field that is not read, and its likely name), \`not_enlarged:768\` (the picture stays at 768 px: send enlarge=true), \`larger_than_input\` and the like say that the answer may not be what was meant.
+2. On success look at the header X-Service-Warnings: \`unknown_variable:titel\`, \`empty_variable:title\`, \`missing_asset:<id>\`, \`blocked_resource:https\`, \`no_effect\`, \`ignored_parameter:dryrun,did_you_mean:dryRun\` (a field that is not read, its likely name), \`not_enlarged:768\` (the picture stays at 768 px: send enlarge=true), \`larger_than_input\` and the like say that the answer may not be what was meant.
 3. On failure branch on error.code, never on the message. Repeat the call only when error.retryable is true, after Retry-After seconds. Otherwise mend the field in error.param; error.details has what is allowed.
 4. Send an Idempotency-Key with every write, and the same key again when you repeat it after a time-out. Synchronous image calls and uploads need none.
 5. At most 4 synchronous calls at a time and 600 requests per minute and account; RateLimit-Remaining says what is left.
