@@ -119,6 +119,8 @@ export interface TransformTask extends Readings {
   pass: Pass;
   /** The files of the second assets that the steps read, by asset id. */
   layers?: Record<string, Uint8Array>;
+  /** Threads of libvips that work on the picture; one when absent. The result is the same with any number. */
+  threads?: number;
   /**
    * The result is described as well. It must not be set for an input with `cicp`, because a result that is the input
    * itself would need `cicp` again.

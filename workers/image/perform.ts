@@ -6,14 +6,15 @@ import { closeOtherLoaders } from './input.ts';
 import { describe } from './metadata/metadata.ts';
 import { transform } from './pipeline.ts';
 
-// One core works on one picture, because the other cores have pictures of their own. libvips' cache would never be hit.
-sharp.concurrency(1);
+// libvips' cache would never be hit.
 sharp.cache(false);
 // A thread that is started later must not do it again, while others read pictures.
 oncePerProcess('closeOtherLoaders', closeOtherLoaders);
 
 /** Performs one task, in a thread or in a child process. It never throws: a failure is an answer. */
 export async function perform(task: ImageTask): Promise<ImageResult> {
+  // One core works on one picture, because the other cores have pictures of their own, unless the task says otherwise.
+  sharp.concurrency((task.kind === 'transform' && task.threads) || 1);
   const result = await done(task);
   // The input is freed at once, because inputs of several megabytes would make the garbage collector run full
   // collections again and again.

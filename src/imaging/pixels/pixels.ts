@@ -301,6 +301,7 @@ export function createPixels(options: PixelsOptions): Pixels {
       ...present({ layers }),
       ...(describes && header.cicp === undefined && { describes }),
       pass,
+      threads: pools.threadsFor(header, pass),
       deadlineMs,
     });
     const { result, queueMs } = await runTask(makeTask, call, { source, pass }, context);

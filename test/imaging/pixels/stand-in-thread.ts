@@ -3,7 +3,7 @@ import type { Failure, ImageTask, Transformed } from '../../../workers/protocol.
 /**
  * Stands in for the image thread: what it does with a task is told by the background colour of its pass. `hold` waits
  * until the first number of the shared layer `gate` is no longer 0, and `work` does so as sharp does: beside the
- * thread's loop.
+ * thread's loop. `threads` answers with the threads of libvips that the task may use, as the width.
  */
 export default async function run(task: ImageTask): Promise<Transformed | Failure> {
   const behaviour = task.kind === 'transform' ? task.pass.encode.background : undefined;
@@ -19,14 +19,22 @@ export default async function run(task: ImageTask): Promise<Transformed | Failur
       const details = { reason: 'deadline_exceeded' };
       return { kind: 'failure', code: 'internal_error', message: 'Not done in time.', details };
     }
+    case 'threads': {
+      const threads = (task.kind === 'transform' && task.threads) || 0;
+      return { ...answer(task), width: threads };
+    }
     case 'hold':
       hold(task);
       break;
     case 'work':
       await work(task);
   }
+  return answer(task);
+}
+
+function answer({ input }: ImageTask): Transformed {
   const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
-  return { kind: 'transformed', data: task.input, contentType: 'image/png', width: 1, height: 1, timings };
+  return { kind: 'transformed', data: input, contentType: 'image/png', width: 1, height: 1, timings };
 }
 
 /** Without letting the thread's loop run. */

@@ -94,12 +94,12 @@ const LARGE_LOSSLESS_AVIF_MEGAPIXELS = 4;
 /** CPU time that a pass may take, in milliseconds; null is a description. */
 export function estimatedMs(header: Header, pass: Pass | null): number {
   if (pass === null) return decodingMs(header, 1) + (header.pixels / 1e6) * DESCRIBE_MS;
-  const frames = framesOf(header, pass);
-  const megapixels = sizesOf(header, pass).map(({ width, height }) => (width * height * frames) / 1e6);
-  const encode = encodeOf(header, pass);
-  const written = { frames, megapixels: megapixels.at(-1) ?? 0 };
+  const megapixels = megapixelsOf(header, pass);
+  const written = { frames: framesOf(header, pass), megapixels: megapixels.at(-1) ?? 0 };
   return (
-    decodingMs(header, readFrames(header, pass)) + stepsMs(pass, megapixels) + encodingMs(encode, written)
+    decodingMs(header, readFrames(header, pass)) +
+    stepsMs(pass, megapixels, Math.max) +
+    encodingMs(encodeOf(header, pass), written)
   );
 }
 
@@ -117,13 +117,27 @@ function decodingMs({ format, progressive, bitDepth, pixels, frames }: Header, w
   return BASE_MS + wanted * FRAME_MS + ((pixels / 1e6) * perMegapixel * wanted) / frames;
 }
 
-/** @param megapixels of all frames, before the first step and after each. */
-function stepsMs({ steps }: Pass, megapixels: readonly number[]): number {
+/**
+ * CPU milliseconds of the steps of a pass, which libvips can divide among threads. A step counts by the smaller size
+ * before or after it, because a picture that shrinks is mostly shrunk by its decoder, which is one thread.
+ */
+export function divisibleMs(header: Header, pass: Pass): number {
+  return stepsMs(pass, megapixelsOf(header, pass), Math.min);
+}
+
+/** Megapixels of all frames, before the first step and after each. */
+function megapixelsOf(header: Header, pass: Pass): number[] {
+  const frames = framesOf(header, pass);
+  return sizesOf(header, pass).map(({ width, height }) => (width * height * frames) / 1e6);
+}
+
+/** @param sizeOf the size by which a step counts, of those before and after it. */
+function stepsMs({ steps }: Pass, megapixels: readonly number[], sizeOf: typeof Math.max): number {
   return steps.reduce((total, { operation: name, params }, index) => {
     const operation = operationNamed(name);
     if (operation?.kind !== 'step') return total;
-    const larger = Math.max(megapixels[index] ?? 0, megapixels[index + 1] ?? 0);
-    return total + operation.cpuMsPerMegapixel(params) * larger;
+    const size = sizeOf(megapixels[index] ?? 0, megapixels[index + 1] ?? 0);
+    return total + operation.cpuMsPerMegapixel(params) * size;
   }, 0);
 }
 
