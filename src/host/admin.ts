@@ -9,7 +9,7 @@ import { helpFor, needsService, runCommand } from './admin/commands.ts';
 import { commandContext } from './admin/context.ts';
 import { migrateCommand } from './admin/migrate-command.ts';
 import { askPrimary, listenThroughPrimary } from './admin/socket.ts';
-import { type ListenWish, listenWishOf, showAttempt } from './admin/webhook-tail.ts';
+import { type ListenWish, listenWishOf, showAttempt } from './admin/webhook-commands.ts';
 
 /**
  * Runs the operator's commands: through the running primary if it has the stores, otherwise directly on the stores.

@@ -1,24 +1,20 @@
 import { resolve } from 'node:path';
-import { type Command, type CommandAnswer, type CommandContext, type Given, UsageError } from './command.ts';
+import { type Command, UsageError } from './command.ts';
 
 export const BACKUP_COMMAND: Command = {
   name: 'backup',
   about:
     'Copies the embedded stores into a new directory while the service runs. To go back, start the service with DATA_DIR on the copy.',
   takes: ['DIRECTORY'],
-  options: {},
-  run: backup,
+  async run({ words }, { backUp }) {
+    if (backUp === undefined)
+      throw new UsageError(
+        'The stores are not embedded: copy them with mongodump, and the bucket with its own tools.',
+      );
+    const { directory, objects } = await backUp(resolve(words[0] ?? ''));
+    return {
+      data: { directory, objects },
+      text: `${directory} holds the documents and ${objects} objects. To go back, stop the service and start it with DATA_DIR=${directory}.`,
+    };
+  },
 };
-
-async function backup({ words }: Given, { backUp }: CommandContext): Promise<CommandAnswer> {
-  if (backUp === undefined) {
-    throw new UsageError(
-      'The stores are not embedded: copy them with mongodump, and the bucket with its own tools.',
-    );
-  }
-  const { directory, objects } = await backUp(resolve(words[0] ?? ''));
-  return {
-    data: { directory, objects },
-    text: `${directory} holds the documents and ${objects} objects. To go back, stop the service and start it with DATA_DIR=${directory}.`,
-  };
-}

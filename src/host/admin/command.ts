@@ -35,15 +35,15 @@ export interface Command {
   name: string;
   /** One sentence for a person. */
   about: string;
-  /** The required arguments after the name, such as `ACCOUNT`. */
-  takes: readonly string[];
-  /** Its options by name, with the name of the value that each takes; null for a flag. */
-  options: Readonly<Record<string, string | null>>;
+  /** The required arguments after the name, such as `ACCOUNT`. Absent: none. */
+  takes?: readonly string[];
+  /** Its options by name, with the name of the value that each takes; null for a flag. Absent: none. */
+  options?: Readonly<Record<string, string | null>>;
   run(given: Given, context: CommandContext): Promise<CommandAnswer>;
 }
 
 /** The usage line of a command. */
-export function usageOf({ name, takes, options }: Command): string {
+export function usageOf({ name, takes = [], options = {} }: Command): string {
   const optional = Object.entries(options).map(([option, value]) =>
     value === null ? `[--${option}]` : `[--${option} ${value}]`,
   );
@@ -52,16 +52,18 @@ export function usageOf({ name, takes, options }: Command): string {
 
 /** @throws UsageError for an option that the command does not have, and for a wrong number of arguments. */
 export function givenTo(command: Command, words: readonly string[]): Given {
+  const { takes = [] } = command;
   const { positionals, values } = parsed(command, words);
-  const missing = command.takes.slice(positionals.length);
-  const [surplus] = positionals.slice(command.takes.length);
-  if (missing.length > 0) throw wrong(command, `${missing.join(' and ')} ${areMissing(missing)}`);
+  const missing = takes.slice(positionals.length);
+  const [surplus] = positionals.slice(takes.length);
+  if (missing.length > 0)
+    throw wrong(command, `${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing`);
   if (surplus !== undefined) throw wrong(command, `"${surplus}" is one word too many`);
   return { words: positionals, options: values };
 }
 
 function parsed(command: Command, words: readonly string[]) {
-  const own = Object.entries(command.options).map(
+  const own = Object.entries(command.options ?? {}).map(
     ([option, value]) => [option, { type: value === null ? 'boolean' : 'string' }] as const,
   );
   try {
@@ -89,6 +91,7 @@ function wrong(command: Command, sentence: string): UsageError {
   return new UsageError(`${sentence.replace(/\.$/, '')}: ${usageOf(command)}`);
 }
 
-function areMissing({ length }: readonly string[]): string {
-  return length === 1 ? 'is missing' : 'are missing';
+/** The text of a list: a line for each row, or a sentence where there is none. */
+export function listed(lines: readonly string[], sentence: string): string {
+  return lines.length > 0 ? lines.join('\n') : sentence;
 }

@@ -50,9 +50,12 @@ export function helpFor(words: readonly string[]): string | null {
 export async function runCommand(words: readonly string[], context: CommandContext): Promise<CommandAnswer> {
   const [noun, verb] = words.filter((word) => !word.startsWith('-'));
   if (noun === undefined) throw new UsageError(USAGE);
-  const command = commandNamed(noun, verb);
+  const command =
+    COMMANDS.find(({ name }) => name === `${noun} ${verb}`) ?? COMMANDS.find(({ name }) => name === noun);
   if (command === undefined) throw unknownWord(noun, verb);
-  return command.run(givenTo(command, without(words, ...command.name.split(' '))), context);
+  const rest = [...words];
+  for (const word of command.name.split(' ')) rest.splice(rest.indexOf(word), 1);
+  return command.run(givenTo(command, rest), context);
 }
 
 /** Whether the command is for running processes, and cannot be used when no service runs. */
@@ -61,34 +64,17 @@ export function needsService(words: readonly string[]): boolean {
   return LIVE_COMMANDS.some(({ name }) => name === noun);
 }
 
-/** Finds the command of the first two words, or of the first word. */
-function commandNamed(noun: string, verb: string | undefined): Command | undefined {
-  return (
-    COMMANDS.find(({ name }) => name === `${noun} ${verb}`) ?? COMMANDS.find(({ name }) => name === noun)
-  );
-}
-
-/** The words without those of the command's name. */
-function without(words: readonly string[], ...names: readonly (string | undefined)[]): string[] {
-  const rest = [...words];
-  for (const name of names) {
-    const at = rest.indexOf(name ?? '');
-    if (at !== -1) rest.splice(at, 1);
-  }
-  return rest;
-}
-
 /** Names the wrong word, and the possible ones. */
 function unknownWord(noun: string, verb: string | undefined): UsageError {
   const verbs = COMMANDS.filter(({ name }) => name.startsWith(`${noun} `)).map(
     ({ name }) => name.split(' ')[1],
   );
-  const nouns = [...new Set(COMMANDS.map(({ name }) => name.split(' ')[0]))];
-  const sentence =
-    verbs.length === 0
-      ? `"${noun}" is no command: ${nouns.join(', ')} are.`
-      : verb === undefined
-        ? `What to do with the ${noun} is missing: ${verbs.join(', ')}.`
-        : `"${noun} ${verb}" is no command: ${noun} takes ${verbs.join(', ')}.`;
-  return new UsageError(`${sentence}\n${USAGE}`);
+  return new UsageError(`${sentenceOn(noun, verb, verbs.join(', '))}\n${USAGE}`);
+}
+
+function sentenceOn(noun: string, verb: string | undefined, verbs: string): string {
+  const nouns = new Set(COMMANDS.map(({ name }) => name.split(' ')[0]));
+  if (verbs === '') return `"${noun}" is no command: ${[...nouns].join(', ')} are.`;
+  if (verb === undefined) return `What to do with the ${noun} is missing: ${verbs}.`;
+  return `"${noun} ${verb}" is no command: ${noun} takes ${verbs}.`;
 }

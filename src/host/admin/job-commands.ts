@@ -2,7 +2,7 @@ import { beginCancellation } from '../../product/jobs/cancelling.ts';
 import { createSignals } from '../../product/jobs/engine/signals.ts';
 import { ItemsStore } from '../../product/jobs/items-store.ts';
 import { JobsStore } from '../../product/jobs/store.ts';
-import { type Command, type CommandAnswer, type CommandContext, type Given, UsageError } from './command.ts';
+import { type Command, listed, UsageError } from './command.ts';
 
 const MOST_LISTED = 1_000;
 
@@ -10,54 +10,38 @@ export const JOB_COMMANDS: readonly Command[] = [
   {
     name: 'jobs list',
     about: 'Lists the jobs that run or wait, oldest first, with what is done of each.',
-    takes: [],
     options: { account: 'ACCOUNT' },
-    run: list,
+    async run({ options }, { documents, now }) {
+      const store = await JobsStore.open(documents, now);
+      const unfinished = await store.unfinished(MOST_LISTED);
+      const jobs = unfinished
+        .filter(({ accountId }) => options.account === undefined || accountId === options.account)
+        .map(({ _id: id, accountId, status, type, op, totalItems, settledItems, createdAt }) => {
+          return { id, accountId, status, type, op, totalItems, settledItems, createdAt };
+        });
+      const lines = jobs.map(
+        ({ id, accountId, status, type, op, totalItems, settledItems, createdAt }) =>
+          `${id}  ${accountId}  ${status}  ${op ?? type}  ${settledItems} of ${totalItems} items  since ${createdAt}`,
+      );
+      return { data: { jobs }, text: listed(lines, 'No job runs or waits.') };
+    },
   },
   {
     name: 'jobs cancel',
     about: 'Cancels a job of any account: what was not handed out is stopped, items that run are let finish.',
     takes: ['JOB'],
-    options: {},
-    run: cancel,
+    async run({ words: [jobId = ''] }, { documents, coordination, now }) {
+      const store = await JobsStore.open(documents, now);
+      const job = await store.get(jobId);
+      if (job === null || job.shown === 0) throw new UsageError(`There is no job ${jobId}.`);
+      const cancelling = await beginCancellation(store, job, createSignals(coordination, console).stop);
+      if (cancelling === null)
+        throw new UsageError(`The job ${jobId} is ${job.status}: it cannot be cancelled.`);
+      await (await ItemsStore.open(documents, now)).cancelWaiting(jobId);
+      return {
+        data: { jobId, status: cancelling.status },
+        text: `${jobId} is being cancelled; it ends when the items that run have ended, at the latest with the next sweep.`,
+      };
+    },
   },
 ];
-
-async function list({ options }: Given, { documents, now }: CommandContext): Promise<CommandAnswer> {
-  const store = await JobsStore.open(documents, now);
-  const unfinished = await store.unfinished(MOST_LISTED);
-  const rows = unfinished
-    .filter(({ accountId }) => options.account === undefined || accountId === options.account)
-    .map((job) => ({
-      id: job._id,
-      accountId: job.accountId,
-      status: job.status,
-      type: job.type,
-      op: job.op,
-      totalItems: job.totalItems,
-      settledItems: job.settledItems,
-      createdAt: job.createdAt,
-    }));
-  const lines = rows.map(
-    ({ id, accountId, status, type, op, totalItems, settledItems, createdAt }) =>
-      `${id}  ${accountId}  ${status}  ${op ?? type}  ${settledItems} of ${totalItems} items  since ${createdAt}`,
-  );
-  const text = lines.length > 0 ? lines.join('\n') : 'No job runs or waits.';
-  return { data: { jobs: rows }, text };
-}
-
-async function cancel(
-  { words: [jobId = ''] }: Given,
-  { documents, coordination, now }: CommandContext,
-): Promise<CommandAnswer> {
-  const store = await JobsStore.open(documents, now);
-  const job = await store.get(jobId);
-  if (job === null || job.shown === 0) throw new UsageError(`There is no job ${jobId}.`);
-  const cancelling = await beginCancellation(store, job, createSignals(coordination, console).stop);
-  if (cancelling === null) throw new UsageError(`The job ${jobId} is ${job.status}: it cannot be cancelled.`);
-  await (await ItemsStore.open(documents, now)).cancelWaiting(jobId);
-  return {
-    data: { jobId, status: cancelling.status },
-    text: `${jobId} is being cancelled; it ends when the items that run have ended, at the latest with the next sweep.`,
-  };
-}

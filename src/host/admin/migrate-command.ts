@@ -24,21 +24,14 @@ export async function migrateCommand(
   const target = readSettings(file).stores;
   if (placeOf(source) === placeOf(target))
     throw new UsageError('Both sides are the same stores: name others in the file.');
-  const from = await openToCopy(source, environment);
-  try {
-    const to = await openToCopy(target, file);
-    try {
-      await askEach({ 'present stores': from, 'stores of the file': to });
-      const report = await migrate(from, to, tell);
-      const documents = Object.values(report.collections).reduce((sum, count) => sum + count, 0);
-      const text = `${documents} documents and ${report.objects} objects were copied, and are the same on both sides. Start the service with the settings of the file.`;
-      return { data: { ...report }, text };
-    } finally {
-      await to.close();
-    }
-  } finally {
-    await from.close();
-  }
+  await using opened = new AsyncDisposableStack();
+  const from = opened.adopt(await openToCopy(source, environment), (stores) => stores.close());
+  const to = opened.adopt(await openToCopy(target, file), (stores) => stores.close());
+  await askEach({ 'present stores': from, 'stores of the file': to });
+  const report = await migrate(from, to, tell);
+  const documents = Object.values(report.collections).reduce((sum, count) => sum + count, 0);
+  const text = `${documents} documents and ${report.objects} objects were copied, and are the same on both sides. Start the service with the settings of the file.`;
+  return { data: { ...report }, text };
 }
 
 /** @throws UsageError that names the store that did not respond, before anything is copied. */

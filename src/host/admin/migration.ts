@@ -7,12 +7,10 @@ import {
   order,
 } from '../../platform/stores/documents/port.ts';
 import type { Objects } from '../../platform/stores/objects/port.ts';
+import type { StoresToCopy } from '../../platform/stores/open.ts';
 
 /** One side of a migration. No service may use its stores meanwhile. */
-export interface MigrationSide {
-  documents: ListedDocuments;
-  objects: Objects;
-}
+export type MigrationSide = Omit<StoresToCopy, 'close'>;
 
 export interface MigrationReport {
   /** Documents by collection, as counted and compared on both sides. */

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoadSnapshot } from '../../platform/metrics/load.ts';
 import { MEGABYTE } from '../../platform/names/units.ts';
-import { askProcesses } from '../processes/controls.ts';
-import { type Command, type CommandAnswer, type CommandContext, type Given, UsageError } from './command.ts';
+import { askProcesses, noneAnswered } from '../processes/controls.ts';
+import { type Command, type CommandContext, UsageError } from './command.ts';
 import { table } from './table.ts';
-import { type LoadRow, likeliestCause, type Observed, rowsBetween } from './top.ts';
+import { type LoadRow, likeliestCause, rowsBetween } from './top.ts';
 
 const SECONDS = 2;
 const MOST_SECONDS = 60;
@@ -17,40 +17,33 @@ export const TOP_COMMAND: Command = {
   name: 'top',
   about:
     'Shows the load of every process and host over some seconds (2): requests, p50 and p99, where the time of the mean answer went in ms, refusals by reason, memory, throttling, and the likeliest cause of a slow p99.',
-  takes: [],
   options: { seconds: 'N', watch: null },
-  run: top,
+  async run({ options }, { coordination }) {
+    const seconds = Number(options.seconds ?? SECONDS);
+    if (!(seconds >= 1 && seconds <= MOST_SECONDS))
+      throw new UsageError(
+        `--seconds is "${options.seconds}", but a number from 1 to ${MOST_SECONDS} is expected.`,
+      );
+    const first = await snapshots(coordination);
+    await sleep(seconds * 1_000);
+    const last = await snapshots(coordination);
+    const observed = last.flatMap(({ hostId, processId, snapshot: after }) => {
+      const before = first.find((one) => one.hostId === hostId && one.processId === processId)?.snapshot;
+      return before === undefined ? [] : [{ hostId, processId, before, after }];
+    });
+    const rows = rowsBetween(observed);
+    const whole = rows.at(-1);
+    if (whole === undefined) throw noneAnswered();
+    const cause = likeliestCause(whole);
+    return { data: { seconds, rows, cause }, text: `${table([HEAD, ...rows.map(cellsOf)])}\n\n${cause}` };
+  },
 };
 
-async function top({ options }: Given, { coordination }: CommandContext): Promise<CommandAnswer> {
-  const seconds = Number(options.seconds ?? SECONDS);
-  if (!(seconds >= 1 && seconds <= MOST_SECONDS))
-    throw new UsageError(
-      `--seconds is "${options.seconds}", but a number from 1 to ${MOST_SECONDS} is expected.`,
-    );
-  const before = await snapshots(coordination);
-  await sleep(seconds * 1_000);
-  const after = await snapshots(coordination);
-  const observed = [...after].flatMap(([name, { hostId, processId, snapshot }]): Observed[] => {
-    const first = before.get(name);
-    return first === undefined ? [] : [{ hostId, processId, before: first.snapshot, after: snapshot }];
-  });
-  const rows = rowsBetween(observed);
-  const whole = rows.at(-1);
-  if (whole === undefined) throw new Error('No service runs on these stores: no process answered.');
-  const cause = likeliestCause(whole);
-  return { data: { seconds, rows, cause }, text: `${table([HEAD, ...rows.map(cellsOf)])}\n\n${cause}` };
-}
-
-/** The processes that answered, by name. */
+/** Of the processes that answered. */
 async function snapshots(coordination: CommandContext['coordination']) {
   const answers = await askProcesses(coordination, { kind: 'load' });
-  return new Map(
-    answers.flatMap(({ hostId, processId, data }) => {
-      if (data === null) return [];
-      const snapshot = data as unknown as LoadSnapshot;
-      return [[`${hostId}/${processId}`, { hostId, processId, snapshot }] as const];
-    }),
+  return answers.flatMap(({ hostId, processId, data }) =>
+    data === null ? [] : [{ hostId, processId, snapshot: data as unknown as LoadSnapshot }],
   );
 }
 

@@ -1,40 +1,84 @@
 import { DeliveriesStore } from '../../product/webhooks/deliveries/store.ts';
+import type { HeardAttempt } from '../../product/webhooks/deliveries/tail.ts';
 import { EndpointsStore } from '../../product/webhooks/endpoints/store.ts';
-import { type Command, type CommandAnswer, type CommandContext, type Given, UsageError } from './command.ts';
+import { type Command, givenTo, listed, UsageError } from './command.ts';
+
+const FORWARD_TIMEOUT_MS = 10_000;
+
+const LISTEN: Command = {
+  name: 'webhooks listen',
+  about:
+    'Prints the attempts to an endpoint as they are made, and hands each to a program at --forward, signed as it is. Changes no record.',
+  options: { endpoint: 'ENDPOINT', forward: 'URL' },
+  async run() {
+    throw new UsageError('webhooks listen goes on until it is ended: run it in a terminal.');
+  },
+};
 
 export const WEBHOOK_COMMANDS: readonly Command[] = [
   {
     name: 'webhooks',
     about: 'Lists every webhook endpoint with its state, its failures in a row and what is queued for it.',
-    takes: [],
-    options: {},
-    run: list,
-  },
-  {
-    name: 'webhooks listen',
-    about:
-      'Prints the attempts to an endpoint as they are made, and hands each to a program at --forward, signed as it is. Changes no record.',
-    takes: [],
-    options: { endpoint: 'ENDPOINT', forward: 'URL' },
-    run: async () => {
-      throw new UsageError('webhooks listen goes on until it is ended: run it in a terminal.');
+    async run(_given, { documents }) {
+      const store = await EndpointsStore.open(documents);
+      const deliveries = await DeliveriesStore.open(documents);
+      const endpoints = [];
+      const lines: string[] = [];
+      for (const endpoint of await store.findEveryEndpoint()) {
+        const { _id: id, accountId, url, events, enabled, consecutiveFailures, disabledReason } = endpoint;
+        const queued = await deliveries.countQueued(accountId, id);
+        endpoints.push({ id, accountId, url, events, enabled, consecutiveFailures, disabledReason, queued });
+        const state = enabled
+          ? 'enabled'
+          : `disabled${disabledReason === null ? '' : ` (${disabledReason})`}`;
+        lines.push(
+          `${id}  ${accountId}  ${url}  ${state}  ${consecutiveFailures} failed in a row  ${queued} queued`,
+        );
+      }
+      return { data: { endpoints }, text: listed(lines, 'No webhook endpoints.') };
     },
   },
+  LISTEN,
 ];
 
-async function list(_given: Given, { documents }: CommandContext): Promise<CommandAnswer> {
-  const endpoints = await EndpointsStore.open(documents);
-  const deliveries = await DeliveriesStore.open(documents);
-  const rows = [];
-  for (const endpoint of await endpoints.findEveryEndpoint()) {
-    const { _id: id, accountId, url, events, enabled, consecutiveFailures, disabledReason } = endpoint;
-    const queued = await deliveries.countQueued(accountId, id);
-    rows.push({ id, accountId, url, events, enabled, consecutiveFailures, disabledReason, queued });
+/** The options of `webhooks listen`. */
+export interface ListenWish {
+  endpointId: string;
+  /** The URL to forward attempts to; null only prints them. */
+  forward: URL | null;
+}
+
+/**
+ * Parses `webhooks listen`; null for another command.
+ * @throws UsageError
+ */
+export function listenWishOf(words: readonly string[]): ListenWish | null {
+  const [noun, verb, ...rest] = words;
+  if (`${noun} ${verb}` !== LISTEN.name) return null;
+  const { endpoint, forward } = givenTo(LISTEN, rest).options;
+  if (typeof endpoint !== 'string') throw new UsageError('--endpoint is missing: `webhooks` lists them.');
+  if (forward === undefined) return { endpointId: endpoint, forward: null };
+  const url = URL.parse(String(forward));
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new UsageError('--forward must be an http or https address such as http://127.0.0.1:4000/hook.');
+  return { endpointId: endpoint, forward: url };
+}
+
+/** Prints one attempt in a line, and forwards it with the same headers and bytes. */
+export async function showAttempt(
+  { headers, body }: HeardAttempt,
+  forward: URL | null,
+  print: (line: string) => void,
+): Promise<void> {
+  const what = `${headers['service-event-type']} ${headers['service-event-id']} attempt ${headers['service-attempt']}`;
+  print(`${new Date().toISOString()} ${what}${forward === null ? `\n${body}` : ''}`);
+  if (forward === null) return;
+  try {
+    const signal = AbortSignal.timeout(FORWARD_TIMEOUT_MS);
+    const response = await fetch(forward, { method: 'POST', headers, body, redirect: 'manual', signal });
+    await response.body?.cancel();
+    print(`  → ${forward.href} HTTP ${response.status}`);
+  } catch (error) {
+    print(`  → ${forward.href} ${(error as Error).message}`);
   }
-  const lines = rows.map(({ id, accountId, url, enabled, consecutiveFailures, disabledReason, queued }) => {
-    const state = enabled ? 'enabled' : `disabled${disabledReason === null ? '' : ` (${disabledReason})`}`;
-    return `${id}  ${accountId}  ${url}  ${state}  ${consecutiveFailures} failed in a row  ${queued} queued`;
-  });
-  const text = lines.length > 0 ? lines.join('\n') : 'No webhook endpoints.';
-  return { data: { endpoints: rows }, text };
 }

@@ -61,6 +61,11 @@ export async function askProcesses(coordination: Coordination, control: Control)
   }
 }
 
+/** The error of a command that needs an answer, when nobody answered. */
+export function noneAnswered(): Error {
+  return new Error('No service runs on these stores: no process answered.');
+}
+
 /** Executes the operators' commands in this process. Resolves with a function that ends this. */
 export function answerControls(
   coordination: Coordination,
