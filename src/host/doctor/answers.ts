@@ -1,9 +1,17 @@
 import { type Finding, ok, problem, warning } from './finding.ts';
 
+const ANSWER_TIMEOUT_MS = 5_000;
 const QUESTIONS = 20;
 const SLOW_MS = 5;
 const SKEW_WARNING_MS = 2_000;
 const SKEW_PROBLEM_MS = 10_000;
+
+/** The response of an address, without its body. */
+export async function answerOf(url: string, headers: Record<string, string> = {}): Promise<Response> {
+  const response = await fetch(url, { headers, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
+  await response.body?.cancel();
+  return response;
+}
 
 /** The durations of repeated queries, in milliseconds. */
 export async function timesOf(ask: () => Promise<unknown>): Promise<number[]> {
@@ -16,10 +24,14 @@ export async function timesOf(ask: () => Promise<unknown>): Promise<number[]> {
   return times;
 }
 
+export function medianOf(times: readonly number[]): number {
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
+}
+
 export function judgeLatency(service: string, times: readonly number[]): Finding {
-  const median = times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
-  const says = `${service} answers in ${median.toFixed(2)} ms (median of ${times.length}).`;
-  return median > SLOW_MS
+  const medianMs = medianOf(times);
+  const says = `${service} answers in ${medianMs.toFixed(2)} ms (median of ${times.length}).`;
+  return medianMs > SLOW_MS
     ? warning(says, `Put ${service} nearer to this host: every call asks it several times.`)
     : ok(says);
 }

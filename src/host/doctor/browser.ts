@@ -15,7 +15,7 @@ const DEADLINE_MS = 30_000;
 const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
 
 /** The result of one page. */
-export interface DrawnPage {
+interface DrawnPage {
   /** The error; null when the page was drawn. */
   failure: string | null;
   isSandboxed: boolean;

@@ -7,6 +7,7 @@ import type { Settings } from '../../../config/index.ts';
 import { randomText } from '../../platform/names/ids.ts';
 import { MEGABYTE } from '../../platform/names/units.ts';
 import { DOCUMENTS_FILE, isEmbedded } from '../../platform/stores/open.ts';
+import { medianOf, timesOf } from './answers.ts';
 import { type Finding, ok, orProblem, problem, reasonOf, warning } from './finding.ts';
 
 /** File systems in memory, by their statfs type. */
@@ -16,7 +17,6 @@ const MEMORY_FILE_SYSTEMS = new Map([
 ]);
 /** The size up to which a database is checked completely, which takes a few seconds. */
 const LARGEST_CHECKED_BYTES = 1_024 * MEGABYTE;
-const WRITES = 20;
 const SLOW_WRITE_MS = 20;
 const LEAST_FREE_BYTES = 1_024 * MEGABYTE;
 
@@ -63,12 +63,9 @@ function existing(path: string): string {
 }
 
 export function judgeKind(memoryFileSystem: string | undefined): Finding {
-  return memoryFileSystem === undefined
-    ? ok('DATA_DIR lies on a disk.')
-    : problem(
-        `DATA_DIR lies in memory (${memoryFileSystem}): a restart of the host loses everything.`,
-        'Put it on a disk or a volume.',
-      );
+  if (memoryFileSystem === undefined) return ok('DATA_DIR lies on a disk.');
+  const says = `DATA_DIR lies in memory (${memoryFileSystem}): a restart of the host loses everything.`;
+  return problem(says, 'Put it on a disk or a volume.');
 }
 
 export function judgeSpace(freeBytes: number, totalBytes: number, reserveBytes: number): Finding {
@@ -118,14 +115,11 @@ async function syncedWriteMs(directory: string): Promise<number> {
   const path = join(directory, `.doctor-${randomText(8)}`);
   const file = await open(path, 'wx');
   try {
-    const times: number[] = [];
-    for (let write = 0; write < WRITES; write += 1) {
-      const startMs = performance.now();
+    const times = await timesOf(async () => {
       await file.write(Buffer.alloc(4_096), 0, 4_096, 0);
       await file.datasync();
-      times.push(performance.now() - startMs);
-    }
-    return times.sort((a, b) => a - b)[WRITES / 2] ?? 0;
+    });
+    return medianOf(times);
   } finally {
     await file.close();
     await rm(path, { force: true });

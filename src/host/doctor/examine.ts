@@ -1,16 +1,14 @@
 import type { Settings } from '../../../config/index.ts';
-import { judgeAllocator } from './allocator.ts';
 import { lookAtBrowser } from './browser.ts';
 import { lookAtDisk } from './disk.ts';
 import { type Finding, orProblem } from './finding.ts';
-import { judgeHost } from './host.ts';
+import { judgeAllocator, judgeHost } from './host.ts';
 import { readHostFacts } from './host-facts.ts';
-import { lookAtHosts } from './hosts.ts';
 import { lookAtMongo } from './mongodb.ts';
 import { judgeOutbound, lookAtAddress, lookAtMail } from './network.ts';
 import { lookAtObjects } from './objects.ts';
 import { lookAtProviders } from './providers.ts';
-import { lookAtRedis } from './redis.ts';
+import { lookAtHosts, lookAtRedis } from './redis.ts';
 
 export interface CheckResult {
   /** The examined part, such as `redis`. */

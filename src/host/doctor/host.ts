@@ -1,7 +1,9 @@
 import type { Settings } from '../../../config/index.ts';
 import { imageBudgets } from '../../imaging/pixels/budgets.ts';
 import { MEGABYTE } from '../../platform/names/units.ts';
-import { type Finding, ok, problem, warning } from './finding.ts';
+import { chooseAllocator } from '../processes/allocator.ts';
+import { fittingProcesses, grantedCores } from '../processes/cpu-quota.ts';
+import { type Finding, ok, problem, reasonOf, warning } from './finding.ts';
 import type { HostFacts } from './host-facts.ts';
 
 /** The memory of an API process without pictures. */
@@ -26,55 +28,52 @@ export function judgeHost(facts: HostFacts, settings: Settings): Finding[] {
   ];
 }
 
+/** The memory allocator. */
+export function judgeAllocator({ processes }: Settings): Finding {
+  try {
+    const { name } = chooseAllocator(processes.ALLOCATOR);
+    if (name !== 'system') return ok(`Memory is taken from ${name}.`);
+    const says = "Memory is taken from the system's allocator, which gives little back.";
+    return warning(says, 'Install libjemalloc2.');
+  } catch (error) {
+    return problem(reasonOf(error), 'Leave ALLOCATOR out, or name a library that is there.');
+  }
+}
+
 function judgeNode({ nodeVersion }: HostFacts): Finding {
-  return Number.parseInt(nodeVersion, 10) >= 24
-    ? ok(`Node.js is ${nodeVersion}.`)
-    : problem(
-        `Node.js is ${nodeVersion}, and 24 is needed.`,
-        'Start the service by npm, which brings its own.',
-      );
+  if (Number.parseInt(nodeVersion, 10) >= 24) return ok(`Node.js is ${nodeVersion}.`);
+  const says = `Node.js is ${nodeVersion}, and 24 is needed.`;
+  return problem(says, 'Start the service by npm, which brings its own.');
 }
 
 function judgeCores(
   { cores, quotaCores }: HostFacts,
   { processes: { PROCESSES }, pixels: { IMAGE_THREADS } }: Settings,
 ): Finding {
-  const granted = Math.min(cores, quotaCores ?? cores);
+  const granted = grantedCores(quotaCores, cores);
   const threads = PROCESSES * IMAGE_THREADS;
   const says = `${round(granted)} cores are granted, and PROCESSES × IMAGE_THREADS is ${PROCESSES} × ${IMAGE_THREADS}.`;
-  if (threads > Math.ceil(granted)) {
-    const fitting = Math.max(1, Math.floor(granted));
+  const fitting = fittingProcesses(quotaCores, cores);
+  if (threads > Math.ceil(granted))
     return warning(says, `Set PROCESSES to ${fitting} and IMAGE_THREADS to 1, or run npm run tune.`);
-  }
-  if (threads <= granted / 2)
-    return warning(
-      says,
-      `Set PROCESSES to ${Math.floor(granted)}, so that no core is idle, or run npm run tune.`,
-    );
-  return ok(says);
+  const mend = `Set PROCESSES to ${Math.floor(granted)}, so that no core is idle, or run npm run tune.`;
+  return threads <= granted / 2 ? warning(says, mend) : ok(says);
 }
 
 /** Checks the number of libuv's threads, which decode pictures and also serve file reads and DNS. */
 function judgeLibuv({ libuvThreads: given }: HostFacts, { pixels: { IMAGE_THREADS } }: Settings): Finding {
   if (!given) return ok("libuv's threads follow IMAGE_THREADS.");
   const says = `UV_THREADPOOL_SIZE is ${JSON.stringify(given)}.`;
-  const isEnough = /^\d+$/.test(given) && Number(given) > IMAGE_THREADS;
-  return isEnough
-    ? ok(says)
-    : warning(
-        says,
-        `Leave it out, or set it above IMAGE_THREADS (${IMAGE_THREADS}): file reads wait for pictures otherwise.`,
-      );
+  if (/^\d+$/.test(given) && Number(given) > IMAGE_THREADS) return ok(says);
+  const mend = `Leave it out, or set it above IMAGE_THREADS (${IMAGE_THREADS}): file reads wait for pictures otherwise.`;
+  return warning(says, mend);
 }
 
 /** Adds up all memory budgets of the processes, and names each of them. */
 function judgeMemory({ memoryBytes }: HostFacts, { processes, pixels, renders }: Settings): Finding {
   const { PROCESSES } = processes;
-  const { quickBytes, heavyBytes, batchBytes } = imageBudgets(
-    pixels.IMAGE_MEMORY_MEGABYTES,
-    PROCESSES,
-    memoryBytes,
-  );
+  const budgets = imageBudgets(pixels.IMAGE_MEMORY_MEGABYTES, PROCESSES, memoryBytes);
+  const { quickBytes, heavyBytes, batchBytes } = budgets;
   const perProcess = {
     'quick passes': quickBytes,
     'long passes': heavyBytes,
@@ -86,17 +85,11 @@ function judgeMemory({ memoryBytes }: HostFacts, { processes, pixels, renders }:
   const needed = PROCESSES * Object.values(perProcess).reduce((sum, bytes) => sum + bytes, 0);
   const parts = Object.entries(perProcess).map(([part, bytes]) => `${part} ${megabytes(bytes)}`);
   const says = `Up to ${megabytes(needed)} MB may be in use, of ${megabytes(memoryBytes)} MB (the memory of the machine, or the limit of its control group): ${PROCESSES} × (${parts.join(' + ')}).`;
-  if (pictures > memoryBytes)
-    return problem(
-      says,
-      'Lower IMAGE_MEMORY_MEGABYTES or PROCESSES: the system would kill processes under load.',
-    );
-  if (needed > memoryBytes)
-    return warning(
-      says,
-      'Lower PROCESSES, IMAGE_MEMORY_MEGABYTES, RENDER_THREADS or RENDER_MEMORY_MEGABYTES.',
-    );
-  return ok(says);
+  const lowerPictures =
+    'Lower IMAGE_MEMORY_MEGABYTES or PROCESSES: the system would kill processes under load.';
+  if (pictures > memoryBytes) return problem(says, lowerPictures);
+  const lowerAny = 'Lower PROCESSES, IMAGE_MEMORY_MEGABYTES, RENDER_THREADS or RENDER_MEMORY_MEGABYTES.';
+  return needed > memoryBytes ? warning(says, lowerAny) : ok(says);
 }
 
 function judgeOpenFiles({ openFiles }: HostFacts): Finding {
@@ -122,26 +115,24 @@ function judgeSharedMemory({ sharedMemoryBytes }: HostFacts): Finding {
     : ok(says);
 }
 
-function judgeFonts({ fontFamilies, languagesWithoutFont }: HostFacts): Finding[] {
+function* judgeFonts({ fontFamilies, languagesWithoutFont }: HostFacts): Generator<Finding> {
   if (fontFamilies === null)
-    return [warning('fc-list is missing, so fonts cannot be listed.', 'Install fontconfig.')];
-  if (fontFamilies.length === 0)
-    return [
-      problem(
-        'There is no font: templates draw no text.',
-        'Install fonts, such as fonts-dejavu and fonts-noto.',
-      ),
-    ];
-  const findings = [ok(`${fontFamilies.length} font families are installed.`)];
-  if (!fontFamilies.some((family) => /emoji/i.test(family)))
-    findings.push(warning('No font draws emoji.', 'Install one, such as fonts-noto-color-emoji.'));
-  if (languagesWithoutFont.length > 0) {
-    const says = `No font draws text in ${languagesWithoutFont.join(', ')}.`;
-    findings.push(
-      warning(says, 'Install fonts-noto-core and fonts-noto-cjk if templates use these scripts.'),
+    yield warning('fc-list is missing, so fonts cannot be listed.', 'Install fontconfig.');
+  else if (fontFamilies.length === 0)
+    yield problem(
+      'There is no font: templates draw no text.',
+      'Install fonts, such as fonts-dejavu and fonts-noto.',
     );
+  else {
+    yield ok(`${fontFamilies.length} font families are installed.`);
+    if (!fontFamilies.some((family) => /emoji/i.test(family)))
+      yield warning('No font draws emoji.', 'Install one, such as fonts-noto-color-emoji.');
+    if (languagesWithoutFont.length > 0)
+      yield warning(
+        `No font draws text in ${languagesWithoutFont.join(', ')}.`,
+        'Install fonts-noto-core and fonts-noto-cjk if templates use these scripts.',
+      );
   }
-  return findings;
 }
 
 function megabytes(bytes: number): number {

@@ -5,9 +5,9 @@ import type { Settings } from '../../../config/index.ts';
 import { LINK_SECRET, type Signatures, signaturesOf } from '../../platform/http/signatures.ts';
 import { randomText } from '../../platform/names/ids.ts';
 import { DOCUMENTS_FILE, isEmbedded } from '../../platform/stores/open.ts';
+import { answerOf } from './answers.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
 
-const ANSWER_TIMEOUT_MS = 5_000;
 const LINK_LIFE_MS = 60_000;
 
 /**
@@ -24,14 +24,11 @@ export async function lookAtIdentity(publicUrl: string, stores: Settings['stores
     );
   const name = randomText(24);
   const query = signatures.sign('result', name, new Date(Date.now() + LINK_LIFE_MS));
-  const response = await fetch(`${publicUrl}/results/${name}?${query}`, {
-    signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
-  });
-  await response.body?.cancel();
-  return response.status === 404
+  const { status } = await answerOf(`${publicUrl}/results/${name}?${query}`);
+  return status === 404
     ? ok(`PUBLIC_URL (${publicUrl}) leads to this service: it takes a link that is signed with its own key.`)
     : problem(
-        `PUBLIC_URL (${publicUrl}) leads to another service: it refuses a link that is signed with the key of this one (HTTP ${response.status}).`,
+        `PUBLIC_URL (${publicUrl}) leads to another service: it refuses a link that is signed with the key of this one (HTTP ${status}).`,
         'Point it, or the proxy behind it, to this service; hosts of one service share MONGODB_URL.',
       );
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '../../../config/index.ts';
+import { answerOf } from './answers.ts';
 import { type Finding, ok, orProblem, problem, warning } from './finding.ts';
 import { lookAtIdentity } from './identity.ts';
 
@@ -11,13 +12,10 @@ const METADATA_NETWORK = '169.254.';
 /** The public address, and whether it leads to this service. */
 export async function lookAtAddress({ http, stores }: Settings): Promise<Finding[]> {
   const { PUBLIC_URL, TRUST_PROXY } = http;
-  if (PUBLIC_URL === '')
-    return [
-      warning(
-        'PUBLIC_URL is not set: links that the service gives out name HOST and PORT.',
-        'Set it to the address that callers use.',
-      ),
-    ];
+  if (PUBLIC_URL === '') {
+    const says = 'PUBLIC_URL is not set: links that the service gives out name HOST and PORT.';
+    return [warning(says, 'Set it to the address that callers use.')];
+  }
   const proxy = judgeProxy(new URL(PUBLIC_URL), http.PORT, TRUST_PROXY);
   const reached = await orProblem(
     async () => [await reach(PUBLIC_URL, stores)],
@@ -30,11 +28,7 @@ export async function lookAtAddress({ http, stores }: Settings): Promise<Finding
 /** A Darkroom returns the request id that was sent; its signing key tells which instance it is. */
 async function reach(publicUrl: string, stores: Settings['stores']): Promise<Finding> {
   const id = randomUUID();
-  const response = await fetch(`${publicUrl}/healthz`, {
-    headers: { 'x-request-id': id },
-    signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
-  });
-  await response.body?.cancel();
+  const response = await answerOf(`${publicUrl}/healthz`, { 'x-request-id': id });
   return response.status === 200 && response.headers.get('x-request-id') === id
     ? lookAtIdentity(publicUrl, stores)
     : problem(
@@ -60,62 +54,55 @@ export function judgeProxy(publicUrl: URL, port: number, trusted: string): Findi
 
 /** Examines the allowed networks, and a proxy in the environment. */
 export function judgeOutbound(
-  { outbound }: Settings,
+  settings: Settings,
   environment: Record<string, string | undefined>,
 ): Finding[] {
-  const { OUTBOUND_ALLOWED_SUBNETS: allowed, OUTBOUND_ALLOW_HTTP } = outbound;
-  const findings: Finding[] = [];
-  const open = allowed.filter((one) => EVERYBODY.includes(one) || one.startsWith(METADATA_NETWORK));
-  if (open.length > 0)
-    findings.push(
-      problem(
-        `OUTBOUND_ALLOWED_SUBNETS lets callers reach ${open.join(', ')}, the cloud's metadata among it.`,
-        'List only the private networks that callers need.',
-      ),
-    );
-  else if (allowed.length > 0)
-    findings.push(
-      warning(
-        `OUTBOUND_ALLOWED_SUBNETS lets callers reach ${allowed.join(', ')}.`,
-        'Leave it empty unless callers need these networks.',
-      ),
-    );
-  if (OUTBOUND_ALLOW_HTTP)
-    findings.push(
-      warning('OUTBOUND_ALLOW_HTTP lets webhooks go to plain http.', 'Set it to false outside of tests.'),
-    );
-  const proxies = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'].filter(
-    (name) => environment[name],
-  );
-  if (proxies.length > 0)
-    findings.push(
-      warning(
-        `${proxies.join(' and ')} are set, and not used: urls and webhooks are dialled directly.`,
-        'Let this host reach the internet without a proxy.',
-      ),
-    );
+  const findings = [...outboundFaults(settings, environment)];
   return findings.length > 0
     ? findings
     : [ok('Callers reach public addresses alone, and webhooks go over https.')];
 }
 
+function* outboundFaults(
+  { outbound: { OUTBOUND_ALLOWED_SUBNETS: allowed, OUTBOUND_ALLOW_HTTP } }: Settings,
+  environment: Record<string, string | undefined>,
+): Generator<Finding> {
+  const open = allowed.filter((one) => EVERYBODY.includes(one) || one.startsWith(METADATA_NETWORK));
+  if (open.length > 0)
+    yield problem(
+      `OUTBOUND_ALLOWED_SUBNETS lets callers reach ${open.join(', ')}, the cloud's metadata among it.`,
+      'List only the private networks that callers need.',
+    );
+  else if (allowed.length > 0)
+    yield warning(
+      `OUTBOUND_ALLOWED_SUBNETS lets callers reach ${allowed.join(', ')}.`,
+      'Leave it empty unless callers need these networks.',
+    );
+  if (OUTBOUND_ALLOW_HTTP)
+    yield warning('OUTBOUND_ALLOW_HTTP lets webhooks go to plain http.', 'Set it to false outside of tests.');
+  const proxies = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'].filter(
+    (name) => environment[name],
+  );
+  if (proxies.length > 0)
+    yield warning(
+      `${proxies.join(' and ')} are set, and not used: urls and webhooks are dialled directly.`,
+      'Let this host reach the internet without a proxy.',
+    );
+}
+
 /** Checks the sign-in at the mail server; no mail is sent. */
 export async function lookAtMail({ mail: { SMTP_URL, MAIL_FROM } }: Settings): Promise<Finding[]> {
-  if (SMTP_URL === '')
-    return [
-      warning(
-        'SMTP_URL is not set: owners of disabled webhook endpoints are not mailed; mails go into the log.',
-        'Set SMTP_URL and MAIL_FROM.',
-      ),
-    ];
+  if (SMTP_URL === '') {
+    const says =
+      'SMTP_URL is not set: owners of disabled webhook endpoints are not mailed; mails go into the log.';
+    return [warning(says, 'Set SMTP_URL and MAIL_FROM.')];
+  }
   const sender = MAIL_FROM.endsWith('@localhost')
-    ? [
-        warning(
-          `Mails come from ${MAIL_FROM}, which servers refuse.`,
-          'Set MAIL_FROM to an address of your domain.',
-        ),
-      ]
-    : [ok(`Mails come from ${MAIL_FROM}.`)];
+    ? warning(
+        `Mails come from ${MAIL_FROM}, which servers refuse.`,
+        'Set MAIL_FROM to an address of your domain.',
+      )
+    : ok(`Mails come from ${MAIL_FROM}.`);
   const server = await orProblem(
     async () => {
       const { createTransport } = await import('nodemailer');
@@ -127,5 +114,5 @@ export async function lookAtMail({ mail: { SMTP_URL, MAIL_FROM } }: Settings): P
     (reason) => `The mail server does not take the sign-in: ${reason}.`,
     'Check SMTP_URL: its scheme (smtp or smtps), port, user and password.',
   );
-  return [...server, ...sender];
+  return [...server, sender];
 }

@@ -1,7 +1,7 @@
 import type { Settings } from '../../../config/index.ts';
+import { answerOf } from './answers.ts';
 import { type Finding, ok, orProblem } from './finding.ts';
 
-const ANSWER_TIMEOUT_MS = 5_000;
 const ADDRESSES = ['OPENAI_BASE_URL', 'GEMINI_BASE_URL', 'REPLICATE_BASE_URL'] as const;
 
 /** Checks whether the configured addresses of model providers respond. No key is sent, and no model runs. */
@@ -16,8 +16,7 @@ export async function lookAtProviders({ providers }: Settings): Promise<Finding[
 function lookAt(name: string, url: string): Promise<Finding[]> {
   return orProblem(
     async () => {
-      const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
-      await response.body?.cancel();
+      await answerOf(url);
       return [ok(`${name} (${url}) answers.`)];
     },
     (reason) => `${name} (${url}) does not answer: ${reason}.`,

@@ -1,11 +1,15 @@
 import { Redis } from 'ioredis';
 import type { Settings } from '../../../config/index.ts';
+import { connectCoordination } from '../../platform/stores/open.ts';
+import { askProcesses, type ControlAnswer } from '../processes/controls.ts';
 import { judgeClock, judgeLatency, timesOf } from './answers.ts';
 import { type Finding, ok, orProblem, problem, warning } from './finding.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** The first with ZADD … LT, which the schedule of webhooks is made with. */
 const LEAST_VERSION = [6, 2] as const;
+
+const MEND = 'Check REDIS_URL, its password, and that the network lets this host through.';
 
 /** Redis: version, eviction, persistence, clock and latency. */
 export async function lookAtRedis({ stores }: Settings, now: () => Date): Promise<Finding[]> {
@@ -38,8 +42,37 @@ export async function lookAtRedis({ stores }: Settings, now: () => Date): Promis
       ];
     },
     (reason) => `Redis does not answer: ${reason}.`,
-    'Check REDIS_URL, its password, and that the network lets this host through.',
+    MEND,
   ).finally(() => client.disconnect());
+}
+
+/** Examines the clocks of all hosts with the same Redis, as measured by their processes. */
+export async function lookAtHosts({ stores }: Settings): Promise<Finding[]> {
+  if (stores.REDIS_URL === '') return [ok('The stores are embedded: there are no other hosts.')];
+  return orProblem(
+    async () => {
+      const coordination = await connectCoordination(stores);
+      try {
+        return judgeHosts(await askProcesses(coordination, { kind: 'pools' }));
+      } finally {
+        await coordination.close();
+      }
+    },
+    (reason) => `The hosts could not be asked: ${reason}.`,
+    MEND,
+  );
+}
+
+/** One finding per host, from its process with the largest difference. */
+function judgeHosts(answers: readonly ControlAnswer[]): Finding[] {
+  const byHost = Map.groupBy(answers, ({ hostId }) => hostId);
+  const findings = Array.from(byHost).flatMap(([hostId, processes]) => {
+    const measured = processes.flatMap(({ data }) =>
+      typeof data?.clockDifferenceMs === 'number' ? [Math.abs(data.clockDifferenceMs)] : [],
+    );
+    return measured.length === 0 ? [] : [judgeClock('Redis', Math.max(...measured), 0, `host ${hostId}`)];
+  });
+  return findings.length > 0 ? findings : [ok('No process of the service runs on this Redis.')];
 }
 
 export function judgeVersion(version: string): Finding {
@@ -52,21 +85,15 @@ export function judgeVersion(version: string): Finding {
 
 function judgeEviction(maxMemory: string, policy: string): Finding {
   const says = `Redis evicts by ${policy}${maxMemory === '0' ? '' : ` above ${maxMemory} bytes`}.`;
-  return policy === 'noeviction'
-    ? ok(says)
-    : problem(
-        says,
-        'Set maxmemory-policy to noeviction: an evicted key is a place given twice or a call run twice.',
-      );
+  const mend =
+    'Set maxmemory-policy to noeviction: an evicted key is a place given twice or a call run twice.';
+  return policy === 'noeviction' ? ok(says) : problem(says, mend);
 }
 
 function judgePersistence(hasAppendOnlyFile: boolean): Finding {
-  return hasAppendOnlyFile
-    ? ok('Redis keeps an append-only file.')
-    : warning(
-        'Redis keeps no append-only file: a restart of it forgets Idempotency-Keys.',
-        'Set appendonly to yes.',
-      );
+  if (hasAppendOnlyFile) return ok('Redis keeps an append-only file.');
+  const says = 'Redis keeps no append-only file: a restart of it forgets Idempotency-Keys.';
+  return warning(says, 'Set appendonly to yes.');
 }
 
 /** `name:value` lines of INFO. */

@@ -7,7 +7,6 @@ import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
 import { readSettings } from '../../../config/index.ts';
-import { judgeAllocator } from '../../../src/host/doctor/allocator.ts';
 import { judgeLatency } from '../../../src/host/doctor/answers.ts';
 import { judgeSandbox, lookAtBrowser } from '../../../src/host/doctor/browser.ts';
 import {
@@ -19,14 +18,13 @@ import {
   lookAtTemporary,
 } from '../../../src/host/doctor/disk.ts';
 import type { Finding } from '../../../src/host/doctor/finding.ts';
-import { judgeHost } from '../../../src/host/doctor/host.ts';
+import { judgeAllocator, judgeHost } from '../../../src/host/doctor/host.ts';
 import type { HostFacts } from '../../../src/host/doctor/host-facts.ts';
-import { lookAtHosts } from '../../../src/host/doctor/hosts.ts';
 import { judgeMongo, judgeWriteConcern, lookAtMongo } from '../../../src/host/doctor/mongodb.ts';
 import { judgeOutbound, judgeProxy, lookAtAddress, lookAtMail } from '../../../src/host/doctor/network.ts';
 import { lookAtObjects } from '../../../src/host/doctor/objects.ts';
 import { lookAtProviders } from '../../../src/host/doctor/providers.ts';
-import { judgeVersion, lookAtRedis } from '../../../src/host/doctor/redis.ts';
+import { judgeVersion, lookAtHosts, lookAtRedis } from '../../../src/host/doctor/redis.ts';
 import { answerControls } from '../../../src/host/processes/controls.ts';
 import { fittingProcesses, processesChosen, quotaCores } from '../../../src/host/processes/cpu-quota.ts';
 import { connectCoordination } from '../../../src/platform/stores/open.ts';

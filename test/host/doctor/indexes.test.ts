@@ -2,7 +2,7 @@
 import { MongoClient } from 'mongodb';
 import t from 'tap';
 import { COLLECTIONS } from '../../../src/host/collections.ts';
-import { judgeIndexes, lookAtIndexes } from '../../../src/host/doctor/indexes.ts';
+import { judgeIndexes, lookAtIndexes } from '../../../src/host/doctor/mongodb.ts';
 import { randomText } from '../../../src/platform/names/ids.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
 import type { ListedDocuments } from '../../../src/platform/stores/documents/port.ts';
