@@ -78,18 +78,19 @@ async function main(): Promise<void> {
   const stores = await openStores(settings.stores, host, log);
   // An unreachable or damaged store ends the start here with a message.
   await Promise.all([stores.documents.ping(), stores.coordination.ping()]);
-  if (!isEmbedded(settings.stores)) await verifyMongo(settings.stores.MONGODB_URL);
+  if (!isEmbedded(settings.stores)) {
+    // The driver is loaded only when it is needed.
+    const { verifyMongoDB } = await import('../platform/stores/documents/mongodb-verification.ts');
+    await verifyMongoDB(settings.stores.MONGODB_URL);
+  }
   await prepareCollections(stores.documents, COLLECTIONS, { log, clock: systemClock });
   const restarts = createRestartMeter();
   const metrics = createMetricsCollection();
-  createHostMeter({
-    version: packageJson.version,
-    dataDir: settings.stores.DATA_DIR,
-    cores: grantedCores(),
-  });
-  host.provide('metrics', async () => `${await metrics.text()}${await restarts.text()}`);
+  const { DATA_DIR } = settings.stores;
+  createHostMeter({ version: packageJson.version, dataDir: DATA_DIR, cores: grantedCores() });
+  host.provide('metrics', async () => `${await metrics()}${await restarts.text()}`);
   const admin = isEmbedded(settings.stores)
-    ? await openAdminSocket(settings.stores.DATA_DIR, commandContext(settings.stores, stores))
+    ? await openAdminSocket(DATA_DIR, commandContext(settings.stores, stores))
     : null;
 
   cluster.setupPrimary({ exec: new URL('./server.ts', import.meta.url).pathname });
@@ -110,7 +111,7 @@ async function main(): Promise<void> {
         // With PORT=0, a process that replaces the only one would listen on another port than the printed one.
         PORT: String(chosenPort),
         // A replacing process starts a third faster with the code cache of the first one.
-        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(settings.stores.DATA_DIR, 'compile-cache'),
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(DATA_DIR, 'compile-cache'),
         UV_THREADPOOL_SIZE: process.env.UV_THREADPOOL_SIZE ?? String(libuvThreads(capacity)),
       };
     },
@@ -176,27 +177,18 @@ async function main(): Promise<void> {
     process.stderr.write('Nobody read the first key and password: the next start prints new ones.\n');
 }
 
-/** The driver is loaded only when it is needed. */
-async function verifyMongo(url: string): Promise<void> {
-  const { verifyMongoDB } = await import('../platform/stores/documents/mongodb-verification.ts');
-  await verifyMongoDB(url);
-}
-
 /** The warnings about settings that reduce protection. */
 function warningsOf({ outbound, processes }: Settings): string[] {
   const warnings: string[] = [];
-  if (outbound.OUTBOUND_ALLOWED_SUBNETS.length > 0) {
+  if (outbound.OUTBOUND_ALLOWED_SUBNETS.length > 0)
     warnings.push(
       `OUTBOUND_ALLOWED_SUBNETS lets callers reach ${process.env.OUTBOUND_ALLOWED_SUBNETS} through this service.`,
     );
-  }
   if (outbound.OUTBOUND_ALLOW_HTTP)
     warnings.push('OUTBOUND_ALLOW_HTTP lets webhooks go to plain http and to any port.');
-  if (processes.PROCESSES > availableParallelism()) {
-    warnings.push(
-      `PROCESSES is ${processes.PROCESSES} on ${availableParallelism()} cores: they will share them.`,
-    );
-  }
+  const cores = availableParallelism();
+  if (processes.PROCESSES > cores)
+    warnings.push(`PROCESSES is ${processes.PROCESSES} on ${cores} cores: they will share them.`);
   return warnings;
 }
 
@@ -214,14 +206,8 @@ async function sandboxWarnings({ renders }: Settings): Promise<string[]> {
 async function makeFirstAccount({ accounts }: Settings, { documents, coordination }: Stores, hostId: string) {
   const movements = createMovements(await BillingStore.open(documents), () => new Date());
   const grant = async (accountId: string, credits: number) => {
-    const movement = {
-      reference: 'bootstrap',
-      type: 'grant',
-      credits,
-      heldChange: 0,
-      note: 'first start',
-    } as const;
-    await movements.move(accountId, movement);
+    const note = 'first start';
+    await movements.move(accountId, { reference: 'bootstrap', type: 'grant', credits, heldChange: 0, note });
   };
   return bootstrap({
     store: await AccountsStore.open(documents),

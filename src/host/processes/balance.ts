@@ -34,25 +34,16 @@ export function connectionsToRelease<T>(loads: ReadonlyMap<T, number>): Map<T, n
   return releases;
 }
 
-export interface BalanceOptions<T> {
-  /** Makes a process close a number of connections, each with its next response. */
-  release: (process: T, connections: number) => void;
-  clock: Clock;
-}
-
 /**
  * Keeps the API processes of a host equally busy. A keep-alive connection stays with the process that accepted it, so a
  * process that starts later would get no calls of connected clients.
  */
-export interface Balance<T> {
-  /** Adds a process, whose figure the rounds then wait for. */
-  watch(process: T): void;
-  /** Records the load of a process since its last heartbeat. */
-  tell(process: T, load: number): void;
-  forget(process: T): void;
-}
-
-export function createBalance<T>({ release, clock }: BalanceOptions<T>): Balance<T> {
+export function createBalance<T>(options: {
+  /** Makes a process close a number of connections, each with its next response. */
+  release: (process: T, connections: number) => void;
+  clock: Clock;
+}) {
+  const { release, clock } = options;
   const known = new Set<T>();
   /** The figures of the current round, one per process. */
   const loads = new Map<T, number>();
@@ -66,26 +57,30 @@ export function createBalance<T>({ release, clock }: BalanceOptions<T>): Balance
    */
   function endRound(nowMs: number): void {
     const now = connectionsToRelease(loads);
-    const agreed = [...now].map(
-      ([process, count]) => [process, Math.min(count, before.get(process) ?? 0)] as const,
-    );
-    const releases = agreed.filter(([, count]) => count > 0);
-    for (const [process, connections] of releases) release(process, connections);
-    before = releases.length > 0 ? new Map() : now;
+    let released = false;
+    for (const [process, count] of now) {
+      const agreed = Math.min(count, before.get(process) ?? 0);
+      if (agreed === 0) continue;
+      release(process, agreed);
+      released = true;
+    }
+    before = released ? new Map() : now;
     loads.clear();
     roundMs = nowMs;
   }
 
   return {
-    watch(process) {
+    /** Adds a process, whose figure the rounds then wait for. */
+    watch(process: T): void {
       known.add(process);
     },
-    tell(process, load) {
+    /** Records the load of a process since its last heartbeat. */
+    tell(process: T, load: number): void {
       const nowMs = clock.elapsedMs();
       loads.set(process, load);
       if (loads.size === known.size || nowMs - roundMs >= LONGEST_ROUND_MS) endRound(nowMs);
     },
-    forget(process) {
+    forget(process: T): void {
       known.delete(process);
       loads.delete(process);
     },

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 
 /**
@@ -14,12 +15,10 @@ export async function checkAddress(
 ): Promise<number> {
   const probe = createServer();
   try {
-    await new Promise<void>((resolve, reject) => {
-      probe.once('error', reject);
-      probe.listen({ host, port, exclusive: true }, resolve);
-    });
+    probe.listen({ host, port, exclusive: true });
+    await once(probe, 'listening');
   } catch (error) {
-    throw new Error(sentenceFor(error as NodeJS.ErrnoException, { host, port, setting }), { cause: error });
+    throw new Error(sentenceFor(error as NodeJS.ErrnoException, host, port, setting), { cause: error });
   }
   const { port: free } = probe.address() as AddressInfo;
   await new Promise((resolve) => probe.close(resolve));
@@ -28,7 +27,9 @@ export async function checkAddress(
 
 function sentenceFor(
   { code, message }: NodeJS.ErrnoException,
-  { host, port, setting }: { host: string; port: number; setting: string },
+  host: string,
+  port: number,
+  setting: string,
 ): string {
   switch (code) {
     case 'EADDRINUSE':

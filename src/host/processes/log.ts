@@ -19,9 +19,8 @@ export function createLog(
     redact: REDACTED,
     ...present({ mixin: traceIds }),
   };
-  return process.stdout.isTTY
-    ? pino(options, pretty(ON_A_TERMINAL) as unknown as DestinationStream)
-    : pino(options, lines());
+  const terminal = () => pretty(ON_A_TERMINAL) as unknown as DestinationStream;
+  return pino(options, process.stdout.isTTY ? terminal() : lines());
 }
 
 /** The most bytes of lines that wait to be written; later lines are dropped to save memory. */

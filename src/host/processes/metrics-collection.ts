@@ -8,20 +8,15 @@ export type MetricsMessage =
   | { type: 'collectMetrics'; id: number }
   | { type: 'metrics'; id: number | null; metrics: Metrics };
 
-/** Collects the metrics of all API processes of a host in the primary. */
-export interface MetricsCollection {
-  /**
-   * The metrics of all processes in the format of Prometheus. Counters include those of ended processes, so that none
-   * ever falls. For a process that does not answer in time, its last metrics are used.
-   */
-  text(): Promise<string>;
-}
-
 /** The timeout of a process's answer; a busy process takes some milliseconds. */
 const ANSWER_MS = 2_000;
 
-/** One per primary. */
-export function createMetricsCollection(): MetricsCollection {
+/**
+ * Collects the metrics of all API processes of a host in the primary; one per primary.
+ * @returns a function that answers the metrics of all processes in the format of Prometheus. Counters include those of
+ *   ended processes, so that none ever falls. For a process that does not answer in time, its last metrics are used.
+ */
+export function createMetricsCollection(): () => Promise<string> {
   /** The last metrics of each live process. */
   const latest = new Map<Worker, Metrics>();
   /** The counters of all processes that have ended. */
@@ -53,12 +48,10 @@ export function createMetricsCollection(): MetricsCollection {
     }).finally(() => waiting.delete(key));
   }
 
-  return {
-    async text() {
-      const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker?.isConnected());
-      await Promise.all(workers.map((worker) => worker && ask(worker)));
-      return AggregatorRegistry.aggregate([ended, ...latest.values()]).metrics();
-    },
+  return async () => {
+    const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker?.isConnected());
+    await Promise.all(workers.map((worker) => worker && ask(worker)));
+    return AggregatorRegistry.aggregate([ended, ...latest.values()]).metrics();
   };
 }
 

@@ -2,42 +2,30 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { envFile, saveSettings } from '../../../config/env-file.ts';
-import type { Capacity, CapacitySetting, ChangeableCapacity } from '../../platform/capacity/capacity.ts';
+import type { CapacitySetting, ChangeableCapacity } from '../../platform/capacity/capacity.ts';
 import { loadSnapshot } from '../../platform/metrics/load.ts';
 import { present } from '../../platform/names/present.ts';
 import type { Control, ControlHandler } from './controls.ts';
 import type { Supervisor } from './supervisor.ts';
 
-export interface PrimaryControlsOptions {
-  hostId: string;
-  supervisor: Supervisor;
-  capacity: ChangeableCapacity;
-  /** The log, with one line per change. */
-  log: Logger;
-}
-
 /** How log lines name the author of a change by a command. */
 const OPERATOR = 'npm run admin';
-const READ_BY = {
-  PROCESSES: 'processes',
-  IMAGE_THREADS: 'imageThreads',
-  RENDER_THREADS: 'renderThreads',
-  IMAGE_QUEUE: 'imageQueue',
-  IMAGE_WAIT_MS: 'imageWaitMs',
-} as const satisfies Record<CapacitySetting, keyof Capacity>;
 
 /**
  * The controls of a host's primary: it replaces one of its processes, changes their number, and passes changed settings
  * to processes that start later.
  */
-export function primaryControls({
-  hostId,
-  supervisor,
-  capacity,
-  log,
-}: PrimaryControlsOptions): ControlHandler {
+export function primaryControls(options: {
+  hostId: string;
+  supervisor: Supervisor;
+  capacity: ChangeableCapacity;
+  /** The log, with one line per change. */
+  log: Logger;
+}): ControlHandler {
+  const { hostId, supervisor, capacity, log } = options;
+
   async function set({ name, value, save }: Extract<Control, { kind: 'set' }>) {
-    const before = capacity[READ_BY[name]]();
+    const before = capacity.values()[name];
     capacity.set(name, value);
     process.env[name] = String(value);
     log.info({ by: OPERATOR, setting: name, before, after: value }, 'A setting was changed');

@@ -6,22 +6,15 @@ import type { SharedClock } from '../../platform/clock/shared-clock.ts';
 import { loadSnapshot } from '../../platform/metrics/load.ts';
 import type { Control, ControlHandler } from './controls.ts';
 
-export interface ProcessControlsOptions {
+/** The controls of an API process: it reports its pools, changes their size, and changes its log level. */
+export function processControls(options: {
   pixels: Pixels;
   renders: Renders;
   capacity: ChangeableCapacity;
   clock: Pick<SharedClock, 'differenceMs'>;
   log: Logger;
-}
-
-/** The controls of an API process: it reports its pools, changes their size, and changes its log level. */
-export function processControls({
-  pixels,
-  renders,
-  capacity,
-  clock,
-  log,
-}: ProcessControlsOptions): ControlHandler {
+}): ControlHandler {
+  const { pixels, renders, capacity, clock, log } = options;
   const usualLevel = log.level;
   let backToUsual: NodeJS.Timeout | undefined;
 
@@ -38,8 +31,7 @@ export function processControls({
     if (forMs === null) return;
     backToUsual = setTimeout(() => {
       log.level = usualLevel;
-    }, forMs);
-    backToUsual.unref();
+    }, forMs).unref();
   }
 
   return async (control) => {

@@ -59,15 +59,6 @@ export interface Supervisor {
   stop(): Promise<void>;
 }
 
-interface Death {
-  code: number | null;
-  signal: string | null;
-  /** Whether it has accepted connections. */
-  everServed: boolean;
-  /** Whether it was killed because it hung. */
-  wasHung: boolean;
-}
-
 /** Messages between the primary and an API process, beside the channel's own. */
 export type ProcessMessage =
   | { type: 'listening'; port: number }
@@ -113,13 +104,21 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   let whenServing: (port: number) => void = () => {};
   let replacing: Promise<void> = Promise.resolve();
 
-  function fork(): Worker {
+  /** Starts a process. `listening` rejects when it has ended, or is killed, before it listens. */
+  function fork(): { worker: Worker; listening: Promise<void> } {
     const worker = cluster.fork(options.environment());
+    const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
+    // Nobody waits for a process that takes the place of a dead one.
+    listening.catch(() => undefined);
     bornMs.set(worker, clock.elapsedMs());
     worker.on('error', (error) =>
       log.warn({ err: error, processId: worker.id }, 'A message to a process failed'),
     );
-    const tooSlow = setTimeout(() => killSlow(worker), START_TIMEOUT_MS).unref();
+    const tooSlow = setTimeout(() => {
+      log.error({ processId: worker.id }, 'An API process did not listen in time and is killed');
+      worker.process.kill('SIGKILL');
+      reject(new Error('An API process did not listen in time.'));
+    }, START_TIMEOUT_MS).unref();
     worker.on('message', (message: ProcessMessage) => {
       if (message.type === 'alive') {
         heartbeats.beat(worker);
@@ -131,22 +130,15 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       heartbeats.watch(worker);
       balance.watch(worker);
       whenServing(message.port);
+      resolve();
     });
     rescueConnections(worker, () => serving.size > 0);
     worker.once('exit', (code, signal) => {
       clearTimeout(tooSlow);
-      heartbeats.forget(worker);
-      balance.forget(worker);
-      const wasHung = hung.delete(worker);
-      const everServed = serving.delete(worker) || wasHung;
-      onExit(worker, { code, signal, everServed, wasHung });
+      onExit(worker, code, signal);
+      reject(new Error('An API process ended before it listened.'));
     });
-    return worker;
-  }
-
-  function killSlow(worker: Worker): void {
-    log.error({ processId: worker.id }, 'An API process did not listen in time and is killed');
-    worker.process.kill('SIGKILL');
+    return { worker, listening };
   }
 
   /** One that drains has its own deadline. */
@@ -158,7 +150,11 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     worker.process.kill('SIGKILL');
   }
 
-  function onExit(worker: Worker, { code, signal, everServed, wasHung }: Death): void {
+  function onExit(worker: Worker, code: number | null, signal: string | null): void {
+    heartbeats.forget(worker);
+    balance.forget(worker);
+    const wasHung = hung.delete(worker);
+    const everServed = serving.delete(worker) || wasHung;
     const livedMs = clock.elapsedMs() - (bornMs.get(worker) ?? 0);
     bornMs.delete(worker);
     // A process that dies while its successor starts leaves its place to that one.
@@ -169,7 +165,8 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       { processId: worker.id, pid: worker.process.pid, code, signal, livedMs },
       'An API process died',
     );
-    options.onDeath(reasonOf({ signal, wasHung }));
+    const endedBy = signal === null ? 'exit' : 'signal';
+    options.onDeath(wasHung ? 'hung' : endedBy);
     earlyExits = everServed && livedMs >= HEALTHY_MS ? 0 : earlyExits + 1;
     if (earlyExits >= EARLY_EXITS_LIMIT && serving.size === 0) {
       options.onHopeless(
@@ -199,10 +196,10 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   /** @throws Error when none of its successors lived to listen. */
   async function replaceOne(old: Worker): Promise<void> {
     for (let tries = 1; !stopping && !old.isDead(); tries += 1) {
-      const successor = fork();
-      successors.set(old, successor);
+      const { worker, listening } = fork();
+      successors.set(old, worker);
       try {
-        await listening(successor);
+        await listening;
         successors.delete(old);
         return await drain(old);
       } catch (error) {
@@ -261,7 +258,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   async function resizeTo(processes: number): Promise<void> {
     wanted = processes;
     const missing = Math.max(0, wanted - current().length);
-    await Promise.all(Array.from({ length: missing }, () => listening(fork())));
+    await Promise.all(Array.from({ length: missing }, () => fork().listening));
     await Promise.all(
       current()
         .slice(0, current().length - wanted)
@@ -313,35 +310,8 @@ function send(worker: Worker, message: ProcessMessage): void {
   if (worker.isConnected()) worker.send(message);
 }
 
-function reasonOf({ signal, wasHung }: Pick<Death, 'signal' | 'wasHung'>): RestartReason {
-  if (wasHung) return 'hung';
-  return signal === null ? 'exit' : 'signal';
-}
-
 /** 0, 100, 200, 400 … 10,000 ms. */
 function delayAfter(earlyExits: number): number {
   if (earlyExits === 0) return 0;
   return Math.min(FIRST_DELAY_MS * 2 ** (earlyExits - 1), LONGEST_DELAY_MS);
-}
-
-/** Resolves with the port once the process says that it listens. */
-function listening(worker: Worker): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const late = setTimeout(
-      () => finish(() => reject(new Error('An API process did not listen in time.'))),
-      START_TIMEOUT_MS,
-    );
-    const onMessage = (message: ProcessMessage) => {
-      if (message.type === 'listening') finish(() => resolve(message.port));
-    };
-    const onExit = () => finish(() => reject(new Error('An API process ended before it listened.')));
-    function finish(settle: () => void): void {
-      clearTimeout(late);
-      worker.off('message', onMessage);
-      worker.off('exit', onExit);
-      settle();
-    }
-    worker.on('message', onMessage);
-    worker.once('exit', onExit);
-  });
 }
