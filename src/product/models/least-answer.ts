@@ -1,12 +1,10 @@
-import { schemasIn, targetOf } from './references.ts';
+import { type Schema, schemasIn, targetsIn } from './references.ts';
 
 /** The most values of the smallest answer to a schema: more do not fit into the bytes of an answer. */
 export const ANSWER_MAX_VALUES = 10_000;
 
 /** The most schemas that are visited over all rounds. Beyond them, the smallest answer stays unknown. */
 const LOOKS_MAX = 50_000;
-
-type Schema = Readonly<Record<string, unknown>>;
 
 /**
  * The reason why no model can answer a schema, as the end of the sentence "The schema …": its smallest answer has too
@@ -29,18 +27,14 @@ function leastValues(root: Schema): number | undefined {
   const schemas = schemasIn(root).reverse();
   // References below an $id are relative to it.
   if (schemas.some((schema) => schema !== root && typeof schema.$id === 'string')) return undefined;
-  const targets = new Map<string, unknown>();
+  const targetOf = targetsIn(root);
   const known = new Map<unknown, number>();
   const of = (part: unknown): number =>
     typeof part === 'object' && part !== null ? (known.get(part) ?? Number.POSITIVE_INFINITY) : 1;
-  const referred = ($ref: string): number => {
-    if (!targets.has($ref)) targets.set($ref, targetOf(root, $ref));
-    return of(targets.get($ref));
-  };
   for (let looks = schemas.length; looks <= LOOKS_MAX; looks += schemas.length) {
     let hasChanged = false;
     for (const schema of schemas) {
-      const least = leastOf(schema, of, referred);
+      const least = leastOf(schema, of, targetOf);
       hasChanged ||= least !== of(schema);
       known.set(schema, least);
     }
@@ -50,16 +44,15 @@ function leastValues(root: Schema): number | undefined {
 }
 
 /** A lower bound: a schema without a type may be answered with one value, and conditions are ignored. */
-function leastOf(schema: Schema, of: (part: unknown) => number, referred: ($ref: string) => number): number {
+function leastOf(schema: Schema, of: (part: unknown) => number, targetOf: ($ref: string) => unknown): number {
   const { $ref, allOf, anyOf, oneOf, type } = schema;
   return Math.max(
     1,
     type === 'object' ? leastObject(schema, of) : 1,
     type === 'array' ? leastList(schema, of) : 1,
-    typeof $ref === 'string' ? referred($ref) : 1,
-    listOf(allOf).reduce<number>((most, part) => Math.max(most, of(part)), 1),
-    leastChoice(anyOf, of),
-    leastChoice(oneOf, of),
+    typeof $ref === 'string' ? of(targetOf($ref)) : 1,
+    ...listOf(allOf).map(of),
+    ...[anyOf, oneOf].filter(Array.isArray).map((choice) => Math.min(...choice.map(of))),
   );
 }
 
@@ -75,11 +68,6 @@ function leastObject(schema: Schema, of: (part: unknown) => number): number {
 function leastList({ minItems, prefixItems, items }: Schema, of: (part: unknown) => number): number {
   const others = Number(minItems ?? 0) - listOf(prefixItems).length;
   return 1 + (others > 0 ? others * of(items) : 0);
-}
-
-function leastChoice(choice: unknown, of: (part: unknown) => number): number {
-  if (!Array.isArray(choice)) return 1;
-  return choice.reduce<number>((least, part) => Math.min(least, of(part)), Number.POSITIVE_INFINITY);
 }
 
 function listOf(value: unknown): readonly unknown[] {

@@ -1,22 +1,30 @@
-import { ceiling, compare, type Decimal, decimal, plus, textOf, times } from './decimal.ts';
+import { present } from '../../platform/names/present.ts';
 import type { Model, Models } from './models.ts';
 import type { ImageModelPrice } from './schema.ts';
+
+/**
+ * Dollars are whole numbers of units of 10 to the power of minus `PLACES`, never floating-point numbers: a list price
+ * of eight places times a markup of six stays exact.
+ */
+const PLACES = 14;
+const DOLLAR = 10n ** BigInt(PLACES);
+/** The markup is rounded to six places. */
+const MARKUP_PLACES = 6;
 
 /** The price of an image on this model, as data. */
 export function imageModelPrice({ markup }: Models, model: Model): ImageModelPrice {
   const { id, name, description, series, categories } = model;
-  const { low, high } = spanOf(model);
-  const [markedLow, markedHigh] = [marked(low, markup), marked(high, markup)];
+  const { low, high } = spanOf(model.price.rows);
   return {
     id,
     name,
     description,
     series,
     categories,
-    priceFrom: textOf(markedLow),
-    priceRange: rangeText(markedLow, markedHigh),
+    priceFrom: textOf(marked(low, markup)),
+    priceRange: rangeText(marked(low, markup), marked(high, markup)),
     providerPrice: textOf(low),
-    ...(compare(low, high) !== 0 && { providerPriceRange: rangeText(low, high) }),
+    ...(low !== high && { providerPriceRange: rangeText(low, high) }),
   };
 }
 
@@ -25,17 +33,21 @@ export function imageModelPrice({ markup }: Models, model: Model): ImageModelPri
  * whole credits, and at least one credit.
  */
 export function creditsPerItem(
-  { markup, creditsPerUsd }: Models,
+  models: Models,
   model: Model,
   parameters: Readonly<Record<string, unknown>>,
 ): number {
-  const usd = providerPrice(model, parameters);
-  return Math.max(1, ceiling(times(marked(usd, markup), decimal(String(creditsPerUsd)))));
+  return creditsFor(models, providerPrice(model, parameters));
 }
 
 /** Credits for one item at the model's lowest price. */
-export function lowestCredits({ markup, creditsPerUsd }: Models, model: Model): number {
-  return Math.max(1, ceiling(times(marked(spanOf(model).low, markup), decimal(String(creditsPerUsd)))));
+export function lowestCredits(models: Models, model: Model): number {
+  return creditsFor(models, spanOf(model.price.rows).low);
+}
+
+function creditsFor({ markup, creditsPerUsd }: Models, usd: bigint): number {
+  const units = marked(usd, markup) * BigInt(creditsPerUsd);
+  return Math.max(1, Number((units + DOLLAR - 1n) / DOLLAR));
 }
 
 /**
@@ -50,16 +62,16 @@ export function pricedParameters(
     key,
     sent[key] ?? declared.find((parameter) => parameter.key === key)?.defaultValue,
   ]);
-  return Object.fromEntries(entries.filter(([, value]) => value !== undefined && value !== null));
+  return present(Object.fromEntries(entries));
 }
 
 /** The list price in dollars. A value that is not in the list gets the highest price. */
-function providerPrice(model: Model, sent: Readonly<Record<string, unknown>>): Decimal {
+function providerPrice(model: Model, sent: Readonly<Record<string, unknown>>): bigint {
   const { by, rows } = model.price;
   const asked = pricedParameters(model, sent);
   const listed = by.filter((key) => rows.some(({ when }) => isSame(when[key], asked[key])));
   const matching = rows.filter(({ when }) => listed.every((key) => isSame(when[key], asked[key])));
-  return highest(matching.length === 0 ? rows : matching);
+  return spanOf(matching.length === 0 ? rows : matching).high;
 }
 
 /** `2` and `"2"` are equal here, because clients send numbers in both forms. */
@@ -67,22 +79,31 @@ function isSame(listed: unknown, asked: unknown): boolean {
   return listed !== undefined && String(listed) === String(asked);
 }
 
-function highest(rows: Model['price']['rows']): Decimal {
-  return rows.map(({ usd }) => decimal(usd)).reduce((most, usd) => (compare(usd, most) > 0 ? usd : most));
-}
-
-function spanOf({ price }: Model): { low: Decimal; high: Decimal } {
-  const sorted = price.rows.map(({ usd }) => decimal(usd)).sort(compare);
-  const [low = decimal('0')] = sorted;
+function spanOf(rows: Model['price']['rows']): { low: bigint; high: bigint } {
+  const sorted = rows.map(({ usd }) => dollars(usd)).sort((one, other) => Number(one - other));
+  const [low = 0n] = sorted;
   return { low, high: sorted.at(-1) ?? low };
 }
 
-/** The markup is rounded to six places. */
-function marked(usd: Decimal, markup: number): Decimal {
-  return times(usd, plus(decimal('1'), decimal(markup.toFixed(6))));
+/** Parses dollars such as "0.04", the only form in config/models.json. */
+function dollars(text: string): bigint {
+  const [whole = '0', fraction = ''] = text.split('.');
+  return BigInt(whole + fraction.padEnd(PLACES, '0'));
+}
+
+function marked(usd: bigint, markup: number): bigint {
+  const one = 10n ** BigInt(MARKUP_PLACES);
+  return (usd * (one + BigInt(markup.toFixed(MARKUP_PLACES).replace('.', '')))) / one;
+}
+
+/** Formats dollars without trailing zeros. */
+function textOf(usd: bigint): string {
+  const digits = usd.toString().padStart(PLACES + 1, '0');
+  const fraction = digits.slice(-PLACES).replace(/0+$/, '');
+  return `${digits.slice(0, -PLACES)}${fraction && `.${fraction}`}`;
 }
 
 /** Formats a range of prices, or a single price. */
-function rangeText(low: Decimal, high: Decimal): string {
-  return compare(low, high) === 0 ? `$${textOf(low)}` : `$${textOf(low)} - $${textOf(high)}`;
+function rangeText(low: bigint, high: bigint): string {
+  return low === high ? `$${textOf(low)}` : `$${textOf(low)} - $${textOf(high)}`;
 }

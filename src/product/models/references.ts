@@ -1,11 +1,24 @@
-type Schema = Readonly<Record<string, unknown>>;
+export type Schema = Readonly<Record<string, unknown>>;
 
-/** The target of a reference within a schema: `#`, a pointer such as `#/$defs/name`, or an anchor such as `#name`. */
-export function targetOf(root: Schema, reference: string): unknown {
-  if (reference === '#') return root;
-  const fragment = decoded(reference.slice(1));
-  if (!fragment.startsWith('/')) return schemasIn(root).find(({ $anchor }) => $anchor === fragment);
-  return fragment
+/**
+ * Finds what a reference within a schema refers to: `#`, a pointer such as `#/$defs/name`, or an anchor such as
+ * `#name`. The schema is searched for its anchors once, and each reference is followed once.
+ */
+export function targetsIn(root: Schema): (reference: string) => unknown {
+  const schemas = schemasIn(root).reverse();
+  const anchors = new Map(schemas.map((schema) => [schema.$anchor, schema]));
+  const known = new Map<string, unknown>([['#', root]]);
+  return (reference) => {
+    if (!known.has(reference)) {
+      const fragment = decoded(reference.slice(1));
+      known.set(reference, fragment.startsWith('/') ? atPointer(root, fragment) : anchors.get(fragment));
+    }
+    return known.get(reference);
+  };
+}
+
+function atPointer(root: Schema, pointer: string): unknown {
+  return pointer
     .split('/')
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))

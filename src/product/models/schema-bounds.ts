@@ -1,3 +1,6 @@
+import { isObject } from '../../platform/names/json.ts';
+import { type Schema, schemasIn, targetsIn } from './references.ts';
+
 /** The limits of a caller's JSON Schema, which bound the time to compile it. */
 const SCHEMA_MAX_BYTES = 64 * 1024;
 const SCHEMA_MAX_LEVELS = 10;
@@ -18,37 +21,30 @@ const STEPS_MAX = 100_000;
  * walks the schema a few times and compiles nothing.
  */
 export function schemaProblem(schema: unknown): string | undefined {
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return 'is not a JSON object';
+  if (!isObject(schema)) return 'is not a JSON object';
   if (Buffer.byteLength(JSON.stringify(schema)) > SCHEMA_MAX_BYTES)
     return `is larger than ${SCHEMA_MAX_BYTES} bytes of JSON`;
   if (levelsOf(schema) > SCHEMA_MAX_LEVELS) return `is nested in more than ${SCHEMA_MAX_LEVELS} levels`;
-  const { subschemas, expressions } = sizesOf(schema);
-  if (subschemas > SUBSCHEMAS_MAX)
-    return `has ${subschemas} properties, branches and other schemas within it, and at most ${SUBSCHEMAS_MAX} are allowed`;
+  const schemas = schemasIn(schema);
+  if (schemas.length > SUBSCHEMAS_MAX)
+    return `has ${schemas.length} properties, branches and other schemas within it, and at most ${SUBSCHEMAS_MAX} are allowed`;
+  const expressions = schemas.flatMap(expressionsOf);
   const characters = expressions.reduce((sum, expression) => sum + expandedLength(expression), 0);
   if (characters > EXPRESSIONS_MAX_CHARACTERS)
     return `has expressions of ${characters} characters where each repeat counts, and at most ${EXPRESSIONS_MAX_CHARACTERS} are allowed: use fewer or shorter patterns, or smaller repeats`;
-  if (hasRemoteReference(schema))
+  if (schemas.some(refersOutside))
     return 'refers to another document: only references within it (#…) are followed';
   if (stepsOf(schema) > STEPS_MAX) return 'asks for too many steps: its references double';
   if ('$async' in schema) return 'has $async, which is not JSON Schema';
   return undefined;
 }
 
-/** Counts every object within a schema, and every string that may be a regular expression. */
-function sizesOf(schema: object): { subschemas: number; expressions: string[] } {
-  let subschemas = 0;
-  const expressions: string[] = [];
-  const walk = (value: unknown, key: string): void => {
-    if (typeof value === 'string' && key === 'pattern') expressions.push(value);
-    if (typeof value !== 'object' || value === null) return;
-    if (key === 'patternProperties') expressions.push(...Object.keys(value));
-    const isList = Array.isArray(value);
-    if (!isList) subschemas += 1;
-    for (const [name, part] of Object.entries(value)) walk(part, isList ? '' : name);
-  };
-  walk(schema, '');
-  return { subschemas, expressions };
+/** Every string of a schema that may be a regular expression. */
+function expressionsOf({ pattern, patternProperties }: Schema): string[] {
+  return [
+    ...(typeof pattern === 'string' ? [pattern] : []),
+    ...(isObject(patternProperties) ? Object.keys(patternProperties) : []),
+  ];
 }
 
 /** The highest number of repeats in a regular expression; nested repeats are multiplied. */
@@ -59,19 +55,21 @@ function expandedLength(expression: string): number {
   return expression.length * repeats.reduce((product, repeat) => product * repeat, 1);
 }
 
+/** Keywords whose value is a map of schemas by name. */
+const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+
 /** The levels of nested schemas. Lists, and maps such as `properties`, are no levels of their own. */
 function levelsOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   const below = Object.entries(value).map(([key, part]) =>
-    MAPS.has(key) && !Array.isArray(part) && typeof part === 'object' && part !== null
-      ? Math.max(0, ...Object.values(part).map(levelsOf))
-      : levelsOf(part),
+    MAPS.has(key) && isObject(part) ? Math.max(0, ...Object.values(part).map(levelsOf)) : levelsOf(part),
   );
   return (Array.isArray(value) ? 0 : 1) + Math.max(0, ...below);
 }
 
 /** The most steps of one check: a referenced schema counts at each of its references. */
-function stepsOf(root: object): number {
+function stepsOf(root: Schema): number {
+  const targetOf = targetsIn(root);
   const known = new Map<unknown, number>();
   const count = (part: unknown): number => {
     if (typeof part !== 'object' || part === null) return 0;
@@ -79,7 +77,7 @@ function stepsOf(root: object): number {
     if (before !== undefined) return before;
     known.set(part, 1);
     const { $ref, $defs: _, definitions: __, ...own } = part as Record<string, unknown>;
-    const referred = typeof $ref === 'string' ? count(targetOf(root, $ref)) : 0;
+    const referred = typeof $ref === 'string' ? count(targetOf($ref)) : 0;
     const steps = Object.values(own).reduce<number>((sum, one) => sum + count(one), 1 + referred);
     known.set(part, steps);
     return steps;
@@ -87,22 +85,6 @@ function stepsOf(root: object): number {
   return count(root);
 }
 
-function targetOf(root: object, pointer: string): unknown {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], root);
-}
-
-/** Keywords whose value is a map of schemas by name. */
-const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
-
-function hasRemoteReference(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.entries(value).some(
-    ([key, part]) =>
-      ((key === '$ref' || key === '$dynamicRef') && typeof part === 'string' && !part.startsWith('#')) ||
-      hasRemoteReference(part),
-  );
+function refersOutside({ $ref, $dynamicRef }: Schema): boolean {
+  return [$ref, $dynamicRef].some((reference) => typeof reference === 'string' && !reference.startsWith('#'));
 }

@@ -1,5 +1,5 @@
 import type { Measures } from '../../../../workers/models/protocol.ts';
-import { targetOf } from '../../models/references.ts';
+import { targetsIn } from '../../models/references.ts';
 import { ProviderFault } from '../provider.ts';
 import { answerBudget, type Budget } from './budget.ts';
 
@@ -32,7 +32,7 @@ function tagsOf({ width, height, brightness, colourfulness, isTransparent }: Mea
 export function answerFor(schema: Schema, facts: Facts): unknown {
   const answer = (onlyRequired: boolean) =>
     valueFor(schema, {
-      ...{ root: schema, targets: new Map(), resolved: new Map() },
+      ...{ targetOf: targetsIn(schema), resolved: new Map() },
       ...{ facts, onlyRequired, budget: answerBudget(), name: '', depth: 0 },
     });
   try {
@@ -44,9 +44,8 @@ export function answerFor(schema: Schema, facts: Facts): unknown {
 }
 
 interface AnswerContext {
-  root: Schema;
-  /** The target of each reference. */
-  targets: Map<string, unknown>;
+  /** Finds the target of a reference. */
+  targetOf: (reference: string) => unknown;
   /** Each schema with its references followed. */
   resolved: Map<Schema, Schema>;
   facts: Facts;
@@ -144,7 +143,7 @@ function resolve(schema: Schema, context: AnswerContext, hops = 0): Schema {
   if (hops > DEEPEST) return {};
   const { $ref, allOf, anyOf, oneOf, ...own } = schema;
   const parts = [
-    ...(typeof $ref === 'string' ? [referredBy($ref, context)] : []),
+    ...(typeof $ref === 'string' ? [context.targetOf($ref)] : []),
     ...(Array.isArray(allOf) ? allOf : []),
     ...(Array.isArray(anyOf) ? anyOf.slice(0, 1) : []),
     ...(Array.isArray(oneOf) ? oneOf.slice(0, 1) : []),
@@ -166,11 +165,6 @@ function resolve(schema: Schema, context: AnswerContext, hops = 0): Schema {
 function sizeOf(value: unknown): number {
   if (Array.isArray(value)) return value.length;
   return typeof value === 'object' && value !== null ? Object.keys(value).length : 0;
-}
-
-function referredBy(reference: string, { root, targets }: AnswerContext): unknown {
-  if (!targets.has(reference)) targets.set(reference, targetOf(root, reference));
-  return targets.get(reference);
 }
 
 function typeOf(schema: Schema): string | undefined {
